@@ -1,0 +1,50 @@
+//! Normalization forms C and D (UAX #15), over the tables of the crate `unicode-normalization`.
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfd_quick};
+
+/// The Unicode version of the normalization tables: major, minor, update.
+pub const UNICODE_VERSION: (u8, u8, u8) = unicode_normalization::UNICODE_VERSION;
+
+/// A canonical normalization form. The compatibility forms are left out on purpose: they turn U+FF0F into `/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Composed, as Linux and Windows programs write names.
+    Nfc,
+    /// Decomposed, as old macOS filesystems store them.
+    Nfd,
+}
+
+impl Form {
+    /// Is `text` in this form?
+    #[must_use]
+    pub fn holds(self, text: &str) -> bool {
+        let quick = match self {
+            _ if text.is_ascii() => return true,
+            Self::Nfc => is_nfc_quick(text.chars()),
+            Self::Nfd => is_nfd_quick(text.chars()),
+        };
+        match quick {
+            IsNormalized::Yes => true,
+            IsNormalized::No => false,
+            IsNormalized::Maybe => self.apply(text) == text,
+        }
+    }
+
+    /// `text` brought to this form.
+    #[must_use]
+    pub fn apply(self, text: &str) -> String {
+        match self {
+            Self::Nfc => text.nfc().collect(),
+            Self::Nfd => text.nfd().collect(),
+        }
+    }
+
+    /// The stable name: `nfc` or `nfd`.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Nfc => "nfc",
+            Self::Nfd => "nfd",
+        }
+    }
+}

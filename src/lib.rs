@@ -1,0 +1,12 @@
+//! utf8fs shows a directory through FUSE so that every name is well-formed UTF-8.
+//!
+//! The layers, each using only those before it:
+//! `codec`, `policy`, `names`, `backing`, `fs`, `fuse`, `cli`.
+
+pub mod backing;
+pub mod cli;
+pub mod codec;
+pub mod fs;
+pub mod fuse;
+pub mod names;
+pub mod policy;

@@ -1,0 +1,275 @@
+//! Classes of characters and shapes that a policy can forbid.
+
+use super::{Offence, Rule};
+
+/// A class of characters, or a shape of the whole name, that a policy can forbid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Class {
+    /// General category Cc: C0 (00..1F), DEL and C1 (80..9F).
+    Control,
+    /// What ends a line: LF, VT, FF, CR, NEL, U+2028, U+2029 (Unicode 5.8, newline guidelines).
+    Newline,
+    /// Explicit bidirectional embeddings, overrides and isolates: U+202A..U+202E, U+2066..U+2069 (UAX #9).
+    Bidi,
+    /// Characters that are not seen: Default_Ignorable_Code_Point.
+    Invisible,
+    /// The 66 noncharacters: U+FDD0..U+FDEF and the last two of each plane.
+    Noncharacter,
+    /// General category Co.
+    PrivateUse,
+    /// What Windows refuses: `< > : " / \ | ? *`, 01..1F, device names, a dot or space at the end.
+    Windows,
+    /// A `-` in front.
+    LeadingDash,
+    /// White space (property White_Space) in front or at the end.
+    EdgeSpace,
+    /// Anything beyond U+007F.
+    NonAscii,
+    /// Anything but POSIX's portable filename characters `A-Z a-z 0-9 . _ -`.
+    NotPosix,
+}
+
+impl Class {
+    /// Every class, in the order in which they are listed to people.
+    pub const ALL: [Self; 11] = [
+        Self::Control,
+        Self::Newline,
+        Self::Bidi,
+        Self::Invisible,
+        Self::Noncharacter,
+        Self::PrivateUse,
+        Self::Windows,
+        Self::LeadingDash,
+        Self::EdgeSpace,
+        Self::NonAscii,
+        Self::NotPosix,
+    ];
+
+    /// The stable name, as in `--forbid` and JSON.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Control => "control",
+            Self::Newline => "newline",
+            Self::Bidi => "bidi",
+            Self::Invisible => "invisible",
+            Self::Noncharacter => "noncharacter",
+            Self::PrivateUse => "private-use",
+            Self::Windows => "windows",
+            Self::LeadingDash => "leading-dash",
+            Self::EdgeSpace => "edge-space",
+            Self::NonAscii => "non-ascii",
+            Self::NotPosix => "not-posix",
+        }
+    }
+
+    /// What it is, for people.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Control => "control character",
+            Self::Newline => "newline",
+            Self::Bidi => "bidirectional control",
+            Self::Invisible => "invisible character",
+            Self::Noncharacter => "noncharacter",
+            Self::PrivateUse => "private-use character",
+            Self::Windows => "refused by Windows",
+            Self::LeadingDash => "dash in front",
+            Self::EdgeSpace => "white space at the edge",
+            Self::NonAscii => "not ASCII",
+            Self::NotPosix => "not in POSIX's portable filename character set",
+        }
+    }
+
+    const fn bit(self) -> u16 {
+        1 << (self as u8)
+    }
+
+    /// Is `c` of this class by itself, wherever it stands? Shapes of the whole name are not.
+    fn has(self, c: char) -> bool {
+        match self {
+            Self::Control => c.is_control(),
+            Self::Newline => matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}'),
+            Self::Bidi => matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'),
+            Self::Invisible => is_default_ignorable(c),
+            Self::Noncharacter => {
+                matches!(c, '\u{FDD0}'..='\u{FDEF}') || (u32::from(c) & 0xFFFE) == 0xFFFE
+            }
+            Self::PrivateUse => {
+                matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{FFFFD}' | '\u{100000}'..='\u{10FFFD}')
+            }
+            Self::Windows => matches!(
+                c,
+                '\u{1}'..='\u{1F}' | '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*'
+            ),
+            Self::NonAscii => !c.is_ascii(),
+            Self::NotPosix => !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')),
+            Self::LeadingDash | Self::EdgeSpace => false,
+        }
+    }
+}
+
+/// A set of classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Classes(u16);
+
+impl Classes {
+    /// This set and `class`.
+    #[must_use]
+    pub const fn with(self, class: Class) -> Self {
+        Self(self.0 | class.bit())
+    }
+
+    /// Is `class` in the set?
+    #[must_use]
+    pub const fn contains(self, class: Class) -> bool {
+        self.0 & class.bit() != 0
+    }
+
+    /// Is the set empty?
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The classes in the set.
+    pub fn iter(self) -> impl Iterator<Item = Class> {
+        Class::ALL
+            .into_iter()
+            .filter(move |&class| self.contains(class))
+    }
+}
+
+/// Default_Ignorable_Code_Point of Unicode 17.0 (DerivedCoreProperties.txt).
+fn is_default_ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}'
+        | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}'
+        | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFF8}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}'
+        | '\u{E0000}'..='\u{E0FFF}')
+}
+
+/// Which edges of the name a piece of text has.
+#[derive(Debug, Clone, Copy)]
+pub struct Edges {
+    /// It starts the name.
+    pub start: bool,
+    /// It ends the name.
+    pub end: bool,
+}
+
+/// What `forbid` finds in `name`, in no given order.
+pub fn forbidden(name: &str, forbid: Classes) -> impl Iterator<Item = Offence> {
+    forbidden_between(
+        name,
+        forbid,
+        Edges {
+            start: true,
+            end: true,
+        },
+    )
+}
+
+/// What `forbid` finds in a piece of a name that has these `edges` of it.
+pub fn forbidden_between(
+    text: &str,
+    forbid: Classes,
+    edges: Edges,
+) -> impl Iterator<Item = Offence> {
+    let characters = text
+        .char_indices()
+        .filter(move |_| !forbid.is_empty())
+        .filter_map(move |(offset, c)| {
+            let class = forbid.iter().find(|class| class.has(c))?;
+            Some(offence(class, offset, c.len_utf8(), Some(u32::from(c))))
+        });
+    let shapes = (!forbid.is_empty())
+        .then(|| shapes(text, forbid, edges))
+        .into_iter()
+        .flatten();
+    characters.chain(shapes)
+}
+
+fn offence(class: Class, offset: usize, length: usize, code_point: Option<u32>) -> Offence {
+    Offence {
+        rule: Rule::Forbidden(class),
+        offset,
+        length,
+        code_point,
+    }
+}
+
+/// What `forbid` finds in the shape of a name: its edges and the name as a whole.
+fn shapes(text: &str, forbid: Classes, edges: Edges) -> impl Iterator<Item = Offence> {
+    let mut found = Vec::new();
+    if edges.start && forbid.contains(Class::LeadingDash) && text.starts_with('-') {
+        found.push(offence(Class::LeadingDash, 0, 1, Some(0x2D)));
+    }
+    if forbid.contains(Class::EdgeSpace) {
+        let inner = text.trim_start().len();
+        if edges.start && inner < text.len() {
+            found.push(offence(
+                Class::EdgeSpace,
+                0,
+                text.len() - inner,
+                first(text),
+            ));
+        }
+        let inner = text.trim_end().len();
+        if edges.end && inner < text.len() {
+            found.push(offence(
+                Class::EdgeSpace,
+                inner,
+                text.len() - inner,
+                text.get(inner..).and_then(first),
+            ));
+        }
+    }
+    if forbid.contains(Class::Windows) {
+        let inner = text.trim_end_matches(['.', ' ']).len();
+        if edges.end && inner < text.len() {
+            found.push(offence(
+                Class::Windows,
+                inner,
+                text.len() - inner,
+                text.get(inner..).and_then(first),
+            ));
+        }
+        if edges.start
+            && let Some(length) = device_name(text, edges.end)
+        {
+            found.push(offence(Class::Windows, 0, length, None));
+        }
+    }
+    found.into_iter()
+}
+
+fn first(text: &str) -> Option<u32> {
+    text.chars().next().map(u32::from)
+}
+
+/// Length of the reserved device name that is the stem of `text`, if it is one: `CON`, `nul.txt`, `COM1 .x`.
+/// The list is that of "Naming Files, Paths, and Namespaces" in Microsoft's Win32 documentation.
+fn device_name(text: &str, whole: bool) -> Option<usize> {
+    let (stem, rest) = text
+        .split_once('.')
+        .map_or((text, false), |(stem, _)| (stem, true));
+    if !rest && !whole {
+        return None;
+    }
+    let stem = stem.trim_end_matches(' ');
+    let upper = stem.to_ascii_uppercase();
+    let numbered = |prefix: &str| {
+        upper.strip_prefix(prefix).is_some_and(|number| {
+            let mut chars = number.chars();
+            matches!(chars.next(), Some('0'..='9' | '¹' | '²' | '³')) && chars.next().is_none()
+        })
+    };
+    let reserved = matches!(
+        upper.as_str(),
+        "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$"
+    ) || numbered("COM")
+        || numbered("LPT");
+    reserved.then_some(stem.len())
+}

@@ -1,0 +1,43 @@
+//! The one table from a rule to an errno (law N9).
+
+use super::Rule;
+
+/// The errno of a refusal, where it is a matter of choice: NFS servers do not know `EILSEQ`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ErrnoChoice {
+    /// "Illegal byte sequence", as ZFS and APFS answer.
+    #[default]
+    Eilseq,
+    /// "Invalid argument", as ext4 with strict casefolding answers; for NFS servers.
+    Einval,
+    /// "Operation not permitted", as security modules answer.
+    Eperm,
+}
+
+impl ErrnoChoice {
+    /// The errno for a name that breaks `rule`.
+    #[must_use]
+    pub fn errno(self, rule: Rule) -> i32 {
+        match rule {
+            Rule::TooLong { .. } => libc::ENAMETOOLONG,
+            Rule::NotAComponent => libc::EINVAL,
+            Rule::IllFormed(_) | Rule::Forbidden(_) | Rule::NotNormalized(_) => match self {
+                Self::Eilseq => libc::EILSEQ,
+                Self::Einval => libc::EINVAL,
+                Self::Eperm => libc::EPERM,
+            },
+        }
+    }
+}
+
+/// The symbol of an errno that this crate refuses names with: `EILSEQ`.
+#[must_use]
+pub fn symbol(errno: i32) -> &'static str {
+    match errno {
+        libc::EILSEQ => "EILSEQ",
+        libc::EINVAL => "EINVAL",
+        libc::EPERM => "EPERM",
+        libc::ENAMETOOLONG => "ENAMETOOLONG",
+        _ => "EIO",
+    }
+}

@@ -1,0 +1,342 @@
+//! Is this name allowed, and if not, why. Pure; the errno table is in [`errno`].
+
+pub mod class;
+pub mod errno;
+pub mod profile;
+
+use crate::codec::{Form, Malformed, utf8};
+pub use class::{Class, Classes};
+pub use errno::ErrnoChoice;
+pub use profile::Profile;
+
+/// NAME_MAX of Linux, in bytes, and of NTFS, SMB and HFS+, in UTF-16 units.
+pub const NAME_MAX: usize = 255;
+
+/// The smallest limit that can be set: room for the mark of law N7 (`~` and 16 hash characters) and some text.
+pub const SMALLEST_LIMIT: usize = 24;
+
+/// What a name must be to conform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// Most bytes in a name, `SMALLEST_LIMIT..=NAME_MAX`.
+    pub max_bytes: usize,
+    /// Most characters (code points) in a name; `None`: no limit of its own.
+    pub max_chars: Option<usize>,
+    /// Most UTF-16 code units in a name; `None`: no limit of its own.
+    pub max_utf16: Option<usize>,
+    /// The normalization form that names must have; `None` keeps whatever form they have.
+    pub form: Option<Form>,
+    /// Classes of characters and shapes that names must not have.
+    pub forbid: Classes,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            max_bytes: NAME_MAX,
+            max_chars: None,
+            max_utf16: None,
+            form: None,
+            forbid: Classes::default(),
+        }
+    }
+}
+
+/// A rule that a name breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// Not well-formed UTF-8 (RFC 3629).
+    IllFormed(Malformed),
+    /// Over a limit.
+    TooLong {
+        /// Which limit.
+        unit: Unit,
+        /// The name's length in that unit.
+        actual: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A forbidden character or shape.
+    Forbidden(Class),
+    /// Not in the wanted normalization form.
+    NotNormalized(Form),
+    /// Empty, `.`, `..`, or with a `/` or NUL in it: not one component of a path (law C5).
+    NotAComponent,
+}
+
+/// What a length is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Octets.
+    Bytes,
+    /// Code points.
+    Chars,
+    /// UTF-16 code units.
+    Utf16,
+}
+
+impl Unit {
+    /// The word for people: `bytes`, `characters`, `UTF-16 units`.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Chars => "characters",
+            Self::Utf16 => "UTF-16 units",
+        }
+    }
+}
+
+/// Why a name does not conform: the rule, and the bytes that break it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offence {
+    /// The rule.
+    pub rule: Rule,
+    /// Offset of the first offending byte; for a name that is too long, of the first byte over the limit.
+    pub offset: usize,
+    /// Length of the offending sequence in bytes.
+    pub length: usize,
+    /// The code point that the sequence spells, where it spells one.
+    pub code_point: Option<u32>,
+}
+
+impl Rule {
+    /// The stable name of the rule: `ill-formed`, `too-long`, `forbidden`, `not-normalized`, `not-a-component`.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::IllFormed(_) => "ill-formed",
+            Self::TooLong { .. } => "too-long",
+            Self::Forbidden(_) => "forbidden",
+            Self::NotNormalized(_) => "not-normalized",
+            Self::NotAComponent => "not-a-component",
+        }
+    }
+
+    /// The kind within the rule: of a malformed sequence, a forbidden class, a form, a unit of length.
+    #[must_use]
+    pub fn kind(self) -> Option<&'static str> {
+        match self {
+            Self::IllFormed(malformed) => Some(malformed.label()),
+            Self::Forbidden(class) => Some(class.label()),
+            Self::NotNormalized(form) => Some(form.label()),
+            Self::TooLong {
+                unit: Unit::Bytes, ..
+            } => Some("bytes"),
+            Self::TooLong {
+                unit: Unit::Chars, ..
+            } => Some("chars"),
+            Self::TooLong {
+                unit: Unit::Utf16, ..
+            } => Some("utf16"),
+            Self::NotAComponent => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::IllFormed(malformed) => match malformed {
+                Malformed::UnexpectedContinuation => {
+                    f.write_str("ill-formed UTF-8: continuation byte without a lead byte")
+                }
+                Malformed::InvalidByte => {
+                    f.write_str("ill-formed UTF-8: a byte that never occurs in it")
+                }
+                Malformed::Truncated => f.write_str("ill-formed UTF-8: truncated sequence"),
+                Malformed::Overlong(c) => {
+                    write!(f, "ill-formed UTF-8: overlong sequence for U+{c:04X}")
+                }
+                Malformed::Surrogate(c) => write!(f, "ill-formed UTF-8: surrogate U+{c:04X}"),
+                Malformed::OutOfRange(c) => {
+                    write!(f, "ill-formed UTF-8: U+{c:04X} is beyond U+10FFFF")
+                }
+            },
+            Self::TooLong {
+                unit,
+                actual,
+                limit,
+            } => write!(
+                f,
+                "too long: {actual} {}, the limit is {limit}",
+                unit.label()
+            ),
+            Self::Forbidden(class) => write!(f, "forbidden: {}", class.describe()),
+            Self::NotNormalized(Form::Nfc) => f.write_str("not in normalization form C"),
+            Self::NotNormalized(Form::Nfd) => f.write_str("not in normalization form D"),
+            Self::NotAComponent => {
+                f.write_str("not a file name: empty, \".\", \"..\", or with \"/\" or NUL in it")
+            }
+        }
+    }
+}
+
+/// Is `name` one component of a path: not empty, `.` or `..`, without `/` and NUL (law C5)?
+#[must_use]
+pub fn is_component(name: &[u8]) -> bool {
+    !matches!(name, b"" | b"." | b"..") && !name.iter().any(|&byte| byte == b'/' || byte == 0)
+}
+
+impl Policy {
+    /// Does `name` conform to the whole policy?
+    #[must_use]
+    pub fn conforms(&self, name: &[u8]) -> bool {
+        self.check(name).is_ok()
+    }
+
+    /// Checks `name` against every rule, in the order well-formed, length, characters, form.
+    ///
+    /// # Errors
+    /// The first offence of the first rule that it breaks.
+    pub fn check(&self, name: &[u8]) -> Result<(), Offence> {
+        if !is_component(name) {
+            return Err(Offence {
+                rule: Rule::NotAComponent,
+                offset: 0,
+                length: name.len(),
+                code_point: None,
+            });
+        }
+        let text = utf8::validate(name).map_err(|error| Offence {
+            rule: Rule::IllFormed(error.kind),
+            offset: error.offset,
+            length: error.length,
+            code_point: error.kind.code_point(),
+        })?;
+        if let Some(offence) = self.over_a_limit(text) {
+            return Err(offence);
+        }
+        if let Some(offence) = class::forbidden(text, self.forbid).next() {
+            return Err(offence);
+        }
+        if let Some(form) = self.form
+            && let Some(offence) = out_of_form(text, form).next()
+        {
+            return Err(offence);
+        }
+        Ok(())
+    }
+
+    /// The first limit that `text` is over.
+    pub fn over_a_limit(&self, text: &str) -> Option<Offence> {
+        let too_long = |unit, actual, limit, offset| Offence {
+            rule: Rule::TooLong {
+                unit,
+                actual,
+                limit,
+            },
+            offset,
+            length: text.len() - offset,
+            code_point: None,
+        };
+        if text.len() > self.max_bytes {
+            let offset = text.floor_char_boundary(self.max_bytes);
+            return Some(too_long(Unit::Bytes, text.len(), self.max_bytes, offset));
+        }
+        let over = |limit: usize, width: fn(char) -> usize| {
+            let mut used = 0;
+            text.char_indices().find_map(|(offset, c)| {
+                used += width(c);
+                (used > limit).then_some(offset)
+            })
+        };
+        // A text has no more characters or UTF-16 units than bytes, so that short names are not counted.
+        if let Some(limit) = self.max_chars.filter(|&limit| text.len() > limit)
+            && let Some(offset) = over(limit, |_| 1)
+        {
+            return Some(too_long(Unit::Chars, text.chars().count(), limit, offset));
+        }
+        if let Some(limit) = self.max_utf16.filter(|&limit| text.len() > limit)
+            && let Some(offset) = over(limit, char::len_utf16)
+        {
+            return Some(too_long(
+                Unit::Utf16,
+                text.encode_utf16().count(),
+                limit,
+                offset,
+            ));
+        }
+        None
+    }
+
+    /// Every sequence of `name` that offends by itself (ill-formed, forbidden, out of form), first to last,
+    /// each with its offset and length; they may overlap. Length is not looked at.
+    #[must_use]
+    pub fn offences(&self, name: &[u8]) -> Vec<Offence> {
+        let mut found: Vec<Offence> = utf8::ill_formed(name)
+            .map(|error| Offence {
+                rule: Rule::IllFormed(error.kind),
+                offset: error.offset,
+                length: error.length,
+                code_point: error.kind.code_point(),
+            })
+            .collect();
+        let mut start = 0;
+        let ends: Vec<(usize, usize)> = found
+            .iter()
+            .map(|o| (o.offset, o.offset + o.length))
+            .chain([(name.len(), name.len())])
+            .collect();
+        let whole = start..name.len();
+        for (end, next) in ends {
+            let text = name
+                .get(start..end)
+                .and_then(|part| core::str::from_utf8(part).ok())
+                .unwrap_or_default();
+            let edges = class::Edges {
+                start: start == whole.start,
+                end: end == whole.end,
+            };
+            let shift = |offence: Offence| Offence {
+                offset: offence.offset + start,
+                ..offence
+            };
+            found.extend(class::forbidden_between(text, self.forbid, edges).map(shift));
+            if let Some(form) = self.form {
+                found.extend(out_of_form(text, form).map(shift));
+            }
+            start = next;
+        }
+        found.sort_by_key(|offence| (offence.offset, offence.length));
+        found
+    }
+}
+
+/// The segments of `text` (a starter and what combines with it) that are not in `form`.
+///
+/// Segments are cut before each character that is both a starter and normalized alone in both directions, which
+/// keeps them independent of each other; a whole that is out of form by an interaction over such a cut is
+/// reported as one segment.
+fn out_of_form(text: &str, form: Form) -> impl Iterator<Item = Offence> {
+    let mut rest: Vec<Offence> = Vec::new();
+    if !form.holds(text) {
+        let mut cuts: Vec<usize> = text
+            .char_indices()
+            .filter(|&(_, c)| c.is_ascii())
+            .map(|(offset, _)| offset)
+            .chain([text.len()])
+            .collect();
+        if cuts.first() != Some(&0) {
+            cuts.insert(0, 0);
+        }
+        let offence = |start: usize, end: usize| Offence {
+            rule: Rule::NotNormalized(form),
+            offset: start,
+            length: end - start,
+            code_point: None,
+        };
+        for (&start, &end) in cuts.iter().zip(cuts.iter().skip(1)) {
+            if text
+                .get(start..end)
+                .is_some_and(|segment| !form.holds(segment))
+            {
+                rest.push(offence(start, end));
+            }
+        }
+        if rest.is_empty() {
+            rest.push(offence(0, text.len()));
+        }
+    }
+    rest.into_iter()
+}
