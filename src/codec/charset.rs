@@ -1,14 +1,37 @@
 //! Legacy charsets by their IANA label.
+//!
+//! Labels, aliases and refusals are ours; tables are those of `encoding_rs` and `oem_cp`. That matters because
+//! `encoding_rs` follows the WHATWG, which reads the label `iso-8859-1` as windows-1252 and takes bytes that no
+//! standard assigns: here a label means what IANA says, and an unassigned byte is malformed.
+//!
+//! Every charset on offer (law C4) is stateless, and writes U+0000..U+007F as the bytes 00..7F.
+
+mod labels;
+mod multi_byte;
+mod offered;
+mod single_byte;
+#[cfg(test)]
+mod tests;
+
+use offered::{OFFERED, Offered, Tables};
 
 /// A stateless legacy charset.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Charset(&'static str);
+#[derive(Clone, Copy)]
+pub struct Charset(&'static Offered);
 
 impl std::fmt::Debug for Charset {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0)
+        f.write_str(self.0.label)
     }
 }
+
+impl PartialEq for Charset {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.label == other.0.label
+    }
+}
+
+impl Eq for Charset {}
 
 /// A label that names no charset on offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +40,8 @@ pub struct UnknownCharset {
     pub label: String,
     /// Why a known charset is not on offer (UTF-7, UTF-16, ISO-2022, EBCDIC, UTF-8 itself); `None` if it is just not known.
     pub reason: Option<&'static str>,
-    /// Offered labels that look like it, nearest first, at most five.
+    /// Offered labels that look like it, nearest first, at most five; empty where there is a reason,
+    /// but for the charset before a `//TRANSLIT` or `//IGNORE`.
     pub near: Vec<&'static str>,
 }
 
@@ -31,43 +55,85 @@ pub struct EncodeError {
 }
 
 impl Charset {
-    /// Finds the charset with this label or alias; case does not matter.
+    /// Finds the charset with this label or alias; neither case nor `-` and `_` matter.
     ///
     /// # Errors
     /// No such charset, or one that is kept out on purpose.
     pub fn from_label(label: &str) -> Result<Self, UnknownCharset> {
-        let _x = label;
-        todo!()
+        labels::find(label)
     }
+
     /// The preferred label, lower case: `iso-8859-1`.
     #[must_use]
     pub fn label(self) -> &'static str {
-        self.0
+        self.0.label
     }
+
     /// Every charset on offer.
     pub fn all() -> impl Iterator<Item = Self> {
-        [].into_iter()
+        OFFERED.iter().map(Self)
     }
-    /// Decodes; strict. Not checked: that the text encodes back to the same bytes.
+
+    /// Decodes; strict: no replacement, and a byte-order mark is nothing special.
+    ///
+    /// Not checked: that the text encodes back to the same bytes. Some multi-byte charsets spell a character in two
+    /// ways, or read characters that they do not write.
     ///
     /// # Errors
-    /// Offset of the first byte that does not decode.
+    /// Offset of the first sequence that does not decode: unassigned, ill-formed or cut short.
     pub fn decode(self, bytes: &[u8]) -> Result<String, usize> {
-        let _x = bytes;
-        todo!()
+        if let Some(text) = ascii(bytes) {
+            return Ok(text.to_owned());
+        }
+        match &self.0.tables {
+            Tables::SingleByte(lazy) => lazy.get().decode(bytes),
+            Tables::MultiByte(charset) => charset.decode(bytes),
+        }
     }
-    /// Encodes; strict.
+
+    /// Encodes; strict: what it yields decodes to the same text, so nothing is transliterated (`¥` to 5C, say).
     ///
     /// # Errors
     /// The first character that the charset lacks.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, EncodeError> {
-        let _x = text;
-        todo!()
+        if text.is_ascii() {
+            return Ok(text.as_bytes().to_owned());
+        }
+        match &self.0.tables {
+            Tables::SingleByte(lazy) => lazy.get().encode(text),
+            Tables::MultiByte(charset) => charset.encode(text),
+        }
     }
+
     /// Decodes if the text encodes back to just these bytes (law N6); else `None`.
+    ///
+    /// `None` also where the text would have a `/` or NUL more or less than the bytes, or be empty, `.` or `..` when
+    /// they are not (law C5).
     #[must_use]
     pub fn decode_reversibly(self, bytes: &[u8]) -> Option<String> {
-        let _x = bytes;
-        todo!()
+        if let Some(text) = ascii(bytes) {
+            return Some(text.to_owned());
+        }
+        let text = self.decode(bytes).ok()?;
+        let back = match &self.0.tables {
+            Tables::SingleByte(lazy) => lazy.get().encode(&text),
+            Tables::MultiByte(charset) => charset.encode_unverified(&text),
+        };
+        (back.ok()? == bytes && is_same_component(bytes, &text)).then_some(text)
     }
+}
+
+/// The bytes as text if they are ASCII, which is the same in every charset.
+fn ascii(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes)
+        .ok()
+        .filter(|text| text.is_ascii())
+}
+
+/// Law C5: decoding neither made nor lost a separator, and did not make a name that means something else.
+fn is_same_component(bytes: &[u8], text: &str) -> bool {
+    let count = |haystack: &[u8], byte: u8| haystack.iter().filter(|b| **b == byte).count();
+    let same = |byte: u8| count(bytes, byte) == count(text.as_bytes(), byte);
+    let special = matches!(text, "" | "." | "..");
+    same(b'/') && same(0) && (!special || text.as_bytes() == bytes)
 }

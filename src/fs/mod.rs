@@ -1,1 +1,150 @@
-//! (to come)
+//! The filesystem: inodes, handles and operations over a backing directory. Knows nothing of FUSE.
+//!
+//! Every operation that takes a name goes through [`namespace`]'s chokepoint, which turns (directory, visible name)
+//! into (descriptor, backing name): [`Utf8Fs::on_entry`] for names that are there, [`Utf8Fs::place_new`] for names to be
+//! made.
+
+mod attr;
+pub mod audit;
+mod directory;
+mod error;
+mod handle;
+mod inode;
+mod io;
+mod namespace;
+mod readdir;
+mod resolve;
+mod xattr;
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::backing::{Privilege, Stat};
+use crate::names::NameMap;
+pub use attr::Change;
+use audit::Auditor;
+use directory::IndexedDirectories;
+pub use error::FsError;
+use handle::Handles;
+pub use handle::{OpenDirectory, OpenFile};
+pub use inode::{Inode, Inodes, ROOT};
+pub use readdir::{Listed, Plus};
+
+/// What the filesystem is made of.
+#[derive(Debug)]
+pub struct Config {
+    /// The mapping of names.
+    pub map: NameMap,
+    /// The backing directory, an `O_PATH` descriptor.
+    pub root: OwnedFd,
+    /// A descriptor by which file handles of its filesystem may be opened; `None` for users who may not.
+    pub by_handle: Option<OwnedFd>,
+    /// May the process act as other users?
+    pub privilege: Privilege,
+    /// Descriptors that may stay open beside those of open files.
+    pub most_descriptors: usize,
+    /// Where offences are written to.
+    pub auditor: Auditor,
+    /// The mountpoint, for the records.
+    pub mountpoint: Vec<u8>,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller {
+    /// Its filesystem user id.
+    pub uid: u32,
+    /// Its filesystem group id.
+    pub gid: u32,
+    /// Its process, 0 if it is not of our pid namespace.
+    pub pid: u32,
+}
+
+/// An entry that was looked up or made.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its number towards the kernel.
+    pub number: u64,
+    /// Its generation.
+    pub generation: u64,
+    /// Its attributes.
+    pub stat: Stat,
+    /// May the kernel keep the name? Not a name that is mapped or one spelling of several: what it stands for can
+    /// change without a change of that name itself.
+    pub lasting: bool,
+}
+
+/// Tells the kernel that a name in a directory does not mean what it did.
+pub type Forgetter = Box<dyn Fn(u64, &[u8]) + Send + Sync>;
+
+/// The filesystem over one backing directory.
+pub struct Utf8Fs {
+    map: NameMap,
+    inodes: Inodes,
+    files: Handles<OpenFile>,
+    directories: Handles<OpenDirectory>,
+    indexed: IndexedDirectories,
+    privilege: Privilege,
+    auditor: Arc<Auditor>,
+    mountpoint: Vec<u8>,
+    operations: AtomicU64,
+    forgetter: OnceLock<Forgetter>,
+}
+
+impl std::fmt::Debug for Utf8Fs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Utf8Fs")
+            .field("map", &self.map)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Utf8Fs {
+    /// The filesystem of `config`.
+    ///
+    /// # Errors
+    /// Its root can't be looked at.
+    pub fn new(config: Config) -> std::io::Result<Self> {
+        Ok(Self {
+            inodes: Inodes::new(config.root, config.by_handle, config.most_descriptors)?,
+            map: config.map,
+            files: Handles::default(),
+            directories: Handles::default(),
+            indexed: IndexedDirectories::default(),
+            privilege: config.privilege,
+            auditor: Arc::new(config.auditor),
+            mountpoint: config.mountpoint,
+            operations: AtomicU64::new(0),
+            forgetter: OnceLock::new(),
+        })
+    }
+
+    /// Counts one operation.
+    pub fn count(&self) {
+        self.operations.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Operations so far.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.operations.load(Ordering::Relaxed)
+    }
+
+    /// The audit log.
+    #[must_use]
+    pub fn auditor(&self) -> Arc<Auditor> {
+        Arc::clone(&self.auditor)
+    }
+
+    /// Sets how the kernel is told of names that changed. Once; later calls change nothing.
+    pub fn set_forgetter(&self, forgetter: Forgetter) {
+        // A second one would be a second mount of the same filesystem, which no caller makes.
+        self.forgetter.get_or_init(|| forgetter);
+    }
+
+    /// Takes `count` lookups of an inode back.
+    pub fn forget(&self, number: u64, count: u64) {
+        self.inodes.forget(number, count);
+    }
+}

@@ -1,1 +1,83 @@
-//! (to come)
+//! Backing names and visible names: how one becomes the other, and how either is shown to people.
+//!
+//! [`NameMap`] says what a name is visible as; [`Index`] assigns visible names within one directory, where
+//! siblings may want the same one (laws N1 to N7).
+
+mod escape;
+mod index;
+pub mod json;
+mod map;
+pub mod quoted;
+mod shorten;
+
+use crate::policy::{Offence, Rule, is_component};
+pub use index::Index;
+pub use json::{json_line, json_name};
+pub use map::{Legacy, NameMap, OnViolation};
+pub use quoted::Quoted;
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Box<[u8]>);
+
+        impl $name {
+            /// Takes `bytes` as a name.
+            ///
+            /// # Errors
+            /// They are no component of a path: empty, `.`, `..`, or with a `/` or NUL among them (law C5).
+            pub fn parse(bytes: &[u8]) -> Result<Self, Offence> {
+                if is_component(bytes) {
+                    Ok(Self(bytes.into()))
+                } else {
+                    Err(Offence { rule: Rule::NotAComponent, offset: 0, length: bytes.len(), code_point: None })
+                }
+            }
+
+            /// The bytes of the name.
+            #[must_use]
+            pub fn as_bytes(&self) -> &[u8] {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), Quoted(&self.0))
+            }
+        }
+
+        impl std::borrow::Borrow<[u8]> for $name {
+            fn borrow(&self) -> &[u8] {
+                &self.0
+            }
+        }
+    };
+}
+
+name! {
+    /// One component of a path as it lies in the backing directory: bytes.
+    BackingName
+}
+
+name! {
+    /// One component of a path as programs see and give it through the mount: bytes, conforming or not.
+    VisibleName
+}
+
+impl VisibleName {
+    /// The backing name of the same bytes, which a conforming name has (law N1).
+    #[must_use]
+    pub fn as_backing(&self) -> BackingName {
+        BackingName(self.0.clone())
+    }
+}
+
+impl BackingName {
+    /// The visible name of the same bytes.
+    #[must_use]
+    pub fn as_visible(&self) -> VisibleName {
+        VisibleName(self.0.clone())
+    }
+}

@@ -4,8 +4,8 @@ pub mod class;
 pub mod errno;
 pub mod profile;
 
-use crate::codec::{Form, Malformed, utf8};
-pub use class::{Class, Classes};
+use crate::codec::{DecodeError, Form, Malformed, utf8};
+pub use class::{Class, Classes, Edges};
 pub use errno::ErrnoChoice;
 pub use profile::Profile;
 
@@ -98,6 +98,17 @@ pub struct Offence {
     pub length: usize,
     /// The code point that the sequence spells, where it spells one.
     pub code_point: Option<u32>,
+}
+
+impl From<DecodeError> for Offence {
+    fn from(error: DecodeError) -> Self {
+        Self {
+            rule: Rule::IllFormed(error.kind),
+            offset: error.offset,
+            length: error.length,
+            code_point: error.kind.code_point(),
+        }
+    }
 }
 
 impl Rule {
@@ -198,12 +209,7 @@ impl Policy {
                 code_point: None,
             });
         }
-        let text = utf8::validate(name).map_err(|error| Offence {
-            rule: Rule::IllFormed(error.kind),
-            offset: error.offset,
-            length: error.length,
-            code_point: error.kind.code_point(),
-        })?;
+        let text = utf8::validate(name)?;
         if let Some(offence) = self.over_a_limit(text) {
             return Err(offence);
         }
@@ -211,7 +217,7 @@ impl Policy {
             return Err(offence);
         }
         if let Some(form) = self.form
-            && let Some(offence) = out_of_form(text, form).next()
+            && let Some(offence) = out_of_form(text, form)
         {
             return Err(offence);
         }
@@ -260,42 +266,32 @@ impl Policy {
         None
     }
 
-    /// Every sequence of `name` that offends by itself (ill-formed, forbidden, out of form), first to last,
-    /// each with its offset and length; they may overlap. Length is not looked at.
+    /// Every sequence of `name` that is ill-formed or forbidden, first to last, each with its offset and length; they
+    /// may overlap. Length and normalization form are not looked at.
     #[must_use]
     pub fn offences(&self, name: &[u8]) -> Vec<Offence> {
-        let mut found: Vec<Offence> = utf8::ill_formed(name)
-            .map(|error| Offence {
-                rule: Rule::IllFormed(error.kind),
-                offset: error.offset,
-                length: error.length,
-                code_point: error.kind.code_point(),
-            })
-            .collect();
-        let mut start = 0;
-        let ends: Vec<(usize, usize)> = found
+        let mut found: Vec<Offence> = utf8::ill_formed(name).map(Offence::from).collect();
+        let sequences: Vec<(usize, usize)> = found
             .iter()
-            .map(|o| (o.offset, o.offset + o.length))
+            .map(|offence| (offence.offset, offence.offset + offence.length))
             .chain([(name.len(), name.len())])
             .collect();
-        let whole = start..name.len();
-        for (end, next) in ends {
+        let mut start = 0;
+        for (end, next) in sequences {
             let text = name
                 .get(start..end)
-                .and_then(|part| core::str::from_utf8(part).ok())
+                .and_then(|piece| core::str::from_utf8(piece).ok())
                 .unwrap_or_default();
-            let edges = class::Edges {
-                start: start == whole.start,
-                end: end == whole.end,
+            let edges = Edges {
+                start: start == 0,
+                end: end == name.len(),
             };
-            let shift = |offence: Offence| Offence {
-                offset: offence.offset + start,
-                ..offence
-            };
-            found.extend(class::forbidden_between(text, self.forbid, edges).map(shift));
-            if let Some(form) = self.form {
-                found.extend(out_of_form(text, form).map(shift));
-            }
+            found.extend(
+                class::forbidden_between(text, self.forbid, edges).map(|offence| Offence {
+                    offset: offence.offset + start,
+                    ..offence
+                }),
+            );
             start = next;
         }
         found.sort_by_key(|offence| (offence.offset, offence.length));
@@ -303,40 +299,29 @@ impl Policy {
     }
 }
 
-/// The segments of `text` (a starter and what combines with it) that are not in `form`.
-///
-/// Segments are cut before each character that is both a starter and normalized alone in both directions, which
-/// keeps them independent of each other; a whole that is out of form by an interaction over such a cut is
-/// reported as one segment.
-fn out_of_form(text: &str, form: Form) -> impl Iterator<Item = Offence> {
-    let mut rest: Vec<Offence> = Vec::new();
-    if !form.holds(text) {
-        let mut cuts: Vec<usize> = text
-            .char_indices()
-            .filter(|&(_, c)| c.is_ascii())
-            .map(|(offset, _)| offset)
-            .chain([text.len()])
-            .collect();
-        if cuts.first() != Some(&0) {
-            cuts.insert(0, 0);
-        }
-        let offence = |start: usize, end: usize| Offence {
-            rule: Rule::NotNormalized(form),
-            offset: start,
-            length: end - start,
-            code_point: None,
-        };
-        for (&start, &end) in cuts.iter().zip(cuts.iter().skip(1)) {
-            if text
-                .get(start..end)
-                .is_some_and(|segment| !form.holds(segment))
-            {
-                rest.push(offence(start, end));
-            }
-        }
-        if rest.is_empty() {
-            rest.push(offence(0, text.len()));
-        }
+/// The first part of `text` that is not in `form`: from an ASCII character, or the start, to before the next one.
+/// ASCII characters are starters that nothing before them combines with, so that such parts are independent.
+fn out_of_form(text: &str, form: Form) -> Option<Offence> {
+    if form.holds(text) {
+        return None;
     }
-    rest.into_iter()
+    let starts = text
+        .char_indices()
+        .filter(|&(offset, c)| c.is_ascii() || offset == 0)
+        .map(|(offset, _)| offset);
+    let ends = starts.clone().skip(1).chain([text.len()]);
+    let (offset, length) = starts
+        .zip(ends)
+        .map(|(start, end)| (start, end - start))
+        .find(|&(start, length)| {
+            text.get(start..start + length)
+                .is_some_and(|part| !form.holds(part))
+        })
+        .unwrap_or((0, text.len()));
+    Some(Offence {
+        rule: Rule::NotNormalized(form),
+        offset,
+        length,
+        code_point: None,
+    })
 }

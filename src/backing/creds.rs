@@ -1,0 +1,196 @@
+//! Whose identity a thread acts with, and what the process may do.
+//!
+//! Permission was checked by the kernel before a request came (`default_permissions`), so that the daemon keeps its
+//! capabilities and takes on only what shapes a new inode: the caller's filesystem uid, gid and umask. All three belong
+//! to the thread, stay until another caller's request needs others, and cost nothing while one user works.
+
+use std::cell::Cell;
+use std::io;
+use std::marker::PhantomData;
+
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit};
+use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
+
+use super::sys;
+
+/// What the daemon can do about callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privilege {
+    /// It can act as any of them.
+    Root,
+    /// It acts as itself, whoever calls.
+    User,
+}
+
+/// The capabilities that a privileged daemon works with.
+const WORKING: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::DAC_READ_SEARCH)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::MKNOD)
+    .union(CapabilitySet::SETFCAP)
+    .union(CapabilitySet::SYS_ADMIN);
+
+/// Those without which it cannot act for others at all.
+const NEEDED: CapabilitySet =
+    WORKING.difference(CapabilitySet::MKNOD.union(CapabilitySet::SETFCAP));
+
+/// What the thread has taken on; `None` where it is as it was started.
+#[derive(Clone, Copy)]
+struct TakenOn {
+    uid: Option<u32>,
+    gid: Option<u32>,
+    umask: Option<u32>,
+}
+
+thread_local! {
+    static TAKEN_ON: Cell<TakenOn> = const { Cell::new(TakenOn { uid: None, gid: None, umask: None }) };
+}
+
+/// Can this thread act as other users and reach every file: has it the capabilities in effect?
+#[must_use]
+pub fn is_privileged() -> bool {
+    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(NEEDED))
+}
+
+impl Privilege {
+    /// What this thread has, by [`is_privileged`].
+    #[must_use]
+    pub fn of_thread() -> Self {
+        if is_privileged() {
+            Self::Root
+        } else {
+            Self::User
+        }
+    }
+}
+
+/// Lets new inodes of this thread belong to `uid` and `gid`, with `umask` taken from their mode; [`Privilege::User`] takes on the umask only.
+///
+/// It lasts until the next call on this thread. Only what differs from the last call is changed.
+///
+/// # Errors
+/// `EPERM` if the thread may not take on `uid` or `gid`; it then acts as neither, and must not go on with the request.
+pub fn become_caller(privilege: Privilege, uid: u32, gid: u32, umask: u32) -> io::Result<()> {
+    let mut now = TAKEN_ON.get();
+    if now.umask != Some(umask) {
+        if now.umask.is_none() {
+            sys::unshare_fs()?;
+        }
+        rustix::process::umask(Mode::from_raw_mode(umask));
+        now.umask = Some(umask);
+        TAKEN_ON.set(now);
+    }
+    if privilege == Privilege::User {
+        return Ok(());
+    }
+    if now.gid != Some(gid) {
+        now.gid = take_on(gid, sys::set_fsgid)?;
+        TAKEN_ON.set(now);
+    }
+    if now.uid != Some(uid) {
+        now.uid = take_on(uid, sys::set_fsuid)?;
+        TAKEN_ON.set(now);
+    }
+    Ok(())
+}
+
+/// Sets an id with `set`, which does not tell whether it worked, and asks it whether it did.
+fn take_on(id: u32, set: fn(u32) -> u32) -> io::Result<Option<u32>> {
+    set(id);
+    if id == u32::MAX || set(u32::MAX) != id {
+        return Err(rustix::io::Errno::PERM.into());
+    }
+    Ok(Some(id))
+}
+
+/// Keeps the thread's capabilities whatever filesystem uid it takes on, and drops its supplementary groups.
+///
+/// For the start of a privileged process: threads made later inherit both, threads that run already do not.
+///
+/// # Errors
+/// `EPERM` without `CAP_SETPCAP` or `CAP_SETGID`.
+pub fn keep_capabilities() -> io::Result<()> {
+    let bits = rustix::thread::capabilities_secure_bits()?;
+    let bits = bits | CapabilitiesSecureBits::NO_SETUID_FIXUP;
+    rustix::thread::set_capabilities_secure_bits(bits)?;
+    Ok(rustix::thread::set_thread_groups(&[])?)
+}
+
+/// Gives up every capability that a mount does not work with; those that the thread lacks it still lacks.
+///
+/// `CAP_FSETID` stays permitted but not in effect, so that the kernel clears set-id bits on write as it does for users;
+/// [`raise_fsetid`] has it back for a moment. `CAP_SYS_RESOURCE` goes, which would open what is kept for root and ignore quotas.
+/// For the start of the process, after [`keep_capabilities`] and [`raise_nofile`]: threads made later inherit it.
+///
+/// # Errors
+/// Those of capset(2).
+pub fn limit_capabilities() -> io::Result<()> {
+    let had = rustix::thread::capabilities(None)?.permitted;
+    Ok(rustix::thread::set_capabilities(
+        None,
+        CapabilitySets {
+            effective: had & WORKING,
+            permitted: had & (WORKING | CapabilitySet::FSETID),
+            inheritable: CapabilitySet::empty(),
+        },
+    )?)
+}
+
+/// Holds `CAP_FSETID` in effect for this thread until it is dropped.
+#[derive(Debug)]
+#[must_use = "it is given up at once"]
+pub struct Fsetid {
+    before: Option<CapabilitySets>,
+    of_this_thread: PhantomData<*const ()>,
+}
+
+/// Puts `CAP_FSETID` in effect, so that chmod and create keep a set-group-id bit for a group that the thread is not in.
+///
+/// Does nothing for a thread that is not permitted it.
+///
+/// # Errors
+/// Those of capset(2).
+pub fn raise_fsetid() -> io::Result<Fsetid> {
+    let before = rustix::thread::capabilities(None)?;
+    let raise = before.permitted.contains(CapabilitySet::FSETID)
+        && !before.effective.contains(CapabilitySet::FSETID);
+    if raise {
+        let mut sets = before;
+        sets.effective |= CapabilitySet::FSETID;
+        rustix::thread::set_capabilities(None, sets)?;
+    }
+    Ok(Fsetid {
+        before: raise.then_some(before),
+        of_this_thread: PhantomData,
+    })
+}
+
+impl Drop for Fsetid {
+    fn drop(&mut self) {
+        if let Some(before) = self.before
+            && let Err(error) = rustix::thread::set_capabilities(None, before)
+        {
+            log::error!("cannot give up CAP_FSETID again: {error}");
+        }
+    }
+}
+
+/// Raises the soft limit on open descriptors to the hard one, and returns it; `None` if there is no limit.
+///
+/// # Errors
+/// Those of setrlimit(2).
+pub fn raise_nofile() -> io::Result<Option<u64>> {
+    let Rlimit { current, maximum } = rustix::process::getrlimit(Resource::Nofile);
+    if current != maximum {
+        let raised = Rlimit {
+            current: maximum,
+            maximum,
+        };
+        rustix::process::setrlimit(Resource::Nofile, raised)?;
+    }
+    Ok(maximum)
+}

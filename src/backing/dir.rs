@@ -1,0 +1,212 @@
+//! A directory: everything that is done to a name in it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, StatxFlags};
+use rustix::io::Errno;
+use rustix::mount::OpenTreeFlags;
+
+use super::stat::{self, Stat};
+use super::{file, sys};
+use crate::names::BackingName;
+
+/// How a name is opened to be held: neither read nor written, never followed.
+const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A directory by its descriptor, `O_PATH` or open for reading, owned or borrowed.
+#[derive(Debug, Clone)]
+pub struct Dir<F = OwnedFd>(F);
+
+impl Dir {
+    /// Opens the directory at `path`, following symlinks: the path is the administrator's, not the tree's.
+    ///
+    /// # Errors
+    /// Those of open(2); `ENOTDIR` if it is none.
+    pub fn open_root(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self(rustix::fs::open(path, flags, Mode::empty())?))
+    }
+
+    /// Gives the descriptor back.
+    #[must_use]
+    pub fn into_fd(self) -> OwnedFd {
+        self.0
+    }
+}
+
+impl<F: AsFd> AsFd for Dir<F> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl<F: AsFd> Dir<F> {
+    /// Takes a descriptor for a directory. Not checked: that it is one; operations then fail with `ENOTDIR`.
+    pub fn new(fd: F) -> Self {
+        Self(fd)
+    }
+
+    /// Holds the inode of that name: an `O_PATH` descriptor, of the symlink itself if it is one.
+    ///
+    /// # Errors
+    /// Those of openat(2).
+    pub fn child(&self, name: &BackingName) -> io::Result<OwnedFd> {
+        Ok(rustix::fs::openat(
+            &self.0,
+            name.as_bytes(),
+            HOLD,
+            Mode::empty(),
+        )?)
+    }
+
+    /// Attributes of the inode of that name, of the symlink itself if it is one.
+    ///
+    /// # Errors
+    /// Those of statx(2).
+    pub fn stat_child(&self, name: &BackingName) -> io::Result<Stat> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        let raw = rustix::fs::statx(&self.0, name.as_bytes(), flags, stat::wanted())?;
+        Ok(Stat::from(&raw))
+    }
+
+    /// Is there an entry of that name? A name too long for the filesystem is not there.
+    ///
+    /// # Errors
+    /// Those of statx(2), but for `ENOENT` and `ENAMETOOLONG`.
+    pub fn exists(&self, name: &BackingName) -> io::Result<bool> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        match rustix::fs::statx(&self.0, name.as_bytes(), flags, StatxFlags::TYPE) {
+            Ok(_) => Ok(true),
+            Err(Errno::NOENT | Errno::NAMETOOLONG) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Creates and opens a regular file, with `O_CREAT` and the given open(2) flags.
+    ///
+    /// The thread's umask and the directory's default ACL shape `mode`. Without `O_EXCL` an entry that is there
+    /// already is opened, and if it is a pipe this may wait: give `O_EXCL`, and on `EEXIST` take [`Dir::child`] and
+    /// [`file::reopen`].
+    ///
+    /// # Errors
+    /// Those of openat(2); `ELOOP` if the name is a symlink.
+    pub fn create(&self, name: &BackingName, flags: i32, mode: u32) -> io::Result<OwnedFd> {
+        let flags = file::open_flags(flags) | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode);
+        Ok(rustix::fs::openat(&self.0, name.as_bytes(), flags, mode)?)
+    }
+
+    /// Makes a node of the type in `mode` (a regular file if it has none) with device `rdev`.
+    ///
+    /// # Errors
+    /// Those of mknodat(2).
+    pub fn mknod(&self, name: &BackingName, mode: u32, rdev: u64) -> io::Result<()> {
+        let kind = match mode & libc::S_IFMT {
+            0 => FileType::RegularFile,
+            kind => FileType::from_raw_mode(kind),
+        };
+        let mode = Mode::from_raw_mode(mode);
+        Ok(rustix::fs::mknodat(
+            &self.0,
+            name.as_bytes(),
+            kind,
+            mode,
+            rdev,
+        )?)
+    }
+
+    /// Makes a directory.
+    ///
+    /// # Errors
+    /// Those of mkdirat(2).
+    pub fn mkdir(&self, name: &BackingName, mode: u32) -> io::Result<()> {
+        let mode = Mode::from_raw_mode(mode);
+        Ok(rustix::fs::mkdirat(&self.0, name.as_bytes(), mode)?)
+    }
+
+    /// Makes a symlink; `target` is stored as it is.
+    ///
+    /// # Errors
+    /// Those of symlinkat(2); `EINVAL` for a NUL in the target.
+    pub fn symlink(&self, name: &BackingName, target: &[u8]) -> io::Result<()> {
+        Ok(rustix::fs::symlinkat(target, &self.0, name.as_bytes())?)
+    }
+
+    /// Makes another name for the inode that `source` refers to, of the symlink itself if it is one.
+    ///
+    /// # Errors
+    /// Those of linkat(2); `EXDEV` also if `source` was reached through another mount of the same filesystem.
+    pub fn link(&self, source: impl AsFd, name: &BackingName) -> io::Result<()> {
+        let source = source.as_fd();
+        let name = name.as_bytes();
+        match rustix::fs::linkat(source, c"", &self.0, name, AtFlags::EMPTY_PATH) {
+            // What the kernel says to those without CAP_DAC_READ_SEARCH, who may take the way through /proc.
+            Err(Errno::NOENT) => {
+                let path = file::proc_path(source);
+                let flags = AtFlags::SYMLINK_FOLLOW;
+                Ok(rustix::fs::linkat(CWD, path, &self.0, name, flags)?)
+            }
+            result => Ok(result?),
+        }
+    }
+
+    /// Removes a name that is not a directory's.
+    ///
+    /// # Errors
+    /// Those of unlinkat(2).
+    pub fn unlink(&self, name: &BackingName) -> io::Result<()> {
+        let name = name.as_bytes();
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// Those of unlinkat(2).
+    pub fn rmdir(&self, name: &BackingName) -> io::Result<()> {
+        let name = name.as_bytes();
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Renames `name` to `new_name` in `new_dir`; `flags` are those of renameat2(2), passed through.
+    ///
+    /// # Errors
+    /// Those of renameat2(2); `EXDEV` also if the directories were reached through different mounts.
+    pub fn rename<G: AsFd>(
+        &self,
+        name: &BackingName,
+        new_dir: &Dir<G>,
+        new_name: &BackingName,
+        flags: u32,
+    ) -> io::Result<()> {
+        let (from, to) = (name.as_bytes(), new_name.as_bytes());
+        let result = if flags == 0 {
+            rustix::fs::renameat(&self.0, from, &new_dir.0, to)
+        } else {
+            let flags = RenameFlags::from_bits_retain(flags);
+            rustix::fs::renameat_with(&self.0, from, &new_dir.0, to, flags)
+        };
+        Ok(result?)
+    }
+}
+
+/// A private view of the directory `fd`: a mount of its own that nobody else sees and that nothing is mounted in.
+///
+/// Below it the mounts inside the backing directory are absent (the directories under them are reached instead), and
+/// mounts made later over or inside the backing directory do not appear. It lasts as long as the descriptor and its
+/// duplicates; descriptors opened below it stay good after that.
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_ADMIN`, `EINVAL` where the kernel refuses to part the directory from mounts that hide
+/// something, `ENOSYS` before Linux 5.12: use `fd` itself then.
+pub fn private_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let clone = rustix::mount::open_tree(fd, c"", flags)?;
+    // The clone of a shared mount is a peer of it, and since Linux 6.15 detached mounts take part in propagation.
+    sys::make_mount_private(clone.as_fd())?;
+    Ok(clone)
+}

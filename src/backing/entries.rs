@@ -1,0 +1,182 @@
+//! A stream of directory entries with the kernel's own cookies.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{OFlags, SeekFrom};
+
+use super::stat::Kind;
+use super::{file, sys};
+use crate::names::BackingName;
+
+/// How much is asked of the kernel at once: what glibc's readdir asks for.
+const BUFFER: usize = 32 * 1024;
+
+/// Where the fields of `struct linux_dirent64` lie: d_ino (8), d_off (8), d_reclen (2), d_type (1), d_name.
+const OFFSET: usize = 8;
+const LENGTH: usize = 16;
+const TYPE: usize = 18;
+const NAME: usize = 19;
+
+/// One entry of a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// The name, bytes as they lie on disk; `.` and `..` too.
+    pub name: &'a [u8],
+    /// Inode number in the directory: of what lies under a mount point, not of what is mounted there.
+    pub ino: u64,
+    /// What it is; `Unknown` where the filesystem does not say.
+    pub kind: Kind,
+    /// Where to go on after this entry: give it to [`Entries::seek`].
+    pub cookie: u64,
+}
+
+impl Entry<'_> {
+    /// Is it `.` or `..`?
+    #[must_use]
+    pub fn is_dot(&self) -> bool {
+        matches!(self.name, b"." | b"..")
+    }
+
+    /// The name as a name; `None` for `.` and `..`, and for what a broken filesystem gives (empty, or with a `/`).
+    #[must_use]
+    pub fn backing_name(&self) -> Option<BackingName> {
+        BackingName::parse(self.name).ok()
+    }
+}
+
+/// A directory being read. Cookies are the kernel's, valid for every stream of this directory on most filesystems.
+#[derive(Debug)]
+pub struct Entries {
+    fd: OwnedFd,
+    buffer: Box<[u8]>,
+    /// How much of `buffer` is filled.
+    filled: usize,
+    /// Where in `buffer` the next entry starts.
+    next: usize,
+    /// The cookie of the first entry in `buffer`.
+    start: u64,
+    /// The cookie of the next entry.
+    position: u64,
+}
+
+impl Entries {
+    /// Opens the directory that `fd` refers to, `O_PATH` or not, for reading from its start.
+    ///
+    /// # Errors
+    /// Those of open(2); `ENOTDIR` if it is none.
+    pub fn open(fd: impl AsFd) -> io::Result<Self> {
+        let flags = (OFlags::RDONLY | OFlags::DIRECTORY).bits();
+        Ok(Self::new(file::reopen(fd, flags.cast_signed())?))
+    }
+
+    /// Takes a directory that is open for reading and stands at its start.
+    #[must_use]
+    pub fn new(fd: OwnedFd) -> Self {
+        Self {
+            fd,
+            buffer: vec![0; BUFFER].into(),
+            filled: 0,
+            next: 0,
+            start: 0,
+            position: 0,
+        }
+    }
+
+    /// The cookie of the next entry: 0 at the start, else that of the entry given last.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Goes to `cookie`: 0 for the start, read anew, or that of an entry given before.
+    ///
+    /// Costs nothing where the stream stands there; within what was read last it goes back without a system call.
+    ///
+    /// # Errors
+    /// Those of lseek(2).
+    pub fn seek(&mut self, cookie: u64) -> io::Result<()> {
+        if cookie == self.position && cookie != 0 {
+            return Ok(());
+        }
+        if cookie != 0
+            && let Some(place) = self.place_of(cookie)
+        {
+            self.next = place;
+        } else {
+            rustix::fs::seek(&self.fd, SeekFrom::Start(cookie))?;
+            self.filled = 0;
+            self.next = 0;
+            self.start = cookie;
+        }
+        self.position = cookie;
+        Ok(())
+    }
+
+    /// The next entry; `None` at the end. After `None`, entries made since may follow.
+    ///
+    /// # Errors
+    /// Those of getdents(2): `ENOENT` once the directory was removed; `EIO` for a record that makes no sense.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the entry borrows the buffer, which Iterator cannot say"
+    )]
+    pub fn next(&mut self) -> io::Result<Option<Entry<'_>>> {
+        if self.next >= self.filled {
+            self.start = self.position;
+            self.next = 0;
+            self.filled = 0;
+            self.filled = sys::getdents(self.fd.as_fd(), &mut self.buffer)?;
+            if self.filled == 0 {
+                return Ok(None);
+            }
+        }
+        let (entry, end) = record(&self.buffer, self.next, self.filled)
+            .ok_or_else(|| io::Error::from(rustix::io::Errno::IO))?;
+        self.next = end;
+        self.position = entry.cookie;
+        Ok(Some(entry))
+    }
+
+    /// Where in the buffer the entry with `cookie` starts.
+    fn place_of(&self, cookie: u64) -> Option<usize> {
+        if self.filled == 0 {
+            return None;
+        }
+        if cookie == self.start {
+            return Some(0);
+        }
+        let mut place = 0;
+        while let Some((entry, end)) = record(&self.buffer, place, self.filled) {
+            place = end;
+            if entry.cookie == cookie {
+                return Some(place);
+            }
+        }
+        None
+    }
+}
+
+impl AsFd for Entries {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// The record at `place` of what the kernel filled in, and where it ends; `None` if there is none or it makes no sense.
+fn record(buffer: &[u8], place: usize, filled: usize) -> Option<(Entry<'_>, usize)> {
+    let rest = buffer.get(place..filled)?;
+    let ino = u64::from_ne_bytes(*rest.first_chunk()?);
+    let cookie = u64::from_ne_bytes(*rest.get(OFFSET..)?.first_chunk()?);
+    let length = usize::from(u16::from_ne_bytes(*rest.get(LENGTH..)?.first_chunk()?));
+    let kind = Kind::from_dirent(*rest.get(TYPE)?);
+    let name = rest.get(NAME..length)?;
+    let name = name.split(|&byte| byte == 0).next()?;
+    let entry = Entry {
+        name,
+        ino,
+        kind,
+        cookie,
+    };
+    Some((entry, place + length))
+}

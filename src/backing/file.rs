@@ -1,0 +1,280 @@
+//! Operations on one inode, by its descriptor.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{
+    Access, AtFlags, CWD, FallocateFlags, Gid, Mode, OFlags, SeekFrom, StatxFlags, Timespec,
+    Timestamps, UTIME_NOW, UTIME_OMIT, Uid,
+};
+use rustix::io::Errno;
+
+use super::stat::{Kind, SetTime};
+use super::sys;
+
+/// The path that names the inode of a descriptor of ours, without a walk through the backing tree.
+///
+/// A symlink held by `O_PATH` is named itself: the kernel jumps to it and follows no further.
+pub(super) fn proc_path(fd: BorrowedFd<'_>) -> CString {
+    CString::new(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap_or_default()
+}
+
+/// open(2) flags as they came, but for `O_PATH`, which would make the kernel ignore the others.
+pub(super) fn open_flags(flags: i32) -> OFlags {
+    OFlags::from_bits_retain(flags.cast_unsigned()).difference(OFlags::PATH)
+}
+
+/// What `fd` refers to.
+fn kind(fd: BorrowedFd<'_>) -> io::Result<Kind> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+    let raw = rustix::fs::statx(fd, c"", flags, StatxFlags::TYPE)?;
+    Ok(Kind::from_mode(u32::from(raw.stx_mode)))
+}
+
+/// Opens the inode of `fd` once more, with the given open(2) flags and `O_CLOEXEC`.
+///
+/// `O_CREAT`, `O_EXCL`, `O_NOFOLLOW` and `O_PATH` are left out. The kernel checks permissions, `chattr +a` and `+i`, read-only
+/// mounts and running programs as for any open.
+///
+/// # Errors
+/// `ELOOP` for a symlink; `ENXIO` for pipes, sockets and devices, which could wait or act; else those of open(2).
+pub fn reopen(fd: impl AsFd, flags: i32) -> io::Result<OwnedFd> {
+    let fd = fd.as_fd();
+    match kind(fd)? {
+        Kind::File | Kind::Dir => {}
+        Kind::Symlink => return Err(Errno::LOOP.into()),
+        Kind::Fifo | Kind::Socket | Kind::CharDevice | Kind::BlockDevice | Kind::Unknown => {
+            return Err(Errno::NXIO.into());
+        }
+    }
+    let left_out = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+    let flags = open_flags(flags).difference(left_out) | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(proc_path(fd), flags, Mode::empty())?)
+}
+
+/// Reads at `offset` into `buffer`; fewer bytes than it holds only at the end of the file.
+///
+/// # Errors
+/// Those of pread(2), if nothing was read before.
+pub fn read_at(fd: impl AsFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match rustix::io::pread(&fd, rest, after(offset, done)?) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(Errno::INTR) => {}
+            Err(_) if done > 0 => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(done)
+}
+
+/// Writes `data` at `offset`, or at the end if the descriptor has `O_APPEND`; fewer bytes only if an error came after some.
+///
+/// # Errors
+/// Those of pwrite(2), if nothing was written before.
+pub fn write_at(fd: impl AsFd, data: &[u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
+        match rustix::io::pwrite(&fd, rest, after(offset, done)?) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(Errno::INTR) => {}
+            Err(_) if done > 0 => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(done)
+}
+
+/// `offset` and `done` bytes more.
+fn after(offset: u64, done: usize) -> io::Result<u64> {
+    u64::try_from(done)
+        .ok()
+        .and_then(|done| offset.checked_add(done))
+        .ok_or_else(|| Errno::INVAL.into())
+}
+
+/// How much fsync writes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    /// Content and what is needed to read it.
+    Data,
+    /// Attributes too.
+    All,
+}
+
+/// Waits until the file or directory is on the medium. `fd` must be open for real, not `O_PATH`.
+///
+/// # Errors
+/// Those of fsync(2).
+pub fn fsync(fd: impl AsFd, what: Sync) -> io::Result<()> {
+    match what {
+        Sync::Data => Ok(rustix::fs::fdatasync(fd)?),
+        Sync::All => Ok(rustix::fs::fsync(fd)?),
+    }
+}
+
+/// Reports what closing a descriptor of the file reports (quota, NFS), and keeps `fd` open.
+///
+/// # Errors
+/// Those of close(2).
+pub fn flush(fd: impl AsFd) -> io::Result<()> {
+    sys::close(rustix::io::fcntl_dupfd_cloexec(fd, 0)?)
+}
+
+/// Allocates, punches, zeroes or shifts a range; `mode` is fallocate(2)'s, passed through.
+///
+/// # Errors
+/// Those of fallocate(2).
+pub fn fallocate(fd: impl AsFd, mode: i32, offset: u64, length: u64) -> io::Result<()> {
+    let mode = FallocateFlags::from_bits_retain(mode.cast_unsigned());
+    Ok(rustix::fs::fallocate(fd, mode, offset, length)?)
+}
+
+/// Moves the descriptor's position, and returns it; `whence` is lseek(2)'s, `SEEK_DATA` and `SEEK_HOLE` among them.
+///
+/// # Errors
+/// `EINVAL` for an unknown `whence` or a negative place; else those of lseek(2): `ENXIO` past the last data.
+pub fn seek(fd: impl AsFd, offset: i64, whence: i32) -> io::Result<u64> {
+    let place = offset.cast_unsigned();
+    let target = match whence {
+        libc::SEEK_SET => SeekFrom::Start(place),
+        libc::SEEK_CUR => SeekFrom::Current(offset),
+        libc::SEEK_END => SeekFrom::End(offset),
+        libc::SEEK_DATA => SeekFrom::Data(place),
+        libc::SEEK_HOLE => SeekFrom::Hole(place),
+        _ => return Err(Errno::INVAL.into()),
+    };
+    Ok(rustix::fs::seek(fd, target)?)
+}
+
+/// Copies up to `length` bytes within the kernel; returns how many.
+///
+/// # Errors
+/// Those of copy_file_range(2); `EXDEV` and `EOPNOTSUPP` where the kernel will not.
+pub fn copy_range(
+    from: impl AsFd,
+    mut from_offset: u64,
+    to: impl AsFd,
+    mut to_offset: u64,
+    length: usize,
+) -> io::Result<usize> {
+    Ok(rustix::fs::copy_file_range(
+        from,
+        Some(&mut from_offset),
+        to,
+        Some(&mut to_offset),
+        length,
+    )?)
+}
+
+/// Sets the size of a file open for writing; permission was checked when it was opened.
+///
+/// # Errors
+/// Those of ftruncate(2).
+pub fn truncate_open(fd: impl AsFd, size: u64) -> io::Result<()> {
+    Ok(rustix::fs::ftruncate(fd, size)?)
+}
+
+/// Sets the size of the regular file that `fd` refers to, `O_PATH` or not; permission is checked now.
+///
+/// # Errors
+/// Those of truncate(2); `EINVAL` for a size beyond `i64` or something that has none.
+pub fn truncate(fd: impl AsFd, size: u64) -> io::Result<()> {
+    let size = size.try_into().map_err(|_| io::Error::from(Errno::INVAL))?;
+    sys::truncate(&proc_path(fd.as_fd()), size)
+}
+
+/// Sets the permission bits (07777) of the inode.
+///
+/// # Errors
+/// `EOPNOTSUPP` for a symlink, on every kernel; else those of chmod(2).
+pub fn chmod(fd: impl AsFd, mode: u32) -> io::Result<()> {
+    let fd = fd.as_fd();
+    if kind(fd)? == Kind::Symlink {
+        return Err(Errno::OPNOTSUPP.into());
+    }
+    let mode = Mode::from_raw_mode(mode);
+    Ok(rustix::fs::chmodat(
+        CWD,
+        proc_path(fd),
+        mode,
+        AtFlags::empty(),
+    )?)
+}
+
+/// Sets owner and group of the inode, of the symlink itself if it is one; `None` leaves it.
+///
+/// # Errors
+/// `EINVAL` for the id `u32::MAX`; else those of fchownat(2).
+pub fn chown(fd: impl AsFd, uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
+    if uid == Some(u32::MAX) || gid == Some(u32::MAX) {
+        return Err(Errno::INVAL.into());
+    }
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+    let (uid, gid) = (uid.map(Uid::from_raw), gid.map(Gid::from_raw));
+    Ok(rustix::fs::chownat(fd, c"", uid, gid, flags)?)
+}
+
+/// Sets the times of the inode, of the symlink itself if it is one.
+///
+/// # Errors
+/// `EINVAL` for a second or more of nanoseconds; else those of utimensat(2).
+pub fn set_times(fd: impl AsFd, atime: SetTime, mtime: SetTime) -> io::Result<()> {
+    let times = Timestamps {
+        last_access: timespec(atime)?,
+        last_modification: timespec(mtime)?,
+    };
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+    Ok(rustix::fs::utimensat(fd, c"", &times, flags)?)
+}
+
+/// One time for utimensat(2).
+fn timespec(time: SetTime) -> io::Result<Timespec> {
+    let (tv_sec, tv_nsec) = match time {
+        SetTime::Omit => (0, UTIME_OMIT),
+        SetTime::Now => (0, UTIME_NOW),
+        // The marks for Omit and Now are nanoseconds too, over a second's worth.
+        SetTime::At(time) if time.nanos >= 1_000_000_000 => return Err(Errno::INVAL.into()),
+        SetTime::At(time) => (time.secs, time.nanos.into()),
+    };
+    Ok(Timespec { tv_sec, tv_nsec })
+}
+
+/// The target of the symlink that `fd` refers to.
+///
+/// # Errors
+/// `ENOENT` if it is not a symlink; else those of readlinkat(2).
+pub fn readlink(fd: impl AsFd) -> io::Result<Vec<u8>> {
+    Ok(rustix::fs::readlinkat(fd, c"", Vec::new())?.into_bytes())
+}
+
+/// Asks access(2) for the effective ids of this thread; `mask` is `R_OK`, `W_OK`, `X_OK` or 0.
+///
+/// # Errors
+/// `EACCES`; else those of faccessat(2).
+pub fn access(fd: impl AsFd, mask: i32) -> io::Result<()> {
+    let access = Access::from_bits_retain(mask.cast_unsigned());
+    Ok(rustix::fs::accessat(
+        CWD,
+        proc_path(fd.as_fd()),
+        access,
+        AtFlags::EACCESS,
+    )?)
+}
+
+/// An `O_PATH` descriptor of the inode of an open one.
+///
+/// # Errors
+/// Those of open(2).
+pub fn path_only(fd: impl AsFd) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(
+        proc_path(fd.as_fd()),
+        flags,
+        Mode::empty(),
+    )?)
+}

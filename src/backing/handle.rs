@@ -1,0 +1,123 @@
+//! File handles: an inode's name within its filesystem, good without a descriptor and after renames.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::OFlags;
+
+use super::sys::{self, MAX_HANDLE, RawHandle};
+
+/// Handles of most filesystems are no longer than this and live in place: 8 bytes on ext4, 12 on tmpfs.
+const INLINE: usize = 22;
+
+/// A file handle. It holds the inode's generation: a number used again for another file gives another handle.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FileHandle {
+    kind: i32,
+    bytes: Bytes,
+}
+
+/// The handle's bytes; those no longer than `INLINE` are always inline and zero behind their end, so that equal handles
+/// compare equal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Bytes {
+    Inline { length: u8, bytes: [u8; INLINE] },
+    Boxed(Box<[u8]>),
+}
+
+impl FileHandle {
+    /// The handle of the inode that `fd` refers to; `None` where the filesystem has none, or they are forbidden here.
+    ///
+    /// That a handle is given does not say that it can be opened: try [`FileHandle::open`] once for each filesystem.
+    ///
+    /// # Errors
+    /// Those of name_to_handle_at(2), but for `EOPNOTSUPP`, `EOVERFLOW`, `EPERM` and `ENOSYS`.
+    pub fn of(fd: impl AsFd) -> io::Result<Option<Self>> {
+        match sys::name_to_handle(fd.as_fd()) {
+            Ok(raw) => Ok(Some(Self::from_raw(&raw))),
+            Err(error) => unsupported(error),
+        }
+    }
+
+    /// Opens the inode on the filesystem of `mount`, as seen through that mount, with the given open(2) flags and
+    /// `O_NOFOLLOW | O_CLOEXEC`; `None` if this process may not (it takes `CAP_DAC_READ_SEARCH`).
+    ///
+    /// Give `O_PATH` unless the inode is known to be a regular file or a directory: a pipe or device could wait or act.
+    ///
+    /// # Errors
+    /// `ESTALE` if the inode is gone; else those of open_by_handle_at(2), but for `EOPNOTSUPP`, `EOVERFLOW`, `EPERM` and `ENOSYS`.
+    pub fn open(&self, mount: impl AsFd, flags: i32) -> io::Result<Option<OwnedFd>> {
+        let flags = OFlags::from_bits_retain(flags.cast_unsigned());
+        let flags = (flags | OFlags::NOFOLLOW | OFlags::CLOEXEC).bits();
+        match sys::open_by_handle(mount.as_fd(), &self.to_raw(), flags.cast_signed()) {
+            Ok(fd) => Ok(Some(fd)),
+            Err(error) => unsupported(error),
+        }
+    }
+
+    /// The filesystem's kind of handle, which is part of its identity.
+    #[must_use]
+    pub fn kind(&self) -> i32 {
+        self.kind
+    }
+
+    /// The handle's bytes, 1 to 128.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Inline { length, bytes } => bytes.get(..usize::from(*length)).unwrap_or(bytes),
+            Bytes::Boxed(bytes) => bytes,
+        }
+    }
+
+    /// Puts a handle together, as [`FileHandle::kind`] and [`FileHandle::as_bytes`] took it apart; `None` if it is longer than 128 bytes.
+    #[must_use]
+    pub fn from_parts(kind: i32, bytes: &[u8]) -> Option<Self> {
+        if bytes.len() > MAX_HANDLE {
+            return None;
+        }
+        let mut inline = [0; INLINE];
+        let bytes = match (inline.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
+            (Some(room), Ok(length)) => {
+                room.copy_from_slice(bytes);
+                Bytes::Inline {
+                    length,
+                    bytes: inline,
+                }
+            }
+            _ => Bytes::Boxed(bytes.into()),
+        };
+        Some(Self { kind, bytes })
+    }
+
+    fn from_raw(raw: &RawHandle) -> Self {
+        let length = usize::try_from(raw.length).unwrap_or(MAX_HANDLE);
+        let bytes = raw.bytes.get(..length).unwrap_or(&raw.bytes);
+        Self::from_parts(raw.kind, bytes).unwrap_or(Self {
+            kind: raw.kind,
+            bytes: Bytes::Boxed(bytes.into()),
+        })
+    }
+
+    fn to_raw(&self) -> RawHandle {
+        let from = self.as_bytes();
+        let mut bytes = [0; MAX_HANDLE];
+        bytes
+            .iter_mut()
+            .zip(from)
+            .for_each(|(to, &from)| *to = from);
+        RawHandle {
+            length: u32::try_from(from.len()).unwrap_or_default(),
+            kind: self.kind,
+            bytes,
+        }
+    }
+}
+
+/// `None` for the errors that say "not here", which a caller answers with a descriptor that it keeps.
+fn unsupported<T>(error: io::Error) -> io::Result<Option<T>> {
+    match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP | libc::EOVERFLOW | libc::EPERM | libc::ENOSYS) => Ok(None),
+        _ => Err(error),
+    }
+}

@@ -1,0 +1,243 @@
+//! What the kernel tells about an inode or a filesystem.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, Statx, StatxFlags, StatxTimestamp};
+
+/// What an inode is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Dir,
+    /// A symbolic link.
+    Symlink,
+    /// A named pipe.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A character device, or a whiteout (device 0).
+    CharDevice,
+    /// A block device.
+    BlockDevice,
+    /// The filesystem does not tell in a directory entry (`DT_UNKNOWN`), or it is none of these.
+    Unknown,
+}
+
+impl Kind {
+    /// The kind in the type bits of a mode (`S_IFMT`).
+    #[must_use]
+    pub fn from_mode(mode: u32) -> Self {
+        match mode & libc::S_IFMT {
+            libc::S_IFREG => Self::File,
+            libc::S_IFDIR => Self::Dir,
+            libc::S_IFLNK => Self::Symlink,
+            libc::S_IFIFO => Self::Fifo,
+            libc::S_IFSOCK => Self::Socket,
+            libc::S_IFCHR => Self::CharDevice,
+            libc::S_IFBLK => Self::BlockDevice,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The kind in a directory record (`d_type`), whose values are the type bits of a mode shifted down.
+    #[must_use]
+    pub fn from_dirent(d_type: u8) -> Self {
+        Self::from_mode(u32::from(d_type) << 12)
+    }
+
+    /// The type bits of a mode; 0 for `Unknown`.
+    #[must_use]
+    pub fn mode_bits(self) -> u32 {
+        match self {
+            Self::File => libc::S_IFREG,
+            Self::Dir => libc::S_IFDIR,
+            Self::Symlink => libc::S_IFLNK,
+            Self::Fifo => libc::S_IFIFO,
+            Self::Socket => libc::S_IFSOCK,
+            Self::CharDevice => libc::S_IFCHR,
+            Self::BlockDevice => libc::S_IFBLK,
+            Self::Unknown => 0,
+        }
+    }
+}
+
+/// A point in time as the kernel keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Time {
+    /// Seconds since 1970, negative before.
+    pub secs: i64,
+    /// Nanoseconds after that second, below 1,000,000,000.
+    pub nanos: u32,
+}
+
+/// What to do with one time of an inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetTime {
+    /// Leave it.
+    Omit,
+    /// Set it to the kernel's clock; needs less permission than `At`.
+    Now,
+    /// Set it to this.
+    At(Time),
+}
+
+/// An inode's attributes, from statx(2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// Device of the filesystem, as `makedev` encodes it.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+    /// Type and permission bits.
+    pub mode: u32,
+    /// Hard links.
+    pub nlink: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Device that a device node stands for, as `makedev` encodes it: its low 32 bits are what the kernel passes to FUSE.
+    pub rdev: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Space used, in units of 512 bytes.
+    pub blocks: u64,
+    /// Best size of a read or write.
+    pub blksize: u32,
+    /// Last read.
+    pub atime: Time,
+    /// Last change of content.
+    pub mtime: Time,
+    /// Last change of attributes.
+    pub ctime: Time,
+    /// Birth; `None` where the filesystem does not keep it.
+    pub btime: Option<Time>,
+    /// The mount through which the inode was reached; 0 before Linux 5.8. Differs on the other side of a mount point.
+    pub mnt_id: u64,
+}
+
+impl Stat {
+    /// Attributes of the inode that `fd` refers to, whatever it is; `O_PATH` will do.
+    ///
+    /// # Errors
+    /// Those of statx(2).
+    pub fn of(fd: impl AsFd) -> io::Result<Self> {
+        let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+        Ok(Self::from(&rustix::fs::statx(fd, c"", flags, wanted())?))
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        Kind::from_mode(self.mode)
+    }
+
+    /// Is it a directory?
+    #[must_use]
+    pub fn is_dir(&self) -> bool {
+        self.kind() == Kind::Dir
+    }
+
+    /// Is it a regular file?
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        self.kind() == Kind::File
+    }
+
+    /// Is it a symlink?
+    #[must_use]
+    pub fn is_symlink(&self) -> bool {
+        self.kind() == Kind::Symlink
+    }
+}
+
+/// The fields of `Stat`, for statx(2).
+pub(super) fn wanted() -> StatxFlags {
+    StatxFlags::BASIC_STATS | StatxFlags::BTIME | StatxFlags::MNT_ID
+}
+
+impl From<&Statx> for Stat {
+    fn from(raw: &Statx) -> Self {
+        let got = |field: StatxFlags| raw.stx_mask & field.bits() != 0;
+        Self {
+            dev: rustix::fs::makedev(raw.stx_dev_major, raw.stx_dev_minor),
+            ino: raw.stx_ino,
+            mode: u32::from(raw.stx_mode),
+            nlink: raw.stx_nlink,
+            uid: raw.stx_uid,
+            gid: raw.stx_gid,
+            rdev: rustix::fs::makedev(raw.stx_rdev_major, raw.stx_rdev_minor),
+            size: raw.stx_size,
+            blocks: raw.stx_blocks,
+            blksize: raw.stx_blksize,
+            atime: Time::from(raw.stx_atime),
+            mtime: Time::from(raw.stx_mtime),
+            ctime: Time::from(raw.stx_ctime),
+            btime: got(StatxFlags::BTIME).then(|| Time::from(raw.stx_btime)),
+            mnt_id: if got(StatxFlags::MNT_ID) {
+                raw.stx_mnt_id
+            } else {
+                0
+            },
+        }
+    }
+}
+
+impl From<StatxTimestamp> for Time {
+    fn from(raw: StatxTimestamp) -> Self {
+        Self {
+            secs: raw.tv_sec,
+            nanos: raw.tv_nsec,
+        }
+    }
+}
+
+/// A filesystem's size and limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatFs {
+    /// Best size of a transfer.
+    pub bsize: u64,
+    /// Unit of `blocks`, `bfree` and `bavail`.
+    pub frsize: u64,
+    /// Size.
+    pub blocks: u64,
+    /// Free, counting what is kept for root.
+    pub bfree: u64,
+    /// Free for everybody.
+    pub bavail: u64,
+    /// Inodes.
+    pub files: u64,
+    /// Free inodes.
+    pub ffree: u64,
+    /// The filesystem's id.
+    pub fsid: u64,
+    /// Longest name in bytes.
+    pub namelen: u64,
+    /// Mount flags, as `ST_RDONLY` and so on.
+    pub flags: u64,
+}
+
+impl StatFs {
+    /// The filesystem of the inode that `fd` refers to; `O_PATH` will do.
+    ///
+    /// # Errors
+    /// Those of fstatfs(2).
+    pub fn of(fd: impl AsFd) -> io::Result<Self> {
+        let raw = rustix::fs::fstatvfs(fd)?;
+        Ok(Self {
+            bsize: raw.f_bsize,
+            frsize: raw.f_frsize,
+            blocks: raw.f_blocks,
+            bfree: raw.f_bfree,
+            bavail: raw.f_bavail,
+            files: raw.f_files,
+            ffree: raw.f_ffree,
+            fsid: raw.f_fsid,
+            namelen: raw.f_namemax,
+            flags: raw.f_flag.bits(),
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! System calls that rustix lacks or leaves unsafe. The only unsafe code of the crate.
+#![expect(
+    unsafe_code,
+    reason = "these calls have no safe wrapper; every other file is free of unsafe code"
+)]
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+
+use rustix::thread::UnshareFlags;
+
+/// Most bytes in a file handle, `MAX_HANDLE_SZ` of the kernel.
+pub(super) const MAX_HANDLE: usize = 128;
+
+/// `struct file_handle` of name_to_handle_at(2), with room for the longest handle.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawHandle {
+    /// How many of `bytes` count.
+    pub(super) length: u32,
+    /// The filesystem's kind of handle.
+    pub(super) kind: i32,
+    /// The handle.
+    pub(super) bytes: [u8; MAX_HANDLE],
+}
+
+/// `struct mount_attr` of mount_setattr(2), its first version.
+#[repr(C)]
+struct MountAttr {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    userns_fd: u64,
+}
+
+/// The result of a raw system call that gives a number or -1 and errno.
+fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+/// The file handle of the inode that `fd` refers to.
+pub(super) fn name_to_handle(fd: BorrowedFd<'_>) -> io::Result<RawHandle> {
+    let mut handle = RawHandle {
+        length: 128,
+        kind: 0,
+        bytes: [0; MAX_HANDLE],
+    };
+    let mut mount_id: libc::c_int = 0;
+    // SAFETY: `fd` is open for the length of the call; the path is a NUL-terminated literal; `handle` has the layout
+    // of struct file_handle with as many bytes behind the header as its length says, and the kernel writes no more;
+    // `mount_id` is a live int. Both are exclusively ours.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_name_to_handle_at,
+            fd.as_raw_fd(),
+            c"".as_ptr(),
+            &raw mut handle,
+            &raw mut mount_id,
+            libc::AT_EMPTY_PATH,
+        )
+    };
+    checked(result)?;
+    Ok(handle)
+}
+
+/// Opens the inode of `handle` on the filesystem of `mount`.
+pub(super) fn open_by_handle(
+    mount: BorrowedFd<'_>,
+    handle: &RawHandle,
+    flags: libc::c_int,
+) -> io::Result<OwnedFd> {
+    // SAFETY: `mount` is open for the length of the call; `handle` has the layout of struct file_handle, is only
+    // read, and the kernel refuses a length over 128, which is what lies behind the header.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_open_by_handle_at,
+            mount.as_raw_fd(),
+            &raw const *handle,
+            flags,
+        )
+    };
+    let raw = RawFd::try_from(checked(result)?).map_err(io::Error::other)?;
+    // SAFETY: the call succeeded, so that `raw` is a new descriptor that nobody else knows.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// Reads directory records from `fd` into `buffer`; returns how many bytes of it are filled, 0 at the end.
+pub(super) fn getdents(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: `fd` is open for the length of the call; `buffer` is exclusively ours and the kernel writes at most its
+    // length. Any bytes are valid u8.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_getdents64,
+            fd.as_raw_fd(),
+            buffer.as_mut_ptr(),
+            buffer.len(),
+        )
+    };
+    usize::try_from(checked(result)?).map_err(io::Error::other)
+}
+
+/// Sets the filesystem uid of the calling thread; returns the one before, whether it was changed or not.
+///
+/// `u32::MAX` changes nothing, and so asks.
+pub(super) fn set_fsuid(uid: u32) -> u32 {
+    // SAFETY: setfsuid(2) touches no memory. The C libraries pass it through for the calling thread only, other than
+    // setuid and its kin, so that no other thread is signalled.
+    unsafe { libc::setfsuid(uid) }.cast_unsigned()
+}
+
+/// Sets the filesystem gid of the calling thread; returns the one before, whether it was changed or not.
+///
+/// `u32::MAX` changes nothing, and so asks.
+pub(super) fn set_fsgid(gid: u32) -> u32 {
+    // SAFETY: as for setfsuid(2).
+    unsafe { libc::setfsgid(gid) }.cast_unsigned()
+}
+
+/// Gives the calling thread a umask, working directory and root of its own.
+pub(super) fn unshare_fs() -> io::Result<()> {
+    // SAFETY: what is asked of the caller concerns CLONE_FILES, which is not among the flags: descriptors stay shared.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }.map_err(io::Error::from)
+}
+
+/// Sets the size of the file at `path`, following symlinks.
+pub(super) fn truncate(path: &CStr, size: i64) -> io::Result<()> {
+    // SAFETY: `path` is NUL-terminated and only read.
+    let result = unsafe { libc::truncate64(path.as_ptr(), size) };
+    checked(libc::c_long::from(result)).map(drop)
+}
+
+/// Closes `fd` and reports what close(2) says; the descriptor is gone in any case.
+pub(super) fn close(fd: OwnedFd) -> io::Result<()> {
+    let raw = fd.into_raw_fd();
+    // SAFETY: `raw` came out of an OwnedFd that is consumed, so that nobody closes or uses it after this.
+    let result = unsafe { libc::close(raw) };
+    checked(libc::c_long::from(result)).map(drop)
+}
+
+/// Makes the mount that `fd` is the root of private: no mount made elsewhere shows up in it.
+pub(super) fn make_mount_private(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let attr = MountAttr {
+        set: 0,
+        clear: 0,
+        propagation: libc::MS_PRIVATE,
+        userns_fd: 0,
+    };
+    // SAFETY: `fd` is open for the length of the call; the path is a NUL-terminated literal; `attr` has the layout of
+    // struct mount_attr, is only read, and its size is passed.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            fd.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            &raw const attr,
+            size_of::<MountAttr>(),
+        )
+    };
+    checked(result).map(drop)
+}
+
+/// Gives the calling thread a mount namespace of its own, which vanishes with it.
+#[cfg(test)]
+pub(super) fn unshare_mounts() -> io::Result<()> {
+    // SAFETY: as for `unshare_fs`: CLONE_FILES is not among the flags.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::FS) }
+        .map_err(io::Error::from)
+}

@@ -1,0 +1,274 @@
+//! The rate limit of the audit log (law L3): a token bucket for each offender and directory.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// How many pairs of offender and directory are remembered.
+pub(super) const PAIRS: usize = 4096;
+
+/// How much of the audit log one user may fill from one directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AuditOptions {
+    /// Records that pass at once after a quiet time; with 0 none ever passes.
+    pub burst: u32,
+    /// Records that pass each minute in the long run; with 0 none passes after the burst.
+    pub per_minute: u32,
+}
+
+impl Default for AuditOptions {
+    fn default() -> Self {
+        Self {
+            burst: 100,
+            per_minute: 60,
+        }
+    }
+}
+
+/// Who offends where: a user id, and the number of a directory.
+pub(super) type Pair = (u32, u64);
+
+/// What was left out of one pair and has not been told yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Leftover {
+    /// User id of the offender.
+    pub(super) uid: u32,
+    /// Visible path of the directory.
+    pub(super) directory: Vec<u8>,
+    /// How many records were left out.
+    pub(super) left_out: u64,
+}
+
+/// The answer of the rate limit for one record.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Admission {
+    /// Records of the pair left out before this one, if it passes; `None` if it is left out too.
+    pub(super) passes: Option<u64>,
+    /// What has to be told now, for its pairs are being forgotten to make room.
+    pub(super) forgotten: Vec<Leftover>,
+}
+
+/// The buckets of all pairs, at most [`PAIRS`].
+#[derive(Debug)]
+pub(super) struct RateLimit {
+    /// What a record costs.
+    price: Duration,
+    /// What a full bucket holds.
+    full: Duration,
+    /// Does time fill the buckets again?
+    refills: bool,
+    buckets: HashMap<Pair, Bucket>,
+}
+
+/// Time saved up, to be spent on records.
+#[derive(Debug)]
+struct Bucket {
+    saved: Duration,
+    seen: Instant,
+    left_out: u64,
+    directory: Vec<u8>,
+}
+
+impl RateLimit {
+    /// A limit with no pairs yet.
+    pub(super) fn new(options: AuditOptions) -> Self {
+        let price = Duration::from_secs(60) / options.per_minute.max(1);
+        Self {
+            price,
+            full: price.saturating_mul(options.burst),
+            refills: options.per_minute > 0,
+            buckets: HashMap::new(),
+        }
+    }
+
+    /// Decides on a record of `pair` at the time `now`; `directory` is the visible path of the pair's directory.
+    pub(super) fn admit(&mut self, pair: Pair, directory: &[u8], now: Instant) -> Admission {
+        let forgotten = if self.buckets.len() >= PAIRS && !self.buckets.contains_key(&pair) {
+            self.forget_oldest()
+        } else {
+            Vec::new()
+        };
+        let bucket = self.buckets.entry(pair).or_insert_with(|| Bucket {
+            saved: self.full,
+            seen: now,
+            left_out: 0,
+            directory: Vec::new(),
+        });
+        if self.refills {
+            let passed = now.saturating_duration_since(bucket.seen);
+            bucket.saved = bucket.saved.saturating_add(passed).min(self.full);
+        }
+        bucket.seen = bucket.seen.max(now);
+        let passes = match bucket.saved.checked_sub(self.price) {
+            Some(rest) => {
+                bucket.saved = rest;
+                bucket.directory = Vec::new();
+                Some(std::mem::take(&mut bucket.left_out))
+            }
+            None => {
+                if bucket.left_out == 0 {
+                    bucket.directory = directory.to_vec();
+                }
+                bucket.left_out += 1;
+                None
+            }
+        };
+        Admission { passes, forgotten }
+    }
+
+    /// Forgets every pair; what of them has not been told yet, in the order of user and directory.
+    pub(super) fn drain(&mut self) -> Vec<Leftover> {
+        let all = std::mem::take(&mut self.buckets);
+        leftovers(all)
+    }
+
+    /// Forgets the eighth of the pairs that has been quiet for longest, so that the search is paid for rarely.
+    fn forget_oldest(&mut self) -> Vec<Leftover> {
+        let mut by_age: Vec<(Instant, Pair)> = self
+            .buckets
+            .iter()
+            .map(|(&pair, bucket)| (bucket.seen, pair))
+            .collect();
+        by_age.sort_unstable();
+        by_age.truncate(PAIRS / 8);
+        leftovers(
+            by_age
+                .into_iter()
+                .filter_map(|(_, pair)| self.buckets.remove_entry(&pair)),
+        )
+    }
+}
+
+fn leftovers(buckets: impl IntoIterator<Item = (Pair, Bucket)>) -> Vec<Leftover> {
+    let mut left: Vec<(Pair, Bucket)> = buckets
+        .into_iter()
+        .filter(|(_, bucket)| bucket.left_out > 0)
+        .collect();
+    left.sort_unstable_by_key(|&(pair, _)| pair);
+    left.into_iter()
+        .map(|((uid, _), bucket)| Leftover {
+            uid,
+            directory: bucket.directory,
+            left_out: bucket.left_out,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{Admission, AuditOptions, Leftover, PAIRS, RateLimit};
+
+    const OPTIONS: AuditOptions = AuditOptions {
+        burst: 3,
+        per_minute: 60,
+    };
+
+    fn passes(limit: &mut RateLimit, pair: (u32, u64), now: Instant) -> Option<u64> {
+        let Admission { passes, forgotten } = limit.admit(pair, b"/d", now);
+        assert_eq!(forgotten, []);
+        passes
+    }
+
+    /// Law L3: a burst passes, then one a second; the next that passes says how many did not.
+    #[test]
+    fn a_burst_passes_and_then_what_time_fills_in() {
+        let mut limit = RateLimit::new(OPTIONS);
+        let start = Instant::now();
+        let rows = [
+            // milliseconds, passes with this many left out
+            (0, Some(0)),
+            (0, Some(0)),
+            (10, Some(0)),
+            (10, None),
+            (900, None),
+            (1000, Some(2)),
+            (1500, None),
+            (1999, None),
+            (2000, Some(2)),
+            (60_000, Some(0)),
+            (60_000, Some(0)),
+            (60_000, Some(0)),
+            (60_000, None),
+        ];
+        for (at, expected) in rows {
+            let now = start + Duration::from_millis(at);
+            assert_eq!(passes(&mut limit, (7, 1), now), expected, "at {at} ms");
+        }
+    }
+
+    #[test]
+    fn users_and_directories_have_buckets_of_their_own() {
+        let mut limit = RateLimit::new(OPTIONS);
+        let now = Instant::now();
+        for pair in [(1, 1), (1, 2), (2, 1)] {
+            for _ in 0..3 {
+                assert_eq!(passes(&mut limit, pair, now), Some(0));
+            }
+            assert_eq!(passes(&mut limit, pair, now), None);
+        }
+    }
+
+    #[test]
+    fn a_clock_read_out_of_order_takes_nothing_and_gives_nothing() {
+        let mut limit = RateLimit::new(OPTIONS);
+        let start = Instant::now();
+        let later = start + Duration::from_millis(500);
+        for now in [later, start, later] {
+            assert_eq!(passes(&mut limit, (1, 1), now), Some(0));
+        }
+        for now in [start, later, start, later] {
+            assert_eq!(passes(&mut limit, (1, 1), now), None);
+        }
+    }
+
+    #[test]
+    fn zero_means_none() {
+        let now = Instant::now();
+        let mut never = RateLimit::new(AuditOptions {
+            burst: 0,
+            per_minute: 60,
+        });
+        let hour = now + Duration::from_secs(3600);
+        assert_eq!(passes(&mut never, (1, 1), now), None);
+        assert_eq!(passes(&mut never, (1, 1), hour), None);
+        let mut once = RateLimit::new(AuditOptions {
+            burst: 1,
+            per_minute: 0,
+        });
+        assert_eq!(passes(&mut once, (1, 1), now), Some(0));
+        assert_eq!(passes(&mut once, (1, 1), hour), None);
+    }
+
+    #[test]
+    fn a_full_table_forgets_the_oldest_and_tells_what_was_left_out() {
+        let mut limit = RateLimit::new(AuditOptions {
+            burst: 1,
+            per_minute: 0,
+        });
+        let start = Instant::now();
+        for directory in 0..PAIRS {
+            let directory = u64::try_from(directory).unwrap();
+            let now = start + Duration::from_millis(directory);
+            assert_eq!(passes(&mut limit, (1, directory), now), Some(0));
+            if directory < 2 {
+                assert_eq!(passes(&mut limit, (1, directory), now), None);
+            }
+        }
+        let hour = start + Duration::from_secs(3600);
+        let admission = limit.admit((2, 0), b"/new", hour);
+        let told = |left_out| Leftover {
+            uid: 1,
+            directory: b"/d".to_vec(),
+            left_out,
+        };
+        assert_eq!(admission.passes, Some(0));
+        assert_eq!(admission.forgotten, [told(1), told(1)]);
+        assert_eq!(limit.buckets.len(), PAIRS - PAIRS / 8 + 1);
+        // The youngest are still known.
+        let youngest = u64::try_from(PAIRS - 1).unwrap();
+        assert_eq!(passes(&mut limit, (1, youngest), hour), None);
+        assert_eq!(limit.drain(), [told(1)]);
+        assert_eq!(limit.drain(), []);
+    }
+}

@@ -1,0 +1,237 @@
+//! The audit log: who asked for which name that does not conform, where, and what came of it (laws L2, L3, F6).
+//!
+//! An operation hands its [`Record`] to [`Auditor::offence`], which counts it, asks the rate limit, and puts it in a
+//! bounded queue. One thread formats and writes. Whatever is wrong with the sink, an operation neither waits nor
+//! fails; what is lost is counted, and each offence ends up as written, left out by the rate limit, or dropped.
+
+mod limit;
+mod record;
+#[cfg(test)]
+mod record_tests;
+mod sink;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+pub use limit::AuditOptions;
+use limit::RateLimit;
+pub use record::{Record, Verdict};
+use sink::Sink;
+pub use sink::SinkKind;
+pub use summary::Counts;
+use writer::{Finish, Job, Writer};
+
+/// Most records that wait for the writer.
+const QUEUE: usize = 4096;
+
+/// How long [`Auditor::finish`] waits for the writer.
+const FINISH: Duration = Duration::from_millis(1750);
+
+/// How long [`Auditor::finish`] waits for the program's own log, which may be stuck too.
+const FAREWELL: Duration = Duration::from_millis(250);
+
+/// How a record is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// A line for people.
+    #[default]
+    Text,
+    /// A line of JSON.
+    Json,
+}
+
+/// Takes offences, and never lets an operation wait for it.
+///
+/// It has a thread of its own, so it is to be made after the last `fork`. One that is dropped without
+/// [`Auditor::finish`] writes what is in its queue while the process lives, but no summary.
+#[derive(Debug)]
+pub struct Auditor {
+    shared: Arc<Shared>,
+    mount: Vec<u8>,
+}
+
+/// What the auditor and its writer share.
+#[derive(Debug)]
+struct Shared {
+    /// Held for a few instructions only, never while writing.
+    state: Mutex<State>,
+    /// Is the sink to be opened again?
+    reopen: AtomicBool,
+}
+
+#[derive(Debug)]
+struct State {
+    limit: RateLimit,
+    counts: Counts,
+    /// The way into the queue; `None` when finished.
+    queue: Option<SyncSender<Job>>,
+    /// What the writer does when the queue is closed.
+    finish: Option<Finish>,
+    /// The writer did not end in time; its counts are closed.
+    given_up: bool,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Counters stay meaningful whoever panicked.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Auditor {
+    /// Opens the sink and starts the writer. `mount` is the path of the mount point.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or no thread started. A syslog that is not there is no error, nor is a FIFO that
+    /// nobody reads.
+    pub fn new(
+        options: AuditOptions,
+        sink: SinkKind,
+        format: Format,
+        mount: Vec<u8>,
+    ) -> io::Result<Self> {
+        Self::start(options, Sink::open(sink)?, format, mount)
+    }
+
+    fn start(
+        options: AuditOptions,
+        sink: Sink,
+        format: Format,
+        mount: Vec<u8>,
+    ) -> io::Result<Self> {
+        let (sender, receiver) = sync_channel(QUEUE);
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                limit: RateLimit::new(options),
+                counts: Counts::default(),
+                queue: Some(sender),
+                finish: None,
+                given_up: false,
+            }),
+            reopen: AtomicBool::new(false),
+        });
+        let writer = Writer {
+            sink,
+            format,
+            mount: mount.clone(),
+            shared: Arc::clone(&shared),
+            complained: false,
+        };
+        std::thread::Builder::new()
+            .name("audit".to_owned())
+            .spawn(move || writer.run(&receiver))?;
+        Ok(Self { shared, mount })
+    }
+
+    /// Takes the record of an offence in the directory of this number, which is the same for the same directory.
+    ///
+    /// Never waits for the log and never fails (law F6). A record over the rate limit of its user and directory (law
+    /// L3), or one that finds the queue full, is only counted.
+    pub fn offence(&self, record: Record, directory: u64) {
+        self.offence_at(record, directory, Instant::now());
+    }
+
+    fn offence_at(&self, record: Record, directory: u64, now: Instant) {
+        let mut guard = self.shared.state();
+        let state = &mut *guard;
+        state.counts.add(record.offence.rule, record.verdict);
+        let Some(queue) = &state.queue else {
+            state.counts.dropped += 1;
+            return;
+        };
+        let pair = (record.uid, directory);
+        let admission = state.limit.admit(pair, record.directory(), now);
+        for leftover in admission.forgotten {
+            // Where the queue is full this notice is lost; its count is in the summary.
+            queue.try_send(Job::Leftover(Box::new(leftover))).ok();
+        }
+        let Some(left_out) = admission.passes else {
+            state.counts.left_out += 1;
+            return;
+        };
+        if queue
+            .try_send(Job::Record(Box::new(record), left_out))
+            .is_err()
+        {
+            state.counts.dropped += 1;
+        }
+    }
+
+    /// Has the writer open the file at its path again, after a log rotation; for other sinks nothing happens. Where
+    /// that fails, the old file stays in use and the error is logged. Returns at once.
+    pub fn reopen(&self) {
+        self.shared.reopen.store(true, Ordering::Relaxed);
+        if let Some(queue) = &self.shared.state().queue {
+            // A full queue wakes the writer by itself.
+            queue.try_send(Job::Wake).ok();
+        }
+    }
+
+    /// How many offences there were so far, whatever became of their records.
+    #[must_use]
+    pub fn offences_total(&self) -> u64 {
+        self.shared.state().counts.offences()
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.shared.state().counts
+    }
+
+    /// Writes what waits, what was left out and not told yet, and a summary with the number of `operations` of the
+    /// mount, which also goes to the program's own log.
+    ///
+    /// Waits 2 seconds at most: what a stuck sink has not taken by then is dropped. Offences that come later are
+    /// counted as dropped. A second call writes nothing.
+    pub fn finish(&self, operations: u64) {
+        let (done, ended) = sync_channel(1);
+        {
+            let mut guard = self.shared.state();
+            let state = &mut *guard;
+            if state.queue.is_none() {
+                return;
+            }
+            state.finish = Some(Finish {
+                operations,
+                leftovers: state.limit.drain(),
+                done,
+            });
+            state.queue = None;
+        }
+        let in_time = ended.recv_timeout(FINISH).is_ok();
+        let counts = {
+            let mut state = self.shared.state();
+            if !in_time {
+                state.given_up = true;
+                let counts = &mut state.counts;
+                counts.dropped = counts.offences() - counts.written - counts.left_out;
+            }
+            state.counts
+        };
+        farewell(counts.text(Timestamp::now(), &self.mount, operations));
+    }
+}
+
+/// Gives `line` to the program's own log, and does not wait long for it.
+fn farewell(line: String) {
+    let (done, ended) = sync_channel(1);
+    let logging = std::thread::Builder::new()
+        .name("audit summary".to_owned())
+        .spawn(move || {
+            log::info!("{line}");
+            done.try_send(()).ok();
+        });
+    if logging.is_ok() {
+        ended.recv_timeout(FAREWELL).ok();
+    }
+}

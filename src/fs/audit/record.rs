@@ -1,0 +1,191 @@
+//! What is recorded of one offence, and how it reads (law L2).
+
+use std::fmt::Write;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::names::Quoted;
+use crate::names::json::json_name;
+use crate::policy::Offence;
+use crate::policy::errno::symbol;
+
+/// Most offending bytes shown in a line of text.
+const BYTES_SHOWN: usize = 16;
+
+/// What became of an operation on a name that does not conform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It failed, nothing was made.
+    Refused,
+    /// It went on under the conforming name that the asked one stands for.
+    Normalized,
+    /// It went on under the name as asked.
+    Reported,
+}
+
+impl Verdict {
+    /// The stable name, as in JSON: `refused`, `normalized`, `reported`.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Normalized => "normalized",
+            Self::Reported => "reported",
+        }
+    }
+}
+
+/// One offence against the policy: who asked for which name, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// When it was asked.
+    pub time: Timestamp,
+    /// Path of the mount point.
+    pub mount: Vec<u8>,
+    /// The operation: `create`, `rename`, ...
+    pub operation: &'static str,
+    /// Visible path of the parent, `/`, and the asked name; starts with `/`, the root of the mount.
+    pub path: Vec<u8>,
+    /// The name as asked.
+    pub name: Vec<u8>,
+    /// The rule that it breaks, and where.
+    pub offence: Offence,
+    /// What was done about it.
+    pub verdict: Verdict,
+    /// The errno of a refusal.
+    pub errno: Option<i32>,
+    /// The name that it became, or stays visible as.
+    pub visible: Option<Vec<u8>>,
+    /// The name that was stored.
+    pub backing: Option<Vec<u8>>,
+    /// A name that would be accepted instead.
+    pub accepted: Option<Vec<u8>>,
+    /// User id of the caller.
+    pub uid: u32,
+    /// Group id of the caller.
+    pub gid: u32,
+    /// Process id of the caller.
+    pub pid: u32,
+    /// Command name of the caller; empty where it is not known.
+    pub command: Vec<u8>,
+}
+
+impl Record {
+    /// One line for people with every fact, without a newline at its end; names in it are [`Quoted`].
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        self.text(0)
+    }
+
+    /// The same for programs. Keys: `time`, `event` (`offence`), `mount`, `operation`, `path`, `name`, `rule`,
+    /// `kind`, `offset`, `length`, `code_point`, `verdict`, `errno`, `visible`, `backing`, `accepted`, `uid`, `gid`,
+    /// `pid`, `command`, `left_out`. Names, paths and the command as [`json_name`] makes them; what there is none of
+    /// is null; `left_out` is 0.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        self.json(0)
+    }
+
+    /// [`Record::to_text`] after `left_out` records of the same user and directory were left out.
+    pub(super) fn text(&self, left_out: u64) -> String {
+        let offence = self.offence;
+        let mut line = format!(
+            "{} {} {}: {}",
+            time(self.time),
+            self.operation,
+            Quoted(&self.path),
+            self.verdict.label()
+        );
+        let mut add = |text: std::fmt::Arguments<'_>| {
+            line.write_fmt(text)
+                .expect("invariant: writing to a String never fails");
+        };
+        if let Some(errno) = self.errno {
+            add(format_args!(" with {}", symbol(errno)));
+        }
+        add(format_args!(
+            ": {}; at byte {}",
+            offence.rule, offence.offset
+        ));
+        let offending = self
+            .name
+            .get(offence.offset..)
+            .map(|rest| rest.get(..offence.length).unwrap_or(rest))
+            .unwrap_or_default();
+        for (index, octet) in offending.iter().take(BYTES_SHOWN).enumerate() {
+            let before = if index == 0 { ": " } else { " " };
+            add(format_args!("{before}{octet:02X}"));
+        }
+        if offending.len() > BYTES_SHOWN {
+            add(format_args!(" ... ({} bytes)", offending.len()));
+        }
+        let names = [
+            ("would be accepted", &self.accepted),
+            ("visible", &self.visible),
+            ("backing", &self.backing),
+        ];
+        for (what, name) in names {
+            if let Some(name) = name {
+                add(format_args!("; {what}: {}", Quoted(name)));
+            }
+        }
+        add(format_args!(
+            "; by uid {} gid {} pid {} {}; mount {}",
+            self.uid,
+            self.gid,
+            self.pid,
+            Quoted(&self.command),
+            Quoted(&self.mount)
+        ));
+        if left_out > 0 {
+            add(format_args!(
+                "; before it {left_out} of this uid in this directory left out"
+            ));
+        }
+        line
+    }
+
+    /// [`Record::to_json`] after `left_out` records of the same user and directory were left out.
+    pub(super) fn json(&self, left_out: u64) -> Value {
+        let offence = self.offence;
+        let name = |name: &Option<Vec<u8>>| name.as_deref().map(json_name);
+        json!({
+            "time": time(self.time),
+            "event": "offence",
+            "mount": json_name(&self.mount),
+            "operation": self.operation,
+            "path": json_name(&self.path),
+            "name": json_name(&self.name),
+            "rule": offence.rule.label(),
+            "kind": offence.rule.kind(),
+            "offset": offence.offset,
+            "length": offence.length,
+            "code_point": offence.code_point.map(|c| format!("U+{c:04X}")),
+            "verdict": self.verdict.label(),
+            "errno": self.errno.map(symbol),
+            "visible": name(&self.visible),
+            "backing": name(&self.backing),
+            "accepted": name(&self.accepted),
+            "uid": self.uid,
+            "gid": self.gid,
+            "pid": self.pid,
+            "command": json_name(&self.command),
+            "left_out": left_out,
+        })
+    }
+
+    /// Visible path of the directory in which the name was asked for.
+    pub(super) fn directory(&self) -> &[u8] {
+        let parent = self.path.strip_suffix(self.name.as_slice());
+        match parent.unwrap_or(&self.path) {
+            b"/" => b"/",
+            path => path.strip_suffix(b"/").unwrap_or(path),
+        }
+    }
+}
+
+/// RFC 3339, in UTC, with microseconds.
+pub(super) fn time(time: Timestamp) -> String {
+    format!("{time:.6}")
+}

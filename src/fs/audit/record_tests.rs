@@ -1,0 +1,161 @@
+//! How records read: golden lines, for they are an interface (law L4).
+
+use jiff::Timestamp;
+
+use super::{Record, Verdict};
+use crate::codec::{Form, Malformed};
+use crate::names::json::json_line;
+use crate::policy::{Class, Offence, Rule, Unit};
+
+/// An offence by the name `name`, at this place of it.
+pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> Record {
+    Record {
+        time: Timestamp::new(1_763_721_360, 1_234_999).unwrap(),
+        mount: b"/mnt/x".to_vec(),
+        operation: "create",
+        path: [b"/dir/", name].concat(),
+        name: name.to_vec(),
+        offence: Offence {
+            rule,
+            offset,
+            length,
+            code_point: match rule {
+                Rule::IllFormed(malformed) => malformed.code_point(),
+                Rule::TooLong { .. }
+                | Rule::Forbidden(_)
+                | Rule::NotNormalized(_)
+                | Rule::NotAComponent => None,
+            },
+        },
+        verdict: Verdict::Refused,
+        errno: Some(libc::EILSEQ),
+        visible: None,
+        backing: None,
+        accepted: None,
+        uid: 1000,
+        gid: 100,
+        pid: 4242,
+        command: b"touch".to_vec(),
+    }
+}
+
+/// An offence by a name in Latin-1.
+pub(super) fn latin1() -> Record {
+    record(b"caf\xE9", Rule::IllFormed(Malformed::Truncated), 3, 1)
+}
+
+/// Law L2: all facts, in one line.
+#[test]
+fn a_record_reads_as_the_golden_lines_say() {
+    let refused = Record {
+        accepted: Some("café".into()),
+        ..latin1()
+    };
+    let normalized = Record {
+        operation: "rename",
+        verdict: Verdict::Normalized,
+        errno: None,
+        visible: Some("é".into()),
+        backing: Some("é".into()),
+        ..record("e\u{301}".as_bytes(), Rule::NotNormalized(Form::Nfc), 0, 3)
+    };
+    let long = Rule::TooLong {
+        unit: Unit::Bytes,
+        actual: 300,
+        limit: 255,
+    };
+    let too_long = Record {
+        errno: Some(libc::ENAMETOOLONG),
+        path: b"/a".to_vec(),
+        command: Vec::new(),
+        ..record(&[b'a'; 300], long, 255, 45)
+    };
+    let reported = Record {
+        verdict: Verdict::Reported,
+        errno: None,
+        command: b"a\nb\x1B".to_vec(),
+        ..record("a\u{202E}b".as_bytes(), Rule::Forbidden(Class::Bidi), 1, 3)
+    };
+    let rows = [
+        (
+            refused,
+            r#"2025-11-21T10:36:00.001234Z create "/dir/caf\xE9": refused with EILSEQ: ill-formed UTF-8: truncated sequence; at byte 3: E9; would be accepted: "café"; by uid 1000 gid 100 pid 4242 "touch"; mount "/mnt/x""#,
+        ),
+        (
+            normalized,
+            "2025-11-21T10:36:00.001234Z rename \"/dir/e\u{301}\": normalized: not in normalization form C; at byte 0: 65 CC 81; visible: \"é\"; backing: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
+        ),
+        (
+            too_long,
+            r#"2025-11-21T10:36:00.001234Z create "/a": refused with ENAMETOOLONG: too long: 300 bytes, the limit is 255; at byte 255: 61 61 61 61 61 61 61 61 61 61 61 61 61 61 61 61 ... (45 bytes); by uid 1000 gid 100 pid 4242 ""; mount "/mnt/x""#,
+        ),
+        (
+            reported,
+            r#"2025-11-21T10:36:00.001234Z create "/dir/a\u{202E}b": reported: forbidden: bidirectional control; at byte 1: E2 80 AE; by uid 1000 gid 100 pid 4242 "a\nb\x1B"; mount "/mnt/x""#,
+        ),
+    ];
+    for (record, expected) in rows {
+        assert_eq!(record.to_text(), expected);
+    }
+    let told = latin1().text(12);
+    assert!(told.ends_with("; before it 12 of this uid in this directory left out"));
+}
+
+/// Laws L2 and L4: these keys, in this order.
+#[test]
+fn a_record_in_json_reads_as_the_golden_lines_say() {
+    let overlong = Record {
+        accepted: Some(b"a%C0%AF".to_vec()),
+        ..record(
+            b"a\xC0\xAF",
+            Rule::IllFormed(Malformed::Overlong(0x2F)),
+            1,
+            2,
+        )
+    };
+    assert_eq!(
+        json_line(&overlong.to_json()),
+        concat!(
+            r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
+            r#""path":{"bytes":"L2Rpci9hwK8="},"name":{"bytes":"YcCv"},"rule":"ill-formed","kind":"overlong","#,
+            r#""offset":1,"length":2,"code_point":"U+002F","verdict":"refused","errno":"EILSEQ","visible":null,"#,
+            r#""backing":null,"accepted":{"text":"a%C0%AF"},"uid":1000,"gid":100,"pid":4242,"#,
+            r#""command":{"text":"touch"},"left_out":0}"#
+        )
+    );
+    let reported = Record {
+        verdict: Verdict::Reported,
+        errno: None,
+        visible: Some("\u{202E}".into()),
+        backing: Some("\u{202E}".into()),
+        ..record("\u{202E}".as_bytes(), Rule::Forbidden(Class::Bidi), 0, 3)
+    };
+    assert_eq!(
+        json_line(&reported.json(7)),
+        concat!(
+            r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
+            r#""path":{"text":"/dir/\u202e"},"name":{"text":"\u202e"},"rule":"forbidden","kind":"bidi","#,
+            r#""offset":0,"length":3,"code_point":null,"verdict":"reported","errno":null,"visible":{"text":"\u202e"},"#,
+            r#""backing":{"text":"\u202e"},"accepted":null,"uid":1000,"gid":100,"pid":4242,"#,
+            r#""command":{"text":"touch"},"left_out":7}"#
+        )
+    );
+}
+
+#[test]
+fn the_directory_of_a_record_is_its_path_without_the_name() {
+    let rows: [(&[u8], &[u8], &[u8]); 4] = [
+        (b"/a", b"a", b"/"),
+        (b"/d/a", b"a", b"/d"),
+        (b"/a/a", b"a", b"/a"),
+        (b"/d/e/\xFF", b"\xFF", b"/d/e"),
+    ];
+    for (path, name, directory) in rows {
+        let record = Record {
+            path: path.to_vec(),
+            name: name.to_vec(),
+            ..latin1()
+        };
+        assert_eq!(record.directory(), directory);
+    }
+}

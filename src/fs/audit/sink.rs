@@ -1,0 +1,264 @@
+//! Where the lines of the audit log go. Each may be stuck, full or gone; all waiting here is bounded but for a
+//! blocking stderr, and only the writer thread waits.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// How long one line may wait for a sink that takes nothing. A sink that let it pass is not waited for again
+/// until it takes a line.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The socket of the system's log.
+const SYSLOG: &str = "/dev/log";
+
+/// Where the audit log is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SinkKind {
+    /// Standard error, one line each.
+    Stderr,
+    /// A file, appended to, made with mode 0640 if it is not there; may be a FIFO.
+    File(PathBuf),
+    /// The system's log, through `/dev/log`.
+    Syslog,
+}
+
+/// How grave a line is, where the sink cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Severity {
+    /// An offence.
+    Warning,
+    /// A summary.
+    Info,
+}
+
+/// An open sink.
+#[derive(Debug)]
+pub(super) enum Sink {
+    /// A descriptor that lines are written to.
+    Stream(Stream),
+    /// A datagram socket.
+    Syslog(Syslog),
+}
+
+impl Sink {
+    /// Opens the sink.
+    ///
+    /// # Errors
+    /// Of opening the file or the socket. A missing syslog is none: it may come later.
+    pub(super) fn open(kind: SinkKind) -> io::Result<Self> {
+        match kind {
+            SinkKind::Stderr => {
+                // Not through `std::io::stderr`: its lock would be held while the write is stuck.
+                let own = io::stderr().as_fd().try_clone_to_owned()?;
+                Ok(Self::Stream(Stream::new(own.into(), None)))
+            }
+            SinkKind::File(path) => {
+                let file = open_file(&path)?;
+                Ok(Self::Stream(Stream::new(file, Some(path))))
+            }
+            SinkKind::Syslog => Ok(Self::Syslog(Syslog::new(PathBuf::from(SYSLOG))?)),
+        }
+    }
+
+    /// Writes `line`, which has no newline in it.
+    ///
+    /// # Errors
+    /// The line was not written, or not wholly; the next one is not harmed by that.
+    pub(super) fn write_line(&mut self, line: &str, severity: Severity) -> io::Result<()> {
+        match self {
+            Self::Stream(stream) => stream.write_line(line),
+            Self::Syslog(syslog) => syslog.send(line, severity),
+        }
+    }
+
+    /// Opens the file at its path again, after it was renamed; does nothing for other sinks.
+    ///
+    /// # Errors
+    /// Of opening; the file that was open stays in use.
+    pub(super) fn reopen(&mut self) -> io::Result<()> {
+        if let Self::Stream(stream) = self
+            && let Some(path) = stream.path.take()
+        {
+            let opened = open_file(&path);
+            match opened {
+                Ok(file) => *stream = Stream::new(file, Some(path)),
+                Err(error) => {
+                    stream.path = Some(path);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Opens the file at `path` for appending; never waits for the reader of a FIFO.
+fn open_file(path: &Path) -> io::Result<File> {
+    // Linux opens a FIFO for both ways at once, and then it needs no reader and survives the loss of one (fifo(7)).
+    let fifo = path
+        .metadata()
+        .is_ok_and(|metadata| metadata.file_type().is_fifo());
+    OpenOptions::new()
+        .read(fifo)
+        .append(true)
+        .create(!fifo)
+        .mode(0o640)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+}
+
+/// A descriptor that lines are written to, each with one call where the system takes it whole.
+#[derive(Debug)]
+pub(super) struct Stream {
+    file: File,
+    /// Where it was opened; `None` for stderr.
+    path: Option<PathBuf>,
+    /// Does what was written last end within a line?
+    broken: bool,
+    /// Did the last line wait in vain?
+    stuck: bool,
+}
+
+impl Stream {
+    /// A stream over an open file.
+    pub(super) fn new(file: File, path: Option<PathBuf>) -> Self {
+        Self {
+            file,
+            path,
+            broken: false,
+            stuck: false,
+        }
+    }
+
+    fn write_line(&mut self, line: &str) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(line.len() + 2);
+        if self.broken {
+            bytes.push(b'\n');
+        }
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.push(b'\n');
+        let (written, result) = self.write_all(&bytes);
+        if let Some(last) = bytes.get(..written).and_then(<[u8]>::last) {
+            self.broken = *last != b'\n';
+        }
+        self.stuck = result
+            .as_ref()
+            .is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
+        result
+    }
+
+    /// Writes `bytes` as far as possible: how far, and why no further.
+    fn write_all(&mut self, bytes: &[u8]) -> (usize, io::Result<()>) {
+        let patience = if self.stuck { Duration::ZERO } else { PATIENCE };
+        let deadline = Instant::now() + patience;
+        let mut written = 0;
+        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+            let step = wait_writable(&self.file, deadline).and_then(|()| self.file.write(rest));
+            match step {
+                Ok(0) => return (written, Err(io::ErrorKind::WriteZero.into())),
+                Ok(count) => written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error)
+                    if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return (written, Err(io::ErrorKind::TimedOut.into()));
+                }
+                Err(error) => return (written, Err(error)),
+            }
+        }
+        (written, Ok(()))
+    }
+}
+
+/// Waits until `file` takes bytes, or is broken; `TimedOut` at the deadline.
+fn wait_writable(file: &File, deadline: Instant) -> io::Result<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
+    let ready = poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&timeout))?;
+    if ready == 0 {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    Ok(())
+}
+
+/// The system's log: a datagram for each line, in the manner of RFC 3164 with no time of its own (section 4.3.2: the
+/// receiver puts its own).
+#[derive(Debug)]
+pub(super) struct Syslog {
+    /// Not connected, so that a log that is started again is found again.
+    socket: UnixDatagram,
+    path: PathBuf,
+    stuck: bool,
+}
+
+impl Syslog {
+    /// A sender to the socket at `path`, which need not be there yet.
+    ///
+    /// # Errors
+    /// No socket could be made.
+    pub(super) fn new(path: PathBuf) -> io::Result<Self> {
+        let socket = UnixDatagram::unbound()?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self {
+            socket,
+            path,
+            stuck: false,
+        })
+    }
+
+    fn send(&mut self, line: &str, severity: Severity) -> io::Result<()> {
+        let priority = Self::DAEMON * 8
+            + match severity {
+                Severity::Warning => 4,
+                Severity::Info => 6,
+            };
+        let message = format!("<{priority}>utf8fs[{}]: {line}", std::process::id());
+        self.socket.set_nonblocking(self.stuck)?;
+        let sent = self.socket.send_to(message.as_bytes(), &self.path);
+        self.stuck = sent
+            .as_ref()
+            .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        sent.map(|_length| ())
+    }
+
+    /// The facility "system daemons".
+    const DAEMON: u8 = 3;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+
+    use super::Stream;
+
+    /// A line that could be written in part only ends where the next one starts, and harms no other.
+    #[test]
+    fn a_broken_line_does_not_garble_the_next() {
+        let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::NONBLOCK).unwrap();
+        let (mut read, mut stream) = (File::from(read), Stream::new(File::from(write), None));
+        let long = "x".repeat(1 << 20);
+        stream.write_line("one").unwrap();
+        assert!(stream.write_line(&long).is_err());
+        assert!(stream.broken && stream.stuck);
+        assert!(stream.write_line("lost").is_err());
+        let mut taken = vec![0; 1 << 20];
+        let count = read.read(&mut taken).unwrap();
+        assert!(taken[..count].starts_with(b"one\nxxx"));
+        assert_eq!(taken[count - 1], b'x');
+        stream.write_line("two").unwrap();
+        assert!(!stream.broken && !stream.stuck);
+        stream.write_line("three").unwrap();
+        drop(stream);
+        let mut rest = String::new();
+        read.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "\ntwo\nthree\n");
+    }
+}

@@ -1,0 +1,109 @@
+//! What was counted, and the one line about it at the end.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::record::{Verdict, time};
+use crate::names::Quoted;
+use crate::names::json::json_name;
+use crate::policy::Rule;
+
+/// Offences since the mount, by rule and by verdict, and what became of their records.
+///
+/// When the [`Auditor`](super::Auditor) has finished, `offences() == written + left_out + dropped`; before that,
+/// records that wait in the queue are in none of the three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Names that are not well-formed.
+    pub ill_formed: u64,
+    /// Names over a limit.
+    pub too_long: u64,
+    /// Names with a forbidden character or shape.
+    pub forbidden: u64,
+    /// Names in another normalization form.
+    pub not_normalized: u64,
+    /// Not one component of a path.
+    pub not_a_component: u64,
+    /// Offences refused.
+    pub refused: u64,
+    /// Offences normalized.
+    pub normalized: u64,
+    /// Offences only reported.
+    pub reported: u64,
+    /// Records written.
+    pub written: u64,
+    /// Records left out by the rate limit.
+    pub left_out: u64,
+    /// Records lost: the queue was full, or the sink did not take them.
+    pub dropped: u64,
+}
+
+impl Counts {
+    /// All offences.
+    #[must_use]
+    pub fn offences(&self) -> u64 {
+        self.refused + self.normalized + self.reported
+    }
+
+    /// Counts one offence.
+    pub(super) fn add(&mut self, rule: Rule, verdict: Verdict) {
+        *match rule {
+            Rule::IllFormed(_) => &mut self.ill_formed,
+            Rule::TooLong { .. } => &mut self.too_long,
+            Rule::Forbidden(_) => &mut self.forbidden,
+            Rule::NotNormalized(_) => &mut self.not_normalized,
+            Rule::NotAComponent => &mut self.not_a_component,
+        } += 1;
+        *match verdict {
+            Verdict::Refused => &mut self.refused,
+            Verdict::Normalized => &mut self.normalized,
+            Verdict::Reported => &mut self.reported,
+        } += 1;
+    }
+
+    /// The summary for people, one line that starts with `utf8fs: `.
+    pub(super) fn text(&self, at: Timestamp, mount: &[u8], operations: u64) -> String {
+        format!(
+            "utf8fs: {} summary of mount {}: {operations} operations, {} offences ({} ill-formed, {} too-long, \
+             {} forbidden, {} not-normalized, {} not-a-component; {} refused, {} normalized, {} reported), \
+             {} records written, {} left out by the rate limit, {} dropped",
+            time(at),
+            Quoted(mount),
+            self.offences(),
+            self.ill_formed,
+            self.too_long,
+            self.forbidden,
+            self.not_normalized,
+            self.not_a_component,
+            self.refused,
+            self.normalized,
+            self.reported,
+            self.written,
+            self.left_out,
+            self.dropped,
+        )
+    }
+
+    /// The summary for programs.
+    pub(super) fn json(&self, at: Timestamp, mount: &[u8], operations: u64) -> Value {
+        json!({
+            "time": time(at),
+            "event": "summary",
+            "mount": json_name(mount),
+            "operations": operations,
+            "offences": {
+                "ill-formed": self.ill_formed,
+                "too-long": self.too_long,
+                "forbidden": self.forbidden,
+                "not-normalized": self.not_normalized,
+                "not-a-component": self.not_a_component,
+            },
+            "refused": self.refused,
+            "normalized": self.normalized,
+            "reported": self.reported,
+            "written": self.written,
+            "left_out": self.left_out,
+            "dropped": self.dropped,
+        })
+    }
+}

@@ -1,0 +1,338 @@
+//! The audit log as a whole. No test sleeps; each waits for the writer by finishing.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::{Value, json};
+
+use super::record_tests::{latin1, record};
+use super::sink::{Sink, SinkKind, Stream, Syslog};
+use super::{AuditOptions, Auditor, Counts, Format, Record, Verdict};
+use crate::codec::Form;
+use crate::names::json::json_line;
+use crate::policy::{Class, Rule};
+
+const UNLIMITED: AuditOptions = AuditOptions {
+    burst: u32::MAX,
+    per_minute: 1,
+};
+
+/// A bound on `finish` with room for a busy machine; the promise is 2 seconds.
+const SOON: Duration = Duration::from_secs(6);
+
+/// A directory of its own, and a path in it for the log.
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.log");
+    (dir, path)
+}
+
+fn auditor(options: AuditOptions, path: &Path, format: Format) -> Auditor {
+    let kind = SinkKind::File(path.to_owned());
+    Auditor::new(options, kind, format, b"/mnt/x".to_vec()).unwrap()
+}
+
+fn over(sink: Sink) -> Auditor {
+    Auditor::start(UNLIMITED, sink, Format::Text, b"/mnt/x".to_vec()).unwrap()
+}
+
+/// Every offence is in one place only.
+fn adds_up(counts: Counts) {
+    assert_eq!(
+        counts.offences(),
+        counts.written + counts.left_out + counts.dropped,
+        "{counts:?}"
+    );
+}
+
+fn finish_soon(auditor: &Auditor) -> Counts {
+    let start = Instant::now();
+    auditor.finish(1);
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    let counts = auditor.counts();
+    adds_up(counts);
+    counts
+}
+
+#[test]
+fn an_auditor_can_be_shared_by_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Auditor>();
+}
+
+/// Law L1: a name cannot write a line of its own.
+#[test]
+fn a_newline_in_a_name_forges_no_line() {
+    let name = b"x\n2025-11-21T10:36:00.000000Z unlink \"/etc\": refused\r\x1B[1A";
+    for format in [Format::Text, Format::Json] {
+        let (_dir, path) = place();
+        let log = auditor(UNLIMITED, &path, format);
+        let forged = Record {
+            command: b"\n\n".to_vec(),
+            ..record(name, Rule::Forbidden(Class::Control), 1, 1)
+        };
+        log.offence(forged, 1);
+        finish_soon(&log);
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.ends_with('\n') && !text.contains(['\r', '\x1B']));
+    }
+}
+
+#[test]
+fn the_log_is_made_for_its_owner_and_group_and_ends_in_a_summary() {
+    let (_dir, path) = place();
+    let log = auditor(UNLIMITED, &path, Format::Json);
+    log.offence(latin1(), 1);
+    let normalized = Record {
+        verdict: Verdict::Normalized,
+        ..record(b"x", Rule::NotNormalized(Form::Nfd), 0, 1)
+    };
+    log.offence(normalized, 1);
+    log.finish(99);
+    assert_eq!(log.offences_total(), 2);
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7137, 0, "{mode:o}");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert!(last["time"].take().is_string());
+    assert_eq!(
+        json_line(&last),
+        concat!(
+            r#"{"time":null,"event":"summary","mount":{"text":"/mnt/x"},"operations":99,"#,
+            r#""offences":{"ill-formed":1,"too-long":0,"forbidden":0,"not-normalized":1,"not-a-component":0},"#,
+            r#""refused":1,"normalized":1,"reported":0,"written":2,"left_out":0,"dropped":0}"#
+        )
+    );
+}
+
+#[test]
+fn a_second_finish_writes_nothing_and_a_late_offence_is_dropped() {
+    let (_dir, path) = place();
+    let log = auditor(UNLIMITED, &path, Format::Text);
+    log.finish(1);
+    log.offence(latin1(), 1);
+    log.reopen();
+    log.finish(2);
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!(text.lines().count(), 1);
+    assert!(
+        text.starts_with("utf8fs: ")
+            && text.contains(" summary of mount \"/mnt/x\": 1 operations, 0 offences ")
+    );
+    assert_eq!(log.counts().dropped, 1);
+    adds_up(log.counts());
+}
+
+/// Law L3: what was left out is told by the next record, or at the end.
+#[test]
+fn what_is_left_out_is_told() {
+    let (_dir, path) = place();
+    let options = AuditOptions {
+        burst: 2,
+        per_minute: 60,
+    };
+    let log = auditor(options, &path, Format::Json);
+    let start = Instant::now();
+    for _ in 0..5 {
+        log.offence_at(latin1(), 1, start);
+    }
+    for _ in 0..4 {
+        log.offence_at(latin1(), 1, start + Duration::from_secs(1));
+    }
+    let counts = finish_soon(&log);
+    assert_eq!((counts.written, counts.left_out), (3, 6));
+    let lines: Vec<Value> = fs::read_to_string(&path)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<(&Value, &Value)> = lines
+        .iter()
+        .map(|line| (&line["event"], &line["left_out"]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (&json!("offence"), &json!(0)),
+            (&json!("offence"), &json!(0)),
+            (&json!("offence"), &json!(3)),
+            (&json!("left-out"), &json!(3)),
+            (&json!("summary"), &json!(6)),
+        ]
+    );
+    assert_eq!(lines[3]["uid"], 1000);
+    assert_eq!(lines[3]["directory"], json!({"text": "/dir"}));
+}
+
+/// Laws F6 and L3: nothing waits, and the sum holds.
+#[test]
+fn a_flood_from_four_threads_adds_up() {
+    const EACH: u32 = 25_000;
+    for options in [UNLIMITED, AuditOptions::default()] {
+        let (_dir, path) = place();
+        let log = auditor(options, &path, Format::Json);
+        std::thread::scope(|scope| {
+            for uid in 0..4 {
+                let log = &log;
+                scope.spawn(move || {
+                    for number in 0..EACH {
+                        let record = Record { uid, ..latin1() };
+                        log.offence(record, u64::from(number % 3));
+                    }
+                });
+            }
+        });
+        let counts = finish_soon(&log);
+        assert_eq!(log.offences_total(), 4 * u64::from(EACH));
+        let text = fs::read_to_string(&path).unwrap();
+        let records = text.lines().filter(|line| line.contains(r#""offence""#));
+        assert_eq!(u64::try_from(records.count()).unwrap(), counts.written);
+        if options != UNLIMITED {
+            assert!(
+                counts.written >= 12 * 100 && counts.left_out > 0,
+                "{counts:?}"
+            );
+        }
+    }
+}
+
+/// Law F6, with a FIFO that nobody reads.
+#[test]
+fn a_fifo_without_a_reader_blocks_nobody() {
+    let (_dir, path) = place();
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let log = auditor(UNLIMITED, &path, Format::Json);
+    for _ in 0..10_000 {
+        log.offence(latin1(), 1);
+    }
+    let counts = finish_soon(&log);
+    assert!(counts.written > 0 && counts.dropped > 0, "{counts:?}");
+}
+
+/// Law F6, with a write that never returns.
+#[test]
+fn a_blocked_writer_does_not_keep_the_mount() {
+    let (read, write) = rustix::pipe::pipe().unwrap();
+    let log = over(Sink::Stream(Stream::new(File::from(write), None)));
+    // An empty pipe is ready, but does not take that much.
+    log.offence(
+        record(&[b'x'; 1 << 20], Rule::Forbidden(Class::NotPosix), 0, 1),
+        1,
+    );
+    for _ in 0..10_000 {
+        log.offence(latin1(), 1);
+    }
+    let counts = finish_soon(&log);
+    assert_eq!((counts.written, counts.dropped), (0, 10_001));
+    // Let go, the writer ends without counting or writing more.
+    let mut taken = Vec::new();
+    File::from(read).read_to_end(&mut taken).unwrap();
+    assert_eq!(taken.iter().filter(|&&octet| octet == b'\n').count(), 1);
+    assert_eq!(log.counts(), counts);
+}
+
+/// Law F6, with a full disk.
+#[test]
+fn a_full_disk_costs_records_only() {
+    let log = auditor(UNLIMITED, Path::new("/dev/full"), Format::Text);
+    for _ in 0..10 {
+        log.offence(latin1(), 1);
+    }
+    let counts = finish_soon(&log);
+    assert_eq!((counts.written, counts.dropped), (0, 10));
+}
+
+#[test]
+fn a_renamed_log_is_left_and_a_new_one_begun() {
+    let (dir, path) = place();
+    fs::write(&path, "kept\n").unwrap();
+    let log = auditor(UNLIMITED, &path, Format::Text);
+    let old = dir.path().join("old");
+    rustix::fs::rename(&path, &old).unwrap();
+    log.reopen();
+    log.offence(latin1(), 1);
+    finish_soon(&log);
+    assert_eq!(fs::read_to_string(&old).unwrap(), "kept\n");
+    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn a_log_that_cannot_be_reopened_stays_open() {
+    let (dir, path) = place();
+    let log = auditor(UNLIMITED, &path, Format::Text);
+    let old = dir.path().join("old");
+    rustix::fs::rename(&path, &old).unwrap();
+    fs::create_dir(&path).unwrap();
+    log.reopen();
+    log.offence(latin1(), 1);
+    finish_soon(&log);
+    assert_eq!(fs::read_to_string(&old).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn a_log_that_cannot_be_opened_is_an_error() {
+    let (dir, _) = place();
+    let kind = SinkKind::File(dir.path().to_owned());
+    assert!(Auditor::new(UNLIMITED, kind, Format::Text, Vec::new()).is_err());
+    assert!(Sink::open(SinkKind::Stderr).is_ok());
+    assert!(Sink::open(SinkKind::Syslog).is_ok());
+}
+
+/// The socket may come and go; its messages carry facility, severity, tag and process.
+#[test]
+fn the_system_log_gets_datagrams_once_it_is_there() {
+    let (_dir, path) = place();
+    let missing = over(Sink::Syslog(Syslog::new(path.clone()).unwrap()));
+    missing.offence(latin1(), 1);
+    assert_eq!(finish_soon(&missing).dropped, 1);
+
+    let socket = UnixDatagram::bind(&path).unwrap();
+    let log = over(Sink::Syslog(Syslog::new(path).unwrap()));
+    log.offence(latin1(), 1);
+    assert_eq!(finish_soon(&log).written, 1);
+    let mut buffer = [0; 4096];
+    let mut receive = || {
+        let length = socket.recv(&mut buffer).unwrap();
+        String::from_utf8(buffer[..length].to_vec()).unwrap()
+    };
+    let tag = format!("utf8fs[{}]: ", std::process::id());
+    assert_eq!(receive(), format!("<28>{tag}{}", latin1().to_text()));
+    assert!(receive().starts_with(&format!("<30>{tag}utf8fs: ")));
+}
+
+/// Law F6, with a log daemon that hangs, and with a line too long for a datagram.
+#[test]
+fn a_hanging_or_choosy_system_log_costs_records_only() {
+    let (_dir, path) = place();
+    let _socket = UnixDatagram::bind(&path).unwrap();
+    let log = over(Sink::Syslog(Syslog::new(path).unwrap()));
+    log.offence(
+        record(&[b'x'; 1 << 20], Rule::Forbidden(Class::NotPosix), 0, 1),
+        1,
+    );
+    for _ in 0..10_000 {
+        log.offence(latin1(), 1);
+    }
+    let counts = finish_soon(&log);
+    assert!(counts.written > 0 && counts.dropped > 0, "{counts:?}");
+}
+
+/// A FIFO whose reader went away is read on by the next one.
+#[test]
+fn a_fifo_survives_its_reader() {
+    let (_dir, path) = place();
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let log = auditor(UNLIMITED, &path, Format::Text);
+    drop(File::open(&path).unwrap());
+    log.offence(latin1(), 1);
+    let next = File::open(&path).unwrap();
+    assert_eq!(finish_soon(&log).written, 1);
+    let first = BufReader::new(next).lines().next().unwrap().unwrap();
+    assert_eq!(first, latin1().to_text());
+}

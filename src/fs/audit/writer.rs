@@ -1,0 +1,151 @@
+//! The thread that writes the audit log: the only one that waits for the sink.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender};
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::limit::Leftover;
+use super::record::{Record, time};
+use super::sink::{Severity, Sink};
+use super::{Format, Shared};
+use crate::names::Quoted;
+use crate::names::json::{json_line, json_name};
+
+/// What the writer finds in its queue.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// A record, and how many of its pair were left out before it.
+    Record(Box<Record>, u64),
+    /// What was left out of a pair that is forgotten.
+    Leftover(Box<Leftover>),
+    /// Look whether the sink is to be reopened.
+    Wake,
+}
+
+/// What the writer does when the queue is closed.
+#[derive(Debug)]
+pub(super) struct Finish {
+    /// Operations of the mount, for the summary.
+    pub(super) operations: u64,
+    /// What was left out and not told.
+    pub(super) leftovers: Vec<Leftover>,
+    /// Told when the summary is written or given up.
+    pub(super) done: SyncSender<()>,
+}
+
+/// The state of the thread.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) sink: Sink,
+    pub(super) format: Format,
+    pub(super) mount: Vec<u8>,
+    pub(super) shared: Arc<Shared>,
+    /// Was the trouble with the sink logged already? Once for each opening.
+    pub(super) complained: bool,
+}
+
+impl Writer {
+    /// Writes what comes until the queue is closed, then the leftovers and the summary.
+    pub(super) fn run(mut self, queue: &Receiver<Job>) {
+        for job in queue {
+            self.reopen_if_wanted();
+            match job {
+                Job::Record(record, left_out) => {
+                    let line = match self.format {
+                        Format::Text => record.text(left_out),
+                        Format::Json => json_line(&record.json(left_out)),
+                    };
+                    let written = self.write(&line, Severity::Warning);
+                    let mut state = self.shared.state();
+                    if state.given_up {
+                        return;
+                    }
+                    if written {
+                        state.counts.written += 1;
+                    } else {
+                        state.counts.dropped += 1;
+                    }
+                }
+                Job::Leftover(leftover) => self.tell(&leftover),
+                Job::Wake => {}
+            }
+        }
+        self.reopen_if_wanted();
+        let Some(finish) = self.shared.state().finish.take() else {
+            return;
+        };
+        for leftover in &finish.leftovers {
+            self.tell(leftover);
+            if self.shared.state().given_up {
+                return;
+            }
+        }
+        // From here on no record is on its way: the sender is gone, and the queue is empty.
+        let counts = self.shared.state().counts;
+        let now = Timestamp::now();
+        let line = match self.format {
+            Format::Text => counts.text(now, &self.mount, finish.operations),
+            Format::Json => json_line(&counts.json(now, &self.mount, finish.operations)),
+        };
+        self.write(&line, Severity::Info);
+        // Nobody waits any more where the time is over.
+        finish.done.try_send(()).ok();
+    }
+
+    /// Tells what was left out of a pair.
+    fn tell(&mut self, leftover: &Leftover) {
+        let now = time(Timestamp::now());
+        let Leftover {
+            uid,
+            directory,
+            left_out,
+        } = leftover;
+        let line = match self.format {
+            Format::Text => format!(
+                "{now} left out {left_out} offences of uid {uid} in {}; mount {}",
+                Quoted(directory),
+                Quoted(&self.mount)
+            ),
+            Format::Json => json_line(&json!({
+                "time": now,
+                "event": "left-out",
+                "mount": json_name(&self.mount),
+                "directory": json_name(directory),
+                "uid": uid,
+                "left_out": left_out,
+            })),
+        };
+        self.write(&line, Severity::Warning);
+    }
+
+    /// Writes a line; whether the sink took it.
+    fn write(&mut self, line: &str, severity: Severity) -> bool {
+        let result = self.sink.write_line(line, severity);
+        if let Err(error) = &result {
+            self.complain(error);
+        }
+        result.is_ok()
+    }
+
+    fn complain(&mut self, error: &io::Error) {
+        if !self.complained {
+            self.complained = true;
+            log::warn!("cannot write to the audit log: {error}; what is lost is counted");
+        }
+    }
+
+    fn reopen_if_wanted(&mut self) {
+        if self.shared.reopen.swap(false, Ordering::Relaxed) {
+            match self.sink.reopen() {
+                Ok(()) => self.complained = false,
+                Err(error) => {
+                    log::error!("cannot reopen the audit log: {error}; the old file stays in use");
+                }
+            }
+        }
+    }
+}

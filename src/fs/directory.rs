@@ -1,0 +1,201 @@
+//! The visible names of a directory, kept as long as they are known to be right.
+//!
+//! The index is made by one reading of the directory and dropped when the directory's ctime is another than that
+//! reading saw. Changes made through the mount are worked in instead, so that a directory of many names that do
+//! not conform is not read again for each. Where a change below could hide behind one of ours, or behind the
+//! granularity of the clock, the index is believed for [`SHARED_FOR`] at most.
+
+use std::collections::{HashSet, VecDeque};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::inode::{Inode, lock};
+use crate::backing::{Entries, Stat, Time};
+use crate::names::{BackingName, Index, NameMap, VisibleName};
+
+/// How long a change made below the mount may go unseen.
+pub(super) const SHARED_FOR: Duration = Duration::from_secs(1);
+
+/// A ctime at least this old is that of no change to come, on filesystems that keep nanoseconds: kernels before 6.13
+/// stamp changes with the time of the last clock tick, which is 10 ms apart at most.
+const CLOCK_TICK: Duration = Duration::from_millis(20);
+
+/// The same for filesystems that keep whole seconds, or two (vfat).
+const COARSE_TICK: Duration = Duration::from_secs(3);
+
+/// Bytes that all indexes together may take.
+const MOST_BYTES: usize = 256 << 20;
+
+/// An index, and the moment at which it was right.
+#[derive(Debug)]
+pub(super) struct DirectoryIndex {
+    index: Index,
+    ctime: Time,
+    /// No change can have the same ctime as the one that the index was made from.
+    settled: bool,
+    read: Instant,
+}
+
+impl DirectoryIndex {
+    fn is_right(&self, stat: &Stat) -> bool {
+        self.ctime == stat.ctime && (self.settled || self.read.elapsed() < SHARED_FOR)
+    }
+}
+
+/// All directories that have an index, oldest first, and the bytes these take.
+#[derive(Debug, Default)]
+pub(super) struct IndexedDirectories {
+    queue: Mutex<(VecDeque<(Weak<Inode>, usize)>, usize)>,
+}
+
+impl IndexedDirectories {
+    /// Notes a new index; drops the oldest ones while all together are too large.
+    fn note(&self, directory: &Arc<Inode>, bytes: usize) {
+        let mut queue = lock(&self.queue);
+        queue.0.push_back((Arc::downgrade(directory), bytes));
+        queue.1 += bytes;
+        while queue.1 > MOST_BYTES && queue.0.len() > 1 {
+            let Some((oldest, bytes)) = queue.0.pop_front() else {
+                break;
+            };
+            queue.1 -= bytes;
+            // One that is in use right now stays until it is read again.
+            if let Some(inode) = oldest
+                .upgrade()
+                .filter(|inode| !Arc::ptr_eq(inode, directory))
+                && let Ok(mut index) = inode.index.try_lock()
+            {
+                *index = None;
+            }
+        }
+    }
+}
+
+/// A directory whose visible names are being looked at or changed; others wait.
+#[derive(Debug)]
+pub(super) struct Directory<'a> {
+    inode: &'a Arc<Inode>,
+    fd: &'a OwnedFd,
+    map: &'a NameMap,
+    all: &'a IndexedDirectories,
+    state: MutexGuard<'a, Option<DirectoryIndex>>,
+}
+
+impl<'a> Directory<'a> {
+    pub(super) fn new(
+        inode: &'a Arc<Inode>,
+        fd: &'a OwnedFd,
+        map: &'a NameMap,
+        all: &'a IndexedDirectories,
+    ) -> Self {
+        Self {
+            inode,
+            fd,
+            map,
+            all,
+            state: lock(&inode.index),
+        }
+    }
+
+    /// The backing name that does not conform and is visible as `name`.
+    pub(super) fn backing(&mut self, name: &[u8]) -> io::Result<Option<BackingName>> {
+        Ok(self.index()?.backing(name).cloned())
+    }
+
+    /// What a backing name that does not conform is visible as; `None` if it is gone.
+    pub(super) fn visible(&mut self, name: &BackingName) -> io::Result<Option<VisibleName>> {
+        if let Some(visible) = self.index()?.visible(name) {
+            return Ok(Some(visible.clone()));
+        }
+        // It has come since the directory was read.
+        *self.state = None;
+        Ok(self.index()?.visible(name).cloned())
+    }
+
+    fn index(&mut self) -> io::Result<&Index> {
+        let now = Stat::of(self.fd)?;
+        let state = match self.state.take().filter(|state| state.is_right(&now)) {
+            Some(state) => state,
+            None => {
+                let state = read(self.fd, self.map)?;
+                self.all.note(self.inode, state.index.footprint());
+                state
+            }
+        };
+        Ok(&self.state.insert(state).index)
+    }
+
+    /// Gets ready for a change by us: an index that is not right now could not be told from one that the change outdates.
+    pub(super) fn before_change(&mut self) -> io::Result<()> {
+        if let Some(state) = &*self.state
+            && !state.is_right(&Stat::of(self.fd)?)
+        {
+            *self.state = None;
+        }
+        Ok(())
+    }
+
+    /// Works a change of ours in: the names that it took away and made.
+    pub(super) fn changed(
+        &mut self,
+        removed: Option<&BackingName>,
+        added: Option<&BackingName>,
+    ) -> io::Result<()> {
+        let Some(mut state) = self.state.take() else {
+            return Ok(());
+        };
+        let map = self.map;
+        let mut stays_right = |name: &BackingName, is_removed: bool| {
+            if map.policy.conforms(name.as_bytes()) {
+                state.index.is_indifferent_to(name.as_bytes())
+            } else {
+                is_removed && state.index.remove(name)
+            }
+        };
+        if removed.is_none_or(|name| stays_right(name, true))
+            && added.is_none_or(|name| stays_right(name, false))
+        {
+            state.ctime = Stat::of(self.fd)?.ctime;
+            state.settled = false;
+            *self.state = Some(state);
+        }
+        Ok(())
+    }
+}
+
+/// Reads a whole directory and assigns its visible names.
+fn read(fd: &OwnedFd, map: &NameMap) -> io::Result<DirectoryIndex> {
+    let read = Instant::now();
+    let stat = Stat::of(fd)?;
+    let mut entries = Entries::open(fd)?;
+    let mut legacy = Vec::new();
+    let mut conforming: HashSet<Box<[u8]>> = HashSet::new();
+    while let Some(entry) = entries.next()? {
+        if entry.is_dot() {
+            continue;
+        }
+        let name = entry.name;
+        if !map.policy.conforms(name) {
+            legacy.extend(BackingName::parse(name));
+        } else if map.may_be_mapped(name) {
+            conforming.insert(name.into());
+        }
+    }
+    let index = Index::build(map, legacy, |name| conforming.contains(name));
+    let Time { secs, nanos } = stat.ctime;
+    let tick = if nanos == 0 { COARSE_TICK } else { CLOCK_TICK };
+    let changed = u64::try_from(secs).map_or(SystemTime::UNIX_EPOCH, |secs| {
+        SystemTime::UNIX_EPOCH + Duration::new(secs, nanos)
+    });
+    let settled = SystemTime::now()
+        .duration_since(changed)
+        .is_ok_and(|age| age > tick + read.elapsed());
+    Ok(DirectoryIndex {
+        index,
+        ctime: stat.ctime,
+        settled,
+        read,
+    })
+}

@@ -1,0 +1,45 @@
+//! Why an operation failed.
+
+use std::io;
+
+use crate::policy::Offence;
+
+/// Why an operation failed: the policy said no, the system said no, or the inode is gone.
+#[derive(Debug)]
+pub enum FsError {
+    /// The policy refuses the name, with this errno.
+    Refused {
+        /// The errno of the refusal (law N9).
+        errno: i32,
+        /// What the name breaks.
+        offence: Offence,
+    },
+    /// A system call failed; its error is unchanged.
+    Io(io::Error),
+    /// The kernel asks for an inode or a handle that is not there any more.
+    Stale,
+}
+
+impl FsError {
+    /// The errno for the caller.
+    #[must_use]
+    pub fn errno(&self) -> i32 {
+        match self {
+            Self::Refused { errno, .. } => *errno,
+            Self::Io(error) => error.raw_os_error().unwrap_or(libc::EIO),
+            Self::Stale => libc::ESTALE,
+        }
+    }
+}
+
+impl From<io::Error> for FsError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<rustix::io::Errno> for FsError {
+    fn from(errno: rustix::io::Errno) -> Self {
+        Self::Io(errno.into())
+    }
+}

@@ -1,0 +1,65 @@
+//! Open files and directories.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::FsError;
+use super::inode::Inode;
+use crate::backing::Entries;
+
+/// A file that a program has open.
+#[derive(Debug)]
+pub struct OpenFile {
+    /// The backing file, opened as the program opened it.
+    pub(super) fd: OwnedFd,
+    /// Its inode, and that inode's descriptor, which stays open as long as the file does: so that a file without a
+    /// name has attributes still.
+    pub(super) _pinned: (Arc<Inode>, Arc<OwnedFd>),
+}
+
+/// A directory that a program has open.
+#[derive(Debug)]
+pub struct OpenDirectory {
+    /// Where the reading of it stands. Taken before any lock of an inode.
+    pub(super) stream: Mutex<Entries>,
+    /// The directory and its descriptor.
+    pub(super) inode: Arc<Inode>,
+    pub(super) fd: Arc<OwnedFd>,
+}
+
+/// Handles of one kind, by number.
+#[derive(Debug)]
+pub(super) struct Handles<T> {
+    next: AtomicU64,
+    open: RwLock<HashMap<u64, Arc<T>>>,
+}
+
+impl<T> Default for Handles<T> {
+    fn default() -> Self {
+        Self {
+            next: AtomicU64::new(1),
+            open: RwLock::default(),
+        }
+    }
+}
+
+impl<T> Handles<T> {
+    pub(super) fn add(&self, handle: T) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        open.insert(number, Arc::new(handle));
+        number
+    }
+
+    pub(super) fn get(&self, number: u64) -> Result<Arc<T>, FsError> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.get(&number).map(Arc::clone).ok_or(FsError::Stale)
+    }
+
+    pub(super) fn remove(&self, number: u64) -> Option<Arc<T>> {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        open.remove(&number)
+    }
+}

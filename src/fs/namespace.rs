@@ -1,0 +1,345 @@
+//! Operations on names: lookup, mknod, mkdir, symlink, link, create, unlink, rmdir, rename.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use super::handle::OpenFile;
+use super::inode::{Inode, Place};
+use super::resolve::{Making, NewName};
+use super::{Caller, Entry, FsError, Utf8Fs};
+use crate::backing::{Dir, Stat, become_caller, file};
+use crate::names::{BackingName, VisibleName};
+
+impl Utf8Fs {
+    /// An inode and its descriptor.
+    pub(super) fn open_inode(&self, number: u64) -> Result<(Arc<Inode>, Arc<OwnedFd>), FsError> {
+        let inode = self.inodes.get(number)?;
+        let fd = self.inodes.fd(&inode)?;
+        Ok((inode, fd))
+    }
+
+    /// Looks a name up and counts the lookup.
+    ///
+    /// # Errors
+    /// `ENOENT` where nothing is visible under it.
+    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
+        let (directory, fd) = self.open_inode(parent)?;
+        let found = self.on_entry(&directory, &fd, name, |backing| {
+            Dir::new(&*fd).child(backing)
+        })?;
+        self.enter(
+            found.value,
+            &directory,
+            found.backing,
+            found.visible,
+            found.alias,
+        )
+    }
+
+    /// Enters a file just opened under `backing` into the table.
+    pub(super) fn enter(
+        &self,
+        fd: OwnedFd,
+        directory: &Inode,
+        backing: BackingName,
+        visible: VisibleName,
+        alias: bool,
+    ) -> Result<Entry, FsError> {
+        let stat = Stat::of(&fd)?;
+        let lasting = !alias && visible.as_bytes() == backing.as_bytes();
+        let place = Place::new(directory.number, backing, visible);
+        let inode = self.inodes.enter(fd, &stat, place)?;
+        Ok(Entry {
+            number: inode.number,
+            generation: inode.generation,
+            stat,
+            lasting,
+        })
+    }
+
+    /// Makes an entry: finds its place, acts as the caller, makes it, and reports it if it offends.
+    fn make<T>(
+        &self,
+        making: Making,
+        parent: u64,
+        name: &[u8],
+        umask: u32,
+        make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
+    ) -> Result<(T, Arc<Inode>, NewName), FsError> {
+        let (inode, fd) = self.open_inode(parent)?;
+        let place = self.place_new(making, &inode, &fd, name)?;
+        self.become_caller(making.caller, umask)?;
+        self.directory(&inode, &fd).before_change()?;
+        let made = make(&Dir::new(&*fd), &place.backing)?;
+        self.directory(&inode, &fd)
+            .changed(None, Some(&place.backing))?;
+        self.report(making, &inode, name, &place);
+        Ok((made, inode, place))
+    }
+
+    /// Makes an entry that nobody opens, and looks it up.
+    fn make_node(
+        &self,
+        making: Making,
+        parent: u64,
+        name: &[u8],
+        umask: u32,
+        make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
+    ) -> Result<Entry, FsError> {
+        let (child, inode, place) = self.make(making, parent, name, umask, |dir, backing| {
+            make(dir, backing)?;
+            dir.child(backing)
+        })?;
+        self.enter(child, &inode, place.backing, place.visible, place.alias)
+    }
+
+    fn become_caller(&self, caller: Caller, umask: u32) -> io::Result<()> {
+        become_caller(self.privilege, caller.uid, caller.gid, umask)
+    }
+
+    /// Makes a file, device, FIFO or socket.
+    ///
+    /// # Errors
+    /// The name is refused, or the system's error.
+    pub fn mknod(
+        &self,
+        caller: Caller,
+        parent: u64,
+        name: &[u8],
+        mode: u32,
+        umask: u32,
+        rdev: u64,
+    ) -> Result<Entry, FsError> {
+        let making = Making {
+            operation: "mknod",
+            caller,
+        };
+        self.make_node(making, parent, name, umask, |dir, backing| {
+            dir.mknod(backing, mode, rdev)
+        })
+    }
+
+    /// Makes a directory.
+    ///
+    /// # Errors
+    /// The name is refused, or the system's error.
+    pub fn mkdir(
+        &self,
+        caller: Caller,
+        parent: u64,
+        name: &[u8],
+        mode: u32,
+        umask: u32,
+    ) -> Result<Entry, FsError> {
+        let making = Making {
+            operation: "mkdir",
+            caller,
+        };
+        self.make_node(making, parent, name, umask, |dir, backing| {
+            dir.mkdir(backing, mode)
+        })
+    }
+
+    /// Makes a symlink; its target is stored as it is.
+    ///
+    /// # Errors
+    /// The name is refused, or the system's error.
+    pub fn symlink(
+        &self,
+        caller: Caller,
+        parent: u64,
+        name: &[u8],
+        target: &[u8],
+    ) -> Result<Entry, FsError> {
+        let making = Making {
+            operation: "symlink",
+            caller,
+        };
+        self.make_node(making, parent, name, 0, |dir, backing| {
+            dir.symlink(backing, target)
+        })
+    }
+
+    /// Makes another name for a file.
+    ///
+    /// # Errors
+    /// The name is refused, or the system's error.
+    pub fn link(
+        &self,
+        caller: Caller,
+        number: u64,
+        parent: u64,
+        name: &[u8],
+    ) -> Result<Entry, FsError> {
+        let making = Making {
+            operation: "link",
+            caller,
+        };
+        let (_, source) = self.open_inode(number)?;
+        self.make_node(making, parent, name, 0, |dir, backing| {
+            dir.link(&*source, backing)
+        })
+    }
+
+    /// Makes a file and opens it with `flags` (open(2)). Where the entry is there already, the answer is `EEXIST` with
+    /// `O_EXCL` and `ESTALE` without: then the kernel looks it up and checks the caller's rights to it, which this
+    /// process must not skip.
+    ///
+    /// # Errors
+    /// The name is refused, or the system's error.
+    pub fn create(
+        &self,
+        caller: Caller,
+        parent: u64,
+        name: &[u8],
+        mode: u32,
+        umask: u32,
+        flags: i32,
+    ) -> Result<(Entry, u64), FsError> {
+        let making = Making {
+            operation: "create",
+            caller,
+        };
+        let made = self.make(making, parent, name, umask, |dir, backing| {
+            dir.create(backing, flags, mode)
+        });
+        let (opened, inode, place) = made.map_err(|error| match error {
+            FsError::Io(error)
+                if error.raw_os_error() == Some(libc::EEXIST) && flags & libc::O_EXCL == 0 =>
+            {
+                FsError::Stale
+            }
+            other => other,
+        })?;
+        let path_only = file::path_only(&opened)?;
+        let entry = self.enter(path_only, &inode, place.backing, place.visible, place.alias)?;
+        let pinned = self.open_inode(entry.number)?;
+        let handle = self.files.add(OpenFile {
+            fd: opened,
+            _pinned: pinned,
+        });
+        Ok((entry, handle))
+    }
+
+    /// Removes a name of a file.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn unlink(&self, parent: u64, name: &[u8]) -> Result<(), FsError> {
+        self.remove(parent, name, |dir, backing| dir.unlink(backing))
+    }
+
+    /// Removes a directory.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn rmdir(&self, parent: u64, name: &[u8]) -> Result<(), FsError> {
+        self.remove(parent, name, |dir, backing| dir.rmdir(backing))
+    }
+
+    fn remove(
+        &self,
+        parent: u64,
+        name: &[u8],
+        remove: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
+    ) -> Result<(), FsError> {
+        let (inode, fd) = self.open_inode(parent)?;
+        self.directory(&inode, &fd).before_change()?;
+        let found = self.on_entry(&inode, &fd, name, |backing| {
+            remove(&Dir::new(&*fd), backing)
+        })?;
+        self.directory(&inode, &fd)
+            .changed(Some(&found.backing), None)?;
+        self.forget_spellings(&inode, name, &found.visible);
+        Ok(())
+    }
+
+    /// Makes the kernel forget both names of an entry that was reached by another spelling than the one it is listed
+    /// under (law N10).
+    fn forget_spellings(&self, directory: &Inode, asked: &[u8], visible: &VisibleName) {
+        if asked != visible.as_bytes()
+            && let Some(forgetter) = self.forgetter.get()
+        {
+            forgetter(directory.number, visible.as_bytes());
+            forgetter(directory.number, asked);
+        }
+    }
+
+    /// Renames, with the flags of renameat2(2).
+    ///
+    /// # Errors
+    /// The new name is refused, or the system's error.
+    pub fn rename(
+        &self,
+        caller: Caller,
+        from: (u64, &[u8]),
+        to: (u64, &[u8]),
+        flags: u32,
+    ) -> Result<(), FsError> {
+        let (from_inode, from_fd) = self.open_inode(from.0)?;
+        let (to_inode, to_fd) = self.open_inode(to.0)?;
+        let rename = |old: &BackingName, new: &BackingName| {
+            Dir::new(&*from_fd).rename(old, &Dir::new(&*to_fd), new, flags)
+        };
+        if flags & libc::RENAME_EXCHANGE != 0 {
+            // Both names are there already: nothing new is made.
+            let there = |new: &BackingName| Dir::new(&*to_fd).stat_child(new);
+            let new = self.on_entry(&to_inode, &to_fd, to.1, there)?;
+            let old = self.on_entry(&from_inode, &from_fd, from.1, |old| {
+                rename(old, &new.backing)
+            })?;
+            self.moved(&to_inode, &to_fd, &new.backing, &new.visible);
+            self.moved(&from_inode, &from_fd, &old.backing, &old.visible);
+            self.forget_spellings(&from_inode, from.1, &old.visible);
+            self.forget_spellings(&to_inode, to.1, &new.visible);
+            return Ok(());
+        }
+        let making = Making {
+            operation: "rename",
+            caller,
+        };
+        let place = self.place_new(making, &to_inode, &to_fd, to.1)?;
+        if flags & libc::RENAME_WHITEOUT != 0 {
+            self.become_caller(caller, 0)?;
+        }
+        self.directory(&from_inode, &from_fd).before_change()?;
+        self.directory(&to_inode, &to_fd).before_change()?;
+        let old = self.on_entry(&from_inode, &from_fd, from.1, |old| {
+            rename(old, &place.backing)
+        })?;
+        let is_itself = from.0 == to.0 && old.backing == place.backing;
+        if !is_itself {
+            if from.0 == to.0 {
+                self.directory(&to_inode, &to_fd)
+                    .changed(Some(&old.backing), Some(&place.backing))?;
+            } else {
+                self.directory(&from_inode, &from_fd)
+                    .changed(Some(&old.backing), None)?;
+                self.directory(&to_inode, &to_fd)
+                    .changed(None, Some(&place.backing))?;
+            }
+        }
+        self.moved(&to_inode, &to_fd, &place.backing, &place.visible);
+        self.report(making, &to_inode, to.1, &place);
+        self.forget_spellings(&from_inode, from.1, &old.visible);
+        self.forget_spellings(&to_inode, to.1, &place.visible);
+        Ok(())
+    }
+
+    /// Notes where an entry is now, if the kernel knows it. Only paths in the log and users without file handles need
+    /// it, so that an entry that moved on meanwhile does no harm.
+    fn moved(&self, directory: &Inode, fd: &OwnedFd, backing: &BackingName, visible: &VisibleName) {
+        let inode = Dir::new(fd)
+            .stat_child(backing)
+            .ok()
+            .and_then(|stat| self.inodes.get(self.inodes.number(stat.dev, stat.ino)).ok());
+        if let Some(inode) = inode {
+            inode.set_place(Place::new(
+                directory.number,
+                backing.clone(),
+                visible.clone(),
+            ));
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Reading directories: opendir, readdir, readdirplus, releasedir, fsyncdir.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+
+use super::handle::OpenDirectory;
+use super::inode::{Inode, lock};
+use super::{Entry, FsError, Utf8Fs};
+use crate::backing::{Dir, Entries, Kind, file};
+use crate::names::{BackingName, Legacy, Quoted, VisibleName};
+
+/// An entry of a directory as it is listed.
+#[derive(Debug)]
+pub struct Listed<'a> {
+    /// Its number towards the kernel.
+    pub number: u64,
+    /// Where the stream goes on after it.
+    pub cookie: u64,
+    /// What it is; [`Kind::Unknown`] where the filesystem does not say.
+    pub kind: Kind,
+    /// Its visible name.
+    pub name: &'a [u8],
+    /// Its attributes, where they were asked for; never for `.` and `..`.
+    pub entry: Option<Entry>,
+}
+
+/// Are entries to be looked up as they are listed?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plus {
+    /// Names only.
+    No,
+    /// With attributes; each entry given out counts as one lookup, but for `.` and `..`.
+    Yes,
+}
+
+impl Utf8Fs {
+    /// Opens a directory for reading.
+    ///
+    /// # Errors
+    /// The inode is gone, or the system's error.
+    pub fn opendir(&self, number: u64) -> Result<u64, FsError> {
+        let (inode, fd) = self.open_inode(number)?;
+        let stream = Mutex::new(Entries::open(&*fd)?);
+        Ok(self.directories.add(OpenDirectory { stream, inode, fd }))
+    }
+
+    /// Gives the entries after `cookie` to `give` until it returns true, which means that it had no room for that one.
+    ///
+    /// Entries pass one to one, in the order and with the cookies of the backing directory; those without a visible
+    /// name are left out (law F4).
+    ///
+    /// # Errors
+    /// The handle is gone, or the system's error.
+    pub fn readdir(
+        &self,
+        handle: u64,
+        cookie: u64,
+        plus: Plus,
+        mut give: impl FnMut(Listed<'_>) -> bool,
+    ) -> Result<(), FsError> {
+        let open = self.directories.get(handle)?;
+        let mut stream = lock(&open.stream);
+        stream.seek(cookie)?;
+        while let Some(raw) = stream.next()? {
+            let (ino, cookie, kind) = (raw.ino, raw.cookie, raw.kind);
+            let mut listed = Listed {
+                number: self.inodes.listed_number(ino),
+                cookie,
+                kind,
+                name: raw.name,
+                entry: None,
+            };
+            if raw.is_dot() {
+                if give(listed) {
+                    return Ok(());
+                }
+                continue;
+            }
+            let Some((backing, visible)) = self.visible_in(&open.inode, &open.fd, raw.name)? else {
+                continue;
+            };
+            listed.name = visible.as_bytes();
+            if plus == Plus::Yes {
+                let Some(entry) = self.look_up_listed(&open, backing, visible.clone()) else {
+                    continue;
+                };
+                listed.number = entry.number;
+                listed.kind = entry.stat.kind();
+                listed.entry = Some(entry);
+            }
+            let entered = listed.entry.as_ref().map(|entry| entry.number);
+            if give(listed) {
+                if let Some(number) = entered {
+                    self.forget(number, 1);
+                }
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The visible name of a listed entry; `None` if it has none.
+    fn visible_in(
+        &self,
+        inode: &Arc<Inode>,
+        fd: &OwnedFd,
+        name: &[u8],
+    ) -> Result<Option<(BackingName, VisibleName)>, FsError> {
+        let Ok(backing) = BackingName::parse(name) else {
+            return Ok(None);
+        };
+        if self.map.legacy == Legacy::Raw || self.map.policy.conforms(name) {
+            let visible = backing.as_visible();
+            return Ok(Some((backing, visible)));
+        }
+        if !self.map.maps() {
+            return Ok(None);
+        }
+        let visible = self.directory(inode, fd).visible(&backing)?;
+        Ok(visible.map(|visible| (backing, visible)))
+    }
+
+    /// Looks a listed entry up; `None` if it is gone by now.
+    fn look_up_listed(
+        &self,
+        open: &OpenDirectory,
+        backing: BackingName,
+        visible: VisibleName,
+    ) -> Option<Entry> {
+        let entry = Dir::new(&*open.fd)
+            .child(&backing)
+            .map_err(FsError::from)
+            .and_then(|fd| self.enter(fd, &open.inode, backing.clone(), visible, false));
+        match entry {
+            Ok(entry) => Some(entry),
+            Err(error) if error.errno() == libc::ENOENT => None,
+            Err(error) => {
+                let error = std::io::Error::from_raw_os_error(error.errno());
+                log::warn!(
+                    "{} is left out of a listing: {error}",
+                    Quoted(backing.as_bytes())
+                );
+                None
+            }
+        }
+    }
+
+    /// Closes a directory.
+    pub fn releasedir(&self, handle: u64) {
+        drop(self.directories.remove(handle));
+    }
+
+    /// Brings the names in a directory to the disk.
+    ///
+    /// # Errors
+    /// The handle is gone, or the system's error.
+    pub fn fsyncdir(&self, handle: u64, what: file::Sync) -> Result<(), FsError> {
+        let open = self.directories.get(handle)?;
+        let stream = lock(&open.stream);
+        Ok(file::fsync(&*stream, what)?)
+    }
+}

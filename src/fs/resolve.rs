@@ -1,0 +1,272 @@
+//! The chokepoint: (directory, visible name) to (descriptor, backing name), and what is refused on the way.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use super::audit::{Record, Verdict};
+use super::directory::Directory;
+use super::inode::Inode;
+use super::{Caller, FsError, Utf8Fs};
+use crate::backing::Dir;
+use crate::names::{BackingName, Legacy, OnViolation, VisibleName};
+use crate::policy::{Offence, Rule};
+
+/// An existing entry, as an operation found it.
+#[derive(Debug)]
+pub(super) struct Found<T> {
+    /// What the operation gave.
+    pub(super) value: T,
+    /// The entry's backing name.
+    pub(super) backing: BackingName,
+    /// The name that the directory lists it under.
+    pub(super) visible: VisibleName,
+    /// Was it asked for by another spelling?
+    pub(super) alias: bool,
+}
+
+/// Where a new entry is to be made.
+#[derive(Debug)]
+pub(super) struct NewName {
+    /// The backing name to make it under; that of an existing entry, if one has the visible name.
+    pub(super) backing: BackingName,
+    /// What it will be visible as.
+    pub(super) visible: VisibleName,
+    /// Is it asked for by another spelling?
+    pub(super) alias: bool,
+    /// The offence to report when it is made.
+    offence: Option<(Offence, Verdict)>,
+}
+
+/// An operation that makes a name, for the audit log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Making {
+    /// Its name: `create`, `mkdir`, ...
+    pub(super) operation: &'static str,
+    /// Who asks.
+    pub(super) caller: Caller,
+}
+
+fn not_found() -> FsError {
+    FsError::Io(io::Error::from_raw_os_error(libc::ENOENT))
+}
+
+/// Turns "there is none" into `None`.
+fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Utf8Fs {
+    /// The visible names of a directory, locked as long as the result lives.
+    pub(super) fn directory<'a>(&'a self, inode: &'a Arc<Inode>, fd: &'a OwnedFd) -> Directory<'a> {
+        Directory::new(inode, fd, &self.map, &self.indexed)
+    }
+
+    /// Runs `act` on the entry of `directory` that is visible as `name`, or that `name` is another spelling of.
+    ///
+    /// The exact name costs one run of `act` and nothing else; only where there is none is anything else looked for, and
+    /// only for names that a mapping can yield (law N8).
+    ///
+    /// # Errors
+    /// `ENOENT` where there is no such entry, and whatever `act` gives.
+    pub(super) fn on_entry<T>(
+        &self,
+        inode: &Arc<Inode>,
+        fd: &Arc<OwnedFd>,
+        name: &[u8],
+        mut act: impl FnMut(&BackingName) -> io::Result<T>,
+    ) -> Result<Found<T>, FsError> {
+        let asked = VisibleName::parse(name).map_err(|offence| self.refusal(offence))?;
+        let found = |value, backing, visible, alias| {
+            Ok(Found {
+                value,
+                backing,
+                visible,
+                alias,
+            })
+        };
+        let conforms = self.map.policy.conforms(name);
+        if conforms || self.map.legacy == Legacy::Raw {
+            let exact = asked.as_backing();
+            if let Some(value) = if_there(act(&exact))? {
+                return found(value, exact, asked, false);
+            }
+        }
+        // Only the profile `posix` has visible names that do not conform: those with the marks of an escape or a cut.
+        let marked = |rule| matches!(rule, Rule::Forbidden(crate::policy::Class::NotPosix));
+        if self.map.may_be_mapped(name)
+            && (conforms
+                || self
+                    .map
+                    .policy
+                    .check(name)
+                    .is_err_and(|offence| marked(offence.rule)))
+            && let Some(backing) = self.directory(inode, fd).backing(name)?
+            && let Some(value) = if_there(act(&backing))?
+        {
+            return found(value, backing, asked, false);
+        }
+        if conforms {
+            return Err(not_found());
+        }
+        if self.map.on_violation == OnViolation::Report && self.map.legacy != Legacy::Raw {
+            let exact = asked.as_backing();
+            if let Some(value) = if_there(act(&exact))? {
+                return found(value, exact, asked, true);
+            }
+        }
+        // A canonical name conforms, so that this goes one level deep.
+        let canonical = self.map.canonical(name).ok_or_else(not_found)?;
+        let found = self.on_entry(inode, fd, canonical.as_bytes(), act)?;
+        Ok(Found {
+            alias: true,
+            ..found
+        })
+    }
+
+    /// Finds the place of a new entry named `name`: its own name, that of the entry that is visible as it already, or
+    /// the name that it stands for.
+    ///
+    /// # Errors
+    /// [`FsError::Refused`], and then the refusal is in the audit log (law N9).
+    pub(super) fn place_new(
+        &self,
+        making: Making,
+        inode: &Arc<Inode>,
+        fd: &Arc<OwnedFd>,
+        name: &[u8],
+    ) -> Result<NewName, FsError> {
+        let asked = VisibleName::parse(name).map_err(|offence| self.refusal(offence))?;
+        let Err(offence) = self.map.policy.check(name) else {
+            return self.conforming_place(inode, fd, asked, false, None);
+        };
+        let refuse = |offence| {
+            let refusal = self.refusal(offence);
+            let outcome = Outcome {
+                verdict: Verdict::Refused,
+                errno: Some(refusal.errno()),
+                made: None,
+            };
+            self.audit(making, inode, name, offence, &outcome);
+            refusal
+        };
+        match self.map.on_violation {
+            OnViolation::Reject => {
+                // Another spelling of a name that is there makes nothing new.
+                if let Some(canonical) = self.map.canonical(name) {
+                    let place = self.conforming_place(inode, fd, canonical, true, None)?;
+                    if Dir::new(fd).exists(&place.backing)? {
+                        return Ok(place);
+                    }
+                }
+                Err(refuse(offence))
+            }
+            OnViolation::Normalize => {
+                let normalized = self.map.normalized(name).map_err(refuse)?;
+                self.conforming_place(
+                    inode,
+                    fd,
+                    normalized,
+                    true,
+                    Some((offence, Verdict::Normalized)),
+                )
+            }
+            OnViolation::Report => Ok(NewName {
+                backing: asked.as_backing(),
+                visible: asked,
+                alias: true,
+                offence: Some((offence, Verdict::Reported)),
+            }),
+        }
+    }
+
+    /// The place of a conforming name: the legacy sibling that is visible as it (law N11), or the name itself.
+    fn conforming_place(
+        &self,
+        inode: &Arc<Inode>,
+        fd: &OwnedFd,
+        visible: VisibleName,
+        alias: bool,
+        offence: Option<(Offence, Verdict)>,
+    ) -> Result<NewName, FsError> {
+        let legacy = if self.map.may_be_mapped(visible.as_bytes()) {
+            self.directory(inode, fd).backing(visible.as_bytes())?
+        } else {
+            None
+        };
+        let backing = legacy.unwrap_or_else(|| visible.as_backing());
+        Ok(NewName {
+            backing,
+            visible,
+            alias,
+            offence,
+        })
+    }
+
+    /// Reports a new name that was let through, once it is made.
+    pub(super) fn report(&self, making: Making, inode: &Arc<Inode>, name: &[u8], made: &NewName) {
+        if let Some((offence, verdict)) = made.offence {
+            let outcome = Outcome {
+                verdict,
+                errno: None,
+                made: Some(made),
+            };
+            self.audit(making, inode, name, offence, &outcome);
+        }
+    }
+
+    fn refusal(&self, offence: Offence) -> FsError {
+        FsError::Refused {
+            errno: self.map.errno.errno(offence.rule),
+            offence,
+        }
+    }
+
+    #[cold]
+    fn audit(
+        &self,
+        making: Making,
+        directory: &Inode,
+        name: &[u8],
+        offence: Offence,
+        outcome: &Outcome<'_>,
+    ) {
+        let mut path = self.inodes.path(directory);
+        if path != b"/" {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+        let made = outcome.made;
+        let accepted = self.map.normalized(name).ok();
+        let record = Record {
+            time: jiff::Timestamp::now(),
+            mount: self.mountpoint.clone(),
+            operation: making.operation,
+            path,
+            name: name.to_vec(),
+            offence,
+            verdict: outcome.verdict,
+            errno: outcome.errno,
+            visible: made.map(|made| made.visible.as_bytes().to_vec()),
+            backing: made.map(|made| made.backing.as_bytes().to_vec()),
+            accepted: accepted.map(|name| name.as_bytes().to_vec()),
+            uid: making.caller.uid,
+            gid: making.caller.gid,
+            pid: making.caller.pid,
+            command: crate::backing::command_of(making.caller.pid),
+        };
+        self.auditor.offence(record, directory.number);
+    }
+}
+
+/// How an attempt to make an offending name ended.
+#[derive(Debug)]
+struct Outcome<'a> {
+    verdict: Verdict,
+    errno: Option<i32>,
+    made: Option<&'a NewName>,
+}

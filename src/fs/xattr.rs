@@ -1,0 +1,48 @@
+//! Extended attributes. Their names are not file names: they pass as they are.
+
+use super::{FsError, Utf8Fs};
+use crate::backing::{Xattr, xattr};
+
+impl Utf8Fs {
+    /// setxattr(2).
+    ///
+    /// # Errors
+    /// The inode is gone, or the system's error.
+    pub fn setxattr(
+        &self,
+        number: u64,
+        name: &[u8],
+        value: &[u8],
+        flags: i32,
+    ) -> Result<(), FsError> {
+        let (_, fd) = self.open_inode(number)?;
+        Ok(xattr::set(&*fd, name, value, flags)?)
+    }
+
+    /// getxattr(2); a `limit` of 0 asks for the size.
+    ///
+    /// # Errors
+    /// The inode is gone, or the system's error.
+    pub fn getxattr(&self, number: u64, name: &[u8], limit: u32) -> Result<Xattr, FsError> {
+        let (_, fd) = self.open_inode(number)?;
+        Ok(xattr::get(&*fd, name, limit)?)
+    }
+
+    /// listxattr(2); a `limit` of 0 asks for the size.
+    ///
+    /// # Errors
+    /// The inode is gone, or the system's error.
+    pub fn listxattr(&self, number: u64, limit: u32) -> Result<Xattr, FsError> {
+        let (_, fd) = self.open_inode(number)?;
+        Ok(xattr::list(&*fd, limit)?)
+    }
+
+    /// removexattr(2).
+    ///
+    /// # Errors
+    /// The inode is gone, or the system's error.
+    pub fn removexattr(&self, number: u64, name: &[u8]) -> Result<(), FsError> {
+        let (_, fd) = self.open_inode(number)?;
+        Ok(xattr::remove(&*fd, name)?)
+    }
+}

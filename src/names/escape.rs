@@ -1,0 +1,56 @@
+//! Escaping: octets as `%` and two upper-case hex digits (law N6).
+
+/// Text in pieces that a cut must not divide: a character, or an escape.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    /// The bytes of all pieces.
+    pub(super) bytes: Vec<u8>,
+    /// Where each piece ends, ascending; the last is the length of `bytes`.
+    pub(super) ends: Vec<usize>,
+}
+
+impl Pieces {
+    /// The characters of `text`, one piece each.
+    pub(super) fn of(text: &str) -> Self {
+        Self {
+            bytes: text.as_bytes().to_vec(),
+            ends: text
+                .char_indices()
+                .map(|(offset, c)| offset + c.len_utf8())
+                .collect(),
+        }
+    }
+
+    fn push(&mut self, piece: &[u8]) {
+        self.bytes.extend_from_slice(piece);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn push_escaped(&mut self, octet: u8, percents: usize) {
+        const HEX: &[u8; 16] = b"0123456789ABCDEF";
+        let digit = |nibble: u8| HEX.get(usize::from(nibble)).copied().unwrap_or(b'0');
+        self.bytes.extend(std::iter::repeat_n(b'%', percents));
+        self.push(&[digit(octet >> 4), digit(octet & 0xF)]);
+    }
+}
+
+/// Escapes each octet of `name` for which `offends` holds (it is given the octet's offset), and each `%`, with
+/// `percents` percent signs, one or more. What is left must be well-formed UTF-8 for the pieces to be characters.
+pub(super) fn escape(name: &[u8], percents: usize, offends: impl Fn(usize, u8) -> bool) -> Pieces {
+    let mut pieces = Pieces::default();
+    let mut octets = name.iter().copied().enumerate().peekable();
+    while let Some((offset, octet)) = octets.next() {
+        if octet == b'%' || offends(offset, octet) {
+            pieces.push_escaped(octet, percents);
+            continue;
+        }
+        let mut character = vec![octet];
+        while let Some((_, continuation)) = octets
+            .next_if(|&(offset, octet)| (0x80..=0xBF).contains(&octet) && !offends(offset, octet))
+        {
+            character.push(continuation);
+        }
+        pieces.push(&character);
+    }
+    pieces
+}

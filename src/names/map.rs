@@ -1,0 +1,199 @@
+//! What one name is visible as, and what a new one is stored as.
+
+use std::borrow::Cow;
+
+use super::escape::{Pieces, escape};
+use super::shorten::shorten;
+use super::{BackingName, VisibleName};
+use crate::codec::{Charset, utf8};
+use crate::policy::{Class, ErrnoChoice, Offence, Policy};
+
+/// How a backing name that does not conform is shown (law N6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Legacy {
+    /// As its text in the first charset of `--from` that takes it; escaped where none does.
+    Decode,
+    /// With each offending octet as `%` and two hex digits.
+    Escape,
+    /// As it is: it can be read, renamed to a conforming name and removed, but not made anew.
+    Raw,
+    /// Not at all.
+    Hide,
+}
+
+/// What becomes of an attempt to make a name that does not conform (law N9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnViolation {
+    /// It is refused; nothing is made.
+    Reject,
+    /// The conforming name that it stands for is made instead; refused where there is none.
+    Normalize,
+    /// It is made as asked, and reported.
+    Report,
+}
+
+/// The mapping between backing and visible names: a pure function of names and these settings (law N4).
+#[derive(Debug, Clone)]
+pub struct NameMap {
+    /// What conforms.
+    pub policy: Policy,
+    /// How backing names that do not are shown.
+    pub legacy: Legacy,
+    /// The charsets that ill-formed names may be in, in the order in which they are tried.
+    pub from: Vec<Charset>,
+    /// What becomes of new names that do not.
+    pub on_violation: OnViolation,
+    /// The errno of a refusal.
+    pub errno: ErrnoChoice,
+}
+
+/// The ways of showing a name, in the order in which they are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Its text, decoded where it is ill-formed, in the wanted form, with forbidden characters escaped.
+    Plain,
+    /// Its bytes with offending octets escaped by this many percent signs, 1 or more.
+    Escape(usize),
+}
+
+impl NameMap {
+    /// Does a name that is absent from the backing directory have to be sought among the mapped ones? Never for
+    /// ASCII names without `%` and `~`: no mapping yields such a name (law N8).
+    #[must_use]
+    pub fn may_be_mapped(&self, visible: &[u8]) -> bool {
+        self.maps()
+            && visible
+                .iter()
+                .any(|&byte| !byte.is_ascii() || byte == b'%' || byte == b'~')
+    }
+
+    /// Are there names that are shown as others?
+    #[must_use]
+    pub fn maps(&self) -> bool {
+        matches!(self.legacy, Legacy::Decode | Legacy::Escape)
+    }
+
+    /// The other spelling under which `name`, which does not conform, is looked up; `None` if it has none (law N10).
+    #[must_use]
+    pub fn canonical(&self, name: &[u8]) -> Option<VisibleName> {
+        if self.on_violation == OnViolation::Normalize {
+            return self.normalized(name).ok();
+        }
+        let text = utf8::validate(name).ok()?;
+        let canonical = self.policy.form?.apply(text);
+        (canonical.as_bytes() != name && self.policy.conforms(canonical.as_bytes()))
+            .then(|| VisibleName::parse(canonical.as_bytes()).ok())?
+    }
+
+    /// The conforming name that a new name stands for (law N9).
+    ///
+    /// # Errors
+    /// The first offence of `name`, where it stands for none: it is ill-formed and no charset of `--from` takes it, or
+    /// what would be made of it does not conform either.
+    pub fn normalized(&self, name: &[u8]) -> Result<VisibleName, Offence> {
+        let Err(offence) = self.policy.check(name) else {
+            return VisibleName::parse(name);
+        };
+        self.text(name, true)
+            .map(|text| self.plain(&text, name))
+            .filter(|normalized| self.policy.conforms(normalized))
+            .and_then(|normalized| VisibleName::parse(&normalized).ok())
+            .ok_or(offence)
+    }
+
+    /// What a backing name is visible as in a directory of its own; `None` if it is hidden.
+    #[must_use]
+    pub fn visible_alone(&self, name: &BackingName) -> Option<VisibleName> {
+        if self.policy.conforms(name.as_bytes()) || self.legacy == Legacy::Raw {
+            return Some(name.as_visible());
+        }
+        (self.legacy != Legacy::Hide)
+            .then(|| super::Index::build(self, vec![name.clone()], |_| false))
+            .and_then(|index| index.visible(name).cloned())
+    }
+
+    /// What `way` makes of a backing name that does not conform; `None` where the way is not open to it.
+    /// Checked after the last step: the result is one component of a path and conforms, but for the marks `%` and
+    /// `~`, which the profile `posix` does not allow in names of others (laws C5 and N5).
+    pub(super) fn candidate(&self, name: &[u8], way: Way) -> Option<VisibleName> {
+        let visible = match way {
+            Way::Plain => {
+                let text = self.text(name, self.legacy == Legacy::Decode)?;
+                self.plain(&text, name)
+            }
+            Way::Escape(percents) => {
+                let pieces = self.escaped(name, percents);
+                shorten(pieces, &self.policy, percents, name)
+            }
+        };
+        (self.conforms_but_for_marks(&visible))
+            .then(|| VisibleName::parse(&visible).ok())
+            .flatten()
+    }
+
+    /// The text of a name: itself where it is well-formed, else, if `decode`, that of the first charset that takes it and
+    /// gives it back byte for byte.
+    fn text<'a>(&self, name: &'a [u8], decode: bool) -> Option<Cow<'a, str>> {
+        match utf8::validate(name) {
+            Ok(text) => Some(Cow::Borrowed(text)),
+            Err(_) if decode => self
+                .from
+                .iter()
+                .find_map(|charset| charset.decode_reversibly(name))
+                .map(Cow::Owned),
+            Err(_) => None,
+        }
+    }
+
+    /// `text` in the wanted form, with forbidden characters escaped, cut to length with the hash of `name`.
+    fn plain(&self, text: &str, name: &[u8]) -> Vec<u8> {
+        let text = match self.policy.form {
+            Some(form) => Cow::Owned(form.apply(text)),
+            None => Cow::Borrowed(text),
+        };
+        let pieces = if self.policy.offences(text.as_bytes()).is_empty() {
+            Pieces::of(&text)
+        } else {
+            self.escaped(text.as_bytes(), 1)
+        };
+        shorten(pieces, &self.policy, 1, name)
+    }
+
+    /// `name` with what offends escaped: the octets of ill-formed sequences and forbidden characters; every non-ASCII
+    /// octet too where the rest is not in the wanted form, be it that it never was or that an escape's last digit
+    /// would combine with a mark behind it.
+    fn escaped(&self, name: &[u8], percents: usize) -> Pieces {
+        let mut offends = vec![false; name.len()];
+        for offence in self.policy.offences(name) {
+            let span = offence.offset..offence.offset + offence.length;
+            offends.get_mut(span).unwrap_or_default().fill(true);
+        }
+        let is_marked = |offset: usize| offends.get(offset).copied().unwrap_or(true);
+        let narrow = escape(name, percents, |offset, _| is_marked(offset));
+        let in_form = |bytes: &[u8]| {
+            let form = self.policy.form;
+            utf8::validate(bytes).is_ok_and(|text| form.is_none_or(|form| form.holds(text)))
+        };
+        if in_form(&narrow.bytes) {
+            narrow
+        } else {
+            escape(name, percents, |offset, octet| {
+                is_marked(offset) || !octet.is_ascii()
+            })
+        }
+    }
+
+    fn conforms_but_for_marks(&self, visible: &[u8]) -> bool {
+        if !self.policy.forbid.contains(Class::NotPosix) {
+            return self.policy.conforms(visible);
+        }
+        let without_marks: Vec<u8> = visible
+            .iter()
+            .map(|&byte| match byte {
+                b'%' | b'~' => b'_',
+                other => other,
+            })
+            .collect();
+        self.policy.conforms(&without_marks)
+    }
+}

@@ -1,0 +1,179 @@
+//! Names for people and logs (law L1): quoted, lossless, harmless to a terminal.
+
+use std::fmt::{Display, Formatter, Result, Write};
+
+use crate::policy::class::{Class, Classes, Edges, forbidden_between};
+
+/// Bytes of a name or path, shown in double quotes so that they can be read back and move no cursor.
+///
+/// `\"`, `\\`, `\n`, `\t` and `\r` as usual; other ASCII control characters and every octet of an ill-formed
+/// sequence as `\xHH`; well-formed characters beyond ASCII that are controls, bidirectional controls, invisible,
+/// line ends, noncharacters or for private use as `\u{202E}`. All else stands for itself. Two different inputs
+/// never look the same; width and alignment of the format are not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quoted<'a>(pub &'a [u8]);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_char('"')?;
+        for chunk in self.0.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                match c {
+                    '"' => f.write_str("\\\"")?,
+                    '\\' => f.write_str("\\\\")?,
+                    '\n' => f.write_str("\\n")?,
+                    '\t' => f.write_str("\\t")?,
+                    '\r' => f.write_str("\\r")?,
+                    _ if !is_dangerous(c) => f.write_char(c)?,
+                    _ if c.is_ascii() => write!(f, "\\x{:02X}", u32::from(c))?,
+                    _ => write!(f, "\\u{{{:X}}}", u32::from(c))?,
+                }
+            }
+            for octet in chunk.invalid() {
+                write!(f, "\\x{octet:02X}")?;
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+/// What a terminal or a log must not get raw.
+fn dangerous() -> Classes {
+    Classes::default()
+        .with(Class::Control)
+        .with(Class::Newline)
+        .with(Class::Bidi)
+        .with(Class::Invisible)
+        .with(Class::Noncharacter)
+        .with(Class::PrivateUse)
+}
+
+/// Could `c`, sent raw, move a cursor, end a line, reorder or hide text, or look like anything?
+pub(super) fn is_dangerous(c: char) -> bool {
+    const INSIDE: Edges = Edges {
+        start: false,
+        end: false,
+    };
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
+    forbidden_between(c.encode_utf8(&mut [0; 4]), dangerous(), INSIDE)
+        .next()
+        .is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Quoted, is_dangerous};
+
+    /// Reads a quoted name back; panics where it is not one.
+    fn unquote(quoted: &str) -> Vec<u8> {
+        let mut rest = quoted
+            .strip_prefix('"')
+            .and_then(|text| text.strip_suffix('"'))
+            .unwrap();
+        let mut bytes = Vec::new();
+        while let Some(c) = rest.chars().next() {
+            assert_ne!(c, '"', "a quote inside {quoted}");
+            rest = rest.strip_prefix(c).unwrap();
+            if c != '\\' {
+                bytes.extend(c.encode_utf8(&mut [0; 4]).bytes());
+                continue;
+            }
+            let kind = rest.chars().next().unwrap();
+            rest = rest.strip_prefix(kind).unwrap();
+            match kind {
+                'n' => bytes.push(b'\n'),
+                't' => bytes.push(b'\t'),
+                'r' => bytes.push(b'\r'),
+                '"' | '\\' => bytes.push(u8::try_from(kind).unwrap()),
+                'x' => {
+                    let (digits, after) = rest.split_at(2);
+                    bytes.push(u8::from_str_radix(digits, 16).unwrap());
+                    rest = after;
+                }
+                'u' => {
+                    let (digits, after) = rest.strip_prefix('{').unwrap().split_once('}').unwrap();
+                    let code = u32::from_str_radix(digits, 16).unwrap();
+                    let c = char::from_u32(code).unwrap();
+                    bytes.extend(c.encode_utf8(&mut [0; 4]).bytes());
+                    rest = after;
+                }
+                _ => panic!("an unknown escape in {quoted}"),
+            }
+        }
+        bytes
+    }
+
+    /// Law L1: what comes out is harmless and says just what went in.
+    fn holds(bytes: &[u8]) {
+        let quoted = Quoted(bytes).to_string();
+        assert!(!quoted.chars().any(is_dangerous), "{bytes:?}");
+        assert_eq!(unquote(&quoted), bytes, "{quoted}");
+    }
+
+    #[test]
+    fn names_are_quoted_as_the_rows_say() {
+        let rows: [(&[u8], &str); 22] = [
+            (b"", r#""""#),
+            (b"plain.txt", r#""plain.txt""#),
+            (b"caf\xE9.txt", r#""caf\xE9.txt""#),
+            ("café.txt".as_bytes(), r#""café.txt""#),
+            (br"caf\xE9", r#""caf\\xE9""#),
+            (b"a\"b", r#""a\"b""#),
+            (b"a b ", r#""a b ""#),
+            (b"a\nb\tc\rd", r#""a\nb\tc\rd""#),
+            (b"\x1B[2J\x07\x00\x7F", r#""\x1B[2J\x07\x00\x7F""#),
+            // C1: NEL and CSI, well-formed and as bare octets
+            (b"\xC2\x85\xC2\x9B", r#""\u{85}\u{9B}""#),
+            (b"\x85\x9B", r#""\x85\x9B""#),
+            // right-to-left override, isolate, mark
+            ("a\u{202E}gpj.exe".as_bytes(), r#""a\u{202E}gpj.exe""#),
+            ("\u{2067}\u{200F}".as_bytes(), r#""\u{2067}\u{200F}""#),
+            // zero width space, soft hyphen, BOM, tag
+            ("\u{200B}\u{AD}".as_bytes(), r#""\u{200B}\u{AD}""#),
+            ("\u{FEFF}\u{E0041}".as_bytes(), r#""\u{FEFF}\u{E0041}""#),
+            ("\u{2028}\u{2029}".as_bytes(), r#""\u{2028}\u{2029}""#),
+            ("\u{FFFE}\u{FDD0}".as_bytes(), r#""\u{FFFE}\u{FDD0}""#),
+            ("\u{E000}\u{10FFFD}".as_bytes(), r#""\u{E000}\u{10FFFD}""#),
+            // overlong slash, surrogate, truncated, beyond U+10FFFF: octet by octet
+            (b"\xC0\xAF", r#""\xC0\xAF""#),
+            (b"\xED\xA0\x80", r#""\xED\xA0\x80""#),
+            (b"\xE2\x82x", r#""\xE2\x82x""#),
+            (b"\xF4\x90\x80\x80", r#""\xF4\x90\x80\x80""#),
+        ];
+        for (bytes, expected) in rows {
+            assert_eq!(Quoted(bytes).to_string(), expected);
+            holds(bytes);
+        }
+    }
+
+    #[test]
+    fn every_one_and_two_octets_can_be_read_back() {
+        for a in 0..=u8::MAX {
+            holds(&[a]);
+            for b in 0..=u8::MAX {
+                holds(&[a, b]);
+            }
+        }
+    }
+
+    #[test]
+    fn every_character_can_be_read_back() {
+        // In a row of 64, so that each also stands beside others.
+        let all: Vec<char> = ('\0'..=char::MAX).collect();
+        for row in all.chunks(64) {
+            holds(row.iter().collect::<String>().as_bytes());
+        }
+    }
+
+    #[test]
+    fn an_octet_and_its_escape_never_look_the_same() {
+        let spellings: [&[u8]; 4] = [b"\x85", b"\xC2\x85", br"\x85", br"\u{85}"];
+        let quoted: std::collections::HashSet<String> = spellings
+            .iter()
+            .map(|bytes| Quoted(bytes).to_string())
+            .collect();
+        assert_eq!(quoted.len(), spellings.len());
+    }
+}

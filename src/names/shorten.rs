@@ -1,0 +1,74 @@
+//! Cutting names that are too long (law N7).
+
+use sha2::{Digest, Sha256};
+
+use super::escape::Pieces;
+use crate::policy::Policy;
+
+/// Tildes before the hash, at most; beyond, the hash itself takes the number of the way in.
+const MOST_TILDES: usize = 8;
+
+/// An extension of more characters than this is text, not an extension.
+const LONGEST_EXTENSION: usize = 12;
+
+/// RFC 4648, section 6, in lower case.
+const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+
+/// Cuts `text` to the limits of `policy` if it is over one: as many whole pieces as fit, `tildes` times `~`, the hash of
+/// `hashed` (16 characters: the first 80 bits of its SHA-256), and the extension where it fits.
+///
+/// `hashed` is the whole name that the text stands for, so that two names that are cut alike stay apart.
+pub(super) fn shorten(text: Pieces, policy: &Policy, tildes: usize, hashed: &[u8]) -> Vec<u8> {
+    let fits = |bytes: &[u8]| {
+        core::str::from_utf8(bytes).is_ok_and(|text| policy.over_a_limit(text).is_none())
+    };
+    if fits(&text.bytes) {
+        return text.bytes;
+    }
+    let mut mark = "~".repeat(tildes.clamp(1, MOST_TILDES)).into_bytes();
+    mark.extend(hash(hashed, tildes));
+    let with_extension = [mark.as_slice(), extension(&text.bytes)].concat();
+    let (tail, stem) = if fits(&with_extension) {
+        let stem = text.bytes.len() - (with_extension.len() - mark.len());
+        (with_extension, stem)
+    } else {
+        (mark, text.bytes.len())
+    };
+    let cut_to = |end: usize| [text.bytes.get(..end).unwrap_or_default(), &tail].concat();
+    // Lengths grow with the number of pieces, so that the longest prefix that fits is found by halving.
+    let ends: Vec<usize> = text.ends.into_iter().filter(|&end| end <= stem).collect();
+    let kept = ends.partition_point(|&end| fits(&cut_to(end)));
+    let end = kept.checked_sub(1).and_then(|last| ends.get(last).copied());
+    cut_to(end.unwrap_or(0))
+}
+
+/// From the last `.` on, if what follows is 1 to 12 characters and what comes before is not empty; else empty.
+fn extension(text: &[u8]) -> &[u8] {
+    let Some(dot) = text.iter().rposition(|&byte| byte == b'.') else {
+        return b"";
+    };
+    let extension = text.get(dot..).unwrap_or_default();
+    let characters = core::str::from_utf8(extension).map_or(0, |text| text.chars().count() - 1);
+    if dot > 0 && (1..=LONGEST_EXTENSION).contains(&characters) {
+        extension
+    } else {
+        b""
+    }
+}
+
+fn hash(name: &[u8], tildes: usize) -> impl Iterator<Item = u8> {
+    let mut digest = Sha256::new_with_prefix(name);
+    if tildes > MOST_TILDES {
+        // No name has a NUL, so that this is the hash of no other.
+        digest.update(format!("\0{tildes}"));
+    }
+    let digest = digest.finalize();
+    let bits = digest
+        .iter()
+        .take(10)
+        .fold(0u128, |bits, &byte| (bits << 8) | u128::from(byte));
+    (0..16).rev().map(move |group| {
+        let value = usize::try_from((bits >> (group * 5)) & 31).unwrap_or(0);
+        BASE32.get(value).copied().unwrap_or(b'a')
+    })
+}
