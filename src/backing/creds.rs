@@ -68,12 +68,15 @@ impl Privilege {
     }
 }
 
-/// Lets new inodes of this thread belong to `uid` and `gid`, with `umask` taken from their mode; [`Privilege::User`] takes on the umask only.
+/// Lets new inodes of this thread belong to `uid` and `gid`, with `umask` taken from their mode.
+///
+/// [`Privilege::User`] takes on the umask only.
 ///
 /// It lasts until the next call on this thread. Only what differs from the last call is changed.
 ///
 /// # Errors
-/// `EPERM` if the thread may not take on `uid` or `gid`; it then acts as neither, and must not go on with the request.
+/// `EPERM` if the thread may not take on `uid` or `gid`: it has at most one of them then, and must not go on with the
+/// request.
 pub fn become_caller(privilege: Privilege, uid: u32, gid: u32, umask: u32) -> io::Result<()> {
     let mut now = TAKEN_ON.get();
     if now.umask != Some(umask) {
@@ -123,7 +126,8 @@ pub fn keep_capabilities() -> io::Result<()> {
 /// Gives up every capability that a mount does not work with; those that the thread lacks it still lacks.
 ///
 /// `CAP_FSETID` stays permitted but not in effect, so that the kernel clears set-id bits on write as it does for users;
-/// [`raise_fsetid`] has it back for a moment. `CAP_SYS_RESOURCE` goes, which would open what is kept for root and ignore quotas.
+/// [`raise_fsetid`] has it back for a moment. `CAP_SYS_RESOURCE` goes, which would open what is kept for root and
+/// ignore quotas.
 /// For the start of the process, after [`keep_capabilities`] and [`raise_nofile`]: threads made later inherit it.
 ///
 /// # Errors
@@ -194,3 +198,6 @@ pub fn raise_nofile() -> io::Result<Option<u64>> {
     }
     Ok(maximum)
 }
+
+#[cfg(test)]
+mod tests;

@@ -196,17 +196,25 @@ impl<F: AsFd> Dir<F> {
 ///
 /// Below it the mounts inside the backing directory are absent (the directories under them are reached instead), and
 /// mounts made later over or inside the backing directory do not appear. It lasts as long as the descriptor and its
-/// duplicates; descriptors opened below it stay good after that.
+/// duplicates; descriptors opened below it stay good after that. It keeps the mount flags that it was made with, also
+/// when the mount it was made of is later made read-only by itself, and keeps the filesystem in use when that is
+/// unmounted. Inodes reached through it and through other mounts cannot be linked or renamed into each other.
 ///
 /// # Errors
 /// `EPERM` without `CAP_SYS_ADMIN`, `EINVAL` where the kernel refuses to part the directory from mounts that hide
-/// something, `ENOSYS` before Linux 5.12: use `fd` itself then.
+/// something, `ENOSYS` before Linux 5.2: use `fd` itself then.
 pub fn private_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH;
     let clone = rustix::mount::open_tree(fd, c"", flags)?;
-    // The clone of a shared mount is a peer of it, and since Linux 6.15 detached mounts take part in propagation.
-    sys::make_mount_private(clone.as_fd())?;
-    Ok(clone)
+    // The clone of a shared mount is a peer of it. Most kernels propagate nothing into detached mounts, 6.15 did;
+    // those without mount_setattr(2) never do.
+    match sys::make_mount_private(clone.as_fd()) {
+        Err(error) if error.raw_os_error() != Some(libc::ENOSYS) => Err(error),
+        _ => Ok(clone),
+    }
 }
+
+#[cfg(test)]
+mod tests;

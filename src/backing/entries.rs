@@ -12,7 +12,7 @@ use crate::names::BackingName;
 /// How much is asked of the kernel at once: what glibc's readdir asks for.
 const BUFFER: usize = 32 * 1024;
 
-/// Where the fields of `struct linux_dirent64` lie: d_ino (8), d_off (8), d_reclen (2), d_type (1), d_name.
+/// Where the fields of `struct linux_dirent64` lie: `d_ino` (8), `d_off` (8), `d_reclen` (2), `d_type` (1), `d_name`.
 const OFFSET: usize = 8;
 const LENGTH: usize = 16;
 const TYPE: usize = 18;
@@ -180,3 +180,6 @@ fn record(buffer: &[u8], place: usize, filled: usize) -> Option<(Entry<'_>, usiz
     };
     Some((entry, place + length))
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,8 +34,8 @@ fn kind(fd: BorrowedFd<'_>) -> io::Result<Kind> {
 
 /// Opens the inode of `fd` once more, with the given open(2) flags and `O_CLOEXEC`.
 ///
-/// `O_CREAT`, `O_EXCL`, `O_NOFOLLOW` and `O_PATH` are left out. The kernel checks permissions, `chattr +a` and `+i`, read-only
-/// mounts and running programs as for any open.
+/// `O_CREAT`, `O_EXCL`, `O_NOFOLLOW` and `O_PATH` are left out. The kernel checks permissions, `chattr +a` and `+i`,
+/// read-only mounts and running programs as for any open.
 ///
 /// # Errors
 /// `ELOOP` for a symlink; `ENXIO` for pipes, sockets and devices, which could wait or act; else those of open(2).
@@ -71,7 +71,8 @@ pub fn read_at(fd: impl AsFd, buffer: &mut [u8], offset: u64) -> io::Result<usiz
     Ok(done)
 }
 
-/// Writes `data` at `offset`, or at the end if the descriptor has `O_APPEND`; fewer bytes only if an error came after some.
+/// Writes `data` at `offset`, or at the end if the descriptor has `O_APPEND`; fewer bytes only if an error came after
+/// some.
 ///
 /// # Errors
 /// Those of pwrite(2), if nothing was written before.
@@ -154,7 +155,7 @@ pub fn seek(fd: impl AsFd, offset: i64, whence: i32) -> io::Result<u64> {
 /// Copies up to `length` bytes within the kernel; returns how many.
 ///
 /// # Errors
-/// Those of copy_file_range(2); `EXDEV` and `EOPNOTSUPP` where the kernel will not.
+/// Those of `copy_file_range(2)`; `EXDEV` and `EOPNOTSUPP` where the kernel will not.
 pub fn copy_range(
     from: impl AsFd,
     mut from_offset: u64,
@@ -184,7 +185,9 @@ pub fn truncate_open(fd: impl AsFd, size: u64) -> io::Result<()> {
 /// # Errors
 /// Those of truncate(2); `EINVAL` for a size beyond `i64` or something that has none.
 pub fn truncate(fd: impl AsFd, size: u64) -> io::Result<()> {
-    let size = size.try_into().map_err(|_| io::Error::from(Errno::INVAL))?;
+    let Ok(size) = i64::try_from(size) else {
+        return Err(Errno::INVAL.into());
+    };
     sys::truncate(&proc_path(fd.as_fd()), size)
 }
 
@@ -278,3 +281,6 @@ pub fn path_only(fd: impl AsFd) -> io::Result<OwnedFd> {
         Mode::empty(),
     )?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,7 +31,7 @@ impl FileHandle {
     /// That a handle is given does not say that it can be opened: try [`FileHandle::open`] once for each filesystem.
     ///
     /// # Errors
-    /// Those of name_to_handle_at(2), but for `EOPNOTSUPP`, `EOVERFLOW`, `EPERM` and `ENOSYS`.
+    /// Those of `name_to_handle_at(2)`, but for `EOPNOTSUPP`, `EOVERFLOW`, `EPERM` and `ENOSYS`.
     pub fn of(fd: impl AsFd) -> io::Result<Option<Self>> {
         match sys::name_to_handle(fd.as_fd()) {
             Ok(raw) => Ok(Some(Self::from_raw(&raw))),
@@ -42,10 +42,13 @@ impl FileHandle {
     /// Opens the inode on the filesystem of `mount`, as seen through that mount, with the given open(2) flags and
     /// `O_NOFOLLOW | O_CLOEXEC`; `None` if this process may not (it takes `CAP_DAC_READ_SEARCH`).
     ///
+    /// `mount` is a file or directory of that filesystem that is open for reading: [`super::file::reopen`] makes one of
+    /// an `O_PATH` descriptor, which the kernel does not take here.
     /// Give `O_PATH` unless the inode is known to be a regular file or a directory: a pipe or device could wait or act.
     ///
     /// # Errors
-    /// `ESTALE` if the inode is gone; else those of open_by_handle_at(2), but for `EOPNOTSUPP`, `EOVERFLOW`, `EPERM` and `ENOSYS`.
+    /// `ESTALE` if the inode is gone, `EBADF` for an `O_PATH` descriptor as `mount`; else those of
+    /// `open_by_handle_at(2)`, but for `EOPNOTSUPP`, `EOVERFLOW`, `EPERM` and `ENOSYS`.
     pub fn open(&self, mount: impl AsFd, flags: i32) -> io::Result<Option<OwnedFd>> {
         let flags = OFlags::from_bits_retain(flags.cast_unsigned());
         let flags = (flags | OFlags::NOFOLLOW | OFlags::CLOEXEC).bits();
@@ -70,7 +73,8 @@ impl FileHandle {
         }
     }
 
-    /// Puts a handle together, as [`FileHandle::kind`] and [`FileHandle::as_bytes`] took it apart; `None` if it is longer than 128 bytes.
+    /// Puts a handle together, as [`FileHandle::kind`] and [`FileHandle::as_bytes`] took it apart; `None` if it is
+    /// longer than 128 bytes.
     #[must_use]
     pub fn from_parts(kind: i32, bytes: &[u8]) -> Option<Self> {
         if bytes.len() > MAX_HANDLE {
@@ -121,3 +125,6 @@ fn unsupported<T>(error: io::Error) -> io::Result<Option<T>> {
         _ => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests;

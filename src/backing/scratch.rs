@@ -1,5 +1,6 @@
 //! What the tests of this layer share: a directory of their own.
 
+use rustix::thread::CapabilitySet;
 use tempfile::TempDir;
 
 use super::Dir;
@@ -23,7 +24,7 @@ pub(super) fn name(bytes: &[u8]) -> BackingName {
     BackingName::parse(bytes).unwrap()
 }
 
-/// Names that only bytes can hold: Latin-1, a newline, the longest, a lone continuation byte, what is not to be followed.
+/// Names that only bytes can hold, and others that a careless program trips over.
 pub(super) fn odd_names() -> Vec<BackingName> {
     let longest = [0xE9_u8; 255];
     [
@@ -43,4 +44,12 @@ pub(super) fn odd_names() -> Vec<BackingName> {
 /// The errno of a failure.
 pub(super) fn errno<T: std::fmt::Debug>(result: std::io::Result<T>) -> i32 {
     result.unwrap_err().raw_os_error().unwrap()
+}
+
+/// Has this thread the capability in effect, and over everything: not only in a user namespace of its own?
+pub(super) fn can(needed: CapabilitySet) -> bool {
+    let everything = std::fs::read_to_string("/proc/self/uid_map")
+        .is_ok_and(|map| map.split_whitespace().eq(["0", "0", "4294967295"]));
+    let sets = rustix::thread::capabilities(None).unwrap();
+    everything && sets.effective.contains(needed)
 }

@@ -99,7 +99,7 @@ pub struct Stat {
     pub uid: u32,
     /// Group.
     pub gid: u32,
-    /// Device that a device node stands for, as `makedev` encodes it: its low 32 bits are what the kernel passes to FUSE.
+    /// Device that a device node stands for, as `makedev` encodes it; its low 32 bits are FUSE's own encoding.
     pub rdev: u64,
     /// Size in bytes.
     pub size: u64,
@@ -241,3 +241,6 @@ impl StatFs {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

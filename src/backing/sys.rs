@@ -13,7 +13,7 @@ use rustix::thread::UnshareFlags;
 /// Most bytes in a file handle, `MAX_HANDLE_SZ` of the kernel.
 pub(super) const MAX_HANDLE: usize = 128;
 
-/// `struct file_handle` of name_to_handle_at(2), with room for the longest handle.
+/// `struct file_handle` of `name_to_handle_at(2)`, with room for the longest handle.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawHandle {
@@ -25,7 +25,7 @@ pub(super) struct RawHandle {
     pub(super) bytes: [u8; MAX_HANDLE],
 }
 
-/// `struct mount_attr` of mount_setattr(2), its first version.
+/// `struct mount_attr` of `mount_setattr(2)`, its first version.
 #[repr(C)]
 struct MountAttr {
     set: u64,

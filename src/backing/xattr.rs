@@ -75,3 +75,6 @@ fn room(limit: u32) -> io::Result<Vec<u8>> {
     let length = usize::try_from(limit.min(MAX)).map_err(io::Error::other)?;
     Ok(vec![0; length])
 }
+
+#[cfg(test)]
+mod tests;

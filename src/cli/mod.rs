@@ -1,5 +1,112 @@
-//! (to come)
-/// Runs the program.
+//! The command line: arguments in, text and exit codes out.
+//!
+//! [`args`] is what was typed, [`config`] what it means; each command has a file of its own. Options, JSON fields and
+//! exit codes are a documented interface (law L4).
+
+pub mod args;
+pub mod background;
+pub mod config;
+pub mod demo;
+mod error;
+mod exit;
+mod explain;
+pub mod mount;
+mod mount_options;
+pub mod output;
+
+use std::io::Write;
+
+use clap::Parser;
+use log::LevelFilter;
+
+use crate::codec::normalize::UNICODE_VERSION;
+use args::{Cli, Command};
+pub use config::{AuditConfig, MountConfig};
+pub use error::CliError;
+pub use exit::ExitCode;
+use output::{Output, harmless, print_error};
+
+/// Runs the program on the arguments of the process.
+#[must_use]
 pub fn run() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    let done = match Cli::try_parse() {
+        Ok(cli) => dispatch(cli),
+        Err(error) => help_or_error(error),
+    };
+    done.unwrap_or_else(|error| {
+        print_error(&error);
+        error.code
+    })
+    .into()
+}
+
+fn dispatch(cli: Cli) -> Result<ExitCode, CliError> {
+    match cli.command {
+        Some(Command::Mount(args)) => {
+            let config = config::mount(*args)?;
+            init_log(config.verbosity);
+            mount::run(config)
+        }
+        Some(Command::Explain(args)) => explain::run(&args),
+        Some(Command::Demo) => {
+            init_log(LevelFilter::Warn);
+            demo::run()
+        }
+        None => {
+            debug_assert!(
+                cli.version,
+                "invariant: clap shows the help where nothing is given"
+            );
+            version(cli.verbose)
+        }
+    }
+}
+
+/// clap gives the help as an error; the help that nobody asked for is one.
+fn help_or_error(error: clap::Error) -> Result<ExitCode, CliError> {
+    use clap::error::ErrorKind;
+    let asked = error.kind() == ErrorKind::DisplayHelp;
+    let unasked = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if !asked && !unasked {
+        return Err(error.into());
+    }
+    // A reader who has gone needs no help.
+    drop(error.print());
+    Ok(if asked { ExitCode::Ok } else { ExitCode::Usage })
+}
+
+fn version(is_verbose: bool) -> Result<ExitCode, CliError> {
+    let mut out = Output::stdout();
+    out.line(concat!("utf8fs ", env!("CARGO_PKG_VERSION")))?;
+    if is_verbose {
+        let (major, minor, update) = UNICODE_VERSION;
+        out.line(&format!("normalization: Unicode {major}.{minor}.{update}"))?;
+    }
+    out.flush()?;
+    Ok(ExitCode::Ok)
+}
+
+/// Starts the program's own log, on standard error: `utf8fs: LEVEL: message`, and the time in front where
+/// `verbosity` is beyond the usual. `UTF8FS_LOG` overrides it, in the syntax of `env_logger`.
+fn init_log(verbosity: LevelFilter) {
+    let mut builder = env_logger::Builder::new();
+    builder
+        .filter_level(LevelFilter::Warn)
+        .filter_module("utf8fs", verbosity)
+        .parse_env(env_logger::Env::new().filter("UTF8FS_LOG"))
+        .format(move |out, record| {
+            if verbosity > LevelFilter::Info {
+                write!(out, "{} ", out.timestamp_millis())?;
+            }
+            let level = record.level().as_str().to_ascii_lowercase();
+            writeln!(
+                out,
+                "utf8fs: {level}: {}",
+                harmless(&record.args().to_string())
+            )
+        });
+    if builder.try_init().is_err() {
+        // Somebody who embeds the crate has started a log already; it is the better one.
+        log::debug!("the log was started before");
+    }
 }

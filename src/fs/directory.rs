@@ -28,6 +28,9 @@ const COARSE_TICK: Duration = Duration::from_secs(3);
 /// Bytes that all indexes together may take.
 const MOST_BYTES: usize = 256 << 20;
 
+/// What an index is counted with beside its names.
+const EMPTY_BYTES: usize = 512;
+
 /// An index, and the moment at which it was right.
 #[derive(Debug)]
 pub(super) struct DirectoryIndex {
@@ -44,23 +47,29 @@ impl DirectoryIndex {
     }
 }
 
-/// All directories that have an index, oldest first, and the bytes these take.
+/// All directories that have an index, and the bytes these take.
 #[derive(Debug, Default)]
-pub(super) struct IndexedDirectories {
-    queue: Mutex<(VecDeque<(Weak<Inode>, usize)>, usize)>,
+pub(super) struct IndexedDirectories(Mutex<Indexed>);
+
+#[derive(Debug, Default)]
+struct Indexed {
+    /// Oldest first, each with the bytes that its index was noted with.
+    queue: VecDeque<(Weak<Inode>, usize)>,
+    bytes: usize,
 }
 
 impl IndexedDirectories {
     /// Notes a new index; drops the oldest ones while all together are too large.
     fn note(&self, directory: &Arc<Inode>, bytes: usize) {
-        let mut queue = lock(&self.queue);
-        queue.0.push_back((Arc::downgrade(directory), bytes));
-        queue.1 += bytes;
-        while queue.1 > MOST_BYTES && queue.0.len() > 1 {
-            let Some((oldest, bytes)) = queue.0.pop_front() else {
+        let mut indexed = lock(&self.0);
+        let bytes = bytes + EMPTY_BYTES;
+        indexed.queue.push_back((Arc::downgrade(directory), bytes));
+        indexed.bytes += bytes;
+        while indexed.bytes > MOST_BYTES && indexed.queue.len() > 1 {
+            let Some((oldest, bytes)) = indexed.queue.pop_front() else {
                 break;
             };
-            queue.1 -= bytes;
+            indexed.bytes -= bytes;
             // One that is in use right now stays until it is read again.
             if let Some(inode) = oldest
                 .upgrade()
@@ -81,6 +90,10 @@ pub(super) struct Directory<'a> {
     map: &'a NameMap,
     all: &'a IndexedDirectories,
     state: MutexGuard<'a, Option<DirectoryIndex>>,
+    /// The index is right as of this operation.
+    is_checked: bool,
+    /// The directory was read for this operation.
+    is_read: bool,
 }
 
 impl<'a> Directory<'a> {
@@ -96,6 +109,8 @@ impl<'a> Directory<'a> {
             map,
             all,
             state: lock(&inode.index),
+            is_checked: false,
+            is_read: false,
         }
     }
 
@@ -109,21 +124,26 @@ impl<'a> Directory<'a> {
         if let Some(visible) = self.index()?.visible(name) {
             return Ok(Some(visible.clone()));
         }
-        // It has come since the directory was read.
+        if self.is_read {
+            return Ok(None);
+        }
+        // It has come since the directory was read; once for each operation, whatever others do meanwhile.
         *self.state = None;
         Ok(self.index()?.visible(name).cloned())
     }
 
+    /// The index, checked or made once for each operation.
     fn index(&mut self) -> io::Result<&Index> {
-        let now = Stat::of(self.fd)?;
-        let state = match self.state.take().filter(|state| state.is_right(&now)) {
-            Some(state) => state,
-            None => {
+        let state = match self.state.take() {
+            Some(state) if self.is_checked || state.is_right(&Stat::of(self.fd)?) => state,
+            _ => {
                 let state = read(self.fd, self.map)?;
                 self.all.note(self.inode, state.index.footprint());
+                self.is_read = true;
                 state
             }
         };
+        self.is_checked = true;
         Ok(&self.state.insert(state).index)
     }
 

@@ -87,7 +87,7 @@ impl Inode {
 }
 
 /// Numbers of files towards the kernel. The kernel wants 1 for the root, and fuser wants the number of each inode to
-/// be its st_ino: so the root's and 1 change places, and files of other devices get their device's index on top.
+/// be its `st_ino`: so the root's and 1 change places, and files of other devices get their device's index on top.
 #[derive(Debug)]
 struct Numbering {
     root_dev: u64,

@@ -1,4 +1,4 @@
-//! Open files: open, read, write, flush, release, fsync, fallocate, lseek, copy_file_range.
+//! Open files: open, read, write, flush, release, fsync, fallocate, lseek, `copy_file_range`.
 
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ impl Utf8Fs {
         Ok(file::seek(&open.fd, offset, whence)?)
     }
 
-    /// copy_file_range(2) between two open files, each given with its offset.
+    /// `copy_file_range(2)` between two open files, each given with its offset.
     ///
     /// # Errors
     /// A handle is gone, or the system's error.

@@ -18,7 +18,7 @@ mod xattr;
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use crate::backing::{Privilege, Stat};
 use crate::names::NameMap;
@@ -89,7 +89,7 @@ pub struct Utf8Fs {
     auditor: Arc<Auditor>,
     mountpoint: Vec<u8>,
     operations: AtomicU64,
-    forgetter: OnceLock<Forgetter>,
+    forgetter: Mutex<Option<Forgetter>>,
 }
 
 impl std::fmt::Debug for Utf8Fs {
@@ -116,7 +116,7 @@ impl Utf8Fs {
             auditor: Arc::new(config.auditor),
             mountpoint: config.mountpoint,
             operations: AtomicU64::new(0),
-            forgetter: OnceLock::new(),
+            forgetter: Mutex::new(None),
         })
     }
 
@@ -137,10 +137,9 @@ impl Utf8Fs {
         Arc::clone(&self.auditor)
     }
 
-    /// Sets how the kernel is told of names that changed. Once; later calls change nothing.
-    pub fn set_forgetter(&self, forgetter: Forgetter) {
-        // A second one would be a second mount of the same filesystem, which no caller makes.
-        self.forgetter.get_or_init(|| forgetter);
+    /// Sets how the kernel is told of names that changed; `None` when it is not to be told any more.
+    pub fn set_forgetter(&self, forgetter: Option<Forgetter>) {
+        *inode::lock(&self.forgetter) = forgetter;
     }
 
     /// Takes `count` lookups of an inode back.

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::handle::OpenFile;
-use super::inode::{Inode, Place};
+use super::inode::{Inode, Place, lock};
 use super::resolve::{Making, NewName};
 use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Stat, become_caller, file};
@@ -202,16 +202,16 @@ impl Utf8Fs {
             caller,
         };
         let made = self.make(making, parent, name, umask, |dir, backing| {
-            dir.create(backing, flags, mode)
+            dir.create(backing, flags | libc::O_EXCL, mode)
         });
-        let (opened, inode, place) = made.map_err(|error| match error {
-            FsError::Io(error)
+        let (opened, inode, place) = match made {
+            Err(FsError::Io(error))
                 if error.raw_os_error() == Some(libc::EEXIST) && flags & libc::O_EXCL == 0 =>
             {
-                FsError::Stale
+                return Err(FsError::Stale);
             }
-            other => other,
-        })?;
+            made => made?,
+        };
         let path_only = file::path_only(&opened)?;
         let entry = self.enter(path_only, &inode, place.backing, place.visible, place.alias)?;
         let pinned = self.open_inode(entry.number)?;
@@ -259,7 +259,7 @@ impl Utf8Fs {
     /// under (law N10).
     fn forget_spellings(&self, directory: &Inode, asked: &[u8], visible: &VisibleName) {
         if asked != visible.as_bytes()
-            && let Some(forgetter) = self.forgetter.get()
+            && let Some(forgetter) = &*lock(&self.forgetter)
         {
             forgetter(directory.number, visible.as_bytes());
             forgetter(directory.number, asked);

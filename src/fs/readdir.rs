@@ -1,10 +1,10 @@
 //! Reading directories: opendir, readdir, readdirplus, releasedir, fsyncdir.
 
-use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
+use super::directory::Directory;
 use super::handle::OpenDirectory;
-use super::inode::{Inode, lock};
+use super::inode::lock;
 use super::{Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Entries, Kind, file};
 use crate::names::{BackingName, Legacy, Quoted, VisibleName};
@@ -61,6 +61,8 @@ impl Utf8Fs {
         let open = self.directories.get(handle)?;
         let mut stream = lock(&open.stream);
         stream.seek(cookie)?;
+        // Locked when the first name that does not conform comes, and until the end: one check serves all.
+        let mut directory = None;
         while let Some(raw) = stream.next()? {
             let (ino, cookie, kind) = (raw.ino, raw.cookie, raw.kind);
             let mut listed = Listed {
@@ -76,7 +78,7 @@ impl Utf8Fs {
                 }
                 continue;
             }
-            let Some((backing, visible)) = self.visible_in(&open.inode, &open.fd, raw.name)? else {
+            let Some((backing, visible)) = self.visible_in(&open, &mut directory, raw.name)? else {
                 continue;
             };
             listed.name = visible.as_bytes();
@@ -100,10 +102,10 @@ impl Utf8Fs {
     }
 
     /// The visible name of a listed entry; `None` if it has none.
-    fn visible_in(
-        &self,
-        inode: &Arc<Inode>,
-        fd: &OwnedFd,
+    fn visible_in<'a>(
+        &'a self,
+        open: &'a OpenDirectory,
+        directory: &mut Option<Directory<'a>>,
         name: &[u8],
     ) -> Result<Option<(BackingName, VisibleName)>, FsError> {
         let Ok(backing) = BackingName::parse(name) else {
@@ -116,7 +118,8 @@ impl Utf8Fs {
         if !self.map.maps() {
             return Ok(None);
         }
-        let visible = self.directory(inode, fd).visible(&backing)?;
+        let directory = directory.get_or_insert_with(|| self.directory(&open.inode, &open.fd));
+        let visible = directory.visible(&backing)?;
         Ok(visible.map(|visible| (backing, visible)))
     }
 

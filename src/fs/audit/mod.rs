@@ -57,6 +57,8 @@ pub enum Format {
 pub struct Auditor {
     shared: Arc<Shared>,
     mount: Vec<u8>,
+    /// The audit log is where the program's own log is: what is said there need not be said again.
+    is_beside_log: bool,
 }
 
 /// What the auditor and its writer share.
@@ -99,7 +101,12 @@ impl Auditor {
         format: Format,
         mount: Vec<u8>,
     ) -> io::Result<Self> {
-        Self::start(options, Sink::open(sink)?, format, mount)
+        let is_beside_log = sink == SinkKind::Stderr;
+        let auditor = Self::start(options, Sink::open(sink)?, format, mount)?;
+        Ok(Self {
+            is_beside_log,
+            ..auditor
+        })
     }
 
     fn start(
@@ -129,7 +136,11 @@ impl Auditor {
         std::thread::Builder::new()
             .name("audit".to_owned())
             .spawn(move || writer.run(&receiver))?;
-        Ok(Self { shared, mount })
+        Ok(Self {
+            shared,
+            mount,
+            is_beside_log: false,
+        })
     }
 
     /// Takes the record of an offence in the directory of this number, which is the same for the same directory.
@@ -189,7 +200,7 @@ impl Auditor {
     }
 
     /// Writes what waits, what was left out and not told yet, and a summary with the number of `operations` of the
-    /// mount, which also goes to the program's own log.
+    /// mount, which also goes to the program's own log where that is another.
     ///
     /// Waits 2 seconds at most: what a stuck sink has not taken by then is dropped. Offences that come later are
     /// counted as dropped. A second call writes nothing.
@@ -218,7 +229,9 @@ impl Auditor {
             }
             state.counts
         };
-        farewell(counts.text(Timestamp::now(), &self.mount, operations));
+        if !(self.is_beside_log && in_time) {
+            farewell(counts.text(Timestamp::now(), &self.mount, operations));
+        }
     }
 }
 

@@ -1,0 +1,304 @@
+//! The command line: exactly what was typed. What it means is for [`super::config`] to say.
+
+pub mod values;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+
+use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
+pub use values::{
+    AuditFormatValue, ErrnoValue, ForbidValue, LegacyValue, NormalizationValue, OnViolationValue,
+    ProfileValue,
+};
+
+/// Shows a directory through FUSE so that every file name is well-formed UTF-8.
+///
+/// Names that are not (Latin-1, Shift_JIS, broken UTF-8, ...) are shown decoded or escaped, and open all the same;
+/// what lies on disk stays as it is. New names have to conform, and a log says who tried otherwise.
+#[derive(Debug, Parser)]
+#[command(
+    name = "utf8fs",
+    max_term_width = 100,
+    disable_version_flag = true,
+    arg_required_else_help = true,
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    after_long_help = "\
+Examples:
+  See what it does, with nothing prepared:
+    utf8fs demo
+  Use an old tree of Latin-1 names as UTF-8:
+    utf8fs mount --from iso-8859-1 /srv/old /mnt/old
+  Ask why a name is refused:
+    utf8fs explain --profile portable 'what?.txt'
+
+Exit status:
+  0  done; every name conforms
+  1  failed, or some names do not conform
+  2  wrong arguments or directories; nothing was done"
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// Print the version
+    #[arg(short = 'V', long)]
+    pub version: bool,
+
+    /// With --version: also the version of Unicode whose normalization is applied
+    #[arg(short, long, requires = "version")]
+    pub verbose: bool,
+}
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Mount a directory so that every name in it is well-formed UTF-8
+    Mount(Box<MountArgs>),
+    /// Say what names are made of, whether they conform, and what they would be visible as
+    Explain(ExplainArgs),
+    /// Show all of it on a directory made for the purpose, and clean up
+    ///
+    /// Makes a directory of legacy and hostile names in a temporary place, mounts it, shows backing and visible names
+    /// side by side, tries to make names that do not conform, and removes all of it again.
+    Demo,
+}
+
+/// Which names conform, and what becomes of those that do not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Names")]
+pub struct PolicyArgs {
+    /// Charsets that ill-formed names may be in, in the order in which they are tried
+    ///
+    /// By IANA name: iso-8859-1, windows-1252, shift_jis, koi8-r, ... A charset is taken where it gives the name back
+    /// byte for byte.
+    #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append)]
+    pub from: Option<Vec<String>>,
+
+    /// How names on disk that do not conform are shown
+    #[arg(long, value_name = "WAY", value_enum)]
+    pub legacy: Option<LegacyValue>,
+
+    /// What becomes of a new name that does not conform
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub on_violation: Option<OnViolationValue>,
+
+    /// Error that programs get for a refused name; one that is too long always gets ENAMETOOLONG
+    #[arg(long, value_name = "ERRNO", value_enum)]
+    pub errno: Option<ErrnoValue>,
+
+    /// What conforms; the options below make it stricter
+    ///
+    /// [default: utf8]
+    #[arg(long, value_name = "NAME", value_enum, verbatim_doc_comment)]
+    pub profile: Option<ProfileValue>,
+
+    /// Normalization form that names must have
+    ///
+    /// [default: preserve]
+    #[arg(long, value_name = "FORM", value_enum, verbatim_doc_comment)]
+    pub normalization: Option<NormalizationValue>,
+
+    /// Characters and shapes that names must not have, besides those of the profile
+    #[arg(long, value_name = "CLASS,...", value_enum, value_delimiter = ',', action = ArgAction::Append)]
+    pub forbid: Option<Vec<ForbidValue>>,
+
+    /// Most bytes in a name, 24 to 255
+    ///
+    /// [default: 255]
+    #[arg(long, value_name = "N", value_parser = max_bytes, verbatim_doc_comment)]
+    pub max_bytes: Option<usize>,
+
+    /// Most characters in a name, 24 or more
+    ///
+    /// [default: no limit but that of bytes]
+    #[arg(long, value_name = "N", value_parser = max_chars, verbatim_doc_comment)]
+    pub max_chars: Option<usize>,
+}
+
+/// Where offences are logged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Audit log")]
+pub struct AuditArgs {
+    /// File to which a record is added for each name that does not conform; - for standard error, syslog for the system log
+    ///
+    /// The file is opened anew on SIGHUP. A file named - or syslog is written as ./- or ./syslog.
+    ///
+    /// [default: - in the foreground, syslog in the background]
+    #[arg(long, value_name = "FILE")]
+    pub audit_log: Option<OsString>,
+
+    /// How records are written
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub audit_format: Option<AuditFormatValue>,
+
+    /// Records that one user may cause at once in one directory; those left out are counted
+    ///
+    /// [default: 100]
+    #[arg(long, value_name = "N", verbatim_doc_comment)]
+    pub audit_burst: Option<u32>,
+
+    /// Records a minute that one user may cause in one directory in the long run
+    ///
+    /// [default: 60]
+    #[arg(long, value_name = "N", verbatim_doc_comment)]
+    pub audit_per_minute: Option<u32>,
+}
+
+/// `utf8fs mount`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(after_long_help = "\
+Options of -o:
+  ro rw suid nosuid dev nodev exec noexec sync async dirsync
+  atime noatime diratime nodiratime relatime norelatime strictatime
+      as mount(8) says; nosuid and nodev unless told otherwise
+  allow_other noallow_other
+      other users may use the mount; by default if root mounts it
+  fsname=TEXT
+      the source in /proc/mounts; by default BACKING
+  from=CHARSET:... forbid=CLASS:... legacy= on-violation= errno= profile=
+  normalization= max-bytes= max-chars= audit-log= audit-format=
+  audit-burst= audit-per-minute= threads=
+      the options above, for a line of fstab; a comma in a value is \\,
+  defaults auto noauto user users owner group nofail _netdev x-* comment=
+  subtype= default_permissions
+      taken, without effect
+
+Examples:
+  Names of an old tree are Shift_JIS, the others CP1252:
+    utf8fs mount --from shift_jis,windows-1252 /srv/old /mnt/old
+  Over the directory itself, in the background, for Windows clients:
+    utf8fs mount --background --profile portable --normalization nfc /srv/share /srv/share
+  For everybody, read-only, with the offences in a file:
+    utf8fs mount -o ro,allow_other --audit-log /var/log/utf8fs.log /srv/share /mnt/share
+  Unmount:
+    umount /mnt/old, or fusermount3 -u /mnt/old where you are not root")]
+pub struct MountArgs {
+    /// Directory whose names are to be shown; nothing in it is renamed
+    pub backing: PathBuf,
+
+    /// Directory where it is to be seen; may be BACKING itself, but must not be inside it
+    pub mountpoint: PathBuf,
+
+    /// Return once the mount answers, and go on in the background
+    #[arg(long)]
+    pub background: bool,
+
+    /// Stay in the foreground until unmounted (the default)
+    #[arg(short, long)]
+    pub foreground: bool,
+
+    /// Mount options, as mount(8) takes them; listed below
+    #[arg(short, value_name = "OPT,...", action = ArgAction::Append)]
+    pub options: Vec<OsString>,
+
+    /// Threads that serve requests
+    ///
+    /// [default: number of CPUs, at most 8]
+    #[arg(long, value_name = "N", value_parser = threads, verbatim_doc_comment)]
+    pub threads: Option<usize>,
+
+    /// Say more; twice: say all
+    #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
+    pub verbose: u8,
+
+    /// Say nothing but warnings and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Which names conform.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
+    /// Where offences are logged.
+    #[command(flatten)]
+    pub audit: AuditArgs,
+}
+
+/// `utf8fs explain`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(after_long_help = "\
+Examples:
+  A name whose e-acute is Latin-1:
+    utf8fs explain --from iso-8859-1 $'caf\\xE9.txt'
+  The same name by its octets:
+    utf8fs explain --hex '63 61 66 E9 2E 74 78 74'
+  Every name below a directory that a Windows client would refuse:
+    find . -printf '%f\\0' | utf8fs explain -0 --profile portable --json | grep '\"refused\"'
+
+Exit status:
+  0  every name conforms
+  1  some do not
+  2  wrong arguments")]
+pub struct ExplainArgs {
+    /// Names, each one component of a path; one that starts with a dash goes after --
+    #[arg(value_name = "NAME")]
+    pub names: Vec<OsString>,
+
+    /// A name by its octets, two hex digits each; spaces between them are ignored
+    #[arg(long, value_name = "BYTES", value_parser = hex, action = ArgAction::Append)]
+    pub hex: Vec<Octets>,
+
+    /// Read names from standard input, each ended by a NUL
+    #[arg(short = '0', long = "null")]
+    pub null: bool,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+
+    /// Which names conform.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+}
+
+/// A name that was given by its octets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Octets(pub Vec<u8>);
+
+/// Takes the value of `--max-bytes`.
+pub(super) fn max_bytes(text: &str) -> Result<usize, String> {
+    number(text, SMALLEST_LIMIT..=NAME_MAX)
+}
+
+/// Takes the value of `--max-chars`.
+pub(super) fn max_chars(text: &str) -> Result<usize, String> {
+    number(text, SMALLEST_LIMIT..=usize::MAX)
+}
+
+/// Takes the value of `--threads`.
+pub(super) fn threads(text: &str) -> Result<usize, String> {
+    number(text, 1..=1024)
+}
+
+fn number(text: &str, range: std::ops::RangeInclusive<usize>) -> Result<usize, String> {
+    let number: usize = text.parse().map_err(|error| format!("{error}"))?;
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    Err(match range.into_inner() {
+        (least, usize::MAX) => format!("it must be {least} or more"),
+        (least, most) => format!("it must be {least} to {most}"),
+    })
+}
+
+fn hex(text: &str) -> Result<Octets, String> {
+    let digits: Option<Vec<u32>> = text
+        .chars()
+        .filter(|c| !c.is_ascii_whitespace())
+        .map(|c| c.to_digit(16))
+        .collect();
+    let digits = digits.ok_or("it must be hex digits")?;
+    digits
+        .chunks(2)
+        .map(|pair| match pair {
+            &[high, low] => u8::try_from(high * 16 + low).ok(),
+            _ => None,
+        })
+        .collect::<Option<Vec<u8>>>()
+        .map(Octets)
+        .ok_or_else(|| "it must be two hex digits for each octet".to_owned())
+}

@@ -1,0 +1,181 @@
+//! What the arguments mean: defaults filled in, contradictions and unfit directories refused.
+
+mod directories;
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use log::LevelFilter;
+
+use super::CliError;
+use super::args::{AuditArgs, MountArgs, PolicyArgs};
+use super::mount_options::MountOptions;
+use crate::codec::Charset;
+use crate::fs::audit::{AuditOptions, Format, SinkKind};
+use crate::fuse::mount::MountFlags;
+use crate::names::{Legacy, NameMap, OnViolation, Quoted};
+use crate::policy::{ErrnoChoice, Profile};
+
+/// More threads than this serve nobody faster.
+const MOST_THREADS: usize = 8;
+
+/// A mount, decided on. The directories were fit when it was made.
+#[derive(Debug, Clone)]
+pub struct MountConfig {
+    /// The backing directory: absolute, without symlinks.
+    pub backing: PathBuf,
+    /// The mount point: absolute, without symlinks. A dead mount of ours may lie on it.
+    pub mountpoint: PathBuf,
+    /// Which names conform, and what is visible as what.
+    pub map: NameMap,
+    /// Flags of the mount.
+    pub flags: MountFlags,
+    /// May users other than the one who mounts use it? `None`: if root mounts it.
+    pub allow_other: Option<bool>,
+    /// The source that `/proc/mounts` shows; the backing directory unless told otherwise.
+    pub fsname: OsString,
+    /// Where offences are logged.
+    pub audit: AuditConfig,
+    /// Threads that serve requests, 1 or more.
+    pub threads: usize,
+    /// Return once the mount answers?
+    pub background: bool,
+    /// How much the program's own log says.
+    pub verbosity: LevelFilter,
+}
+
+/// Where and how offences are logged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditConfig {
+    /// Where to; a file's path is absolute.
+    pub sink: SinkKind,
+    /// How.
+    pub format: Format,
+    /// How many.
+    pub limit: AuditOptions,
+}
+
+/// Decides on a mount.
+///
+/// # Errors
+/// Options that are wrong or contradict each other, and directories that are unfit, in this order.
+pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
+    if args.foreground && args.background {
+        return Err(
+            CliError::usage("--foreground and --background contradict each other")
+                .hint("give one of them; the foreground is the default"),
+        );
+    }
+    let options = MountOptions::read(&args)?;
+    let map = name_map(&options.policy)?;
+    let mut audit = audit(&options.audit, args.background)?;
+    let (backing, mountpoint) = directories::check(&args.backing, &args.mountpoint)?;
+    if let SinkKind::File(log) = &mut audit.sink {
+        *log = directories::check_log(log, &mountpoint)?;
+    }
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(MountConfig {
+        fsname: options.fsname.unwrap_or_else(|| backing.clone().into()),
+        backing,
+        mountpoint,
+        map,
+        flags: options.flags,
+        allow_other: options.allow_other,
+        audit,
+        threads: options.threads.unwrap_or(cpus.min(MOST_THREADS)),
+        background: args.background,
+        verbosity: match (args.quiet, args.verbose) {
+            (true, _) => LevelFilter::Warn,
+            (false, 0) => LevelFilter::Info,
+            (false, 1) => LevelFilter::Debug,
+            (false, _) => LevelFilter::Trace,
+        },
+    })
+}
+
+/// Decides which names conform and what becomes of the others.
+///
+/// # Errors
+/// A charset that is not on offer, or options that contradict each other.
+pub fn name_map(args: &PolicyArgs) -> Result<NameMap, CliError> {
+    let from = args.from.iter().flatten().map(|label| charset(label));
+    let from: Vec<Charset> = from.collect::<Result<_, _>>()?;
+    let default = if from.is_empty() {
+        Legacy::Escape
+    } else {
+        Legacy::Decode
+    };
+    let legacy = args.legacy.map_or(default, |legacy| legacy.0);
+    let on_violation = args.on_violation.map_or(OnViolation::Reject, |what| what.0);
+    if legacy == Legacy::Decode && from.is_empty() {
+        return Err(CliError::usage(
+            "--legacy decode without --from: there is no charset to decode from",
+        )
+        .hint("name it, as in --from iso-8859-1, or use --legacy escape"));
+    }
+    let mut policy = args
+        .profile
+        .map_or(Profile::Utf8, |profile| profile.0)
+        .policy();
+    policy.max_bytes = args.max_bytes.unwrap_or(policy.max_bytes);
+    policy.max_chars = args.max_chars.or(policy.max_chars);
+    policy.form = args.normalization.map_or(policy.form, |form| form.0);
+    policy.forbid = args
+        .forbid
+        .iter()
+        .flatten()
+        .fold(policy.forbid, |classes, class| classes.with(class.0));
+    Ok(NameMap {
+        policy,
+        legacy,
+        from,
+        on_violation,
+        errno: args.errno.map_or(ErrnoChoice::default(), |errno| errno.0),
+    })
+}
+
+fn charset(label: &str) -> Result<Charset, CliError> {
+    const OFFER: &str = "--from takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r";
+    Charset::from_label(label).map_err(|unknown| {
+        let label = Quoted(label.as_bytes());
+        let error = match unknown.reason {
+            Some(reason) => CliError::usage(format!("charset {label} is not on offer: {reason}")),
+            None => CliError::usage(format!("unknown charset {label}")),
+        };
+        error.hint(match unknown.near.split_last() {
+            None => OFFER.to_owned(),
+            Some((only, [])) => format!("did you mean {only}?"),
+            Some((last, others)) => format!("did you mean {} or {last}?", others.join(", ")),
+        })
+    })
+}
+
+fn audit(args: &AuditArgs, is_background: bool) -> Result<AuditConfig, CliError> {
+    let sink = match args.audit_log.as_deref().and_then(OsStr::to_str) {
+        Some("-") if is_background => {
+            return Err(CliError::usage(
+                "--audit-log - contradicts --background: nobody reads its standard error",
+            )
+            .hint("log to a file or to syslog, or stay in the foreground"));
+        }
+        Some("-") => SinkKind::Stderr,
+        Some("syslog") => SinkKind::Syslog,
+        _ => match &args.audit_log {
+            Some(file) => SinkKind::File(file.into()),
+            None if is_background => SinkKind::Syslog,
+            None => SinkKind::Stderr,
+        },
+    };
+    let default = AuditOptions::default();
+    Ok(AuditConfig {
+        sink,
+        format: args.audit_format.map_or(Format::Text, |format| format.0),
+        limit: AuditOptions {
+            burst: args.audit_burst.unwrap_or(default.burst),
+            per_minute: args.audit_per_minute.unwrap_or(default.per_minute),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests;

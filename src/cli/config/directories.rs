@@ -1,0 +1,139 @@
+//! Are the directories fit? Asked before anything is mounted, so that the answer is a sentence and not an errno.
+
+use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::cli::CliError;
+use crate::cli::error::reason;
+use crate::fuse::mount::{FS_TYPE, already_mounted};
+use crate::names::Quoted;
+
+/// Checks both directories and gives their absolute paths, without symlinks.
+///
+/// Not checked: whether the caller may mount there.
+///
+/// # Errors
+/// One of them is missing, no directory or cannot be read; the mount point is taken, or lies inside the backing directory.
+pub(super) fn check(backing: &Path, mountpoint: &Path) -> Result<(PathBuf, PathBuf), CliError> {
+    let backing_path = check_backing(backing)?;
+    let mountpoint_path = check_mountpoint(mountpoint, &backing_path)?;
+    if backing_path != mountpoint_path && is_inside(&mountpoint_path, &backing_path) {
+        return Err(CliError::usage(format!(
+            "the mount point {} is inside the backing directory {}",
+            quoted(mountpoint),
+            quoted(backing)
+        ))
+        .hint("mount it elsewhere, or over the backing directory itself"));
+    }
+    Ok((backing_path, mountpoint_path))
+}
+
+/// Checks the file of the audit log and gives its absolute path.
+///
+/// # Errors
+/// Its directory is missing, or it would be seen through the mount: each record would then be an operation on it.
+pub(super) fn check_log(log: &Path, mountpoint: &Path) -> Result<PathBuf, CliError> {
+    let wrong = |what: &str| CliError::usage(format!("the audit log {} {what}", quoted(log)));
+    let Some(name) = log.file_name() else {
+        return Err(wrong("is not a file").hint("give the path of a file"));
+    };
+    let directory = match log.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let directory = directory.canonicalize().map_err(|error| {
+        wrong(&format!("cannot be written: {}", reason(&error))).hint("make its directory first")
+    })?;
+    if directory == mountpoint || is_inside(&directory, mountpoint) {
+        return Err(
+            wrong("is inside the mount point").hint("keep it outside of what it reports on")
+        );
+    }
+    Ok(directory.join(name))
+}
+
+fn check_backing(typed: &Path) -> Result<PathBuf, CliError> {
+    let wrong =
+        |what: &str| CliError::usage(format!("the backing directory {} {what}", quoted(typed)));
+    let opened = typed.canonicalize().and_then(|path| {
+        // Opening it for reading and looking something up in it are two permissions.
+        std::fs::read_dir(&path)?;
+        std::fs::symlink_metadata(path.join("."))?;
+        Ok(path)
+    });
+    opened.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            wrong("does not exist").hint("give an existing directory first, then the mount point")
+        }
+        ErrorKind::NotADirectory => {
+            wrong("is not a directory").hint("give the directory whose names are to be shown")
+        }
+        ErrorKind::PermissionDenied => wrong("cannot be read: permission denied")
+            .hint("run utf8fs as its owner or as root, or make it readable and searchable"),
+        _ => wrong(&format!("cannot be read: {}", reason(&error)))
+            .hint("look at what is mounted there, and at the system's log"),
+    })
+}
+
+fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, CliError> {
+    let wrong = |what: &str| CliError::usage(format!("the mount point {} {what}", quoted(typed)));
+    let told = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => wrong("does not exist").hint("make the directory first, with mkdir"),
+        ErrorKind::NotADirectory => {
+            wrong("is not a directory").hint("give an existing, best an empty, directory")
+        }
+        _ => wrong(&format!("cannot be used: {}", reason(&error)))
+            .hint("give a directory that you may enter and write to"),
+    };
+    let path = typed.canonicalize().map_err(told)?;
+    // This asks no filesystem, so that a dead mount gives an answer too.
+    let Some(there) = already_mounted(typed).map_err(told)? else {
+        return Ok(path);
+    };
+    let is_fuse = there.fs_type == b"fuse" || there.fs_type.starts_with(b"fuse.");
+    let is_ours = there.fs_type == FS_TYPE.as_bytes();
+    // The mount replaces a dead one of ours (law F7), and another filesystem can be mounted over itself.
+    let is_fit = if is_ours {
+        is_dead(&path)
+    } else {
+        !is_fuse || path == backing
+    };
+    if is_fit {
+        return Ok(path);
+    }
+    let kind = String::from_utf8(there.fs_type).unwrap_or_default();
+    Err(wrong(&format!("is mounted already ({kind})")).hint(format!(
+        "unmount it first: umount {0}, or fusermount3 -u {0} where you are not root",
+        quoted(&path)
+    )))
+}
+
+/// Was the daemon of the mount at `path` killed?
+fn is_dead(path: &Path) -> bool {
+    std::fs::metadata(path).is_err_and(|error| {
+        matches!(
+            error.kind(),
+            ErrorKind::NotConnected | ErrorKind::ConnectionAborted
+        )
+    })
+}
+
+/// Is `path` below `directory`, by whatever names and bind mounts it got there? Both are absolute, without symlinks.
+fn is_inside(path: &Path, directory: &Path) -> bool {
+    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
+    let Ok(directory) = std::fs::symlink_metadata(directory).map(identity) else {
+        return false;
+    };
+    path.ancestors().skip(1).any(|above| {
+        std::fs::symlink_metadata(above)
+            .map(identity)
+            .is_ok_and(|above| above == directory)
+    })
+}
+
+fn quoted(path: &Path) -> Quoted<'_> {
+    Quoted(path.as_os_str().as_bytes())
+}

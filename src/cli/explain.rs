@@ -1,0 +1,102 @@
+//! `utf8fs explain`: what a name is made of, whether it conforms, and what would become of it.
+
+mod render;
+mod sequences;
+
+use std::io::{self, BufRead};
+use std::os::unix::ffi::OsStrExt;
+
+use super::args::ExplainArgs;
+use super::error::reason;
+use super::output::Output;
+use super::{CliError, ExitCode, config};
+use crate::names::{BackingName, NameMap, VisibleName};
+use crate::policy::Offence;
+
+/// What there is to say about one name.
+#[derive(Debug)]
+struct Explanation<'a> {
+    /// The settings by which it is judged.
+    map: &'a NameMap,
+    /// The name, which may be no component of a path at all.
+    name: &'a [u8],
+    /// Why it does not conform; `None` if it does.
+    offence: Option<Offence>,
+    /// What it is visible as where it lies on disk with no siblings; `None` if it is hidden or cannot lie there.
+    visible: Option<VisibleName>,
+    /// The conforming name that it stands for, where there is one.
+    normalized: Option<VisibleName>,
+}
+
+impl<'a> Explanation<'a> {
+    fn new(map: &'a NameMap, name: &'a [u8]) -> Self {
+        Self {
+            map,
+            name,
+            offence: map.policy.check(name).err(),
+            visible: BackingName::parse(name)
+                .ok()
+                .and_then(|name| map.visible_alone(&name)),
+            normalized: map.normalized(name).ok(),
+        }
+    }
+}
+
+/// Explains every name that was given: the arguments, those in hex, those on standard input.
+///
+/// # Errors
+/// Wrong arguments, or standard input or output fail.
+pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
+    let map = config::name_map(&args.policy)?;
+    if args.names.is_empty() && args.hex.is_empty() && !args.null {
+        return Err(CliError::usage("no name is given")
+            .hint("give names, or --hex BYTES, or -0 for names on standard input"));
+    }
+    let mut out = Output::stdout();
+    let mut exit = ExitCode::Ok;
+    let typed = args.names.iter().map(|name| name.as_bytes());
+    for name in typed.chain(args.hex.iter().map(|octets| octets.0.as_slice())) {
+        explain(&map, name, args, &mut out, &mut exit)?;
+    }
+    if args.null {
+        let mut input = io::stdin().lock();
+        let mut name = Vec::new();
+        while !out.is_closed() && next_name(&mut input, &mut name)? {
+            explain(&map, &name, args, &mut out, &mut exit)?;
+        }
+    }
+    out.flush()?;
+    Ok(exit)
+}
+
+fn explain(
+    map: &NameMap,
+    name: &[u8],
+    args: &ExplainArgs,
+    out: &mut Output,
+    exit: &mut ExitCode,
+) -> Result<(), CliError> {
+    let explanation = Explanation::new(map, name);
+    if explanation.offence.is_some() {
+        *exit = ExitCode::NotConforming;
+    }
+    if args.json {
+        return out.line(&explanation.to_json());
+    }
+    explanation
+        .to_lines()
+        .iter()
+        .try_for_each(|line| out.line(line))
+}
+
+/// Reads up to the next NUL or the end; `false` if there is nothing left.
+fn next_name(input: &mut impl BufRead, name: &mut Vec<u8>) -> Result<bool, CliError> {
+    name.clear();
+    let read = input.read_until(0, name).map_err(|error| {
+        CliError::failure(format!("standard input cannot be read: {}", reason(&error)))
+    })?;
+    if name.last() == Some(&0) {
+        name.pop();
+    }
+    Ok(read > 0)
+}

@@ -1,0 +1,213 @@
+//! `utf8fs mount`: from a decided [`MountConfig`] to a served mount and its end.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::background::{self, Daemon};
+use super::error::reason;
+use super::{CliError, ExitCode, MountConfig};
+use crate::backing::{Dir, Entries, Privilege, creds, file, private_clone};
+use crate::fs::audit::Auditor;
+use crate::fs::{Config, Utf8Fs};
+use crate::fuse::Adapter;
+use crate::fuse::mount::{MountSpec, Mounted, Via, mount};
+use crate::fuse::session::{Ended, Hooks, Notifier, Signals, serve};
+use crate::names::Quoted;
+
+/// Descriptors that may stay open beside those of open files, where the limit is not known.
+const SOME_DESCRIPTORS: u64 = 1024;
+
+/// Mounts and serves until the mount is taken away; in the background, returns when the mount answers.
+///
+/// # Errors
+/// What stands in the way of the mount, or ended it.
+pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
+    let daemon = match config.background {
+        true => Daemon::detect().map_err(|error| failed("go to the background", &error))?,
+        false => None,
+    };
+    if config.background && daemon.is_none() {
+        let code = background::start().map_err(|error| failed("start the daemon", &error))?;
+        return Ok(ExitCode::Daemon(code));
+    }
+    let signals = Signals::catch().map_err(|error| failed("catch signals", &error))?;
+    let fs = Arc::new(filesystem(&config)?);
+    let auditor = fs.auditor();
+    let served = mount_it(&config).and_then(|mounted| {
+        greet(&config, &mounted);
+        let hooks = Arc::new(Life {
+            fs: Arc::clone(&fs),
+            auditor: Arc::clone(&auditor),
+            daemon: Mutex::new(daemon),
+        });
+        let adapter = Adapter::new(Arc::clone(&fs));
+        serve(adapter, mounted, config.threads, signals, hooks)
+            .map_err(|error| failed("serve the mount", &error))
+    });
+    auditor.finish(fs.operations());
+    match served? {
+        Ended::Unmounted | Ended::Signalled => Ok(ExitCode::Ok),
+        Ended::Aborted => Ok(ExitCode::Failure),
+    }
+}
+
+fn failed(doing: &str, error: &io::Error) -> CliError {
+    CliError::failure(format!("cannot {doing}: {}", reason(error)))
+}
+
+/// Opens the backing directory and lays the filesystem over it. Starts threads, which inherit what is set here.
+fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
+    let privilege = Privilege::of_thread();
+    if privilege == Privilege::Root {
+        creds::keep_capabilities().map_err(|error| failed("act as other users", &error))?;
+    }
+    let descriptors =
+        creds::raise_nofile().map_err(|error| failed("raise the limit of open files", &error))?;
+    let (root, by_handle) = open_backing(config, privilege).map_err(|error| {
+        failed(
+            &format!("open {}", Quoted(config.backing.as_os_str().as_bytes())),
+            &error,
+        )
+    })?;
+    let audit = config.audit.clone();
+    let mountpoint = config.mountpoint.as_os_str().as_bytes().to_vec();
+    let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
+        .map_err(|error| failed("open the audit log", &error))?;
+    let most_descriptors = descriptors.unwrap_or(SOME_DESCRIPTORS) / 2;
+    Utf8Fs::new(Config {
+        map: config.map.clone(),
+        root,
+        by_handle,
+        privilege,
+        most_descriptors: usize::try_from(most_descriptors).unwrap_or(usize::MAX),
+        auditor,
+        mountpoint,
+    })
+    .map_err(|error| failed("look at the backing directory", &error))
+}
+
+/// The backing directory, and a descriptor by which file handles of its filesystem are opened, for who may.
+///
+/// For root it is a view of the directory alone: mounts inside it are not entered, and what is mounted over it later,
+/// be it by ourselves, is not seen (law F2).
+fn open_backing(
+    config: &MountConfig,
+    privilege: Privilege,
+) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
+    let root = Dir::open_root(&config.backing)?.into_fd();
+    // Only who may list it can show it.
+    drop(Entries::open(&root)?);
+    if privilege == Privilege::User {
+        return Ok((root, None));
+    }
+    let root = match private_clone(&root) {
+        Ok(clone) => clone,
+        Err(error) => {
+            log::warn!(
+                "mounts inside the backing directory are entered: this kernel gives no view without them: {error}"
+            );
+            root
+        }
+    };
+    let by_handle = file::reopen(&root, libc::O_RDONLY | libc::O_DIRECTORY)?;
+    Ok((root, Some(by_handle)))
+}
+
+fn mount_it(config: &MountConfig) -> Result<Mounted, CliError> {
+    let spec = MountSpec {
+        source: config.fsname.clone(),
+        mountpoint: config.mountpoint.clone(),
+        flags: config.flags,
+        allow_other: config.allow_other.unwrap_or_else(creds::is_privileged),
+        max_read: None,
+    };
+    mount(&spec).map_err(|error| {
+        let mountpoint = Quoted(config.mountpoint.as_os_str().as_bytes());
+        let failure = CliError::failure(format!("cannot mount on {mountpoint}: {error}"));
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    })
+}
+
+fn greet(config: &MountConfig, mounted: &Mounted) {
+    log::info!(
+        "{} is shown at {}",
+        Quoted(config.backing.as_os_str().as_bytes()),
+        Quoted(config.mountpoint.as_os_str().as_bytes())
+    );
+    if mounted.attached.via() == Via::Fusermount {
+        log::info!(
+            "mounted as an ordinary user: new files are yours whoever makes them, mounts inside the backing directory are entered, devices and set-user-id do not work"
+        );
+    }
+}
+
+/// What the program does at the turns of the session's life.
+struct Life {
+    fs: Arc<Utf8Fs>,
+    auditor: Arc<Auditor>,
+    daemon: Mutex<Option<Daemon>>,
+}
+
+impl Hooks for Life {
+    /// Names that the kernel is to forget go to it from a thread of their own: it waits for locks that the operation
+    /// which outdated the name holds.
+    fn notifier(&self, notifier: Notifier) {
+        let (sender, receiver) = channel::<(u64, Vec<u8>)>();
+        let forget = move || {
+            for (directory, name) in receiver {
+                // The kernel may never have known the name, or have forgotten it.
+                if let Err(error) = crate::fuse::forget_name(&notifier, directory, &name) {
+                    log::trace!("{} was not to be forgotten: {error}", Quoted(&name));
+                }
+            }
+        };
+        match thread::Builder::new()
+            .name("forgetter".to_owned())
+            .spawn(forget)
+        {
+            // It ends when the filesystem drops the sender.
+            Ok(_detached) => self.fs.set_forgetter(Some(forgetter(sender))),
+            Err(error) => log::warn!(
+                "other spellings of names may be seen a second longer: no thread: {error}"
+            ),
+        }
+    }
+
+    fn ready(&self) -> io::Result<()> {
+        let daemon = self
+            .daemon
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        daemon.map_or(Ok(()), Daemon::ready)
+    }
+
+    fn reopen(&self) {
+        self.auditor.reopen();
+    }
+
+    #[expect(
+        clippy::exit,
+        reason = "the session cannot be made to end, and the user wants the end"
+    )]
+    fn end_now(&self) {
+        self.auditor.finish(self.fs.operations());
+        std::process::exit(i32::from(ExitCode::Failure.code()));
+    }
+}
+
+fn forgetter(sender: Sender<(u64, Vec<u8>)>) -> crate::fs::Forgetter {
+    Box::new(move |directory, name| {
+        if sender.send((directory, name.to_vec())).is_err() {
+            log::trace!("the forgetter has ended");
+        }
+    })
+}

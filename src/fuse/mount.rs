@@ -1,0 +1,300 @@
+//! Mounting: `/dev/fuse` and mount(2) where we may, the setuid helper fusermount3 where we may not.
+//!
+//! fuser could mount too, but its type is a bare `fuse`, it resolves the path twice, and its unmounting may hit
+//! a foreign filesystem on the same path. So the mount is ours, and fuser gets the descriptor.
+
+mod attached;
+mod error;
+mod fusermount;
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fmt::Write;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
+use rustix::io::Errno;
+use rustix::mount as sys;
+use rustix::process::{getegid, geteuid};
+
+use crate::fuse::mountinfo::{self, MountInfo};
+use crate::names::Quoted;
+pub use attached::{Attached, MountId, UnmountOutcome};
+use attached::{detach_by_fd, identify};
+pub use error::MountError;
+
+/// The filesystem type that `/proc/mounts` shows, and that `mount -t` and `findmnt -t` take.
+pub const FS_TYPE: &str = "fuse.utf8fs";
+/// The part of [`FS_TYPE`] that is ours.
+const SUBTYPE: &str = "utf8fs";
+/// So many dead mounts, one upon the other, are cleared away.
+const DEAD_MOUNTS: usize = 64;
+
+/// What to mount, where and how.
+#[derive(Debug, Clone)]
+pub struct MountSpec {
+    /// What `/proc/mounts` shows as the source: the backing directory.
+    pub source: OsString,
+    /// An existing directory. It is resolved once.
+    pub mountpoint: PathBuf,
+    /// The flags of the mount.
+    pub flags: MountFlags,
+    /// Whether users other than the one who mounts may use it. The kernel sees to it.
+    pub allow_other: bool,
+    /// The most octets that one read may ask for; `None` leaves it to the kernel.
+    pub max_read: Option<u32>,
+}
+
+/// The flags that mount(8) calls filesystem-independent; none is set by default.
+///
+/// fusermount3 always sets `nosuid` and `nodev` for an ordinary user, and does not know `nodiratime`, `relatime`
+/// and `strictatime`. Those are not handed to it: FUSE leaves access times to the daemon anyway.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MountFlags {
+    /// Nothing can be changed through the mount.
+    pub read_only: bool,
+    /// Set-user-ID and set-group-ID bits and file capabilities have no effect.
+    pub nosuid: bool,
+    /// Device files cannot be opened.
+    pub nodev: bool,
+    /// Programs cannot be run.
+    pub noexec: bool,
+    /// Reading leaves access times alone.
+    pub noatime: bool,
+    /// Reading directories leaves access times alone.
+    pub nodiratime: bool,
+    /// Access times are set where they are older than a change.
+    pub relatime: bool,
+    /// Access times are set always.
+    pub strictatime: bool,
+    /// Writing waits for the disk.
+    pub sync: bool,
+    /// Changing directories waits for the disk.
+    pub dirsync: bool,
+}
+
+impl MountFlags {
+    /// Takes one word of `mount -o`, such as `ro` or `suid`, and says whether it is one of these flags.
+    pub fn set(&mut self, word: &str) -> bool {
+        let (flag, value) = match word {
+            "ro" => (&mut self.read_only, true),
+            "rw" => (&mut self.read_only, false),
+            "nosuid" => (&mut self.nosuid, true),
+            "suid" => (&mut self.nosuid, false),
+            "nodev" => (&mut self.nodev, true),
+            "dev" => (&mut self.nodev, false),
+            "noexec" => (&mut self.noexec, true),
+            "exec" => (&mut self.noexec, false),
+            "noatime" => (&mut self.noatime, true),
+            "atime" => (&mut self.noatime, false),
+            "nodiratime" => (&mut self.nodiratime, true),
+            "diratime" => (&mut self.nodiratime, false),
+            "relatime" => (&mut self.relatime, true),
+            "norelatime" => (&mut self.relatime, false),
+            "strictatime" => (&mut self.strictatime, true),
+            "nostrictatime" => (&mut self.strictatime, false),
+            "sync" => (&mut self.sync, true),
+            "async" => (&mut self.sync, false),
+            "dirsync" => (&mut self.dirsync, true),
+            _ => return false,
+        };
+        *flag = value;
+        true
+    }
+
+    fn to_kernel(self) -> sys::MountFlags {
+        [
+            (self.read_only, sys::MountFlags::RDONLY),
+            (self.nosuid, sys::MountFlags::NOSUID),
+            (self.nodev, sys::MountFlags::NODEV),
+            (self.noexec, sys::MountFlags::NOEXEC),
+            (self.noatime, sys::MountFlags::NOATIME),
+            (self.nodiratime, sys::MountFlags::NODIRATIME),
+            (self.relatime, sys::MountFlags::RELATIME),
+            (self.strictatime, sys::MountFlags::STRICTATIME),
+            (self.sync, sys::MountFlags::SYNCHRONOUS),
+            (self.dirsync, sys::MountFlags::DIRSYNC),
+        ]
+        .into_iter()
+        .filter_map(|(set, flag)| set.then_some(flag))
+        .collect()
+    }
+
+    /// The words that fusermount3 knows.
+    fn to_helper(self) -> impl Iterator<Item = &'static str> {
+        [
+            (self.read_only, "ro"),
+            (self.nosuid, "nosuid"),
+            (self.nodev, "nodev"),
+            (self.noexec, "noexec"),
+            (self.noatime, "noatime"),
+            (self.sync, "sync"),
+            (self.dirsync, "dirsync"),
+        ]
+        .into_iter()
+        .filter_map(|(set, word)| set.then_some(word))
+    }
+}
+
+/// Who did the mounting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// We, by mount(2).
+    Direct,
+    /// fusermount3, because mount(2) is for the administrator.
+    Fusermount,
+}
+
+/// A mount that waits for its daemon: until the descriptor is served, whoever enters it waits.
+///
+/// Dropped unserved, it is taken away again.
+#[derive(Debug)]
+pub struct Mounted {
+    /// The connection to the kernel.
+    pub fuse_fd: OwnedFd,
+    /// The mount itself.
+    pub attached: Attached,
+}
+
+/// Mounts.
+///
+/// Dead mounts of ours at the mount point, left behind by killed daemons, are taken away first (law F7).
+///
+/// # Errors
+/// See [`MountError`]; nothing is mounted then.
+pub fn mount(spec: &MountSpec) -> Result<Mounted, MountError> {
+    let target = clear_target(&spec.mountpoint)?;
+    let (fuse_fd, via) = if let Some(fuse_fd) = mount_direct(spec, &target)? {
+        (fuse_fd, Via::Direct)
+    } else {
+        let path = path_of(&target).map_err(MountError::io("find the path of the mount point"))?;
+        (fusermount::mount(spec, &path)?, Via::Fusermount)
+    };
+    // Asked only now, so that a directory above that was renamed meanwhile does no harm.
+    let path = path_of(&target).map_err(MountError::io("find the path of the mount point"))?;
+    let under =
+        identify(&target).map_err(MountError::io("identify the directory below the mount"))?;
+    let attached =
+        Attached::find(path, via, under).map_err(MountError::io("find the new mount"))?;
+    Ok(Mounted { fuse_fd, attached })
+}
+
+/// The mount whose root `path` is, if it is one. Symlinks are followed; no filesystem is asked, so that a
+/// dead or hanging mount does no harm.
+///
+/// # Errors
+/// `path` cannot be opened as a directory.
+pub fn already_mounted(path: &Path) -> io::Result<Option<MountInfo>> {
+    let dir = open_directory(path)?;
+    mounted_at(&dir, &path_of(&dir)?)
+}
+
+/// The directory to mount on, free of dead mounts of ours.
+fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
+    for _ in 0..DEAD_MOUNTS {
+        let dir = open_directory(path).map_err(MountError::io("open the mount point"))?;
+        let canonical =
+            path_of(&dir).map_err(MountError::io("find the path of the mount point"))?;
+        let there =
+            mounted_at(&dir, &canonical).map_err(MountError::io("read the table of mounts"))?;
+        let Some(there) = there.filter(|mount| mount.fs_type == FS_TYPE.as_bytes()) else {
+            return Ok(dir);
+        };
+        if !is_dead(&dir) {
+            return Err(MountError::AlreadyMounted {
+                source: there.source,
+            });
+        }
+        log::warn!(
+            "the mount of {} at {} is dead: its daemon was killed; taking it away",
+            Quoted(&there.source),
+            Quoted(canonical.as_os_str().as_bytes())
+        );
+        match detach_by_fd(&dir) {
+            Err(Errno::PERM) => fusermount::detach(&canonical),
+            done => done.map_err(io::Error::from),
+        }
+        .map_err(MountError::io("take the dead mount away"))?;
+    }
+    Err(MountError::Io {
+        doing: "take the dead mounts away",
+        error: Errno::LOOP.into(),
+    })
+}
+
+/// Whether the daemon of a FUSE mount is gone. Waits for the daemon where it lives.
+fn is_dead(root: &OwnedFd) -> bool {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+    match rustix::fs::statx(root, c"", flags, StatxFlags::BASIC_STATS) {
+        Ok(_) => false,
+        Err(errno) => matches!(errno, Errno::NOTCONN | Errno::CONNABORTED),
+    }
+}
+
+/// The mount whose root `dir` is, where `path` is its path.
+fn mounted_at(dir: &OwnedFd, path: &Path) -> io::Result<Option<MountInfo>> {
+    let id = identify(dir)?.number();
+    let path = path.as_os_str().as_bytes();
+    Ok(mountinfo::read()?
+        .into_iter()
+        .find(|mount| mount.id == id && mount.mount_point == path))
+}
+
+fn open_directory(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// The path by which the kernel knows a descriptor now.
+fn path_of(fd: &OwnedFd) -> io::Result<PathBuf> {
+    let path = rustix::fs::readlink(proc_path(fd), Vec::new())?;
+    Ok(OsString::from_vec(path.into_bytes()).into())
+}
+
+/// A path that leads to what `fd` stands for, whatever was renamed or mounted meanwhile.
+fn proc_path(fd: impl AsFd) -> String {
+    format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd())
+}
+
+/// Mounts by mount(2); `None` where only the helper may.
+fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, MountError> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let fuse_fd = match rustix::fs::open("/dev/fuse", flags, Mode::empty()) {
+        Ok(fd) => fd,
+        Err(Errno::ACCESS | Errno::PERM) => return Ok(None),
+        Err(Errno::NOENT | Errno::NODEV | Errno::NXIO) => return Err(MountError::NoDevice),
+        Err(errno) => return Err(MountError::io("open /dev/fuse")(errno.into())),
+    };
+    let mut data = format!(
+        "fd={},rootmode=40000,user_id={},group_id={},default_permissions",
+        fuse_fd.as_raw_fd(),
+        geteuid().as_raw(),
+        getegid().as_raw()
+    );
+    if spec.allow_other {
+        data.push_str(",allow_other");
+    }
+    if let Some(max) = spec.max_read {
+        write!(data, ",max_read={max}")
+            .map_err(|_no_memory| MountError::io("mount")(Errno::NOMEM.into()))?;
+    }
+    let data = CString::new(data).map_err(|error| MountError::io("mount")(error.into()))?;
+    let source: &OsStr = &spec.source;
+    match sys::mount(
+        source,
+        proc_path(target),
+        FS_TYPE,
+        spec.flags.to_kernel(),
+        data.as_c_str(),
+    ) {
+        Ok(()) => Ok(Some(fuse_fd)),
+        Err(Errno::PERM) => Ok(None),
+        Err(Errno::NODEV) => Err(MountError::NoDevice),
+        Err(errno) => Err(MountError::io("mount")(errno.into())),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

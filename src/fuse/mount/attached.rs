@@ -1,0 +1,292 @@
+//! One mount of ours in the tree of mounts: finding it again, taking it away, cutting its connection.
+//!
+//! A path says nothing about whose mount is there, and numbers of mounts are used again. So the mount is known by
+//! the number that the kernel never gives twice (Linux 6.8), and by number, type and source before that.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags};
+use rustix::io::Errno;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
+
+use super::{FS_TYPE, Via, fusermount, proc_path};
+use crate::fuse::mountinfo::{self, MountInfo};
+use crate::names::Quoted;
+
+/// `STATX_MNT_ID_UNIQUE`: asks for the number that is never given twice.
+const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+/// Where the kernel lists FUSE connections, if it is mounted.
+const CONNECTIONS: &str = "/sys/fs/fuse/connections";
+
+/// Which mount something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MountId {
+    number: u64,
+    unique: Option<u64>,
+}
+
+impl MountId {
+    /// The number in `/proc/self/mountinfo`. The kernel gives it to another mount once this one is gone.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.number
+    }
+
+    /// The number that the kernel never gives again; `None` before Linux 6.8.
+    #[must_use]
+    pub fn unique(self) -> Option<u64> {
+        self.unique
+    }
+}
+
+/// What became of an attempt to unmount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnmountOutcome {
+    /// It is unmounted.
+    Done,
+    /// Something is open or some process is inside; nothing changed.
+    Busy,
+    /// It was not there any more; nothing changed.
+    Gone,
+    /// A foreign filesystem is mounted on it or inside it; nothing changed.
+    Covered,
+}
+
+/// Where our mount stands.
+enum Standing {
+    /// Its path, which may have been renamed, leads to it, and nothing is mounted on it or in it.
+    Free {
+        root: OwnedFd,
+        path: PathBuf,
+    },
+    Covered,
+    Gone,
+}
+
+/// A mount of ours. Dropped, it is detached, unless it is gone or covered.
+#[derive(Debug)]
+pub struct Attached {
+    path: PathBuf,
+    via: Via,
+    id: MountId,
+    source: Vec<u8>,
+    /// Cuts the connection when written to. Open from the start: it stands for this connection even after the
+    /// kernel has given its number to another.
+    abort: Option<File>,
+}
+
+impl Attached {
+    /// Finds the mount that was just made at `path` over what is known as `under`. Asks the daemon nothing, for
+    /// there is none yet.
+    pub(super) fn find(path: PathBuf, via: Via, under: MountId) -> io::Result<Self> {
+        let root = open_root(&path)?;
+        let id = identify(&root)?;
+        let mount = mountinfo::read()?
+            .into_iter()
+            .find(|mount| mount.id == id.number && mount.fs_type == FS_TYPE.as_bytes())
+            .filter(|_| id != under)
+            .ok_or_else(|| {
+                io::Error::new(
+                    io::ErrorKind::NotFound,
+                    "something else is mounted there by now",
+                )
+            })?;
+        let minor = status(&root, StatxFlags::MNT_ID)?.stx_dev_minor;
+        let abort = open_abort(minor)
+            .inspect_err(|error| log::debug!("the connection cannot be aborted: {error}"))
+            .ok();
+        Ok(Self {
+            path,
+            via,
+            id,
+            source: mount.source,
+            abort,
+        })
+    }
+
+    /// The mount point, without symlinks.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Which mount this is.
+    #[must_use]
+    pub fn id(&self) -> MountId {
+        self.id
+    }
+
+    /// Who mounted it.
+    #[must_use]
+    pub fn via(&self) -> Via {
+        self.via
+    }
+
+    /// Unmounts it if nobody uses it, and nothing else.
+    ///
+    /// # Errors
+    /// The system refused for another reason than use, or fusermount3 is not there.
+    pub fn unmount(&self) -> io::Result<UnmountOutcome> {
+        let path = match self.standing()? {
+            Standing::Gone => return Ok(UnmountOutcome::Gone),
+            Standing::Covered => return Ok(UnmountOutcome::Covered),
+            // An open descriptor would make it busy, so what follows goes by path.
+            Standing::Free { root: _, path } => path,
+        };
+        match rustix::mount::unmount(&path, UnmountFlags::NOFOLLOW) {
+            Ok(()) => Ok(UnmountOutcome::Done),
+            Err(Errno::BUSY) => Ok(UnmountOutcome::Busy),
+            Err(Errno::INVAL | Errno::NOENT) => Ok(UnmountOutcome::Gone),
+            Err(Errno::PERM) => fusermount::unmount(&path),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Takes it out of the tree of mounts, and nothing else: whoever is in it stays and is served, nobody gets in
+    /// any more. Never [`UnmountOutcome::Busy`].
+    ///
+    /// # Errors
+    /// As for [`Self::unmount`].
+    pub fn detach(&self) -> io::Result<UnmountOutcome> {
+        let (root, path) = match self.standing()? {
+            Standing::Gone => return Ok(UnmountOutcome::Gone),
+            Standing::Covered => return Ok(UnmountOutcome::Covered),
+            Standing::Free { root, path } => (root, path),
+        };
+        match detach_by_fd(&root) {
+            Ok(()) => {}
+            Err(Errno::PERM) => fusermount::detach(&path)?,
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(UnmountOutcome::Done)
+    }
+
+    /// Cuts the connection: whatever waits for the daemon fails with ECONNABORTED or ENOTCONN, and the daemon's
+    /// session ends. Does nothing to a connection that has ended.
+    ///
+    /// # Errors
+    /// The kernel's list of connections (fusectl) cannot be reached.
+    pub fn abort(&self) -> io::Result<()> {
+        match &self.abort {
+            Some(file) => (&*file).write_all(b"1"),
+            None => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Whether it is in the tree of mounts, though perhaps covered.
+    ///
+    /// # Errors
+    /// `/proc` is not mounted.
+    pub fn is_attached(&self) -> io::Result<bool> {
+        Ok(!matches!(self.standing()?, Standing::Gone))
+    }
+
+    /// Asks the daemon for the status of the root, and waits for the answer. The descriptor is closed on return.
+    pub(in crate::fuse) fn ask(&self) -> io::Result<()> {
+        let root = open_root(&self.path)?;
+        if identify(&root)? != self.id {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+        rustix::fs::statx(&root, c"", flags, StatxFlags::BASIC_STATS)?;
+        Ok(())
+    }
+
+    fn standing(&self) -> io::Result<Standing> {
+        let mounts = mountinfo::read()?;
+        let Some(listed) = mounts.iter().find(|mount| self.may_be(mount)) else {
+            return Ok(Standing::Gone);
+        };
+        // Not our own path: a directory above may have been renamed.
+        let path = PathBuf::from(OsString::from_vec(listed.mount_point.clone()));
+        let top = open_root(&path).and_then(|root| Ok((identify(&root)?, root)));
+        Ok(match top {
+            Ok((id, _))
+                if id == self.id && mounts.iter().any(|mount| mount.parent == id.number) =>
+            {
+                Standing::Covered
+            }
+            Ok((id, root)) if id == self.id => Standing::Free { root, path },
+            // The number is another's by now.
+            Ok((id, _)) if id.number == self.id.number => Standing::Gone,
+            Ok(_) | Err(_) if path == self.path => Standing::Covered,
+            Ok(_) | Err(_) => Standing::Gone,
+        })
+    }
+
+    fn may_be(&self, mount: &MountInfo) -> bool {
+        mount.id == self.id.number
+            && mount.fs_type == FS_TYPE.as_bytes()
+            && mount.source == self.source
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if let Err(error) = self.detach() {
+            let path = Quoted(self.path.as_os_str().as_bytes());
+            log::error!("{path} stays mounted without a daemon: {error}");
+        }
+    }
+}
+
+/// Takes the mount whose root `root` is out of the tree. No path is resolved, so it hits no other mount.
+pub(super) fn detach_by_fd(root: &OwnedFd) -> rustix::io::Result<()> {
+    rustix::mount::unmount(proc_path(root), UnmountFlags::DETACH)
+}
+
+/// Says which mount `fd` lies in, without asking its filesystem.
+pub(super) fn identify(fd: &OwnedFd) -> io::Result<MountId> {
+    let number = status(fd, StatxFlags::MNT_ID)?;
+    if number.stx_mask & StatxFlags::MNT_ID.bits() == 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "Linux 5.8 or newer is needed",
+        ));
+    }
+    let unique = status(fd, MNT_ID_UNIQUE)?;
+    Ok(MountId {
+        number: number.stx_mnt_id,
+        unique: (unique.stx_mask & MNT_ID_UNIQUE.bits() != 0).then_some(unique.stx_mnt_id),
+    })
+}
+
+fn status(fd: &OwnedFd, mask: StatxFlags) -> rustix::io::Result<Statx> {
+    rustix::fs::statx(
+        fd,
+        c"",
+        AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC,
+        mask,
+    )
+}
+
+/// Opens what is mounted topmost at a path without symlinks. `O_PATH` asks no filesystem but those above.
+fn open_root(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// The file that aborts the connection whose filesystem has this device number. Where the list of connections is
+/// not mounted, the administrator looks into a private instance of it.
+fn open_abort(minor: u32) -> io::Result<File> {
+    let name = format!("{minor}/abort");
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    let listed = rustix::fs::open(Path::new(CONNECTIONS).join(&name), flags, Mode::empty());
+    let fd = match listed {
+        Ok(fd) => fd,
+        Err(Errno::NOENT) => {
+            let list = rustix::mount::fsopen("fusectl", FsOpenFlags::FSOPEN_CLOEXEC)?;
+            rustix::mount::fsconfig_create(&list)?;
+            let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+            let list = rustix::mount::fsmount(&list, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+            rustix::fs::openat(&list, name, flags, Mode::empty())?
+        }
+        Err(errno) => return Err(errno.into()),
+    };
+    Ok(fd.into())
+}

@@ -1,0 +1,232 @@
+//! The setuid helper that mounts and unmounts for ordinary users: fusermount3, or fusermount of older systems.
+
+use std::ffi::OsString;
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::cmsg_space;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
+    recvmsg, socketpair,
+};
+
+use super::{MountError, MountSpec, SUBTYPE, UnmountOutcome};
+
+/// Tried in this order; found by `PATH`.
+const PROGRAMS: [&str; 2] = ["fusermount3", "fusermount"];
+/// The variable by which the helper learns the socket that takes the descriptor.
+const SOCKET_VARIABLE: &str = "_FUSE_COMMFD";
+
+/// Mounts on `path` and returns the connection.
+pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, MountError> {
+    let options = options(spec);
+    let failed = MountError::io("run fusermount3");
+    let (ours, theirs) = match socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    ) {
+        Ok(pair) => pair,
+        Err(errno) => return Err(failed(errno.into())),
+    };
+    let child = spawn(|command| {
+        // As its standard input the socket gets past exec without being open to other programs that we may run.
+        command.env(SOCKET_VARIABLE, "0").stdin(theirs.try_clone()?);
+        command.arg("-o").arg(&options).arg("--").arg(path);
+        Ok(())
+    });
+    drop(theirs);
+    let child = match child {
+        Ok(child) => child,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(MountError::NoHelper),
+        Err(error) => return Err(failed(error)),
+    };
+    let received = receive(&ours);
+    let output = child.wait_with_output();
+    match received {
+        Ok(Some(fuse_fd)) => Ok(fuse_fd),
+        Ok(None) => match output {
+            Ok(output) => Err(refusal(&output.stderr)),
+            Err(error) => Err(failed(error)),
+        },
+        Err(errno) => Err(failed(errno.into())),
+    }
+}
+
+/// Unmounts what is mounted at `path`.
+pub(super) fn unmount(path: &Path) -> io::Result<UnmountOutcome> {
+    match run_unmount(path, "-u")? {
+        None => Ok(UnmountOutcome::Done),
+        Some(message) if contains(&message, b"busy") => Ok(UnmountOutcome::Busy),
+        Some(message) => Err(io::Error::other(MountError::Helper { message })),
+    }
+}
+
+/// Takes what is mounted at `path` out of the tree, also while it is in use.
+pub(super) fn detach(path: &Path) -> io::Result<()> {
+    match run_unmount(path, "-uz")? {
+        None => Ok(()),
+        Some(message) => Err(io::Error::other(MountError::Helper { message })),
+    }
+}
+
+/// `None` if it worked, else what the helper said.
+fn run_unmount(path: &Path, action: &str) -> io::Result<Option<Vec<u8>>> {
+    let child = spawn(|command| {
+        command.stdin(Stdio::null()).arg(action).arg("--").arg(path);
+        Ok(())
+    });
+    let output = match child {
+        Ok(child) => child.wait_with_output()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(io::Error::other(MountError::NoHelper));
+        }
+        Err(error) => return Err(error),
+    };
+    Ok((!output.status.success()).then(|| one_line(&output.stderr)))
+}
+
+/// Starts the first program that there is, with its error output piped.
+fn spawn(prepare: impl Fn(&mut Command) -> io::Result<()>) -> io::Result<Child> {
+    let mut missing = None;
+    for program in PROGRAMS {
+        let mut command = Command::new(program);
+        // Its messages are looked into, so they must not be translated.
+        command
+            .env("LC_ALL", "C")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        prepare(&mut command)?;
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => missing = Some(error),
+            started => return started,
+        }
+    }
+    Err(missing.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+}
+
+/// The descriptor that the helper sends; `None` if it hung up without one.
+fn receive(socket: &OwnedFd) -> rustix::io::Result<Option<OwnedFd>> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut octet = [0];
+    rustix::io::retry_on_intr(|| {
+        recvmsg(
+            socket,
+            &mut [IoSliceMut::new(&mut octet)],
+            &mut control,
+            RecvFlags::CMSG_CLOEXEC,
+        )
+    })?;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
+            return Ok(descriptors.next());
+        }
+    }
+    Ok(None)
+}
+
+fn options(spec: &MountSpec) -> OsString {
+    let mut options = b"fsname=".to_vec();
+    options.extend(escape(spec.source.as_bytes()));
+    let mut add = |option: &str| {
+        options.push(b',');
+        options.extend(option.as_bytes());
+    };
+    add(&format!("subtype={SUBTYPE}"));
+    add("default_permissions");
+    spec.flags.to_helper().for_each(&mut add);
+    if spec.allow_other {
+        add("allow_other");
+    }
+    if let Some(max) = spec.max_read {
+        add(&format!("max_read={max}"));
+    }
+    OsString::from_vec(options)
+}
+
+/// Escapes what separates options, as fusermount3 takes it back.
+fn escape(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len());
+    for &octet in value {
+        if matches!(octet, b',' | b'\\') {
+            out.push(b'\\');
+        }
+        out.push(octet);
+    }
+    out
+}
+
+fn refusal(stderr: &[u8]) -> MountError {
+    let message = one_line(stderr);
+    if contains(&message, b"user_allow_other") {
+        MountError::AllowOther
+    } else if contains(&message, b"modprobe fuse") {
+        MountError::NoDevice
+    } else if contains(&message, b"open /dev/fuse: Permission denied") {
+        MountError::DeviceDenied
+    } else {
+        MountError::Helper { message }
+    }
+}
+
+fn one_line(stderr: &[u8]) -> Vec<u8> {
+    stderr.trim_ascii().to_vec()
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fuse::mount::MountFlags;
+
+    #[test]
+    fn the_source_cannot_add_options() {
+        let mut flags = MountFlags::default();
+        for word in ["ro", "nosuid", "relatime", "noatime"] {
+            assert!(flags.set(word));
+        }
+        let spec = MountSpec {
+            source: OsString::from_vec(b"/a,allow_other\\\xFF".to_vec()),
+            mountpoint: "/m".into(),
+            flags,
+            allow_other: true,
+            max_read: Some(4096),
+        };
+        let expected = b"fsname=/a\\,allow_other\\\\\xFF,subtype=utf8fs,default_permissions,ro,nosuid,noatime,allow_other,max_read=4096";
+        assert_eq!(options(&spec).as_bytes(), expected);
+    }
+
+    #[test]
+    fn refusals_get_their_hints() {
+        let rows: [(&[u8], Option<&str>); 4] = [
+            (b"fusermount3: option allow_other only allowed if 'user_allow_other' is set in /etc/fuse.conf\n", Some("user_allow_other")),
+            (b"fusermount3: fuse device not found, try 'modprobe fuse' first\n", Some("modprobe fuse")),
+            (b"fusermount3: failed to open /dev/fuse: Permission denied\n", Some("0666")),
+            (b"fusermount3: user has no write access to mountpoint /m\n", None),
+        ];
+        for (stderr, hint) in rows {
+            let error = refusal(stderr);
+            assert_eq!(error.hint().is_some(), hint.is_some(), "{error}");
+            assert!(
+                error
+                    .hint()
+                    .unwrap_or_default()
+                    .contains(hint.unwrap_or_default())
+            );
+        }
+        assert!(
+            refusal(b"no\x1b[2J\n")
+                .to_string()
+                .ends_with("\"no\\x1B[2J\"")
+        );
+    }
+}

@@ -1,0 +1,318 @@
+use super::*;
+use rustix::fs::fstat;
+use rustix::mount::UnmountFlags;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A directory to mount on; whatever is mounted there at the end is taken away.
+pub(in crate::fuse) struct Place(TempDir);
+
+impl Place {
+    /// `None`, and a note, where this process may not mount by itself.
+    pub(in crate::fuse) fn new() -> Option<Self> {
+        let may = geteuid().is_root()
+            && std::fs::File::options()
+                .read(true)
+                .write(true)
+                .open("/dev/fuse")
+                .is_ok();
+        if !may {
+            eprintln!("skipped: needs root and /dev/fuse");
+        }
+        may.then(|| {
+            Self(
+                tempfile::Builder::new()
+                    .prefix("mount of ")
+                    .tempdir()
+                    .unwrap(),
+            )
+        })
+    }
+
+    pub(in crate::fuse) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(in crate::fuse) fn spec(&self) -> MountSpec {
+        MountSpec {
+            source: OsString::from_vec(b"/back, \xFF\\".to_vec()),
+            mountpoint: self.path().to_owned(),
+            flags: MountFlags::default(),
+            allow_other: false,
+            max_read: None,
+        }
+    }
+
+    /// The types of what is mounted here, the topmost last.
+    pub(in crate::fuse) fn mounts(&self) -> Vec<String> {
+        let path = self.path().as_os_str().as_bytes();
+        let mounts = mountinfo::read()
+            .unwrap()
+            .into_iter()
+            .filter(|mount| mount.mount_point == path);
+        mounts
+            .map(|mount| String::from_utf8(mount.fs_type).unwrap())
+            .collect()
+    }
+
+    pub(in crate::fuse) fn cover(&self, path: &Path) {
+        sys::mount("tmpfs", path, "tmpfs", sys::MountFlags::empty(), None).unwrap();
+    }
+
+    pub(in crate::fuse) fn uncover(&self, path: &Path) {
+        until_free(|| match sys::unmount(path, UnmountFlags::NOFOLLOW) {
+            Err(Errno::BUSY) => UnmountOutcome::Busy,
+            done => done.map(|()| UnmountOutcome::Done).unwrap(),
+        });
+    }
+}
+
+/// A process that another test is just starting has copies of our descriptors for a moment, and so uses the mount.
+fn until_free(unmount: impl Fn() -> UnmountOutcome) {
+    let start = Instant::now();
+    let mut outcome = unmount();
+    while outcome == UnmountOutcome::Busy && start.elapsed() < Duration::from_secs(60) {
+        std::thread::yield_now();
+        outcome = unmount();
+    }
+    assert_eq!(outcome, UnmountOutcome::Done);
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        while sys::unmount(self.path(), UnmountFlags::DETACH | UnmountFlags::NOFOLLOW).is_ok() {}
+    }
+}
+
+/// A mount as a killed daemon leaves it.
+fn leave_dead(spec: &MountSpec) {
+    let Mounted { fuse_fd, attached } = mount(spec).unwrap();
+    drop(fuse_fd);
+    std::mem::forget(attached);
+    assert_eq!(
+        std::fs::metadata(&spec.mountpoint)
+            .unwrap_err()
+            .raw_os_error(),
+        Some(libc::ENOTCONN)
+    );
+}
+
+#[test]
+fn the_table_of_mounts_shows_type_source_and_flags_before_a_daemon_answers() {
+    let Some(place) = Place::new() else { return };
+    let mut spec = place.spec();
+    for word in ["ro", "nosuid", "nodev", "noexec", "noatime"] {
+        assert!(spec.flags.set(word));
+    }
+    spec.max_read = Some(65536);
+    spec.allow_other = true;
+    let mounted = mount(&spec).unwrap();
+    assert_eq!(mounted.attached.via(), Via::Direct);
+    let found = already_mounted(place.path()).unwrap().unwrap();
+    assert_eq!(
+        (found.fs_type.as_slice(), found.source.as_slice()),
+        (&b"fuse.utf8fs"[..], spec.source.as_bytes())
+    );
+    assert_eq!(found.id, mounted.attached.id().number());
+    let table = std::fs::read("/proc/self/mounts").unwrap();
+    let name = place.path().to_str().unwrap().rsplit(' ').next().unwrap();
+    let lines = table
+        .split(|&b| b == b'\n')
+        .map(|line| line.escape_ascii().to_string());
+    let line = lines.into_iter().find(|line| line.contains(name)).unwrap();
+    assert!(line.starts_with(r"/back,\\040\xff\\134 "), "{line}");
+    assert!(
+        line.contains(" fuse.utf8fs ro,nosuid,nodev,noexec,noatime,"),
+        "{line}"
+    );
+    assert!(
+        line.contains("default_permissions,allow_other,max_read=65536"),
+        "{line}"
+    );
+    until_free(|| mounted.attached.unmount().unwrap());
+    assert_eq!(already_mounted(place.path()).unwrap(), None);
+}
+
+#[test]
+fn a_mount_that_nobody_serves_is_taken_away_when_dropped() {
+    let Some(place) = Place::new() else { return };
+    drop(mount(&place.spec()).unwrap());
+    assert!(place.mounts().is_empty());
+}
+
+#[test]
+fn f7_dead_mounts_make_way() {
+    let Some(place) = Place::new() else { return };
+    leave_dead(&place.spec());
+    let link = tempfile::tempdir().unwrap();
+    let link = link.path().join("link");
+    std::os::unix::fs::symlink(place.path(), &link).unwrap();
+    let mounted = mount(&MountSpec {
+        mountpoint: link,
+        ..place.spec()
+    })
+    .unwrap();
+    assert_eq!(mounted.attached.path(), place.path());
+    assert_eq!(place.mounts(), ["fuse.utf8fs"]);
+}
+
+#[test]
+fn the_root_of_a_foreign_dead_mount_is_left_alone() {
+    let Some(place) = Place::new() else { return };
+    let fuse =
+        rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).unwrap();
+    let data = CString::new(format!(
+        "fd={},rootmode=40000,user_id=0,group_id=0",
+        fuse.as_raw_fd()
+    ))
+    .unwrap();
+    sys::mount(
+        "other",
+        place.path(),
+        "fuse.other",
+        sys::MountFlags::empty(),
+        data.as_c_str(),
+    )
+    .unwrap();
+    drop(fuse);
+    let mounted = mount(&place.spec()).unwrap();
+    assert_eq!(place.mounts(), ["fuse.other", "fuse.utf8fs"]);
+    until_free(|| mounted.attached.unmount().unwrap());
+    assert_eq!(place.mounts(), ["fuse.other"]);
+}
+
+#[test]
+fn what_is_open_keeps_it_mounted_until_it_is_detached() {
+    let Some(place) = Place::new() else { return };
+    let mounted = mount(&place.spec()).unwrap();
+    let open = open_directory(place.path()).unwrap();
+    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Busy);
+    assert_eq!(mounted.attached.detach().unwrap(), UnmountOutcome::Done);
+    assert_eq!(mounted.attached.detach().unwrap(), UnmountOutcome::Gone);
+    assert!(place.mounts().is_empty());
+    // Waits for the answer of a daemon until the connection is cut.
+    let asking = std::thread::spawn(move || fstat(&open).unwrap_err());
+    mounted.attached.abort().unwrap();
+    assert!(matches!(
+        asking.join().unwrap(),
+        Errno::NOTCONN | Errno::CONNABORTED
+    ));
+}
+
+#[test]
+fn a_foreign_mount_on_ours_is_never_unmounted() {
+    let Some(place) = Place::new() else { return };
+    let mounted = mount(&place.spec()).unwrap();
+    place.cover(place.path());
+    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Covered);
+    assert_eq!(mounted.attached.detach().unwrap(), UnmountOutcome::Covered);
+    assert_eq!(place.mounts(), ["fuse.utf8fs", "tmpfs"]);
+    place.uncover(place.path());
+    until_free(|| mounted.attached.unmount().unwrap());
+    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Gone);
+}
+
+#[test]
+fn a_foreign_mount_in_the_place_of_ours_is_never_unmounted() {
+    let Some(place) = Place::new() else { return };
+    let mounted = mount(&place.spec()).unwrap();
+    place.uncover(place.path());
+    // The kernel gives the lowest free number, so mostly that of ours.
+    place.cover(place.path());
+    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Gone);
+    drop(mounted);
+    assert_eq!(place.mounts(), ["tmpfs"]);
+}
+
+#[test]
+fn another_mount_of_the_same_source_in_the_place_of_ours_is_never_unmounted() {
+    let Some(place) = Place::new() else { return };
+    let first = mount(&place.spec()).unwrap();
+    if first.attached.id().unique().is_none() {
+        return;
+    }
+    place.uncover(place.path());
+    let second = mount(&place.spec()).unwrap();
+    assert_ne!(first.attached.id(), second.attached.id());
+    assert_ne!(first.attached.unmount().unwrap(), UnmountOutcome::Done);
+    assert_ne!(first.attached.detach().unwrap(), UnmountOutcome::Done);
+    // Nor does aborting the first hurt the second.
+    first.attached.abort().unwrap();
+    drop(first);
+    assert_eq!(place.mounts(), ["fuse.utf8fs"]);
+    drop(second.fuse_fd);
+    until_free(|| second.attached.unmount().unwrap());
+}
+
+#[test]
+fn a_mount_is_found_again_where_a_directory_above_was_renamed() {
+    let Some(place) = Place::new() else { return };
+    let [before, after] = ["a", "b"].map(|name| place.path().join(name));
+    std::fs::create_dir_all(before.join("m")).unwrap();
+    let mounted = mount(&MountSpec {
+        mountpoint: before.join("m"),
+        ..place.spec()
+    })
+    .unwrap();
+    rustix::fs::rename(&before, &after).unwrap();
+    until_free(|| mounted.attached.unmount().unwrap());
+    assert_eq!(already_mounted(&after.join("m")).unwrap(), None);
+}
+
+#[test]
+fn a_file_is_no_mount_point() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let spec = MountSpec {
+        source: "s".into(),
+        mountpoint: file.path().to_owned(),
+        flags: MountFlags::default(),
+        allow_other: false,
+        max_read: None,
+    };
+    let error = mount(&spec).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot open the mount point: Not a directory (os error 20)"
+    );
+}
+
+#[test]
+fn options_of_mount_that_are_flags_are_taken() {
+    let mut flags = MountFlags::default();
+    for word in [
+        "ro",
+        "nosuid",
+        "nodev",
+        "noexec",
+        "noatime",
+        "nodiratime",
+        "relatime",
+        "strictatime",
+        "sync",
+        "dirsync",
+    ] {
+        assert!(flags.set(word));
+    }
+    assert_eq!(flags.to_kernel().iter().count(), 10);
+    for word in [
+        "rw",
+        "suid",
+        "dev",
+        "exec",
+        "atime",
+        "diratime",
+        "norelatime",
+        "nostrictatime",
+        "async",
+    ] {
+        assert!(flags.set(word));
+    }
+    assert_eq!(
+        flags,
+        MountFlags {
+            dirsync: true,
+            ..MountFlags::default()
+        }
+    );
+    assert!(!flags.set("defaults") && !flags.set("RO") && !flags.set(""));
+}

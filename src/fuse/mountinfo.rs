@@ -1,0 +1,123 @@
+//! The table of mounts, as `/proc/self/mountinfo` tells it. Reading it asks no filesystem anything.
+
+use std::io;
+
+/// One mount that this process can reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MountInfo {
+    /// The mount's number. The kernel gives it to another mount once this one is gone.
+    pub id: u64,
+    /// The number of the mount that this one is mounted on.
+    pub parent: u64,
+    /// Where it is mounted, from this process's root.
+    pub mount_point: Vec<u8>,
+    /// The filesystem's type with its subtype, such as `fuse.utf8fs`.
+    pub fs_type: Vec<u8>,
+    /// What is mounted; the kernel says `none` where nothing was given.
+    pub source: Vec<u8>,
+}
+
+/// Reads the mounts of this process's mount namespace, oldest first.
+///
+/// # Errors
+/// `/proc` is not mounted, or cannot be read.
+pub fn read() -> io::Result<Vec<MountInfo>> {
+    Ok(parse(&std::fs::read("/proc/self/mountinfo")?))
+}
+
+/// Takes the table apart; a line of another shape than proc(5) describes is left out.
+fn parse(table: &[u8]) -> Vec<MountInfo> {
+    table.split(|&b| b == b'\n').filter_map(line).collect()
+}
+
+/// `id parent major:minor root mount-point options [optional...] - type source options`.
+fn line(line: &[u8]) -> Option<MountInfo> {
+    let mut fields = line.split(|&b| b == b' ');
+    let id = number(fields.next()?)?;
+    let parent = number(fields.next()?)?;
+    let mount_point = unescape(fields.nth(2)?);
+    // Any number of optional fields stands before the lone hyphen; the mount options before them are never one.
+    fields.find(|field| *field == b"-")?;
+    let fs_type = unescape(fields.next()?);
+    let source = unescape(fields.next()?);
+    Some(MountInfo {
+        id,
+        parent,
+        mount_point,
+        fs_type,
+        source,
+    })
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Undoes the kernel's `\ooo` (three octal digits); any other backslash stays as it is.
+fn unescape(field: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = tail;
+        let octet = match tail {
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] if first == b'\\' => {
+                Some(((a - b'0') << 6) | ((b - b'0') << 3) | (c - b'0'))
+            }
+            _ => None,
+        };
+        out.push(octet.unwrap_or(first));
+        if octet.is_some() {
+            rest = tail.get(3..).unwrap_or_default();
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_is_taken_as_bytes_with_its_octal_escapes_undone() {
+        let table = b"36 35 98:0 /mnt1 /a\\040b\\011\\134\xff rw,noatime master:1 shared:2 - fuse.utf8fs /s\\043\\012 rw\n\
+            not a line\n\
+            27 1 0:25 / / rw - ext4 /dev/vda rw,discard\n";
+        assert_eq!(
+            parse(table),
+            [
+                MountInfo {
+                    id: 36,
+                    parent: 35,
+                    mount_point: b"/a b\t\\\xff".to_vec(),
+                    fs_type: b"fuse.utf8fs".to_vec(),
+                    source: b"/s#\n".to_vec(),
+                },
+                MountInfo {
+                    id: 27,
+                    parent: 1,
+                    mount_point: b"/".to_vec(),
+                    fs_type: b"ext4".to_vec(),
+                    source: b"/dev/vda".to_vec(),
+                },
+            ]
+        );
+    }
+
+    #[test]
+    fn an_empty_source_is_an_empty_field() {
+        let [mount] = parse(b"1 2 0:3 / /m rw - tmpfs  rw").try_into().unwrap();
+        assert_eq!(mount.source, b"");
+    }
+
+    #[test]
+    fn a_backslash_without_three_octal_digits_stays() {
+        for field in [b"\\" as &[u8], b"\\0", b"\\08x", b"\\400", b"a\\"] {
+            assert_eq!(unescape(field), field);
+        }
+    }
+
+    #[test]
+    fn the_root_is_in_this_process_table() {
+        assert!(read().unwrap().iter().any(|m| m.mount_point == b"/"));
+    }
+}

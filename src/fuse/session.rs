@@ -1,0 +1,259 @@
+//! Serving a mount: threads, readiness, signals, the end.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use fuser::{Config, Filesystem, Session, SessionACL};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator;
+
+use super::mount::{Attached, Mounted, UnmountOutcome};
+use crate::names::Quoted;
+pub use fuser::Notifier;
+
+/// What the program does at the turns of a session's life. Called from threads of the session, one call at a time
+/// per method.
+pub trait Hooks: Send + Sync + 'static {
+    /// Takes what can tell the kernel to forget cached entries; once, before anything is served.
+    ///
+    /// A notifier holds the connection open, so none may outlive the session: the filesystem's `destroy` is the
+    /// place to drop it.
+    fn notifier(&self, notifier: Notifier) {
+        drop(notifier);
+    }
+
+    /// The mount answers; called once, never if it does not come to that.
+    ///
+    /// # Errors
+    /// Nobody wants the mount any more; it is taken away, and [`serve`] returns this error.
+    fn ready(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// SIGHUP: the log is to be opened anew.
+    fn reopen(&self) {}
+
+    /// The user wants the end at once, and the session cannot be made to end: the process is to exit.
+    fn end_now(&self);
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Somebody unmounted it.
+    Unmounted,
+    /// SIGINT or SIGTERM ended it.
+    Signalled,
+    /// Its connection was cut, by a second signal or by the administrator; what was in use got errors.
+    Aborted,
+}
+
+/// SIGINT, SIGTERM and SIGHUP, caught from the moment this exists until [`serve`] acts on them.
+///
+/// Made before mounting, so that no signal finds a mount without a daemon. Dropped, the signals do nothing at all:
+/// the process is expected to exit then.
+#[derive(Debug)]
+pub struct Signals(iterator::Signals);
+
+impl Signals {
+    /// Catches the signals, for the whole process.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub fn catch() -> io::Result<Self> {
+        Ok(Self(iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?))
+    }
+}
+
+/// Serves a mount until it is unmounted, and leaves no mount behind.
+///
+/// The first SIGINT or SIGTERM unmounts (law F7). What is in use then is detached and served on; what has a foreign
+/// filesystem on it or in it is left as it is. The next such signal tries again and then cuts the connection.
+///
+/// `threads` is how many requests are worked on at a time, at least 1.
+///
+/// # Errors
+/// The kernel and we cannot agree on a protocol, threads cannot be had, the mount does not answer, or the
+/// connection failed.
+pub fn serve<F: Filesystem>(
+    fs: F,
+    mounted: Mounted,
+    threads: usize,
+    signals: Signals,
+    hooks: Arc<dyn Hooks>,
+) -> io::Result<Ended> {
+    let Mounted { fuse_fd, attached } = mounted;
+    let mut config = Config::default();
+    config.n_threads = Some(threads.max(1));
+    config.clone_fd = threads > 1 && can_clone();
+    // The kernel has let in only those whom `allow_other` lets in, so every request is to be served.
+    let session = Session::from_fd(fs, fuse_fd, SessionACL::All, config)?;
+    hooks.notifier(session.notifier());
+
+    let life = Arc::new(Life {
+        attached,
+        hooks,
+        stopping: AtomicBool::new(false),
+        aborted: AtomicBool::new(false),
+        over: AtomicBool::new(false),
+    });
+    let handle = signals.0.handle();
+    let watcher = spawn("signals", &life, |life| life.watch(signals))?;
+    let starter = spawn("readiness", &life, Life::start)?;
+    let result = session.run();
+    life.over.store(true, Ordering::Release);
+    let ended = life.end(result);
+    handle.close();
+    join(watcher)?;
+    if ended.is_ok() || starter.is_finished() {
+        // Otherwise nobody may answer it any more.
+        join(starter)??;
+    }
+    ended
+}
+
+/// Whether every thread can have a descriptor of its own, which fuser opens by itself. An ordinary user may have
+/// got the first one from fusermount3 only.
+fn can_clone() -> bool {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/fuse")
+        .is_ok()
+}
+
+fn spawn<T: Send + 'static>(
+    name: &str,
+    life: &Arc<Life>,
+    work: impl FnOnce(&Life) -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    let life = Arc::clone(life);
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || work(&life))
+}
+
+fn join<T>(thread: JoinHandle<T>) -> io::Result<T> {
+    thread
+        .join()
+        .map_err(|_panic| io::Error::other("a thread of the session panicked"))
+}
+
+/// What the threads around a session share.
+struct Life {
+    attached: Attached,
+    hooks: Arc<dyn Hooks>,
+    /// A signal asked for the end.
+    stopping: AtomicBool,
+    /// We cut the connection.
+    aborted: AtomicBool,
+    /// fuser serves no more.
+    over: AtomicBool,
+}
+
+impl Life {
+    /// Waits until the running session has answered for the root, and says so.
+    fn start(&self) -> io::Result<()> {
+        let ready = match self.attached.ask() {
+            Ok(()) => self.hooks.ready(),
+            Err(_)
+                if self.stopping.load(Ordering::Acquire) || self.over.load(Ordering::Acquire) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = &ready {
+            log::error!("{} is not ready: {error}", self.shown());
+            self.attached.detach().map(drop)?;
+        }
+        ready
+    }
+
+    fn watch(&self, mut signals: Signals) {
+        for signal in signals.0.forever() {
+            if signal == SIGHUP {
+                self.hooks.reopen();
+            } else {
+                self.stop(self.stopping.swap(true, Ordering::AcqRel));
+            }
+        }
+    }
+
+    /// Acts on a signal to end; `again` if it is not the first.
+    fn stop(&self, again: bool) {
+        let mount = self.shown();
+        match self.attached.unmount() {
+            Ok(UnmountOutcome::Done) => log::info!("{mount} is unmounted"),
+            _ if again => self.cut(),
+            Ok(UnmountOutcome::Gone) => {
+                log::info!("{mount} was unmounted before; serving what is open");
+            }
+            Ok(UnmountOutcome::Busy) => match self.attached.detach() {
+                Ok(_) => log::warn!(
+                    "{mount} is still in use: detached; serving what is open, send the signal again to end at once"
+                ),
+                Err(error) => log::error!("{mount} cannot be detached: {error}"),
+            },
+            Ok(UnmountOutcome::Covered) => log::warn!(
+                "{mount} has another filesystem mounted on it or in it; unmount that first, or send the signal again to end at once"
+            ),
+            Err(error) => {
+                log::error!(
+                    "{mount} cannot be unmounted: {error}; send the signal again to end at once"
+                );
+            }
+        }
+    }
+
+    fn cut(&self) {
+        let mount = self.shown();
+        let before = self.aborted.swap(true, Ordering::AcqRel);
+        let aborted = if before {
+            Err(io::ErrorKind::TimedOut.into())
+        } else {
+            self.attached.abort()
+        };
+        match aborted {
+            Ok(()) => log::warn!("the connection of {mount} is cut"),
+            Err(error) => {
+                log::warn!("the connection of {mount} cannot be cut: {error}; ending");
+                self.hooks.end_now();
+            }
+        }
+    }
+
+    /// Clears up after fuser and says how it went.
+    fn end(&self, result: io::Result<()>) -> io::Result<Ended> {
+        // A notifier that somebody kept would leave callers waiting for nobody.
+        if let Err(error) = self.attached.abort() {
+            log::debug!("the connection was not aborted: {error}");
+        }
+        let left = self.attached.detach();
+        let ended = match result {
+            Ok(()) if self.aborted.load(Ordering::Acquire) => Ended::Aborted,
+            Ok(()) if matches!(left, Ok(UnmountOutcome::Done | UnmountOutcome::Covered)) => {
+                Ended::Aborted
+            }
+            Ok(()) if self.stopping.load(Ordering::Acquire) => Ended::Signalled,
+            Ok(()) => Ended::Unmounted,
+            Err(error) if error.raw_os_error() == Some(Errno::CONNABORTED.raw_os_error()) => {
+                Ended::Aborted
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(ended)
+    }
+
+    fn shown(&self) -> Quoted<'_> {
+        Quoted(self.attached.path().as_os_str().as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests;
