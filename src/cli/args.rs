@@ -15,7 +15,7 @@ pub use values::{
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
 ///
-/// Names that are not (Latin-1, Shift_JIS, broken UTF-8, ...) are shown decoded or escaped, and open all the same;
+/// Names that are not (Latin-1, KOI8-R, broken UTF-8, ...) are shown decoded or escaped, and open all the same;
 /// what lies on disk stays as it is. New names have to conform, and a log says who tried otherwise.
 #[derive(Debug, Parser)]
 #[command(
@@ -23,7 +23,7 @@ pub use values::{
     max_term_width = 100,
     disable_version_flag = true,
     arg_required_else_help = true,
-    subcommand_negates_reqs = true,
+    override_usage = "utf8fs <COMMAND>\n       utf8fs --version [--verbose]",
     args_conflicts_with_subcommands = true,
     after_long_help = "\
 Examples:
@@ -73,7 +73,7 @@ pub enum Command {
 pub struct PolicyArgs {
     /// Charsets that ill-formed names may be in, in the order in which they are tried
     ///
-    /// By IANA name: iso-8859-1, windows-1252, shift_jis, koi8-r, ... A charset is taken where it gives the name back
+    /// By IANA name: iso-8859-1, windows-1252, koi8-r, big5, ... A charset is taken where it gives the name back
     /// byte for byte.
     #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append)]
     pub from: Option<Vec<String>>,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 
 use super::ExitCode;
@@ -94,6 +95,10 @@ impl From<clap::Error> for CliError {
 }
 
 /// What was typed, on one line, so that it cannot pass for a paragraph of clap's.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "clap may add kinds; those without text need nothing"
+)]
 fn tamed(value: &ContextValue) -> ContextValue {
     match value {
         ContextValue::String(text) => ContextValue::String(harmless(text).into_owned()),
@@ -103,8 +108,16 @@ fn tamed(value: &ContextValue) -> ContextValue {
                 .map(|text| harmless(text).into_owned())
                 .collect(),
         ),
+        ContextValue::StyledStr(text) => ContextValue::StyledStr(flat(text)),
+        ContextValue::StyledStrs(texts) => {
+            ContextValue::StyledStrs(texts.iter().map(flat).collect())
+        }
         other => other.clone(),
     }
+}
+
+fn flat(text: &StyledStr) -> StyledStr {
+    harmless(&text.to_string()).into_owned().into()
 }
 
 /// What the system said, without the number.

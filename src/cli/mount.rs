@@ -194,10 +194,7 @@ impl Hooks for Life {
         self.auditor.reopen();
     }
 
-    #[expect(
-        clippy::exit,
-        reason = "the session cannot be made to end, and the user wants the end"
-    )]
+    /// The session can't be made to end, and the user wants the end.
     fn end_now(&self) {
         self.auditor.finish(self.fs.operations());
         std::process::exit(i32::from(ExitCode::Failure.code()));

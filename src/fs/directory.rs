@@ -3,7 +3,7 @@
 //! The index is made by one reading of the directory and dropped when the directory's ctime is another than that
 //! reading saw. Changes made through the mount are worked in instead, so that a directory of many names that do
 //! not conform is not read again for each. Where a change below could hide behind one of ours, or behind the
-//! granularity of the clock, the index is believed for [`SHARED_FOR`] at most.
+//! granularity of the clock, the index is believed for a second, or as long as keeps readings rare.
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -16,7 +16,11 @@ use crate::backing::{Entries, Stat, Time};
 use crate::names::{BackingName, Index, NameMap, VisibleName};
 
 /// How long a change made below the mount may go unseen.
-pub(super) const SHARED_FOR: Duration = Duration::from_secs(1);
+const SHARED_FOR: Duration = Duration::from_secs(1);
+
+/// A reading that took long is believed for this many times as long, so that a directory that is changed all the time
+/// is not read all the time.
+const READING_SHARE: u32 = 16;
 
 /// A ctime at least this old is that of no change to come, on filesystems that keep nanoseconds: kernels before 6.13
 /// stamp changes with the time of the last clock tick, which is 10 ms apart at most.
@@ -39,11 +43,14 @@ pub(super) struct DirectoryIndex {
     /// No change can have the same ctime as the one that the index was made from.
     settled: bool,
     read: Instant,
+    /// How long the reading took.
+    took: Duration,
 }
 
 impl DirectoryIndex {
     fn is_right(&self, stat: &Stat) -> bool {
-        self.ctime == stat.ctime && (self.settled || self.read.elapsed() < SHARED_FOR)
+        let believed = SHARED_FOR.max(self.took * READING_SHARE);
+        self.ctime == stat.ctime && (self.settled || self.read.elapsed() < believed)
     }
 }
 
@@ -217,5 +224,6 @@ fn read(fd: &OwnedFd, map: &NameMap) -> io::Result<DirectoryIndex> {
         ctime: stat.ctime,
         settled,
         read,
+        took: read.elapsed(),
     })
 }

@@ -55,6 +55,10 @@ pub(super) fn check_log(log: &Path, mountpoint: &Path) -> Result<PathBuf, CliErr
     Ok(directory.join(name))
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the standard library adds kinds; the rest is told in the system's words"
+)]
 fn check_backing(typed: &Path) -> Result<PathBuf, CliError> {
     let wrong =
         |what: &str| CliError::usage(format!("the backing directory {} {what}", quoted(typed)));
@@ -78,6 +82,10 @@ fn check_backing(typed: &Path) -> Result<PathBuf, CliError> {
     })
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the standard library adds kinds; the rest is told in the system's words"
+)]
 fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, CliError> {
     let wrong = |what: &str| CliError::usage(format!("the mount point {} {what}", quoted(typed)));
     let told = |error: std::io::Error| match error.kind() {

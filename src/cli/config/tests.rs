@@ -1,1 +1,194 @@
+use std::path::Path;
 
+use clap::Parser;
+
+use super::*;
+use crate::cli::args::{Cli, Command};
+use crate::codec::Form;
+use crate::policy::{Class, NAME_MAX};
+
+fn typed(line: &[&str]) -> MountArgs {
+    let line = ["utf8fs", "mount"].iter().chain(line);
+    match Cli::try_parse_from(line).unwrap().command {
+        Some(Command::Mount(args)) => *args,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Decides on a mount of one fresh directory on another, with these options.
+fn decided(options: &[&str]) -> Result<MountConfig, CliError> {
+    let place = tempfile::tempdir().unwrap();
+    let (backing, mountpoint) = (place.path().join("b"), place.path().join("m"));
+    std::fs::create_dir(&backing).unwrap();
+    std::fs::create_dir(&mountpoint).unwrap();
+    let mut line = vec![backing.to_str().unwrap(), mountpoint.to_str().unwrap()];
+    line.extend(options);
+    mount(typed(&line))
+}
+
+fn refused(options: &[&str]) -> (String, String) {
+    let error = decided(options).unwrap_err();
+    assert_eq!(error.code.code(), 2);
+    (error.message, error.hint.unwrap())
+}
+
+#[test]
+fn without_options_only_ill_formed_and_too_long_names_offend() {
+    let config = decided(&[]).unwrap();
+    assert_eq!(config.map.policy, Profile::Utf8.policy());
+    assert_eq!(config.map.policy.max_bytes, NAME_MAX);
+    assert_eq!(
+        (config.map.legacy, config.map.on_violation),
+        (Legacy::Escape, OnViolation::Reject)
+    );
+    assert_eq!(config.audit.sink, SinkKind::Stderr);
+    assert_eq!(config.fsname, config.backing.as_os_str());
+    assert_eq!(
+        (config.verbosity, config.background),
+        (LevelFilter::Info, false)
+    );
+    assert!((1..=MOST_THREADS).contains(&config.threads));
+    assert!(config.backing.is_absolute() && config.mountpoint.is_absolute());
+}
+
+#[test]
+fn names_are_decoded_where_a_charset_is_given() {
+    let map = decided(&["--from", "iso-8859-1,koi8-r"]).unwrap().map;
+    assert_eq!(map.legacy, Legacy::Decode);
+    let labels: Vec<&str> = map.from.iter().map(|charset| charset.label()).collect();
+    assert_eq!(labels, ["iso-8859-1", "koi8-r"]);
+}
+
+#[test]
+fn options_make_a_profile_stricter() {
+    let options = [
+        "--profile",
+        "safe",
+        "--forbid",
+        "invisible,non-ascii",
+        "--normalization",
+        "nfd",
+        "--max-chars",
+        "40",
+    ];
+    let policy = decided(&options).unwrap().map.policy;
+    for class in [
+        Class::Control,
+        Class::LeadingDash,
+        Class::Invisible,
+        Class::NonAscii,
+    ] {
+        assert!(policy.forbid.contains(class), "{class:?}");
+    }
+    assert_eq!(
+        (policy.form, policy.max_chars, policy.max_bytes),
+        (Some(Form::Nfd), Some(40), NAME_MAX)
+    );
+}
+
+#[test]
+fn contradictions_are_refused_with_what_to_do() {
+    let rows: &[(&[&str], &str)] = &[
+        (
+            &["-f", "--background"],
+            "--foreground and --background contradict each other",
+        ),
+        (
+            &["--background", "--audit-log", "-"],
+            "--audit-log - contradicts --background: nobody reads its standard error",
+        ),
+        (
+            &["--legacy", "decode"],
+            "--legacy decode without --from: there is no charset to decode from",
+        ),
+    ];
+    for &(options, message) in rows {
+        assert_eq!(refused(options).0, message);
+    }
+}
+
+#[test]
+fn a_charset_that_is_not_offered_is_refused_with_the_near_ones_or_the_reason() {
+    let (message, hint) = refused(&["--from", "iso-8859-1x"]);
+    assert_eq!(message, "unknown charset \"iso-8859-1x\"");
+    assert!(
+        hint.starts_with("did you mean ") && hint.contains("iso-8859-1"),
+        "{hint}"
+    );
+    for label in ["utf-7", "utf-16", "iso-2022-jp"] {
+        let (message, _) = refused(&["--from", label]);
+        assert!(
+            message.starts_with(&format!("charset \"{label}\" is not on offer: ")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn in_the_background_offences_go_to_the_system_log() {
+    assert_eq!(
+        decided(&["--background"]).unwrap().audit.sink,
+        SinkKind::Syslog
+    );
+    assert_eq!(
+        decided(&["--audit-log", "syslog"]).unwrap().audit.sink,
+        SinkKind::Syslog
+    );
+    assert_eq!(
+        decided(&["--audit-log", "-"]).unwrap().audit.sink,
+        SinkKind::Stderr
+    );
+}
+
+#[test]
+fn the_audit_log_is_found_again_from_anywhere() {
+    let SinkKind::File(log) = decided(&["--audit-log", "./syslog"]).unwrap().audit.sink else {
+        panic!("./syslog is a file");
+    };
+    assert!(log.is_absolute() && log.ends_with("syslog"));
+}
+
+#[test]
+fn the_audit_log_must_not_be_seen_through_the_mount() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().to_str().unwrap();
+    std::fs::create_dir(place.path().join("sub")).unwrap();
+    for log in ["log", "sub/log"] {
+        let log = place.path().join(log);
+        let line = [directory, directory, "--audit-log", log.to_str().unwrap()];
+        let error = mount(typed(&line)).unwrap_err();
+        assert!(
+            error.message.ends_with(" is inside the mount point"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_symlink_does_not_hide_that_the_mount_point_is_inside() {
+    let place = tempfile::tempdir().unwrap();
+    let backing = place.path().join("b");
+    std::fs::create_dir_all(backing.join("deep/er")).unwrap();
+    std::os::unix::fs::symlink(backing.join("deep"), place.path().join("link")).unwrap();
+    let check = |mountpoint: &str| directories::check(&backing, &place.path().join(mountpoint));
+    for inside in ["b/deep", "link", "link/er", "b/deep/../deep/er"] {
+        let error = check(inside).unwrap_err();
+        assert!(
+            error.message.contains(" is inside the backing directory "),
+            "{error}"
+        );
+    }
+    let (from, to) = check("link/..").unwrap();
+    assert_eq!(from, to);
+    // The backing directory may lie inside the mount point: it is reached by descriptor.
+    check(".").unwrap();
+    assert!(directories::check(Path::new("/"), place.path()).is_err());
+}
+
+#[test]
+fn less_and_more_can_be_said() {
+    let verbosity = |options: &[&str]| decided(options).unwrap().verbosity;
+    assert_eq!(verbosity(&["-q"]), LevelFilter::Warn);
+    assert_eq!(verbosity(&["-v"]), LevelFilter::Debug);
+    assert_eq!(verbosity(&["-vv"]), LevelFilter::Trace);
+}

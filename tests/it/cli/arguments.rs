@@ -1,0 +1,352 @@
+//! Bad input: refused in one line, with what to do in another, exit code 2, nothing mounted.
+
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::{Run, run, utf8fs};
+
+/// A scratch directory with `b` and `m`, a file `file` and a directory `b/in`.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(place.path("b/in")).unwrap();
+        fs::create_dir(place.path("m")).unwrap();
+        fs::write(place.path("file"), "").unwrap();
+        place
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    /// Mounts `backing` on `mountpoint`, relative to the place, with more arguments. It is to be refused.
+    fn mount(&self, backing: &str, mountpoint: &str, more: &[&[u8]]) -> Run {
+        let (backing, mountpoint) = (self.path(backing), self.path(mountpoint));
+        let mut arguments = vec![
+            b"mount",
+            backing.as_os_str().as_bytes(),
+            mountpoint.as_os_str().as_bytes(),
+        ];
+        arguments.extend(more);
+        let was_mounted = self.is_mounted();
+        let run = run(&arguments);
+        assert_eq!(self.is_mounted(), was_mounted, "{run:?}");
+        run
+    }
+
+    fn is_mounted(&self) -> bool {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        mounts.contains(self.0.path().to_str().unwrap())
+    }
+}
+
+/// A mount that lives as long as this, with its daemon in the foreground.
+struct Live(Child);
+
+impl Live {
+    fn on(place: &Place) -> Self {
+        let program = env!("CARGO_BIN_EXE_utf8fs");
+        let mut live = Self(
+            Command::new("setpriv")
+                .args(["--pdeathsig", "TERM", "--", program, "mount", "-q"])
+                .args([place.path("b"), place.path("m")])
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap(),
+        );
+        while !place.is_mounted() {
+            assert_eq!(live.0.try_wait().unwrap(), None, "the daemon ended");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        live
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        kill_process(Pid::from_child(&self.0), Signal::TERM).unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// A row: what is tried, a piece of the error, a piece of the hint.
+fn assert_refused(run: &Run, error: &str, hint: &str) {
+    let (got_error, got_hint) = run.refusal();
+    assert!(
+        got_error.contains(error),
+        "wanted {error:?} in {got_error:?}"
+    );
+    assert!(got_hint.contains(hint), "wanted {hint:?} in {got_hint:?}");
+}
+
+#[test]
+fn unfit_directories_are_refused() {
+    let place = Place::new();
+    symlink(place.path("b/in"), place.path("link")).unwrap();
+    let rows = [
+        ("none", "m", "none\" does not exist", "existing directory"),
+        (
+            "file",
+            "m",
+            "file\" is not a directory",
+            "directory whose names",
+        ),
+        ("b", "none", "none\" does not exist", "mkdir"),
+        (
+            "b",
+            "file",
+            "file\" is not a directory",
+            "existing, best an empty, directory",
+        ),
+        (
+            "b",
+            "b/in",
+            "b/in\" is inside the backing directory",
+            "mount it elsewhere",
+        ),
+        (
+            "b",
+            "link",
+            "link\" is inside the backing directory",
+            "mount it elsewhere",
+        ),
+        (
+            "b",
+            "b/in/../in",
+            "is inside the backing directory",
+            "mount it elsewhere",
+        ),
+    ];
+    for (backing, mountpoint, error, hint) in rows {
+        assert_refused(&place.mount(backing, mountpoint, &[]), error, hint);
+    }
+}
+
+#[test]
+fn a_mount_point_that_is_taken_is_refused_and_the_mount_lives_on() {
+    let place = Place::new();
+    let live = Live::on(&place);
+    let hint = "unmount it first: umount \"";
+    let error = "m\" is mounted already (fuse.utf8fs)";
+    assert_refused(&place.mount("b", "m", &[]), error, hint);
+    assert!(place.path("m/in").is_dir());
+    drop(live);
+    assert!(!place.is_mounted());
+}
+
+#[test]
+fn an_unreadable_backing_directory_is_refused() {
+    let place = Place::new();
+    fs::set_permissions(place.0.path(), Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(place.path("b"), Permissions::from_mode(0o000)).unwrap();
+    let mut command = utf8fs(&[b"mount"]);
+    if rustix::process::geteuid().is_root() {
+        // Root reads everything, so that an ordinary user asks, with a copy of the program that the user can reach.
+        let program = place.path("utf8fs");
+        // Not copied by ourselves: a child of another test could hold it open for writing, and it could not be run.
+        let mut copy = Command::new("cp");
+        copy.arg(env!("CARGO_BIN_EXE_utf8fs")).arg(&program);
+        assert!(copy.status().unwrap().success());
+        command = Command::new(program);
+        command.arg("mount").uid(65534).gid(65534).current_dir("/");
+    }
+    command.arg(place.path("b")).arg(place.path("m"));
+    assert_refused(
+        &Run::of(command, b""),
+        "b\" cannot be read: permission denied",
+        "make it readable",
+    );
+    fs::set_permissions(place.path("b"), Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn a_hostile_path_is_quoted() {
+    let place = Place::new();
+    let hostile = place.path("\u{1b}[2J\nhint: \u{202e}x");
+    let run = run(&[b"mount", hostile.as_os_str().as_bytes(), b"m"]);
+    assert_refused(
+        &run,
+        "\\x1B[2J\\nhint: \\u{202E}x\" does not exist",
+        "existing directory",
+    );
+}
+
+#[test]
+fn unknown_charsets_are_refused_with_the_near_ones() {
+    let place = Place::new();
+    let refused = |label: &[u8]| place.mount("b", "m", &[b"--from", label]);
+    assert_refused(
+        &refused(b"iso-8859-1x"),
+        "unknown charset \"iso-8859-1x\"",
+        "iso-8859-1",
+    );
+    assert_refused(
+        &refused(b"\x1B[2J"),
+        "unknown charset \"\\x1B[2J\"",
+        "--from takes",
+    );
+    assert_refused(&refused(b""), "unknown charset \"\"", "--from takes");
+}
+
+#[test]
+fn charsets_that_cannot_be_undone_are_refused_with_the_reason() {
+    let place = Place::new();
+    for label in ["utf-7", "utf-16", "iso-2022-jp", "ebcdic", "cp037"] {
+        let run = place.mount("b", "m", &[b"--from", label.as_bytes()]);
+        assert_refused(
+            &run,
+            &format!("charset \"{label}\" is not on offer: "),
+            "--from takes",
+        );
+    }
+}
+
+#[test]
+fn contradictory_options_are_refused() {
+    let place = Place::new();
+    let rows: &[(&[&[u8]], &str, &str)] = &[
+        (
+            &[b"-o", b"ro,rw"],
+            "-o ro and -o rw contradict each other",
+            "give one of them",
+        ),
+        (
+            &[b"-o", b"exec", b"-o", b"noexec"],
+            "-o exec and -o noexec contradict each other",
+            "give one of them",
+        ),
+        (
+            &[b"--legacy", b"decode"],
+            "--legacy decode without --from",
+            "--from iso-8859-1",
+        ),
+        (
+            &[b"-f", b"--background"],
+            "--foreground and --background contradict each other",
+            "give one of them",
+        ),
+        (
+            &[b"-q", b"-v"],
+            "'--quiet' cannot be used with '--verbose...'",
+            "usage: utf8fs mount",
+        ),
+        (
+            &[b"--profile", b"safe", b"-o", b"profile=posix"],
+            "-o profile= contradicts another value",
+            "give profile once",
+        ),
+        (
+            &[b"--profile", b"safe", b"--profile", b"posix"],
+            "cannot be used multiple times",
+            "usage: utf8fs mount",
+        ),
+        (
+            &[b"--background", b"--audit-log", b"-"],
+            "--audit-log - contradicts --background",
+            "to syslog",
+        ),
+    ];
+    for &(options, error, hint) in rows {
+        assert_refused(&place.mount("b", "m", options), error, hint);
+    }
+}
+
+#[test]
+fn wrong_options_are_refused() {
+    let place = Place::new();
+    let rows: &[(&[&[u8]], &str, &str)] = &[
+        (
+            &[b"-o", b"nosiud"],
+            "unknown option in -o: \"nosiud\"",
+            "did you mean nosuid?",
+        ),
+        (
+            &[b"-o", b"\x1B[2J"],
+            "unknown option in -o: \"\\x1B[2J\"",
+            "'utf8fs mount --help'",
+        ),
+        (
+            &[b"-o", b"\xFF=\xFE"],
+            "unknown option in -o: \"\\xFF=\\xFE\"",
+            "'utf8fs mount --help'",
+        ),
+        (
+            &[b"--profile", b"saef"],
+            "invalid value 'saef' for '--profile <NAME>'",
+            "a similar value exists: 'safe'",
+        ),
+        (&[b"--max-bytes", b"23"], "it must be 24 to 255", "--help"),
+        (&[b"--max-bytes", b"256"], "it must be 24 to 255", "--help"),
+        (&[b"--max-chars", b"23"], "it must be 24 or more", "--help"),
+        (
+            &[b"--forbid", b"control,emoji"],
+            "invalid value 'emoji'",
+            "--help",
+        ),
+        (
+            &[b"--profil", b"safe"],
+            "unexpected argument '--profil' found",
+            "a similar argument exists: '--profile'",
+        ),
+        (
+            &[b"third"],
+            "unexpected argument 'third' found",
+            "usage: utf8fs mount",
+        ),
+        (
+            &[b"--a\n\ntip: run this\n\nUsage: \x1B[2J"],
+            "unexpected argument '--a\\u{A}\\u{A}tip: run this",
+            "to pass",
+        ),
+        (
+            &[b"--audit-log", b"/nowhere/log"],
+            "the audit log \"/nowhere/log\" cannot be written",
+            "make its directory first",
+        ),
+    ];
+    for &(options, error, hint) in rows {
+        assert_refused(&place.mount("b", "m", options), error, hint);
+    }
+}
+
+#[test]
+fn missing_and_unknown_commands_are_refused() {
+    assert_refused(
+        &run(&[b"mount", b"b"]),
+        "not provided: <MOUNTPOINT>",
+        "usage: utf8fs mount <BACKING> <MOUNTPOINT>",
+    );
+    assert_refused(&run(&[b"mount", b"", b"m"]), "<BACKING>", "help");
+    assert_refused(
+        &run(&[b"monut"]),
+        "unrecognized subcommand 'monut'",
+        "'mount'",
+    );
+    assert_refused(&run(&[b"--verbose"]), "--version", "usage: utf8fs");
+    assert_refused(&run(&[b"explain"]), "no name is given", "standard input");
+    assert_refused(
+        &run(&[b"explain", b"--hex", b"C"]),
+        "two hex digits for each octet",
+        "--help",
+    );
+    assert_refused(
+        &run(&[b"explain", b"--hex", b"xy"]),
+        "it must be hex digits",
+        "--help",
+    );
+    assert_refused(
+        &run(&[b"explain", b"--from", b"utf-7", b"x"]),
+        "charset \"utf-7\" is not on offer: ",
+        "--from takes",
+    );
+}
