@@ -6,6 +6,7 @@
 pub mod args;
 pub mod background;
 pub mod config;
+mod daemon_log;
 pub mod demo;
 mod error;
 mod exit;
@@ -44,12 +45,12 @@ fn dispatch(cli: Cli) -> Result<ExitCode, CliError> {
     match cli.command {
         Some(Command::Mount(args)) => {
             let config = config::mount(*args)?;
-            init_log(config.verbosity);
+            init_log(config.verbosity, config.background);
             mount::run(config)
         }
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Demo) => {
-            init_log(LevelFilter::Warn);
+            init_log(LevelFilter::Warn, false);
             demo::run()
         }
         None => {
@@ -87,9 +88,12 @@ fn version(is_verbose: bool) -> Result<ExitCode, CliError> {
 }
 
 /// Starts the program's own log, on standard error: `utf8fs: LEVEL: message`, and the time in front where
-/// `verbosity` is beyond the usual. `UTF8FS_LOG` overrides it, in the syntax of `env_logger`.
-fn init_log(verbosity: LevelFilter) {
+/// `verbosity` is beyond the usual; in the background also in the system's log. `UTF8FS_LOG` overrides it, in the syntax of `env_logger`.
+fn init_log(verbosity: LevelFilter, is_background: bool) {
     let mut builder = env_logger::Builder::new();
+    if is_background && let Ok(log) = daemon_log::DaemonLog::new() {
+        builder.target(env_logger::Target::Pipe(Box::new(log)));
+    }
     builder
         .filter_level(LevelFilter::Warn)
         .filter_module("utf8fs", verbosity)

@@ -202,7 +202,7 @@ impl Utf8Fs {
             caller,
         };
         let made = self.make(making, parent, name, umask, |dir, backing| {
-            dir.create(backing, flags | libc::O_EXCL, mode)
+            dir.create(backing, flags & !libc::O_DIRECT | libc::O_EXCL, mode)
         });
         let (opened, inode, place) = match made {
             Err(FsError::Io(error))

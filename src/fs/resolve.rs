@@ -10,7 +10,7 @@ use super::inode::Inode;
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::Dir;
 use crate::names::{BackingName, Legacy, OnViolation, VisibleName};
-use crate::policy::{Offence, Rule};
+use crate::policy::{NAME_MAX, Offence, Rule};
 
 /// An existing entry, as an operation found it.
 #[derive(Debug)]
@@ -51,11 +51,18 @@ fn not_found() -> FsError {
     FsError::Io(io::Error::from_raw_os_error(libc::ENOENT))
 }
 
-/// Turns "there is none" into `None`.
+/// Turns "there is none" into `None`; no name is there that is longer than names can be.
 fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+        Err(error)
+            if matches!(
+                error.raw_os_error(),
+                Some(libc::ENOENT | libc::ENAMETOOLONG)
+            ) =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }
@@ -175,6 +182,8 @@ impl Utf8Fs {
                     Some((offence, Verdict::Normalized)),
                 )
             }
+            // Nothing can be made under such a name, so that there is nothing to let through.
+            OnViolation::Report if name.len() > NAME_MAX => Err(refuse(offence)),
             OnViolation::Report => Ok(NewName {
                 backing: asked.as_backing(),
                 visible: asked,

@@ -26,7 +26,7 @@ pub use limit::AuditOptions;
 use limit::RateLimit;
 pub use record::{Record, Verdict};
 use sink::Sink;
-pub use sink::SinkKind;
+pub use sink::{Severity, SinkKind, Syslog};
 pub use summary::Counts;
 use writer::{Finish, Job, Writer};
 

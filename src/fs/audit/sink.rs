@@ -31,10 +31,10 @@ pub enum SinkKind {
 
 /// How grave a line is, where the sink cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Severity {
-    /// An offence.
+pub enum Severity {
+    /// An offence, or something that went wrong.
     Warning,
-    /// A summary.
+    /// What is good to know: a summary.
     Info,
 }
 
@@ -63,7 +63,7 @@ impl Sink {
                 let file = open_file(&path)?;
                 Ok(Self::Stream(Stream::new(file, Some(path))))
             }
-            SinkKind::Syslog => Ok(Self::Syslog(Syslog::new(PathBuf::from(SYSLOG))?)),
+            SinkKind::Syslog => Ok(Self::Syslog(Syslog::system()?)),
         }
     }
 
@@ -191,7 +191,7 @@ fn wait_writable(file: &File, deadline: Instant) -> io::Result<()> {
 /// The system's log: a datagram for each line, in the manner of RFC 3164 with no time of its own (section 4.3.2: the
 /// receiver puts its own).
 #[derive(Debug)]
-pub(super) struct Syslog {
+pub struct Syslog {
     /// Not connected, so that a log that is started again is found again.
     socket: UnixDatagram,
     path: PathBuf,
@@ -213,7 +213,19 @@ impl Syslog {
         })
     }
 
-    fn send(&mut self, line: &str, severity: Severity) -> io::Result<()> {
+    /// A sender to the system's log, which need not run yet.
+    ///
+    /// # Errors
+    /// No socket could be made.
+    pub fn system() -> io::Result<Self> {
+        Self::new(PathBuf::from(SYSLOG))
+    }
+
+    /// Sends `line`; waits for a log that takes nothing a second at most.
+    ///
+    /// # Errors
+    /// Nobody took it.
+    pub fn send(&mut self, line: &str, severity: Severity) -> io::Result<()> {
         let priority = Self::DAEMON * 8
             + match severity {
                 Severity::Warning => 4,
