@@ -15,9 +15,11 @@ pub mod mount;
 mod mount_options;
 pub mod output;
 
+use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use log::LevelFilter;
 
 use crate::codec::normalize::UNICODE_VERSION;
@@ -30,7 +32,7 @@ use output::{Output, harmless, print_error};
 /// Runs the program on the arguments of the process.
 #[must_use]
 pub fn run() -> std::process::ExitCode {
-    let done = match Cli::try_parse() {
+    let done = match Cli::try_parse_from(as_command(std::env::args_os().collect())) {
         Ok(cli) => dispatch(cli),
         Err(error) => help_or_error(error),
     };
@@ -39,6 +41,30 @@ pub fn run() -> std::process::ExitCode {
         error.code
     })
     .into()
+}
+
+/// Makes the way in which mount(8) calls a program of type `fuse.utf8fs`, `utf8fs BACKING MOUNTPOINT -o OPTIONS`, the
+/// command that it stands for: a mount in the background.
+fn as_command(args: Vec<OsString>) -> Vec<OsString> {
+    let is_operand = |arg: &OsString| !arg.as_bytes().starts_with(b"-");
+    match args.as_slice() {
+        [program, backing, mountpoint, option, _]
+            if option == "-o"
+                && is_operand(backing)
+                && is_operand(mountpoint)
+                && !Cli::command()
+                    .get_subcommands()
+                    .any(|command| backing == command.get_name()) =>
+        {
+            let rest = args.iter().skip(1).cloned();
+            let command = ["mount".into(), "--background".into()];
+            std::iter::once(program.clone())
+                .chain(command)
+                .chain(rest)
+                .collect()
+        }
+        _ => args,
+    }
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode, CliError> {
@@ -112,5 +138,39 @@ fn init_log(verbosity: LevelFilter, is_background: bool) {
     if builder.try_init().is_err() {
         // Somebody who embeds the crate has started a log already; it is the better one.
         log::debug!("the log was started before");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(args: &[&str]) -> Vec<OsString> {
+        as_command(args.iter().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn mount_8_calls_without_a_command() {
+        assert_eq!(
+            command(&["utf8fs", "/old", "/mnt", "-o", "rw,from=koi8-r"]),
+            [
+                "utf8fs",
+                "mount",
+                "--background",
+                "/old",
+                "/mnt",
+                "-o",
+                "rw,from=koi8-r"
+            ]
+        );
+        for others in [
+            &["utf8fs", "mount", "/mnt", "-o", "rw"][..],
+            &["utf8fs", "/old", "/mnt"],
+            &["utf8fs", "--version", "/mnt", "-o", "rw"],
+            &["utf8fs"],
+            &[],
+        ] {
+            assert_eq!(command(others), others);
+        }
     }
 }
