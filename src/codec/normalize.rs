@@ -1,5 +1,8 @@
 //! Normalization forms C and D (UAX #15), over the tables of the crate `unicode-normalization`.
 
+#[cfg(test)]
+mod tests;
+
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfd_quick};
 
 /// The Unicode version of the normalization tables: major, minor, update.

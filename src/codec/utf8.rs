@@ -1,5 +1,8 @@
 //! UTF-8 as RFC 3629 defines it: is it well-formed, and if not, what exactly is wrong.
 
+#[cfg(test)]
+mod tests;
+
 use super::{DecodeError, Malformed};
 
 /// Checks that `bytes` are well-formed UTF-8 (RFC 3629, section 3 and 4; Unicode D92).

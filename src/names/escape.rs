@@ -1,5 +1,8 @@
 //! Escaping: octets as `%` and two upper-case hex digits (law N6).
 
+#[cfg(test)]
+pub(super) mod tests;
+
 /// Text in pieces that a cut must not divide: a character, or an escape.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {

@@ -1,8 +1,10 @@
 //! The visible names of one directory.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet};
 
-use super::map::Way;
 use super::{BackingName, NameMap, VisibleName};
 
 /// Which backing name that does not conform has which visible name, in one directory: a pure function of the
@@ -19,10 +21,11 @@ pub struct Index {
 
 impl Index {
     /// Assigns visible names to `names`, which are all the backing names of a directory that do not conform, in any
-    /// order and each once; `is_taken` says whether a conforming sibling has a name.
+    /// order; `is_taken` says whether a conforming sibling has a name.
     ///
     /// All names try their plain way first, in the order of their bytes; those left over try to be escaped with one `%`,
-    /// then with two, and so on.
+    /// then with two, and so on. It comes to an end, because a name has no end of visible names to try, and siblings can
+    /// take only so many.
     pub fn build(
         map: &NameMap,
         mut names: Vec<BackingName>,
@@ -30,26 +33,38 @@ impl Index {
     ) -> Self {
         let mut index = Self::default();
         names.sort_unstable();
-        let ways = std::iter::once(Way::Plain).chain((1..).map(Way::Escape));
-        for way in ways {
-            names.retain(|name| match map.candidate(name.as_bytes(), way) {
-                Some(wanted) => {
-                    let free = !is_taken(wanted.as_bytes()) && !index.backing.contains_key(&wanted);
-                    if free {
-                        index.visible.insert(name.clone(), wanted.clone());
-                        index.backing.insert(wanted, name.clone());
-                    } else {
-                        index.contested.insert(wanted);
-                    }
-                    !free
-                }
-                None => true,
+        // A directory that changes while it is read can list an entry twice.
+        names.dedup();
+        names.retain(|name| {
+            map.plain_candidate(name.as_bytes())
+                .is_none_or(|wanted| !index.assign(name, wanted, &is_taken))
+        });
+        let mut percents = 1;
+        while !names.is_empty() {
+            names.retain(|name| {
+                let wanted = map.escape_candidate(name.as_bytes(), percents);
+                !index.assign(name, wanted, &is_taken)
             });
-            if names.is_empty() {
-                break;
-            }
+            percents += 1;
         }
         index
+    }
+
+    /// Assigns the visible name `wanted` to `name` and returns true, unless it is taken.
+    fn assign(
+        &mut self,
+        name: &BackingName,
+        wanted: VisibleName,
+        is_taken: impl Fn(&[u8]) -> bool,
+    ) -> bool {
+        let is_free = !is_taken(wanted.as_bytes()) && !self.backing.contains_key(&wanted);
+        if is_free {
+            self.visible.insert(name.clone(), wanted.clone());
+            self.backing.insert(wanted, name.clone());
+        } else {
+            self.contested.insert(wanted);
+        }
+        is_free
     }
 
     /// What a backing name that does not conform is visible as; `None` if it was not in the directory.

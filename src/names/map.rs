@@ -1,12 +1,15 @@
 //! What one name is visible as, and what a new one is stored as.
 
+#[cfg(test)]
+pub(super) mod tests;
+
 use std::borrow::Cow;
 
 use super::escape::{Pieces, escape};
-use super::shorten::shorten;
+use super::shorten::{mark, shorten};
 use super::{BackingName, VisibleName};
 use crate::codec::{Charset, utf8};
-use crate::policy::{Class, ErrnoChoice, Offence, Policy};
+use crate::policy::{Class, ErrnoChoice, Offence, Policy, Rule};
 
 /// How a backing name that does not conform is shown (law N6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,24 +50,18 @@ pub struct NameMap {
     pub errno: ErrnoChoice,
 }
 
-/// The ways of showing a name, in the order in which they are tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// Its text, decoded where it is ill-formed, in the wanted form, with forbidden characters escaped.
-    Plain,
-    /// Its bytes with offending octets escaped by this many percent signs, 1 or more.
-    Escape(usize),
-}
-
 impl NameMap {
     /// Does a name that is absent from the backing directory have to be sought among the mapped ones? Never for
-    /// ASCII names without `%` and `~`: no mapping yields such a name (law N8).
+    /// ASCII names without `%` and `~`: no mapping yields such a name (law N8). But for a wanted form, which turns
+    /// U+212A into `K`, U+037E into `;` and U+1FEF into a backtick: names with these may be mapped too (law N3).
     #[must_use]
     pub fn may_be_mapped(&self, visible: &[u8]) -> bool {
         self.maps()
-            && visible
-                .iter()
-                .any(|&byte| !byte.is_ascii() || byte == b'%' || byte == b'~')
+            && visible.iter().any(|&byte| match byte {
+                b'%' | b'~' => true,
+                b'K' | b';' | b'`' => self.policy.form.is_some(),
+                _ => !byte.is_ascii(),
+            })
     }
 
     /// Are there names that are shown as others?
@@ -94,6 +91,9 @@ impl NameMap {
         let Err(offence) = self.policy.check(name) else {
             return VisibleName::parse(name);
         };
+        if offence.rule == Rule::NotAComponent {
+            return Err(offence);
+        }
         self.text(name, true)
             .map(|text| self.plain(&text, name))
             .filter(|normalized| self.policy.conforms(normalized))
@@ -112,23 +112,30 @@ impl NameMap {
             .and_then(|index| index.visible(name).cloned())
     }
 
-    /// What `way` makes of a backing name that does not conform; `None` where the way is not open to it.
+    /// What a backing name that does not conform is visible as by its text: decoded where it is ill-formed, in the
+    /// wanted form, with forbidden characters escaped; `None` where it has no text.
     /// Checked after the last step: the result is one component of a path and conforms, but for the marks `%` and
     /// `~`, which the profile `posix` does not allow in names of others (laws C5 and N5).
-    pub(super) fn candidate(&self, name: &[u8], way: Way) -> Option<VisibleName> {
-        let visible = match way {
-            Way::Plain => {
-                let text = self.text(name, self.legacy == Legacy::Decode)?;
-                self.plain(&text, name)
-            }
-            Way::Escape(percents) => {
-                let pieces = self.escaped(name, percents);
-                shorten(pieces, &self.policy, percents, name)
-            }
-        };
+    pub(super) fn plain_candidate(&self, name: &[u8]) -> Option<VisibleName> {
+        let text = self.text(name, self.legacy == Legacy::Decode)?;
+        let visible = self.plain(&text, name);
         (self.conforms_but_for_marks(&visible))
             .then(|| VisibleName::parse(&visible).ok())
             .flatten()
+    }
+
+    /// What a backing name that does not conform is visible as by its bytes, with offending octets escaped by
+    /// `percents` percent signs, 1 or more. There always is such a name, and there is no end of others with more signs,
+    /// so that no entry is ever lost: were the escaped name not to conform, the mark of a cut stands alone.
+    pub(super) fn escape_candidate(&self, name: &[u8], percents: usize) -> VisibleName {
+        // An escape longer than the limit is cut away, so that it need not be longer still.
+        let signs = percents.min(self.policy.max_bytes.saturating_add(1));
+        let visible = shorten(self.escaped(name, signs), &self.policy, percents, name);
+        if self.conforms_but_for_marks(&visible) {
+            VisibleName(visible.into())
+        } else {
+            VisibleName(mark(name, percents).into())
+        }
     }
 
     /// The text of a name: itself where it is well-formed, else, if `decode`, that of the first charset that takes it and
@@ -169,13 +176,14 @@ impl NameMap {
             offends.get_mut(span).unwrap_or_default().fill(true);
         }
         let is_marked = |offset: usize| offends.get(offset).copied().unwrap_or(true);
-        let narrow = escape(name, percents, |offset, _| is_marked(offset));
+        let narrowly = |percents| escape(name, percents, |offset, _| is_marked(offset));
         let in_form = |bytes: &[u8]| {
             let form = self.policy.form;
             utf8::validate(bytes).is_ok_and(|text| form.is_none_or(|form| form.holds(text)))
         };
-        if in_form(&narrow.bytes) {
-            narrow
+        // Only the digits of an escape are next to what follows, so that one sign tells as much as many.
+        if in_form(&narrowly(1).bytes) {
+            narrowly(percents)
         } else {
             escape(name, percents, |offset, octet| {
                 is_marked(offset) || !octet.is_ascii()

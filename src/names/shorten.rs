@@ -1,5 +1,8 @@
 //! Cutting names that are too long (law N7).
 
+#[cfg(test)]
+mod tests;
+
 use sha2::{Digest, Sha256};
 
 use super::escape::Pieces;
@@ -25,8 +28,7 @@ pub(super) fn shorten(text: Pieces, policy: &Policy, tildes: usize, hashed: &[u8
     if fits(&text.bytes) {
         return text.bytes;
     }
-    let mut mark = "~".repeat(tildes.clamp(1, MOST_TILDES)).into_bytes();
-    mark.extend(hash(hashed, tildes));
+    let mark = mark(hashed, tildes);
     let with_extension = [mark.as_slice(), extension(&text.bytes)].concat();
     let (tail, stem) = if fits(&with_extension) {
         let stem = text.bytes.len() - (with_extension.len() - mark.len());
@@ -40,6 +42,14 @@ pub(super) fn shorten(text: Pieces, policy: &Policy, tildes: usize, hashed: &[u8
     let kept = ends.partition_point(|&end| fits(&cut_to(end)));
     let end = kept.checked_sub(1).and_then(|last| ends.get(last).copied());
     cut_to(end.unwrap_or(0))
+}
+
+/// `tildes` times `~`, eight times at most, and the hash of `name`: at most `SMALLEST_LIMIT` characters, all ASCII. It is
+/// another for every number of tildes.
+pub(super) fn mark(name: &[u8], tildes: usize) -> Vec<u8> {
+    let mut mark = "~".repeat(tildes.clamp(1, MOST_TILDES)).into_bytes();
+    mark.extend(hash(name, tildes));
+    mark
 }
 
 /// From the last `.` on, if what follows is 1 to 12 characters and what comes before is not empty; else empty.

@@ -1,5 +1,8 @@
 //! Classes of characters and shapes that a policy can forbid.
 
+#[cfg(test)]
+mod tests;
+
 use super::{Offence, Rule};
 
 /// A class of characters, or a shape of the whole name, that a policy can forbid.
@@ -12,7 +15,7 @@ pub enum Class {
     Newline,
     /// Explicit bidirectional embeddings, overrides and isolates: U+202A..U+202E, U+2066..U+2069 (UAX #9).
     Bidi,
-    /// Characters that are not seen: Default_Ignorable_Code_Point.
+    /// Characters that are not seen: `Default_Ignorable_Code_Point`.
     Invisible,
     /// The 66 noncharacters: U+FDD0..U+FDEF and the last two of each plane.
     Noncharacter,
@@ -22,7 +25,7 @@ pub enum Class {
     Windows,
     /// A `-` in front.
     LeadingDash,
-    /// White space (property White_Space) in front or at the end.
+    /// White space (property `White_Space`) in front or at the end.
     EdgeSpace,
     /// Anything beyond U+007F.
     NonAscii,
@@ -141,7 +144,7 @@ impl Classes {
     }
 }
 
-/// Default_Ignorable_Code_Point of Unicode 17.0 (DerivedCoreProperties.txt).
+/// `Default_Ignorable_Code_Point` of Unicode 17.0 (DerivedCoreProperties.txt).
 fn is_default_ignorable(c: char) -> bool {
     matches!(c,
         '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}'

@@ -3,13 +3,15 @@
 pub mod class;
 pub mod errno;
 pub mod profile;
+#[cfg(test)]
+mod tests;
 
 use crate::codec::{DecodeError, Form, Malformed, utf8};
 pub use class::{Class, Classes, Edges};
 pub use errno::ErrnoChoice;
 pub use profile::Profile;
 
-/// NAME_MAX of Linux, in bytes, and of NTFS, SMB and HFS+, in UTF-16 units.
+/// `NAME_MAX` of Linux, in bytes, and of NTFS, SMB and HFS+, in UTF-16 units.
 pub const NAME_MAX: usize = 255;
 
 /// The smallest limit that can be set: room for the mark of law N7 (`~` and 16 hash characters) and some text.
@@ -213,7 +215,8 @@ impl Policy {
         if let Some(offence) = self.over_a_limit(text) {
             return Err(offence);
         }
-        if let Some(offence) = class::forbidden(text, self.forbid).next() {
+        if let Some(offence) = class::forbidden(text, self.forbid).min_by_key(|found| found.offset)
+        {
             return Err(offence);
         }
         if let Some(form) = self.form

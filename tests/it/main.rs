@@ -1,0 +1,35 @@
+//! The integration tests: one binary, so that it is linked once.
+//!
+//! Mounts are real. Where a test needs what a machine may lack (`/dev/fuse`, root), [`support::needs`] decides:
+//! in CI and as root its absence is a failure, never a silent skip.
+
+#![allow(
+    clippy::string_slice,
+    clippy::wildcard_enum_match_arm,
+    reason = "a panic is how a test fails"
+)]
+
+/// Temporary trees, mounts and their end, operations by raw bytes, the audit log, other users.
+#[cfg(test)]
+mod support;
+
+/// The program from outside: its arguments, its words, its exit codes (laws L1, L2, L4).
+#[cfg(test)]
+mod cli;
+
+/// The laws of names as properties of the layer itself (laws N1 to N10, C5).
+#[cfg(test)]
+mod names;
+
+/// A reference directory, written from the laws alone: names alone, then real mounts under every setting with random
+/// operations, compared after each (laws N1 to N11, C5, L1).
+#[cfg(test)]
+mod model;
+
+/// What programs do on a mount, operation by operation and program by program (laws N, F, L, C5).
+#[cfg(test)]
+mod mount;
+
+/// Names that were found in the wild.
+#[cfg(test)]
+mod real;

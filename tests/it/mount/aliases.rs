@@ -1,0 +1,209 @@
+//! Laws N10 and N11: other spellings of a name, and names that a legacy sibling has.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::RenameFlags;
+use rustix::io::Errno;
+
+use crate::support::at::{self, Make};
+use crate::support::{Mount, Tree, show};
+
+const COMPOSED: &[u8] = b"caf\xC3\xA9";
+const DECOMPOSED: &[u8] = b"cafe\xCC\x81";
+const LATIN: &[u8] = b"caf\xE9";
+
+/// A mount where all three spellings reach the composed one.
+fn lenient(tree: &Tree) -> Mount<'_> {
+    let options = "--on-violation normalize --from iso-8859-1 --normalization nfc";
+    tree.mount(&options.split(' ').collect::<Vec<_>>())
+}
+
+fn assert_gone(dir: impl AsFd, what: &str) {
+    for spelling in [COMPOSED, DECOMPOSED, LATIN] {
+        let found = at::stat(&dir, spelling).err();
+        assert_eq!(found, Some(Errno::NOENT), "{} after {what}", show(spelling));
+    }
+}
+
+/// N10: made by one spelling, used by each, gone by any.
+#[test]
+fn every_spelling_reaches_the_same_entry_and_none_goes_stale() {
+    let tree = Tree::new();
+    let mount = lenient(&tree);
+    let dir = mount.dir();
+    let below = tree.below_dir();
+    let spellings = [COMPOSED, DECOMPOSED, LATIN];
+    for made in spellings {
+        for removed in spellings {
+            let what = format!("made as {}, removed as {}", show(made), show(removed));
+            at::write_new(dir, made, b"content").unwrap();
+            assert_eq!(at::list(&below), [COMPOSED], "{what}");
+            let number = at::stat(dir, COMPOSED).unwrap().st_ino;
+            for used in spellings {
+                assert_eq!(at::read(dir, used).unwrap(), b"content", "{what}");
+                assert_eq!(at::stat(dir, used).unwrap().st_ino, number, "{what}");
+                at::set_mtime(dir, used, 1_000_000).unwrap();
+                let again = at::create_new(dir, used).err();
+                assert_eq!(again, Some(Errno::EXIST), "{what}");
+                assert_eq!(at::mkdir(dir, used), Err(Errno::EXIST), "{what}");
+            }
+            at::unlink(dir, removed).unwrap();
+            assert_gone(dir, &what);
+            at::mkdir(dir, made).unwrap();
+            let child = at::open_dir(dir, removed).unwrap();
+            at::write_new(&child, b"x", b"").unwrap();
+            assert_eq!(at::rmdir(dir, removed), Err(Errno::NOTEMPTY), "{what}");
+            at::unlink(&child, b"x").unwrap();
+            drop(child);
+            at::rmdir(dir, removed).unwrap();
+            assert_gone(dir, &what);
+            at::write_new(dir, made, b"content").unwrap();
+            at::rename(dir, removed, b"elsewhere").unwrap();
+            assert_gone(dir, &what);
+            at::rename(dir, b"elsewhere", made).unwrap();
+            assert_eq!(at::list(&below), [COMPOSED], "{what}");
+            at::unlink(dir, COMPOSED).unwrap();
+            assert_gone(dir, &what);
+        }
+    }
+    mount.stop();
+}
+
+/// N10: a rename from one spelling of an entry to another of the same entry changes nothing.
+#[test]
+fn a_rename_between_spellings_of_one_entry_changes_nothing() {
+    let tree = Tree::new();
+    tree.file(COMPOSED, b"content");
+    drop(tree.directory("d-é".as_bytes()));
+    let mount = lenient(&tree);
+    let dir = mount.dir();
+    for (old, new) in [
+        (DECOMPOSED, COMPOSED),
+        (COMPOSED, LATIN),
+        (LATIN, DECOMPOSED),
+    ] {
+        at::rename(dir, old, new).unwrap();
+        assert_eq!(at::read(dir, COMPOSED).unwrap(), b"content");
+        let refused = at::rename_with(dir, old, new, RenameFlags::NOREPLACE);
+        assert_eq!(refused, Err(Errno::EXIST));
+    }
+    at::rename(dir, b"d-e\xCC\x81", "d-é".as_bytes()).unwrap();
+    at::rename(dir, "d-é".as_bytes(), b"d-\xE9").unwrap();
+    assert_eq!(at::sorted(tree.below_dir()), [COMPOSED, "d-é".as_bytes()]);
+    mount.stop();
+}
+
+/// N10: under `reject` the other form of a name still finds it; only a new name in that form is refused.
+#[test]
+fn the_other_form_finds_what_exists_also_under_reject() {
+    let tree = Tree::new();
+    tree.file(COMPOSED, b"content");
+    let mount = tree.mount(&["--normalization", "nfc"]);
+    let dir = mount.dir();
+    assert_eq!(at::read(dir, DECOMPOSED).unwrap(), b"content");
+    assert_eq!(at::create_new(dir, DECOMPOSED).err(), Some(Errno::EXIST));
+    at::unlink(dir, DECOMPOSED).unwrap();
+    assert_eq!(at::stat(dir, COMPOSED).err(), Some(Errno::NOENT));
+    assert_eq!(at::create_new(dir, DECOMPOSED).err(), Some(Errno::ILSEQ));
+    assert!(at::list(tree.below_dir()).is_empty());
+    mount.stop();
+}
+
+/// N11: a legacy sibling that is visible as a name is what has that name, for each operation that would make it.
+#[test]
+fn a_legacy_sibling_is_the_existing_entry() {
+    let tree = Tree::new();
+    for make in Make::ALL {
+        let dir = tree.directory(make.label().as_bytes());
+        at::write_new(&dir, LATIN, b"legacy").unwrap();
+        at::write_new(&dir, Make::SOURCE, b"source").unwrap();
+    }
+    let mount = tree.mount(&["--from", "iso-8859-1"]);
+    for make in Make::ALL {
+        let dir = mount.sub(make.label());
+        let below = at::open_dir(tree.below_dir(), make.label().as_bytes()).unwrap();
+        let result = make.run(&dir, COMPOSED);
+        if make == Make::Rename {
+            // Replaced, under its old name below.
+            assert_eq!(result, Ok(()));
+            assert_eq!(at::list(&below), [LATIN]);
+            assert_eq!(at::read(&below, LATIN).unwrap(), b"source");
+            assert_eq!(at::list(&dir), [COMPOSED]);
+            assert_eq!(at::read(&dir, COMPOSED).unwrap(), b"source");
+        } else {
+            assert_eq!(result, Err(Errno::EXIST), "{}", make.label());
+            assert_eq!(at::sorted(&below), [LATIN, Make::SOURCE]);
+            assert_eq!(at::read(&below, LATIN).unwrap(), b"legacy");
+        }
+    }
+    mount.stop();
+}
+
+/// N11: opening with `O_CREAT` opens the legacy sibling, and writes go to it.
+#[test]
+fn writing_to_the_visible_name_writes_to_the_legacy_file() {
+    let tree = Tree::new();
+    tree.file(LATIN, b"old");
+    let mount = tree.mount(&["--from", "iso-8859-1"]);
+    std::fs::write(mount.point().join("café"), "new content").unwrap();
+    assert_eq!(at::list(tree.below_dir()), [LATIN]);
+    assert_eq!(at::read(tree.below_dir(), LATIN).unwrap(), b"new content");
+    mount.stop();
+}
+
+/// N6, `raw`: what exists can be read, renamed to a conforming name and removed, and cannot be made anew.
+#[test]
+fn raw_names_can_be_cleaned_up_and_not_made_anew() {
+    let tree = Tree::new();
+    tree.file(LATIN, b"one");
+    tree.file(b"\xFF", b"two");
+    let mount = tree.mount(&["--legacy", "raw"]);
+    let dir = mount.dir();
+    assert_eq!(at::sorted(dir), [LATIN, b"\xFF"]);
+    assert_eq!(at::read(dir, LATIN).unwrap(), b"one");
+    at::rename(dir, LATIN, COMPOSED).unwrap();
+    at::unlink(dir, b"\xFF").unwrap();
+    assert_eq!(at::rename(dir, COMPOSED, LATIN), Err(Errno::ILSEQ));
+    assert_eq!(at::create_new(dir, b"\xFF").err(), Some(Errno::ILSEQ));
+    assert_eq!(at::list(tree.below_dir()), [COMPOSED]);
+    mount.stop();
+}
+
+/// N6, `hide`: neither listed nor found, whatever the offence.
+#[test]
+fn hidden_names_are_neither_listed_nor_found() {
+    let tree = Tree::new();
+    let hidden: [&[u8]; 4] = [LATIN, b"a\nb", b"-x", DECOMPOSED];
+    for name in hidden {
+        tree.file(name, b"hidden");
+    }
+    tree.file(b"plain", b"seen");
+    let options = [
+        "--legacy",
+        "hide",
+        "--profile",
+        "safe",
+        "--normalization",
+        "nfc",
+    ];
+    let mount = tree.mount(&options);
+    let dir = mount.dir();
+    assert_eq!(at::list(dir), [b"plain"]);
+    for name in hidden {
+        assert_eq!(
+            at::stat(dir, name).err(),
+            Some(Errno::NOENT),
+            "{}",
+            show(name)
+        );
+    }
+    for guess in [&b"caf%E9"[..], COMPOSED, b"a%0Ab", b"%2Dx"] {
+        assert_eq!(
+            at::stat(dir, guess).err(),
+            Some(Errno::NOENT),
+            "{}",
+            show(guess)
+        );
+    }
+    mount.stop();
+}

@@ -1,0 +1,124 @@
+//! Directories of very many names (laws N2, N3, N5).
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+
+use utf8fs::policy::Profile;
+
+use crate::model::directory::{Kind, Model, Node};
+use crate::model::laws::{Legacy, OnViolation};
+use crate::model::settings::Setting;
+use crate::support::random::Random;
+use crate::support::{Mount, Tree, at, show};
+
+/// Fills the backing directory with `names`, each a file whose content is its own name.
+fn fill(tree: &Tree, names: &[Vec<u8>]) {
+    let below = tree.below_dir();
+    for name in names {
+        at::write_new(&below, name, name).unwrap();
+    }
+}
+
+/// Every visible name is well-formed and of legal length, none is doubled, each opens what it stands for by the
+/// reference model, and no backing name is missing.
+fn assert_all_reachable(mount: &Mount, setting: &Setting, names: &[Vec<u8>]) {
+    let dir = mount.dir();
+    let listed = at::list(dir);
+    assert_eq!(listed.len(), names.len(), "none missing, none doubled");
+    let node = Node {
+        kind: Kind::File,
+        token: 0,
+    };
+    let model = Model {
+        settings: setting.meaning.clone(),
+        directory: names.iter().map(|name| (name.clone(), node)).collect(),
+    };
+    let expected = model.visible();
+    let mut reached = BTreeMap::new();
+    for visible in listed {
+        let shown = show(&visible);
+        let backing = expected
+            .get(&visible)
+            .unwrap_or_else(|| panic!("{shown} is not what the laws say"));
+        assert_eq!(read(dir, &visible), *backing, "{shown}");
+        assert!(std::str::from_utf8(&visible).is_ok(), "{shown}");
+        assert!(visible.len() <= 255, "{shown}");
+        assert!(reached.insert(visible, ()).is_none(), "{shown} is doubled");
+    }
+}
+
+fn read(dir: impl AsFd, name: &[u8]) -> Vec<u8> {
+    at::read(dir, name).unwrap_or_else(|error| panic!("{} does not open: {error}", show(name)))
+}
+
+fn escape() -> Setting {
+    Setting::new(
+        Legacy::Escape,
+        OnViolation::Reject,
+        Profile::Utf8,
+        None,
+        &[],
+    )
+}
+
+/// All names of two octets that can exist: 65,536 without those with NUL or `/` in them, and without `..`.
+#[test]
+fn every_name_of_two_octets_is_visible_once_and_opens() {
+    let octets = || (1..=255_u8).filter(|&octet| octet != b'/');
+    let names: Vec<Vec<u8>> = octets()
+        .flat_map(|first| octets().map(move |second| vec![first, second]))
+        .filter(|name| name != b"..")
+        .collect();
+    assert_eq!(names.len(), 254 * 254 - 1);
+    let tree = Tree::in_memory();
+    fill(&tree, &names);
+    let setting = escape();
+    let mount = tree.mount(&setting.options());
+    assert_all_reachable(&mount, &setting, &names);
+    mount.stop();
+}
+
+/// 100,000 names of 1 to 255 random octets.
+#[test]
+fn a_hundred_thousand_random_names_are_visible_once_and_open() {
+    let mut random = Random::new(0x0000_7574_6638_6673);
+    let mut names = std::collections::BTreeSet::new();
+    while names.len() < 100_000 {
+        let length = 1 + random.below(255);
+        let name: Vec<u8> = (0..length).map(|_| random.octet()).collect();
+        if name != b"." && name != b".." {
+            names.insert(name);
+        }
+    }
+    let names: Vec<Vec<u8>> = names.into_iter().collect();
+    let tree = Tree::in_memory();
+    fill(&tree, &names);
+    let setting = escape();
+    let mount = tree.mount(&setting.options());
+    assert_all_reachable(&mount, &setting, &names);
+    mount.stop();
+}
+
+/// Names that want each other's visible name, by the thousand: Latin-1, UTF-8, and what either is escaped as.
+#[test]
+fn thousands_of_names_that_collide_stay_apart() {
+    let mut names = Vec::new();
+    for number in 0..1000 {
+        names.push(format!("{number}é").into_bytes());
+        names.push([number.to_string().as_bytes(), b"\xE9"].concat());
+        names.push(format!("{number}%E9").into_bytes());
+        names.push(format!("{number}%%E9%").into_bytes());
+    }
+    let tree = Tree::in_memory();
+    fill(&tree, &names);
+    let setting = Setting::new(
+        Legacy::Decode,
+        OnViolation::Reject,
+        Profile::Utf8,
+        None,
+        &["iso-8859-1"],
+    );
+    let mount = tree.mount(&setting.options());
+    assert_all_reachable(&mount, &setting, &names);
+    mount.stop();
+}

@@ -1,0 +1,24 @@
+//! What programs do on a mount.
+
+/// N10, N11: other spellings of a name, and names that a legacy sibling has.
+mod aliases;
+/// N11, F2: many at once, and others below.
+mod concurrent;
+/// C5: nothing outside the backing directory can be named.
+mod confinement;
+/// F1, F3: copies, archives and builds through the mount equal those beside it.
+mod fidelity;
+/// N3, N5, N7: names of every length and of every octet.
+mod lengths;
+/// N9, L2: offences that are normalized or only reported.
+mod leniency;
+/// F7: how a mount begins and ends.
+mod lifecycle;
+/// N2, N3, N5, F4: very many names in one directory.
+mod many;
+/// N9, L2: each offence by each operation.
+mod offences;
+/// F4: reading a directory while it changes.
+mod streams;
+/// F1: an ordinary user, above and below.
+mod users;

@@ -1,0 +1,157 @@
+//! Law F1: what a program may do below it may do above, and nothing more. And mounts by ordinary users.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use crate::support::mount::{binary, mounted};
+use crate::support::snapshot::{self, Times};
+use crate::support::{Mount, Tree, at, needs, user};
+
+/// A second ordinary user that every Debian has: `daemon`.
+const DAEMON: u32 = 1;
+
+/// Run by root in `$PLACE`: a place where users meet.
+const PREPARE: &str = r#"
+umask 022
+cd "$PLACE"
+mkdir open private sticky setgid && chmod 777 open && chmod 700 private && chmod 1777 sticky
+chgrp 1 setgid && chmod 2777 setgid
+echo secret > private/file; echo secret > secret; chmod 600 secret
+echo public > public; chmod 644 public
+echo theirs > sticky/theirs; chmod 666 sticky/theirs
+echo acl > secret-acl; chmod 600 secret-acl; setfacl -m u:65534:rw secret-acl
+setfacl -d -m u:1:rwx open
+"#;
+
+/// Run by an ordinary user in `$PLACE`: each line says what came of it.
+const TRY: &str = r#"
+cd "$PLACE"
+try() { "$@" >/dev/null 2>&1; echo "$? $*"; }
+umask 027
+try cat public; try cat secret; try cat secret-acl; try cat private/file; try ls private
+try sh -c 'echo more >> public'; try sh -c 'echo more >> secret-acl'
+try touch new; try touch open/new; try mkdir open/directory; try mkdir setgid/directory; try touch setgid/file
+try rm sticky/theirs; try mv sticky/theirs sticky/mine; try touch sticky/mine; try rm sticky/mine
+try chmod 777 public; try chown 1 open/new; try chgrp 65534 open/new; try chmod 4755 open/new
+try ln public open/link; try ln -s ../public open/symlink; try cat open/symlink
+try mkfifo open/fifo; try mknod open/device c 1 3
+try setfattr -n user.x -v y open/new; try getfattr -n user.x open/new; try setfattr -n user.x -v y public
+try rmdir private; try rm -f secret; try truncate -s 0 public; try touch -d @1 open/new; try touch -d @1 public
+try test -r secret; try test -w public; try test -x open; try test -w secret-acl
+"#;
+
+fn root_script(directory: &Path, script: &str) {
+    let output = Command::new("/bin/sh")
+        .args(["-e", "-c", script])
+        .env("PLACE", directory)
+        .env("LC_ALL", "C")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// The same script as an ordinary user beside the mount and on it has the same results and leaves the same tree.
+#[test]
+fn an_ordinary_user_can_do_above_what_it_can_do_below_and_no_more() {
+    if !needs::root("several users on one mount") {
+        return;
+    }
+    let beside = Tree::new();
+    root_script(&beside.backing(), PREPARE);
+    let tree = Tree::new();
+    let mount = tree.mount(&[]);
+    root_script(&mount.point(), PREPARE);
+    for uid in [user::NOBODY, DAEMON] {
+        let native = user::script(uid, &beside.backing(), TRY);
+        let above = user::script(uid, &mount.point(), TRY);
+        let lines = |output: &[u8]| -> Vec<String> {
+            let text = String::from_utf8(output.to_vec()).unwrap();
+            text.lines().map(str::to_owned).collect()
+        };
+        assert_eq!(lines(&native.stdout), lines(&above.stdout), "as {uid}");
+        let expected = snapshot::take(&beside.backing(), Times::Ignored);
+        snapshot::assert_same(&expected, &snapshot::take(&tree.backing(), Times::Ignored));
+        snapshot::assert_same(&expected, &snapshot::take(&mount.point(), Times::Ignored));
+    }
+    mount.stop();
+}
+
+/// -o `noallow_other` keeps other users out of root's mount.
+#[test]
+fn other_users_can_be_kept_out() {
+    if !needs::root("several users on one mount") {
+        return;
+    }
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    let mount = tree.mount(&["-o", "noallow_other"]);
+    let seen = user::script(user::NOBODY, &mount.point(), "cat \"$PLACE/file\"");
+    assert!(!seen.status.success());
+    assert_eq!(at::read(mount.dir(), b"file").unwrap(), b"content");
+    mount.stop();
+    let mount = tree.mount(&[]);
+    let seen = user::script(user::NOBODY, &mount.point(), "cat \"$PLACE/file\"");
+    assert_eq!(seen.stdout, b"content");
+    mount.stop();
+}
+
+/// A copy of the program where any user can run it, and the tree given to that user.
+fn prepare_for_user(tree: &Tree) -> PathBuf {
+    let program = tree.parent().join("utf8fs");
+    std::fs::copy(binary(), &program).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    if needs::is_root() {
+        for directory in [tree.backing(), tree.point()] {
+            std::os::unix::fs::chown(directory, Some(user::NOBODY), Some(user::NOBODY)).unwrap();
+        }
+    }
+    program
+}
+
+/// An ordinary user mounts through fusermount3, sees legacy names as UTF-8, is refused what does not conform, and
+/// unmounts by SIGTERM.
+#[test]
+fn an_ordinary_user_can_mount() {
+    let tree = Tree::new();
+    tree.file(b"caf\xE9", b"content");
+    let program = prepare_for_user(&tree);
+    let options = ["--from", "iso-8859-1"];
+    let mount = Mount::start_as(&tree, user::NOBODY, &program, &options);
+    assert_eq!(mounted(&tree.point()).as_deref(), Some("fuse.utf8fs"));
+    let script = r#"
+        cd "$PLACE" && ls && cat café && mkdir "né" && mv café né/thé && echo new > né/x
+        touch "$(printf 'bad\351')" 2>&1; echo "$?"
+        ls né
+    "#;
+    let output = user::script(user::NOBODY, &tree.point(), script);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("caf"), "{text}");
+    assert!(text.contains("content"), "{text}");
+    assert!(text.contains("\n1\n"), "refused: {text}");
+    assert!(
+        text.ends_with("thé\nx\n") || text.ends_with("x\n"),
+        "{text}"
+    );
+    let below = tree.below_dir();
+    assert_eq!(at::list(&below), ["né".as_bytes()]);
+    let below = at::open_dir(&below, "né".as_bytes()).unwrap();
+    // The file of before keeps its backing name only where it is not renamed.
+    assert_eq!(at::sorted(&below), ["thé".as_bytes(), b"x"]);
+    let records = mount.stop();
+    assert_eq!(records.len(), 1, "{records:?}");
+    assert_eq!(records[0].name("name"), Some(b"bad\xE9".to_vec()));
+}
+
+/// A mount by an ordinary user ends in order on SIGINT too.
+#[test]
+fn an_ordinary_user_can_end_the_mount_by_interrupting() {
+    let tree = Tree::new();
+    let program = prepare_for_user(&tree);
+    let mount = Mount::start_as(&tree, user::NOBODY, &program, &[]);
+    mount.signal(Signal::INT);
+    mount.finish();
+    assert_eq!(mounted(&tree.point()), None);
+}

@@ -1,0 +1,70 @@
+//! Laws N9, N10 and C5: new names and other spellings.
+
+use proptest::{prop_assert, prop_assert_eq, proptest};
+use utf8fs::names::{BackingName, NameMap, OnViolation, VisibleName};
+use utf8fs::policy::is_component;
+
+use super::config;
+use super::strategies::{bytes, map, name};
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn n9_what_a_new_name_is_normalized_to_conforms_and_stays(map in map(), bytes in bytes()) {
+        match map.normalized(&bytes) {
+            Ok(normalized) => {
+                let normalized = normalized.as_bytes();
+                prop_assert!(is_component(&bytes) && is_component(normalized));
+                prop_assert!(map.policy.conforms(normalized));
+                prop_assert_eq!(map.normalized(normalized), VisibleName::parse(normalized));
+                if map.policy.conforms(&bytes) {
+                    prop_assert_eq!(normalized, bytes);
+                }
+            }
+            Err(offence) => {
+                prop_assert_eq!(map.policy.check(&bytes), Err(offence));
+                prop_assert!(offence.offset + offence.length <= bytes.len());
+            }
+        }
+    }
+
+    /// What lies on disk is found by its own bytes where they are normalized, and by the name that they are shown as.
+    #[test]
+    fn n10_a_spelling_leads_to_the_name_that_its_bytes_are_visible_as(map in map(), name in name()) {
+        let map = NameMap { on_violation: OnViolation::Normalize, ..map };
+        let visible = map.visible_alone(&name).unwrap();
+        if let (false, true, Some(canonical)) = (
+            map.policy.conforms(name.as_bytes()),
+            map.legacy == utf8fs::names::Legacy::Decode,
+            map.canonical(name.as_bytes()),
+        ) {
+            prop_assert_eq!(canonical, visible);
+        }
+    }
+
+    #[test]
+    fn n10_a_canonical_name_conforms_and_is_another(map in map(), bytes in bytes()) {
+        if let Some(canonical) = map.canonical(&bytes) {
+            prop_assert!(map.policy.conforms(canonical.as_bytes()));
+            prop_assert!(map.policy.conforms(&bytes) || canonical.as_bytes() != bytes);
+        }
+    }
+
+    #[test]
+    fn an_offence_lies_within_the_name(map in map(), bytes in bytes()) {
+        let offences = map.policy.offences(&bytes);
+        for offence in offences.iter().chain(map.policy.check(&bytes).err().as_ref()) {
+            prop_assert!(offence.offset + offence.length <= bytes.len());
+            prop_assert!(offence.length > 0 || bytes.is_empty());
+        }
+        prop_assert!(offences.is_sorted_by_key(|offence| offence.offset));
+    }
+
+    #[test]
+    fn a_name_alone_is_visible_as_what_an_index_of_it_says(map in map(), name in name()) {
+        prop_assert!(map.visible_alone(&name).is_some());
+        let back = BackingName::parse(name.as_bytes());
+        prop_assert_eq!(back.unwrap().as_visible(), name.as_visible());
+    }
+}

@@ -1,0 +1,18 @@
+//! What the tests stand on.
+
+pub(crate) mod at;
+pub(crate) mod audit;
+pub(crate) mod mount;
+pub(crate) mod needs;
+pub(crate) mod random;
+pub(crate) mod snapshot;
+pub(crate) mod tree;
+pub(crate) mod user;
+
+pub(crate) use mount::Mount;
+pub(crate) use tree::Tree;
+
+/// Bytes for a failure message: ASCII as it is, the rest as `\xHH`.
+pub(crate) fn show(name: &[u8]) -> String {
+    format!("\"{}\"", name.escape_ascii())
+}

@@ -1,0 +1,304 @@
+//! A mount that ends with the test, whatever happens.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mount::{UnmountFlags, unmount};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::{Tree, at, audit, needs, user};
+
+/// No test waits longer than this for anything; reaching it is a failure, never a result.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A mount over a [`Tree`], held by a child in the foreground.
+pub(crate) struct Mount<'t> {
+    tree: &'t Tree,
+    child: Child,
+    process: OwnedFd,
+    /// Pieces of warnings that the daemon may log.
+    allowed: Vec<&'static str>,
+    ended: bool,
+    /// The root of the mount. A descriptor that is left open keeps the daemon serving, so ours go first.
+    root: OnceLock<OwnedFd>,
+    /// Closed when the mount ends; until then a thread counts the time.
+    _patience: Sender<()>,
+}
+
+impl<'t> Mount<'t> {
+    /// Mounts as ourselves and waits until the mount answers.
+    pub(crate) fn start(tree: &'t Tree, options: &[&str]) -> Self {
+        let mount = Self::spawn(tree, command_of(Path::new(binary())), options);
+        // The first request is answered when the daemon serves.
+        mount.dir();
+        mount
+    }
+
+    /// Mounts as the ordinary user `uid`, through fusermount3. `program` is a copy that the user can run.
+    pub(crate) fn start_as(tree: &'t Tree, uid: u32, program: &Path, options: &[&str]) -> Self {
+        let mut mount = Self::spawn(tree, user::command(uid, program), options);
+        // That an ordinary user has fewer powers is said in one line.
+        mount.allowed = vec!["WARN"];
+        let output = user::script(uid, &tree.point(), "stat \"$PLACE\"");
+        assert!(output.status.success(), "{output:?}\n{}", mount.stderr());
+        mount
+    }
+
+    fn spawn(tree: &'t Tree, mut command: Command, options: &[&str]) -> Self {
+        needs::fuse();
+        let log = tree.parent().join("audit.jsonl");
+        let stderr = File::create(tree.parent().join("stderr")).unwrap();
+        // A mount by another user writes its own log.
+        if !log.is_file() {
+            drop(File::create(&log).unwrap());
+            std::fs::set_permissions(&log, std::os::unix::fs::PermissionsExt::from_mode(0o666))
+                .unwrap();
+        }
+        let mounts = File::open("/proc/self/mountinfo").unwrap();
+        command
+            .arg("mount")
+            .args(["--audit-format", "json", "--audit-log"])
+            .arg(&log)
+            .args(options)
+            .arg(tree.backing())
+            .arg(tree.point())
+            .env_remove("RUST_LOG")
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(stderr);
+        let child = command.spawn().unwrap();
+        let process = pidfd_open(pid(&child), PidfdFlags::empty()).unwrap();
+        let patience = guard(&process, tree.point());
+        let mut mount = Self {
+            tree,
+            child,
+            process,
+            allowed: Vec::new(),
+            ended: false,
+            root: OnceLock::new(),
+            _patience: patience,
+        };
+        mount.wait_until_mounted(&mounts);
+        mount
+    }
+
+    /// Waits for the kernel to say that the mount is there, or for the child to end, which is a failure.
+    fn wait_until_mounted(&mut self, mounts: &File) {
+        while !self.answers() {
+            let mut fds = [
+                PollFd::new(mounts, PollFlags::PRI | PollFlags::ERR),
+                PollFd::new(&self.process, PollFlags::IN),
+            ];
+            poll(&mut fds, None).unwrap();
+            if fds[1].revents().contains(PollFlags::IN) {
+                let status = self.child.wait().unwrap();
+                panic!("nothing was mounted ({status}):\n{}", self.stderr());
+            }
+        }
+    }
+
+    /// Is there a mount, and not a dead one that an earlier daemon left?
+    fn answers(&self) -> bool {
+        let point = self.tree.point();
+        // Only opening asks the daemon; what the kernel knows of a root outlives it.
+        mounted(&point).is_some()
+            && rustix::fs::open(&point, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).err()
+                != Some(Errno::NOTCONN)
+    }
+
+    /// Closes what we have open ourselves, so that the mount is not busy.
+    pub(crate) fn close(&mut self) {
+        drop(self.root.take());
+    }
+
+    /// Allows the daemon to log warnings with this text in them.
+    pub(crate) fn allow_warning(&mut self, text: &'static str) {
+        self.allowed.push(text);
+    }
+
+    pub(crate) fn point(&self) -> PathBuf {
+        self.tree.point()
+    }
+
+    /// The root of the mount, open until the mount ends.
+    pub(crate) fn dir(&self) -> BorrowedFd<'_> {
+        self.root
+            .get_or_init(|| at::open_dir_path(&self.tree.point()))
+            .as_fd()
+    }
+
+    /// A directory below the root of the mount, opened. It has to be closed before the mount ends.
+    pub(crate) fn sub(&self, name: &str) -> Sub<'_> {
+        let fd = at::open_dir(self.dir(), name.as_bytes()).unwrap();
+        Sub { fd, _mount: self }
+    }
+
+    /// What the daemon has written to stderr.
+    pub(crate) fn stderr(&self) -> String {
+        let bytes = std::fs::read(self.tree.parent().join("stderr")).unwrap();
+        bytes.escape_ascii().to_string().replace("\\n", "\n")
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        pidfd_send_signal(&self.process, signal).unwrap();
+    }
+
+    /// Waits for the daemon to end by itself.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        assert!(
+            ready(&self.process, Some(PATIENCE)),
+            "the daemon does not end:\n{}",
+            self.stderr()
+        );
+        self.child.wait().unwrap()
+    }
+
+    /// Ends the mount in the orderly way and returns the offences of its audit log.
+    pub(crate) fn stop(self) -> Vec<audit::Record> {
+        self.signal(Signal::TERM);
+        self.finish()
+    }
+
+    /// Expects an orderly end that something else has begun: exit code 0, no mount left, nothing to complain of.
+    pub(crate) fn finish(mut self) -> Vec<audit::Record> {
+        drop(self.root.take());
+        let status = self.wait();
+        let log = self.stderr();
+        assert!(status.success(), "the daemon ended with {status}:\n{log}");
+        assert_eq!(mounted(&self.tree.point()), None, "the mount is left");
+        self.ended = true;
+        for line in log.lines() {
+            let bad = ["WARN", "ERROR", "panicked"];
+            assert!(
+                !bad.iter().any(|word| line.contains(word))
+                    || self.allowed.iter().any(|text| line.contains(text)),
+                "the daemon complained: {line}\n(all of it:\n{log})"
+            );
+        }
+        audit::offences(&self.tree.parent().join("audit.jsonl"))
+    }
+
+    /// Kills the daemon and leaves the dead mount behind, for the next daemon to find.
+    pub(crate) fn kill(mut self) {
+        self.signal(Signal::KILL);
+        let status = self.wait();
+        assert!(!status.success());
+        self.ended = true;
+    }
+}
+
+/// An open directory of a mount. That it borrows the mount, to the end, is how the compiler sees to it that none is
+/// open when the mount is told to end.
+pub(crate) struct Sub<'m> {
+    fd: OwnedFd,
+    _mount: &'m Mount<'m>,
+}
+
+impl AsFd for Sub<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Drop for Sub<'_> {
+    fn drop(&mut self) {}
+}
+
+impl Drop for Mount<'_> {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        drop(self.root.take());
+        detach(&self.tree.point());
+        // Only our own child, and only while it is ours: it has not been waited for.
+        drop(self.child.kill());
+        drop(self.child.wait());
+        if std::thread::panicking() {
+            eprintln!("the daemon's log:\n{}", self.stderr());
+        }
+    }
+}
+
+/// The program under test.
+pub(crate) fn binary() -> &'static str {
+    env!("CARGO_BIN_EXE_utf8fs")
+}
+
+/// A command that gets SIGTERM, and so unmounts, should the test itself be killed.
+fn command_of(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "TERM", "--"]).arg(program);
+    command
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(child.id().try_into().unwrap()).unwrap()
+}
+
+/// Waits until `process` has ended; `false` if it has not in that time.
+fn ready(process: impl AsFd, timeout: Option<Duration>) -> bool {
+    let timeout = timeout.map(|time| Timespec::try_from(time).unwrap());
+    let mut fds = [PollFd::new(&process, PollFlags::IN)];
+    poll(&mut fds, timeout.as_ref()).unwrap() == 1
+}
+
+/// Kills a daemon that a test waits for in vain, so that the test fails and does not hang.
+fn guard(process: &OwnedFd, point: PathBuf) -> Sender<()> {
+    let process = process.try_clone().unwrap();
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        if receiver.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("no end after {PATIENCE:?}: killing the daemon of {point:?}");
+            _ = pidfd_send_signal(&process, Signal::KILL);
+            detach(&point);
+        }
+    });
+    sender
+}
+
+/// Takes every mount on `point` out of the tree of names, whatever still uses it.
+pub(crate) fn detach(point: &Path) {
+    while mounted(point).is_some() {
+        let done = if needs::is_root() {
+            unmount(point, UnmountFlags::DETACH).is_ok()
+        } else {
+            let status = Command::new("fusermount3").arg("-uz").arg(point).status();
+            status.is_ok_and(|status| status.success())
+        };
+        if !done {
+            eprintln!("{point:?} cannot be unmounted");
+            return;
+        }
+    }
+}
+
+/// The type of the filesystem mounted on `point` (topmost), as the kernel knows it; `None` if there is none.
+pub(crate) fn mounted(point: &Path) -> Option<String> {
+    let point = point.to_str().unwrap();
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let line = table
+        .lines()
+        .rfind(|line| line.split(' ').nth(4) == Some(point))?;
+    let (_, rest) = line.split_once(" - ")?;
+    rest.split(' ').next().map(str::to_owned)
+}
+
+/// Waits until nothing is mounted on `point`.
+pub(crate) fn wait_until_unmounted(point: &Path) {
+    let mounts = File::open("/proc/self/mountinfo").unwrap();
+    let patience = Timespec::try_from(PATIENCE).unwrap();
+    while mounted(point).is_some() {
+        let mut fds = [PollFd::new(&mounts, PollFlags::PRI | PollFlags::ERR)];
+        assert_eq!(poll(&mut fds, Some(&patience)).unwrap(), 1, "still mounted");
+    }
+}

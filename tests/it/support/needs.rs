@@ -1,0 +1,29 @@
+//! What a test needs of the machine. In CI and as root a lack is a failure; else it is said on stderr.
+
+use rustix::fs::{Access, access};
+use rustix::process::geteuid;
+
+/// Are we root?
+pub(crate) fn is_root() -> bool {
+    geteuid().is_root()
+}
+
+/// A mount is possible; panics if not. No test runs without one and passes.
+pub(crate) fn fuse() {
+    if let Err(error) = access("/dev/fuse", Access::READ_OK | Access::WRITE_OK) {
+        panic!("these tests mount for real and need /dev/fuse: {error}");
+    }
+}
+
+/// True as root. Else a failure in CI, and elsewhere a note on stderr that `what` was not tested.
+pub(crate) fn root(what: &str) -> bool {
+    if is_root() {
+        return true;
+    }
+    assert!(
+        std::env::var_os("CI").is_none_or(|ci| ci.is_empty() || ci == "false"),
+        "in CI the mount tests run as root; {what} needs it"
+    );
+    eprintln!("NOT TESTED, needs root: {what}");
+    false
+}
