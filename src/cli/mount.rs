@@ -4,9 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use super::background::{self, Daemon};
 use super::error::reason;
@@ -16,7 +14,7 @@ use crate::fs::audit::Auditor;
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::Adapter;
 use crate::fuse::mount::{MountSpec, Mounted, Via, mount};
-use crate::fuse::session::{Ended, Hooks, Notifier, Signals, serve};
+use crate::fuse::session::{Ended, Hooks, Signals, serve};
 use crate::names::Quoted;
 
 /// Descriptors that may stay open beside those of open files, where the limit is not known.
@@ -157,30 +155,6 @@ struct Life {
 }
 
 impl Hooks for Life {
-    /// Names that the kernel is to forget go to it from a thread of their own: it waits for locks that the operation
-    /// which outdated the name holds.
-    fn notifier(&self, notifier: Notifier) {
-        let (sender, receiver) = channel::<(u64, Vec<u8>)>();
-        let forget = move || {
-            for (directory, name) in receiver {
-                // The kernel may never have known the name, or have forgotten it.
-                if let Err(error) = crate::fuse::forget_name(&notifier, directory, &name) {
-                    log::trace!("{} was not to be forgotten: {error}", Quoted(&name));
-                }
-            }
-        };
-        match thread::Builder::new()
-            .name("forgetter".to_owned())
-            .spawn(forget)
-        {
-            // It ends when the filesystem drops the sender.
-            Ok(_detached) => self.fs.set_forgetter(Some(forgetter(sender))),
-            Err(error) => log::warn!(
-                "other spellings of names may be seen a second longer: no thread: {error}"
-            ),
-        }
-    }
-
     fn ready(&self) -> io::Result<()> {
         let daemon = self
             .daemon
@@ -199,12 +173,4 @@ impl Hooks for Life {
         self.auditor.finish(self.fs.operations());
         std::process::exit(i32::from(ExitCode::Failure.code()));
     }
-}
-
-fn forgetter(sender: Sender<(u64, Vec<u8>)>) -> crate::fs::Forgetter {
-    Box::new(move |directory, name| {
-        if sender.send((directory, name.to_vec())).is_err() {
-            log::trace!("the forgetter has ended");
-        }
-    })
 }

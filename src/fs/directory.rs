@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::inode::{Inode, lock};
-use crate::backing::{Entries, Stat, Time};
+use crate::backing::{Dir, Entries, Stat, Time};
 use crate::names::{BackingName, Index, NameMap, VisibleName};
 
 /// How long a change made below the mount may go unseen.
@@ -174,11 +174,20 @@ impl<'a> Directory<'a> {
             return Ok(());
         };
         let map = self.map;
+        let directory = Dir::new(self.fd);
+        let is_taken = |wanted: &[u8]| {
+            // One that can't be told is taken, and all is read again.
+            let there = |name: &BackingName| directory.exists(name).unwrap_or(true);
+            map.policy.conforms(wanted) && BackingName::parse(wanted).is_ok_and(|name| there(&name))
+        };
         let mut stays_right = |name: &BackingName, is_removed: bool| {
             if map.policy.conforms(name.as_bytes()) {
                 state.index.is_indifferent_to(name.as_bytes())
             } else {
-                is_removed && state.index.remove(name)
+                match is_removed {
+                    true => state.index.remove(name),
+                    false => state.index.add(map, name, is_taken),
+                }
             }
         };
         if removed.is_none_or(|name| stays_right(name, true))

@@ -17,8 +17,8 @@ mod resolve;
 mod xattr;
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use crate::backing::{Privilege, Stat};
 use crate::names::NameMap;
@@ -70,13 +70,10 @@ pub struct Entry {
     pub generation: u64,
     /// Its attributes.
     pub stat: Stat,
-    /// May the kernel keep the name? Not a name that is mapped or one spelling of several: what it stands for can
-    /// change without a change of that name itself.
+    /// May the kernel keep the name? Not one that is mapped or may be one spelling of several: what it stands for can
+    /// change without a change of that name itself (law N10).
     pub lasting: bool,
 }
-
-/// Tells the kernel that a name in a directory does not mean what it did.
-pub type Forgetter = Box<dyn Fn(u64, &[u8]) + Send + Sync>;
 
 /// The filesystem over one backing directory.
 pub struct Utf8Fs {
@@ -89,7 +86,6 @@ pub struct Utf8Fs {
     auditor: Arc<Auditor>,
     mountpoint: Vec<u8>,
     operations: AtomicU64,
-    forgetter: Mutex<Option<Forgetter>>,
 }
 
 impl std::fmt::Debug for Utf8Fs {
@@ -116,7 +112,6 @@ impl Utf8Fs {
             auditor: Arc::new(config.auditor),
             mountpoint: config.mountpoint,
             operations: AtomicU64::new(0),
-            forgetter: Mutex::new(None),
         })
     }
 
@@ -135,11 +130,6 @@ impl Utf8Fs {
     #[must_use]
     pub fn auditor(&self) -> Arc<Auditor> {
         Arc::clone(&self.auditor)
-    }
-
-    /// Sets how the kernel is told of names that changed; `None` when it is not to be told any more.
-    pub fn set_forgetter(&self, forgetter: Option<Forgetter>) {
-        *inode::lock(&self.forgetter) = forgetter;
     }
 
     /// Takes `count` lookups of an inode back.

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::handle::OpenFile;
-use super::inode::{Inode, Place, lock};
+use super::inode::{Inode, Place};
 use super::resolve::{Making, NewName};
 use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Stat, become_caller, file};
@@ -25,7 +25,7 @@ impl Utf8Fs {
     /// `ENOENT` where nothing is visible under it.
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
         let (directory, fd) = self.open_inode(parent)?;
-        let found = self.on_entry(&directory, &fd, name, |backing| {
+        let found = self.on_entry(&directory, &fd, name, &mut |backing| {
             Dir::new(&*fd).child(backing)
         })?;
         self.enter(
@@ -47,7 +47,8 @@ impl Utf8Fs {
         alias: bool,
     ) -> Result<Entry, FsError> {
         let stat = Stat::of(&fd)?;
-        let lasting = !alias && visible.as_bytes() == backing.as_bytes();
+        let lasting =
+            !alias && !self.map.has_spellings() && visible.as_bytes() == backing.as_bytes();
         let place = Place::new(directory.number, backing, visible);
         let inode = self.inodes.enter(fd, &stat, place)?;
         Ok(Entry {
@@ -74,7 +75,7 @@ impl Utf8Fs {
         let made = make(&Dir::new(&*fd), &place.backing)?;
         self.directory(&inode, &fd)
             .changed(None, Some(&place.backing))?;
-        self.report(making, &inode, name, &place);
+        self.report(making, &inode, &fd, name, &place)?;
         Ok((made, inode, place))
     }
 
@@ -246,24 +247,12 @@ impl Utf8Fs {
     ) -> Result<(), FsError> {
         let (inode, fd) = self.open_inode(parent)?;
         self.directory(&inode, &fd).before_change()?;
-        let found = self.on_entry(&inode, &fd, name, |backing| {
+        let found = self.on_entry(&inode, &fd, name, &mut |backing| {
             remove(&Dir::new(&*fd), backing)
         })?;
         self.directory(&inode, &fd)
             .changed(Some(&found.backing), None)?;
-        self.forget_spellings(&inode, name, &found.visible);
         Ok(())
-    }
-
-    /// Makes the kernel forget both names of an entry that was reached by another spelling than the one it is listed
-    /// under (law N10).
-    fn forget_spellings(&self, directory: &Inode, asked: &[u8], visible: &VisibleName) {
-        if asked != visible.as_bytes()
-            && let Some(forgetter) = &*lock(&self.forgetter)
-        {
-            forgetter(directory.number, visible.as_bytes());
-            forgetter(directory.number, asked);
-        }
     }
 
     /// Renames, with the flags of renameat2(2).
@@ -284,15 +273,13 @@ impl Utf8Fs {
         };
         if flags & libc::RENAME_EXCHANGE != 0 {
             // Both names are there already: nothing new is made.
-            let there = |new: &BackingName| Dir::new(&*to_fd).stat_child(new);
-            let new = self.on_entry(&to_inode, &to_fd, to.1, there)?;
-            let old = self.on_entry(&from_inode, &from_fd, from.1, |old| {
+            let mut there = |new: &BackingName| Dir::new(&*to_fd).stat_child(new);
+            let new = self.on_entry(&to_inode, &to_fd, to.1, &mut there)?;
+            let old = self.on_entry(&from_inode, &from_fd, from.1, &mut |old| {
                 rename(old, &new.backing)
             })?;
             self.moved(&to_inode, &to_fd, &new.backing, &new.visible);
             self.moved(&from_inode, &from_fd, &old.backing, &old.visible);
-            self.forget_spellings(&from_inode, from.1, &old.visible);
-            self.forget_spellings(&to_inode, to.1, &new.visible);
             return Ok(());
         }
         let making = Making {
@@ -305,7 +292,7 @@ impl Utf8Fs {
         }
         self.directory(&from_inode, &from_fd).before_change()?;
         self.directory(&to_inode, &to_fd).before_change()?;
-        let old = self.on_entry(&from_inode, &from_fd, from.1, |old| {
+        let old = self.on_entry(&from_inode, &from_fd, from.1, &mut |old| {
             rename(old, &place.backing)
         })?;
         let is_itself = from.0 == to.0 && old.backing == place.backing;
@@ -321,9 +308,7 @@ impl Utf8Fs {
             }
         }
         self.moved(&to_inode, &to_fd, &place.backing, &place.visible);
-        self.report(making, &to_inode, to.1, &place);
-        self.forget_spellings(&from_inode, from.1, &old.visible);
-        self.forget_spellings(&to_inode, to.1, &place.visible);
+        self.report(making, &to_inode, &to_fd, to.1, &place)?;
         Ok(())
     }
 

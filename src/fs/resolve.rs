@@ -85,7 +85,7 @@ impl Utf8Fs {
         inode: &Arc<Inode>,
         fd: &Arc<OwnedFd>,
         name: &[u8],
-        mut act: impl FnMut(&BackingName) -> io::Result<T>,
+        act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
     ) -> Result<Found<T>, FsError> {
         let asked = VisibleName::parse(name).map_err(|offence| self.refusal(offence))?;
         let found = |value, backing, visible, alias| {
@@ -120,19 +120,41 @@ impl Utf8Fs {
         if conforms {
             return Err(not_found());
         }
+        // A canonical name conforms, so that this goes one level deep.
+        if let Some(canonical) = self.map.canonical(name) {
+            match self.on_entry(inode, fd, canonical.as_bytes(), act) {
+                Ok(found) => {
+                    return Ok(Found {
+                        alias: true,
+                        ..found
+                    });
+                }
+                Err(error) if error.errno() == libc::ENOENT => {}
+                Err(error) => return Err(error),
+            }
+        }
+        // What was let through can be reached by the bytes that it was made with.
         if self.map.on_violation == OnViolation::Report && self.map.legacy != Legacy::Raw {
             let exact = asked.as_backing();
             if let Some(value) = if_there(act(&exact))? {
                 return found(value, exact, asked, true);
             }
         }
-        // A canonical name conforms, so that this goes one level deep.
-        let canonical = self.map.canonical(name).ok_or_else(not_found)?;
-        let found = self.on_entry(inode, fd, canonical.as_bytes(), act)?;
-        Ok(Found {
-            alias: true,
-            ..found
-        })
+        Err(not_found())
+    }
+
+    /// What the directory lists a backing name that does not conform as; `None` if it is hidden.
+    fn listed_as(
+        &self,
+        inode: &Arc<Inode>,
+        fd: &OwnedFd,
+        backing: &BackingName,
+    ) -> io::Result<Option<VisibleName>> {
+        match self.map.legacy {
+            Legacy::Raw => Ok(Some(backing.as_visible())),
+            Legacy::Hide => Ok(None),
+            Legacy::Decode | Legacy::Escape => self.directory(inode, fd).visible(backing),
+        }
     }
 
     /// Finds the place of a new entry named `name`: its own name, that of the entry that is visible as it already, or
@@ -156,22 +178,18 @@ impl Utf8Fs {
             let outcome = Outcome {
                 verdict: Verdict::Refused,
                 errno: Some(refusal.errno()),
-                made: None,
+                visible: None,
+                backing: None,
             };
             self.audit(making, inode, name, offence, &outcome);
             refusal
         };
+        // Another spelling of an entry that is there makes nothing new.
+        if let Some(place) = self.existing_place(inode, fd, name)? {
+            return Ok(place);
+        }
         match self.map.on_violation {
-            OnViolation::Reject => {
-                // Another spelling of a name that is there makes nothing new.
-                if let Some(canonical) = self.map.canonical(name) {
-                    let place = self.conforming_place(inode, fd, canonical, true, None)?;
-                    if Dir::new(fd).exists(&place.backing)? {
-                        return Ok(place);
-                    }
-                }
-                Err(refuse(offence))
-            }
+            OnViolation::Reject => Err(refuse(offence)),
             OnViolation::Normalize => {
                 let normalized = self.map.normalized(name).map_err(refuse)?;
                 self.conforming_place(
@@ -190,6 +208,28 @@ impl Utf8Fs {
                 alias: true,
                 offence: Some((offence, Verdict::Reported)),
             }),
+        }
+    }
+
+    /// The place of an entry that is there already, under whatever spelling.
+    fn existing_place(
+        &self,
+        inode: &Arc<Inode>,
+        fd: &Arc<OwnedFd>,
+        name: &[u8],
+    ) -> Result<Option<NewName>, FsError> {
+        let found = self.on_entry(inode, fd, name, &mut |backing| {
+            Dir::new(fd).stat_child(backing)
+        });
+        match found {
+            Ok(found) => Ok(Some(NewName {
+                backing: found.backing,
+                visible: found.visible,
+                alias: found.alias,
+                offence: None,
+            })),
+            Err(error) if error.errno() == libc::ENOENT => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -216,16 +256,30 @@ impl Utf8Fs {
         })
     }
 
-    /// Reports a new name that was let through, once it is made.
-    pub(super) fn report(&self, making: Making, inode: &Arc<Inode>, name: &[u8], made: &NewName) {
-        if let Some((offence, verdict)) = made.offence {
-            let outcome = Outcome {
-                verdict,
-                errno: None,
-                made: Some(made),
-            };
-            self.audit(making, inode, name, offence, &outcome);
-        }
+    /// Reports a new name that was let through, once it is made, with the name that the directory lists it under.
+    pub(super) fn report(
+        &self,
+        making: Making,
+        inode: &Arc<Inode>,
+        fd: &OwnedFd,
+        name: &[u8],
+        made: &NewName,
+    ) -> io::Result<()> {
+        let Some((offence, verdict)) = made.offence else {
+            return Ok(());
+        };
+        let visible = match verdict {
+            Verdict::Reported => self.listed_as(inode, fd, &made.backing)?,
+            Verdict::Refused | Verdict::Normalized => Some(made.visible.clone()),
+        };
+        let outcome = Outcome {
+            verdict,
+            errno: None,
+            visible: visible.as_ref(),
+            backing: Some(&made.backing),
+        };
+        self.audit(making, inode, name, offence, &outcome);
+        Ok(())
     }
 
     fn refusal(&self, offence: Offence) -> FsError {
@@ -249,7 +303,6 @@ impl Utf8Fs {
             path.push(b'/');
         }
         path.extend_from_slice(name);
-        let made = outcome.made;
         let accepted = self.map.normalized(name).ok();
         let record = Record {
             time: jiff::Timestamp::now(),
@@ -260,8 +313,8 @@ impl Utf8Fs {
             offence,
             verdict: outcome.verdict,
             errno: outcome.errno,
-            visible: made.map(|made| made.visible.as_bytes().to_vec()),
-            backing: made.map(|made| made.backing.as_bytes().to_vec()),
+            visible: outcome.visible.map(|name| name.as_bytes().to_vec()),
+            backing: outcome.backing.map(|name| name.as_bytes().to_vec()),
             accepted: accepted.map(|name| name.as_bytes().to_vec()),
             uid: making.caller.uid,
             gid: making.caller.gid,
@@ -277,5 +330,6 @@ impl Utf8Fs {
 struct Outcome<'a> {
     verdict: Verdict,
     errno: Option<i32>,
-    made: Option<&'a NewName>,
+    visible: Option<&'a VisibleName>,
+    backing: Option<&'a BackingName>,
 }

@@ -23,8 +23,6 @@ use fuser::{
 
 use crate::backing::{Xattr, file::Sync};
 use crate::fs::{Caller, Change, Entry, FsError, Plus, Utf8Fs};
-pub use fuser::Notifier;
-
 use convert::{attr, errno, file_type, set_time};
 
 /// How long the kernel may keep names and attributes.
@@ -32,14 +30,6 @@ const KEPT: Duration = Duration::from_secs(1);
 
 /// Most bytes of one write request.
 const MAX_WRITE: u32 = 1 << 20;
-
-/// Makes the kernel forget what `name` in the directory with this number is.
-///
-/// # Errors
-/// It does not know the directory or the name, or the connection is gone.
-pub fn forget_name(notifier: &Notifier, directory: u64, name: &[u8]) -> std::io::Result<()> {
-    notifier.inval_entry(INodeNo(directory), OsStr::from_bytes(name))
-}
 
 /// The filesystem towards the kernel.
 #[derive(Debug, Clone)]
@@ -138,11 +128,6 @@ impl Filesystem for Adapter {
             log::debug!("largest write request: {nearest} bytes");
         }
         Ok(())
-    }
-
-    fn destroy(&mut self) {
-        // It holds the connection open.
-        self.fs.set_forgetter(None);
     }
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {

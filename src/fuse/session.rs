@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use fuser::{Config, Filesystem, Session, SessionACL};
 use rustix::io::Errno;
@@ -15,6 +16,9 @@ use signal_hook::iterator;
 use super::mount::{Attached, Mounted, UnmountOutcome};
 use crate::names::Quoted;
 pub use fuser::Notifier;
+
+/// How long a mount may be in use before it is detached instead of unmounted.
+const PATIENCE: Duration = Duration::from_millis(400);
 
 /// What the program does at the turns of a session's life. Called from threads of the session, one call at a time
 /// per method.
@@ -188,7 +192,14 @@ impl Life {
     /// Acts on a signal to end; `again` if it is not the first.
     fn stop(&self, again: bool) {
         let mount = self.shown();
-        match self.attached.unmount() {
+        let mut outcome = self.attached.unmount();
+        let asked = Instant::now();
+        // What holds it may be gone in a moment: our own question whether it answers, or a program that just ended.
+        while !again && matches!(outcome, Ok(UnmountOutcome::Busy)) && asked.elapsed() < PATIENCE {
+            thread::sleep(PATIENCE / 20);
+            outcome = self.attached.unmount();
+        }
+        match outcome {
             Ok(UnmountOutcome::Done) => log::info!("{mount} is unmounted"),
             _ if again => self.cut(),
             Ok(UnmountOutcome::Gone) => {

@@ -67,6 +67,23 @@ impl Index {
         is_free
     }
 
+    /// Takes a name that does not conform in, because it is new in the directory. Returns whether the index is still
+    /// right: not so if the visible name that it tries first is taken or was wanted by others, and all is to be assigned
+    /// anew.
+    pub fn add(
+        &mut self,
+        map: &NameMap,
+        name: &BackingName,
+        is_taken: impl Fn(&[u8]) -> bool,
+    ) -> bool {
+        let wanted = map
+            .plain_candidate(name.as_bytes())
+            .unwrap_or_else(|| map.escape_candidate(name.as_bytes(), 1));
+        !self.visible.contains_key(name)
+            && !self.contested.contains(&wanted)
+            && self.assign(name, wanted, is_taken)
+    }
+
     /// What a backing name that does not conform is visible as; `None` if it was not in the directory.
     #[must_use]
     pub fn visible(&self, name: &BackingName) -> Option<&VisibleName> {

@@ -70,6 +70,12 @@ impl NameMap {
         matches!(self.legacy, Legacy::Decode | Legacy::Escape)
     }
 
+    /// Can an entry be reached by other spellings than the one that it is listed under (law N10)?
+    #[must_use]
+    pub fn has_spellings(&self) -> bool {
+        self.on_violation != OnViolation::Reject || self.policy.form.is_some()
+    }
+
     /// The other spelling under which `name`, which does not conform, is looked up; `None` if it has none (law N10).
     #[must_use]
     pub fn canonical(&self, name: &[u8]) -> Option<VisibleName> {

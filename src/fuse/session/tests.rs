@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, mpsc};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use fuser::{FileAttr, FileHandle, FileType, INodeNo, ReplyAttr, Request};
 use rustix::fs::{Mode, OFlags, fstat};

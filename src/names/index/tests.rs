@@ -212,3 +212,42 @@ fn posix_names_do_not_meet_siblings_that_look_escaped() {
         assert_eq!(visible(&index, name), expected);
     }
 }
+
+#[test]
+fn a_name_that_comes_is_taken_in_as_if_all_were_assigned_anew() {
+    let map = latin1();
+    let conforming: &[&[u8]] = &["è".as_bytes()];
+    let is_taken = |name: &[u8]| conforming.contains(&name);
+    let names: [&[u8]; 6] = [
+        b"\xE9",
+        b"\xE8",
+        b"a\xFF",
+        b"\xC3\xA9\xFF",
+        b"%\xE9",
+        b"z\xE9",
+    ];
+    for last in 0..names.len() {
+        let rest = names.iter().enumerate().filter(|&(place, _)| place != last);
+        let rest: Vec<BackingName> = rest
+            .map(|(_, name)| BackingName::parse(name).unwrap())
+            .collect();
+        let last = BackingName::parse(names[last]).unwrap();
+        let mut index = Index::build(&map, rest.clone(), is_taken);
+        let all = rest.iter().chain([&last]).cloned().collect();
+        let anew = Index::build(&map, all, is_taken);
+        if index.add(&map, &last, is_taken) {
+            assert_eq!(index.visible(&last), anew.visible(&last));
+            assert!(
+                rest.iter()
+                    .all(|name| index.visible(name) == anew.visible(name))
+            );
+        } else {
+            assert_eq!(
+                last.as_bytes(),
+                b"\xE8",
+                "only what a sibling has is left to do anew"
+            );
+        }
+        assert!(!Index::build(&map, vec![last.clone()], is_taken).add(&map, &last, is_taken));
+    }
+}
