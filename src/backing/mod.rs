@@ -29,3 +29,12 @@ pub fn command_of(pid: u32) -> Vec<u8> {
     command.truncate(command.trim_ascii_end().len());
     command
 }
+
+/// Keeps every descriptor but standard input, output and error out of programs that this one runs from now on, those
+/// too that it was itself given without `O_CLOEXEC`.
+///
+/// # Errors
+/// `ENOSYS` before Linux 5.11.
+pub fn share_standard_streams_only() -> std::io::Result<()> {
+    sys::close_on_exec_from(3)
+}

@@ -127,6 +127,20 @@ pub(super) fn unshare_fs() -> io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }.map_err(io::Error::from)
 }
 
+/// Keeps all descriptors from `first` on out of programs that are run from now on.
+pub(super) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
+    // SAFETY: no descriptor is closed and no memory touched: a flag of the descriptor table is set.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            first,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
+    };
+    checked(result).map(drop)
+}
+
 /// Sets the size of the file at `path`, following symlinks.
 pub(super) fn truncate(path: &CStr, size: i64) -> io::Result<()> {
     // SAFETY: `path` is NUL-terminated and only read.

@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 
+use crate::backing::share_standard_streams_only;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 use rustix::pipe::{PipeFlags, pipe_with};
 
@@ -27,6 +28,10 @@ const READY: &[u8] = b"ready";
 /// # Errors
 /// The daemon cannot be started or waited for.
 pub fn start() -> io::Result<u8> {
+    // A lock or a pipe of the shell's must not live as long as the mount.
+    if let Err(error) = share_standard_streams_only() {
+        log::warn!("open files of the shell stay open: {error}");
+    }
     let mut args = env::args_os();
     let mut command = Command::new("/proc/self/exe");
     if let Some(name) = args.next() {
@@ -73,6 +78,8 @@ impl Daemon {
         if !marked || FileType::from_raw_mode(stdout.st_mode) != FileType::Fifo {
             return Ok(None);
         }
+        // It would be `exe`, by the path that was run.
+        rustix::thread::set_name(c"utf8fs")?;
         // Opened here so that nothing can fail later for want of a descriptor.
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Some(Self { null }))

@@ -10,14 +10,15 @@ use super::background::{self, Daemon};
 use super::error::reason;
 use super::{CliError, ExitCode, MountConfig};
 use crate::backing::{Dir, Entries, Privilege, creds, file, private_clone};
-use crate::fs::audit::Auditor;
+use crate::fs::audit::{Auditor, SinkKind};
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::Adapter;
-use crate::fuse::mount::{MountSpec, Mounted, Via, mount};
+use crate::fuse::mount::{MountError, MountSpec, Mounted, Via, mount};
+use crate::fuse::mountinfo;
 use crate::fuse::session::{Ended, Hooks, Signals, serve};
 use crate::names::Quoted;
 
-/// Descriptors that may stay open beside those of open files, where the limit is not known.
+/// The limit of open files, where there is none.
 const SOME_DESCRIPTORS: u64 = 1024;
 
 /// Mounts and serves until the mount is taken away; in the background, returns when the mount answers.
@@ -36,7 +37,9 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
     let signals = Signals::catch().map_err(|error| failed("catch signals", &error))?;
     let fs = Arc::new(filesystem(&config)?);
     let auditor = fs.auditor();
-    let served = mount_it(&config).and_then(|mounted| {
+    // Where nothing is mounted there is nothing to sum up.
+    let mounted = mount_it(&config)?;
+    let served = {
         greet(&config, &mounted);
         let hooks = Arc::new(Life {
             fs: Arc::clone(&fs),
@@ -46,7 +49,7 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
         let adapter = Adapter::new(Arc::clone(&fs));
         serve(adapter, mounted, config.threads, signals, hooks)
             .map_err(|error| failed("serve the mount", &error))
-    });
+    };
     auditor.finish(fs.operations());
     match served? {
         Ended::Unmounted | Ended::Signalled => Ok(ExitCode::Ok),
@@ -75,8 +78,8 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
     let audit = config.audit.clone();
     let mountpoint = config.mountpoint.as_os_str().as_bytes().to_vec();
     let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
-        .map_err(|error| failed("open the audit log", &error))?;
-    let most_descriptors = descriptors.unwrap_or(SOME_DESCRIPTORS) / 2;
+        .map_err(|error| unfit_log(&config.audit.sink, &error))?;
+    let most_descriptors = descriptors.unwrap_or(SOME_DESCRIPTORS) / 4;
     Utf8Fs::new(Config {
         map: config.map.clone(),
         root,
@@ -87,6 +90,20 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
         mountpoint,
     })
     .map_err(|error| failed("look at the backing directory", &error))
+}
+
+fn unfit_log(sink: &SinkKind, error: &io::Error) -> CliError {
+    match sink {
+        SinkKind::File(path) => {
+            let path = Quoted(path.as_os_str().as_bytes());
+            CliError::usage(format!(
+                "audit log {path} cannot be opened: {}",
+                reason(error)
+            ))
+            .hint("name a file that can be written, or one in a directory where it can be made")
+        }
+        SinkKind::Stderr | SinkKind::Syslog => failed("open the audit log", error),
+    }
 }
 
 /// The backing directory, and a descriptor by which file handles of its filesystem are opened, for who may.
@@ -126,7 +143,16 @@ fn mount_it(config: &MountConfig) -> Result<Mounted, CliError> {
     };
     mount(&spec).map_err(|error| {
         let mountpoint = Quoted(config.mountpoint.as_os_str().as_bytes());
-        let failure = CliError::failure(format!("cannot mount on {mountpoint}: {error}"));
+        let message = format!("cannot mount on {mountpoint}: {error}");
+        let failure = match error {
+            MountError::AlreadyMounted { .. }
+            | MountError::AllowOther
+            | MountError::Helper { .. } => CliError::usage(message),
+            MountError::Io { .. }
+            | MountError::NoDevice
+            | MountError::DeviceDenied
+            | MountError::NoHelper => CliError::failure(message),
+        };
         match error.hint() {
             Some(hint) => failure.hint(hint),
             None => failure,
@@ -140,10 +166,30 @@ fn greet(config: &MountConfig, mounted: &Mounted) {
         Quoted(config.backing.as_os_str().as_bytes()),
         Quoted(config.mountpoint.as_os_str().as_bytes())
     );
-    if mounted.attached.via() == Via::Fusermount {
+    if mounted.attached.via() == Via::Direct {
+        warn_of_mounts_inside(config);
+    } else {
         log::info!(
             "mounted as an ordinary user: new files are yours whoever makes them, mounts inside the backing directory are entered, devices and set-user-id do not work"
         );
+    }
+}
+
+/// Says which mounts inside the backing directory are not shown.
+fn warn_of_mounts_inside(config: &MountConfig) {
+    let mut inside = config.backing.as_os_str().as_bytes().to_vec();
+    if inside != b"/" {
+        inside.push(b'/');
+    }
+    for mount in mountinfo::read().unwrap_or_default() {
+        if mount.mount_point.starts_with(&inside)
+            && mount.mount_point != config.mountpoint.as_os_str().as_bytes()
+        {
+            log::warn!(
+                "{} is mounted inside the backing directory; what it covers is shown instead of it",
+                Quoted(&mount.mount_point)
+            );
+        }
     }
 }
 

@@ -303,12 +303,12 @@ impl Inodes {
         if let Some(fd) = &lock(&inode.state).fd {
             return Ok(Arc::clone(fd));
         }
-        let fd = match (&inode.identity.handle, &self.mount) {
+        let fd = self.with_descriptors(|| match (&inode.identity.handle, &self.mount) {
             (Some(handle), Some(mount)) => handle
                 .open(mount, libc::O_PATH)?
-                .ok_or_else(|| io::Error::from_raw_os_error(libc::ESTALE))?,
-            _ => self.open_in_place(inode)?,
-        };
+                .ok_or_else(|| io::Error::from_raw_os_error(libc::ESTALE)),
+            _ => self.open_in_place(inode),
+        })?;
         Ok(self.keep_open(inode, fd))
     }
 
@@ -375,6 +375,38 @@ impl Inodes {
             open.retain(|inode| inode.strong_count() > 0);
         }
         kept
+    }
+
+    /// Runs `act`; where it fails for want of a descriptor, once more after closing those that nobody needs.
+    pub(super) fn with_descriptors<T>(&self, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        match act() {
+            Err(error) if error.raw_os_error() == Some(libc::EMFILE) => {
+                self.close_idle();
+                act()
+            }
+            done => done,
+        }
+    }
+
+    fn close_idle(&self) {
+        let mut open = lock(&self.open);
+        open.retain(|inode| {
+            let Some(inode) = inode.upgrade() else {
+                return false;
+            };
+            let closed = {
+                let mut state = lock(&inode.state);
+                let idle = state
+                    .fd
+                    .as_ref()
+                    .is_some_and(|fd| Arc::strong_count(fd) == 1);
+                if idle { state.fd.take() } else { None }
+            };
+            if closed.is_some() {
+                self.descriptors.fetch_sub(1, Ordering::Relaxed);
+            }
+            closed.is_none()
+        });
     }
 
     fn shard(&self, number: u64) -> Option<&Mutex<HashMap<u64, Slot>>> {

@@ -26,7 +26,8 @@ impl Utf8Fs {
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
         let (directory, fd) = self.open_inode(parent)?;
         let found = self.on_entry(&directory, &fd, name, &mut |backing| {
-            Dir::new(&*fd).child(backing)
+            self.inodes
+                .with_descriptors(|| Dir::new(&*fd).child(backing))
         })?;
         self.enter(
             found.value,
@@ -90,7 +91,7 @@ impl Utf8Fs {
     ) -> Result<Entry, FsError> {
         let (child, inode, place) = self.make(making, parent, name, umask, |dir, backing| {
             make(dir, backing)?;
-            dir.child(backing)
+            self.inodes.with_descriptors(|| dir.child(backing))
         })?;
         self.enter(child, &inode, place.backing, place.visible, place.alias)
     }
@@ -203,7 +204,9 @@ impl Utf8Fs {
             caller,
         };
         let made = self.make(making, parent, name, umask, |dir, backing| {
-            dir.create(backing, flags & !libc::O_DIRECT | libc::O_EXCL, mode)
+            let flags = flags & !libc::O_DIRECT | libc::O_EXCL;
+            self.inodes
+                .with_descriptors(|| dir.create(backing, flags, mode))
         });
         let (opened, inode, place) = match made {
             Err(FsError::Io(error))
@@ -213,7 +216,7 @@ impl Utf8Fs {
             }
             made => made?,
         };
-        let path_only = file::path_only(&opened)?;
+        let path_only = self.inodes.with_descriptors(|| file::path_only(&opened))?;
         let entry = self.enter(path_only, &inode, place.backing, place.visible, place.alias)?;
         let pinned = self.open_inode(entry.number)?;
         let handle = self.files.add(OpenFile {
@@ -296,8 +299,14 @@ impl Utf8Fs {
             rename(old, &place.backing)
         })?;
         let is_itself = from.0 == to.0 && old.backing == place.backing;
+        // A whiteout is left under the old name, so that only a new name comes.
+        let leaves_whiteout = flags & libc::RENAME_WHITEOUT != 0;
         if !is_itself {
-            if from.0 == to.0 {
+            if leaves_whiteout {
+                self.directory(&to_inode, &to_fd)
+                    .changed(None, Some(&place.backing))?;
+                self.directory(&from_inode, &from_fd).changed(None, None)?;
+            } else if from.0 == to.0 {
                 self.directory(&to_inode, &to_fd)
                     .changed(Some(&old.backing), Some(&place.backing))?;
             } else {

@@ -40,7 +40,8 @@ impl Utf8Fs {
     /// The inode is gone, or the system's error.
     pub fn opendir(&self, number: u64) -> Result<u64, FsError> {
         let (inode, fd) = self.open_inode(number)?;
-        let stream = Mutex::new(Entries::open(&*fd)?);
+        let entries = self.inodes.with_descriptors(|| Entries::open(&*fd))?;
+        let stream = Mutex::new(entries);
         Ok(self.directories.add(OpenDirectory { stream, inode, fd }))
     }
 

@@ -10,7 +10,7 @@ use super::inode::Inode;
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::Dir;
 use crate::names::{BackingName, Legacy, OnViolation, VisibleName};
-use crate::policy::{NAME_MAX, Offence, Rule};
+use crate::policy::{Class, NAME_MAX, Offence, Rule};
 
 /// An existing entry, as an operation found it.
 #[derive(Debug)]
@@ -88,59 +88,67 @@ impl Utf8Fs {
         act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
     ) -> Result<Found<T>, FsError> {
         let asked = VisibleName::parse(name).map_err(|offence| self.refusal(offence))?;
-        let found = |value, backing, visible, alias| {
-            Ok(Found {
-                value,
-                backing,
-                visible,
-                alias,
-            })
-        };
-        let conforms = self.map.policy.conforms(name);
-        if conforms || self.map.legacy == Legacy::Raw {
-            let exact = asked.as_backing();
-            if let Some(value) = if_there(act(&exact))? {
-                return found(value, exact, asked, false);
-            }
+        if let Some(found) = self.on_listed(inode, fd, &asked, act)? {
+            return Ok(found);
         }
-        // Only the profile `posix` has visible names that do not conform: those with the marks of an escape or a cut.
-        let marked = |rule| matches!(rule, Rule::Forbidden(crate::policy::Class::NotPosix));
-        if self.map.may_be_mapped(name)
-            && (conforms
-                || self
-                    .map
-                    .policy
-                    .check(name)
-                    .is_err_and(|offence| marked(offence.rule)))
-            && let Some(backing) = self.directory(inode, fd).backing(name)?
-            && let Some(value) = if_there(act(&backing))?
-        {
-            return found(value, backing, asked, false);
-        }
-        if conforms {
+        if self.map.policy.conforms(name) {
             return Err(not_found());
         }
-        // A canonical name conforms, so that this goes one level deep.
-        if let Some(canonical) = self.map.canonical(name) {
-            match self.on_entry(inode, fd, canonical.as_bytes(), act) {
-                Ok(found) => {
-                    return Ok(Found {
-                        alias: true,
-                        ..found
-                    });
-                }
-                Err(error) if error.errno() == libc::ENOENT => {}
-                Err(error) => return Err(error),
+        for spelling in self.map.spellings(name) {
+            if let Some(found) = self.on_listed(inode, fd, &spelling, act)? {
+                return Ok(Found {
+                    alias: true,
+                    ..found
+                });
             }
         }
         // What was let through can be reached by the bytes that it was made with.
-        if self.map.on_violation == OnViolation::Report && self.map.legacy != Legacy::Raw {
-            let exact = asked.as_backing();
-            if let Some(value) = if_there(act(&exact))? {
-                return found(value, exact, asked, true);
+        if self.map.on_violation == OnViolation::Report {
+            let backing = asked.as_backing();
+            if let Some(value) = if_there(act(&backing))? {
+                return Ok(Found {
+                    value,
+                    backing,
+                    visible: asked,
+                    alias: true,
+                });
             }
         }
         Err(not_found())
+    }
+
+    /// Runs `act` on the entry that is listed under just this name; `None` where there is none.
+    fn on_listed<T>(
+        &self,
+        inode: &Arc<Inode>,
+        fd: &Arc<OwnedFd>,
+        name: &VisibleName,
+        act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
+    ) -> Result<Option<Found<T>>, FsError> {
+        let found = |value, backing| Found {
+            value,
+            backing,
+            visible: name.clone(),
+            alias: false,
+        };
+        let bytes = name.as_bytes();
+        let checked = self.map.policy.check(bytes);
+        if checked.is_ok() || self.map.legacy == Legacy::Raw {
+            let exact = name.as_backing();
+            if let Some(value) = if_there(act(&exact))? {
+                return Ok(Some(found(value, exact)));
+            }
+        }
+        // Only the profile `posix` has visible names that do not conform: those with the marks of an escape or a cut.
+        let is_marked = |offence: Offence| offence.rule == Rule::Forbidden(Class::NotPosix);
+        if self.map.may_be_mapped(bytes)
+            && checked.err().is_none_or(is_marked)
+            && let Some(backing) = self.directory(inode, fd).backing(bytes)?
+            && let Some(value) = if_there(act(&backing))?
+        {
+            return Ok(Some(found(value, backing)));
+        }
+        Ok(None)
     }
 
     /// What the directory lists a backing name that does not conform as; `None` if it is hidden.

@@ -96,8 +96,13 @@ fn entry(reply: ReplyEntry, result: Result<Entry, Errno>) {
     });
 }
 
-fn attributes(reply: ReplyAttr, result: Result<crate::backing::Stat, Errno>) {
-    answer!(reply, result, stat => reply.attr(&KEPT, &attr(stat.ino, &stat)));
+/// Attributes of the inode that the kernel knows as `number`. They show that number, as a lookup does, so that a file
+/// has one whichever request tells it; only the root shows its own, since 1 is the protocol's.
+fn attributes(reply: ReplyAttr, number: INodeNo, result: Result<crate::backing::Stat, Errno>) {
+    answer!(reply, result, stat => {
+        let shown = if number == INodeNo::ROOT { stat.ino } else { number.0 };
+        reply.attr(&KEPT, &attr(shown, &stat));
+    });
 }
 
 fn empty(reply: ReplyEmpty, result: Result<(), Errno>) {
@@ -142,7 +147,7 @@ impl Filesystem for Adapter {
     }
 
     fn getattr(&self, _request: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
-        attributes(reply, self.run("getattr", |fs| fs.getattr(ino.0)));
+        attributes(reply, ino, self.run("getattr", |fs| fs.getattr(ino.0)));
     }
 
     fn setattr(
@@ -174,6 +179,7 @@ impl Filesystem for Adapter {
         let handle = fh.map(|fh| fh.0);
         attributes(
             reply,
+            ino,
             self.run("setattr", |fs| fs.setattr(ino.0, handle, change)),
         );
     }

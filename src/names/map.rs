@@ -76,16 +76,19 @@ impl NameMap {
         self.on_violation != OnViolation::Reject || self.policy.form.is_some()
     }
 
-    /// The other spelling under which `name`, which does not conform, is looked up; `None` if it has none (law N10).
-    #[must_use]
-    pub fn canonical(&self, name: &[u8]) -> Option<VisibleName> {
-        if self.on_violation == OnViolation::Normalize {
-            return self.normalized(name).ok();
-        }
-        let text = utf8::validate(name).ok()?;
-        let canonical = self.policy.form?.apply(text);
-        (canonical.as_bytes() != name && self.policy.conforms(canonical.as_bytes()))
-            .then(|| VisibleName::parse(canonical.as_bytes()).ok())?
+    /// The other spellings under which the entry may be listed that somebody looks up by `name`, which does not conform
+    /// and is not listed itself (law N10): it in the wanted form, and what `normalize` makes of it.
+    pub fn spellings(&self, name: &[u8]) -> impl Iterator<Item = VisibleName> {
+        let in_form = utf8::validate(name)
+            .ok()
+            .and_then(|text| Some(self.policy.form?.apply(text)))
+            .and_then(|text| VisibleName::parse(text.as_bytes()).ok())
+            .filter(|spelling| spelling.as_bytes() != name);
+        let normalized = match self.on_violation {
+            OnViolation::Normalize => self.normalized(name).ok(),
+            OnViolation::Reject | OnViolation::Report => None,
+        };
+        in_form.into_iter().chain(normalized)
     }
 
     /// The conforming name that a new name stands for (law N9).
