@@ -14,6 +14,8 @@ mod io;
 mod namespace;
 mod readdir;
 mod resolve;
+#[cfg(test)]
+mod tests;
 mod xattr;
 
 use std::os::fd::OwnedFd;

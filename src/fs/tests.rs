@@ -1,0 +1,191 @@
+//! The filesystem without FUSE, over temporary directories.
+
+use std::cell::Cell;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use super::audit::{AuditOptions, Auditor, Format, SinkKind};
+use super::inode::lock;
+use super::{Config, Plus, ROOT, Utf8Fs};
+use crate::backing::{Dir, Privilege};
+use crate::codec::Charset;
+use crate::names::{Legacy, NameMap, OnViolation};
+use crate::policy::{ErrnoChoice, Policy};
+
+struct Scratch {
+    below: tempfile::TempDir,
+    fs: Utf8Fs,
+}
+
+fn map(legacy: Legacy, from: &[&str]) -> NameMap {
+    NameMap {
+        policy: Policy::default(),
+        legacy,
+        from: from
+            .iter()
+            .map(|label| Charset::from_label(label).unwrap())
+            .collect(),
+        on_violation: OnViolation::Reject,
+        errno: ErrnoChoice::default(),
+    }
+}
+
+impl Scratch {
+    fn new(map: NameMap, names: &[&[u8]]) -> Self {
+        let below = tempfile::tempdir().unwrap();
+        let log = SinkKind::File("/dev/null".into());
+        let fs = Utf8Fs::new(Config {
+            map,
+            root: Dir::open_root(below.path()).unwrap().into_fd(),
+            by_handle: None,
+            privilege: Privilege::User,
+            most_descriptors: 4,
+            auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),
+            mountpoint: Vec::new(),
+        })
+        .unwrap();
+        let scratch = Self { below, fs };
+        for name in names {
+            std::fs::write(scratch.path(name), name).unwrap();
+        }
+        scratch
+    }
+
+    fn path(&self, name: &[u8]) -> PathBuf {
+        self.below.path().join(std::ffi::OsStr::from_bytes(name))
+    }
+
+    /// The backing name that `name` leads to, and how often the backing directory was asked for a name.
+    fn find(&self, name: &[u8]) -> (Option<Vec<u8>>, usize) {
+        let asked = Cell::new(0);
+        let (inode, fd) = self.fs.open_inode(ROOT).unwrap();
+        let found = self.fs.on_entry(&inode, &fd, name, &mut |backing| {
+            asked.set(asked.get() + 1);
+            Dir::new(&*fd).stat_child(backing)
+        });
+        (
+            found.ok().map(|found| found.backing.as_bytes().to_vec()),
+            asked.get(),
+        )
+    }
+
+    fn leads_to(&self, name: &[u8], backing: Option<&[u8]>) {
+        assert_eq!(self.find(name).0.as_deref(), backing, "{name:02X?}");
+    }
+
+    fn was_read(&self) -> bool {
+        lock(&self.fs.inodes.get(ROOT).unwrap().index).is_some()
+    }
+
+    fn list(&self) -> Vec<Vec<u8>> {
+        let handle = self.fs.opendir(ROOT).unwrap();
+        let mut names = Vec::new();
+        self.fs
+            .readdir(handle, 0, Plus::No, |listed| {
+                names.push(listed.name.to_vec());
+                false
+            })
+            .unwrap();
+        self.fs.releasedir(handle);
+        names.retain(|name| !matches!(name.as_slice(), b"." | b".."));
+        names.sort_unstable();
+        names
+    }
+}
+
+/// Law N8.
+#[test]
+fn a_conforming_name_costs_one_backing_lookup() {
+    let modes = [Legacy::Decode, Legacy::Escape, Legacy::Raw, Legacy::Hide];
+    for legacy in modes {
+        let scratch = Scratch::new(
+            map(legacy, &["iso-8859-1"]),
+            &[b"plain", b"\xC3\xA9", b"caf\xE9"],
+        );
+        for (name, there) in [
+            (&b"plain"[..], true),
+            (b"absent", false),
+            (b"\xC3\xA9", true),
+        ] {
+            let (found, asked) = scratch.find(name);
+            assert_eq!(
+                (found.is_some(), asked),
+                (there, 1),
+                "{name:02X?} {legacy:?}"
+            );
+        }
+        assert!(
+            !scratch.was_read(),
+            "{legacy:?}: the directory was read for a name that is there or plain"
+        );
+    }
+}
+
+/// Laws N2, N3 and F5: the daemon sees a change made below at once, whatever it has read before; only the kernel's
+/// caches are older.
+#[test]
+fn changes_below_are_seen_at_the_next_lookup() {
+    let scratch = Scratch::new(map(Legacy::Escape, &[]), &[b"caf\xE9"]);
+    scratch.leads_to(b"caf%E9", Some(b"caf\xE9"));
+    std::fs::write(scratch.path(b"caf%E9"), "").unwrap();
+    scratch.leads_to(b"caf%E9", Some(b"caf%E9"));
+    scratch.leads_to(b"caf%%E9", Some(b"caf\xE9"));
+    std::fs::remove_file(scratch.path(b"caf%E9")).unwrap();
+    scratch.leads_to(b"caf%E9", Some(b"caf\xE9"));
+    scratch.leads_to(b"caf%%E9", None);
+    std::fs::write(scratch.path(b"\xFF"), "").unwrap();
+    scratch.leads_to(b"%FF", Some(b"\xFF"));
+    assert_eq!(scratch.list(), [&b"%FF"[..], b"caf%E9"]);
+}
+
+/// Changes of ours are taken in without another reading, and give what another reading would.
+#[test]
+fn changes_through_the_mount_keep_the_names_right() {
+    let names: Vec<Vec<u8>> = (0x80..=0xFF).map(|octet| vec![b'a', octet]).collect();
+    let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+    let scratch = Scratch::new(map(Legacy::Escape, &[]), &names);
+    std::fs::write(scratch.path(b"a%80"), "").unwrap();
+    assert_eq!(scratch.list().len(), 129);
+    // A sibling waits for the name of this one.
+    scratch.fs.unlink(ROOT, b"a%80").unwrap();
+    scratch.leads_to(b"a%80", Some(b"a\x80"));
+    scratch.leads_to(b"a%%80", None);
+    for octet in 0x81..=0xFF_u8 {
+        scratch
+            .fs
+            .unlink(ROOT, format!("a%{octet:02X}").as_bytes())
+            .unwrap();
+        assert!(scratch.was_read(), "{octet:02X}: the names were forgotten");
+    }
+    assert_eq!(scratch.list(), [b"a%80"]);
+    assert_eq!(std::fs::read_dir(scratch.below.path()).unwrap().count(), 1);
+}
+
+/// More inodes are known than descriptors may be open, and each can be opened again, by its place where there is no
+/// handle.
+#[test]
+fn inodes_outlive_their_descriptors() {
+    let names: Vec<Vec<u8>> = (0..100).map(|n| format!("n{n}").into_bytes()).collect();
+    let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+    let scratch = Scratch::new(map(Legacy::Escape, &[]), &names);
+    let entries: Vec<_> = names
+        .iter()
+        .map(|name| scratch.fs.lookup(ROOT, name).unwrap())
+        .collect();
+    for (entry, name) in entries.iter().zip(&names) {
+        let stat = scratch.fs.getattr(entry.number).unwrap();
+        assert_eq!(
+            (stat.ino, stat.size),
+            (entry.stat.ino, u64::try_from(name.len()).unwrap())
+        );
+    }
+    // One that is another file now is not taken for the old one, though it may have its number.
+    let first = entries.first().unwrap();
+    std::fs::remove_file(scratch.path(b"n0")).unwrap();
+    std::fs::write(scratch.path(b"n0"), "").unwrap();
+    assert!(scratch.fs.getattr(first.number).is_err());
+    for entry in &entries {
+        scratch.fs.forget(entry.number, 1);
+    }
+    assert!(scratch.fs.inodes.get(first.number).is_err());
+}
