@@ -1,6 +1,6 @@
 //! The filesystem: inodes, handles and operations over a backing directory. Knows nothing of FUSE.
 //!
-//! Every operation that takes a name goes through `namespace`'s chokepoint, which turns (directory, visible name)
+//! Every operation that takes a name goes through the chokepoint in `resolve`, which turns (directory, visible name)
 //! into (descriptor, backing name): `Utf8Fs::on_entry` for names that are there, `Utf8Fs::place_new` for names to be
 //! made.
 
