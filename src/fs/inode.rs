@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::FsError;
 use super::directory::DirectoryIndex;
+use super::number::Numbering;
 use crate::backing::{Dir, FileHandle, Kind, Stat, Time};
 use crate::names::{BackingName, VisibleName};
 
@@ -86,36 +87,6 @@ impl Inode {
     }
 }
 
-/// Numbers of files towards the kernel. The kernel wants 1 for the root, and fuser wants the number of each inode to
-/// be its `st_ino`: so the root's and 1 change places, and files of other devices get their device's index on top.
-#[derive(Debug)]
-struct Numbering {
-    root_dev: u64,
-    root_ino: u64,
-    others: Mutex<Vec<u64>>,
-}
-
-impl Numbering {
-    fn number(&self, dev: u64, ino: u64) -> u64 {
-        if dev != self.root_dev {
-            let mut others = lock(&self.others);
-            let index = others
-                .iter()
-                .position(|&other| other == dev)
-                .unwrap_or_else(|| {
-                    others.push(dev);
-                    others.len() - 1
-                });
-            return ino ^ ((index as u64 + 1) << 48);
-        }
-        match ino {
-            ino if ino == self.root_ino => ROOT,
-            ROOT => self.root_ino,
-            other => other,
-        }
-    }
-}
-
 #[derive(Debug)]
 struct Slot {
     inode: Arc<Inode>,
@@ -169,11 +140,7 @@ impl Inodes {
             shards: std::iter::repeat_with(|| Mutex::new(HashMap::new()))
                 .take(SHARDS)
                 .collect(),
-            numbering: Numbering {
-                root_dev: stat.dev,
-                root_ino: stat.ino,
-                others: Mutex::new(Vec::new()),
-            },
+            numbering: Numbering::new(stat.dev, stat.ino),
             generations: AtomicU64::new(1),
             mount,
             open: Mutex::new(VecDeque::new()),
@@ -206,7 +173,7 @@ impl Inodes {
     /// The number of the file `ino` on the root's device, as directories list it.
     #[must_use]
     pub fn listed_number(&self, ino: u64) -> u64 {
-        self.numbering.number(self.numbering.root_dev, ino)
+        self.numbering.on_root_device(ino)
     }
 
     /// Enters the file open as `fd`, which `stat` describes, or finds it, and counts one lookup.

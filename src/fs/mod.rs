@@ -12,6 +12,7 @@ mod handle;
 mod inode;
 mod io;
 mod namespace;
+mod number;
 mod readdir;
 mod resolve;
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -64,9 +64,16 @@ impl Live {
                 .spawn()
                 .unwrap(),
         );
+        // The kernel tells of a change of the table to those who had it open before. Now and then a look at the daemon.
+        let table = fs::File::open("/proc/self/mountinfo").unwrap();
+        let now_and_then = Timespec {
+            tv_sec: 1,
+            tv_nsec: 0,
+        };
         while !place.is_mounted() {
             assert_eq!(live.0.try_wait().unwrap(), None, "the daemon ended");
-            std::thread::sleep(Duration::from_millis(10));
+            let mut change = [PollFd::new(&table, PollFlags::PRI)];
+            poll(&mut change, Some(&now_and_then)).unwrap();
         }
         live
     }

@@ -1,0 +1,52 @@
+//! Running an operation of the filesystem for a request.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use fuser::{Errno, Request};
+
+use super::convert::errno;
+use crate::fs::{Caller, FsError, Utf8Fs};
+
+/// The filesystem towards the kernel.
+#[derive(Debug, Clone)]
+pub struct Adapter {
+    pub(super) fs: Arc<Utf8Fs>,
+}
+
+impl Adapter {
+    /// An adapter for `fs`.
+    #[must_use]
+    pub fn new(fs: Arc<Utf8Fs>) -> Self {
+        Self { fs }
+    }
+
+    /// Runs one operation. A panic in it is a bug, and costs that operation only.
+    pub(super) fn run<T>(
+        &self,
+        operation: &str,
+        act: impl FnOnce(&Utf8Fs) -> Result<T, FsError>,
+    ) -> Result<T, Errno> {
+        self.fs.count();
+        match catch_unwind(AssertUnwindSafe(|| act(&self.fs))) {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => {
+                log::trace!("{operation}: errno {}", error.errno());
+                Err(errno(&error))
+            }
+            Err(_panic) => {
+                log::error!("{operation}: internal error, answered with EIO; please report it");
+                Err(Errno::EIO)
+            }
+        }
+    }
+}
+
+/// Who sent a request.
+pub(super) fn caller(request: &Request) -> Caller {
+    Caller {
+        uid: request.uid(),
+        gid: request.gid(),
+        pid: request.pid(),
+    }
+}

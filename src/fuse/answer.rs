@@ -1,0 +1,58 @@
+//! Answers to requests.
+
+use std::time::Duration;
+
+use fuser::{Errno, Generation, INodeNo, ReplyAttr, ReplyEmpty, ReplyEntry, ReplyXattr};
+
+use super::convert::attr;
+use crate::backing::{Stat, Xattr};
+use crate::fs::Entry;
+
+/// How long the kernel may keep names and attributes.
+const KEPT: Duration = Duration::from_secs(1);
+
+/// How long a name may be kept.
+pub(super) fn entry_kept(entry: &Entry) -> Duration {
+    if entry.lasting { KEPT } else { Duration::ZERO }
+}
+
+/// Answers with `$value` made from the result, or with its error.
+macro_rules! answer {
+    ($reply:ident, $result:expr, $value:pat => $answer:expr) => {
+        match $result {
+            Ok($value) => $answer,
+            Err(errno) => $reply.error(errno),
+        }
+    };
+}
+
+/// Answers with an entry.
+pub(super) fn entry(reply: ReplyEntry, result: Result<Entry, Errno>) {
+    answer!(reply, result, found => {
+        let kept = entry_kept(&found);
+        let attr = attr(found.number, &found.stat);
+        reply.entry_with_ttls(&KEPT, &kept, &attr, Generation(found.generation));
+    });
+}
+
+/// Attributes of the inode that the kernel knows as `number`. They show that number, as a lookup does, so that a file
+/// has one whichever request tells it; only the root shows its own, since 1 is the protocol's.
+pub(super) fn attributes(reply: ReplyAttr, number: INodeNo, result: Result<Stat, Errno>) {
+    answer!(reply, result, stat => {
+        let shown = if number == INodeNo::ROOT { stat.ino } else { number.0 };
+        reply.attr(&KEPT, &attr(shown, &stat));
+    });
+}
+
+/// Answers that it is done.
+pub(super) fn empty(reply: ReplyEmpty, result: Result<(), Errno>) {
+    answer!(reply, result, () => reply.ok());
+}
+
+/// Answers with an extended attribute, a list of their names, or the size of either.
+pub(super) fn xattr(reply: ReplyXattr, result: Result<Xattr, Errno>) {
+    answer!(reply, result, answer => match answer {
+        Xattr::Size(size) => reply.size(u32::try_from(size).unwrap_or(u32::MAX)),
+        Xattr::Data(data) => reply.data(&data),
+    });
+}

@@ -1,0 +1,551 @@
+//! Each request of the protocol: converted, handed on, answered.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags,
+    Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner, OpenFlags, PollEvents,
+    PollFlags, PollNotifier, RenameFlags, ReplyAttr, ReplyBmap, ReplyCreate, ReplyData,
+    ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen,
+    ReplyPoll, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+};
+
+use super::adapter::{Adapter, caller};
+use super::answer::{attributes, empty, entry, entry_kept, xattr};
+use super::convert::{attr, file_type, number_only, set_time};
+use crate::backing::file::Sync;
+use crate::fs::{Change, Plus};
+
+/// Most bytes of one write request.
+const MAX_WRITE: u32 = 1 << 20;
+
+fn sync(datasync: bool) -> Sync {
+    if datasync { Sync::Data } else { Sync::All }
+}
+
+impl Filesystem for Adapter {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
+        let wanted = [
+            InitFlags::FUSE_DO_READDIRPLUS | InitFlags::FUSE_READDIRPLUS_AUTO,
+            InitFlags::FUSE_PARALLEL_DIROPS,
+            InitFlags::FUSE_DONT_MASK,
+            InitFlags::FUSE_POSIX_ACL,
+            InitFlags::FUSE_AUTO_INVAL_DATA,
+            InitFlags::FUSE_ASYNC_DIO,
+            InitFlags::FUSE_NO_EXPORT_SUPPORT,
+        ];
+        for flags in wanted {
+            if let Err(missing) = config.add_capabilities(flags) {
+                log::warn!("this kernel lacks {missing:?}");
+            }
+        }
+        if let Err(nearest) = config.set_max_write(MAX_WRITE) {
+            log::debug!("largest write request: {nearest} bytes");
+        }
+        Ok(())
+    }
+
+    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        entry(
+            reply,
+            self.run("lookup", |fs| fs.lookup(parent.0, name.as_bytes())),
+        );
+    }
+
+    fn forget(&self, _request: &Request, ino: INodeNo, nlookup: u64) {
+        self.fs.forget(ino.0, nlookup);
+    }
+
+    fn getattr(&self, _request: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
+        attributes(reply, ino, self.run("getattr", |fs| fs.getattr(ino.0)));
+    }
+
+    fn setattr(
+        &self,
+        _request: &Request,
+        ino: INodeNo,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
+        size: Option<u64>,
+        atime: Option<TimeOrNow>,
+        mtime: Option<TimeOrNow>,
+        _ctime: Option<SystemTime>,
+        fh: Option<FileHandle>,
+        _crtime: Option<SystemTime>,
+        _chgtime: Option<SystemTime>,
+        _bkuptime: Option<SystemTime>,
+        _flags: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let change = Change {
+            mode,
+            uid,
+            gid,
+            size,
+            atime: set_time(atime),
+            mtime: set_time(mtime),
+        };
+        let handle = fh.map(|fh| fh.0);
+        attributes(
+            reply,
+            ino,
+            self.run("setattr", |fs| fs.setattr(ino.0, handle, change)),
+        );
+    }
+
+    fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
+        answer!(reply, self.run("readlink", |fs| fs.readlink(ino.0)), target => reply.data(&target));
+    }
+
+    fn mknod(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        umask: u32,
+        rdev: u32,
+        reply: ReplyEntry,
+    ) {
+        let caller = caller(request);
+        let made = self.run("mknod", |fs| {
+            fs.mknod(
+                caller,
+                parent.0,
+                name.as_bytes(),
+                mode,
+                umask,
+                u64::from(rdev),
+            )
+        });
+        entry(reply, made);
+    }
+
+    fn mkdir(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        umask: u32,
+        reply: ReplyEntry,
+    ) {
+        let caller = caller(request);
+        entry(
+            reply,
+            self.run("mkdir", |fs| {
+                fs.mkdir(caller, parent.0, name.as_bytes(), mode, umask)
+            }),
+        );
+    }
+
+    fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        empty(
+            reply,
+            self.run("unlink", |fs| fs.unlink(parent.0, name.as_bytes())),
+        );
+    }
+
+    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        empty(
+            reply,
+            self.run("rmdir", |fs| fs.rmdir(parent.0, name.as_bytes())),
+        );
+    }
+
+    fn symlink(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        link_name: &OsStr,
+        target: &Path,
+        reply: ReplyEntry,
+    ) {
+        let caller = caller(request);
+        let target = target.as_os_str().as_bytes();
+        entry(
+            reply,
+            self.run("symlink", |fs| {
+                fs.symlink(caller, parent.0, link_name.as_bytes(), target)
+            }),
+        );
+    }
+
+    fn rename(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        newparent: INodeNo,
+        newname: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let caller = caller(request);
+        let from = (parent.0, name.as_bytes());
+        let to = (newparent.0, newname.as_bytes());
+        empty(
+            reply,
+            self.run("rename", |fs| fs.rename(caller, from, to, flags.bits())),
+        );
+    }
+
+    fn link(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        newparent: INodeNo,
+        newname: &OsStr,
+        reply: ReplyEntry,
+    ) {
+        let caller = caller(request);
+        entry(
+            reply,
+            self.run("link", |fs| {
+                fs.link(caller, ino.0, newparent.0, newname.as_bytes())
+            }),
+        );
+    }
+
+    fn open(&self, _request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let opened = self.run("open", |fs| fs.open(ino.0, flags.0));
+        answer!(reply, opened, handle => reply.opened(FileHandle(handle), FopenFlags::empty()));
+    }
+
+    fn read(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        answer!(reply, self.run("read", |fs| fs.read(fh.0, offset, size)), data => reply.data(&data));
+    }
+
+    fn write(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let written = self.run("write", |fs| fs.write(fh.0, offset, data));
+        answer!(reply, written, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
+    }
+
+    fn flush(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        _owner: LockOwner,
+        reply: ReplyEmpty,
+    ) {
+        empty(reply, self.run("flush", |fs| fs.flush(fh.0)));
+    }
+
+    fn release(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        let released = self.run("release", |fs| {
+            fs.release(fh.0);
+            Ok(())
+        });
+        empty(reply, released);
+    }
+
+    fn fsync(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        datasync: bool,
+        reply: ReplyEmpty,
+    ) {
+        empty(
+            reply,
+            self.run("fsync", |fs| fs.fsync(fh.0, sync(datasync))),
+        );
+    }
+
+    fn opendir(&self, _request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        let opened = self.run("opendir", |fs| fs.opendir(ino.0));
+        answer!(reply, opened, handle => reply.opened(FileHandle(handle), FopenFlags::empty()));
+    }
+
+    fn readdir(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        let read = self.run("readdir", |fs| {
+            fs.readdir(fh.0, offset, Plus::No, |listed| {
+                let number = INodeNo(listed.number);
+                reply.add(
+                    number,
+                    listed.cookie,
+                    file_type(listed.kind),
+                    OsStr::from_bytes(listed.name),
+                )
+            })
+        });
+        answer!(reply, read, () => reply.ok());
+    }
+
+    fn readdirplus(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
+        let read = self.run("readdirplus", |fs| {
+            fs.readdir(fh.0, offset, Plus::Yes, |listed| {
+                let (attr, kept, generation) = match &listed.entry {
+                    Some(entry) => (
+                        attr(entry.number, &entry.stat),
+                        entry_kept(entry),
+                        entry.generation,
+                    ),
+                    None => (number_only(listed.number, listed.kind), Duration::ZERO, 0),
+                };
+                let name = OsStr::from_bytes(listed.name);
+                reply.add(
+                    INodeNo(listed.number),
+                    listed.cookie,
+                    name,
+                    &kept,
+                    &attr,
+                    Generation(generation),
+                )
+            })
+        });
+        answer!(reply, read, () => reply.ok());
+    }
+
+    fn releasedir(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        _flags: OpenFlags,
+        reply: ReplyEmpty,
+    ) {
+        let released = self.run("releasedir", |fs| {
+            fs.releasedir(fh.0);
+            Ok(())
+        });
+        empty(reply, released);
+    }
+
+    fn fsyncdir(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        datasync: bool,
+        reply: ReplyEmpty,
+    ) {
+        empty(
+            reply,
+            self.run("fsyncdir", |fs| fs.fsyncdir(fh.0, sync(datasync))),
+        );
+    }
+
+    fn statfs(&self, _request: &Request, ino: INodeNo, reply: ReplyStatfs) {
+        answer!(reply, self.run("statfs", |fs| fs.statfs(ino.0)), stat => {
+            let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+            reply.statfs(
+                stat.blocks,
+                stat.bfree,
+                stat.bavail,
+                stat.files,
+                stat.ffree,
+                narrow(stat.bsize),
+                narrow(stat.namelen),
+                narrow(stat.frsize),
+            );
+        });
+    }
+
+    fn setxattr(
+        &self,
+        _request: &Request,
+        ino: INodeNo,
+        name: &OsStr,
+        value: &[u8],
+        flags: i32,
+        _position: u32,
+        reply: ReplyEmpty,
+    ) {
+        empty(
+            reply,
+            self.run("setxattr", |fs| {
+                fs.setxattr(ino.0, name.as_bytes(), value, flags)
+            }),
+        );
+    }
+
+    fn getxattr(
+        &self,
+        _request: &Request,
+        ino: INodeNo,
+        name: &OsStr,
+        size: u32,
+        reply: ReplyXattr,
+    ) {
+        xattr(
+            reply,
+            self.run("getxattr", |fs| fs.getxattr(ino.0, name.as_bytes(), size)),
+        );
+    }
+
+    fn listxattr(&self, _request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
+        xattr(reply, self.run("listxattr", |fs| fs.listxattr(ino.0, size)));
+    }
+
+    fn removexattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        empty(
+            reply,
+            self.run("removexattr", |fs| fs.removexattr(ino.0, name.as_bytes())),
+        );
+    }
+
+    fn access(&self, _request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
+        empty(
+            reply,
+            self.run("access", |fs| fs.access(ino.0, mask.bits())),
+        );
+    }
+
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        umask: u32,
+        flags: i32,
+        reply: ReplyCreate,
+    ) {
+        let caller = caller(request);
+        let created = self.run("create", |fs| {
+            fs.create(caller, parent.0, name.as_bytes(), mode, umask, flags)
+        });
+        answer!(reply, created, (entry, handle) => {
+            let attr = attr(entry.number, &entry.stat);
+            let kept = entry_kept(&entry);
+            reply.created(&kept, &attr, Generation(entry.generation), FileHandle(handle), FopenFlags::empty());
+        });
+    }
+
+    fn bmap(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _blocksize: u32,
+        _idx: u64,
+        reply: ReplyBmap,
+    ) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn ioctl(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _fh: FileHandle,
+        _flags: IoctlFlags,
+        _cmd: u32,
+        _in_data: &[u8],
+        _out_size: u32,
+        reply: ReplyIoctl,
+    ) {
+        reply.error(Errno::ENOTTY);
+    }
+
+    fn poll(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _fh: FileHandle,
+        _handle: PollNotifier,
+        _events: PollEvents,
+        _flags: PollFlags,
+        reply: ReplyPoll,
+    ) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn fallocate(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        empty(
+            reply,
+            self.run("fallocate", |fs| fs.fallocate(fh.0, mode, offset, length)),
+        );
+    }
+
+    fn lseek(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        offset: i64,
+        whence: i32,
+        reply: ReplyLseek,
+    ) {
+        let sought = self.run("lseek", |fs| fs.lseek(fh.0, offset, whence));
+        answer!(reply, sought, place => reply.offset(i64::try_from(place).unwrap_or(i64::MAX)));
+    }
+
+    fn copy_file_range(
+        &self,
+        _request: &Request,
+        _ino_in: INodeNo,
+        fh_in: FileHandle,
+        offset_in: u64,
+        _ino_out: INodeNo,
+        fh_out: FileHandle,
+        offset_out: u64,
+        len: u64,
+        _flags: CopyFileRangeFlags,
+        reply: ReplyWrite,
+    ) {
+        let from = (fh_in.0, offset_in);
+        let to = (fh_out.0, offset_out);
+        let copied = self.run("copy_file_range", |fs| fs.copy_file_range(from, to, len));
+        answer!(reply, copied, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
+    }
+}
