@@ -1,14 +1,14 @@
 //! Operations on one inode, by its descriptor.
 
 use std::ffi::CString;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{
     Access, AtFlags, CWD, FallocateFlags, Gid, Mode, OFlags, SeekFrom, StatxFlags, Timespec,
     Timestamps, UTIME_NOW, UTIME_OMIT, Uid,
 };
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags};
 
 use super::stat::{Kind, SetTime};
 use super::sys;
@@ -71,15 +71,29 @@ pub fn read_at(fd: impl AsFd, buffer: &mut [u8], offset: u64) -> io::Result<usiz
     Ok(done)
 }
 
-/// Writes `data` at `offset`, or at the end if the descriptor has `O_APPEND`; fewer bytes only if an error came after
-/// some.
+/// Where a write goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// At this offset, unless the descriptor has `O_APPEND`.
+    At(u64),
+    /// At the end, wherever it is by then.
+    End,
+}
+
+/// Writes `data`; fewer bytes only if an error came after some.
 ///
 /// # Errors
-/// Those of pwrite(2), if nothing was written before.
-pub fn write_at(fd: impl AsFd, data: &[u8], offset: u64) -> io::Result<usize> {
+/// Those of pwritev2(2), if nothing was written before.
+pub fn write(fd: impl AsFd, data: &[u8], place: Place) -> io::Result<usize> {
     let mut done = 0;
     while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
-        match rustix::io::pwrite(&fd, rest, after(offset, done)?) {
+        let written = match place {
+            Place::At(offset) => rustix::io::pwrite(&fd, rest, after(offset, done)?),
+            Place::End => {
+                rustix::io::pwritev2(&fd, &[IoSlice::new(rest)], 0, ReadWriteFlags::APPEND)
+            }
+        };
+        match written {
             Ok(0) => break,
             Ok(count) => done += count,
             Err(Errno::INTR) => {}

@@ -6,6 +6,11 @@ use super::handle::OpenFile;
 use super::{FsError, Utf8Fs};
 use crate::backing::file;
 
+/// Flags of open(2) that the backing file is opened without. The kernel bypasses its own cache for `O_DIRECT`, and the
+/// alignment that the backing file would ask for is not that of the buffers here. `O_APPEND` is of each write: a
+/// program can change it on an open file, and pages that were mapped are written to where they are.
+pub(super) const KERNELS_OWN: i32 = libc::O_DIRECT | libc::O_APPEND;
+
 impl Utf8Fs {
     /// Opens a file with the flags of open(2); gives a handle. Only for regular files: the kernel serves others itself.
     ///
@@ -13,10 +18,19 @@ impl Utf8Fs {
     /// The inode is gone, or the system's error.
     pub fn open(&self, number: u64, flags: i32) -> Result<u64, FsError> {
         let pinned = self.open_inode(number)?;
-        // The kernel bypasses its own cache for O_DIRECT; the alignment that the backing file would ask for is not that
-        // of the buffers here.
-        let reopen = || file::reopen(&*pinned.1, flags & !libc::O_DIRECT);
-        let fd = self.inodes.with_descriptors(reopen)?;
+        let reopen = |flags| {
+            self.inodes
+                .with_descriptors(|| file::reopen(&*pinned.1, flags))
+        };
+        let fd = match reopen(flags & !KERNELS_OWN) {
+            // A file that may only be appended to (chattr +a) is opened so or not at all.
+            Err(error)
+                if error.raw_os_error() == Some(libc::EPERM) && flags & libc::O_APPEND != 0 =>
+            {
+                reopen(flags & !libc::O_DIRECT)?
+            }
+            opened => opened?,
+        };
         Ok(self.files.add(OpenFile {
             fd,
             _pinned: pinned,
@@ -35,13 +49,13 @@ impl Utf8Fs {
         Ok(data)
     }
 
-    /// Writes `data` at `offset`; gives how many bytes were written.
+    /// Writes `data`; gives how many bytes were written.
     ///
     /// # Errors
     /// The handle is gone, or the system's error.
-    pub fn write(&self, handle: u64, offset: u64, data: &[u8]) -> Result<usize, FsError> {
+    pub fn write(&self, handle: u64, place: file::Place, data: &[u8]) -> Result<usize, FsError> {
         let open = self.files.get(handle)?;
-        Ok(file::write_at(&open.fd, data, offset)?)
+        Ok(file::write(&open.fd, data, place)?)
     }
 
     /// Gives the errors that closing the backing file gives.

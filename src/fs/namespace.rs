@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::handle::OpenFile;
 use super::inode::{Inode, Place};
+use super::io::KERNELS_OWN;
 use super::resolve::{Making, NewName};
 use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Stat, become_caller, file};
@@ -204,7 +205,7 @@ impl Utf8Fs {
             caller,
         };
         let made = self.make(making, parent, name, umask, |dir, backing| {
-            let flags = flags & !libc::O_DIRECT | libc::O_EXCL;
+            let flags = flags & !KERNELS_OWN | libc::O_EXCL;
             self.inodes
                 .with_descriptors(|| dir.create(backing, flags, mode))
         });

@@ -16,7 +16,7 @@ use fuser::{
 use super::adapter::{Adapter, caller};
 use super::answer::{attributes, empty, entry, entry_kept, xattr};
 use super::convert::{attr, file_type, number_only, set_time};
-use crate::backing::file::Sync;
+use crate::backing::file::{Place, Sync};
 use crate::fs::{Change, Plus};
 
 /// Most bytes of one write request.
@@ -237,12 +237,17 @@ impl Filesystem for Adapter {
         fh: FileHandle,
         offset: u64,
         data: &[u8],
-        _write_flags: WriteFlags,
-        _flags: OpenFlags,
+        write_flags: WriteFlags,
+        flags: OpenFlags,
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let written = self.run("write", |fs| fs.write(fh.0, offset, data));
+        let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
+        let place = match flags.0 & libc::O_APPEND != 0 && !is_mapped {
+            true => Place::End,
+            false => Place::At(offset),
+        };
+        let written = self.run("write", |fs| fs.write(fh.0, place, data));
         answer!(reply, written, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
     }
 

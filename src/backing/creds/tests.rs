@@ -158,7 +158,7 @@ fn set_id_bits_fall_on_write_unless_fsetid_is_raised() {
         let fd = dir.create(&name(b"f"), NEW, 0o755).unwrap();
         file::chmod(&fd, 0o6755).unwrap();
         assert_eq!(bits(&fd), 0o6000);
-        file::write_at(&fd, b"x", 0).unwrap();
+        file::write(&fd, b"x", file::Place::At(0)).unwrap();
         assert_eq!(bits(&fd), 0);
 
         // A group that the thread is not in, as a caller's supplementary group is.
@@ -171,7 +171,7 @@ fn set_id_bits_fall_on_write_unless_fsetid_is_raised() {
         drop(raised);
         let sets = rustix::thread::capabilities(None).unwrap();
         assert!(!sets.effective.contains(CapabilitySet::FSETID));
-        file::write_at(&fd, b"x", 0).unwrap();
+        file::write(&fd, b"x", file::Place::At(0)).unwrap();
         assert_eq!(bits(&fd), 0);
     });
 }

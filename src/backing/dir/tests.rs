@@ -234,7 +234,7 @@ fn a_private_clone_takes_every_operation() {
     clone.mkdir(&sub, 0o755).unwrap();
     let below = Dir::new(clone.child(&sub).unwrap());
     let file = below.create(&a, NEW, 0o600).unwrap();
-    assert_eq!(file::write_at(&file, b"text", 0).unwrap(), 4);
+    assert_eq!(file::write(&file, b"text", file::Place::At(0)).unwrap(), 4);
     below
         .rename(&a, &clone, &b, libc::RENAME_NOREPLACE)
         .unwrap();

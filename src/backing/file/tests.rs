@@ -15,11 +15,11 @@ fn reopen_gives_the_inode_whatever_became_of_its_name() {
     dir.rename(&f, &dir, &g, 0).unwrap();
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_PATH;
     let fd = reopen(&held, flags).unwrap();
-    assert_eq!(write_at(&fd, b"hello", 0).unwrap(), 5);
+    assert_eq!(write(&fd, b"hello", Place::At(0)).unwrap(), 5);
     dir.unlink(&g).unwrap();
     let again = reopen(&held, libc::O_RDONLY).unwrap();
     assert_eq!(Stat::of(&again).unwrap(), Stat::of(&fd).unwrap());
-    assert_eq!(errno(write_at(&again, b"x", 0)), libc::EBADF);
+    assert_eq!(errno(write(&again, b"x", Place::At(0))), libc::EBADF);
     let closed = rustix::io::fcntl_getfd(&again).unwrap();
     assert!(closed.contains(rustix::io::FdFlags::CLOEXEC));
     drop(reopen(&held, libc::O_WRONLY | libc::O_TRUNC).unwrap());
@@ -51,16 +51,16 @@ fn reopen_refuses_what_could_lead_elsewhere_wait_or_act() {
 fn reads_end_with_the_file_and_appends_go_to_its_end() {
     let Scratch { dir, temp: _temp } = scratch();
     let fd = dir.create(&name(b"f"), NEW, 0o600).unwrap();
-    assert_eq!(write_at(&fd, b"0123456789", 0).unwrap(), 10);
+    assert_eq!(write(&fd, b"0123456789", Place::At(0)).unwrap(), 10);
     let mut buffer = [0; 16];
     assert_eq!(read_at(&fd, &mut buffer, 4).unwrap(), 6);
     assert_eq!(&buffer[..6], b"456789");
     assert_eq!(read_at(&fd, &mut buffer, 10).unwrap(), 0);
     assert_eq!(read_at(&fd, &mut [], 0).unwrap(), 0);
-    assert_eq!(write_at(&fd, b"", 0).unwrap(), 0);
+    assert_eq!(write(&fd, b"", Place::At(0)).unwrap(), 0);
     assert_eq!(errno(read_at(&fd, &mut buffer, u64::MAX)), libc::EINVAL);
     let append = reopen(&fd, libc::O_WRONLY | libc::O_APPEND).unwrap();
-    assert_eq!(write_at(&append, b"ab", 0).unwrap(), 2);
+    assert_eq!(write(&append, b"ab", Place::At(0)).unwrap(), 2);
     assert_eq!(read_at(&fd, &mut buffer, 8).unwrap(), 4);
     assert_eq!(&buffer[..4], b"89ab");
     flush(&fd).unwrap();
@@ -71,7 +71,7 @@ fn reads_end_with_the_file_and_appends_go_to_its_end() {
         libc::EBADF
     );
     let full = rustix::fs::open("/dev/full", OFlags::RDWR, Mode::empty()).unwrap();
-    assert_eq!(errno(write_at(&full, b"x", 0)), libc::ENOSPC);
+    assert_eq!(errno(write(&full, b"x", Place::At(0))), libc::ENOSPC);
 }
 
 #[test]
@@ -82,10 +82,13 @@ fn a_write_that_runs_out_of_room_tells_how_far_it_came() {
     };
     let dir = crate::backing::Dir::new(limited);
     let fd = dir.create(&name(b"f"), NEW, 0o600).unwrap();
-    let done = write_at(&fd, &[7; 1 << 20], 0).unwrap();
+    let done = write(&fd, &[7; 1 << 20], Place::At(0)).unwrap();
     assert!(done > 0 && done <= 65536, "{done}");
     let place = u64::try_from(done).unwrap();
-    assert_eq!(errno(write_at(&fd, &[7; 4096], place)), libc::ENOSPC);
+    assert_eq!(
+        errno(write(&fd, &[7; 4096], Place::At(place))),
+        libc::ENOSPC
+    );
 }
 
 /// A filesystem of 64 KiB that is mounted nowhere.
@@ -106,7 +109,7 @@ fn holes_are_punched_found_and_copied() {
     let Scratch { dir, temp: _temp } = scratch();
     let fd = dir.create(&name(b"f"), NEW, 0o600).unwrap();
     let big = vec![b'x'; 1 << 20];
-    assert_eq!(write_at(&fd, &big, 0).unwrap(), big.len());
+    assert_eq!(write(&fd, &big, Place::At(0)).unwrap(), big.len());
     let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     fallocate(&fd, punch, 1 << 18, 1 << 18).unwrap();
     assert_eq!(seek(&fd, 0, libc::SEEK_HOLE).unwrap(), 1 << 18);

@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use rustix::fs::OFlags;
+
 use crate::support::random::Random;
 use crate::support::snapshot::{self, Snapshot, Times};
 use crate::support::{Mount, Tree, at, needs};
@@ -233,4 +235,29 @@ fn run_cargo(point: &Path) {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     assert_eq!(output.stdout, b"built\n");
+}
+
+/// Appending is a matter of each write: of what the open file says by then, and of where the file ends by then, also
+/// for those who write below.
+#[test]
+fn writes_go_to_the_end_just_where_they_are_asked_to() {
+    needs::fuse();
+    let tree = Tree::new();
+    tree.file(b"file", b"start");
+    let mount = tree.mount(&[]);
+    let below = at::open(tree.below_dir(), b"file", OFlags::WRONLY | OFlags::APPEND).unwrap();
+    let above = at::open(mount.dir(), b"file", OFlags::RDWR | OFlags::APPEND).unwrap();
+    at::write_all(&above, b" one").unwrap();
+    at::write_all(&below, b" two").unwrap();
+    at::write_all(&above, b" three").unwrap();
+    rustix::fs::fcntl_setfl(&above, OFlags::empty()).unwrap();
+    rustix::io::pwrite(&above, b"START", 0).unwrap();
+    rustix::fs::fcntl_setfl(&above, OFlags::APPEND).unwrap();
+    at::write_all(&above, b" four").unwrap();
+    assert_eq!(
+        at::read(tree.below_dir(), b"file").unwrap(),
+        b"START one two three four"
+    );
+    drop(above);
+    mount.stop();
 }
