@@ -44,7 +44,7 @@ impl Utf8Fs {
         let (_, fd) = self.open_inode(number)?;
         if let Some(size) = change.size {
             match handle {
-                Some(handle) => file::truncate_open(&self.files.get(handle)?.fd, size)?,
+                Some(handle) => file::truncate_open(&*self.files.get(handle)?.fd, size)?,
                 None => file::truncate(&*fd, size)?,
             }
         }

@@ -13,10 +13,17 @@ use crate::backing::Entries;
 #[derive(Debug)]
 pub struct OpenFile {
     /// The backing file, opened as the program opened it.
-    pub(super) fd: OwnedFd,
-    /// Its inode, and that inode's descriptor, which stays open as long as the file does: so that a file without a
-    /// name has attributes still.
-    pub(super) _pinned: (Arc<Inode>, Arc<OwnedFd>),
+    pub(super) fd: Arc<OwnedFd>,
+    /// Its inode, which can be reached by this file as long as it is open: also one without a name.
+    pub(super) _inode: Arc<Inode>,
+}
+
+impl OpenFile {
+    pub(super) fn new(fd: OwnedFd, inode: Arc<Inode>) -> Self {
+        let fd = Arc::new(fd);
+        inode.opened(&fd);
+        Self { fd, _inode: inode }
+    }
 }
 
 /// A directory that a program has open.

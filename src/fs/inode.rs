@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::FsError;
 use super::directory::DirectoryIndex;
 use super::number::Numbering;
-use crate::backing::{Dir, FileHandle, Kind, Stat, Time};
+use crate::backing::{Dir, FileHandle, Kind, Stat, Time, file};
 use crate::names::{BackingName, VisibleName};
 
 /// The root's number, by the protocol.
@@ -74,10 +74,23 @@ pub struct Inode {
 struct State {
     /// An `O_PATH` descriptor, if it is open.
     fd: Option<Arc<OwnedFd>>,
+    /// The open files of this inode, and some that are closed by now.
+    files: Vec<Weak<OwnedFd>>,
     place: Option<Place>,
 }
 
 impl Inode {
+    /// Notes a file of this inode that a program has open.
+    pub(super) fn opened(&self, file: &Arc<OwnedFd>) {
+        let mut state = lock(&self.state);
+        state.files.retain(|file| file.strong_count() > 0);
+        state.files.push(Arc::downgrade(file));
+    }
+
+    fn open_file(&self) -> Option<Arc<OwnedFd>> {
+        lock(&self.state).files.iter().find_map(Weak::upgrade)
+    }
+
     pub(super) fn place(&self) -> Option<Place> {
         lock(&self.state).place.clone()
     }
@@ -130,6 +143,7 @@ impl Inodes {
             identity,
             state: Mutex::new(State {
                 fd: Some(Arc::new(root)),
+                files: Vec::new(),
                 place: None,
             }),
             index: Mutex::new(None),
@@ -217,6 +231,7 @@ impl Inodes {
                         identity,
                         state: Mutex::new(State {
                             fd: None,
+                            files: Vec::new(),
                             place: None,
                         }),
                         index: Mutex::new(None),
@@ -270,7 +285,9 @@ impl Inodes {
         if let Some(fd) = &lock(&inode.state).fd {
             return Ok(Arc::clone(fd));
         }
+        let open_file = inode.open_file();
         let fd = self.with_descriptors(|| match (&inode.identity.handle, &self.mount) {
+            _ if let Some(file) = &open_file => file::path_only(file),
             (Some(handle), Some(mount)) => handle
                 .open(mount, libc::O_PATH)?
                 .ok_or_else(|| io::Error::from_raw_os_error(libc::ESTALE)),

@@ -17,10 +17,10 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn open(&self, number: u64, flags: i32) -> Result<u64, FsError> {
-        let pinned = self.open_inode(number)?;
+        let (inode, path_only) = self.open_inode(number)?;
         let reopen = |flags| {
             self.inodes
-                .with_descriptors(|| file::reopen(&*pinned.1, flags))
+                .with_descriptors(|| file::reopen(&*path_only, flags))
         };
         let fd = match reopen(flags & !KERNELS_OWN) {
             // A file that may only be appended to (chattr +a) is opened so or not at all.
@@ -31,10 +31,7 @@ impl Utf8Fs {
             }
             opened => opened?,
         };
-        Ok(self.files.add(OpenFile {
-            fd,
-            _pinned: pinned,
-        }))
+        Ok(self.files.add(OpenFile::new(fd, inode)))
     }
 
     /// Reads up to `size` bytes at `offset`; fewer only at the end of the file.
@@ -44,7 +41,7 @@ impl Utf8Fs {
     pub fn read(&self, handle: u64, offset: u64, size: u32) -> Result<Vec<u8>, FsError> {
         let open = self.files.get(handle)?;
         let mut data = vec![0; usize::try_from(size).unwrap_or(0)];
-        let length = file::read_at(&open.fd, &mut data, offset)?;
+        let length = file::read_at(&*open.fd, &mut data, offset)?;
         data.truncate(length);
         Ok(data)
     }
@@ -55,7 +52,7 @@ impl Utf8Fs {
     /// The handle is gone, or the system's error.
     pub fn write(&self, handle: u64, place: file::Place, data: &[u8]) -> Result<usize, FsError> {
         let open = self.files.get(handle)?;
-        Ok(file::write(&open.fd, data, place)?)
+        Ok(file::write(&*open.fd, data, place)?)
     }
 
     /// Gives the errors that closing the backing file gives.
@@ -64,7 +61,7 @@ impl Utf8Fs {
     /// The handle is gone, or the system's error.
     pub fn flush(&self, handle: u64) -> Result<(), FsError> {
         let open = self.files.get(handle)?;
-        match self.inodes.with_descriptors(|| file::flush(&open.fd)) {
+        match self.inodes.with_descriptors(|| file::flush(&*open.fd)) {
             // It takes one descriptor more to ask; a program must be able to close its files without.
             Err(error) if error.raw_os_error() == Some(libc::EMFILE) => Ok(()),
             done => Ok(done?),
@@ -83,7 +80,7 @@ impl Utf8Fs {
     /// The handle is gone, or the system's error.
     pub fn fsync(&self, handle: u64, what: file::Sync) -> Result<(), FsError> {
         let open = self.files.get(handle)?;
-        Ok(file::fsync(&open.fd, what)?)
+        Ok(file::fsync(&*open.fd, what)?)
     }
 
     /// fallocate(2).
@@ -98,7 +95,7 @@ impl Utf8Fs {
         length: u64,
     ) -> Result<(), FsError> {
         let open = self.files.get(handle)?;
-        Ok(file::fallocate(&open.fd, mode, offset, length)?)
+        Ok(file::fallocate(&*open.fd, mode, offset, length)?)
     }
 
     /// lseek(2): the kernel asks for `SEEK_DATA` and `SEEK_HOLE` only.
@@ -107,7 +104,7 @@ impl Utf8Fs {
     /// The handle is gone, or the system's error.
     pub fn lseek(&self, handle: u64, offset: i64, whence: i32) -> Result<u64, FsError> {
         let open = self.files.get(handle)?;
-        Ok(file::seek(&open.fd, offset, whence)?)
+        Ok(file::seek(&*open.fd, offset, whence)?)
     }
 
     /// `copy_file_range(2)` between two open files, each given with its offset.
@@ -124,7 +121,11 @@ impl Utf8Fs {
         let target = self.files.get(to.0)?;
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         Ok(file::copy_range(
-            &source.fd, from.1, &target.fd, to.1, length,
+            &*source.fd,
+            from.1,
+            &*target.fd,
+            to.1,
+            length,
         )?)
     }
 }

@@ -219,11 +219,8 @@ impl Utf8Fs {
         };
         let path_only = self.inodes.with_descriptors(|| file::path_only(&opened))?;
         let entry = self.enter(path_only, &inode, place.backing, place.visible, place.alias)?;
-        let pinned = self.open_inode(entry.number)?;
-        let handle = self.files.add(OpenFile {
-            fd: opened,
-            _pinned: pinned,
-        });
+        let inode = self.inodes.get(entry.number)?;
+        let handle = self.files.add(OpenFile::new(opened, inode));
         Ok((entry, handle))
     }
 

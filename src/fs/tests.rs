@@ -189,3 +189,21 @@ fn inodes_outlive_their_descriptors() {
     }
     assert!(scratch.fs.inodes.get(first.number).is_err());
 }
+
+/// A file without a name has attributes as long as it is open, and no descriptor beside the open one is kept for it.
+#[test]
+fn an_open_file_outlives_its_name() {
+    let names: Vec<Vec<u8>> = (0..20).map(|n| format!("n{n}").into_bytes()).collect();
+    let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+    let scratch = Scratch::new(map(Legacy::Escape, &[]), &names);
+    let entry = scratch.fs.lookup(ROOT, b"n0").unwrap();
+    let handle = scratch.fs.open(entry.number, libc::O_RDWR).unwrap();
+    scratch.fs.unlink(ROOT, b"n0").unwrap();
+    // Others take its descriptor away.
+    for name in names.iter().skip(1).chain(names.iter().skip(1)) {
+        scratch.fs.lookup(ROOT, name).unwrap();
+    }
+    let stat = scratch.fs.getattr(entry.number).unwrap();
+    assert_eq!((stat.nlink, stat.ino), (0, entry.stat.ino));
+    scratch.fs.release(handle);
+}

@@ -58,7 +58,7 @@ fn a_signal_unmounts_a_busy_mount() {
     tree.file(b"file", b"content");
     let mut mount = tree.mount(&[]);
     mount.close();
-    mount.allow_warning("busy");
+    mount.allow_warning("is still in use");
     let file = at::open(mount.dir(), b"file", OFlags::RDONLY).unwrap();
     mount.signal(Signal::TERM);
     wait_until_unmounted(&mount.point());
@@ -90,7 +90,8 @@ fn a_killed_daemon_loses_nothing_and_is_mounted_again_at_once() {
         ["coffee".as_bytes(), "neu-é".as_bytes()]
     );
     assert_eq!(at::read(&below, "neu-é".as_bytes()).unwrap(), b"written");
-    let mount = tree.mount(&options);
+    let mut mount = tree.mount(&options);
+    mount.allow_warning("is dead: its daemon was killed");
     assert_eq!(at::sorted(mount.dir()), before, "N4");
     mount.stop();
     detach(&tree.point());

@@ -18,6 +18,8 @@ mod lifecycle;
 mod many;
 /// N9, L2: each offence by each operation.
 mod offences;
+/// Faults found from outside.
+mod regressions;
 /// F4: reading a directory while it changes.
 mod streams;
 /// F1: an ordinary user, above and below.
