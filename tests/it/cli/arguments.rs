@@ -45,7 +45,11 @@ impl Place {
     }
 
     fn is_mounted(&self) -> bool {
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        // Others may have mounts with names that are not UTF-8.
+        let mounts = fs::read("/proc/self/mountinfo")
+            .unwrap()
+            .escape_ascii()
+            .to_string();
         mounts.contains(self.0.path().to_str().unwrap())
     }
 }

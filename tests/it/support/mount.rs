@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -282,13 +283,21 @@ pub(crate) fn detach(point: &Path) {
 
 /// The type of the filesystem mounted on `point` (topmost), as the kernel knows it; `None` if there is none.
 pub(crate) fn mounted(point: &Path) -> Option<String> {
-    let point = point.to_str().unwrap();
-    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    // Others may have mounts with names that are not UTF-8.
+    let table = std::fs::read("/proc/self/mountinfo").unwrap();
+    let point = point.as_os_str().as_bytes();
+    let fields = |line: &[u8]| -> Vec<Vec<u8>> {
+        line.split(|&byte| byte == b' ')
+            .map(<[u8]>::to_vec)
+            .collect()
+    };
     let line = table
-        .lines()
-        .rfind(|line| line.split(' ').nth(4) == Some(point))?;
-    let (_, rest) = line.split_once(" - ")?;
-    rest.split(' ').next().map(str::to_owned)
+        .split(|&byte| byte == b'\n')
+        .map(fields)
+        .rfind(|fields| fields.get(4).is_some_and(|field| field == point))?;
+    let dash = line.iter().position(|field| field == b"-")?;
+    line.get(dash + 1)
+        .map(|kind| String::from_utf8(kind.clone()).unwrap())
 }
 
 /// Waits until nothing is mounted on `point`.
