@@ -125,15 +125,15 @@ fn init_log(verbosity: LevelFilter, is_background: bool) {
         .filter_module("utf8fs", verbosity)
         .parse_env(env_logger::Env::new().filter("UTF8FS_LOG"))
         .format(move |out, record| {
+            let message = record.args().to_string();
+            if is_late_reply(record.target(), &message) && verbosity <= LevelFilter::Info {
+                return Ok(());
+            }
             if verbosity > LevelFilter::Info {
                 write!(out, "{} ", out.timestamp_millis())?;
             }
             let level = record.level().as_str().to_ascii_lowercase();
-            writeln!(
-                out,
-                "utf8fs: {level}: {}",
-                harmless(&record.args().to_string())
-            )
+            writeln!(out, "utf8fs: {level}: {}", harmless(&message))
         });
     if builder.try_init().is_err() {
         // Somebody who embeds the crate has started a log already; it is the better one.
@@ -141,9 +141,28 @@ fn init_log(verbosity: LevelFilter, is_background: bool) {
     }
 }
 
+/// Does fuser complain of an answer that nobody waits for any more? That is so whenever a program is interrupted, or the
+/// mount goes while it closes its files, and is no error.
+fn is_late_reply(target: &str, message: &str) -> bool {
+    target.starts_with("fuser")
+        && message.starts_with("Failed to send")
+        && message.ends_with("(os error 2)")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_that_comes_too_late_is_no_error() {
+        let late = "Failed to send FUSE reply: No such file or directory (os error 2)";
+        assert!(is_late_reply("fuser::reply", late));
+        assert!(!is_late_reply("utf8fs::fs", late));
+        assert!(!is_late_reply(
+            "fuser::reply",
+            "Failed to send FUSE reply: Invalid argument (os error 22)"
+        ));
+    }
 
     fn command(args: &[&str]) -> Vec<OsString> {
         as_command(args.iter().map(OsString::from).collect())
