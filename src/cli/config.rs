@@ -71,7 +71,7 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
     let mut audit = audit(&options.audit, args.background)?;
     let (backing, mountpoint) = directories::check(&args.backing, &args.mountpoint)?;
     if let SinkKind::File(log) = &mut audit.sink {
-        *log = directories::check_log(log, &mountpoint)?;
+        *log = directories::check_log(log, &backing, &mountpoint)?;
     }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(MountConfig {

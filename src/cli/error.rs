@@ -65,6 +65,8 @@ impl From<clap::Error> for CliError {
     fn from(mut error: clap::Error) -> Self {
         let typed: Vec<(ContextKind, ContextValue)> = error
             .context()
+            // The usage is ours, and may have two lines.
+            .filter(|&(kind, _)| kind != ContextKind::Usage)
             .map(|(kind, value)| (kind, tamed(value)))
             .collect();
         for (kind, value) in typed {
@@ -82,7 +84,10 @@ impl From<clap::Error> for CliError {
             if let Some(tip) = paragraph.strip_prefix("tip: ") {
                 tips.push(tip.replace(" tip: ", "; "));
             } else if let Some(line) = paragraph.strip_prefix("Usage: ") {
-                usage = Some(format!("usage: {line}"));
+                usage = Some(format!(
+                    "usage: {}",
+                    line.replace(" utf8fs ", ", or utf8fs ")
+                ));
             }
         }
         let hint = if tips.is_empty() {

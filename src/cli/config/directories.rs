@@ -34,8 +34,13 @@ pub(super) fn check(backing: &Path, mountpoint: &Path) -> Result<(PathBuf, PathB
 /// Checks the file of the audit log and gives its absolute path.
 ///
 /// # Errors
-/// Its directory is missing, or it would be seen through the mount: each record would then be an operation on it.
-pub(super) fn check_log(log: &Path, mountpoint: &Path) -> Result<PathBuf, CliError> {
+/// Its directory is missing; or it is in the mount point, and each record would be an operation on the mount; or in the
+/// backing directory, where users of the mount could put a link in its place.
+pub(super) fn check_log(
+    log: &Path,
+    backing: &Path,
+    mountpoint: &Path,
+) -> Result<PathBuf, CliError> {
     let wrong = |what: &str| CliError::usage(format!("the audit log {} {what}", quoted(log)));
     let Some(name) = log.file_name() else {
         return Err(wrong("is not a file").hint("give the path of a file"));
@@ -47,10 +52,11 @@ pub(super) fn check_log(log: &Path, mountpoint: &Path) -> Result<PathBuf, CliErr
     let directory = directory.canonicalize().map_err(|error| {
         wrong(&format!("cannot be written: {}", reason(&error))).hint("make its directory first")
     })?;
-    if directory == mountpoint || is_inside(&directory, mountpoint) {
-        return Err(
-            wrong("is inside the mount point").hint("keep it outside of what it reports on")
-        );
+    for (place, what) in [(mountpoint, "mount point"), (backing, "backing directory")] {
+        if directory == place || is_inside(&directory, place) {
+            return Err(wrong(&format!("is inside the {what}"))
+                .hint("keep it outside of what it reports on"));
+        }
     }
     Ok(directory.join(name))
 }

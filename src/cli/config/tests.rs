@@ -164,6 +164,22 @@ fn the_audit_log_must_not_be_seen_through_the_mount() {
     }
 }
 
+/// There, users of the mount could put a link in its place, for root to write through.
+#[test]
+fn the_audit_log_must_not_be_in_the_backing_directory() {
+    let place = tempfile::tempdir().unwrap();
+    let [backing, mountpoint] = ["b", "m"].map(|name| place.path().join(name));
+    std::fs::create_dir(&backing).unwrap();
+    std::fs::create_dir(&mountpoint).unwrap();
+    let log = backing.join("log");
+    let line = [&backing, &mountpoint, &log].map(|path| path.to_str().unwrap());
+    let error = mount(typed(&[line[0], line[1], "--audit-log", line[2]])).unwrap_err();
+    assert!(
+        error.message.ends_with(" is inside the backing directory"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_symlink_does_not_hide_that_the_mount_point_is_inside() {
     let place = tempfile::tempdir().unwrap();

@@ -237,6 +237,8 @@ impl Auditor {
 
 /// Gives `line` to the program's own log, and does not wait long for it.
 fn farewell(line: String) {
+    // The log puts the program's name in front itself.
+    let line = line.strip_prefix("utf8fs: ").unwrap_or(&line).to_owned();
     let (done, ended) = sync_channel(1);
     let logging = std::thread::Builder::new()
         .name("audit summary".to_owned())
