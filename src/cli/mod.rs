@@ -23,6 +23,7 @@ use clap::{CommandFactory, Parser};
 use log::LevelFilter;
 
 use crate::codec::normalize::UNICODE_VERSION;
+use crate::fuse;
 use args::{Cli, Command};
 pub use config::{AuditConfig, MountConfig};
 pub use error::CliError;
@@ -126,7 +127,7 @@ fn init_log(verbosity: LevelFilter, is_background: bool) {
         .parse_env(env_logger::Env::new().filter("UTF8FS_LOG"))
         .format(move |out, record| {
             let message = record.args().to_string();
-            if is_late_reply(record.target(), &message) && verbosity <= LevelFilter::Info {
+            if fuse::is_late_reply(record.target(), &message) && verbosity <= LevelFilter::Info {
                 return Ok(());
             }
             if verbosity > LevelFilter::Info {
@@ -141,28 +142,9 @@ fn init_log(verbosity: LevelFilter, is_background: bool) {
     }
 }
 
-/// Does fuser complain of an answer that nobody waits for any more? That is so whenever a program is interrupted, or the
-/// mount goes while it closes its files, and is no error.
-fn is_late_reply(target: &str, message: &str) -> bool {
-    target.starts_with("fuser")
-        && message.starts_with("Failed to send")
-        && message.ends_with("(os error 2)")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_answer_that_comes_too_late_is_no_error() {
-        let late = "Failed to send FUSE reply: No such file or directory (os error 2)";
-        assert!(is_late_reply("fuser::reply", late));
-        assert!(!is_late_reply("utf8fs::fs", late));
-        assert!(!is_late_reply(
-            "fuser::reply",
-            "Failed to send FUSE reply: Invalid argument (os error 22)"
-        ));
-    }
 
     fn command(args: &[&str]) -> Vec<OsString> {
         as_command(args.iter().map(OsString::from).collect())

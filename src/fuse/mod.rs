@@ -11,3 +11,26 @@ mod operations;
 pub mod session;
 
 pub use adapter::Adapter;
+
+/// Is this a message of fuser's about an answer that nobody waits for any more? That is so whenever a program is
+/// interrupted, or the mount goes while it closes its files, and is no error.
+#[must_use]
+pub fn is_late_reply(target: &str, message: &str) -> bool {
+    target.starts_with("fuser")
+        && message.starts_with("Failed to send")
+        && message.ends_with("(os error 2)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_late_reply;
+
+    #[test]
+    fn an_answer_that_comes_too_late_is_no_error() {
+        let late = "Failed to send FUSE reply: No such file or directory (os error 2)";
+        let wrong = "Failed to send FUSE reply: Invalid argument (os error 22)";
+        assert!(is_late_reply("fuser::reply", late));
+        assert!(!is_late_reply("utf8fs::fs", late));
+        assert!(!is_late_reply("fuser::reply", wrong));
+    }
+}
