@@ -177,7 +177,7 @@ Examples:
   Unmount:
     umount /mnt/old, or fusermount3 -u /mnt/old where you are not root")]
 pub struct MountArgs {
-    /// Directory whose names are to be shown; nothing in it is renamed
+    /// Directory whose names are to be shown; nothing in it is renamed, and as root no mount inside it is entered
     pub backing: PathBuf,
 
     /// Directory where it is to be seen; may be BACKING itself, but must not be inside it
