@@ -10,7 +10,7 @@ use super::inode::Inode;
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::Dir;
 use crate::names::{BackingName, Legacy, OnViolation, VisibleName};
-use crate::policy::{Class, NAME_MAX, Offence, Rule};
+use crate::policy::{Class, NAME_MAX, Offence, Rule, Unit};
 
 /// An existing entry, as an operation found it.
 #[derive(Debug)]
@@ -208,8 +208,17 @@ impl Utf8Fs {
                     Some((offence, Verdict::Normalized)),
                 )
             }
-            // Nothing can be made under such a name, so that there is nothing to let through.
-            OnViolation::Report if name.len() > NAME_MAX => Err(refuse(offence)),
+            // Nothing can be made under such a name, so that there is nothing to let through: its length is why.
+            OnViolation::Report if name.len() > NAME_MAX => Err(refuse(Offence {
+                rule: Rule::TooLong {
+                    unit: Unit::Bytes,
+                    actual: name.len(),
+                    limit: NAME_MAX,
+                },
+                offset: NAME_MAX,
+                length: name.len() - NAME_MAX,
+                code_point: None,
+            })),
             OnViolation::Report => Ok(NewName {
                 backing: asked.as_backing(),
                 visible: asked,

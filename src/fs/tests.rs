@@ -207,3 +207,24 @@ fn an_open_file_outlives_its_name() {
     assert_eq!((stat.nlink, stat.ino), (0, entry.stat.ino));
     scratch.fs.release(handle);
 }
+
+/// Law N9: what `report` can't let through is refused for its length, whatever else is wrong with it.
+#[test]
+fn a_reported_name_that_no_filesystem_takes_is_too_long() {
+    let report = NameMap {
+        on_violation: OnViolation::Report,
+        ..map(Legacy::Escape, &[])
+    };
+    let scratch = Scratch::new(report, &[]);
+    let caller = super::Caller {
+        uid: 0,
+        gid: 0,
+        pid: 0,
+    };
+    let made = scratch.fs.mkdir(caller, ROOT, &[0xE9; 256], 0o700, 0);
+    assert_eq!(made.unwrap_err().errno(), libc::ENAMETOOLONG);
+    scratch
+        .fs
+        .mkdir(caller, ROOT, &[0xE9; 255], 0o700, 0)
+        .unwrap();
+}

@@ -20,6 +20,8 @@ mod many;
 mod offences;
 /// Faults found from outside.
 mod regressions;
+/// Faults found from outside: devices, descriptors, refusals, and what the daemon says.
+mod regressions_more;
 /// F4: reading a directory while it changes.
 mod streams;
 /// F1: an ordinary user, above and below.
