@@ -7,7 +7,7 @@ use super::handle::OpenDirectory;
 use super::inode::lock;
 use super::{Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Entries, Kind, file};
-use crate::names::{BackingName, Legacy, Quoted, VisibleName};
+use crate::names::{BackingName, Legacy, VisibleName};
 
 /// An entry of a directory as it is listed.
 #[derive(Debug)]
@@ -64,6 +64,7 @@ impl Utf8Fs {
         stream.seek(cookie)?;
         // Locked when the first name that does not conform comes, and until the end: one check serves all.
         let mut directory = None;
+        let mut is_given = false;
         while let Some(raw) = stream.next()? {
             let (ino, cookie, kind) = (raw.ino, raw.cookie, raw.kind);
             let mut listed = Listed {
@@ -77,6 +78,7 @@ impl Utf8Fs {
                 if give(listed) {
                     return Ok(());
                 }
+                is_given = true;
                 continue;
             }
             let Some((backing, visible)) = self.visible_in(&open, &mut directory, raw.name)? else {
@@ -84,8 +86,12 @@ impl Utf8Fs {
             };
             listed.name = visible.as_bytes();
             if plus == Plus::Yes {
-                let Some(entry) = self.look_up_listed(&open, backing, visible.clone()) else {
-                    continue;
+                let entry = match self.look_up_listed(&open, backing, visible.clone()) {
+                    Ok(entry) => entry,
+                    Err(error) if error.errno() == libc::ENOENT => continue,
+                    // What was given stands; the next reading starts at this entry and fails, if it fails still.
+                    Err(_) if is_given => return Ok(()),
+                    Err(error) => return Err(error),
                 };
                 listed.number = entry.number;
                 listed.kind = entry.stat.kind();
@@ -98,6 +104,7 @@ impl Utf8Fs {
                 }
                 return Ok(());
             }
+            is_given = true;
         }
         Ok(())
     }
@@ -124,29 +131,16 @@ impl Utf8Fs {
         Ok(visible.map(|visible| (backing, visible)))
     }
 
-    /// Looks a listed entry up; `None` if it is gone by now.
+    /// Looks a listed entry up.
     fn look_up_listed(
         &self,
         open: &OpenDirectory,
         backing: BackingName,
         visible: VisibleName,
-    ) -> Option<Entry> {
-        let entry = Dir::new(&*open.fd)
-            .child(&backing)
-            .map_err(FsError::from)
-            .and_then(|fd| self.enter(fd, &open.inode, backing.clone(), visible, false));
-        match entry {
-            Ok(entry) => Some(entry),
-            Err(error) if error.errno() == libc::ENOENT => None,
-            Err(error) => {
-                let error = std::io::Error::from_raw_os_error(error.errno());
-                log::warn!(
-                    "{} is left out of a listing: {error}",
-                    Quoted(backing.as_bytes())
-                );
-                None
-            }
-        }
+    ) -> Result<Entry, FsError> {
+        let child = || Dir::new(&*open.fd).child(&backing);
+        let fd = self.inodes.with_descriptors(child)?;
+        self.enter(fd, &open.inode, backing, visible, false)
     }
 
     /// Closes a directory.
