@@ -33,6 +33,8 @@ pub enum Malformed {
     Surrogate(u32),
     /// A code point beyond U+10FFFF.
     OutOfRange(u32),
+    /// Bytes to which a legacy charset assigns no character; no form of UTF-8 has such.
+    Unassigned,
 }
 
 impl Malformed {
@@ -46,6 +48,7 @@ impl Malformed {
             Self::Overlong(_) => "overlong",
             Self::Surrogate(_) => "surrogate",
             Self::OutOfRange(_) => "out-of-range",
+            Self::Unassigned => "unassigned",
         }
     }
 
@@ -54,7 +57,10 @@ impl Malformed {
     pub fn code_point(self) -> Option<u32> {
         match self {
             Self::Overlong(c) | Self::Surrogate(c) | Self::OutOfRange(c) => Some(c),
-            Self::UnexpectedContinuation | Self::InvalidByte | Self::Truncated => None,
+            Self::UnexpectedContinuation
+            | Self::InvalidByte
+            | Self::Truncated
+            | Self::Unassigned => None,
         }
     }
 }

@@ -165,6 +165,7 @@ impl std::fmt::Display for Rule {
                 Malformed::OutOfRange(c) => {
                     write!(f, "ill-formed UTF-8: U+{c:04X} is beyond U+10FFFF")
                 }
+                Malformed::Unassigned => f.write_str("ill-formed: bytes without a character"),
             },
             Self::TooLong {
                 unit,

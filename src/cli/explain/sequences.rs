@@ -166,6 +166,7 @@ fn diagnosis(rest: &[u8], error: DecodeError) -> String {
         }
         Malformed::Surrogate(_) => "surrogate: half of a pair in UTF-16, no character".to_owned(),
         Malformed::OutOfRange(_) => "beyond U+10FFFF, the last code point".to_owned(),
+        Malformed::Unassigned => "no character has these bytes".to_owned(),
     }
 }
 
