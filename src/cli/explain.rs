@@ -1,5 +1,6 @@
 //! `utf8fs explain`: what a name is made of, whether it conforms, and what would become of it.
 
+mod diagnosis;
 mod render;
 mod sequences;
 

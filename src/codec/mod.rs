@@ -1,10 +1,19 @@
-//! Bytes to code points and back: UTF-8, legacy charsets, normalization forms. Pure: no I/O, no policy, no errno.
+//! Bytes to code points and back. Pure: no I/O, no policy, no errno.
+//!
+//! * [`Encoding`]: every form of UTF-8 since 1992, and UTF-16, UCS-2, UCS-4.
+//! * [`Charset`]: legacy charsets by their IANA labels.
+//! * [`utf8`]: UTF-8 of today as Rust's `str`, with an exact diagnosis.
+//! * [`Form`]: normalization forms C and D.
+//!
+//! What does not decode is a [`DecodeError`]: offset, length and kind of the first such sequence.
 
 pub mod charset;
+pub mod encoding;
 pub mod normalize;
 pub mod utf8;
 
 pub use charset::{Charset, EncodeError, UnknownCharset};
+pub use encoding::{Encoding, Piece, Unmappable};
 pub use normalize::Form;
 
 /// Why bytes are not well-formed: the first offending sequence.
@@ -19,19 +28,23 @@ pub struct DecodeError {
 }
 
 /// What is wrong with an ill-formed sequence.
+///
+/// Which bytes lead, continue or never occur, and which code point is the last, is each form's own: see [`Encoding`].
+/// [`Encoding::Utf8`] shows each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
     /// A continuation byte (80..BF) with no lead byte before it.
     UnexpectedContinuation,
-    /// A byte that never occurs: F5..FF, and C0 or C1 with nothing to continue them.
+    /// A byte that never occurs where a sequence may start: in UTF-8 F5..FF, and C0 or C1 with nothing to continue them.
     InvalidByte,
-    /// A lead byte with too few continuation bytes after it.
+    /// A sequence that ends too early: a lead byte with too few continuation bytes, part of a unit or of a pair of units.
     Truncated,
-    /// A sequence longer than the shortest for the code point that it spells (U+0000..U+FFFF).
+    /// A sequence longer than the shortest for the code point that it spells.
     Overlong(u32),
-    /// A code point of UTF-16's surrogates, U+D800..U+DFFF.
+    /// A code point of UTF-16's surrogates, U+D800..U+DFFF, where it is no character: alone in UTF-16, CESU-8 and UTF-8; as
+    /// the first of a pair in WTF-8.
     Surrogate(u32),
-    /// A code point beyond U+10FFFF.
+    /// A code point beyond U+10FFFF, or the form's own limit.
     OutOfRange(u32),
     /// Bytes to which a legacy charset assigns no character; no form of UTF-8 has such.
     Unassigned,

@@ -3,6 +3,8 @@
 #[cfg(test)]
 pub(super) mod tests;
 
+use crate::codec::Encoding;
+
 /// Text in pieces that a cut must not divide: a character, or an escape.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
@@ -14,13 +16,11 @@ pub(super) struct Pieces {
 
 impl Pieces {
     /// The characters of `text`, one piece each.
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn of(text: &[u8], encoding: Encoding) -> Self {
+        let pieces = encoding.pieces(text);
         Self {
-            bytes: text.as_bytes().to_vec(),
-            ends: text
-                .char_indices()
-                .map(|(offset, c)| offset + c.len_utf8())
-                .collect(),
+            bytes: text.to_vec(),
+            ends: pieces.map(|piece| piece.offset + piece.length).collect(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::escape::{Pieces, escape};
 use super::shorten::{mark, shorten};
 use super::{BackingName, VisibleName};
-use crate::codec::{Charset, utf8};
+use crate::codec::Charset;
 use crate::policy::{Class, ErrnoChoice, Offence, Policy, Rule};
 
 /// How a backing name that does not conform is shown (law N6).
@@ -79,10 +79,10 @@ impl NameMap {
     /// The other spellings under which the entry may be listed that somebody looks up by `name`, which does not conform
     /// and is not listed itself (law N10): it in the wanted form, and what `normalize` makes of it.
     pub fn spellings(&self, name: &[u8]) -> impl Iterator<Item = VisibleName> {
-        let in_form = utf8::validate(name)
-            .ok()
-            .and_then(|text| Some(self.policy.form?.apply(text)))
-            .and_then(|text| VisibleName::parse(text.as_bytes()).ok())
+        let in_form = self
+            .is_well_formed(name)
+            .then(|| VisibleName::parse(&self.policy.in_form(name)).ok())
+            .flatten()
             .filter(|spelling| spelling.as_bytes() != name);
         let normalized = match self.on_violation {
             OnViolation::Normalize => self.normalized(name).ok(),
@@ -147,30 +147,28 @@ impl NameMap {
         }
     }
 
+    fn is_well_formed(&self, name: &[u8]) -> bool {
+        self.policy.encoding.validate(name).is_ok()
+    }
+
     /// The text of a name: itself where it is well-formed, else, if `decode`, that of the first charset that takes it and
     /// gives it back byte for byte.
-    fn text<'a>(&self, name: &'a [u8], decode: bool) -> Option<Cow<'a, str>> {
-        match utf8::validate(name) {
-            Ok(text) => Some(Cow::Borrowed(text)),
-            Err(_) if decode => self
-                .from
-                .iter()
-                .find_map(|charset| charset.decode_reversibly(name))
-                .map(Cow::Owned),
-            Err(_) => None,
+    fn text<'a>(&self, name: &'a [u8], decode: bool) -> Option<Cow<'a, [u8]>> {
+        if self.is_well_formed(name) {
+            return Some(Cow::Borrowed(name));
         }
+        let mut charsets = self.from.iter().filter(|_| decode);
+        let text = charsets.find_map(|charset| charset.decode_reversibly(name))?;
+        Some(Cow::Owned(text.into()))
     }
 
     /// `text` in the wanted form, with forbidden characters escaped, cut to length with the hash of `name`.
-    fn plain(&self, text: &str, name: &[u8]) -> Vec<u8> {
-        let text = match self.policy.form {
-            Some(form) => Cow::Owned(form.apply(text)),
-            None => Cow::Borrowed(text),
-        };
-        let pieces = if self.policy.offences(text.as_bytes()).is_empty() {
-            Pieces::of(&text)
+    fn plain(&self, text: &[u8], name: &[u8]) -> Vec<u8> {
+        let text = self.policy.in_form(text);
+        let pieces = if self.policy.offences(&text).is_empty() {
+            Pieces::of(&text, self.policy.encoding)
         } else {
-            self.escaped(text.as_bytes(), 1)
+            self.escaped(&text, 1)
         };
         shorten(pieces, &self.policy, 1, name)
     }
@@ -186,10 +184,7 @@ impl NameMap {
         }
         let is_marked = |offset: usize| offends.get(offset).copied().unwrap_or(true);
         let narrowly = |percents| escape(name, percents, |offset, _| is_marked(offset));
-        let in_form = |bytes: &[u8]| {
-            let form = self.policy.form;
-            utf8::validate(bytes).is_ok_and(|text| form.is_none_or(|form| form.holds(text)))
-        };
+        let in_form = |bytes: &[u8]| self.is_well_formed(bytes) && self.policy.is_in_form(bytes);
         // Only the digits of an escape are next to what follows, so that one sign tells as much as many.
         if in_form(&narrowly(1).bytes) {
             narrowly(percents)

@@ -6,6 +6,7 @@ mod tests;
 use sha2::{Digest, Sha256};
 
 use super::escape::Pieces;
+use crate::codec::Encoding;
 use crate::policy::Policy;
 
 /// Tildes before the hash, at most; beyond, the hash itself takes the number of the way in.
@@ -23,13 +24,14 @@ const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 /// `hashed` is the whole name that the text stands for, so that two names that are cut alike stay apart.
 pub(super) fn shorten(text: Pieces, policy: &Policy, tildes: usize, hashed: &[u8]) -> Vec<u8> {
     let fits = |bytes: &[u8]| {
-        core::str::from_utf8(bytes).is_ok_and(|text| policy.over_a_limit(text).is_none())
+        let is_well_formed = policy.encoding.validate(bytes).is_ok();
+        is_well_formed && policy.over_a_limit(bytes).is_none()
     };
     if fits(&text.bytes) {
         return text.bytes;
     }
     let mark = mark(hashed, tildes);
-    let with_extension = [mark.as_slice(), extension(&text.bytes)].concat();
+    let with_extension = [mark.as_slice(), extension(&text.bytes, policy.encoding)].concat();
     let (tail, stem) = if fits(&with_extension) {
         let stem = text.bytes.len() - (with_extension.len() - mark.len());
         (with_extension, stem)
@@ -53,12 +55,12 @@ pub(super) fn mark(name: &[u8], tildes: usize) -> Vec<u8> {
 }
 
 /// From the last `.` on, if what follows is 1 to 12 characters and what comes before is not empty; else empty.
-fn extension(text: &[u8]) -> &[u8] {
+fn extension(text: &[u8], encoding: Encoding) -> &[u8] {
     let Some(dot) = text.iter().rposition(|&byte| byte == b'.') else {
         return b"";
     };
     let extension = text.get(dot..).unwrap_or_default();
-    let characters = core::str::from_utf8(extension).map_or(0, |text| text.chars().count() - 1);
+    let characters = encoding.pieces(extension).count() - 1;
     if dot > 0 && (1..=LONGEST_EXTENSION).contains(&characters) {
         extension
     } else {

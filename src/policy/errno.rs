@@ -21,7 +21,7 @@ impl ErrnoChoice {
         match rule {
             Rule::TooLong { .. } => libc::ENAMETOOLONG,
             Rule::NotAComponent => libc::EINVAL,
-            Rule::IllFormed(_) | Rule::Forbidden(_) | Rule::NotNormalized(_) => match self {
+            Rule::IllFormed(..) | Rule::Forbidden(_) | Rule::NotNormalized(_) => match self {
                 Self::Eilseq => libc::EILSEQ,
                 Self::Einval => libc::EINVAL,
                 Self::Eperm => libc::EPERM,

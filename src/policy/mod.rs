@@ -3,13 +3,17 @@
 pub mod class;
 pub mod errno;
 pub mod profile;
+mod reading;
 #[cfg(test)]
 mod tests;
 
-use crate::codec::{DecodeError, Form, Malformed, utf8};
+use std::borrow::Cow;
+
+use crate::codec::{DecodeError, Encoding, Form, Malformed};
 pub use class::{Class, Classes, Edges};
 pub use errno::ErrnoChoice;
 pub use profile::Profile;
+use reading::Reading;
 
 /// `NAME_MAX` of Linux, in bytes, and of NTFS, SMB and HFS+, in UTF-16 units.
 pub const NAME_MAX: usize = 255;
@@ -20,6 +24,8 @@ pub const SMALLEST_LIMIT: usize = 24;
 /// What a name must be to conform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
+    /// By which definition of UTF-8 names must be well-formed.
+    pub encoding: Encoding,
     /// Most bytes in a name, `SMALLEST_LIMIT..=NAME_MAX`.
     pub max_bytes: usize,
     /// Most characters (code points) in a name; `None`: no limit of its own.
@@ -35,6 +41,7 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
+            encoding: Encoding::Utf8,
             max_bytes: NAME_MAX,
             max_chars: None,
             max_utf16: None,
@@ -47,8 +54,8 @@ impl Default for Policy {
 /// A rule that a name breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// Not well-formed UTF-8 (RFC 3629).
-    IllFormed(Malformed),
+    /// Not well-formed by the definition of UTF-8 that is asked for.
+    IllFormed(Encoding, Malformed),
     /// Over a limit.
     TooLong {
         /// Which limit.
@@ -102,10 +109,12 @@ pub struct Offence {
     pub code_point: Option<u32>,
 }
 
-impl From<DecodeError> for Offence {
-    fn from(error: DecodeError) -> Self {
+impl Offence {
+    /// That a name is not well-formed by `encoding`.
+    #[must_use]
+    pub fn ill_formed(encoding: Encoding, error: DecodeError) -> Self {
         Self {
-            rule: Rule::IllFormed(error.kind),
+            rule: Rule::IllFormed(encoding, error.kind),
             offset: error.offset,
             length: error.length,
             code_point: error.kind.code_point(),
@@ -118,7 +127,7 @@ impl Rule {
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
-            Self::IllFormed(_) => "ill-formed",
+            Self::IllFormed(..) => "ill-formed",
             Self::TooLong { .. } => "too-long",
             Self::Forbidden(_) => "forbidden",
             Self::NotNormalized(_) => "not-normalized",
@@ -130,7 +139,7 @@ impl Rule {
     #[must_use]
     pub fn kind(self) -> Option<&'static str> {
         match self {
-            Self::IllFormed(malformed) => Some(malformed.label()),
+            Self::IllFormed(_, malformed) => Some(malformed.label()),
             Self::Forbidden(class) => Some(class.label()),
             Self::NotNormalized(form) => Some(form.label()),
             Self::TooLong {
@@ -150,23 +159,22 @@ impl Rule {
 impl std::fmt::Display for Rule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::IllFormed(malformed) => match malformed {
-                Malformed::UnexpectedContinuation => {
-                    f.write_str("ill-formed UTF-8: continuation byte without a lead byte")
+            Self::IllFormed(encoding, malformed) => {
+                write!(f, "ill-formed {encoding}: ")?;
+                match malformed {
+                    Malformed::UnexpectedContinuation => {
+                        f.write_str("continuation byte without a lead byte")
+                    }
+                    Malformed::InvalidByte => f.write_str("a byte that never occurs in it"),
+                    Malformed::Truncated => f.write_str("truncated sequence"),
+                    Malformed::Overlong(c) => write!(f, "overlong sequence for U+{c:04X}"),
+                    Malformed::Surrogate(c) => write!(f, "surrogate U+{c:04X}"),
+                    Malformed::OutOfRange(c) => {
+                        write!(f, "U+{c:04X} is beyond U+{:04X}", encoding.limit())
+                    }
+                    Malformed::Unassigned => f.write_str("bytes without a character"),
                 }
-                Malformed::InvalidByte => {
-                    f.write_str("ill-formed UTF-8: a byte that never occurs in it")
-                }
-                Malformed::Truncated => f.write_str("ill-formed UTF-8: truncated sequence"),
-                Malformed::Overlong(c) => {
-                    write!(f, "ill-formed UTF-8: overlong sequence for U+{c:04X}")
-                }
-                Malformed::Surrogate(c) => write!(f, "ill-formed UTF-8: surrogate U+{c:04X}"),
-                Malformed::OutOfRange(c) => {
-                    write!(f, "ill-formed UTF-8: U+{c:04X} is beyond U+10FFFF")
-                }
-                Malformed::Unassigned => f.write_str("ill-formed: bytes without a character"),
-            },
+            }
             Self::TooLong {
                 unit,
                 actual,
@@ -204,7 +212,7 @@ impl Policy {
     /// # Errors
     /// The first offence of the first rule that it breaks.
     pub fn check(&self, name: &[u8]) -> Result<(), Offence> {
-        if !is_component(name) {
+        if !self.is_component(name) {
             return Err(Offence {
                 rule: Rule::NotAComponent,
                 offset: 0,
@@ -212,24 +220,37 @@ impl Policy {
                 code_point: None,
             });
         }
-        let text = utf8::validate(name)?;
-        if let Some(offence) = self.over_a_limit(text) {
-            return Err(offence);
-        }
-        if let Some(offence) = class::forbidden(text, self.forbid).min_by_key(|found| found.offset)
-        {
-            return Err(offence);
-        }
-        if let Some(form) = self.form
-            && let Some(offence) = out_of_form(text, form)
-        {
-            return Err(offence);
-        }
-        Ok(())
+        let reading = Reading::of(name, self.encoding)
+            .map_err(|error| Offence::ill_formed(self.encoding, error))?;
+        let found = self.beyond_a_limit(&reading).or_else(|| {
+            let forbidden = class::forbidden(reading.text(), self.forbid);
+            let first = forbidden.min_by_key(|found| found.offset);
+            let found = first.or_else(|| out_of_form(reading.text(), self.form?));
+            found.map(|found| reading.in_name(found))
+        });
+        found.map_or(Ok(()), Err)
     }
 
-    /// The first limit that `text` is over.
-    pub fn over_a_limit(&self, text: &str) -> Option<Offence> {
+    /// Is `name` one component of a path? By its octets where a name on disk can be in the encoding, else by its
+    /// characters.
+    fn is_component(&self, name: &[u8]) -> bool {
+        if self.encoding.is_file_system_safe() {
+            return is_component(name);
+        }
+        let characters = || self.encoding.pieces(name).map(|piece| piece.spells);
+        let is_dots = characters().take(3).count() < 3 && characters().all(|c| c == Ok(0x2E));
+        !is_dots && !characters().any(|c| matches!(c, Ok(0 | 0x2F)))
+    }
+
+    /// The first limit that `name` is over; one that is not well-formed is over none.
+    #[must_use]
+    pub fn over_a_limit(&self, name: &[u8]) -> Option<Offence> {
+        self.beyond_a_limit(&Reading::of(name, self.encoding).ok()?)
+    }
+
+    fn beyond_a_limit(&self, reading: &Reading<'_>) -> Option<Offence> {
+        let text = reading.text();
+        let octets = reading.place(text.len());
         let too_long = |unit, actual, limit, offset| Offence {
             rule: Rule::TooLong {
                 unit,
@@ -237,18 +258,18 @@ impl Policy {
                 limit,
             },
             offset,
-            length: text.len() - offset,
+            length: octets - offset,
             code_point: None,
         };
-        if text.len() > self.max_bytes {
-            let offset = text.floor_char_boundary(self.max_bytes);
-            return Some(too_long(Unit::Bytes, text.len(), self.max_bytes, offset));
+        if octets > self.max_bytes {
+            let offset = reading.floor(self.max_bytes);
+            return Some(too_long(Unit::Bytes, octets, self.max_bytes, offset));
         }
         let over = |limit: usize, width: fn(char) -> usize| {
             let mut used = 0;
             text.char_indices().find_map(|(offset, c)| {
                 used += width(c);
-                (used > limit).then_some(offset)
+                (used > limit).then(|| reading.place(offset))
             })
         };
         // A text has no more characters or UTF-16 units than bytes, so that short names are not counted.
@@ -270,11 +291,33 @@ impl Policy {
         None
     }
 
+    /// Is `name`, but for what is ill-formed in it, in the wanted form?
+    #[must_use]
+    pub fn is_in_form(&self, name: &[u8]) -> bool {
+        let holds = |form: Form| name.utf8_chunks().all(|chunk| form.holds(chunk.valid()));
+        self.form.is_none_or(holds)
+    }
+
+    /// `name` in the wanted form; what is no text in it by RFC 3629, which nothing combines with, stays as it is.
+    #[must_use]
+    pub fn in_form<'a>(&self, name: &'a [u8]) -> Cow<'a, [u8]> {
+        let Some(form) = self.form else {
+            return Cow::Borrowed(name);
+        };
+        let chunks = name.utf8_chunks();
+        let formed =
+            chunks.flat_map(|chunk| [form.apply(chunk.valid()).into(), chunk.invalid().to_vec()]);
+        Cow::Owned(formed.collect::<Vec<Vec<u8>>>().concat())
+    }
+
     /// Every sequence of `name` that is ill-formed or forbidden, first to last, each with its offset and length; they
     /// may overlap. Length and normalization form are not looked at.
     #[must_use]
     pub fn offences(&self, name: &[u8]) -> Vec<Offence> {
-        let mut found: Vec<Offence> = utf8::ill_formed(name).map(Offence::from).collect();
+        let errors = self.encoding.ill_formed(name);
+        let mut found: Vec<Offence> = errors
+            .map(|error| Offence::ill_formed(self.encoding, error))
+            .collect();
         let sequences: Vec<(usize, usize)> = found
             .iter()
             .map(|offence| (offence.offset, offence.offset + offence.length))
@@ -282,20 +325,21 @@ impl Policy {
             .collect();
         let mut start = 0;
         for (end, next) in sequences {
-            let text = name
-                .get(start..end)
-                .and_then(|piece| core::str::from_utf8(piece).ok())
-                .unwrap_or_default();
-            let edges = Edges {
-                start: start == 0,
-                end: end == name.len(),
-            };
-            found.extend(
-                class::forbidden_between(text, self.forbid, edges).map(|offence| Offence {
-                    offset: offence.offset + start,
-                    ..offence
-                }),
-            );
+            let piece = name.get(start..end).unwrap_or_default();
+            if let Ok(reading) = Reading::of(piece, self.encoding) {
+                let edges = Edges {
+                    start: start == 0,
+                    end: end == name.len(),
+                };
+                let forbidden = class::forbidden_between(reading.text(), self.forbid, edges);
+                found.extend(forbidden.map(|offence| {
+                    let offence = reading.in_name(offence);
+                    Offence {
+                        offset: offence.offset + start,
+                        ..offence
+                    }
+                }));
+            }
             start = next;
         }
         found.sort_by_key(|offence| (offence.offset, offence.length));

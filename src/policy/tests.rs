@@ -1,7 +1,7 @@
 //! The rules, their order, and what each says of the offending bytes.
 
 use super::{Class, Classes, ErrnoChoice, NAME_MAX, Policy, Profile, Rule, Unit, errno};
-use crate::codec::{Form, Malformed};
+use crate::codec::{Encoding, Form, Malformed};
 
 use Rule::{Forbidden, IllFormed, NotAComponent, NotNormalized};
 
@@ -52,20 +52,30 @@ fn the_default_policy_asks_for_well_formed_utf8_of_legal_length_only() {
     let rows: [(&[u8], _); 4] = [
         (
             b"caf\xE9.txt",
-            (IllFormed(Malformed::Truncated), 3, 1, None),
+            (IllFormed(Encoding::Utf8, Malformed::Truncated), 3, 1, None),
         ),
         (
             b"a\xC0\xAF",
-            (IllFormed(Malformed::Overlong(0x2F)), 1, 2, Some(0x2F)),
+            (
+                IllFormed(Encoding::Utf8, Malformed::Overlong(0x2F)),
+                1,
+                2,
+                Some(0x2F),
+            ),
         ),
         (
             b"\xED\xA0\x80",
-            (IllFormed(Malformed::Surrogate(0xD800)), 0, 3, Some(0xD800)),
+            (
+                IllFormed(Encoding::Utf8, Malformed::Surrogate(0xD800)),
+                0,
+                3,
+                Some(0xD800),
+            ),
         ),
         (
             b"a\xF4\x90\x80\x80",
             (
-                IllFormed(Malformed::OutOfRange(0x11_0000)),
+                IllFormed(Encoding::Utf8, Malformed::OutOfRange(0x11_0000)),
                 1,
                 4,
                 Some(0x11_0000),
@@ -197,7 +207,7 @@ fn rules_are_looked_at_in_order_and_the_first_offence_is_reported() {
         // Ill-formed, though also too long, forbidden and out of form
         (
             b" e\xCC\x81 and so on and so on \xFF",
-            IllFormed(Malformed::InvalidByte),
+            IllFormed(Encoding::Utf8, Malformed::InvalidByte),
             25,
             None,
         ),
@@ -297,7 +307,7 @@ fn every_rule_has_its_errno() {
         limit: 255,
     };
     let chosen = [
-        IllFormed(Malformed::Truncated),
+        IllFormed(Encoding::Utf8, Malformed::Truncated),
         Forbidden(Class::Bidi),
         NotNormalized(Form::Nfc),
     ];
@@ -327,13 +337,13 @@ fn rules_are_told_to_people_and_to_programs() {
     };
     let rows = [
         (
-            IllFormed(Malformed::Overlong(0x2F)),
+            IllFormed(Encoding::Utf8, Malformed::Overlong(0x2F)),
             "ill-formed",
             Some("overlong"),
             "ill-formed UTF-8: overlong sequence for U+002F",
         ),
         (
-            IllFormed(Malformed::OutOfRange(0x11_0000)),
+            IllFormed(Encoding::Utf8, Malformed::OutOfRange(0x11_0000)),
             "ill-formed",
             Some("out-of-range"),
             "ill-formed UTF-8: U+110000 is beyond U+10FFFF",

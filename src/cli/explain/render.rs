@@ -135,9 +135,11 @@ impl Explanation<'_> {
             };
             let why = match offence.rule {
                 Rule::NotAComponent => "it is not one component of a path",
-                Rule::IllFormed(_) if self.map.from.is_empty() => "no charset is given with --from",
-                Rule::IllFormed(_) if !takes() => "no charset of --from takes it",
-                Rule::IllFormed(_) => "what it decodes to does not conform either",
+                Rule::IllFormed(..) if self.map.from.is_empty() => {
+                    "no charset is given with --from"
+                }
+                Rule::IllFormed(..) if !takes() => "no charset of --from takes it",
+                Rule::IllFormed(..) => "what it decodes to does not conform either",
                 Rule::Forbidden(_) | Rule::TooLong { .. } | Rule::NotNormalized(_) => {
                     "what could be made of it does not conform either"
                 }

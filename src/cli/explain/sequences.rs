@@ -1,6 +1,7 @@
 //! A name taken apart: its octets, the sequences that they form, and what each spells.
 
-use crate::codec::{DecodeError, Malformed, utf8};
+use super::diagnosis::{diagnosis, text};
+use crate::codec::{Encoding, Piece};
 use crate::names::Quoted;
 use crate::policy::{Offence, Policy, Rule};
 
@@ -20,41 +21,31 @@ pub(super) struct Row {
     pub(super) text: String,
 }
 
-/// A well-formed sequence, which spells a character, or an ill-formed one.
-struct Sequence {
-    offset: usize,
-    length: usize,
-    spells: Result<char, DecodeError>,
-}
-
 /// What `name` is made of, row by row; what `policy` says against a sequence stands beside it.
 pub(super) fn rows(name: &[u8], policy: &Policy) -> Vec<Row> {
     let offences = offences(name, policy);
     let mut rows: Vec<Row> = Vec::new();
-    let mut run = 0;
-    for sequence in sequences(name) {
-        let mut row = row(name, &sequence);
-        let said = said_against(&sequence, &offences);
-        let is_plain = said.is_empty() && sequence.spells.is_ok_and(|c| c.is_ascii());
+    let mut run = String::new();
+    for piece in policy.encoding.pieces(name) {
+        let mut row = row(name, piece, policy.encoding);
+        let said = said_against(piece, &offences);
+        let ascii = piece.spells.ok().and_then(|c| u8::try_from(c).ok());
+        let plain = ascii.filter(|c| c.is_ascii() && said.is_empty());
         if !said.is_empty() {
             row.text = format!("{}  {}", row.text, said.join("; "));
         }
-        match rows.last_mut() {
-            Some(last) if is_plain && (1..ASCII_PER_ROW).contains(&run) => {
+        match (rows.last_mut(), plain) {
+            (Some(last), Some(c)) if (1..ASCII_PER_ROW).contains(&run.len()) => {
                 last.octets = format!("{} {}", last.octets, row.octets);
                 last.code_points = format!("{} {}", last.code_points, row.code_points);
-                run += 1;
+                run.push(char::from(c));
+                last.text = Quoted(run.as_bytes()).to_string();
             }
             _ => {
-                run = usize::from(is_plain);
+                run.clear();
+                run.extend(plain.map(char::from));
                 rows.push(row);
             }
-        }
-        if run > 1
-            && let Some(last) = rows.last_mut()
-        {
-            let text = name.get(last.offset..sequence.offset + sequence.length);
-            last.text = Quoted(text.unwrap_or_default()).to_string();
         }
     }
     rows
@@ -62,80 +53,42 @@ pub(super) fn rows(name: &[u8], policy: &Policy) -> Vec<Row> {
 
 fn offences(name: &[u8], policy: &Policy) -> Vec<Offence> {
     let mut offences = policy.offences(name);
-    if let Some(too_long) = utf8::validate(name)
-        .ok()
-        .and_then(|text| policy.over_a_limit(text))
-    {
-        offences.push(too_long);
-    }
+    offences.extend(policy.over_a_limit(name));
     offences
 }
 
-fn sequences(name: &[u8]) -> Vec<Sequence> {
-    let mut sequences = Vec::new();
-    let mut start = 0;
-    let ends = utf8::ill_formed(name).map(Some).chain([None]);
-    for error in ends {
-        let end = error.map_or(name.len(), |error| error.offset);
-        let text = name
-            .get(start..end)
-            .and_then(|text| core::str::from_utf8(text).ok());
-        sequences.extend(
-            text.unwrap_or_default()
-                .char_indices()
-                .map(|(offset, c)| Sequence {
-                    offset: start + offset,
-                    length: c.len_utf8(),
-                    spells: Ok(c),
-                }),
-        );
-        if let Some(error) = error {
-            let DecodeError { offset, length, .. } = error;
-            sequences.push(Sequence {
-                offset,
-                length,
-                spells: Err(error),
-            });
-            start = offset + length;
-        }
-    }
-    sequences
-}
-
-fn row(name: &[u8], sequence: &Sequence) -> Row {
-    let octets = name
-        .get(sequence.offset..sequence.offset + sequence.length)
-        .unwrap_or_default();
-    let code_point = match sequence.spells {
-        Ok(c) => Some(u32::from(c)),
-        Err(error) => error.kind.code_point(),
+fn row(name: &[u8], piece: Piece, encoding: Encoding) -> Row {
+    let rest = name.get(piece.offset..).unwrap_or_default();
+    let code_point = match piece.spells {
+        Ok(code_point) => Some(code_point),
+        Err(kind) => kind.code_point(),
     };
     Row {
-        offset: sequence.offset,
-        octets: hex(octets),
+        offset: piece.offset,
+        octets: hex(rest.get(..piece.length).unwrap_or_default()),
         code_points: code_point.map_or_else(|| "-".to_owned(), notation),
-        text: match sequence.spells {
-            Ok(_) => Quoted(octets).to_string(),
-            Err(error) => diagnosis(name.get(error.offset..).unwrap_or_default(), error),
+        text: match piece.spells {
+            Ok(code_point) => text(code_point),
+            Err(kind) => diagnosis(rest, piece.length, kind, encoding),
         },
     }
 }
 
 /// What the policy has against a well-formed sequence. A name gets too long once, where the first sequence over the
 /// limit starts.
-fn said_against(sequence: &Sequence, offences: &[Offence]) -> Vec<String> {
-    if sequence.spells.is_err() {
+fn said_against(piece: Piece, offences: &[Offence]) -> Vec<String> {
+    if piece.spells.is_err() {
         return Vec::new();
     }
     let mut said = Vec::new();
     for offence in offences {
         let is_hit = match offence.rule {
-            Rule::TooLong { .. } => offence.offset == sequence.offset,
-            Rule::IllFormed(_)
+            Rule::TooLong { .. } => offence.offset == piece.offset,
+            Rule::IllFormed(..)
             | Rule::Forbidden(_)
             | Rule::NotNormalized(_)
             | Rule::NotAComponent => {
-                (offence.offset..offence.offset + offence.length).contains(&sequence.offset)
+                (offence.offset..offence.offset + offence.length).contains(&piece.offset)
             }
         };
         let words = offence.rule.to_string();
@@ -144,64 +97,6 @@ fn said_against(sequence: &Sequence, offences: &[Offence]) -> Vec<String> {
         }
     }
     said
-}
-
-/// What is wrong with the sequence that `rest` starts with.
-fn diagnosis(rest: &[u8], error: DecodeError) -> String {
-    let lead = rest.first().copied().unwrap_or_default();
-    match error.kind {
-        Malformed::UnexpectedContinuation => "continuation byte without a lead byte".to_owned(),
-        Malformed::InvalidByte => never_occurs(lead, rest),
-        Malformed::Truncated => {
-            let announced = lead.leading_ones();
-            format!(
-                "truncated: the lead byte announces {announced} octets, {} there",
-                are(error.length)
-            )
-        }
-        Malformed::Overlong(c) => {
-            let shortest = char::from_u32(c).map(String::from).unwrap_or_default();
-            let (text, octets) = (Quoted(shortest.as_bytes()), hex(shortest.as_bytes()));
-            format!("overlong: spells {text}, whose only well-formed sequence is {octets}")
-        }
-        Malformed::Surrogate(_) => "surrogate: half of a pair in UTF-16, no character".to_owned(),
-        Malformed::OutOfRange(_) => "beyond U+10FFFF, the last code point".to_owned(),
-        Malformed::Unassigned => "no character has these bytes".to_owned(),
-    }
-}
-
-/// Why a byte never occurs, and what it was in the RFC before.
-fn never_occurs(lead: u8, rest: &[u8]) -> String {
-    let octets = match lead {
-        0xC0 | 0xC1 => return "never occurs: it could only begin an overlong sequence".to_owned(),
-        0xF5..=0xF7 => {
-            return "never occurs: it could only begin a code point beyond U+10FFFF".to_owned();
-        }
-        0xF8..=0xFB => 5,
-        0xFC..=0xFD => 6,
-        _ => return "never occurs, nor did it in RFC 2279".to_owned(),
-    };
-    let mut told = format!("never occurs since RFC 3629; in RFC 2279 it led {octets} octets");
-    let continuation = rest
-        .iter()
-        .skip(1)
-        .take(octets - 1)
-        .take_while(|&&byte| (0x80..=0xBF).contains(&byte));
-    if continuation.clone().count() == octets - 1 {
-        let spelled = continuation.fold(u32::from(lead) & (0x7F >> octets), |value, &byte| {
-            (value << 6) | u32::from(byte & 0x3F)
-        });
-        told.push_str(&format!(", these for {}", notation(spelled)));
-    }
-    told
-}
-
-fn are(number: usize) -> String {
-    if number == 1 {
-        "1 is".to_owned()
-    } else {
-        format!("{number} are")
-    }
 }
 
 /// `C0 AF`.

@@ -1,7 +1,7 @@
 //! Laws C1 (RFC 3629), C2 and C3.
 
-use super::{ill_formed, validate};
-use crate::codec::{DecodeError, Malformed};
+use super::validate;
+use crate::codec::{DecodeError, Encoding, Malformed};
 
 use Malformed::{InvalidByte, OutOfRange, Overlong, Surrogate, Truncated, UnexpectedContinuation};
 
@@ -210,7 +210,8 @@ fn every_ill_formed_sequence_is_found() {
         ),
     ];
     for (bytes, expected) in rows {
-        let found: Vec<_> = ill_formed(bytes)
+        let found: Vec<_> = Encoding::Utf8
+            .ill_formed(bytes)
             .map(|error| (error.offset, error.length, error.kind))
             .collect();
         assert_eq!(found, expected, "{bytes:02X?}");
@@ -327,7 +328,7 @@ fn ill_formed_sequences_are_disjoint_and_ascending_and_the_rest_is_well_formed()
             .collect();
         for string in &strings {
             let mut end = 0;
-            for error in ill_formed(string) {
+            for error in Encoding::Utf8.ill_formed(string) {
                 assert!(error.length > 0, "{string:02X?}");
                 assert!(
                     validate(&string[end..error.offset]).is_ok(),

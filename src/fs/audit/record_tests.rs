@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{Record, Verdict};
-use crate::codec::{Form, Malformed};
+use crate::codec::{Encoding, Form, Malformed};
 use crate::names::json::json_line;
 use crate::policy::{Class, Offence, Rule, Unit};
 
@@ -20,7 +20,7 @@ pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> R
             offset,
             length,
             code_point: match rule {
-                Rule::IllFormed(malformed) => malformed.code_point(),
+                Rule::IllFormed(_, malformed) => malformed.code_point(),
                 Rule::TooLong { .. }
                 | Rule::Forbidden(_)
                 | Rule::NotNormalized(_)
@@ -41,7 +41,12 @@ pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> R
 
 /// An offence by a name in Latin-1.
 pub(super) fn latin1() -> Record {
-    record(b"caf\xE9", Rule::IllFormed(Malformed::Truncated), 3, 1)
+    record(
+        b"caf\xE9",
+        Rule::IllFormed(Encoding::Utf8, Malformed::Truncated),
+        3,
+        1,
+    )
 }
 
 /// Law L2: all facts, in one line.
@@ -108,7 +113,7 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
         accepted: Some(b"a%C0%AF".to_vec()),
         ..record(
             b"a\xC0\xAF",
-            Rule::IllFormed(Malformed::Overlong(0x2F)),
+            Rule::IllFormed(Encoding::Utf8, Malformed::Overlong(0x2F)),
             1,
             2,
         )

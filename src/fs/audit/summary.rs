@@ -48,7 +48,7 @@ impl Counts {
     /// Counts one offence.
     pub(super) fn add(&mut self, rule: Rule, verdict: Verdict) {
         *match rule {
-            Rule::IllFormed(_) => &mut self.ill_formed,
+            Rule::IllFormed(..) => &mut self.ill_formed,
             Rule::TooLong { .. } => &mut self.too_long,
             Rule::Forbidden(_) => &mut self.forbidden,
             Rule::NotNormalized(_) => &mut self.not_normalized,

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::super::escape::{Pieces, escape};
 use super::{mark, shorten};
+use crate::codec::Encoding;
 use crate::policy::{Policy, SMALLEST_LIMIT};
 
 fn limited(max_bytes: usize) -> Policy {
@@ -14,7 +15,13 @@ fn limited(max_bytes: usize) -> Policy {
 }
 
 fn shortened(text: &str, policy: &Policy) -> String {
-    String::from_utf8(shorten(Pieces::of(text), policy, 1, text.as_bytes())).unwrap()
+    String::from_utf8(shorten(
+        Pieces::of(text.as_bytes(), Encoding::Utf8),
+        policy,
+        1,
+        text.as_bytes(),
+    ))
+    .unwrap()
 }
 
 /// `visible` with `#` for the 16 characters after the last `~`.

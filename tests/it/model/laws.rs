@@ -118,7 +118,7 @@ impl Settings {
     fn cut(&self, pieces: &Pieces, tildes: usize, hashed: &[u8]) -> Vec<u8> {
         let whole = pieces.concat();
         let fits = |name: &[u8]| {
-            std::str::from_utf8(name).is_ok_and(|text| self.policy.over_a_limit(text).is_none())
+            std::str::from_utf8(name).is_ok() && self.policy.over_a_limit(name).is_none()
         };
         if fits(&whole) {
             return whole;

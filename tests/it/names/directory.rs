@@ -109,10 +109,14 @@ fn mark(name: &BackingName, tildes: usize) -> Vec<u8> {
 }
 
 /// What stands before and behind each mark that `visible` could have: `~` may be of the name too.
-fn cuts<'a>(name: &BackingName, visible: &'a VisibleName) -> Vec<(&'a str, &'a str)> {
-    let visible = std::str::from_utf8(visible.as_bytes()).unwrap();
+fn cuts<'a>(name: &BackingName, visible: &'a VisibleName) -> Vec<(&'a [u8], &'a [u8])> {
+    let visible = visible.as_bytes();
+    let split = |mark: Vec<u8>| {
+        let start = visible.windows(mark.len()).position(|part| part == mark)?;
+        Some((&visible[..start], &visible[start + mark.len()..]))
+    };
     (1..=40)
-        .filter_map(|tildes| visible.split_once(std::str::from_utf8(&mark(name, tildes)).unwrap()))
+        .filter_map(|tildes| split(mark(name, tildes)))
         .collect()
 }
 
@@ -203,16 +207,16 @@ proptest! {
         let policy = Policy { forbid: Policy::default().forbid, form: None, ..map.policy };
         let map = NameMap { policy, ..map };
         for (name, visible) in shown(&map, &names) {
-            let Ok(text) = std::str::from_utf8(name.as_bytes()) else { continue };
-            if text.contains('%') {
+            let (text, encoding) = (name.as_bytes(), map.policy.encoding);
+            if encoding.validate(text).is_err() || text.contains(&b'%') {
                 continue;
             }
-            let is_cut = |&(stem, extension): &(&str, &str)| {
+            let is_cut = |&(stem, extension): &(&[u8], &[u8])| {
                 let Some(rest) = text.strip_prefix(stem) else { return false };
-                let next: String = rest.chars().take(1).collect();
-                let longer = std::str::from_utf8(visible.as_bytes()).unwrap().to_owned() + &next;
+                let next = encoding.first(rest).map_or(0, |piece| piece.length);
+                let longer = [visible.as_bytes(), &rest[..next]].concat();
                 rest.ends_with(extension)
-                    && (extension.is_empty() || extension.starts_with('.') && extension.chars().count() <= 13)
+                    && (extension.is_empty() || extension.starts_with(b".") && encoding.pieces(extension).count() <= 13)
                     && (rest == extension || map.policy.over_a_limit(&longer).is_some())
             };
             prop_assert!(cuts(&name, &visible).iter().any(is_cut), "{:?}", visible);

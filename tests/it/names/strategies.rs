@@ -6,7 +6,7 @@ use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
-use utf8fs::codec::{Charset, Form};
+use utf8fs::codec::{Charset, Encoding, Form};
 use utf8fs::names::{BackingName, Legacy, NameMap, OnViolation};
 use utf8fs::policy::{
     Class, Classes, ErrnoChoice, NAME_MAX, Policy, Profile, SMALLEST_LIMIT, is_component,
@@ -100,20 +100,28 @@ fn policy() -> impl Strategy<Value = Policy> {
         1 => vec(select(Class::ALL.as_slice()), 0..4)
             .prop_map(|classes| classes.into_iter().fold(Classes::default(), Classes::with)),
     ];
+    let encoding = prop_oneof![
+        3 => Just(Encoding::Utf8),
+        1 => select([Encoding::Utf8Rfc2279, Encoding::FssUtf, Encoding::Utf8Bmp].as_slice()),
+    ];
     (
+        encoding,
         prop_oneof![3 => Just(NAME_MAX), 1 => limit()],
         option::weighted(0.2, limit()),
         option::weighted(0.2, limit()),
         select([None, Some(Form::Nfc), Some(Form::Nfd)].as_slice()),
         forbid,
     )
-        .prop_map(|(max_bytes, max_chars, max_utf16, form, forbid)| Policy {
-            max_bytes,
-            max_chars,
-            max_utf16,
-            form,
-            forbid,
-        })
+        .prop_map(
+            |(encoding, max_bytes, max_chars, max_utf16, form, forbid)| Policy {
+                encoding,
+                max_bytes,
+                max_chars,
+                max_utf16,
+                form,
+                forbid,
+            },
+        )
 }
 
 /// Settings under which names are mapped.

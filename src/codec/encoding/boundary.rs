@@ -1,0 +1,65 @@
+//! Where characters start, found from the middle of a stream.
+
+use super::octets::{Rules, Surrogates};
+use super::{Encoding, Scheme};
+
+impl Encoding {
+    /// Where a character starts, at `offset` or as soon after it as can be known, in `bytes` that are well-formed; their
+    /// length where none starts any more. `None` for the draft, where this cannot be known.
+    ///
+    /// It looks at the rest of one character at most, and at nothing before `offset`: criterion 6 of FSS-UTF, for which
+    /// the draft was given up. There every octet of 80..BF is a lead and continues others too, and an octet of C0..F7
+    /// likewise: `80 80 80 80` may be two characters of two octets, or the last octet of one, one character, and the first
+    /// of another. Which it is hangs on every octet back to the last ASCII character, however far that is.
+    ///
+    /// In `utf-8b` any octets are well-formed, so that a continuation octet may be a character by itself: there, and
+    /// at a surrogate of the lower half in `mutf-8`, the character found may be the one after the next.
+    /// In units of two and four octets, `offset` counts from the start of the stream: a lost octet is not noticed.
+    ///
+    /// ```
+    /// use utf8fs::codec::Encoding;
+    /// let bytes = "a€b".as_bytes(); // 61 E2 82 AC 62
+    /// let next = |offset| Encoding::Utf8.next_boundary(bytes, offset);
+    /// assert_eq!([0, 1, 2, 3, 4, 5].map(next), [0, 1, 4, 4, 4, 5].map(Some));
+    /// assert_eq!(Encoding::FssUtfDraft.next_boundary(bytes, 2), None);
+    /// ```
+    #[must_use]
+    pub fn next_boundary(self, bytes: &[u8], offset: usize) -> Option<usize> {
+        let offset = offset.min(bytes.len());
+        if offset == 0 {
+            return Some(0);
+        }
+        let rest = bytes.get(offset..).unwrap_or_default();
+        match self.scheme() {
+            Scheme::Octets(rules) | Scheme::Escaping(rules) => {
+                Some(offset + continuing(rest, rules))
+            }
+            Scheme::Draft => None,
+            Scheme::Units(unit, order) => {
+                let aligned = offset.next_multiple_of(unit.octets());
+                let next = bytes.get(aligned..).unwrap_or_default();
+                let is_second = unit == super::Unit::Utf16
+                    && matches!(unit.read(order, next), Some(0xDC00..=0xDFFF));
+                let boundary = if is_second { aligned + 2 } else { aligned };
+                Some(boundary.min(bytes.len()))
+            }
+        }
+    }
+}
+
+/// How many octets at the start of `rest` continue a character that began before it.
+fn continuing(rest: &[u8], rules: &Rules) -> usize {
+    /// Five octets continue the longest sequence.
+    const MOST: usize = 5;
+    let is_continuation = |octet: &&u8| (0x80..=0xBF).contains(*octet);
+    let most = if rules.limit > 0x1F_FFFF { MOST } else { 3 };
+    let rest_of_sequence = rest.iter().take(most).take_while(is_continuation).count();
+    let has_pairs = matches!(
+        rules.surrogates,
+        Surrogates::Paired | Surrogates::PairedOrAlone
+    );
+    match rest.get(rest_of_sequence..) {
+        Some(&[0xED, 0xB0..=0xBF, 0x80..=0xBF, ..]) if has_pairs => rest_of_sequence + 3,
+        _ => rest_of_sequence,
+    }
+}

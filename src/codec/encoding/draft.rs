@@ -1,0 +1,100 @@
+//! The X/Open draft of FSS-UTF: 1 to 5 octets, biased.
+//!
+//! | octets | from | to | sequence |
+//! |---|---|---|---|
+//! | 1 | 0 | 7F | 0zzzzzzz |
+//! | 2 | 80 | 207F | 10zzzzzz 1yyyyyyy |
+//! | 3 | 2080 | 8207F | 110zzzzz 1yyyyyyy 1xxxxxxx |
+//! | 4 | 82080 | 208207F | 1110zzzz and three |
+//! | 5 | 2082080 | 7FFFFFFF | 11110zzz and four |
+//!
+//! The bits count from the first code point of the row, the high ones first.
+
+use super::{Fault, Malformed};
+
+/// The greatest code point.
+pub(super) const LIMIT: u32 = 0x7FFF_FFFF;
+
+/// The row of a code point or of a lead octet: how many octets, what marks the lead, which code point comes first.
+struct Row {
+    octets: usize,
+    lead: u8,
+    first: u32,
+}
+
+const TWO: Row = Row {
+    octets: 2,
+    lead: 0x80,
+    first: 0x80,
+};
+const THREE: Row = Row {
+    octets: 3,
+    lead: 0xC0,
+    first: 0x2080,
+};
+const FOUR: Row = Row {
+    octets: 4,
+    lead: 0xE0,
+    first: 0x8_2080,
+};
+const FIVE: Row = Row {
+    octets: 5,
+    lead: 0xF0,
+    first: 0x208_2080,
+};
+
+/// The character that `bytes`, which are not empty, start with, and its length.
+pub(super) fn first(bytes: &[u8]) -> Result<(u32, usize), Fault> {
+    let lead = bytes.first().copied().unwrap_or_default();
+    let row = match lead {
+        0..0x80 => return Ok((u32::from(lead), 1)),
+        0x80..0xC0 => TWO,
+        0xC0..0xE0 => THREE,
+        0xE0..0xF0 => FOUR,
+        0xF0..0xF8 => FIVE,
+        0xF8..=0xFF => {
+            let kind = Malformed::InvalidByte;
+            return Err(Fault { length: 1, kind });
+        }
+    };
+    let more = bytes.iter().skip(1).take(row.octets - 1);
+    let more = more.take_while(|octet| !octet.is_ascii());
+    let length = 1 + more.clone().count();
+    if length < row.octets {
+        let kind = Malformed::Truncated;
+        return Err(Fault { length, kind });
+    }
+    // At most 3 bits of the lead and 28 of the others: the sum with the bias fits into 32.
+    let bits = more.fold(u32::from(lead - row.lead), |bits, octet| {
+        (bits << 7) | u32::from(octet & 0x7F)
+    });
+    let code_point = row.first + bits;
+    if code_point > LIMIT {
+        let kind = Malformed::OutOfRange(code_point);
+        return Err(Fault { length, kind });
+    }
+    Ok((code_point, length))
+}
+
+/// Adds the octets of `code_point`; `None` if there are none.
+pub(super) fn push(code_point: u32, bytes: &mut Vec<u8>) -> Option<()> {
+    let row = match code_point {
+        0..0x80 => {
+            bytes.push(u8::try_from(code_point).ok()?);
+            return Some(());
+        }
+        0x80..0x2080 => TWO,
+        0x2080..0x8_2080 => THREE,
+        0x8_2080..0x208_2080 => FOUR,
+        0x208_2080..=LIMIT => FIVE,
+        _ => return None,
+    };
+    let bits = code_point - row.first;
+    let mut shift = 7 * u32::try_from(row.octets - 1).ok()?;
+    bytes.push(row.lead | u8::try_from(bits >> shift).ok()?);
+    while shift > 0 {
+        shift -= 7;
+        bytes.push(0x80 | u8::try_from((bits >> shift) & 0x7F).ok()?);
+    }
+    Some(())
+}

@@ -1,0 +1,302 @@
+//! The table of FSS-UTF, which all later forms share:
+//!
+//! | octets | from | to | sequence |
+//! |---|---|---|---|
+//! | 1 | 0 | 7F | 0vvvvvvv |
+//! | 2 | 80 | 7FF | 110vvvvv 10vvvvvv |
+//! | 3 | 800 | FFFF | 1110vvvv and two |
+//! | 4 | 10000 | 1FFFFF | 11110vvv and three |
+//! | 5 | 200000 | 3FFFFFF | 111110vv and four |
+//! | 6 | 4000000 | 7FFFFFFF | 1111110v and five; in the 32-bit note 111111vv, to FFFFFFFF |
+//!
+//! The forms differ in how far it goes, and in what they make of surrogates and of NUL: [`Rules`].
+
+use super::{DecodeError, Fault, Malformed, is_surrogate, pair_of, paired};
+
+/// What a form makes of the table.
+#[derive(Debug)]
+pub(super) struct Rules {
+    /// The greatest code point.
+    pub(super) limit: u32,
+    /// The greatest lead octet; those above never occur.
+    last_lead: u8,
+    /// What three octets that spell U+D800..U+DFFF are.
+    pub(super) surrogates: Surrogates,
+    /// Is U+0000 two octets, C0 80, so that the octet 00 never occurs?
+    is_nul_two_octets: bool,
+}
+
+/// What three octets that spell a surrogate are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Surrogates {
+    /// Ill-formed.
+    Refused,
+    /// A code point like others.
+    CodePoints,
+    /// A code point where it is alone; a pair is ill-formed, as it has a sequence of its own.
+    Alone,
+    /// Half of a character beyond U+FFFF; ill-formed where it is alone.
+    Paired,
+    /// Half of a character beyond U+FFFF; a code point where it is alone.
+    PairedOrAlone,
+}
+
+/// RFC 3629, sections 3 and 4.
+pub(super) const RFC_3629: Rules = Rules {
+    limit: 0x10_FFFF,
+    last_lead: 0xF4,
+    surrogates: Surrogates::Refused,
+    is_nul_two_octets: false,
+};
+
+/// FSS-UTF of 8 September 1992, and RFC 2279, section 2.
+pub(super) const FSS_UTF: Rules = Rules {
+    limit: 0x7FFF_FFFF,
+    last_lead: 0xFD,
+    surrogates: Surrogates::CodePoints,
+    is_nul_two_octets: false,
+};
+
+/// The note at the end of `xutf`.
+pub(super) const XUTF: Rules = Rules {
+    limit: 0xFFFF_FFFF,
+    last_lead: 0xFF,
+    ..FSS_UTF
+};
+
+/// utf-8(7) of a Linux of 16 bits: longer sequences are known, but beyond what is in use.
+pub(super) const BMP: Rules = Rules {
+    limit: 0xFFFF,
+    ..FSS_UTF
+};
+
+/// CESU-8, Unicode Technical Report 26.
+pub(super) const CESU: Rules = Rules {
+    last_lead: 0xEF,
+    surrogates: Surrogates::Paired,
+    ..RFC_3629
+};
+
+/// Modified UTF-8 of Java.
+pub(super) const MODIFIED: Rules = Rules {
+    surrogates: Surrogates::PairedOrAlone,
+    is_nul_two_octets: true,
+    ..CESU
+};
+
+/// WTF-8.
+pub(super) const WTF: Rules = Rules {
+    surrogates: Surrogates::Alone,
+    ..RFC_3629
+};
+
+impl Rules {
+    /// Is the octet 00 the character NUL?
+    pub(super) fn has_nul(&self) -> bool {
+        !self.is_nul_two_octets
+    }
+
+    /// Is everything well-formed that is so by RFC 3629?
+    fn contain_rfc_3629(&self) -> bool {
+        self.limit >= 0x10_FFFF && self.last_lead >= 0xF4 && !self.is_nul_two_octets
+    }
+
+    /// The first octet of text that is well-formed by RFC 3629 which starts a sequence that is not so by these rules.
+    fn first_beyond(&self, text: &str) -> Option<usize> {
+        if self.contain_rfc_3629() {
+            return None;
+        }
+        let is_beyond = |octet: u8| octet >= 0xF0 || (octet == 0 && self.is_nul_two_octets);
+        text.bytes().position(is_beyond)
+    }
+}
+
+/// Checks that `bytes` are well-formed. What is so by RFC 3629, nearly all there is, is left to the standard library,
+/// which is quick at it; only the sequences that it stops at are looked at here.
+pub(super) fn validate(bytes: &[u8], rules: &Rules) -> Result<(), DecodeError> {
+    let mut start = 0;
+    while let Some(rest) = bytes.get(start..) {
+        let (known, is_end) = match core::str::from_utf8(rest) {
+            Ok(text) => (text, true),
+            Err(error) => {
+                let known = rest.get(..error.valid_up_to()).unwrap_or_default();
+                // The same bytes again, but only where something is amiss.
+                (core::str::from_utf8(known).unwrap_or_default(), false)
+            }
+        };
+        let beyond = rules.first_beyond(known);
+        if is_end && beyond.is_none() {
+            break;
+        }
+        let offset = start + beyond.unwrap_or(known.len());
+        let Some(sequence) = bytes.get(offset..) else {
+            break;
+        };
+        match first(sequence, rules) {
+            Ok((_, length)) => start = offset + length,
+            Err(Fault { length, kind }) => {
+                return Err(DecodeError {
+                    offset,
+                    length,
+                    kind,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The character that `bytes`, which are not empty, start with, and its length.
+#[inline]
+pub(super) fn first(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
+    match usual(bytes, rules) {
+        Some(found) => Ok(found),
+        None => unusual(bytes, rules),
+    }
+}
+
+fn is_continuation(octet: u8) -> bool {
+    octet & 0xC0 == 0x80
+}
+
+/// `value` and the six bits of a continuation octet.
+fn with(value: u32, octet: u8) -> u32 {
+    (value << 6) | u32::from(octet & 0x3F)
+}
+
+/// The character, where it has up to four octets and is no surrogate; `None`: ask [`unusual`].
+#[inline]
+fn usual(bytes: &[u8], rules: &Rules) -> Option<(u32, usize)> {
+    match *bytes {
+        [a @ 0..=0x7F, ..] => (a != 0 || !rules.is_nul_two_octets).then(|| (u32::from(a), 1)),
+        [a @ 0xC2..=0xDF, b, ..] if is_continuation(b) => Some((with(u32::from(a & 0x1F), b), 2)),
+        [a @ 0xE0..=0xEF, b, c, ..] if is_continuation(b) && is_continuation(c) => {
+            let code_point = with(with(u32::from(a & 0xF), b), c);
+            (code_point >= 0x800 && !is_surrogate(code_point)).then_some((code_point, 3))
+        }
+        [a @ 0xF0..=0xF7, b, c, d, ..]
+            if is_continuation(b) && is_continuation(c) && is_continuation(d) =>
+        {
+            let code_point = with(with(with(u32::from(a & 7), b), c), d);
+            let is_legal = a <= rules.last_lead && (0x1_0000..=rules.limit).contains(&code_point);
+            is_legal.then_some((code_point, 4))
+        }
+        _ => None,
+    }
+}
+
+/// The character, or what is wrong.
+///
+/// A lead octet claims the continuation octets that follow it, up to the number it announces. Where all of them are
+/// there, the sequence is a character, overlong, a surrogate or out of range; where some are missing it is truncated.
+/// C0 and C1 never occur, but with a continuation octet they spell something: an overlong ASCII character, the
+/// classic way to smuggle `/` past a check.
+#[cold]
+fn unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
+    let fault = |length, kind| Err(Fault { length, kind });
+    let lead = bytes.first().copied().unwrap_or_default();
+    let (announced, bits, least) = match lead {
+        0x80..=0xBF => return fault(1, Malformed::UnexpectedContinuation),
+        _ if lead > rules.last_lead || lead.is_ascii() => return fault(1, Malformed::InvalidByte),
+        ..=0xDF => (2, lead & 0x1F, 0x80),
+        0xE0..=0xEF => (3, lead & 0xF, 0x800),
+        0xF0..=0xF7 => (4, lead & 7, 0x1_0000),
+        0xF8..=0xFB => (5, lead & 3, 0x20_0000),
+        0xFC..=0xFF => (6, lead & 3, 0x400_0000),
+    };
+    let more = bytes.iter().copied().skip(1).take(announced - 1);
+    let more = more.take_while(|&octet| is_continuation(octet));
+    let length = 1 + more.clone().count();
+    let code_point = more.fold(u32::from(bits), with);
+    let is_nul = lead == 0xC0 && rules.is_nul_two_octets;
+    match lead {
+        0xC0 | 0xC1 if length == 1 && !is_nul => return fault(1, Malformed::InvalidByte),
+        _ if length < announced => return fault(length, Malformed::Truncated),
+        _ if is_nul && code_point == 0 => {}
+        _ if code_point < least => return fault(length, Malformed::Overlong(code_point)),
+        _ if is_surrogate(code_point) => return surrogate(code_point, bytes, rules),
+        _ if code_point > rules.limit => return fault(length, Malformed::OutOfRange(code_point)),
+        _ => {}
+    }
+    Ok((code_point, length))
+}
+
+/// What a surrogate of three octets is, with which `bytes` start.
+fn surrogate(code_point: u32, bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
+    let fault = |length, kind| Err(Fault { length, kind });
+    let pair = match bytes {
+        &[_, _, _, 0xED, b, c, ..] if is_continuation(b) && is_continuation(c) => {
+            paired(code_point, with(with(0xD, b), c))
+        }
+        _ => None,
+    };
+    match (rules.surrogates, pair) {
+        (Surrogates::Paired | Surrogates::PairedOrAlone, Some(pair)) => Ok((pair, 6)),
+        (Surrogates::Alone, Some(_)) => fault(6, Malformed::Surrogate(code_point)),
+        (Surrogates::Refused, _) | (Surrogates::Paired, None) => {
+            fault(3, Malformed::Surrogate(code_point))
+        }
+        (Surrogates::CodePoints, _) | (Surrogates::Alone | Surrogates::PairedOrAlone, None) => {
+            Ok((code_point, 3))
+        }
+    }
+}
+
+/// Adds the octets of `code_point`; `None` if there are none.
+pub(super) fn push(code_point: u32, rules: &Rules, bytes: &mut Vec<u8>) -> Option<()> {
+    if code_point > rules.limit {
+        return None;
+    }
+    if is_surrogate(code_point) {
+        match rules.surrogates {
+            Surrogates::Refused | Surrogates::Paired => return None,
+            Surrogates::Alone => {
+                if let Some(pair) = high_before(bytes).and_then(|high| paired(high, code_point)) {
+                    bytes.truncate(bytes.len() - 3);
+                    return push_sequence(pair, bytes);
+                }
+            }
+            Surrogates::CodePoints | Surrogates::PairedOrAlone => {}
+        }
+    }
+    let has_pairs = matches!(
+        rules.surrogates,
+        Surrogates::Paired | Surrogates::PairedOrAlone
+    );
+    match code_point {
+        0 if rules.is_nul_two_octets => bytes.extend(b"\xC0\x80"),
+        0x1_0000.. if has_pairs => {
+            let (high, low) = pair_of(code_point);
+            push_sequence(high, bytes)?;
+            push_sequence(low, bytes)?;
+        }
+        _ => push_sequence(code_point, bytes)?,
+    }
+    Some(())
+}
+
+/// The surrogate of the upper half that `bytes` end with, in three octets.
+fn high_before(bytes: &[u8]) -> Option<u32> {
+    match bytes.last_chunk()? {
+        &[0xED, b @ 0xA0..=0xAF, c] => Some(with(with(0xD, b), c)),
+        _ => None,
+    }
+}
+
+/// Adds the shortest sequence of the table.
+fn push_sequence(code_point: u32, bytes: &mut Vec<u8>) -> Option<()> {
+    let (mark, mut shift) = match code_point {
+        0..0x80 => (0, 0),
+        0x80..0x800 => (0xC0, 6),
+        0x800..0x1_0000 => (0xE0, 12),
+        0x1_0000..0x20_0000 => (0xF0, 18),
+        0x20_0000..0x400_0000 => (0xF8, 24),
+        0x400_0000.. => (0xFC, 30),
+    };
+    bytes.push(mark | u8::try_from(code_point >> shift).ok()?);
+    while shift > 0 {
+        shift -= 6;
+        bytes.push(0x80 | u8::try_from((code_point >> shift) & 0x3F).ok()?);
+    }
+    Some(())
+}

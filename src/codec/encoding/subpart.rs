@@ -1,0 +1,49 @@
+//! What U+FFFD stands for.
+
+use super::{Encoding, LOOKAHEAD, Scheme};
+
+impl Encoding {
+    /// The length of the maximal subpart of the ill-formed sequence that `bytes` start with: what U+FFFD stands for once
+    /// (Unicode, section 3.9, "U+FFFD Substitution of Maximal Subparts"): the most octets that a well-formed
+    /// sequence could start with, or 1. Units of two or four octets are taken whole.
+    ///
+    /// ```
+    /// use utf8fs::codec::Encoding;
+    /// assert_eq!(Encoding::Utf8.maximal_subpart(b"\xF0\x9F\x98a"), 3); // a truncated sequence is one
+    /// assert_eq!(Encoding::Utf8.maximal_subpart(b"\xE0\x80\xAF"), 1); // no well-formed one starts with E0 80
+    /// ```
+    #[must_use]
+    pub fn maximal_subpart(self, bytes: &[u8]) -> usize {
+        let Some(piece) = self.first(bytes) else {
+            return 0;
+        };
+        let starts = |length: &usize| self.may_start(bytes.get(..*length).unwrap_or_default());
+        match self.scheme() {
+            Scheme::Units(..) => piece.length,
+            Scheme::Octets(_) | Scheme::Escaping(_) | Scheme::Draft => {
+                (2..=piece.length).rev().find(starts).unwrap_or(1)
+            }
+        }
+    }
+
+    /// Can a well-formed sequence of octets start with `prefix`? One can if that filled up with the least or with the
+    /// greatest continuation octets is one: what the rules exclude of a length is at one end.
+    fn may_start(self, prefix: &[u8]) -> bool {
+        let second: &[u8] = if self == Self::Cesu8 {
+            b"\xED\xB0\x80"
+        } else {
+            b""
+        };
+        [0x80, 0xBF, 0xFF].into_iter().any(|octet| {
+            (prefix.len()..=LOOKAHEAD).any(|length| {
+                let mut whole = prefix.to_vec();
+                whole.resize(length, octet);
+                let is_whole = |bytes: &[u8]| {
+                    self.first(bytes)
+                        .is_some_and(|piece| piece.spells.is_ok() && piece.length == bytes.len())
+                };
+                is_whole(&whole) || (length == 3 && is_whole(&[&whole, second].concat()))
+            })
+        })
+    }
+}

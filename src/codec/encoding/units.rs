@@ -1,0 +1,132 @@
+//! UTF-16, UCS-2 and UCS-4: units of two or four octets.
+
+use super::{DecodeError, Fault, Malformed, is_surrogate, pair_of, paired};
+
+/// What a unit is, and what units make a character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// 16 bits; beyond U+FFFF two of them, a pair of surrogates, which are nothing by themselves.
+    Utf16,
+    /// 16 bits: a code point.
+    Ucs2,
+    /// 32 bits, the highest of them 0: a code point.
+    Ucs4,
+}
+
+/// The order of a unit's octets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The highest first.
+    Big,
+    /// The lowest first.
+    Little,
+}
+
+impl Unit {
+    /// The greatest code point.
+    pub(super) fn limit(self) -> u32 {
+        match self {
+            Self::Utf16 => 0x10_FFFF,
+            Self::Ucs2 => 0xFFFF,
+            Self::Ucs4 => 0x7FFF_FFFF,
+        }
+    }
+
+    /// Octets in a unit.
+    pub(super) fn octets(self) -> usize {
+        match self {
+            Self::Utf16 | Self::Ucs2 => 2,
+            Self::Ucs4 => 4,
+        }
+    }
+
+    /// The unit that `bytes` start with, if it is there whole.
+    pub(super) fn read(self, order: Order, bytes: &[u8]) -> Option<u32> {
+        match self {
+            Self::Utf16 | Self::Ucs2 => {
+                let &octets = bytes.first_chunk()?;
+                Some(u32::from(match order {
+                    Order::Big => u16::from_be_bytes(octets),
+                    Order::Little => u16::from_le_bytes(octets),
+                }))
+            }
+            Self::Ucs4 => {
+                let &octets = bytes.first_chunk()?;
+                Some(match order {
+                    Order::Big => u32::from_be_bytes(octets),
+                    Order::Little => u32::from_le_bytes(octets),
+                })
+            }
+        }
+    }
+
+    fn write(self, unit: u32, order: Order, bytes: &mut Vec<u8>) -> Option<()> {
+        match (self, order) {
+            (Self::Ucs4, Order::Big) => bytes.extend(unit.to_be_bytes()),
+            (Self::Ucs4, Order::Little) => bytes.extend(unit.to_le_bytes()),
+            (_, Order::Big) => bytes.extend(u16::try_from(unit).ok()?.to_be_bytes()),
+            (_, Order::Little) => bytes.extend(u16::try_from(unit).ok()?.to_le_bytes()),
+        }
+        Some(())
+    }
+}
+
+/// The character that `bytes`, which are not empty, start with, and its length in octets.
+pub(super) fn first(bytes: &[u8], unit: Unit, order: Order) -> Result<(u32, usize), Fault> {
+    let fault = |length, kind| Err(Fault { length, kind });
+    let octets = unit.octets();
+    let Some(value) = unit.read(order, bytes) else {
+        return fault(bytes.len(), Malformed::Truncated);
+    };
+    match unit {
+        Unit::Ucs4 if value > unit.limit() => fault(octets, Malformed::OutOfRange(value)),
+        Unit::Utf16 if is_surrogate(value) => {
+            let next = bytes.get(octets..).unwrap_or_default();
+            match unit.read(order, next) {
+                Some(low) => match paired(value, low) {
+                    Some(code_point) => Ok((code_point, 2 * octets)),
+                    None => fault(octets, Malformed::Surrogate(value)),
+                },
+                None if value < 0xDC00 => fault(bytes.len(), Malformed::Truncated),
+                None => fault(octets, Malformed::Surrogate(value)),
+            }
+        }
+        Unit::Utf16 | Unit::Ucs2 | Unit::Ucs4 => Ok((value, octets)),
+    }
+}
+
+/// See [`super::Encoding::decode_into`].
+pub(super) fn decode_into(
+    bytes: &[u8],
+    kept: usize,
+    unit: Unit,
+    order: Order,
+    code_points: &mut Vec<u32>,
+) -> Result<usize, DecodeError> {
+    code_points.reserve(bytes.len() / unit.octets());
+    let mut rest = bytes;
+    while rest.len() > kept {
+        let (code_point, length) = first(rest, unit, order).map_err(|fault| DecodeError {
+            offset: bytes.len() - rest.len(),
+            length: fault.length,
+            kind: fault.kind,
+        })?;
+        code_points.push(code_point);
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    Ok(bytes.len() - rest.len())
+}
+
+/// Adds the octets of `code_point`; `None` if there are none.
+pub(super) fn push(code_point: u32, unit: Unit, order: Order, bytes: &mut Vec<u8>) -> Option<()> {
+    match unit {
+        _ if code_point > unit.limit() => None,
+        Unit::Utf16 if is_surrogate(code_point) => None,
+        Unit::Utf16 if code_point > 0xFFFF => {
+            let (high, low) = pair_of(code_point);
+            unit.write(high, order, bytes)?;
+            unit.write(low, order, bytes)
+        }
+        Unit::Utf16 | Unit::Ucs2 | Unit::Ucs4 => unit.write(code_point, order, bytes),
+    }
+}

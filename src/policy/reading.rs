@@ -1,0 +1,103 @@
+//! A name as text, by a definition of UTF-8 that may know more code points than Rust's `str`.
+
+use std::borrow::Cow;
+
+use super::Offence;
+use crate::codec::{DecodeError, Encoding, utf8};
+
+/// Stands for a surrogate or a code point beyond U+10FFFF: a code point that Unicode 17.0 leaves unassigned, in the
+/// midst of Greek. It is of no class that has a meaning, and nothing combines with it.
+const STAND_IN: char = '\u{378}';
+
+/// A well-formed name as text.
+#[derive(Debug)]
+pub(super) struct Reading<'a> {
+    name: &'a [u8],
+    encoding: Encoding,
+    text: Cow<'a, str>,
+    /// Where the characters start, in the text and in the name; `None` where these are the same.
+    starts: Option<Vec<(usize, usize)>>,
+}
+
+impl<'a> Reading<'a> {
+    /// Reads `name`; allocates nothing where it is well-formed by RFC 3629 as well.
+    pub(super) fn of(name: &'a [u8], encoding: Encoding) -> Result<Self, DecodeError> {
+        let same = |text| Self {
+            name,
+            encoding,
+            text: Cow::Borrowed(text),
+            starts: None,
+        };
+        if encoding == Encoding::Utf8 {
+            return utf8::validate(name).map(same);
+        }
+        encoding.validate(name)?;
+        if encoding.shares_table_of_utf8()
+            && let Ok(text) = utf8::validate(name)
+        {
+            return Ok(same(text));
+        }
+        let mut text = String::with_capacity(name.len());
+        let mut starts = Vec::with_capacity(name.len());
+        for piece in encoding.pieces(name) {
+            starts.push((text.len(), piece.offset));
+            let character = piece.spells.ok().and_then(char::from_u32);
+            text.push(character.unwrap_or(STAND_IN));
+        }
+        Ok(Self {
+            name,
+            encoding,
+            text: Cow::Owned(text),
+            starts: Some(starts),
+        })
+    }
+
+    /// The text, one character for each of the name's.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where in the name the character lies that starts at, or contains, `offset` of the text.
+    pub(super) fn place(&self, offset: usize) -> usize {
+        let Some(starts) = &self.starts else {
+            return offset;
+        };
+        if offset >= self.text.len() {
+            return self.name.len();
+        }
+        let after = starts.partition_point(|&(start, _)| start <= offset);
+        let start = after.checked_sub(1).and_then(|last| starts.get(last));
+        start.map_or(0, |&(_, place)| place)
+    }
+
+    /// The last start of a character of the name that is not beyond `limit` octets.
+    pub(super) fn floor(&self, limit: usize) -> usize {
+        let Some(starts) = &self.starts else {
+            return self.text.floor_char_boundary(limit);
+        };
+        let after = starts.partition_point(|&(_, place)| place <= limit);
+        let start = after.checked_sub(1).and_then(|last| starts.get(last));
+        start.map_or(0, |&(_, place)| place)
+    }
+
+    /// What was found in the text, as found in the name.
+    pub(super) fn in_name(&self, found: Offence) -> Offence {
+        if self.starts.is_none() {
+            return found;
+        }
+        let offset = self.place(found.offset);
+        let length = self.place(found.offset + found.length) - offset;
+        let spelled = self
+            .name
+            .get(offset..)
+            .and_then(|rest| self.encoding.first(rest));
+        Offence {
+            offset,
+            length,
+            code_point: found
+                .code_point
+                .and_then(|_| spelled.and_then(|piece| piece.spells.ok())),
+            ..found
+        }
+    }
+}
