@@ -13,6 +13,7 @@ mod single_byte;
 #[cfg(test)]
 mod tests;
 
+use super::DecodeError;
 use offered::{OFFERED, Offered, Tables};
 
 /// A stateless legacy charset.
@@ -80,14 +81,42 @@ impl Charset {
     /// ways, or read characters that they do not write.
     ///
     /// # Errors
-    /// Offset of the first sequence that does not decode: unassigned, ill-formed or cut short.
-    pub fn decode(self, bytes: &[u8]) -> Result<String, usize> {
+    /// The first sequence that does not decode. It is [`Malformed::Truncated`](super::Malformed::Truncated) if the input ends in it and more bytes
+    /// could make it a character; all else is [`Malformed::Unassigned`](super::Malformed::Unassigned), with the length that the WHATWG's decoders give it:
+    /// an ASCII byte after a lead byte with which it makes no character is not part of the sequence. More input can
+    /// change the error only if less than [`Charset::max_len`] bytes follow its offset.
+    pub fn decode(self, bytes: &[u8]) -> Result<String, DecodeError> {
         if let Some(text) = ascii(bytes) {
             return Ok(text.to_owned());
         }
         match &self.0.tables {
             Tables::SingleByte(lazy) => lazy.get().decode(bytes),
             Tables::MultiByte(charset) => charset.decode(bytes),
+        }
+    }
+
+    /// Length in bytes of the first character of `bytes`; `None` if they do not start with one. What follows does not
+    /// matter.
+    ///
+    /// Every character is one code point: as many steps of this length as a decoded text has code points lead through
+    /// all of its bytes. (The WHATWG's Big5 has four pairs of bytes for two code points each, 88 62, 88 64, 88 A3 and
+    /// 88 A5, in rows of Hong Kong's supplement that it reads but does not write; they are no part of Big5 here.)
+    #[must_use]
+    pub fn first_len(self, bytes: &[u8]) -> Option<usize> {
+        let first = *bytes.first()?;
+        match &self.0.tables {
+            _ if first.is_ascii() => Some(1),
+            Tables::SingleByte(lazy) => lazy.get().character(first).map(|_| 1),
+            Tables::MultiByte(charset) => charset.first_len(bytes),
+        }
+    }
+
+    /// The most bytes that a character has.
+    #[must_use]
+    pub fn max_len(self) -> usize {
+        match &self.0.tables {
+            Tables::SingleByte(_) => 1,
+            Tables::MultiByte(charset) => charset.max_len(),
         }
     }
 

@@ -80,7 +80,7 @@ const STATEFUL: &str =
 const EBCDIC: &str = "not over ASCII: the byte 61 is `/` there, and the byte 2F is not";
 const NO_PART_12: &str =
     "ISO 8859 has no part 12: it was given up; Celtic is iso-8859-14, Baltic iso-8859-13";
-const HKSCS: &str = "its characters beyond Big5 can be read but not written back; big5 takes the names without them";
+const HKSCS: &str = "its characters in rows 87 to A0 are not written back by any table at hand; big5 takes the names without them";
 
 /// Why a charset that has this key is kept out; `None` if it is not one we know.
 fn refusal(key: &str) -> Option<&'static str> {

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use encoding_rs::{DecoderResult, EncoderResult, Encoding};
 
 use super::EncodeError;
+use crate::codec::{DecodeError, Malformed};
 
 /// A multi-byte charset.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,33 +31,105 @@ impl MultiByte {
         }
     }
 
-    /// Decodes, or gives the offset of the first sequence that does not.
-    pub(super) fn decode(self, bytes: &[u8]) -> Result<String, usize> {
-        match decode_as_library(self.encoding(), bytes) {
-            Ok(text) => self.hole(bytes).map_or(Ok(text), Err),
-            Err(offset) => Err(bytes
-                .get(..offset)
-                .and_then(|sound| self.hole(sound))
-                .unwrap_or(offset)),
+    /// See [`super::Charset::max_len`].
+    pub(super) fn max_len(self) -> usize {
+        match self {
+            Self::ShiftJis | Self::EucKr | Self::Gbk | Self::Big5 => 2,
+            Self::EucJp => 3,
+            Self::Gb18030 => 4,
         }
     }
 
-    /// The offset of the first sequence that the library takes although the charset does not have it:
-    /// 80 as U+0080 in `Shift_JIS` and as the euro sign in GB18030 (where that is A2 E3), and sequences of four bytes in GBK.
-    fn hole(self, bytes: &[u8]) -> Option<usize> {
+    /// Decodes, or says which sequence is the first that does not.
+    pub(super) fn decode(self, bytes: &[u8]) -> Result<String, DecodeError> {
+        match decode_as_library(self.encoding(), bytes) {
+            Ok(text) => self.hole(bytes).map_or(Ok(text), Err),
+            Err((offset, length)) => {
+                let sound = bytes.get(..offset).unwrap_or_default();
+                let diagnose = || self.diagnose(bytes, offset, length);
+                Err(self.hole(sound).unwrap_or_else(diagnose))
+            }
+        }
+    }
+
+    /// See [`super::Charset::first_len`].
+    pub(super) fn first_len(self, bytes: &[u8]) -> Option<usize> {
+        let length = self.announced(bytes)?;
+        let first = bytes.get(..length)?;
+        self.takes(first).then_some(length)
+    }
+
+    fn takes(self, bytes: &[u8]) -> bool {
+        decode_as_library(self.encoding(), bytes).is_ok() && self.hole(bytes).is_none()
+    }
+
+    /// The length that the first character has by its first two bytes, if there is one; `None` only of nothing.
+    fn announced(self, bytes: &[u8]) -> Option<usize> {
+        let lead = *bytes.first()?;
+        let length = match (self, lead) {
+            (_, 0..=0x80) | (Self::ShiftJis, 0xA1..=0xDF) => 1,
+            (Self::Gb18030, _) if bytes.get(1).is_some_and(u8::is_ascii_digit) => 4,
+            (Self::EucJp, 0x8F) => 3,
+            _ => 2,
+        };
+        Some(length)
+    }
+
+    /// The first sequence that the library takes although the charset does not have it: 80 as U+0080 in `Shift_JIS` and
+    /// as the euro sign in GB18030 (where that is A2 E3), sequences of four bytes in GBK, and the rows before A1 of
+    /// Hong Kong's supplement in Big5. As in the WHATWG's decoders, an ASCII byte is never the end of such a sequence.
+    fn hole(self, bytes: &[u8]) -> Option<DecodeError> {
         let mut offset = 0;
-        while let Some(&lead) = bytes.get(offset) {
-            let second_is_digit = bytes.get(offset + 1).is_some_and(u8::is_ascii_digit);
-            offset += match (self, lead) {
-                (_, 0..0x80) | (Self::ShiftJis, 0xA1..=0xDF) | (Self::Gbk, 0x80) => 1,
-                (Self::ShiftJis | Self::Gb18030, 0x80) => return Some(offset),
-                (Self::Gbk, _) if second_is_digit => return Some(offset),
-                (Self::Gb18030, _) if second_is_digit => 4,
-                (Self::EucJp, 0x8F) => 3,
-                _ => 2,
+        while let Some(rest) = bytes.get(offset..) {
+            let length = self.announced(rest)?;
+            let is_hole = match (self, rest) {
+                (Self::ShiftJis | Self::Gb18030, [0x80, ..]) => true,
+                (Self::Gbk, [0x81..=0xFE, second, ..]) => second.is_ascii_digit(),
+                (Self::Big5, [lead, ..]) => (0x81..=0xA0).contains(lead),
+                _ => false,
             };
+            if is_hole {
+                let ends_in_ascii = rest.get(1).is_some_and(u8::is_ascii);
+                let length = if ends_in_ascii { 1 } else { length };
+                return Some(unassigned(offset, length));
+            }
+            offset += length;
         }
         None
+    }
+
+    /// Says what is wrong at `offset`, where the library found a malformed sequence of `length` bytes.
+    #[cold]
+    fn diagnose(self, bytes: &[u8], offset: usize, length: usize) -> DecodeError {
+        let rest = bytes.get(offset..).unwrap_or_default();
+        let is_ascii_after_lead = rest.get(1).is_some_and(u8::is_ascii);
+        if self.is_cut_short(rest) {
+            DecodeError {
+                offset,
+                length: rest.len(),
+                kind: Malformed::Truncated,
+            }
+        } else if self == Self::Gbk && is_ascii_after_lead {
+            // The library waits for four bytes after a digit.
+            unassigned(offset, 1)
+        } else {
+            unassigned(offset, length)
+        }
+    }
+
+    /// Would more bytes make these, which are malformed from the first on, a character?
+    fn is_cut_short(self, bytes: &[u8]) -> bool {
+        match (self, bytes) {
+            (Self::EucJp, [0x8F]) => true,
+            (_, [_]) | (Self::EucJp, [0x8F, _]) => (0..=0xFF).any(|byte| {
+                let longer = [bytes, &[byte]].concat();
+                self.takes(&longer)
+            }),
+            // The code points of four bytes go up with the bytes, and start anew only where the first byte does.
+            (Self::Gb18030, [_, 0x30..=0x39]) => self.takes(&[bytes, &[0x81, 0x30]].concat()),
+            (Self::Gb18030, [_, 0x30..=0x39, _]) => self.takes(&[bytes, &[0x30]].concat()),
+            _ => false,
+        }
     }
 
     /// Encodes so that the bytes decode to the same text, or gives the first character for which there are none.
@@ -128,8 +201,16 @@ impl MultiByte {
     }
 }
 
-/// Decodes as the WHATWG does, but stops at the first malformed sequence and gives its offset.
-fn decode_as_library(encoding: &'static Encoding, bytes: &[u8]) -> Result<String, usize> {
+fn unassigned(offset: usize, length: usize) -> DecodeError {
+    DecodeError {
+        offset,
+        length,
+        kind: Malformed::Unassigned,
+    }
+}
+
+/// Decodes as the WHATWG does, but stops at the first malformed sequence and gives its offset and length.
+fn decode_as_library(encoding: &'static Encoding, bytes: &[u8]) -> Result<String, (usize, usize)> {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let capacity = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
     let mut text = String::with_capacity(capacity.unwrap_or(bytes.len()));
@@ -141,7 +222,8 @@ fn decode_as_library(encoding: &'static Encoding, bytes: &[u8]) -> Result<String
             DecoderResult::InputEmpty => break,
             DecoderResult::OutputFull => text.reserve(rest.len() * 3 + 16),
             DecoderResult::Malformed(length, after) => {
-                return Err(offset.saturating_sub(usize::from(length) + usize::from(after)));
+                let (length, after) = (usize::from(length), usize::from(after));
+                return Err((offset.saturating_sub(length + after), length));
             }
         }
     }

@@ -4,6 +4,7 @@ use encoding_rs::Encoding;
 use oem_cp::code_table_type::TableType;
 
 use super::EncodeError;
+use crate::codec::{DecodeError, Malformed};
 
 /// Where the characters of 80..FF come from. ASCII is ASCII in all of them.
 pub(super) enum Source {
@@ -79,17 +80,22 @@ impl Table {
         Self { chars, bytes }
     }
 
-    /// Decodes, or gives the offset of the first unassigned byte.
-    pub(super) fn decode(&self, bytes: &[u8]) -> Result<String, usize> {
+    /// Decodes, or says which byte is the first that is unassigned.
+    pub(super) fn decode(&self, bytes: &[u8]) -> Result<String, DecodeError> {
         // Two octets of UTF-8 for most; three for Thai and the box drawings of DOS.
         let mut text = String::with_capacity(bytes.len() * 2);
         for (offset, &byte) in bytes.iter().enumerate() {
-            text.push(self.character(byte).ok_or(offset)?);
+            let unassigned = DecodeError {
+                offset,
+                length: 1,
+                kind: Malformed::Unassigned,
+            };
+            text.push(self.character(byte).ok_or(unassigned)?);
         }
         Ok(text)
     }
 
-    fn character(&self, byte: u8) -> Option<char> {
+    pub(super) fn character(&self, byte: u8) -> Option<char> {
         match byte.checked_sub(0x80) {
             None => Some(char::from(byte)),
             Some(index) => self.chars.get(usize::from(index)).copied().flatten(),
