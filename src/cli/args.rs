@@ -9,8 +9,8 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
 pub use values::{
-    AuditFormatValue, ErrnoValue, ForbidValue, LegacyValue, NormalizationValue, OnViolationValue,
-    ProfileValue,
+    AuditFormatValue, EncodingValue, ErrnoValue, ForbidValue, LegacyValue, LossyValue,
+    MountEncodingValue, NormalizationValue, OnViolationValue, ProfileValue,
 };
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
@@ -60,6 +60,11 @@ pub enum Command {
     Mount(Box<MountArgs>),
     /// Say what names are made of, whether they conform, and what they would be visible as
     Explain(ExplainArgs),
+    /// Convert a stream between encodings: any form of UTF-8, what it encodes, legacy charsets
+    ///
+    /// Reads standard input and writes standard output. Strict: what is malformed, or what the target lacks, ends it, and
+    /// everything before that is written.
+    Convert(ConvertArgs),
     /// Show all of it on a directory made for the purpose, and clean up
     ///
     /// Makes a directory of legacy and hostile names in a temporary place, mounts it, shows backing and visible names
@@ -160,7 +165,7 @@ Options of -o:
   fsname=TEXT
       the source in /proc/mounts; by default BACKING
   from=CHARSET:... forbid=CLASS:... legacy= on-violation= errno= profile=
-  normalization= max-bytes= max-chars= audit-log= audit-format=
+  normalization= max-bytes= max-chars= encoding= audit-log= audit-format=
   audit-burst= audit-per-minute= threads=
       the options above, for a line of fstab; a comma in a value is \\,
   defaults auto noauto user users owner group nofail _netdev x-* comment=
@@ -195,6 +200,12 @@ pub struct MountArgs {
     #[arg(short, value_name = "OPT,...", action = ArgAction::Append)]
     pub options: Vec<OsString>,
 
+    /// Definition of UTF-8 by which names are well-formed
+    ///
+    /// [default: utf-8]
+    #[arg(long, value_name = "LABEL", value_enum, verbatim_doc_comment)]
+    pub encoding: Option<MountEncodingValue>,
+
     /// Threads that serve requests
     ///
     /// [default: number of CPUs, at most 8]
@@ -226,6 +237,8 @@ Examples:
     utf8fs explain --from iso-8859-1 $'caf\\xE9.txt'
   The same name by its octets:
     utf8fs explain --hex '63 61 66 E9 2E 74 78 74'
+  What Java's Modified UTF-8 makes of the same octets:
+    utf8fs explain --encoding mutf-8 --hex 'C0 80 ED A0 BD ED B8 80'
   Every name below a directory that a Windows client would refuse:
     find . -printf '%f\\0' | utf8fs explain -0 --profile portable --json | grep '\"refused\"'
 
@@ -250,9 +263,53 @@ pub struct ExplainArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Definition by which a name is well-formed
+    ///
+    /// Only the first four can be mounted. Of a name in another, what it spells is told, not its view.
+    ///
+    /// [default: utf-8]
+    #[arg(long, value_name = "LABEL", value_enum, verbatim_doc_comment)]
+    pub encoding: Option<EncodingValue>,
+
     /// Which names conform.
     #[command(flatten)]
     pub policy: PolicyArgs,
+}
+
+/// `utf8fs convert`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(
+    override_usage = "utf8fs convert --from LABEL --to LABEL [--lossy REPAIR] <INPUT >OUTPUT\n       utf8fs convert --list",
+    after_long_help = "\
+Examples:
+  What does this old text say?
+    utf8fs convert --from cp437 --to utf-8 <README.TXT
+  A file of names in the octets of 1992, as programs of today read them:
+    utf8fs convert --from fss-utf-draft --to utf-8 <names.txt
+  Text that was cut in the midst of characters, each cut marked by U+FFFD:
+    utf8fs convert --from utf-8 --to utf-8 --lossy replace <log >log.utf8
+
+Exit status:
+  0  converted; what --lossy had to repair is told on standard error
+  1  the input is malformed or unmappable, or could not be read or written
+  2  wrong arguments; nothing was read"
+)]
+pub struct ConvertArgs {
+    /// What the input is in: a label of --list
+    #[arg(long, value_name = "LABEL", required_unless_present = "list")]
+    pub from: Option<String>,
+
+    /// What the output is to be in: a label of --list
+    #[arg(long, value_name = "LABEL", required_unless_present = "list")]
+    pub to: Option<String>,
+
+    /// What stands for input that is malformed or that the target lacks, instead of stopping there
+    #[arg(long, value_name = "REPAIR", value_enum)]
+    pub lossy: Option<LossyValue>,
+
+    /// Print every label and what it stands for, and do nothing else
+    #[arg(long, conflicts_with_all = ["from", "to", "lossy"])]
+    pub list: bool,
 }
 
 /// A name that was given by its octets.

@@ -10,7 +10,7 @@ use log::LevelFilter;
 use super::CliError;
 use super::args::{AuditArgs, MountArgs, PolicyArgs};
 use super::mount_options::MountOptions;
-use crate::codec::Charset;
+use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
 use crate::fs::audit::{AuditOptions, Format, SinkKind};
 use crate::fuse::mount::MountFlags;
 use crate::names::{Legacy, NameMap, OnViolation, Quoted};
@@ -67,7 +67,10 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         );
     }
     let options = MountOptions::read(&args)?;
-    let map = name_map(&options.policy)?;
+    let encoding = options
+        .encoding
+        .map_or(Encoding::Utf8, |encoding| encoding.0);
+    let map = name_map(&options.policy, encoding)?;
     let mut audit = audit(&options.audit, args.background)?;
     let (backing, mountpoint) = directories::check(&args.backing, &args.mountpoint)?;
     if let SinkKind::File(log) = &mut audit.sink {
@@ -93,11 +96,11 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
     })
 }
 
-/// Decides which names conform and what becomes of the others.
+/// Decides which names conform, being well-formed by `encoding`, and what becomes of the others.
 ///
 /// # Errors
 /// A charset that is not on offer, or options that contradict each other.
-pub fn name_map(args: &PolicyArgs) -> Result<NameMap, CliError> {
+pub fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CliError> {
     let from = args.from.iter().flatten().map(|label| charset(label));
     let from: Vec<Charset> = from.collect::<Result<_, _>>()?;
     let default = if from.is_empty() {
@@ -117,6 +120,7 @@ pub fn name_map(args: &PolicyArgs) -> Result<NameMap, CliError> {
         .profile
         .map_or(Profile::Utf8, |profile| profile.0)
         .policy();
+    policy.encoding = encoding;
     policy.max_bytes = args.max_bytes.unwrap_or(policy.max_bytes);
     policy.max_chars = args.max_chars.or(policy.max_chars);
     policy.form = args.normalization.map_or(policy.form, |form| form.0);
@@ -136,17 +140,40 @@ pub fn name_map(args: &PolicyArgs) -> Result<NameMap, CliError> {
 
 fn charset(label: &str) -> Result<Charset, CliError> {
     const OFFER: &str = "--from takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r";
-    Charset::from_label(label).map_err(|unknown| {
-        let label = Quoted(label.as_bytes());
-        let error = match unknown.reason {
-            Some(reason) => CliError::usage(format!("charset {label} is not on offer: {reason}")),
-            None => CliError::usage(format!("unknown charset {label}")),
-        };
-        error.hint(match unknown.near.split_last() {
-            None => OFFER.to_owned(),
-            Some((only, [])) => format!("did you mean {only}?"),
-            Some((last, others)) => format!("did you mean {} or {last}?", others.join(", ")),
-        })
+    Charset::from_label(label).map_err(|unknown| not_on_offer(&unknown, OFFER))
+}
+
+/// Decides what `convert` reads or writes; `option` is the one that says so.
+///
+/// # Errors
+/// A label that is not on offer.
+pub fn coding(option: &str, label: &str) -> Result<Coding, CliError> {
+    Coding::from_label(label).map_err(|mut unknown| {
+        let key = |label: &str| label.to_ascii_lowercase().replace(['-', '_'], "");
+        let like: Vec<&str> = Encoding::ALL
+            .iter()
+            .map(|encoding| encoding.label())
+            .filter(|form| key(form).starts_with(&key(label)) && key(label).len() > 3)
+            .collect();
+        if !like.is_empty() {
+            // It is one of a few that differ in the order of octets, say.
+            (unknown.reason, unknown.near) = (None, like);
+        }
+        let offer = format!("'utf8fs convert --list' lists what {option} takes");
+        not_on_offer(&unknown, &offer)
+    })
+}
+
+fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> CliError {
+    let label = Quoted(unknown.label.as_bytes());
+    let error = match unknown.reason {
+        Some(reason) => CliError::usage(format!("charset {label} is not on offer: {reason}")),
+        None => CliError::usage(format!("unknown charset {label}")),
+    };
+    error.hint(match unknown.near.split_last() {
+        None => offer.to_owned(),
+        Some((only, [])) => format!("did you mean {only}?"),
+        Some((last, others)) => format!("did you mean {} or {last}?", others.join(", ")),
     })
 }
 

@@ -7,10 +7,11 @@ mod sequences;
 use std::io::{self, BufRead};
 use std::os::unix::ffi::OsStrExt;
 
-use super::args::ExplainArgs;
+use super::args::{EncodingValue, ExplainArgs};
 use super::error::reason;
 use super::output::Output;
 use super::{CliError, ExitCode, config};
+use crate::codec::Encoding;
 use crate::names::{BackingName, NameMap, VisibleName};
 use crate::policy::Offence;
 
@@ -27,18 +28,26 @@ struct Explanation<'a> {
     visible: Option<VisibleName>,
     /// The conforming name that it stands for, where there is one.
     normalized: Option<VisibleName>,
+    /// What it spells, if all of that is characters.
+    text: Option<String>,
 }
 
 impl<'a> Explanation<'a> {
     fn new(map: &'a NameMap, name: &'a [u8]) -> Self {
+        let encoding = map.policy.encoding;
+        let is_mountable = EncodingValue(encoding).is_mountable();
+        let pieces = encoding.pieces(name);
+        let characters = pieces.map(|piece| char::from_u32(piece.spells.ok()?));
         Self {
             map,
             name,
             offence: map.policy.check(name).err(),
             visible: BackingName::parse(name)
                 .ok()
+                .filter(|_| is_mountable)
                 .and_then(|name| map.visible_alone(&name)),
-            normalized: map.normalized(name).ok(),
+            normalized: map.normalized(name).ok().filter(|_| is_mountable),
+            text: characters.collect(),
         }
     }
 }
@@ -48,7 +57,8 @@ impl<'a> Explanation<'a> {
 /// # Errors
 /// Wrong arguments, or standard input or output fail.
 pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
-    let map = config::name_map(&args.policy)?;
+    let encoding = args.encoding.map_or(Encoding::Utf8, |encoding| encoding.0);
+    let map = config::name_map(&args.policy, encoding)?;
     if args.names.is_empty() && args.hex.is_empty() && !args.null {
         return Err(CliError::usage("no name is given")
             .hint("give names, or --hex BYTES, or -0 for names on standard input"));

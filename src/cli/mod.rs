@@ -6,6 +6,7 @@
 pub mod args;
 pub mod background;
 pub mod config;
+mod convert;
 mod daemon_log;
 pub mod demo;
 mod error;
@@ -76,6 +77,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, CliError> {
             mount::run(config)
         }
         Some(Command::Explain(args)) => explain::run(&args),
+        Some(Command::Convert(args)) => convert::run(&args),
         Some(Command::Demo) => {
             init_log(LevelFilter::Warn, false);
             demo::run()

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use clap::ValueEnum;
 
 use super::CliError;
-use super::args::{self, AuditArgs, ForbidValue, MountArgs, PolicyArgs};
+use super::args::{self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, PolicyArgs};
 use crate::codec::Charset;
 use crate::fuse::mount::MountFlags;
 use crate::names::Quoted;
@@ -62,6 +62,7 @@ const KEYS: &[&str] = &[
     "errno",
     "profile",
     "normalization",
+    "encoding",
     "forbid",
     "max-bytes",
     "max-chars",
@@ -100,6 +101,8 @@ pub(super) struct MountOptions {
     pub(super) fsname: Option<OsString>,
     /// Which names conform.
     pub(super) policy: PolicyArgs,
+    /// By which definition of UTF-8 they are well-formed.
+    pub(super) encoding: Option<MountEncodingValue>,
     /// Where offences are logged.
     pub(super) audit: AuditArgs,
     /// Threads that serve requests.
@@ -121,6 +124,7 @@ impl MountOptions {
             allow_other: None,
             fsname: None,
             policy: typed.policy.clone(),
+            encoding: typed.encoding,
             audit: typed.audit.clone(),
             threads: typed.threads,
         };
@@ -205,6 +209,7 @@ impl MountOptions {
             "errno" => set(&mut policy.errno, word(key, text)?, key),
             "profile" => set(&mut policy.profile, word(key, text)?, key),
             "normalization" => set(&mut policy.normalization, word(key, text)?, key),
+            "encoding" => set(&mut self.encoding, word(key, text)?, key),
             "forbid" => {
                 let classes: Result<Vec<ForbidValue>, CliError> =
                     text.split(':').map(|class| word(key, class)).collect();

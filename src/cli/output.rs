@@ -33,6 +33,15 @@ impl Output {
         self.check(written)
     }
 
+    /// Writes `bytes` as they are: the data that a filter was asked for.
+    ///
+    /// # Errors
+    /// As for [`Output::line`].
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), CliError> {
+        let written = self.out.write_all(bytes);
+        self.check(written)
+    }
+
     /// Writes out what is still buffered; without this it may be lost.
     ///
     /// # Errors
@@ -67,6 +76,12 @@ impl Output {
 /// Writes `error` to standard error. One that cannot be written is lost: there is nobody left to tell.
 pub fn print_error(error: &CliError) {
     let written = writeln!(io::stderr().lock(), "{error}");
+    drop(written);
+}
+
+/// Writes a note to standard error, for people; one that cannot be written is lost.
+pub fn print_note(text: &str) {
+    let written = writeln!(io::stderr().lock(), "utf8fs: {}", harmless(text));
     drop(written);
 }
 

@@ -70,6 +70,11 @@ impl Charset {
         self.0.label
     }
 
+    /// What else it is called: IANA's aliases, and names of Windows, glibc and Python.
+    pub fn aliases(self) -> impl Iterator<Item = &'static str> {
+        labels::names(self).skip(1)
+    }
+
     /// Every charset on offer.
     pub fn all() -> impl Iterator<Item = Self> {
         OFFERED.iter().map(Self)

@@ -2,17 +2,20 @@
 //!
 //! * [`Encoding`]: every form of UTF-8 since 1992, and UTF-16, UCS-2, UCS-4.
 //! * [`Charset`]: legacy charsets by their IANA labels.
+//! * [`Converter`]: from any of them to any other.
 //! * [`utf8`]: UTF-8 of today as Rust's `str`, with an exact diagnosis.
 //! * [`Form`]: normalization forms C and D.
 //!
 //! What does not decode is a [`DecodeError`]: offset, length and kind of the first such sequence.
 
 pub mod charset;
+pub mod convert;
 pub mod encoding;
 pub mod normalize;
 pub mod utf8;
 
 pub use charset::{Charset, EncodeError, UnknownCharset};
+pub use convert::{Coding, ConvertError, ConvertFault, Converter, Repair};
 pub use encoding::{Encoding, Piece, Unmappable};
 pub use normalize::Form;
 

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-use crate::codec::Form;
+use crate::codec::{Encoding, Form, Repair};
 use crate::fs::audit::Format;
 use crate::names::{Legacy, OnViolation};
 use crate::policy::{Class, ErrnoChoice, Profile};
@@ -24,6 +24,12 @@ macro_rules! values {
             #[must_use]
             pub fn word(self) -> &'static str {
                 Self::TABLE.iter().find(|row| row.1 == self).map_or("", |row| row.0)
+            }
+
+            /// What is said about it in the help.
+            #[must_use]
+            pub fn help(self) -> &'static str {
+                Self::TABLE.iter().find(|row| row.1 == self).map_or("", |row| row.2)
             }
         }
 
@@ -72,6 +78,58 @@ values! {
         "leading-dash" => Class::LeadingDash, "A - in front, which programs take for an option";
         "edge-space" => Class::EdgeSpace, "White space in front or at the end";
         "non-ascii" => Class::NonAscii, "Anything beyond U+007F";
+    }
+}
+
+values! {
+    /// `mount --encoding`.
+    MountEncodingValue(Encoding) {
+        "utf-8" => Encoding::Utf8, "RFC 3629 (2003): 1 to 4 octets, to U+10FFFF, no surrogates (default)";
+        "utf-8-rfc2279" => Encoding::Utf8Rfc2279, "RFC 2279 (1998): 1 to 6 octets, 31 bits, surrogates like others";
+        "fss-utf" => Encoding::FssUtf, "FSS-UTF of 8 September 1992: the same 31 bits";
+        "utf-8-bmp" => Encoding::Utf8Bmp, "utf-8(7) of a Linux of 16 bits: 1 to 3 octets, to U+FFFF";
+    }
+}
+
+values! {
+    /// `explain --encoding`.
+    EncodingValue(Encoding) {
+        "utf-8" => Encoding::Utf8, "RFC 3629 (2003): 1 to 4 octets, to U+10FFFF, no surrogates (default)";
+        "utf-8-rfc2279" => Encoding::Utf8Rfc2279, "RFC 2279 (1998): 1 to 6 octets, 31 bits, surrogates like others";
+        "fss-utf" => Encoding::FssUtf, "FSS-UTF of 8 September 1992: the same 31 bits";
+        "utf-8-bmp" => Encoding::Utf8Bmp, "utf-8(7) of a Linux of 16 bits: 1 to 3 octets, to U+FFFF";
+        "fss-utf-draft" => Encoding::FssUtfDraft, "The X/Open draft before it: 1 to 5 octets, biased, 31 bits";
+        "fss-utf-xutf" => Encoding::FssUtfXutf, "The note at its end: 1 to 6 octets, 32 bits";
+        "mutf-8" => Encoding::Mutf8, "Modified UTF-8 of Java: C0 80 for NUL, pairs of surrogates";
+        "cesu-8" => Encoding::Cesu8, "UTR #26: pairs of surrogates, of three octets each, beyond U+FFFF";
+        "wtf-8" => Encoding::Wtf8, "RFC 3629 and surrogates that are alone";
+        "utf-8b" => Encoding::Utf8b, "RFC 3629, and each other byte b as U+DC00+b";
+        "utf-16be" => Encoding::Utf16Be, "UTF-16, high octet first";
+        "utf-16le" => Encoding::Utf16Le, "UTF-16, low octet first";
+        "ucs-2be" => Encoding::Ucs2Be, "16 bits, high octet first";
+        "ucs-2le" => Encoding::Ucs2Le, "16 bits, low octet first";
+        "ucs-4be" => Encoding::Ucs4Be, "31 bits in four octets, high octet first";
+        "ucs-4le" => Encoding::Ucs4Le, "31 bits in four octets, low octet first";
+    }
+}
+
+impl EncodingValue {
+    /// Can names in it be mounted?
+    #[must_use]
+    pub fn is_mountable(self) -> bool {
+        MountEncodingValue::TABLE
+            .iter()
+            .any(|row| row.1.0 == self.0)
+    }
+}
+
+values! {
+    /// `convert --lossy`.
+    LossyValue(Repair) {
+        "replace" => Repair::Replace, "U+FFFD for each maximal subpart, as Unicode has it; ? where the target lacks U+FFFD";
+        "utf-8b" => Repair::Utf8b, "U+DC80..U+DCFF for each byte, which wtf-8, utf-8b, ucs-2 and older forms can hold";
+        "latin1" => Repair::Latin1, "Each byte as its character in ISO-8859-1";
+        "cp1252" => Repair::Windows1252, "Each byte as its character in windows-1252";
     }
 }
 

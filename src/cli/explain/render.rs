@@ -2,14 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::args::EncodingValue;
 use super::Explanation;
 use super::sequences::{hex, notation, rows};
+use crate::codec::Encoding;
 use crate::names::{OnViolation, Quoted, VisibleName, json_line, json_name};
 use crate::policy::{NAME_MAX, Offence, Rule, errno};
 
 impl Explanation<'_> {
     /// One JSON object on one line. The keys are part of the interface (law L4): `name`, `verdict`, `visible`,
-    /// `normalized`, and where it is refused `rule`, `kind`, `offset`, `length`, `code_point`, `errno`.
+    /// `normalized`, `encoding`, where that is not `utf-8` also `text`, and where it is refused `rule`, `kind`, `offset`, `length`, `code_point`, `errno`.
     pub(super) fn to_json(&self) -> String {
         let name =
             |name: &Option<VisibleName>| name.as_ref().map(|name| json_name(name.as_bytes()));
@@ -17,7 +19,12 @@ impl Explanation<'_> {
         let mut put = |key: &str, value: Value| {
             object.insert(key.to_owned(), value);
         };
+        let encoding = self.map.policy.encoding;
         put("name", json_name(self.name));
+        put("encoding", json!(encoding.label()));
+        if encoding != Encoding::Utf8 {
+            put("text", json!(self.text));
+        }
         put("visible", json!(name(&self.visible)));
         put("normalized", json!(name(&self.normalized)));
         put(
@@ -34,7 +41,8 @@ impl Explanation<'_> {
             put("offset", json!(offence.offset));
             put("length", json!(offence.length));
             put("code_point", json!(offence.code_point.map(notation)));
-            put("errno", json!(self.errno(offence)));
+            let is_mountable = EncodingValue(encoding).is_mountable();
+            put("errno", json!(is_mountable.then(|| self.errno(offence))));
         }
         json_line(&Value::Object(object))
     }
@@ -43,13 +51,32 @@ impl Explanation<'_> {
     pub(super) fn to_lines(&self) -> Vec<String> {
         let mut lines = vec![Quoted(self.name).to_string()];
         lines.extend(self.table());
+        let encoding = self.map.policy.encoding;
+        if encoding != Encoding::Utf8 {
+            let text = self.text.as_ref().map(|text| Quoted(text.as_bytes()));
+            let text = text.map_or_else(
+                || "none: not all of it is characters".to_owned(),
+                |text| text.to_string(),
+            );
+            lines.push(format!("  encoding    {encoding}"));
+            lines.push(format!("  text        {text}"));
+        }
+        let is_mountable = EncodingValue(encoding).is_mountable();
         let Some(offence) = self.offence else {
-            lines.push("  verdict     conforming, visible as it is".to_owned());
+            let visible = if is_mountable {
+                ", visible as it is"
+            } else {
+                ""
+            };
+            lines.push(format!("  verdict     conforming{visible}"));
             return lines;
         };
         lines.push(format!("  verdict     {}", self.verdict(offence)));
         lines.push(format!("  rule        {}", offence.rule));
         lines.push(format!("  where       {}", self.place(offence)));
+        if !is_mountable {
+            return lines;
+        }
         lines.push(format!("  visible     {}", self.visible_or_why_not()));
         lines.push(format!(
             "  normalized  {}",
@@ -81,6 +108,9 @@ impl Explanation<'_> {
     }
 
     fn verdict(&self, offence: Offence) -> String {
+        if !EncodingValue(self.map.policy.encoding).is_mountable() {
+            return "does not conform".to_owned();
+        }
         let refused = || format!("refused with {}", self.errno(offence));
         let is_storable = offence.rule != Rule::NotAComponent && self.name.len() <= NAME_MAX;
         match (self.map.on_violation, &self.normalized) {

@@ -30,7 +30,8 @@ pub(super) fn rows(name: &[u8], policy: &Policy) -> Vec<Row> {
         let mut row = row(name, piece, policy.encoding);
         let said = said_against(piece, &offences);
         let ascii = piece.spells.ok().and_then(|c| u8::try_from(c).ok());
-        let plain = ascii.filter(|c| c.is_ascii() && said.is_empty());
+        let is_usual = piece.length == 1 || !policy.encoding.is_file_system_safe();
+        let plain = ascii.filter(|c| c.is_ascii() && is_usual && said.is_empty());
         if !said.is_empty() {
             row.text = format!("{}  {}", row.text, said.join("; "));
         }

@@ -270,6 +270,7 @@ fn what_is_no_component_is_refused_as_such() {
 fn the_json_has_just_these_keys() {
     let refused = [
         "code_point",
+        "encoding",
         "errno",
         "kind",
         "length",
@@ -284,7 +285,7 @@ fn the_json_has_just_these_keys() {
     assert_eq!(keys(&explained("", &[])), refused);
     let conforming = explained("63 61 66 C3 A9", &[]);
     let wanted = json!({
-        "name": {"text": "caf\u{E9}"}, "verdict": "conforming",
+        "name": {"text": "caf\u{E9}"}, "encoding": "utf-8", "verdict": "conforming",
         "visible": {"text": "caf\u{E9}"}, "normalized": {"text": "caf\u{E9}"},
     });
     assert_eq!(conforming, wanted);
@@ -355,4 +356,94 @@ fn every_single_octet_is_explained() {
         let object = explained(&format!("{octet:02x}"), &[]);
         assert_eq!(object["verdict"] == "conforming", is_conforming, "{object}");
     }
+}
+
+/// What each encoding makes of the same octets, and what is told of those that cannot be mounted.
+#[test]
+fn c1_an_encoding_is_the_definition_of_well_formed() {
+    let rows: &[(&str, &str, &str, Value, Value)] = &[
+        // encoding, octets, verdict, text, visible
+        (
+            "utf-8-rfc2279",
+            "FD BF BF BF BF BF",
+            "conforming",
+            Value::Null,
+            json!({"bytes": "/b+/v7+/"}),
+        ),
+        (
+            "fss-utf",
+            "ED A0 80",
+            "conforming",
+            Value::Null,
+            json!({"bytes": "7aCA"}),
+        ),
+        (
+            "utf-8-bmp",
+            "F0 9F 98 80",
+            "refused",
+            Value::Null,
+            json!({"text": "%F0%9F%98%80"}),
+        ),
+        (
+            "utf-8-bmp",
+            "E2 82 AC",
+            "conforming",
+            json!("\u{20AC}"),
+            json!({"text": "\u{20AC}"}),
+        ),
+        (
+            "cesu-8",
+            "ED A1 8C ED BE B4",
+            "conforming",
+            json!("\u{233B4}"),
+            Value::Null,
+        ),
+        ("mutf-8", "C0 80", "conforming", json!("\0"), Value::Null),
+        ("utf-8b", "FF", "conforming", Value::Null, Value::Null),
+        (
+            "fss-utf-draft",
+            "80 80",
+            "conforming",
+            json!("\u{80}"),
+            Value::Null,
+        ),
+        (
+            "fss-utf-xutf",
+            "FF BF BF BF BF BF",
+            "conforming",
+            Value::Null,
+            Value::Null,
+        ),
+        (
+            "wtf-8",
+            "ED A0 80 ED B0 80",
+            "refused",
+            Value::Null,
+            Value::Null,
+        ),
+        (
+            "utf-16le",
+            "E9 00",
+            "conforming",
+            json!("\u{E9}"),
+            Value::Null,
+        ),
+        ("ucs-4be", "00 00 00 2F", "refused", json!("/"), Value::Null),
+        (
+            "ucs-2le",
+            "2E 00 2E 00",
+            "refused",
+            json!(".."),
+            Value::Null,
+        ),
+    ];
+    for (encoding, octets, verdict, text, visible) in rows {
+        let told = explained(octets, &["--encoding", encoding]);
+        assert_eq!(told["encoding"], *encoding);
+        assert_eq!(told["verdict"], *verdict, "{encoding} {octets}");
+        assert_eq!(told["text"], *text, "{encoding} {octets}");
+        assert_eq!(told["visible"], *visible, "{encoding} {octets}");
+    }
+    let told = explained("F0 9F 98 80", &["--encoding", "utf-8-bmp"]);
+    assert_eq!(told["kind"], "out-of-range");
 }

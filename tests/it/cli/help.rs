@@ -33,6 +33,7 @@ fn the_help_is_what_it_was() {
     assert_snapshot("help-short.txt", &helped(&[b"-h"]).stdout);
     assert_snapshot("help-mount.txt", &helped(&[b"mount", b"--help"]).stdout);
     assert_snapshot("help-explain.txt", &helped(&[b"explain", b"--help"]).stdout);
+    assert_snapshot("help-convert.txt", &helped(&[b"convert", b"--help"]).stdout);
     assert_snapshot("help-demo.txt", &helped(&[b"demo", b"--help"]).stdout);
 }
 
@@ -54,6 +55,13 @@ fn an_explanation_is_what_it_was() {
     ]);
     assert_eq!(legacy.code, Some(1));
     assert_snapshot("explain.txt", &legacy.stdout);
+    let octets = b"C0 80 61 ED A1 8C ED BE B4 ED A0 80";
+    let java = run(&[b"explain", b"--encoding", b"mutf-8", b"--hex", octets]);
+    assert_eq!(java.code, Some(0));
+    assert_snapshot("explain-mutf-8.txt", &java.stdout);
+    let cesu = run(&[b"explain", b"--encoding", b"cesu-8", b"--hex", octets]);
+    assert_eq!(cesu.code, Some(1));
+    assert_snapshot("explain-cesu-8.txt", &cesu.stdout);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The program from outside: its arguments, its words, its exit codes (laws L1, L2, L4).
 
 mod arguments;
+mod convert;
 mod demo;
 mod explain;
 mod explain_rules;

@@ -6,6 +6,8 @@ mod aliases;
 mod concurrent;
 /// C5: nothing outside the backing directory can be named.
 mod confinement;
+/// C1: which names are well-formed by which definition.
+mod encodings;
 /// F1, F3: copies, archives and builds through the mount equal those beside it.
 mod fidelity;
 /// N3, N5, N7: names of every length and of every octet.

@@ -1,0 +1,126 @@
+//! `utf8fs convert`: a filter between encodings.
+
+use std::io::{self, Read};
+
+use super::args::{ConvertArgs, EncodingValue, LossyValue};
+use super::config::coding;
+use super::error::reason;
+use super::output::{Output, print_note};
+use super::{CliError, ExitCode};
+use crate::codec::{Charset, ConvertError, ConvertFault, Converter, Encoding, Repair};
+
+/// Converts standard input to standard output, or lists the labels.
+///
+/// # Errors
+/// Wrong arguments; input that is malformed or unmappable; standard input or output fails.
+pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
+    let mut out = Output::stdout();
+    if args.list {
+        list(&mut out)?;
+        return Ok(ExitCode::Ok);
+    }
+    let from = coding("--from", args.from.as_deref().unwrap_or_default())?;
+    let to = coding("--to", args.to.as_deref().unwrap_or_default())?;
+    let lossy = args.lossy.map(|LossyValue(repair)| repair);
+    if let Some(repair) = args.lossy
+        && repair.0 != Repair::Replace
+        && !from.is_of_octets()
+    {
+        let message = format!(
+            "--lossy {} is about single bytes, and {} has none",
+            repair.word(),
+            from.label()
+        );
+        return Err(CliError::usage(message).hint("use --lossy replace"));
+    }
+    let mut converter = Converter::new(from, to, lossy);
+    let explain = |error: ConvertError| {
+        let ConvertError {
+            offset,
+            length,
+            fault,
+        } = error;
+        let (what, side) = match fault {
+            ConvertFault::Malformed(_) => ("malformed", from.label()),
+            ConvertFault::Unmappable(_) => ("unmappable", to.label()),
+        };
+        let message = format!("{what} input for {side}: offset {offset}, length {length}, {fault}");
+        let error = CliError::failure(message);
+        match (lossy, fault) {
+            (None, _) => error.hint("--lossy replace writes U+FFFD instead"),
+            (Some(Repair::Utf8b), ConvertFault::Unmappable(0xDC80..=0xDCFF)) => error
+                .hint("wtf-8, utf-8b, ucs-2 and older forms can hold what --lossy utf-8b makes"),
+            (Some(_), _) => error.hint("--lossy replace writes what the target has"),
+        }
+    };
+    let done = pump(&mut converter, &mut out, explain);
+    out.flush()?;
+    done?;
+    let repairs = converter.repairs();
+    if let Some(first) = repairs.first {
+        print_note(&format!(
+            "repaired {} {}, the first at offset {}, length {}, {}",
+            repairs.count,
+            if repairs.count == 1 {
+                "sequence"
+            } else {
+                "sequences"
+            },
+            first.offset,
+            first.length,
+            first.fault
+        ));
+    }
+    Ok(ExitCode::Ok)
+}
+
+/// Converts all of standard input, or until nobody reads any more.
+fn pump(
+    converter: &mut Converter,
+    out: &mut Output,
+    explain: impl Fn(ConvertError) -> CliError,
+) -> Result<(), CliError> {
+    let mut input = io::stdin().lock();
+    let mut piece = vec![0; 64 * 1024];
+    let mut converted = Vec::new();
+    while !out.is_closed() {
+        let read = match input.read(&mut piece) {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                let message = format!("standard input cannot be read: {}", reason(&error));
+                return Err(CliError::failure(message));
+            }
+        };
+        let piece = piece.get(..read).unwrap_or_default();
+        let done = if piece.is_empty() {
+            converter.finish(&mut converted)
+        } else {
+            converter.convert(piece, &mut converted)
+        };
+        out.bytes(&converted)?;
+        converted.clear();
+        done.map_err(&explain)?;
+        if piece.is_empty() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A line for each label: the label, a tab, and what it stands for or what else it is called.
+fn list(out: &mut Output) -> Result<(), CliError> {
+    for encoding in Encoding::ALL {
+        let help = EncodingValue(encoding).help();
+        out.line(&format!(
+            "{}\t{}",
+            encoding.label(),
+            help.trim_end_matches(" (default)")
+        ))?;
+    }
+    for charset in Charset::all() {
+        let aliases: Vec<&str> = charset.aliases().collect();
+        out.line(&format!("{}\t{}", charset.label(), aliases.join(" ")))?;
+    }
+    out.flush()
+}

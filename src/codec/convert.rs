@@ -1,0 +1,332 @@
+//! From any encoding or charset to any other, piece by piece of a stream.
+
+mod target;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use super::charset::{Charset, UnknownCharset};
+use super::encoding::{Encoding, LOOKAHEAD};
+use super::{DecodeError, Malformed};
+
+/// A form of UTF-8 or what it encodes, or a legacy charset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coding {
+    /// One of the forms of law C1.
+    Form(Encoding),
+    /// One of the charsets of law C4.
+    Legacy(Charset),
+}
+
+impl Coding {
+    /// Finds the form or charset with this label; neither case nor `-` and `_` matter.
+    ///
+    /// # Errors
+    /// There is none, or it is kept out on purpose.
+    pub fn from_label(label: &str) -> Result<Self, UnknownCharset> {
+        match Encoding::from_label(label) {
+            Some(encoding) => Ok(Self::Form(encoding)),
+            None => Charset::from_label(label).map(Self::Legacy),
+        }
+    }
+
+    /// The label.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Form(encoding) => encoding.label(),
+            Self::Legacy(charset) => charset.label(),
+        }
+    }
+
+    /// Is it made of octets, not of wider units?
+    #[must_use]
+    pub fn is_of_octets(self) -> bool {
+        match self {
+            Self::Form(encoding) => encoding.is_file_system_safe(),
+            Self::Legacy(_) => true,
+        }
+    }
+}
+
+/// What stands for input that is malformed or unmappable. Each of them is known from some program of the past, and
+/// each but UTF-8B's loses what it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repair {
+    /// U+FFFD for each maximal subpart (Unicode, section 3.9) that is malformed and each character that is unmappable;
+    /// `?` where the target lacks U+FFFD.
+    Replace,
+    /// U+DC80..U+DCFF for each octet from 80 on, as UTF-8B has it.
+    Utf8b,
+    /// Each octet as its character in ISO-8859-1.
+    Latin1,
+    /// Each octet as its character in windows-1252; the five that it leaves undefined as in ISO-8859-1.
+    Windows1252,
+}
+
+/// Why a conversion stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConvertError {
+    /// Offset of the sequence in the whole input, in bytes.
+    pub offset: u64,
+    /// Length of the sequence in bytes, 1 or more.
+    pub length: usize,
+    /// What is the matter with it.
+    pub fault: ConvertFault,
+}
+
+/// What is the matter with a sequence of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConvertFault {
+    /// It does not decode.
+    Malformed(Malformed),
+    /// The target lacks this code point.
+    Unmappable(u32),
+}
+
+impl fmt::Display for ConvertFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(kind) => match kind.code_point() {
+                Some(code_point) => write!(f, "{} (U+{code_point:04X})", kind.label()),
+                None => f.write_str(kind.label()),
+            },
+            Self::Unmappable(code_point) => write!(f, "unmappable (U+{code_point:04X})"),
+        }
+    }
+}
+
+/// How much was repaired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Repairs {
+    /// Sequences that were malformed or unmappable.
+    pub count: u64,
+    /// The first of them.
+    pub first: Option<ConvertError>,
+}
+
+/// A conversion of a stream.
+///
+/// ```
+/// use utf8fs::codec::{Coding, Converter};
+/// let [from, to] = ["iso-8859-1", "utf-8"].map(|label| Coding::from_label(label).unwrap());
+/// let mut converter = Converter::new(from, to, None);
+/// let mut output = Vec::new();
+/// converter.convert(b"caf", &mut output).unwrap();
+/// converter.convert(b"\xE9", &mut output).unwrap();
+/// converter.finish(&mut output).unwrap();
+/// assert_eq!(output, "café".as_bytes());
+/// ```
+#[derive(Debug)]
+pub struct Converter {
+    from: Coding,
+    to: Coding,
+    lossy: Option<Repair>,
+    /// What was given but not converted yet, since its meaning hangs on what follows.
+    kept: Vec<u8>,
+    /// Offset of `kept` in the whole input.
+    offset: u64,
+    /// What was converted but not given out yet, since what follows may change it.
+    written: Vec<u8>,
+    repairs: Repairs,
+}
+
+/// A decoded stretch of the input.
+struct Stretch {
+    /// How many bytes of the input it is.
+    length: usize,
+    code_points: Vec<u32>,
+    /// What is malformed right behind it.
+    error: Option<DecodeError>,
+}
+
+impl Converter {
+    /// A conversion that stops at what is malformed or unmappable, or repairs it.
+    #[must_use]
+    pub fn new(from: Coding, to: Coding, lossy: Option<Repair>) -> Self {
+        Self {
+            from,
+            to,
+            lossy,
+            kept: Vec::new(),
+            offset: 0,
+            written: Vec::new(),
+            repairs: Repairs::default(),
+        }
+    }
+
+    /// How much was repaired up to now.
+    #[must_use]
+    pub fn repairs(&self) -> Repairs {
+        self.repairs
+    }
+
+    /// Takes the next piece of the input, and adds to `output` what is certain by now.
+    ///
+    /// # Errors
+    /// The input is malformed or unmappable, and is not to be repaired, or cannot: the target lacks the repair too.
+    /// Everything before it was added; the conversion is over.
+    pub fn convert(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<(), ConvertError> {
+        self.kept.extend_from_slice(input);
+        let done = self.run(false);
+        // A surrogate may turn out to be half of a pair of WTF-8.
+        let certain = if done.is_err() {
+            self.written.len()
+        } else {
+            self.written.len().saturating_sub(LOOKAHEAD)
+        };
+        output.extend(self.written.drain(..certain));
+        done
+    }
+
+    /// Ends the input, and adds the rest to `output`.
+    ///
+    /// # Errors
+    /// As for [`Converter::convert`].
+    pub fn finish(&mut self, output: &mut Vec<u8>) -> Result<(), ConvertError> {
+        let done = self.run(true);
+        output.append(&mut self.written);
+        done
+    }
+
+    fn run(&mut self, is_last: bool) -> Result<(), ConvertError> {
+        let kept = std::mem::take(&mut self.kept);
+        let mut rest = kept.as_slice();
+        loop {
+            let stretch = self.decode(rest, is_last);
+            let (known, behind) = rest.split_at_checked(stretch.length).unwrap_or((rest, &[]));
+            self.encode(known, &stretch.code_points)?;
+            self.advance(known.len());
+            rest = behind;
+            let Some(error) = stretch.error else {
+                if stretch.length == 0 {
+                    break;
+                }
+                continue;
+            };
+            let length = match (self.lossy, self.from) {
+                (Some(Repair::Replace), Coding::Form(encoding)) => encoding.maximal_subpart(rest),
+                _ => error.length,
+            };
+            let (malformed, behind) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+            let fault = ConvertFault::Malformed(error.kind);
+            self.repair(malformed, error.length, fault)?;
+            self.advance(malformed.len());
+            rest = behind;
+        }
+        self.kept = rest.to_vec();
+        Ok(())
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.offset += u64::try_from(bytes).unwrap_or(u64::MAX);
+    }
+
+    /// Decodes as much of `rest` as is certain, of a charset a window at most.
+    fn decode(&self, rest: &[u8], is_last: bool) -> Stretch {
+        /// So that each malformed sequence costs little, however much follows it.
+        const WINDOW: usize = 1024;
+        let (length, code_points, error) = match self.from {
+            Coding::Form(encoding) => {
+                let mut code_points = Vec::new();
+                match encoding.decode_into(rest, is_last, &mut code_points) {
+                    Ok(length) => (length, code_points, None),
+                    Err(error) => (error.offset, code_points, Some(error)),
+                }
+            }
+            Coding::Legacy(charset) => {
+                let window = rest.get(..WINDOW).unwrap_or(rest);
+                let is_last = is_last && window.len() == rest.len();
+                let decode = |bytes: &[u8]| -> Vec<u32> {
+                    let text = charset.decode(bytes).unwrap_or_default();
+                    text.chars().map(u32::from).collect()
+                };
+                match charset.decode(window) {
+                    Ok(_) => (window.len(), decode(window), None),
+                    Err(error) => {
+                        let sound = window.get(..error.offset).unwrap_or_default();
+                        let is_certain =
+                            is_last || error.offset + charset.max_len() <= window.len();
+                        (sound.len(), decode(sound), is_certain.then_some(error))
+                    }
+                }
+            }
+        };
+        Stretch {
+            length,
+            code_points,
+            error,
+        }
+    }
+
+    /// Writes the characters that `known` decoded to.
+    fn encode(&mut self, known: &[u8], code_points: &[u32]) -> Result<(), ConvertError> {
+        let mut left = code_points;
+        // Where in `known` the first of `left` is.
+        let mut place = 0;
+        while let Err(index) = target::encode(self.to, left, &mut self.written) {
+            let mut length = 0;
+            for _ in 0..=index {
+                place += length;
+                let rest = known.get(place..).unwrap_or_default();
+                length = match self.from {
+                    Coding::Form(encoding) => encoding.first(rest).map(|piece| piece.length),
+                    Coding::Legacy(charset) => charset.first_len(rest),
+                }
+                .unwrap_or(1);
+            }
+            let unmappable = known.get(place..place + length).unwrap_or_default();
+            let code_point = left.get(index).copied().unwrap_or_default();
+            let before = self.offset;
+            self.advance(place);
+            self.repair(unmappable, length, ConvertFault::Unmappable(code_point))?;
+            self.offset = before;
+            place += length;
+            left = left.get(index + 1..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Writes what stands for `sequence`, which lies at the present offset.
+    fn repair(
+        &mut self,
+        sequence: &[u8],
+        length: usize,
+        fault: ConvertFault,
+    ) -> Result<(), ConvertError> {
+        let error = ConvertError {
+            offset: self.offset,
+            length,
+            fault,
+        };
+        let repair = self.lossy.ok_or(error)?;
+        self.repairs.count += 1;
+        self.repairs.first.get_or_insert(error);
+        let stands_for = |octet: &u8| match repair {
+            Repair::Utf8b if !octet.is_ascii() => 0xDC00 | u32::from(*octet),
+            Repair::Windows1252 => target::windows_1252(*octet),
+            Repair::Replace | Repair::Utf8b | Repair::Latin1 => u32::from(*octet),
+        };
+        let code_points: Vec<u32> = if repair == Repair::Replace {
+            vec![0xFFFD]
+        } else {
+            sequence.iter().map(stands_for).collect()
+        };
+        let before = self.written.len();
+        match target::encode(self.to, &code_points, &mut self.written) {
+            Ok(()) => Ok(()),
+            Err(_) if repair == Repair::Replace => {
+                target::encode(self.to, &[0x3F], &mut self.written).map_err(|_index| error)
+            }
+            Err(index) => {
+                self.written.truncate(before);
+                let code_point = code_points.get(index).copied().unwrap_or_default();
+                Err(ConvertError {
+                    fault: ConvertFault::Unmappable(code_point),
+                    ..error
+                })
+            }
+        }
+    }
+}
