@@ -6,6 +6,7 @@
 //!
 //! Every charset on offer (law C4) is stateless, and writes U+0000..U+007F as the bytes 00..7F.
 
+mod corrections;
 mod labels;
 mod multi_byte;
 mod offered;

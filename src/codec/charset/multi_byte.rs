@@ -1,11 +1,13 @@
 //! Charsets of one to four bytes per character, by `encoding_rs`, made stricter than the WHATWG has them.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use encoding_rs::{DecoderResult, EncoderResult, Encoding};
 
 use super::EncodeError;
+use super::corrections::{Correction, GB_18030_2022, GBK_USER_DEFINED, JIS_X_0208};
 use crate::codec::{DecodeError, Malformed};
 
 /// A multi-byte charset.
@@ -20,6 +22,15 @@ pub(super) enum MultiByte {
 }
 
 impl MultiByte {
+    fn corrections(self) -> &'static [Correction] {
+        match self {
+            Self::EucJp => &JIS_X_0208,
+            Self::Gbk => &GBK_USER_DEFINED,
+            Self::Gb18030 => &GB_18030_2022,
+            Self::ShiftJis | Self::EucKr | Self::Big5 => &[],
+        }
+    }
+
     fn encoding(self) -> &'static Encoding {
         match self {
             Self::ShiftJis => encoding_rs::SHIFT_JIS,
@@ -43,13 +54,33 @@ impl MultiByte {
     /// Decodes, or says which sequence is the first that does not.
     pub(super) fn decode(self, bytes: &[u8]) -> Result<String, DecodeError> {
         match decode_as_library(self.encoding(), bytes) {
-            Ok(text) => self.hole(bytes).map_or(Ok(text), Err),
+            Ok(text) => match self.hole(bytes) {
+                None => Ok(self.correct(bytes, text)),
+                Some(error) => Err(error),
+            },
             Err((offset, length)) => {
                 let sound = bytes.get(..offset).unwrap_or_default();
                 let diagnose = || self.diagnose(bytes, offset, length);
                 Err(self.hole(sound).unwrap_or_else(diagnose))
             }
         }
+    }
+
+    /// The text of `bytes` by the charset's own standard, from the library's.
+    fn correct(self, bytes: &[u8], text: String) -> String {
+        let corrections = self.corrections();
+        if !corrections.iter().any(|fix| text.contains(fix.library)) {
+            return text;
+        }
+        let mut rest = bytes;
+        let correct = |c| {
+            let length = self.announced(rest).unwrap_or_default();
+            let (sequence, after) = rest.split_at_checked(length).unwrap_or_default();
+            rest = after;
+            let fix = corrections.iter().find(|fix| fix.bytes == sequence);
+            fix.map_or(c, |fix| fix.standard)
+        };
+        text.chars().map(correct).collect()
     }
 
     /// See [`super::Charset::first_len`].
@@ -157,14 +188,35 @@ impl MultiByte {
         EncodeError { offset, unmappable }
     }
 
-    /// Encodes as the library does, which writes a few characters as others: `¥` as `\` in `Shift_JIS`.
+    /// Encodes as the library does, which writes a few characters as others (`¥` as `\` in `Shift_JIS`), but for those
+    /// that are corrected.
     pub(super) fn encode_unverified(self, text: &str) -> Result<Vec<u8>, EncodeError> {
-        let mut encoder = self.encoding().new_encoder();
         let mut bytes = Vec::with_capacity(text.len() * 2);
-        let mut offset = 0;
-        while let Some(rest) = text.get(offset..) {
+        let mut start = 0;
+        if !self.corrections().is_empty() {
+            for (offset, c) in text.char_indices() {
+                if let Some(fix) = self.corrections().iter().find(|fix| fix.standard == c) {
+                    self.encode_as_library(text, start..offset, &mut bytes)?;
+                    bytes.extend_from_slice(fix.bytes);
+                    start = offset + c.len_utf8();
+                }
+            }
+        }
+        self.encode_as_library(text, start..text.len(), &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn encode_as_library(
+        self,
+        text: &str,
+        part: Range<usize>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        let mut encoder = self.encoding().new_encoder();
+        let mut offset = part.start;
+        while let Some(rest) = text.get(offset..part.end) {
             let (result, read) =
-                encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut bytes, true);
+                encoder.encode_from_utf8_to_vec_without_replacement(rest, bytes, true);
             offset += read;
             match result {
                 EncoderResult::InputEmpty => break,
@@ -178,7 +230,7 @@ impl MultiByte {
                 },
             }
         }
-        Ok(bytes)
+        Ok(())
     }
 
     /// The bytes of a character that the library reads but does not write: JIS X 0212 in EUC-JP, which has the accented

@@ -165,6 +165,43 @@ fn no_two_names_of_a_multi_byte_charset_have_one_text_and_none_makes_a_separator
 }
 
 #[test]
+fn characters_are_those_of_the_standard_where_the_web_has_others() {
+    let rows: [(&str, &[u8], &str); 11] = [
+        // unicode.org, MAPPINGS/OBSOLETE/EASTASIA/JIS/JIS0208.TXT
+        ("euc-jp", b"\xA1\xC1", "\u{301C}"),
+        ("euc-jp", b"\xA1\xC2", "\u{2016}"),
+        ("euc-jp", b"\xA1\xDD", "\u{2212}"),
+        ("euc-jp", b"\xA1\xF1", "\u{A2}"),
+        ("euc-jp", b"\xA1\xF2", "\u{A3}"),
+        ("euc-jp", b"\xA2\xCCa\xA1\xC0", "\u{AC}a\u{FF3C}"),
+        // Microsoft's cp932, which is registered as windows-31j
+        ("shift_jis", b"\x81\x60", "\u{FF5E}"),
+        // GB 18030-2022, and glibc 2.41
+        ("gb18030", b"\xA6\xD9\x84\x31\x82\x36", "\u{FE10}\u{E78D}"),
+        ("gb18030", b"\xFE\x59\x82\x35\x90\x37", "\u{9FB4}\u{E81E}"),
+        // GB 18030-2005 and -2022, user-defined
+        ("gb18030", b"\xA1\xA1\xA3\xA0", "\u{3000}\u{E5E5}"),
+        ("gbk", b"\xA1\xA1\xA3\xA0", "\u{3000}\u{E5E5}"),
+    ];
+    for (label, bytes, text) in rows {
+        let charset = charset(label);
+        assert_eq!(charset.decode_reversibly(bytes).as_deref(), Some(text));
+        assert_eq!(charset.encode(text).as_deref(), Ok(bytes), "{label}");
+    }
+}
+
+#[test]
+fn gb18030_has_every_code_point() {
+    let charset = charset("gb18030");
+    for c in '\0'..=char::MAX {
+        let mut buffer = [0; 4];
+        let text = &*c.encode_utf8(&mut buffer);
+        let bytes = charset.encode(text).unwrap();
+        assert_eq!(charset.decode(&bytes).as_deref(), Ok(text), "{c:?}");
+    }
+}
+
+#[test]
 fn what_encodes_decodes_to_the_same_text() {
     for charset in Charset::all() {
         let bmp = ('\0'..='\u{FFFF}').step_by(7);
@@ -186,7 +223,7 @@ fn a_character_that_the_charset_lacks_is_not_written_as_another() {
         ("cp437", "é→", 2, '→'),
         ("shift_jis", "表¥", 3, '¥'), // the WHATWG writes 5C, which is `\`
         ("shift_jis", "表‾", 3, '‾'), // and 7E, `~`
-        ("euc-jp", "é\u{2212}", 2, '\u{2212}'), // and the full-width hyphen
+        ("euc-jp", "é\u{FF0D}", 2, '\u{FF0D}'), // and A1 DD, the minus sign
         ("gbk", "中é😀", 5, '😀'),
         ("big5", "中𠀀", 3, '𠀀'),
     ];
@@ -201,7 +238,7 @@ fn a_second_spelling_of_a_character_is_not_reversible() {
     let rows: [(&str, &[u8]); 4] = [
         ("shift_jis", b"\xED\x40"), // NEC's place for U+7E8A; IBM's, FA 5C, is written
         ("shift_jis", b"\xF0\x40"), // user-defined: read as U+E000, not written
-        ("gb18030", b"\xA3\xA0"),   // U+3000 is A1 A1
+        ("gbk", b"\xA2\xE3"),       // GB18030's place for the euro sign; 80 is written
         ("big5", b"\xC6\xDE"),      // U+3003 is A1 B2
     ];
     for (label, bytes) in rows {
