@@ -1,6 +1,6 @@
 //! Where the library follows Windows or the web, and the charset's own standard says otherwise.
 
-/// A character whose bytes the library reads as another one.
+/// A character whose bytes the library reads as another one, or to which it writes other bytes.
 pub(super) struct Correction {
     pub(super) bytes: &'static [u8],
     /// The library's character for them.
@@ -15,6 +15,10 @@ const fn correction(bytes: &'static [u8], library: char, standard: char) -> Corr
         library,
         standard,
     }
+}
+
+const fn same(bytes: &'static [u8], character: char) -> Correction {
+    correction(bytes, character, character)
 }
 
 /// JIS X 0208 in EUC-JP, as in the Unicode Consortium's JIS0208.TXT, glibc and Python; the library has what
@@ -55,4 +59,16 @@ pub(super) const GB_18030_2022: [Correction; 19] = [
     correction(b"\x84\x31\x83\x33", '\u{FE17}', '\u{E794}'),
     correction(b"\x84\x31\x83\x34", '\u{FE18}', '\u{E795}'),
     correction(b"\x84\x31\x83\x35", '\u{FE19}', '\u{E796}'),
+];
+
+/// Big5 as in the Unicode Consortium's BIG5.TXT, glibc and Python: five characters have a second place among the
+/// extensions of ETEN, which is read too, but written by the library instead of the first. The sixth is the last of
+/// ETEN's, as Microsoft has it in CP950.TXT; the library has Hong Kong's.
+pub(super) const BIG5: [Correction; 6] = [
+    same(b"\xA2\xA4", '\u{2550}'),
+    same(b"\xA2\xA5", '\u{255E}'),
+    same(b"\xA2\xA6", '\u{256A}'),
+    same(b"\xA2\xA7", '\u{2561}'),
+    same(b"\xC9\x69", '\u{4EDD}'),
+    correction(b"\xF9\xFE", '\u{FFED}', '\u{2593}'),
 ];

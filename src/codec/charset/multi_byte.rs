@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use encoding_rs::{DecoderResult, EncoderResult, Encoding};
 
 use super::EncodeError;
-use super::corrections::{Correction, GB_18030_2022, GBK_USER_DEFINED, JIS_X_0208};
+use super::corrections::{BIG5, Correction, GB_18030_2022, GBK_USER_DEFINED, JIS_X_0208};
 use crate::codec::{DecodeError, Malformed};
 
 /// A multi-byte charset.
@@ -27,7 +27,8 @@ impl MultiByte {
             Self::EucJp => &JIS_X_0208,
             Self::Gbk => &GBK_USER_DEFINED,
             Self::Gb18030 => &GB_18030_2022,
-            Self::ShiftJis | Self::EucKr | Self::Big5 => &[],
+            Self::Big5 => &BIG5,
+            Self::ShiftJis | Self::EucKr => &[],
         }
     }
 
@@ -189,21 +190,43 @@ impl MultiByte {
     }
 
     /// Encodes as the library does, which writes a few characters as others (`¥` as `\` in `Shift_JIS`), but for those
-    /// that are corrected.
+    /// to which the standard gives other bytes.
     pub(super) fn encode_unverified(self, text: &str) -> Result<Vec<u8>, EncodeError> {
         let mut bytes = Vec::with_capacity(text.len() * 2);
         let mut start = 0;
-        if !self.corrections().is_empty() {
-            for (offset, c) in text.char_indices() {
-                if let Some(fix) = self.corrections().iter().find(|fix| fix.standard == c) {
-                    self.encode_as_library(text, start..offset, &mut bytes)?;
-                    bytes.extend_from_slice(fix.bytes);
-                    start = offset + c.len_utf8();
-                }
+        for (offset, c) in text.char_indices().filter(|(_, c)| !c.is_ascii()) {
+            if let Some(standard) = self.standard(c) {
+                self.encode_as_library(text, start..offset, &mut bytes)?;
+                bytes.extend_from_slice(standard);
+                start = offset + c.len_utf8();
             }
         }
         self.encode_as_library(text, start..text.len(), &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// The bytes of a character that the library writes otherwise or not at all.
+    ///
+    /// In EUC-JP these are also the characters of JIS X 0212, among which are the accented letters of Europe (`é` is
+    /// 8F AB B1): the library writes none but those that NEC and IBM have too, and those as NEC and IBM do.
+    fn standard(self, c: char) -> Option<&'static [u8]> {
+        static JIS_X_0212: OnceLock<HashMap<char, [u8; 3]>> = OnceLock::new();
+        if let Some(fix) = self.corrections().iter().find(|fix| fix.standard == c) {
+            return Some(fix.bytes);
+        }
+        if self != Self::EucJp {
+            return None;
+        }
+        let table = JIS_X_0212.get_or_init(|| {
+            let rows = (0xA1..=0xFE).flat_map(|row| (0xA1..=0xFE).map(move |cell| (row, cell)));
+            let decode = |(row, cell)| {
+                let bytes = [0x8F, row, cell];
+                let text = decode_as_library(encoding_rs::EUC_JP, &bytes).ok()?;
+                Some((text.chars().next()?, bytes))
+            };
+            rows.filter_map(decode).collect()
+        });
+        table.get(&c).map(<[u8; 3]>::as_slice)
     }
 
     fn encode_as_library(
@@ -221,35 +244,13 @@ impl MultiByte {
             match result {
                 EncoderResult::InputEmpty => break,
                 EncoderResult::OutputFull => bytes.reserve(rest.len() * 2 + 16),
-                EncoderResult::Unmappable(unmappable) => match self.supplement(unmappable) {
-                    Some(more) => bytes.extend_from_slice(&more),
-                    None => {
-                        let offset = offset.saturating_sub(unmappable.len_utf8());
-                        return Err(EncodeError { offset, unmappable });
-                    }
-                },
+                EncoderResult::Unmappable(unmappable) => {
+                    let offset = offset.saturating_sub(unmappable.len_utf8());
+                    return Err(EncodeError { offset, unmappable });
+                }
             }
         }
         Ok(())
-    }
-
-    /// The bytes of a character that the library reads but does not write: JIS X 0212 in EUC-JP, which has the accented
-    /// letters of Europe (`é` is 8F AB B1).
-    fn supplement(self, c: char) -> Option<[u8; 3]> {
-        static JIS_X_0212: OnceLock<HashMap<char, [u8; 3]>> = OnceLock::new();
-        if self != Self::EucJp {
-            return None;
-        }
-        let table = JIS_X_0212.get_or_init(|| {
-            let rows = (0xA1..=0xFE).flat_map(|row| (0xA1..=0xFE).map(move |cell| (row, cell)));
-            let decode = |(row, cell)| {
-                let bytes = [0x8F, row, cell];
-                let text = decode_as_library(encoding_rs::EUC_JP, &bytes).ok()?;
-                Some((text.chars().next()?, bytes))
-            };
-            rows.filter_map(decode).collect()
-        });
-        table.get(&c).copied()
     }
 }
 

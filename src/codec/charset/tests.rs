@@ -166,7 +166,7 @@ fn no_two_names_of_a_multi_byte_charset_have_one_text_and_none_makes_a_separator
 
 #[test]
 fn characters_are_those_of_the_standard_where_the_web_has_others() {
-    let rows: [(&str, &[u8], &str); 11] = [
+    let rows: [(&str, &[u8], &str); 16] = [
         // unicode.org, MAPPINGS/OBSOLETE/EASTASIA/JIS/JIS0208.TXT
         ("euc-jp", b"\xA1\xC1", "\u{301C}"),
         ("euc-jp", b"\xA1\xC2", "\u{2016}"),
@@ -174,6 +174,14 @@ fn characters_are_those_of_the_standard_where_the_web_has_others() {
         ("euc-jp", b"\xA1\xF1", "\u{A2}"),
         ("euc-jp", b"\xA1\xF2", "\u{A3}"),
         ("euc-jp", b"\xA2\xCCa\xA1\xC0", "\u{AC}a\u{FF3C}"),
+        // JIS0212.TXT; NEC and IBM have them at AD E2, F9 A1
+        ("euc-jp", b"\x8F\xA2\xF1\x8F\xD4\xE3", "\u{2116}\u{7E8A}"),
+        ("euc-jp", b"\x8F\xA2\xB7", "\u{FF5E}"), // glibc; the web writes A1 C1
+        // unicode.org, MAPPINGS/OBSOLETE/EASTASIA/OTHER/BIG5.TXT; ETEN has them at F9 F9, C6 DF
+        ("big5", b"\xA2\xA4", "\u{2550}"),
+        ("big5", b"\xC9\x69", "\u{4EDD}"),
+        // unicode.org, MAPPINGS/VENDORS/MICSFT/WINDOWS/CP950.TXT
+        ("big5", b"\xF9\xFE", "\u{2593}"),
         // Microsoft's cp932, which is registered as windows-31j
         ("shift_jis", b"\x81\x60", "\u{FF5E}"),
         // GB 18030-2022, and glibc 2.41
