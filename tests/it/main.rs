@@ -17,6 +17,10 @@ mod support;
 #[cfg(test)]
 mod cli;
 
+/// Encodings against independent implementations of them (laws C2, C4).
+#[cfg(test)]
+mod codec;
+
 /// The laws of names as properties of the layer itself (laws N1 to N10, C5).
 #[cfg(test)]
 mod names;
