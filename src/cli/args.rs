@@ -87,6 +87,13 @@ pub struct PolicyArgs {
     #[arg(long, value_name = "WAY", value_enum)]
     pub legacy: Option<LegacyValue>,
 
+    /// Charset that new names are stored in, shown as UTF-8 all the same; one that it lacks is refused
+    ///
+    /// For a directory that programs of that charset go on working in. Implies --from with it in front. A name whose
+    /// octets in it would be well-formed UTF-8 is stored in UTF-8.
+    #[arg(long, value_name = "CHARSET")]
+    pub store_as: Option<String>,
+
     /// What becomes of a new name that does not conform
     #[arg(long, value_name = "WHAT", value_enum)]
     pub on_violation: Option<OnViolationValue>,
@@ -164,9 +171,9 @@ Options of -o:
       other users may use the mount; by default if root mounts it
   fsname=TEXT
       the source in /proc/mounts; by default BACKING
-  from=CHARSET:... forbid=CLASS:... legacy= on-violation= errno= profile=
-  normalization= max-bytes= max-chars= encoding= audit-log= audit-format=
-  audit-burst= audit-per-minute= threads=
+  from=CHARSET:... store-as= forbid=CLASS:... legacy= on-violation= errno=
+  profile= normalization= max-bytes= max-chars= encoding= audit-log=
+  audit-format= audit-burst= audit-per-minute= threads=
       the options above, for a line of fstab; a comma in a value is \\,
   defaults auto noauto user users owner group nofail _netdev x-* comment=
   subtype= default_permissions

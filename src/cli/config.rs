@@ -101,8 +101,14 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
 /// # Errors
 /// A charset that is not on offer, or options that contradict each other.
 pub fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CliError> {
+    let store_as = args.store_as.as_deref().map(charset).transpose()?;
     let from = args.from.iter().flatten().map(|label| charset(label));
-    let from: Vec<Charset> = from.collect::<Result<_, _>>()?;
+    let mut from: Vec<Charset> = from.collect::<Result<_, _>>()?;
+    if let Some(charset) = store_as {
+        // What is stored must be read back, and by the charset that it was stored in.
+        from.retain(|other| *other != charset);
+        from.insert(0, charset);
+    }
     let default = if from.is_empty() {
         Legacy::Escape
     } else {
@@ -115,6 +121,13 @@ pub fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CliErr
             "--legacy decode without --from: there is no charset to decode from",
         )
         .hint("name it, as in --from iso-8859-1, or use --legacy escape"));
+    }
+    if let Some(charset) = store_as.filter(|_| legacy != Legacy::Decode) {
+        return Err(CliError::usage(format!(
+            "--store-as {} needs names to be decoded, and --legacy says otherwise",
+            charset.label()
+        ))
+        .hint("leave --legacy out"));
     }
     let mut policy = args
         .profile
@@ -133,6 +146,7 @@ pub fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CliErr
         policy,
         legacy,
         from,
+        store_as,
         on_violation,
         errno: args.errno.map_or(ErrnoChoice::default(), |errno| errno.0),
     })

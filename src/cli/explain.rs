@@ -41,7 +41,10 @@ impl<'a> Explanation<'a> {
         Self {
             map,
             name,
-            offence: map.policy.check(name).err(),
+            offence: map.policy.check(name).err().or_else(|| {
+                let visible = VisibleName::parse(name).ok()?;
+                map.stored(&visible).err()
+            }),
             visible: BackingName::parse(name)
                 .ok()
                 .filter(|_| is_mountable)

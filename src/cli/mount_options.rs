@@ -57,6 +57,7 @@ const IGNORED: &[&str] = &[
 const KEYS: &[&str] = &[
     "fsname",
     "from",
+    "store-as",
     "legacy",
     "on-violation",
     "errno",
@@ -204,6 +205,7 @@ impl MountOptions {
                 text.split(':').map(str::to_owned).collect(),
                 key,
             ),
+            "store-as" => set(&mut policy.store_as, text.to_owned(), key),
             "legacy" => set(&mut policy.legacy, word(key, text)?, key),
             "on-violation" => set(&mut policy.on_violation, word(key, text)?, key),
             "errno" => set(&mut policy.errno, word(key, text)?, key),

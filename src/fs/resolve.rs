@@ -91,10 +91,9 @@ impl Utf8Fs {
         if let Some(found) = self.on_listed(inode, fd, &asked, act)? {
             return Ok(found);
         }
-        if self.map.policy.conforms(name) {
-            return Err(not_found());
-        }
-        for spelling in self.map.spellings(name) {
+        let conforms = self.map.policy.conforms(name);
+        let spellings = (!conforms).then(|| self.map.spellings(name));
+        for spelling in spellings.into_iter().flatten() {
             if let Some(found) = self.on_listed(inode, fd, &spelling, act)? {
                 return Ok(Found {
                     alias: true,
@@ -102,8 +101,11 @@ impl Utf8Fs {
                 });
             }
         }
+        if let Some(found) = self.on_escaped(inode, fd, name, act)? {
+            return Ok(found);
+        }
         // What was let through can be reached by the bytes that it was made with.
-        if self.map.on_violation == OnViolation::Report {
+        if self.map.on_violation == OnViolation::Report && !conforms {
             let backing = asked.as_backing();
             if let Some(value) = if_there(act(&backing))? {
                 return Ok(Found {
@@ -115,6 +117,30 @@ impl Utf8Fs {
             }
         }
         Err(not_found())
+    }
+
+    /// Runs `act` on the entry that is listed decoded and would be escaped as `name`; `None` where there is none.
+    fn on_escaped<T>(
+        &self,
+        inode: &Arc<Inode>,
+        fd: &Arc<OwnedFd>,
+        name: &[u8],
+        act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
+    ) -> Result<Option<Found<T>>, FsError> {
+        let Some(backing) = self.map.escaped_spelling(name) else {
+            return Ok(None);
+        };
+        let Some(value) = if_there(act(&backing))? else {
+            return Ok(None);
+        };
+        // What it was listed as a moment ago: an act may have taken it away.
+        let visible = self.listed_as(inode, fd, &backing)?;
+        Ok(Some(Found {
+            value,
+            visible: visible.unwrap_or_else(|| backing.as_visible()),
+            backing,
+            alias: true,
+        }))
     }
 
     /// Runs `act` on the entry that is listed under just this name; `None` where there is none.
@@ -178,9 +204,6 @@ impl Utf8Fs {
         name: &[u8],
     ) -> Result<NewName, FsError> {
         let asked = VisibleName::parse(name).map_err(|offence| self.refusal(offence))?;
-        let Err(offence) = self.map.policy.check(name) else {
-            return self.conforming_place(inode, fd, asked, false, None);
-        };
         let refuse = |offence| {
             let refusal = self.refusal(offence);
             let outcome = Outcome {
@@ -192,6 +215,24 @@ impl Utf8Fs {
             self.audit(making, inode, name, offence, &outcome);
             refusal
         };
+        let Err(offence) = self.map.policy.check(name) else {
+            if self.map.escaped_spelling(name).is_some()
+                && let Some(place) = self.existing_place(inode, fd, name)?
+            {
+                return Ok(place);
+            }
+            let as_it_is = asked.as_backing();
+            return match self.conforming_place(inode, fd, asked, false, None)? {
+                Ok(place) => Ok(place),
+                Err(offence) if self.map.on_violation == OnViolation::Report => Ok(NewName {
+                    visible: as_it_is.as_visible(),
+                    backing: as_it_is,
+                    alias: false,
+                    offence: Some((offence, Verdict::Reported)),
+                }),
+                Err(offence) => Err(refuse(offence)),
+            };
+        };
         // Another spelling of an entry that is there makes nothing new.
         if let Some(place) = self.existing_place(inode, fd, name)? {
             return Ok(place);
@@ -200,13 +241,9 @@ impl Utf8Fs {
             OnViolation::Reject => Err(refuse(offence)),
             OnViolation::Normalize => {
                 let normalized = self.map.normalized(name).map_err(refuse)?;
-                self.conforming_place(
-                    inode,
-                    fd,
-                    normalized,
-                    true,
-                    Some((offence, Verdict::Normalized)),
-                )
+                let offence = Some((offence, Verdict::Normalized));
+                let place = self.conforming_place(inode, fd, normalized, true, offence)?;
+                place.map_err(refuse)
             }
             // Nothing can be made under such a name, so that there is nothing to let through: its length is why.
             OnViolation::Report if name.len() > NAME_MAX => Err(refuse(Offence {
@@ -250,7 +287,8 @@ impl Utf8Fs {
         }
     }
 
-    /// The place of a conforming name: the legacy sibling that is visible as it (law N11), or the name itself.
+    /// The place of a conforming name: the legacy sibling that is visible as it (law N11), or the name itself, or what it
+    /// is stored as (law N12); an offence where it cannot be stored.
     fn conforming_place(
         &self,
         inode: &Arc<Inode>,
@@ -258,19 +296,27 @@ impl Utf8Fs {
         visible: VisibleName,
         alias: bool,
         offence: Option<(Offence, Verdict)>,
-    ) -> Result<NewName, FsError> {
+    ) -> Result<Result<NewName, Offence>, FsError> {
         let legacy = if self.map.may_be_mapped(visible.as_bytes()) {
             self.directory(inode, fd).backing(visible.as_bytes())?
         } else {
             None
         };
-        let backing = legacy.unwrap_or_else(|| visible.as_backing());
-        Ok(NewName {
+        let is_itself = || Dir::new(fd).exists(&visible.as_backing());
+        let backing = match legacy {
+            Some(backing) => backing,
+            None if self.map.store_as.is_some() && is_itself()? => visible.as_backing(),
+            None => match self.map.stored(&visible) {
+                Ok(backing) => backing,
+                Err(offence) => return Ok(Err(offence)),
+            },
+        };
+        Ok(Ok(NewName {
             backing,
             visible,
             alias,
             offence,
-        })
+        }))
     }
 
     /// Reports a new name that was let through, once it is made, with the name that the directory lists it under.

@@ -25,6 +25,7 @@ fn map(legacy: Legacy, from: &[&str]) -> NameMap {
             .iter()
             .map(|label| Charset::from_label(label).unwrap())
             .collect(),
+        store_as: None,
         on_violation: OnViolation::Reject,
         errno: ErrnoChoice::default(),
     }

@@ -37,6 +37,32 @@ impl Pieces {
     }
 }
 
+/// Takes escapes with one percent sign back; `None` where there are none, or a `%` without two upper-case hex digits.
+pub(super) fn unescape(escaped: &[u8]) -> Option<Vec<u8>> {
+    let digit = |octet: u8| match octet {
+        b'0'..=b'9' => Some(octet - b'0'),
+        b'A'..=b'F' => Some(octet - b'A' + 10),
+        _ => None,
+    };
+    let mut name = Vec::with_capacity(escaped.len());
+    let mut rest = escaped;
+    loop {
+        rest = match *rest {
+            [] => break,
+            [b'%', high, low, ref after @ ..] => {
+                name.push(digit(high)? * 16 + digit(low)?);
+                after
+            }
+            [b'%', ..] => return None,
+            [octet, ref after @ ..] => {
+                name.push(octet);
+                after
+            }
+        };
+    }
+    (name.len() < escaped.len()).then_some(name)
+}
+
 /// Escapes each octet of `name` for which `offends` holds (it is given the octet's offset), and each `%`, with
 /// `percents` percent signs, one or more. What is left must be well-formed UTF-8 for the pieces to be characters.
 pub(super) fn escape(name: &[u8], percents: usize, offends: impl Fn(usize, u8) -> bool) -> Pieces {

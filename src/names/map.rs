@@ -5,11 +5,11 @@ pub(super) mod tests;
 
 use std::borrow::Cow;
 
-use super::escape::{Pieces, escape};
+use super::escape::{Pieces, escape, unescape};
 use super::shorten::{mark, shorten};
 use super::{BackingName, VisibleName};
 use crate::codec::Charset;
-use crate::policy::{Class, ErrnoChoice, Offence, Policy, Rule};
+use crate::policy::{Class, ErrnoChoice, NAME_MAX, Offence, Policy, Rule, Unit};
 
 /// How a backing name that does not conform is shown (law N6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,9 @@ pub struct NameMap {
     pub legacy: Legacy,
     /// The charsets that ill-formed names may be in, in the order in which they are tried.
     pub from: Vec<Charset>,
-    /// What becomes of new names that do not.
+    /// The charset that new names are stored in (law N12), the first of `from`; `None` stores them as they are.
+    pub store_as: Option<Charset>,
+    /// What becomes of new names that do not conform.
     pub on_violation: OnViolation,
     /// The errno of a refusal.
     pub errno: ErrnoChoice,
@@ -89,6 +91,66 @@ impl NameMap {
             OnViolation::Reject | OnViolation::Report => None,
         };
         in_form.into_iter().chain(normalized)
+    }
+
+    /// The backing name that is visible decoded and whose escape `name` is, under `normalize` another spelling of it
+    /// (law N10); whether it is there is another question.
+    #[must_use]
+    pub fn escaped_spelling(&self, name: &[u8]) -> Option<BackingName> {
+        let is_spelling =
+            self.on_violation == OnViolation::Normalize && self.legacy == Legacy::Decode;
+        let backing = is_spelling.then(|| unescape(name)).flatten()?;
+        let backing = BackingName::parse(&backing).ok()?;
+        let is_its_escape = || self.escape_candidate(backing.as_bytes(), 1).as_bytes() == name;
+        (!self.policy.conforms(backing.as_bytes()) && is_its_escape()).then_some(backing)
+    }
+
+    /// The backing name that a new entry gets which is to be visible as `visible`, a conforming name that no entry has
+    /// (law N12).
+    ///
+    /// A name whose octets in the charset would be read as UTF-8, and so be visible as another (law N1), is stored as it
+    /// is.
+    ///
+    /// # Errors
+    /// The charset lacks one of its characters, or its octets in the charset are more than a name can have.
+    pub fn stored(&self, visible: &VisibleName) -> Result<BackingName, Offence> {
+        let Some(charset) = self.store_as.filter(|_| !visible.as_bytes().is_ascii()) else {
+            return Ok(visible.as_backing());
+        };
+        let unmappable = |offset: usize, code_point: Option<u32>, length| Offence {
+            rule: Rule::Unmappable(charset),
+            offset,
+            length,
+            code_point,
+        };
+        let text = core::str::from_utf8(visible.as_bytes()).map_err(|error| {
+            let offset = error.valid_up_to();
+            let rest = visible.as_bytes().get(offset..).unwrap_or_default();
+            let piece = self.policy.encoding.first(rest);
+            let code_point = piece.and_then(|piece| piece.spells.ok());
+            unmappable(offset, code_point, piece.map_or(1, |piece| piece.length))
+        })?;
+        let octets = charset.encode(text).map_err(|lacking| {
+            let (offset, c) = (lacking.offset, lacking.unmappable);
+            unmappable(offset, Some(u32::from(c)), c.len_utf8())
+        })?;
+        if octets.len() > NAME_MAX {
+            return Err(Offence {
+                rule: Rule::TooLong {
+                    unit: Unit::Bytes,
+                    actual: octets.len(),
+                    limit: NAME_MAX,
+                },
+                offset: 0,
+                length: text.len(),
+                code_point: None,
+            });
+        }
+        // Checked after the last step: it is one component, and is read as what was asked for (laws C5, N1).
+        let is_read_so = !self.policy.conforms(&octets)
+            && self.text(&octets, true).as_deref() == Some(text.as_bytes());
+        let backing = BackingName::parse(&octets).ok().filter(|_| is_read_so);
+        Ok(backing.unwrap_or_else(|| visible.as_backing()))
     }
 
     /// The conforming name that a new name stands for (law N9).

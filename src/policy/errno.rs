@@ -21,7 +21,10 @@ impl ErrnoChoice {
         match rule {
             Rule::TooLong { .. } => libc::ENAMETOOLONG,
             Rule::NotAComponent => libc::EINVAL,
-            Rule::IllFormed(..) | Rule::Forbidden(_) | Rule::NotNormalized(_) => match self {
+            Rule::IllFormed(..)
+            | Rule::Forbidden(_)
+            | Rule::NotNormalized(_)
+            | Rule::Unmappable(_) => match self {
                 Self::Eilseq => libc::EILSEQ,
                 Self::Einval => libc::EINVAL,
                 Self::Eperm => libc::EPERM,

@@ -9,7 +9,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use crate::codec::{DecodeError, Encoding, Form, Malformed};
+use crate::codec::{Charset, DecodeError, Encoding, Form, Malformed};
 pub use class::{Class, Classes, Edges};
 pub use errno::ErrnoChoice;
 pub use profile::Profile;
@@ -69,6 +69,8 @@ pub enum Rule {
     Forbidden(Class),
     /// Not in the wanted normalization form.
     NotNormalized(Form),
+    /// With a character that the charset lacks in which names are stored (law N12).
+    Unmappable(Charset),
     /// Empty, `.`, `..`, or with a `/` or NUL in it: not one component of a path (law C5).
     NotAComponent,
 }
@@ -123,7 +125,7 @@ impl Offence {
 }
 
 impl Rule {
-    /// The stable name of the rule: `ill-formed`, `too-long`, `forbidden`, `not-normalized`, `not-a-component`.
+    /// The stable name of the rule: `ill-formed`, `too-long`, `forbidden`, `not-normalized`, `unmappable`, `not-a-component`.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -131,6 +133,7 @@ impl Rule {
             Self::TooLong { .. } => "too-long",
             Self::Forbidden(_) => "forbidden",
             Self::NotNormalized(_) => "not-normalized",
+            Self::Unmappable(_) => "unmappable",
             Self::NotAComponent => "not-a-component",
         }
     }
@@ -142,6 +145,7 @@ impl Rule {
             Self::IllFormed(_, malformed) => Some(malformed.label()),
             Self::Forbidden(class) => Some(class.label()),
             Self::NotNormalized(form) => Some(form.label()),
+            Self::Unmappable(charset) => Some(charset.label()),
             Self::TooLong {
                 unit: Unit::Bytes, ..
             } => Some("bytes"),
@@ -187,6 +191,13 @@ impl std::fmt::Display for Rule {
             Self::Forbidden(class) => write!(f, "forbidden: {}", class.describe()),
             Self::NotNormalized(Form::Nfc) => f.write_str("not in normalization form C"),
             Self::NotNormalized(Form::Nfd) => f.write_str("not in normalization form D"),
+            Self::Unmappable(charset) => {
+                write!(
+                    f,
+                    "unmappable: {}, in which names are stored, lacks it",
+                    charset.label()
+                )
+            }
             Self::NotAComponent => {
                 f.write_str("not a file name: empty, \".\", \"..\", or with \"/\" or NUL in it")
             }

@@ -52,6 +52,7 @@ fn every_key_that_is_listed_is_taken_with_either_dash() {
                 "errno" => "eperm",
                 "profile" => "safe",
                 "normalization" => "nfd",
+                "store-as" => "koi8-r",
                 "encoding" => "fss-utf",
                 "forbid" => "bidi",
                 "audit-format" => "json",

@@ -18,6 +18,7 @@ pub(in crate::names) fn map(policy: Policy, from: &[&str]) -> NameMap {
             .iter()
             .map(|label| Charset::from_label(label).unwrap())
             .collect(),
+        store_as: None,
         on_violation: OnViolation::Normalize,
         errno: ErrnoChoice::default(),
     }

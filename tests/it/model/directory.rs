@@ -84,6 +84,11 @@ impl Model {
         if let Some(found) = spellings.iter().find_map(|name| shown.get(name)) {
             return Some(found.clone());
         }
+        let is_escape_of =
+            |below: &&Vec<u8>| settings.escaped_spelling(below).as_deref() == Some(name);
+        if let Some(found) = self.directory.keys().find(is_escape_of) {
+            return Some(found.clone());
+        }
         let by_its_bytes = settings.on_violation == OnViolation::Report;
         (by_its_bytes && self.directory.contains_key(name)).then(|| name.to_vec())
     }

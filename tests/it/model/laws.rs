@@ -28,6 +28,8 @@ pub(crate) struct Settings {
     pub(crate) policy: Policy,
     pub(crate) legacy: Legacy,
     pub(crate) from: Vec<Charset>,
+    /// N12: the first of `from`, where new names are stored in it.
+    pub(crate) store_as: Option<Charset>,
     pub(crate) on_violation: OnViolation,
 }
 
@@ -149,10 +151,34 @@ impl Settings {
             .ok_or(offence.rule)
     }
 
-    /// N9: what a new name is stored as, or the errno of the refusal.
+    /// N10, `normalize`: the escaped spelling of a name that is shown decoded, if nothing of it is cut.
+    pub(super) fn escaped_spelling(&self, name: &[u8]) -> Option<Vec<u8>> {
+        let is_spelled = self.on_violation == OnViolation::Normalize
+            && self.legacy == Legacy::Decode
+            && !self.policy.conforms(name);
+        let escape = is_spelled.then(|| self.escape(name, 1).concat())?;
+        (self.cut(&vec![escape.clone()], 1, name) == escape).then_some(escape)
+    }
+
+    /// N12: what is on disk for a conforming name, or nothing where the charset lacks it.
+    fn in_charset(&self, name: &[u8]) -> Option<Vec<u8>> {
+        let Some(charset) = self.store_as else {
+            return Some(name.to_vec());
+        };
+        let octets = charset.encode(std::str::from_utf8(name).ok()?).ok()?;
+        // N1: what is UTF-8 by chance would be shown as that.
+        let is_misread = self.policy.conforms(&octets);
+        Some(if is_misread { name.to_vec() } else { octets })
+    }
+
+    /// N9, N12: what a new name is stored as, or the errno of the refusal.
     pub(super) fn stored(&self, name: &[u8]) -> Result<Vec<u8>, Errno> {
         let Err(offence) = self.policy.check(name) else {
-            return Ok(name.to_vec());
+            return match (self.in_charset(name), self.on_violation) {
+                (Some(stored), _) => Ok(stored),
+                (None, OnViolation::Report) => Ok(name.to_vec()),
+                (None, _) => Err(Errno::ILSEQ),
+            };
         };
         let refused = |rule| match rule {
             Rule::TooLong { .. } => Errno::NAMETOOLONG,
@@ -160,7 +186,10 @@ impl Settings {
         };
         match self.on_violation {
             OnViolation::Reject => Err(refused(offence.rule)),
-            OnViolation::Normalize => self.normalized(name).map_err(refused),
+            OnViolation::Normalize => {
+                let name = self.normalized(name).map_err(refused)?;
+                self.in_charset(&name).ok_or(Errno::ILSEQ)
+            }
             OnViolation::Report if name.len() > 255 => Err(Errno::NAMETOOLONG),
             OnViolation::Report => Ok(name.to_vec()),
         }

@@ -25,6 +25,7 @@ pub(super) fn map(
             .iter()
             .map(|label| Charset::from_label(label).unwrap())
             .collect(),
+        store_as: None,
         on_violation,
         errno: ErrnoChoice::default(),
     }

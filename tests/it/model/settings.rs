@@ -72,9 +72,19 @@ impl Setting {
                     .iter()
                     .map(|label| Charset::from_label(label).unwrap())
                     .collect(),
+                store_as: None,
                 on_violation,
             },
         }
+    }
+
+    /// N12: new names are stored in the first charset of `from`.
+    fn storing(mut self) -> Self {
+        self.meaning.store_as = self.meaning.from.first().copied();
+        let label = self.meaning.from.first().map(|charset| charset.label());
+        self.options
+            .extend(label.map(|label| format!("--store-as={label}")));
+        self
     }
 
     pub(crate) fn options(&self) -> Vec<&str> {
@@ -104,7 +114,11 @@ pub(crate) fn all_of(legacy: Legacy) -> Vec<Setting> {
                 (_, OnViolation::Normalize) if profile != Profile::Portable => turn,
                 _ => &[],
             };
-            settings.push(Setting::new(legacy, on_violation, profile, form, from));
+            let setting = Setting::new(legacy, on_violation, profile, form, from);
+            if legacy == Legacy::Decode && matches!(profile, Profile::Utf8 | Profile::Safe) {
+                settings.push(setting.clone().storing());
+            }
+            settings.push(setting);
         }
     }
     settings

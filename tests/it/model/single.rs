@@ -19,6 +19,7 @@ fn map(settings: &Settings) -> NameMap {
             laws::Legacy::Hide => Legacy::Hide,
         },
         from: settings.from.clone(),
+        store_as: settings.store_as,
         on_violation: match settings.on_violation {
             laws::OnViolation::Reject => OnViolation::Reject,
             laws::OnViolation::Normalize => OnViolation::Normalize,

@@ -1,7 +1,7 @@
 //! Laws N9, N10 and C5: new names and other spellings.
 
-use proptest::{prop_assert, prop_assert_eq, proptest};
-use utf8fs::names::{BackingName, NameMap, OnViolation, VisibleName};
+use proptest::{prop_assert, prop_assert_eq, prop_assume, proptest};
+use utf8fs::names::{BackingName, Legacy, NameMap, OnViolation, VisibleName};
 use utf8fs::policy::is_component;
 
 use super::config;
@@ -36,7 +36,7 @@ proptest! {
         let visible = map.visible_alone(&name).unwrap();
         if let (false, true, Some(canonical)) = (
             map.policy.conforms(name.as_bytes()),
-            map.legacy == utf8fs::names::Legacy::Decode,
+            map.legacy == Legacy::Decode,
             map.normalized(name.as_bytes()).ok(),
         ) {
             prop_assert_eq!(canonical, visible);
@@ -65,5 +65,36 @@ proptest! {
         prop_assert!(map.visible_alone(&name).is_some());
         let back = BackingName::parse(name.as_bytes());
         prop_assert_eq!(back.unwrap().as_visible(), name.as_visible());
+    }
+
+    /// Law N12: what is stored is read as what it was stored for, whatever charset that is in.
+    #[test]
+    fn n12_a_stored_name_is_visible_as_the_name_that_it_was_stored_for(map in map(), bytes in bytes()) {
+        let Some(visible) = VisibleName::parse(&bytes).ok().filter(|_| map.policy.conforms(&bytes)) else {
+            return Ok(());
+        };
+        match map.stored(&visible) {
+            Ok(backing) => prop_assert_eq!(map.visible_alone(&backing), Some(visible)),
+            Err(offence) => {
+                prop_assert!(map.store_as.is_some());
+                prop_assert!(offence.offset + offence.length <= bytes.len() && offence.length > 0);
+            }
+        }
+    }
+
+    /// Law N10: an escape leads to the name that it is the escape of, where that is shown decoded.
+    #[test]
+    fn n10_an_escape_leads_back_to_the_name_that_was_escaped(map in map(), name in name()) {
+        let map = NameMap { on_violation: OnViolation::Normalize, legacy: Legacy::Decode, ..map };
+        let escaping = NameMap { legacy: Legacy::Escape, from: Vec::new(), ..map.clone() };
+        // What is well-formed is shown by its text, in the wanted form.
+        prop_assume!(map.policy.encoding.validate(name.as_bytes()).is_err());
+        if let Some(escaped) = escaping.visible_alone(&name)
+            // A cut one may be the whole escape of another name.
+            && !escaped.as_bytes().contains(&b'~')
+            && let Some(back) = map.escaped_spelling(escaped.as_bytes())
+        {
+            prop_assert_eq!(back, name);
+        }
     }
 }

@@ -147,10 +147,15 @@ pub(super) fn map() -> impl Strategy<Value = NameMap> {
         select([Legacy::Decode, Legacy::Decode, Legacy::Escape].as_slice()),
         vec(select(charsets), 0..3),
         select(on_violation),
+        any::<bool>(),
     )
-        .prop_map(|(policy, legacy, from, on_violation)| NameMap {
+        .prop_map(|(policy, legacy, from, on_violation, stores)| NameMap {
             policy,
             legacy,
+            store_as: from
+                .first()
+                .copied()
+                .filter(|_| stores && legacy == Legacy::Decode),
             from,
             on_violation,
             errno: ErrnoChoice::default(),
