@@ -10,6 +10,8 @@ mod confinement;
 mod encodings;
 /// F1, F3: copies, archives and builds through the mount equal those beside it.
 mod fidelity;
+/// N11: kills at every point.
+mod kills;
 /// N3, N5, N7: names of every length and of every octet.
 mod lengths;
 /// N9, L2: offences that are normalized or only reported.

@@ -147,6 +147,11 @@ impl<'t> Mount<'t> {
         bytes.escape_ascii().to_string().replace("\\n", "\n")
     }
 
+    /// The daemon's process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         pidfd_send_signal(&self.process, signal).unwrap();
     }
