@@ -5,12 +5,14 @@
 //! * [`Converter`]: from any of them to any other.
 //! * [`utf8`]: UTF-8 of today as Rust's `str`, with an exact diagnosis.
 //! * [`Form`]: normalization forms C and D.
+//! * [`guess`]: which charset names are likely in, and whether they were encoded twice. Suggestions, no more.
 //!
 //! What does not decode is a [`DecodeError`]: offset, length and kind of the first such sequence.
 
 pub mod charset;
 pub mod convert;
 pub mod encoding;
+pub mod guess;
 pub mod normalize;
 pub mod utf8;
 

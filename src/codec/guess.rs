@@ -1,0 +1,214 @@
+//! Guesses in which charset names are written: a suggestion with a confidence, never an action.
+//!
+//! Names are not pages. They are short, their ASCII part says little, and DOS and Macintosh charsets are as likely as
+//! those of the web. So every charset on offer reads the names, and what it reads is weighed: letters by the languages
+//! that are written in it (how often one follows the other, what starts and ends a word), capitals within words, scripts
+//! mixed in a word, signs that no name has. Charsets that read all names alike are one guess.
+//!
+//! ```
+//! use utf8fs::codec::guess::Guesser;
+//! let mut guesser = Guesser::new();
+//! guesser.add(b"\xF0\xF2\xE9\xF7\xE5\xF4.txt");
+//! let best = &guesser.guesses()[0];
+//! assert_eq!(best.charset.label(), "koi8-r");
+//! assert_eq!(best.examples[0].text.as_deref(), Some("ПРИВЕТ.txt"));
+//! ```
+//!
+//! Names may also be too well-formed: UTF-8 that was taken for Latin-1 and encoded again ([`doubly_encoded`]).
+
+mod doubled;
+mod model;
+mod prior;
+mod reading;
+mod sample;
+mod script;
+mod symbol;
+#[cfg(test)]
+mod tests;
+mod weigh;
+
+use super::Charset;
+pub use doubled::{Doubled, Route, doubly_encoded};
+use sample::Sample;
+use weigh::Candidates;
+
+/// How many names a guess shows.
+const EXAMPLES: usize = 8;
+
+/// Ill-formed names, and what is needed of them to guess their charset.
+///
+/// Takes any number of names in bounded memory: all are counted, and a sample of 256 different ones, which depends
+/// neither on their order nor on who added them, is weighed.
+#[derive(Debug, Clone, Default)]
+pub struct Guesser {
+    ill_formed: u64,
+    well_formed: u64,
+    /// By candidate: how many names it does not decode reversibly.
+    unread: Vec<u64>,
+    /// The bytes of ill-formed names, one bit each.
+    seen: [u64; 4],
+    sample: Sample,
+    /// How many well-formed names were not ASCII, and how many of them some route undoes.
+    beyond_ascii: u64,
+    undone: u64,
+    doubled: Sample,
+}
+
+/// One way to read the names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Guess {
+    /// The charset, or the most usual of those that read all the names alike.
+    pub charset: Charset,
+    /// The others that read them alike, most usual first.
+    pub alike: Vec<Charset>,
+    /// How likely this reading is the right one, 0.0..=1.0; all guesses together have 1.0 or less, the rest being that no
+    /// charset on offer is right. It is about the reading, not about which of the charsets that agree on it.
+    pub confidence: f64,
+    /// How many of the ill-formed names it decodes reversibly, 0..=`of`.
+    pub read: u64,
+    /// How many ill-formed names were added.
+    pub of: u64,
+    /// Some of the names, at most eight, the same for every guess.
+    pub examples: Vec<Example>,
+}
+
+/// A name and how a guess reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Example {
+    /// The name as added; the first 1024 bytes if it is longer.
+    pub name: Box<[u8]>,
+    /// Its text; `None` if the charset does not decode it reversibly.
+    pub text: Option<String>,
+}
+
+/// The names of a directory or tree that look like UTF-8 encoded again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DoubledNames {
+    /// How many names can be undone, 1..=`of`.
+    pub names: u64,
+    /// How many well-formed names were not ASCII.
+    pub of: u64,
+    /// How likely it is that these were encoded again, 0.0..=1.0; no less than that of the likeliest name.
+    pub confidence: f64,
+    /// Some of them, at most eight.
+    pub examples: Vec<Doubled>,
+}
+
+impl Guesser {
+    /// No names yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a name, of a file or of anything else. Well-formed UTF-8 needs no guess, but may have been encoded
+    /// twice ([`Self::doubled`]).
+    ///
+    /// Takes time in proportion to the name's length.
+    pub fn add(&mut self, name: &[u8]) {
+        if let Ok(text) = std::str::from_utf8(name) {
+            self.add_well_formed(text);
+            return;
+        }
+        self.ill_formed += 1;
+        for byte in name {
+            if let Some(bits) = self.seen.get_mut(usize::from(*byte >> 6)) {
+                *bits |= 1 << (byte & 63);
+            }
+        }
+        let candidates = Candidates::get();
+        self.unread.resize(candidates.len(), 0);
+        candidates.count_unread(name, &mut self.unread);
+        self.sample.add(name);
+    }
+
+    /// Adds all that the other was given. In whichever order and grouping parts are merged, the guesses are the same.
+    pub fn merge(&mut self, other: Self) {
+        self.ill_formed += other.ill_formed;
+        self.well_formed += other.well_formed;
+        self.unread.resize(Candidates::get().len(), 0);
+        for (mine, theirs) in self.unread.iter_mut().zip(other.unread) {
+            *mine += theirs;
+        }
+        for (mine, theirs) in self.seen.iter_mut().zip(other.seen) {
+            *mine |= theirs;
+        }
+        self.sample.merge(other.sample);
+        self.beyond_ascii += other.beyond_ascii;
+        self.undone += other.undone;
+        self.doubled.merge(other.doubled);
+    }
+
+    /// How many names were ill-formed.
+    #[must_use]
+    pub fn ill_formed(&self) -> u64 {
+        self.ill_formed
+    }
+
+    /// How many names were well-formed.
+    #[must_use]
+    pub fn well_formed(&self) -> u64 {
+        self.well_formed
+    }
+
+    /// Every reading that takes at least one of the ill-formed names, best first; none if there are no such names.
+    #[must_use]
+    pub fn guesses(&self) -> Vec<Guess> {
+        if self.ill_formed == 0 {
+            return Vec::new();
+        }
+        let names: Vec<&[u8]> = self.sample.names().collect();
+        weigh::groups(&names, &self.unread, &self.seen)
+            .into_iter()
+            .map(|group| Guess {
+                charset: group.charset,
+                alike: group.alike,
+                confidence: group.confidence,
+                read: self.ill_formed - group.unread,
+                of: self.ill_formed,
+                examples: names
+                    .iter()
+                    .take(EXAMPLES)
+                    .map(|name| Example {
+                        name: (*name).into(),
+                        text: group.charset.decode_reversibly(name),
+                    })
+                    .collect(),
+            })
+            .filter(|guess| guess.read > 0)
+            .collect()
+    }
+
+    /// Which well-formed names look like UTF-8 encoded twice or more; `None` if none do.
+    ///
+    /// Such names come in directories: one alone may be meant, a hundred are not.
+    #[must_use]
+    pub fn doubled(&self) -> Option<DoubledNames> {
+        let all: Vec<Doubled> = self.doubled.names().filter_map(doubly_encoded).collect();
+        let likeliest = all.iter().map(|name| name.confidence).fold(0.0, f64::max);
+        // That all are meant: each at its own odds, but names of a directory are not independent.
+        let meant = all
+            .iter()
+            .map(|name| (1.0 - name.confidence).ln())
+            .sum::<f64>()
+            * 0.5;
+        (!all.is_empty()).then(|| DoubledNames {
+            names: self.undone,
+            of: self.beyond_ascii,
+            confidence: likeliest.max(1.0 - meant.exp()),
+            examples: all.into_iter().take(EXAMPLES).collect(),
+        })
+    }
+
+    fn add_well_formed(&mut self, text: &str) {
+        self.well_formed += 1;
+        if text.is_ascii() {
+            return;
+        }
+        self.beyond_ascii += 1;
+        if doubled::is_undone(text) {
+            self.undone += 1;
+            self.doubled.add(text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! UTF-8 that was taken for a legacy charset and encoded again: `é` that became `Ã©`.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::OnceLock;
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::model;
+use super::reading::Reading;
+use super::weigh;
+use crate::codec::Charset;
+
+/// The most times that a name is undone; real ones were seen up to three times.
+const MOST_TIMES: u8 = 7;
+
+/// The logarithm of how likely it is that a name was encoded again, before it is seen: by way of Latin-1 or
+/// Windows-1252, and by way of another charset.
+const USUAL_ROUTE: f64 = -4.0;
+const OTHER_ROUTE: f64 = -6.5;
+
+/// Evidence of neighbouring letters is not independent: it counts this part.
+const EVIDENCE: f64 = 0.7;
+
+/// What the bytes of UTF-8 were taken for when they were encoded again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// ISO-8859-1, with its control characters U+0080..U+009F.
+    Latin1,
+    /// Windows-1252; the bytes 81, 8D, 8F, 90 and 9D, which it does not assign, stand for U+0081 and so on.
+    Windows1252,
+    /// Another charset: the Macintosh's, DOS's, Cyrillic ones.
+    Other(Charset),
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Latin1 => "iso-8859-1",
+            Self::Windows1252 => "windows-1252",
+            Self::Other(charset) => charset.label(),
+        })
+    }
+}
+
+/// A name that was encoded as UTF-8 more than once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Doubled {
+    /// What it was taken for; of several that give the same text the first of [`Route`].
+    pub route: Route,
+    /// How many times it was encoded, 2 or more.
+    pub times: u8,
+    /// The text before it was encoded again.
+    pub text: String,
+    /// How likely it is that this is the text meant, 0.0..=1.0. Low where the name may be meant as it is, or is too short
+    /// to tell.
+    pub confidence: f64,
+}
+
+impl Doubled {
+    /// The name again: the text, encoded over the route as often as it was.
+    ///
+    /// ```
+    /// use utf8fs::codec::guess::doubly_encoded;
+    /// let name = "CafÃ© de la Gare";
+    /// let doubled = doubly_encoded(name.as_bytes()).unwrap();
+    /// assert_eq!(doubled.text, "Café de la Gare");
+    /// assert_eq!(doubled.encoded_again(), name);
+    /// ```
+    #[must_use]
+    pub fn encoded_again(&self) -> String {
+        let table = tables().iter().find(|table| table.route == self.route);
+        let mut text = self.text.clone();
+        for _ in 1..self.times {
+            text = table.map_or(text.clone(), |table| table.redo(&text));
+        }
+        text
+    }
+}
+
+/// Undoes a name that was encoded as UTF-8 twice or more, if the whole of it can be undone and done again byte for byte.
+///
+/// `None` for ill-formed names, ASCII, and names of which only a part was encoded again: nothing in those would say
+/// which part, once it is mended.
+///
+/// ```
+/// use utf8fs::codec::guess::{Route, doubly_encoded};
+/// let doubled = doubly_encoded("Ð¿Ñ€Ð¸Ð²ÐµÑ‚".as_bytes()).unwrap();
+/// assert_eq!((doubled.text.as_str(), doubled.times), ("привет", 2));
+/// assert_eq!(doubled.route, Route::Windows1252);
+/// assert!(doubled.confidence > 0.95);
+/// assert_eq!(doubly_encoded("café".as_bytes()), None);
+/// ```
+#[must_use]
+pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
+    let name = std::str::from_utf8(name).ok()?;
+    if name.is_ascii() {
+        return None;
+    }
+    let mut best: Option<Doubled> = None;
+    let mut as_it_is = None;
+    for table in tables() {
+        let mut levels = std::iter::successors(table.undo(name), |text| table.undo(text))
+            .take(usize::from(MOST_TIMES));
+        let Some(mut text) = levels.next() else {
+            continue;
+        };
+        let mut times = 2;
+        for next in levels {
+            text = next;
+            times += 1;
+        }
+        let as_it_is = *as_it_is.get_or_insert_with(|| probability(name));
+        let prior = match table.route {
+            Route::Latin1 | Route::Windows1252 => USUAL_ROUTE,
+            Route::Other(_) => OTHER_ROUTE,
+        };
+        let odds = prior + EVIDENCE * (probability(&text) - as_it_is);
+        let doubled = Doubled {
+            route: table.route,
+            times,
+            confidence: enough_letters(&text) / (1.0 + (-odds).exp()),
+            text,
+        };
+        if best
+            .as_ref()
+            .is_none_or(|best| best.confidence < doubled.confidence)
+        {
+            best = Some(doubled);
+        }
+    }
+    best
+}
+
+/// Whether any route undoes the text.
+pub(super) fn is_undone(text: &str) -> bool {
+    tables().iter().any(|table| table.undo(text).is_some())
+}
+
+/// A name of one letter may be meant; of many, it tells.
+fn enough_letters(text: &str) -> f64 {
+    let letters = text
+        .chars()
+        .filter(|c| c.is_alphabetic())
+        .take(100)
+        .map(|_| 1.0)
+        .sum::<f64>();
+    1.0 - 0.5 / (1.0 + letters).powi(2)
+}
+
+/// The logarithm of the probability of a text in any language of the model.
+fn probability(text: &str) -> f64 {
+    let reading = Reading::new(&text.nfc().collect::<String>());
+    let costs: Vec<f64> = model::languages()
+        .iter()
+        .map(|language| -reading.cost(language))
+        .collect();
+    weigh::log_sum(costs.into_iter())
+}
+
+/// What each byte was taken for.
+struct Table {
+    route: Route,
+    /// Characters of the bytes 80..FF.
+    characters: Vec<Option<char>>,
+    bytes: HashMap<char, u8>,
+}
+
+impl Table {
+    fn new(route: Route, charset: Charset) -> Self {
+        let is_1252 = route == Route::Windows1252;
+        let characters: Vec<Option<char>> = (0x80..=0xFF)
+            .map(|byte: u8| {
+                let text = charset.decode_reversibly(&[byte]);
+                let character = text.and_then(|text| text.chars().next());
+                character.or_else(|| is_1252.then(|| char::from(byte)))
+            })
+            .collect();
+        let bytes = (0x80..=0xFF)
+            .zip(&characters)
+            .filter_map(|(byte, c)| Some(((*c)?, byte)))
+            .collect();
+        Self {
+            route,
+            characters,
+            bytes,
+        }
+    }
+
+    /// The text whose bytes were taken for this one; `None` if there is none.
+    fn undo(&self, text: &str) -> Option<String> {
+        if text.is_ascii() {
+            return None;
+        }
+        let byte = |c: char| {
+            u8::try_from(c)
+                .ok()
+                .filter(u8::is_ascii)
+                .or_else(|| self.bytes.get(&c).copied())
+        };
+        String::from_utf8(text.chars().map(byte).collect::<Option<Vec<u8>>>()?).ok()
+    }
+
+    /// The opposite of [`Self::undo`].
+    fn redo(&self, text: &str) -> String {
+        let character = |byte: u8| match byte.checked_sub(0x80) {
+            None => char::from(byte),
+            Some(high) => self
+                .characters
+                .get(usize::from(high))
+                .copied()
+                .flatten()
+                .unwrap_or(char::REPLACEMENT_CHARACTER),
+        };
+        text.bytes().map(character).collect()
+    }
+}
+
+fn tables() -> &'static [Table] {
+    static TABLES: OnceLock<Vec<Table>> = OnceLock::new();
+    TABLES.get_or_init(|| {
+        const ROUTES: [&str; 10] = [
+            "iso-8859-1",
+            "windows-1252",
+            "macintosh",
+            "ibm437",
+            "ibm850",
+            "windows-1251",
+            "ibm866",
+            "koi8-r",
+            "windows-1250",
+            "ibm852",
+        ];
+        let table = |label: &&str| {
+            let charset = Charset::from_label(label).ok()?;
+            let route = match *label {
+                "iso-8859-1" => Route::Latin1,
+                "windows-1252" => Route::Windows1252,
+                _ => Route::Other(charset),
+            };
+            Some(Table::new(route, charset))
+        };
+        ROUTES.iter().filter_map(table).collect()
+    })
+}

@@ -1,0 +1,141 @@
+//! How often the letters of a language follow one another: what `scripts/guess-model` counted.
+
+use std::sync::OnceLock;
+
+/// The languages as the script wrote them; its text up to the first NUL says what they were counted in.
+static MODEL: &[u8] = include_bytes!("model.bin");
+
+/// Costs in the file are natural logarithms of 1/probability in this part.
+const STEP: f64 = 16.0;
+
+/// What a language says of a word.
+pub(super) struct Language {
+    /// ISO 639-1, `zh-hans` and `zh-hant` for the two ways of writing Chinese.
+    pub(super) code: &'static str,
+    /// Its letters or characters, sorted.
+    characters: Vec<char>,
+    costs: Costs,
+}
+
+enum Costs {
+    /// Of a letter after a letter, row by row; row and column 0 are the edge of the word.
+    Pairs(&'static [u8]),
+    /// Of each character by itself, and after another in the pairs that are common.
+    Singles(&'static [u8], Vec<((char, char), u8)>),
+}
+
+/// A letter that the language does not know.
+const UNKNOWN_LETTER: f64 = 10.0;
+/// A letter after one that the language does not know.
+const AFTER_UNKNOWN: f64 = 4.0;
+/// A character beyond those that the language uses most: there are thousands of them.
+const RARE_CHARACTER: f64 = 12.5;
+/// That a word of characters goes on after one, and that it starts and ends.
+const ONE_MORE: f64 = 0.2;
+const ENDS: f64 = 1.6;
+
+impl Language {
+    /// The cost, in nats, of this word of lower-case letters; finite and 0 or more.
+    pub(super) fn cost(&self, word: &[char]) -> f64 {
+        match self.costs {
+            Costs::Pairs(table) => self.pairs(table, word),
+            Costs::Singles(table, ref pairs) => self.singles(table, pairs, word),
+        }
+    }
+
+    fn find(&self, c: char) -> Option<usize> {
+        self.characters.binary_search(&c).ok()
+    }
+
+    fn pairs(&self, table: &[u8], word: &[char]) -> f64 {
+        let width = self.characters.len() + 1;
+        let pair = |before: usize, after: usize| {
+            table
+                .get(before * width + after)
+                .map_or(UNKNOWN_LETTER, |cost| f64::from(*cost) / STEP)
+        };
+        let mut sum = 0.0;
+        let mut before = Some(0);
+        for c in word {
+            let here = self.find(*c).map(|index| index + 1);
+            sum += match (before, here) {
+                (Some(before), Some(here)) => pair(before, here),
+                (None, Some(_)) => AFTER_UNKNOWN,
+                (_, None) => UNKNOWN_LETTER,
+            };
+            before = here;
+        }
+        sum + before.map_or(AFTER_UNKNOWN, |before| pair(before, 0))
+    }
+
+    fn singles(&self, table: &[u8], pairs: &[((char, char), u8)], word: &[char]) -> f64 {
+        let single = |c: char| {
+            self.find(c)
+                .and_then(|index| table.get(index))
+                .map_or(RARE_CHARACTER, |cost| f64::from(*cost) / STEP)
+        };
+        let mut before = None;
+        let mut sum = ENDS;
+        for c in word {
+            let pair = before.and_then(|before| {
+                let found = pairs
+                    .binary_search_by_key(&(before, *c), |row| row.0)
+                    .ok()?;
+                pairs.get(found)
+            });
+            sum += ONE_MORE + pair.map_or_else(|| single(*c), |row| f64::from(row.1) / STEP);
+            before = Some(*c);
+        }
+        sum
+    }
+}
+
+/// Every language of the model.
+pub(super) fn languages() -> &'static [Language] {
+    static LANGUAGES: OnceLock<Vec<Language>> = OnceLock::new();
+    LANGUAGES.get_or_init(|| {
+        let heading = MODEL.iter().take_while(|b| **b != 0).count() + 1;
+        let mut rest = MODEL.get(heading..).unwrap_or_default();
+        std::iter::from_fn(|| take(&mut rest)).collect()
+    })
+}
+
+/// Takes one language off the front: its code in 8 bytes, its kind in 1, the number of characters in 2, each in 2, costs;
+/// for characters that make words by themselves also the number of pairs in 2, each in 4, costs.
+fn take(rest: &mut &'static [u8]) -> Option<Language> {
+    let (code, after) = rest.split_first_chunk::<8>()?;
+    let (kind, after) = after.split_first()?;
+    let (count, after) = after.split_first_chunk::<2>()?;
+    let count = usize::from(u16::from_le_bytes(*count));
+    let (units, after) = after.split_at_checked(2 * count)?;
+    let (costs, after) = if *kind == 0 {
+        let (table, after) = after.split_at_checked((count + 1) * (count + 1))?;
+        (Costs::Pairs(table), after)
+    } else {
+        let (table, after) = after.split_at_checked(count)?;
+        let (count, after) = after.split_first_chunk::<2>()?;
+        let count = usize::from(u16::from_le_bytes(*count));
+        let (pairs, after) = after.split_at_checked(4 * count)?;
+        let (costs, after) = after.split_at_checked(count)?;
+        let pairs = characters(pairs);
+        let pairs = pairs.as_chunks::<2>().0.iter().map(|[a, b]| (*a, *b));
+        (
+            Costs::Singles(table, pairs.zip(costs.iter().copied()).collect()),
+            after,
+        )
+    };
+    *rest = after;
+    Some(Language {
+        code: std::str::from_utf8(code).ok()?.trim_end_matches('\0'),
+        characters: characters(units),
+        costs,
+    })
+}
+
+/// Characters of two bytes each.
+fn characters(units: &[u8]) -> Vec<char> {
+    let units = units.as_chunks::<2>().0.iter();
+    units
+        .filter_map(|unit| char::from_u32(u32::from(u16::from_le_bytes(*unit))))
+        .collect()
+}

@@ -1,0 +1,71 @@
+//! A sample of names that depends neither on their order nor on who added them.
+
+use std::collections::BTreeMap;
+
+/// How many different names are weighed; more add nothing.
+const SIZE: usize = 256;
+
+/// The most bytes of a name that are weighed, in an overlong one.
+const WEIGHED: usize = 1024;
+
+/// The names with the smallest hashes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sample(BTreeMap<u64, Box<[u8]>>);
+
+impl Sample {
+    pub(super) fn add(&mut self, name: &[u8]) {
+        let hash = hash(name);
+        if self.has_room(hash) {
+            self.keep(hash, clipped(name).into());
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        for (hash, name) in other.0 {
+            self.keep(hash, name);
+        }
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.values().map(AsRef::as_ref)
+    }
+
+    fn has_room(&self, hash: u64) -> bool {
+        self.0.len() < SIZE
+            || self
+                .0
+                .last_key_value()
+                .is_none_or(|(last, _)| hash <= *last)
+    }
+
+    fn keep(&mut self, hash: u64, name: Box<[u8]>) {
+        let kept = self.0.entry(hash).or_insert_with(|| name.clone());
+        if name < *kept {
+            *kept = name;
+        }
+        if self.0.len() > SIZE {
+            self.0.pop_last();
+        }
+    }
+}
+
+/// FNV-1a with a last stirring: the same for a name wherever and whenever it is met.
+fn hash(name: &[u8]) -> u64 {
+    let sum = name.iter().fold(0xCBF2_9CE4_8422_2325_u64, |sum, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
+    });
+    let stirred = (sum ^ (sum >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    stirred ^ (stirred >> 29)
+}
+
+/// The name, or its first kilobyte, if there is one cut after a byte that is no part of a longer character in any charset.
+fn clipped(name: &[u8]) -> &[u8] {
+    let Some(start) = name.get(..WEIGHED).filter(|start| start.len() < name.len()) else {
+        return name;
+    };
+    let whole = start.iter().rposition(|byte| *byte < 0x30);
+    whole
+        .and_then(|last| start.get(..=last))
+        .filter(|start| !start.is_ascii())
+        .unwrap_or(start)
+}

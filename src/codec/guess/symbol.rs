@@ -1,0 +1,86 @@
+//! What a sign that is neither a letter nor ASCII costs: where names have such signs, and where a wrong charset puts them.
+
+use super::script;
+
+/// What stands around a sign.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Around {
+    pub(super) before: Option<char>,
+    pub(super) after: Option<char>,
+    /// How many letters come before it, up to the start of their word.
+    pub(super) letters: usize,
+}
+
+/// The cost, in nats, of a sign that people do put into names.
+const USUAL: f64 = 7.0;
+/// ... of one that they rarely do.
+const RARE: f64 = 9.0;
+/// ... of one that only a wrong charset shows: controls, lines and blocks, private characters.
+const ABSURD: f64 = 14.0;
+/// What it costs more where it is out of place.
+const MISPLACED: f64 = 4.0;
+
+/// Signs that come in pairs.
+pub(super) fn is_paired(c: char) -> bool {
+    matches!(
+        c,
+        '“' | '”' | '„' | '«' | '»' | '‹' | '›' | '‘' | '‚' | '\u{3008}'
+            ..='\u{3011}' | '（' | '）' | '｢' | '｣'
+    )
+}
+
+/// What it costs if such a sign has no other.
+pub(super) const UNPAIRED: f64 = MISPLACED;
+
+/// The cost of a character that is no letter and not ASCII, in nats.
+pub(super) fn cost(c: char, around: Around) -> f64 {
+    let is_letter = |c: Option<char>| c.is_some_and(|c| script::of(c, None).is_some());
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let is_wide = |c: Option<char>| c.is_none_or(|c| c >= '\u{2E80}' || !c.is_alphanumeric());
+    let (left, right) = (is_letter(around.before), is_letter(around.after));
+    let (base, is_in_place) = match c {
+        // The apostrophe: d’Azur, Bob’s.
+        '’' => (
+            USUAL,
+            left && right && (around.letters == 1 || matches!(around.after, Some('s' | 't'))),
+        ),
+        // Catalan l·l, and Japanese names.
+        '·' => (
+            USUAL,
+            around.before == around.after && matches!(around.after, Some('l' | 'L')),
+        ),
+        '–' | '—' | '•' => (USUAL, !left && !right),
+        '…' | '™' | '®' => (USUAL, !right),
+        '“' | '”' | '„' | '«' | '»' | '‘' => (USUAL, left != right),
+        '‹' | '›' | '‚' => (RARE, left != right),
+        '¿' | '¡' => (RARE, !left && right),
+        '©' | '№' => (USUAL, !left && !right),
+        '°' | 'º' | 'ª' => (
+            USUAL,
+            !right && (is_digit(around.before) || around.letters == 1),
+        ),
+        '²' | '³' => (
+            USUAL,
+            !right && (is_digit(around.before) || (1..=2).contains(&around.letters)),
+        ),
+        '½' | '¼' | '¾' | '¹' => (USUAL, !left && !right),
+        '€' | '£' | '¥' | '§' | '×' | '±' | '÷' => (USUAL, !left && !right),
+        '\u{A0}' => (RARE, !left || !right),
+        // Punctuation and signs as wide as ideographs.
+        '\u{3000}'..='\u{3020}' | '・' | '\u{FF01}'..='\u{FF65}' => {
+            (6.0, is_wide(around.before) && is_wide(around.after))
+        }
+        '\u{660}'..='\u{66D}' | '\u{6F0}'..='\u{6F9}' | '،' => (6.0, true),
+        '\u{80}'..='\u{9F}' | '\u{2500}'..='\u{259F}' | '\u{E000}'..='\u{F8FF}' | '\u{AD}' => {
+            (ABSURD, true)
+        }
+        _ => (RARE, !left && !right),
+    };
+    if is_in_place {
+        base
+    } else if left && right {
+        base + 2.0 * MISPLACED
+    } else {
+        base + MISPLACED
+    }
+}

@@ -1,0 +1,307 @@
+//! Every charset on offer reads a sample of names; what it reads is weighed.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use super::model::{self, Language};
+use super::prior::{LANGUAGES, PRIORS};
+use super::reading::Reading;
+use crate::codec::Charset;
+
+/// Charsets in which a byte does not always mean the same.
+const MULTI_BYTE: [&str; 6] = ["shift_jis", "euc-jp", "euc-kr", "gbk", "gb18030", "big5"];
+
+/// The share of names in another language than most.
+const FOREIGN: f64 = 0.1;
+/// The share of names in another charset than most, or in none.
+const STRAY: f64 = 0.02;
+/// The cost, in nats, of a byte of no charset; names of any language cost less.
+const NOISE: f64 = 8.0;
+const ASCII_NOISE: f64 = 3.5;
+/// How likely it is that names are in no charset on offer.
+const NO_CHARSET: f64 = 1e-3;
+/// Letters of a word hang together more than pairs show, names of a directory likewise: evidence counts this part.
+const EVIDENCE: f64 = 0.85;
+/// The cost of the e-fold of names that a charset does not read, beyond what the sample shows.
+const UNREAD: f64 = 3.0;
+
+/// Charsets that read the names alike.
+pub(super) struct Group {
+    pub(super) charset: Charset,
+    pub(super) alike: Vec<Charset>,
+    pub(super) confidence: f64,
+    pub(super) unread: u64,
+}
+
+struct Candidate {
+    charset: Charset,
+    is_multi_byte: bool,
+    /// Logarithm of its probability before any name is seen.
+    prior: f64,
+    /// Indices into the model, and logarithms of the shares of languages written in it.
+    languages: Vec<(usize, f64)>,
+    /// What each byte means alone.
+    bytes: Vec<Option<String>>,
+}
+
+/// The charsets on offer, with all that is known of them before.
+pub(super) struct Candidates {
+    rows: Vec<Candidate>,
+    /// By byte: a bit for each charset of single bytes that assigns it no character.
+    unassigned: Vec<u64>,
+}
+
+impl Candidates {
+    pub(super) fn get() -> &'static Self {
+        static CANDIDATES: OnceLock<Candidates> = OnceLock::new();
+        CANDIDATES.get_or_init(Self::new)
+    }
+
+    fn new() -> Self {
+        let rows: Vec<Candidate> = Charset::all().filter_map(candidate).collect();
+        let unassigned = (0..=255)
+            .map(|byte: u8| {
+                let lacks = |row: &&Candidate| {
+                    !row.is_multi_byte
+                        && row.bytes.get(usize::from(byte)).is_none_or(Option::is_none)
+                };
+                bits(rows.iter().map(|row| lacks(&row)))
+            })
+            .collect();
+        Self { rows, unassigned }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Adds one for each candidate that does not decode the name reversibly.
+    pub(super) fn count_unread(&self, name: &[u8], unread: &mut [u64]) {
+        let lacking = name
+            .iter()
+            .filter_map(|byte| self.unassigned.get(usize::from(*byte)))
+            .fold(0, |all, some| all | some);
+        for (index, (row, count)) in self.rows.iter().zip(unread).enumerate() {
+            let fails = if row.is_multi_byte {
+                row.charset.decode_reversibly(name).is_none()
+            } else {
+                lacking >> index & 1 == 1
+            };
+            *count += u64::from(fails);
+        }
+    }
+}
+
+fn bits(flags: impl Iterator<Item = bool>) -> u64 {
+    flags
+        .enumerate()
+        .fold(0, |bits, (index, flag)| bits | (u64::from(flag) << index))
+}
+
+fn candidate(charset: Charset) -> Option<Candidate> {
+    let prior = PRIORS.iter().find(|prior| prior.label == charset.label())?;
+    let weight = |code: &str| {
+        LANGUAGES
+            .iter()
+            .find(|row| row.0 == code)
+            .map_or(1.0, |row| row.1)
+    };
+    let total: f64 = prior.languages.split(' ').map(weight).sum();
+    let weights: f64 = PRIORS.iter().map(|prior| prior.weight).sum();
+    Some(Candidate {
+        charset,
+        is_multi_byte: MULTI_BYTE.contains(&prior.label),
+        prior: (prior.weight / weights).ln(),
+        languages: prior
+            .languages
+            .split(' ')
+            .filter_map(|code| {
+                let index = model::languages().iter().position(|row| row.code == code)?;
+                Some((index, (weight(code) / total).ln()))
+            })
+            .collect(),
+        bytes: (0..=255)
+            .map(|byte: u8| charset.decode_reversibly(&[byte]))
+            .collect(),
+    })
+}
+
+/// Weighs the sampled names under every charset; best first.
+pub(super) fn groups(names: &[&[u8]], unread: &[u64], seen: &[u64; 4]) -> Vec<Group> {
+    let candidates = &Candidates::get().rows;
+    let mut readings = Readings::default();
+    let reads: Vec<Vec<Option<usize>>> = candidates
+        .iter()
+        .map(|row| {
+            names
+                .iter()
+                .map(|name| readings.index(row.charset, name))
+                .collect()
+        })
+        .collect();
+    let noises: Vec<f64> = names.iter().map(|name| noise(name)).collect();
+    let strays = strays(candidates, &reads, &noises, &mut readings);
+    let mut weighed: Vec<(f64, &Candidate, u64, Key)> = Vec::with_capacity(candidates.len());
+    for ((row, read), unread) in candidates.iter().zip(reads).zip(unread) {
+        let evidence =
+            evidence(row, &read, &strays, &mut readings) - UNREAD * float(*unread).ln_1p();
+        let key = (read, *unread, meaning(row, seen));
+        weighed.push((row.prior + EVIDENCE * evidence, row, *unread, key));
+    }
+    let nothing = NO_CHARSET.ln() - EVIDENCE * noises.iter().sum::<f64>();
+    let whole = log_sum(weighed.iter().map(|row| row.0).chain([nothing]));
+    weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut keys: HashMap<Key, usize> = HashMap::new();
+    let mut groups: Vec<Group> = Vec::new();
+    for (weight, row, unread, key) in weighed {
+        let confidence = (weight - whole).exp();
+        let next = groups.len();
+        if let Some(group) = keys.get(&key).and_then(|index| groups.get_mut(*index)) {
+            group.alike.push(row.charset);
+            group.confidence += confidence;
+            continue;
+        }
+        keys.insert(key, next);
+        groups.push(Group {
+            charset: row.charset,
+            alike: Vec::new(),
+            confidence,
+            unread,
+        });
+    }
+    groups.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+    for group in &mut groups {
+        group.confidence = group.confidence.min(1.0);
+    }
+    groups
+}
+
+/// What tells charsets apart: readings of the sample, the number of unread names, and the meaning of each byte seen.
+type Key = (Vec<Option<usize>>, u64, Vec<Option<String>>);
+
+/// What the bytes seen mean, one by one; nothing for a charset in which they have no meaning alone.
+fn meaning(row: &Candidate, seen: &[u64; 4]) -> Vec<Option<String>> {
+    let is_seen = |byte: usize| {
+        seen.get(byte >> 6)
+            .is_some_and(|bits| bits >> (byte & 63) & 1 == 1)
+    };
+    let bytes = row
+        .bytes
+        .iter()
+        .enumerate()
+        .filter(|(byte, _)| is_seen(*byte));
+    if row.is_multi_byte {
+        Vec::new()
+    } else {
+        bytes.map(|(_, text)| text.clone()).collect()
+    }
+}
+
+/// By name, the logarithm of its probability where the charset is not that of most names.
+fn strays(
+    candidates: &[Candidate],
+    reads: &[Vec<Option<usize>>],
+    noises: &[f64],
+    readings: &mut Readings,
+) -> Vec<f64> {
+    let mut strays = Vec::with_capacity(noises.len());
+    let mut parts = Vec::new();
+    for (name, noise) in noises.iter().enumerate() {
+        parts.clear();
+        parts.push(NO_CHARSET.ln() - noise);
+        for (row, read) in candidates.iter().zip(reads) {
+            if let Some(reading) = read.get(name).copied().flatten() {
+                parts.push(row.prior + in_any_language(row, reading, readings));
+            }
+        }
+        strays.push(STRAY.ln() + log_sum(parts.iter().copied()));
+    }
+    strays
+}
+
+/// The logarithm of the probability of a reading, whichever of the charset's languages it is in.
+fn in_any_language(row: &Candidate, reading: usize, readings: &mut Readings) -> f64 {
+    let costs: Vec<f64> = row
+        .languages
+        .iter()
+        .map(|(language, share)| share - readings.cost(reading, *language))
+        .collect();
+    log_sum(costs.into_iter())
+}
+
+/// The logarithm of the probability of the names in this charset.
+fn evidence(
+    row: &Candidate,
+    read: &[Option<usize>],
+    strays: &[f64],
+    readings: &mut Readings,
+) -> f64 {
+    let mut sums: Vec<f64> = row.languages.iter().map(|(_, share)| *share).collect();
+    for (reading, stray) in read.iter().zip(strays) {
+        let Some(reading) = reading else {
+            sums.iter_mut().for_each(|sum| *sum += stray);
+            continue;
+        };
+        let any = in_any_language(row, *reading, readings);
+        for (sum, (language, _)) in sums.iter_mut().zip(&row.languages) {
+            let cost = readings.cost(*reading, *language);
+            let mixed = log_sum([(1.0 - FOREIGN).ln() - cost, FOREIGN.ln() + any].into_iter());
+            *sum += log_sum([(1.0 - STRAY).ln() + mixed, *stray].into_iter());
+        }
+    }
+    log_sum(sums.into_iter())
+}
+
+/// The cost of a name of no charset.
+fn noise(name: &[u8]) -> f64 {
+    let cost = |byte: &u8| if byte.is_ascii() { ASCII_NOISE } else { NOISE };
+    name.iter().map(cost).sum()
+}
+
+/// Each different text once, however many charsets read it.
+#[derive(Default)]
+struct Readings {
+    indices: HashMap<String, usize>,
+    readings: Vec<(Reading, Vec<Option<f64>>)>,
+}
+
+impl Readings {
+    fn index(&mut self, charset: Charset, name: &[u8]) -> Option<usize> {
+        let text = charset.decode_reversibly(name)?;
+        let next = self.readings.len();
+        let index = *self.indices.entry(text).or_insert_with_key(|text| {
+            let costs = vec![None; model::languages().len()];
+            self.readings.push((Reading::new(text), costs));
+            next
+        });
+        Some(index)
+    }
+
+    fn cost(&mut self, reading: usize, language: usize) -> f64 {
+        let languages = model::languages();
+        let (Some((reading, costs)), Some(model)) =
+            (self.readings.get_mut(reading), languages.get(language))
+        else {
+            return f64::INFINITY;
+        };
+        let cost = |reading: &Reading, model: &Language| reading.cost(model);
+        match costs.get_mut(language) {
+            Some(known) => *known.get_or_insert_with(|| cost(reading, model)),
+            None => cost(reading, model),
+        }
+    }
+}
+
+/// The logarithm of a sum, of the logarithms of its parts.
+pub(super) fn log_sum(parts: impl Iterator<Item = f64> + Clone) -> f64 {
+    let most = parts.clone().fold(f64::NEG_INFINITY, f64::max);
+    if most == f64::NEG_INFINITY {
+        return most;
+    }
+    most + parts.map(|part| (part - most).exp()).sum::<f64>().ln()
+}
+
+/// A count as a factor; beyond four thousand millions it makes no difference.
+fn float(count: u64) -> f64 {
+    u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
+}
