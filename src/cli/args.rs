@@ -244,6 +244,8 @@ Examples:
     utf8fs explain --from iso-8859-1 $'caf\\xE9.txt'
   The same name by its octets:
     utf8fs explain --hex '63 61 66 E9 2E 74 78 74'
+  Which charset are the names below a directory in?
+    find . -printf '%f\\0' | utf8fs explain -0 --guess
   What Java's Modified UTF-8 makes of the same octets:
     utf8fs explain --encoding mutf-8 --hex 'C0 80 ED A0 BD ED B8 80'
   Every name below a directory that a Windows client would refuse:
@@ -269,6 +271,13 @@ pub struct ExplainArgs {
     /// Print one JSON object a line
     #[arg(long)]
     pub json: bool,
+
+    /// Guess which charset the ill-formed names are in, by all of them together, instead of explaining each
+    ///
+    /// A guess is a suggestion: look at the readings that are shown with it. It also tells of names that are UTF-8
+    /// encoded twice. The exit status is 0.
+    #[arg(long, conflicts_with = "encoding")]
+    pub guess: bool,
 
     /// Definition by which a name is well-formed
     ///

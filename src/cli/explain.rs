@@ -1,6 +1,7 @@
-//! `utf8fs explain`: what a name is made of, whether it conforms, and what would become of it.
+//! `utf8fs explain`: what a name is made of, whether it conforms, what would become of it, and what it may be in.
 
 mod diagnosis;
+mod guess;
 mod render;
 mod sequences;
 
@@ -12,6 +13,7 @@ use super::error::reason;
 use super::output::Output;
 use super::{CliError, ExitCode, config};
 use crate::codec::Encoding;
+use crate::codec::guess::Guesser;
 use crate::names::{BackingName, NameMap, VisibleName};
 use crate::policy::Offence;
 
@@ -55,7 +57,8 @@ impl<'a> Explanation<'a> {
     }
 }
 
-/// Explains every name that was given: the arguments, those in hex, those on standard input.
+/// Explains every name that was given, or guesses what all of them are in: the arguments, those in hex, those on
+/// standard input.
 ///
 /// # Errors
 /// Wrong arguments, or standard input or output fail.
@@ -68,16 +71,27 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
     }
     let mut out = Output::stdout();
     let mut exit = ExitCode::Ok;
+    let mut guesser = Guesser::new();
+    let mut take = |name: &[u8], out: &mut Output| {
+        if args.guess {
+            guesser.add(name);
+            return Ok(());
+        }
+        explain(&map, name, args, out, &mut exit)
+    };
     let typed = args.names.iter().map(|name| name.as_bytes());
     for name in typed.chain(args.hex.iter().map(|octets| octets.0.as_slice())) {
-        explain(&map, name, args, &mut out, &mut exit)?;
+        take(name, &mut out)?;
     }
     if args.null {
         let mut input = io::stdin().lock();
         let mut name = Vec::new();
         while !out.is_closed() && next_name(&mut input, &mut name)? {
-            explain(&map, &name, args, &mut out, &mut exit)?;
+            take(&name, &mut out)?;
         }
+    }
+    if args.guess {
+        guess::print(&guesser, args.json, &mut out)?;
     }
     out.flush()?;
     Ok(exit)

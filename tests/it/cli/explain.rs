@@ -134,3 +134,36 @@ fn a_reader_who_leaves_ends_it_quietly() {
     assert!(child.wait().unwrap().success());
     assert_eq!(said, "");
 }
+
+/// All names together tell more than each: of "\xC9\xD7" alone little is known.
+#[test]
+fn a_guess_is_about_all_names_together_and_shows_their_readings() {
+    let names = b"\xF0\xF2\xE9\xF7\xE5\xF4.txt\0\xD0\xD2\xC9\xD7\xC5\xD4\0plain\0Caf\xC3\x83\xC2\xA9 de la Gare\0";
+    let run = Run::of(utf8fs(&[b"explain", b"-0", b"--guess"]), names);
+    let wanted = "\
+ill-formed names: 2 of 4; likely written in
+   99 %  koi8-r (read alike by koi8-u), which reads 2 of 2
+         \"\\xD0\\xD2\\xC9\\xD7\\xC5\\xD4\"  \"\u{43F}\u{440}\u{438}\u{432}\u{435}\u{442}\"
+         \"\\xF0\\xF2\\xE9\\xF7\\xE5\\xF4.txt\"  \"\u{41F}\u{420}\u{418}\u{412}\u{415}\u{422}.txt\"
+UTF-8 that was taken for another charset and encoded again, likely: 1 of 1 names beyond ASCII
+   99 %  as these show
+         \"Caf\u{C3}\u{A9} de la Gare\"  \"Caf\u{E9} de la Gare\", encoded 2 times, over iso-8859-1
+";
+    assert_eq!((run.stdout.as_str(), run.code), (wanted, Some(0)));
+    let run = Run::of(utf8fs(&[b"explain", b"-0", b"--guess", b"--json"]), names);
+    let objects = run.objects();
+    assert_eq!(objects[0]["charset"], "koi8-r");
+    assert_eq!(
+        (&objects[0]["read"], &objects[0]["of"]),
+        (&json!(2), &json!(2))
+    );
+    let doubled = objects.last().unwrap();
+    assert_eq!(doubled["guess"], "doubly-encoded");
+    assert_eq!(
+        doubled["examples"][0]["text"],
+        json!({"text": "Caf\u{E9} de la Gare"})
+    );
+    let nothing = Run::of(utf8fs(&[b"explain", b"-0", b"--guess"]), b"a\0b\0");
+    let wanted = "ill-formed names: 0 of 2; there is no charset to guess\n";
+    assert_eq!((nothing.stdout.as_str(), nothing.code), (wanted, Some(0)));
+}

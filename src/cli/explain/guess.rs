@@ -1,0 +1,151 @@
+//! `utf8fs explain --guess`: what all the names together are likely written in.
+
+use serde_json::json;
+
+use super::CliError;
+use crate::cli::output::Output;
+use crate::codec::Charset;
+use crate::codec::guess::{Doubled, DoubledNames, Guess, Guesser};
+use crate::names::{Quoted, json_line, json_name};
+
+/// Guesses that people are shown.
+const SHOWN: usize = 5;
+
+/// Guesses less likely than this are not shown to people.
+const WORTH_SHOWING: f64 = 0.01;
+
+/// Charsets that read the names alike and are named to people.
+const ALIKE: usize = 4;
+
+/// Examples that people are shown with each guess.
+const EXAMPLES: usize = 4;
+
+/// Prints what was guessed of the names that `guesser` was given.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub(super) fn print(guesser: &Guesser, is_json: bool, out: &mut Output) -> Result<(), CliError> {
+    let lines = if is_json {
+        let guesses = guesser.guesses();
+        let doubled = guesser.doubled();
+        let guesses = guesses.iter().map(guess_json);
+        guesses.chain(doubled.as_ref().map(doubled_json)).collect()
+    } else {
+        lines(guesser)
+    };
+    lines.iter().try_for_each(|line| out.line(line))
+}
+
+/// The keys are part of the interface (law L4).
+fn guess_json(guess: &Guess) -> String {
+    let labels = |charsets: &[Charset]| -> Vec<&str> {
+        charsets.iter().map(|charset| charset.label()).collect()
+    };
+    let examples = guess.examples.iter().map(|example| {
+        json!({
+            "name": json_name(&example.name),
+            "text": example.text.as_ref().map(|text| json_name(text.as_bytes())),
+        })
+    });
+    json_line(&json!({
+        "guess": "charset",
+        "charset": guess.charset.label(),
+        "alike": labels(&guess.alike),
+        "confidence": guess.confidence,
+        "read": guess.read,
+        "of": guess.of,
+        "examples": examples.collect::<Vec<_>>(),
+    }))
+}
+
+fn doubled_json(doubled: &DoubledNames) -> String {
+    let examples = doubled.examples.iter().map(|example| {
+        json!({
+            "name": json_name(example.encoded_again().as_bytes()),
+            "text": json_name(example.text.as_bytes()),
+            "route": example.route.to_string(),
+            "times": example.times,
+            "confidence": example.confidence,
+        })
+    });
+    json_line(&json!({
+        "guess": "doubly-encoded",
+        "confidence": doubled.confidence,
+        "names": doubled.names,
+        "of": doubled.of,
+        "examples": examples.collect::<Vec<_>>(),
+    }))
+}
+
+fn lines(guesser: &Guesser) -> Vec<String> {
+    let all = guesser.ill_formed() + guesser.well_formed();
+    let mut lines = Vec::new();
+    let guesses = guesser.guesses();
+    if guesses.is_empty() {
+        let none = "no charset on offer reads any of them";
+        lines.push(match guesser.ill_formed() {
+            0 => format!("ill-formed names: 0 of {all}; there is no charset to guess"),
+            ill_formed => format!("ill-formed names: {ill_formed} of {all}; {none}"),
+        });
+    } else {
+        let ill_formed = guesser.ill_formed();
+        lines.push(format!(
+            "ill-formed names: {ill_formed} of {all}; likely written in"
+        ));
+    }
+    let is_worth = |guess: &&Guess| guess.confidence >= WORTH_SHOWING;
+    for guess in guesses.iter().filter(is_worth).take(SHOWN) {
+        let mut labels = guess.charset.label().to_owned();
+        let alike = guess
+            .alike
+            .iter()
+            .take(ALIKE)
+            .map(|charset| charset.label());
+        let alike: Vec<&str> = alike.collect();
+        let more = match guess.alike.len().saturating_sub(ALIKE) {
+            0 => String::new(),
+            more => format!(" and {more} others"),
+        };
+        if !alike.is_empty() {
+            labels.push_str(&format!(" (read alike by {}{more})", alike.join(", ")));
+        }
+        lines.push(format!(
+            "  {}  {labels}, which reads {} of {}",
+            percent(guess.confidence),
+            guess.read,
+            guess.of
+        ));
+        for example in guess.examples.iter().take(EXAMPLES) {
+            let text = example.text.as_ref().map_or_else(
+                || "not read".to_owned(),
+                |text| Quoted(text.as_bytes()).to_string(),
+            );
+            lines.push(format!("         {}  {text}", Quoted(&example.name)));
+        }
+    }
+    if let Some(doubled) = guesser.doubled() {
+        lines.push(format!(
+            "UTF-8 that was taken for another charset and encoded again, likely: {} of {} names beyond ASCII",
+            doubled.names, doubled.of
+        ));
+        lines.push(format!("  {}  as these show", percent(doubled.confidence)));
+        let examples = doubled.examples.iter().take(EXAMPLES);
+        lines.extend(examples.map(doubled_line));
+    }
+    lines
+}
+
+fn doubled_line(example: &Doubled) -> String {
+    format!(
+        "         {}  {}, encoded {} times, over {}",
+        Quoted(example.encoded_again().as_bytes()),
+        Quoted(example.text.as_bytes()),
+        example.times,
+        example.route
+    )
+}
+
+/// A confidence in percent, of five characters. Nothing is certain.
+fn percent(confidence: f64) -> String {
+    format!("{:3.0} %", (confidence * 100.0).clamp(0.0, 99.0))
+}
