@@ -1,6 +1,6 @@
 //! Where characters start, found from the middle of a stream.
 
-use super::octets::{Rules, Surrogates};
+use super::octets::Rules;
 use super::{Encoding, Scheme};
 
 impl Encoding {
@@ -12,8 +12,9 @@ impl Encoding {
     /// likewise: `80 80 80 80` may be two characters of two octets, or the last octet of one, one character, and the first
     /// of another. Which it is hangs on every octet back to the last ASCII character, however far that is.
     ///
-    /// In `utf-8b` any octets are well-formed, so that a continuation octet may be a character by itself: there, and
-    /// at a surrogate of the lower half in `mutf-8`, the character found may be the one after the next.
+    /// In `utf-8b` any octets are well-formed, so that a continuation octet may be a character by itself; and `mutf-8` has
+    /// surrogates of the lower half that are alone. There, characters that start at `offset` may be passed over, up to
+    /// three octets of the one and one surrogate of the other.
     /// In units of two and four octets, `offset` counts from the start of the stream: a lost octet is not noticed.
     ///
     /// ```
@@ -54,12 +55,8 @@ fn continuing(rest: &[u8], rules: &Rules) -> usize {
     let is_continuation = |octet: &&u8| (0x80..=0xBF).contains(*octet);
     let most = if rules.limit > 0x1F_FFFF { MOST } else { 3 };
     let rest_of_sequence = rest.iter().take(most).take_while(is_continuation).count();
-    let has_pairs = matches!(
-        rules.surrogates,
-        Surrogates::Paired | Surrogates::PairedOrAlone
-    );
     match rest.get(rest_of_sequence..) {
-        Some(&[0xED, 0xB0..=0xBF, 0x80..=0xBF, ..]) if has_pairs => rest_of_sequence + 3,
+        Some(&[0xED, 0xB0..=0xBF, 0x80..=0xBF, ..]) if rules.has_pairs() => rest_of_sequence + 3,
         _ => rest_of_sequence,
     }
 }

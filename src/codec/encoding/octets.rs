@@ -96,19 +96,54 @@ impl Rules {
         !self.is_nul_two_octets
     }
 
+    /// Are two surrogates a character beyond U+FFFF?
+    pub(super) fn has_pairs(&self) -> bool {
+        matches!(
+            self.surrogates,
+            Surrogates::Paired | Surrogates::PairedOrAlone
+        )
+    }
+
     /// Is everything well-formed that is so by RFC 3629?
     fn contain_rfc_3629(&self) -> bool {
         self.limit >= 0x10_FFFF && self.last_lead >= 0xF4 && !self.is_nul_two_octets
     }
 
     /// The first octet of text that is well-formed by RFC 3629 which starts a sequence that is not so by these rules.
-    fn first_beyond(&self, text: &str) -> Option<usize> {
+    fn first_beyond(&self, text: &[u8]) -> Option<usize> {
         if self.contain_rfc_3629() {
             return None;
         }
-        let is_beyond = |octet: u8| octet >= 0xF0 || (octet == 0 && self.is_nul_two_octets);
-        text.bytes().position(is_beyond)
+        let has_long = has_octet_from_f0(text);
+        let has_nul = self.is_nul_two_octets && text.contains(&0);
+        let is_beyond = |&octet: &u8| octet >= 0xF0 || (octet == 0 && self.is_nul_two_octets);
+        let position = || text.iter().position(is_beyond);
+        (has_long || has_nul).then(position).flatten()
     }
+}
+
+/// Is one of the octets F0..FF? Without a branch for each: in long texts the greatest is sought, which the compiler does
+/// for many at once; in names eight are asked at a time, whether the four highest bits of one are ones.
+pub(super) fn has_octet_from_f0(bytes: &[u8]) -> bool {
+    const LONG: usize = 128;
+    if bytes.len() >= LONG {
+        let greatest = bytes
+            .iter()
+            .fold(0, |greatest: u8, &octet| greatest.max(octet));
+        return greatest >= 0xF0;
+    }
+    let ones = |&octets: &[u8; 8]| {
+        let octets = u64::from_ne_bytes(octets);
+        octets & (octets << 1) & (octets << 2) & (octets << 3)
+    };
+    let (chunks, rest) = bytes.as_chunks::<8>();
+    // The last eight again, of which some were asked: cheaper than the rest one by one.
+    let at_end = match bytes.last_chunk() {
+        Some(last) => ones(last),
+        None => return rest.iter().any(|&octet| octet >= 0xF0),
+    };
+    let all = chunks.iter().fold(at_end, |all, chunk| all | ones(chunk));
+    all & 0x8080_8080_8080_8080 != 0
 }
 
 /// Checks that `bytes` are well-formed. What is so by RFC 3629, nearly all there is, is left to the standard library,
@@ -116,20 +151,13 @@ impl Rules {
 pub(super) fn validate(bytes: &[u8], rules: &Rules) -> Result<(), DecodeError> {
     let mut start = 0;
     while let Some(rest) = bytes.get(start..) {
-        let (known, is_end) = match core::str::from_utf8(rest) {
-            Ok(text) => (text, true),
-            Err(error) => {
-                let known = rest.get(..error.valid_up_to()).unwrap_or_default();
-                // The same bytes again, but only where something is amiss.
-                (core::str::from_utf8(known).unwrap_or_default(), false)
-            }
+        let known = match core::str::from_utf8(rest) {
+            Ok(text) => text.len(),
+            Err(error) => error.valid_up_to(),
         };
-        let beyond = rules.first_beyond(known);
-        if is_end && beyond.is_none() {
-            break;
-        }
-        let offset = start + beyond.unwrap_or(known.len());
-        let Some(sequence) = bytes.get(offset..) else {
+        let beyond = rules.first_beyond(rest.get(..known).unwrap_or_default());
+        let offset = start + beyond.unwrap_or(known);
+        let Some(sequence @ [_, ..]) = bytes.get(offset..) else {
             break;
         };
         match first(sequence, rules) {
@@ -155,6 +183,28 @@ pub(super) fn first(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> 
     }
 }
 
+/// A character that is a pair of surrogates, if these are such by the rules; else as [`unusual`].
+#[inline]
+pub(super) fn pair_or_unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
+    match pair(bytes) {
+        Some(found) if rules.has_pairs() => Ok((found, 6)),
+        _ => unusual(bytes, rules),
+    }
+}
+
+/// The character beyond U+FFFF that a pair of surrogates of three octets each spells in UTF-16.
+#[inline]
+fn pair(bytes: &[u8]) -> Option<u32> {
+    match *bytes {
+        [0xED, a @ 0xA0..=0xAF, b, 0xED, c @ 0xB0..=0xBF, d, ..]
+            if is_continuation(b) && is_continuation(d) =>
+        {
+            paired(with(with(0xD, a), b), with(with(0xD, c), d))
+        }
+        _ => None,
+    }
+}
+
 fn is_continuation(octet: u8) -> bool {
     octet & 0xC0 == 0x80
 }
@@ -166,7 +216,7 @@ fn with(value: u32, octet: u8) -> u32 {
 
 /// The character, where it has up to four octets and is no surrogate; `None`: ask [`unusual`].
 #[inline]
-fn usual(bytes: &[u8], rules: &Rules) -> Option<(u32, usize)> {
+pub(super) fn usual(bytes: &[u8], rules: &Rules) -> Option<(u32, usize)> {
     match *bytes {
         [a @ 0..=0x7F, ..] => (a != 0 || !rules.is_nul_two_octets).then(|| (u32::from(a), 1)),
         [a @ 0xC2..=0xDF, b, ..] if is_continuation(b) => Some((with(u32::from(a & 0x1F), b), 2)),
@@ -192,7 +242,7 @@ fn usual(bytes: &[u8], rules: &Rules) -> Option<(u32, usize)> {
 /// C0 and C1 never occur, but with a continuation octet they spell something: an overlong ASCII character, the
 /// classic way to smuggle `/` past a check.
 #[cold]
-fn unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
+pub(super) fn unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
     let fault = |length, kind| Err(Fault { length, kind });
     let lead = bytes.first().copied().unwrap_or_default();
     let (announced, bits, least) = match lead {
@@ -224,13 +274,7 @@ fn unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
 /// What a surrogate of three octets is, with which `bytes` start.
 fn surrogate(code_point: u32, bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
     let fault = |length, kind| Err(Fault { length, kind });
-    let pair = match bytes {
-        &[_, _, _, 0xED, b, c, ..] if is_continuation(b) && is_continuation(c) => {
-            paired(code_point, with(with(0xD, b), c))
-        }
-        _ => None,
-    };
-    match (rules.surrogates, pair) {
+    match (rules.surrogates, pair(bytes)) {
         (Surrogates::Paired | Surrogates::PairedOrAlone, Some(pair)) => Ok((pair, 6)),
         (Surrogates::Alone, Some(_)) => fault(6, Malformed::Surrogate(code_point)),
         (Surrogates::Refused, _) | (Surrogates::Paired, None) => {
@@ -259,13 +303,9 @@ pub(super) fn push(code_point: u32, rules: &Rules, bytes: &mut Vec<u8>) -> Optio
             Surrogates::CodePoints | Surrogates::PairedOrAlone => {}
         }
     }
-    let has_pairs = matches!(
-        rules.surrogates,
-        Surrogates::Paired | Surrogates::PairedOrAlone
-    );
     match code_point {
         0 if rules.is_nul_two_octets => bytes.extend(b"\xC0\x80"),
-        0x1_0000.. if has_pairs => {
+        0x1_0000.. if rules.has_pairs() => {
             let (high, low) = pair_of(code_point);
             push_sequence(high, bytes)?;
             push_sequence(low, bytes)?;

@@ -7,7 +7,35 @@ impl Encoding {
     ///
     /// # Errors
     /// The first ill-formed sequence, with its offset, length and kind.
+    #[inline]
     pub fn validate(self, bytes: &[u8]) -> Result<(), DecodeError> {
+        let is_known = match self {
+            Self::Utf8 | Self::Utf8Rfc2279 | Self::FssUtf | Self::FssUtfXutf | Self::Wtf8 => {
+                core::str::from_utf8(bytes).is_ok()
+            }
+            Self::Utf8Bmp => {
+                bytes.is_ascii()
+                    || (core::str::from_utf8(bytes).is_ok() && !octets::has_octet_from_f0(bytes))
+            }
+            Self::Utf8b => true,
+            Self::FssUtfDraft
+            | Self::Mutf8
+            | Self::Cesu8
+            | Self::Utf16Be
+            | Self::Utf16Le
+            | Self::Ucs2Be
+            | Self::Ucs2Le
+            | Self::Ucs4Be
+            | Self::Ucs4Le => false,
+        };
+        if is_known {
+            return Ok(());
+        }
+        self.look_closely(bytes)
+    }
+
+    /// [`Self::validate`], where it has not been seen at a glance.
+    fn look_closely(self, bytes: &[u8]) -> Result<(), DecodeError> {
         match self.scheme() {
             Scheme::Octets(rules) => octets::validate(bytes, rules),
             Scheme::Escaping(_) => Ok(()),
@@ -20,16 +48,10 @@ impl Encoding {
 
     /// The ill-formed sequences of `bytes`, first to last; none overlap.
     pub fn ill_formed(self, bytes: &[u8]) -> impl Iterator<Item = DecodeError> {
-        let mut start = 0;
-        std::iter::from_fn(move || {
-            let error = self.validate(bytes.get(start..)?).err()?;
-            let found = DecodeError {
-                offset: start + error.offset,
-                ..error
-            };
-            start = found.offset + found.length;
-            Some(found)
-        })
+        // Behind the first, `validate` would look at the whole rest again for each: quadratic where there are many.
+        let first = self.validate(bytes).err();
+        let start = first.map_or(bytes.len(), |error| error.offset);
+        self.pieces_from(bytes, start).filter_map(Piece::error)
     }
 
     /// The sequence that `bytes` start with; `None` if they are empty. It looks at [`LOOKAHEAD`] octets at most.
@@ -46,7 +68,7 @@ impl Encoding {
         }
         let found = match self.scheme() {
             Scheme::Octets(rules) => octets::first(bytes, rules),
-            Scheme::Escaping(rules) => octets::first(bytes, rules).or_else(|_fault| escaped(bytes)),
+            Scheme::Escaping(rules) => first_or_escaped(bytes, rules),
             Scheme::Draft => draft::first(bytes),
             Scheme::Units(unit, order) => units::first(bytes, unit, order),
         };
@@ -63,7 +85,11 @@ impl Encoding {
 
     /// The sequences of `bytes`, well-formed and ill-formed, first to last, without a gap.
     pub fn pieces(self, bytes: &[u8]) -> impl Iterator<Item = Piece> {
-        let mut offset = 0;
+        self.pieces_from(bytes, 0)
+    }
+
+    fn pieces_from(self, bytes: &[u8], start: usize) -> impl Iterator<Item = Piece> {
+        let mut offset = start;
         std::iter::from_fn(move || {
             let piece = self.first(bytes.get(offset..)?)?;
             let found = Piece { offset, ..piece };
@@ -96,18 +122,48 @@ impl Encoding {
     ) -> Result<usize, DecodeError> {
         let kept = if is_last { 0 } else { LOOKAHEAD - 1 };
         match self.scheme() {
-            Scheme::Octets(rules) => {
-                decode_with(bytes, kept, code_points, rules.has_nul(), |rest| {
-                    octets::first(rest, rules)
-                })
+            // Each with what is constant in it spelled out, so that its loop is made for it.
+            Scheme::Octets(rules) if rules.has_pairs() => {
+                let usual = |rest: &[u8]| octets::usual(rest, rules);
+                let other = |rest: &[u8]| octets::pair_or_unusual(rest, rules);
+                if rules.has_nul() {
+                    decode_with(bytes, kept, code_points, true, usual, other)
+                } else {
+                    decode_with(bytes, kept, code_points, false, usual, other)
+                }
             }
-            Scheme::Escaping(rules) => decode_with(bytes, kept, code_points, true, |rest| {
-                octets::first(rest, rules).or_else(|_fault| escaped(rest))
-            }),
-            Scheme::Draft => decode_with(bytes, kept, code_points, true, draft::first),
+            Scheme::Octets(rules) => {
+                let usual = |rest: &[u8]| octets::usual(rest, rules);
+                let other = |rest: &[u8]| octets::unusual(rest, rules);
+                decode_with(bytes, kept, code_points, true, usual, other)
+            }
+            Scheme::Escaping(rules) => {
+                let usual = |rest: &[u8]| octets::usual(rest, rules);
+                let other = |rest: &[u8]| unusual_or_escaped(rest, rules);
+                decode_with(bytes, kept, code_points, true, usual, other)
+            }
+            Scheme::Draft => {
+                let usual = |rest: &[u8]| draft::first(rest).ok();
+                decode_with(bytes, kept, code_points, true, usual, draft::first)
+            }
             Scheme::Units(unit, order) => units::decode_into(bytes, kept, unit, order, code_points),
         }
     }
+}
+
+/// UTF-8B's first character.
+#[inline]
+fn first_or_escaped(bytes: &[u8], rules: &octets::Rules) -> Result<(u32, usize), Fault> {
+    match octets::usual(bytes, rules) {
+        Some(found) => Ok(found),
+        None => unusual_or_escaped(bytes, rules),
+    }
+}
+
+/// Apart from the usual characters, so that these stay quick.
+#[inline(never)]
+fn unusual_or_escaped(bytes: &[u8], rules: &octets::Rules) -> Result<(u32, usize), Fault> {
+    octets::unusual(bytes, rules).or_else(|_fault| escaped(bytes))
 }
 
 /// UTF-8B's character for the first octet of what is ill-formed.
@@ -116,40 +172,56 @@ fn escaped(bytes: &[u8]) -> Result<(u32, usize), Fault> {
     Ok((0xDC00 | u32::from(octet), 1))
 }
 
-/// Decodes `bytes`, but for the last `kept`, by what `first` makes of the start of what is left; runs of ASCII, among
-/// which NUL is one if `has_nul`, are taken in blocks. Says how many octets were decoded.
+/// Decodes `bytes`, but for the last `kept`, by what `usual`, or else `other`, makes of the start of what is left; runs
+/// of ASCII, with NUL if `has_nul`, are taken whole. Says how many octets were decoded.
 #[inline]
 fn decode_with(
     bytes: &[u8],
     kept: usize,
     code_points: &mut Vec<u32>,
     has_nul: bool,
-    first: impl Fn(&[u8]) -> Result<(u32, usize), Fault>,
+    usual: impl Fn(&[u8]) -> Option<(u32, usize)>,
+    other: impl Fn(&[u8]) -> Result<(u32, usize), Fault>,
 ) -> Result<usize, DecodeError> {
+    /// So many characters are read one by one before a run of ASCII is looked for again.
     const BLOCK: usize = 16;
     code_points.reserve(bytes.len());
     let mut rest = bytes;
     while rest.len() > kept {
-        while let Some((block, behind)) = rest.split_first_chunk::<BLOCK>()
-            && block.is_ascii()
-            && (has_nul || !block.contains(&0))
-        {
-            code_points.extend_from_slice(&block.map(u32::from));
-            rest = behind;
-        }
-        // After as many characters, there may be a run again.
+        let run = ascii_run(rest, has_nul);
+        let (ascii, behind) = rest.split_at_checked(run).unwrap_or((&[], rest));
+        code_points.extend(ascii.iter().map(|&octet| u32::from(octet)));
+        rest = behind;
         for _ in 0..BLOCK {
             if rest.len() <= kept {
                 break;
             }
-            let (code_point, length) = first(rest).map_err(|fault| DecodeError {
-                offset: bytes.len() - rest.len(),
-                length: fault.length,
-                kind: fault.kind,
-            })?;
+            let (code_point, length) = match usual(rest) {
+                Some(found) => found,
+                None => other(rest).map_err(|fault| DecodeError {
+                    offset: bytes.len() - rest.len(),
+                    length: fault.length,
+                    kind: fault.kind,
+                })?,
+            };
             code_points.push(code_point);
             rest = rest.get(length..).unwrap_or_default();
         }
     }
     Ok(bytes.len() - rest.len())
+}
+
+/// The length of the run of ASCII at the start of `bytes`, in whole blocks; NUL ends it if not `has_nul`.
+#[inline]
+fn ascii_run(bytes: &[u8], has_nul: bool) -> usize {
+    const BLOCK: usize = 16;
+    let least = u8::from(!has_nul);
+    let (blocks, _) = bytes.as_chunks::<BLOCK>();
+    let is_plain = |block: &&[u8; BLOCK]| {
+        let plain = block
+            .iter()
+            .map(|octet| octet.wrapping_sub(least) < 0x80 - least);
+        plain.fold(true, |all, one| all & one)
+    };
+    BLOCK * blocks.iter().take_while(is_plain).count()
 }

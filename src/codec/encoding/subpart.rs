@@ -36,13 +36,20 @@ impl Encoding {
         };
         [0x80, 0xBF, 0xFF].into_iter().any(|octet| {
             (prefix.len()..=LOOKAHEAD).any(|length| {
-                let mut whole = prefix.to_vec();
-                whole.resize(length, octet);
-                let is_whole = |bytes: &[u8]| {
-                    self.first(bytes)
-                        .is_some_and(|piece| piece.spells.is_ok() && piece.length == bytes.len())
+                let is_whole = |behind: &[u8]| {
+                    let mut whole = [octet; LOOKAHEAD];
+                    let given = prefix.iter().copied();
+                    let filling = std::iter::repeat_n(octet, length - prefix.len());
+                    let octets = given.chain(filling).chain(behind.iter().copied());
+                    let count = length + behind.len();
+                    whole
+                        .iter_mut()
+                        .zip(octets)
+                        .for_each(|(to, from)| *to = from);
+                    let piece = self.first(whole.get(..count).unwrap_or_default());
+                    piece.is_some_and(|piece| piece.spells.is_ok() && piece.length == count)
                 };
-                is_whole(&whole) || (length == 3 && is_whole(&[&whole, second].concat()))
+                is_whole(b"") || (length == 3 && is_whole(second))
             })
         })
     }

@@ -106,15 +106,68 @@ pub(super) fn decode_into(
     code_points.reserve(bytes.len() / unit.octets());
     let mut rest = bytes;
     while rest.len() > kept {
-        let (code_point, length) = first(rest, unit, order).map_err(|fault| DecodeError {
-            offset: bytes.len() - rest.len(),
-            length: fault.length,
-            kind: fault.kind,
-        })?;
-        code_points.push(code_point);
-        rest = rest.get(length..).unwrap_or_default();
+        rest = match (unit, order) {
+            (Unit::Utf16 | Unit::Ucs2, Order::Big) => {
+                let value = |octets| u16::from_be_bytes(octets).into();
+                take_blocks(rest, unit, value, code_points)
+            }
+            (Unit::Utf16 | Unit::Ucs2, Order::Little) => {
+                let value = |octets| u16::from_le_bytes(octets).into();
+                take_blocks(rest, unit, value, code_points)
+            }
+            (Unit::Ucs4, Order::Big) => take_blocks(rest, unit, u32::from_be_bytes, code_points),
+            (Unit::Ucs4, Order::Little) => take_blocks(rest, unit, u32::from_le_bytes, code_points),
+        };
+        // As many again one by one: where one pair of surrogates is, more may be.
+        for _ in 0..BLOCK {
+            if rest.len() <= kept {
+                break;
+            }
+            let (code_point, length) = first(rest, unit, order).map_err(|fault| DecodeError {
+                offset: bytes.len() - rest.len(),
+                length: fault.length,
+                kind: fault.kind,
+            })?;
+            code_points.push(code_point);
+            rest = rest.get(length..).unwrap_or_default();
+        }
     }
     Ok(bytes.len() - rest.len())
+}
+
+/// So many units are looked at together.
+const BLOCK: usize = 16;
+
+/// Adds the code points of the units of N octets that `bytes` start with, as long as `value` gives one for each, a block
+/// at a time; returns what is left.
+#[inline]
+fn take_blocks<'a, const N: usize>(
+    bytes: &'a [u8],
+    unit: Unit,
+    value: impl Fn([u8; N]) -> u32,
+    code_points: &mut Vec<u32>,
+) -> &'a [u8] {
+    let (units, _) = bytes.as_chunks::<N>();
+    let (blocks, _) = units.as_chunks::<BLOCK>();
+    let has_exception = |values: &[u32; BLOCK]| match unit {
+        Unit::Utf16 => {
+            let surrogates = values.iter().map(|&value| value & 0xF800 == 0xD800);
+            surrogates.fold(false, |found, one| found | one)
+        }
+        Unit::Ucs2 => false,
+        // The limit is all ones.
+        Unit::Ucs4 => values.iter().fold(0, |all, value| all | value) > unit.limit(),
+    };
+    let mut done = 0;
+    for block in blocks {
+        let values = block.map(&value);
+        if has_exception(&values) {
+            break;
+        }
+        code_points.extend_from_slice(&values);
+        done += BLOCK * N;
+    }
+    bytes.get(done..).unwrap_or_default()
 }
 
 /// Adds the octets of `code_point`; `None` if there are none.
