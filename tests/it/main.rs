@@ -17,7 +17,8 @@ mod support;
 #[cfg(test)]
 mod cli;
 
-/// Encodings against independent implementations of them (laws C2, C4).
+/// Every form of UTF-8 against its documents, their sample code and the standard library, and legacy charsets against
+/// the C library's iconv (laws C1 to C4).
 #[cfg(test)]
 mod codec;
 
