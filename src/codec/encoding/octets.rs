@@ -215,7 +215,7 @@ fn with(value: u32, octet: u8) -> u32 {
 }
 
 /// The character, where it has up to four octets and is no surrogate; `None`: ask [`unusual`].
-#[inline]
+#[inline(always)]
 pub(super) fn usual(bytes: &[u8], rules: &Rules) -> Option<(u32, usize)> {
     match *bytes {
         [a @ 0..=0x7F, ..] => (a != 0 || !rules.is_nul_two_octets).then(|| (u32::from(a), 1)),

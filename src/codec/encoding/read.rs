@@ -188,10 +188,9 @@ fn decode_with(
     code_points.reserve(bytes.len());
     let mut rest = bytes;
     while rest.len() > kept {
-        let run = ascii_run(rest, has_nul);
-        let (ascii, behind) = rest.split_at_checked(run).unwrap_or((&[], rest));
-        code_points.extend(ascii.iter().map(|&octet| u32::from(octet)));
-        rest = behind;
+        if rest.first().is_some_and(u8::is_ascii) {
+            rest = decode_ascii(rest, has_nul, code_points);
+        }
         for _ in 0..BLOCK {
             if rest.len() <= kept {
                 break;
@@ -209,6 +208,20 @@ fn decode_with(
         }
     }
     Ok(bytes.len() - rest.len())
+}
+
+/// Decodes the run of ASCII at the start of `bytes`, in whole blocks, and gives what is behind it. Apart from what
+/// surrounds it, so that it is the same quick loop for every form.
+#[inline(never)]
+fn decode_ascii<'a>(bytes: &'a [u8], has_nul: bool, code_points: &mut Vec<u32>) -> &'a [u8] {
+    let run = if has_nul {
+        ascii_run(bytes, true)
+    } else {
+        ascii_run(bytes, false)
+    };
+    let (ascii, behind) = bytes.split_at_checked(run).unwrap_or((&[], bytes));
+    code_points.extend(ascii.iter().map(|&octet| u32::from(octet)));
+    behind
 }
 
 /// The length of the run of ASCII at the start of `bytes`, in whole blocks; NUL ends it if not `has_nul`.
