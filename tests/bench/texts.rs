@@ -3,7 +3,6 @@
 use utf8fs::codec::Encoding;
 
 /// Octets of a long text.
-pub(crate) const CACHED: usize = 4 << 10;
 const LONG: usize = 64 << 10;
 
 /// Names of 8 to 40 octets: ASCII, French, Russian, Japanese.
@@ -55,11 +54,6 @@ pub(crate) const TEXTS: [(&str, &str); 5] = [
 /// The text, repeated up to [`LONG`] octets.
 pub(crate) fn long(text: &str) -> String {
     text.repeat(LONG / text.len())
-}
-
-/// As much of the text as stays in a processor's first cache together with its code points.
-pub(crate) fn cached(text: &str) -> String {
-    text.repeat(CACHED / text.len())
 }
 
 /// The text in that form, where it can be: `utf-8-bmp` and UCS-2 have no emoji.

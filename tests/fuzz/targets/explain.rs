@@ -21,10 +21,12 @@ fuzz_target!(|input: &[u8]| {
         return;
     }
     let charsets: Vec<Charset> = Charset::all().collect();
+    let charset = charsets[usize::from(rest >> 1) % charsets.len()];
     let map = NameMap {
         policy,
         legacy: [Legacy::Decode, Legacy::Escape][usize::from(rest & 1)],
-        from: vec![charsets[usize::from(rest >> 1) % charsets.len()]],
+        from: vec![charset],
+        store_as: (rest & 1 == 0).then_some(charset),
         on_violation: OnViolation::Normalize,
         errno: ErrnoChoice::Eilseq,
     };
@@ -37,6 +39,15 @@ fuzz_target!(|input: &[u8]| {
     }
     if let Ok(normalized) = map.normalized(name) {
         assert!(map.policy.conforms(normalized.as_bytes()), "law N9");
+        // What an encoding has that the charset's text cannot be is not stored.
+        if map.policy.encoding == Encoding::Utf8
+            && let Ok(stored) = map.stored(&normalized)
+        {
+            assert_eq!(map.visible_alone(&stored), Some(normalized), "law N12");
+        }
+    }
+    if let Some(escaped) = map.escaped_spelling(name) {
+        assert!(!map.policy.conforms(escaped.as_bytes()), "law N10");
     }
 });
 
