@@ -45,7 +45,8 @@ pub struct Record {
     pub mount: Vec<u8>,
     /// The operation: `create`, `rename`, ...
     pub operation: &'static str,
-    /// Visible path of the parent, `/`, and the asked name; starts with `/`, the root of the mount.
+    /// Visible path of the parent, `/`, and the asked name, or that of the symlink whose target has the asked name in it;
+    /// starts with `/`, the root of the mount.
     pub path: Vec<u8>,
     /// The name as asked.
     pub name: Vec<u8>,
@@ -120,6 +121,11 @@ impl Record {
         if offending.len() > BYTES_SHOWN {
             add(format_args!(" ... ({} bytes)", offending.len()));
         }
+        // That of a symlink is the link's, where a name in its target offends.
+        let last = self.path.rsplit(|&byte| byte == b'/').next();
+        if self.operation == "symlink" && last != Some(&self.name) {
+            add(format_args!("; in the target: {}", Quoted(&self.name)));
+        }
         let names = [
             ("would be accepted", &self.accepted),
             ("visible", &self.visible),
@@ -177,10 +183,10 @@ impl Record {
 
     /// Visible path of the directory in which the name was asked for.
     pub(super) fn directory(&self) -> &[u8] {
-        let parent = self.path.strip_suffix(self.name.as_slice());
-        match parent.unwrap_or(&self.path) {
-            b"/" => b"/",
-            path => path.strip_suffix(b"/").unwrap_or(path),
+        let slash = self.path.iter().rposition(|&byte| byte == b'/');
+        match slash.and_then(|slash| self.path.get(..slash)) {
+            None | Some(b"") => b"/",
+            Some(directory) => directory,
         }
     }
 }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::{Record, Verdict};
 use crate::codec::{Encoding, Form, Malformed};
+use crate::names::Quoted;
 use crate::names::json::json_line;
 use crate::policy::{Class, Offence, Rule, Unit};
 
@@ -150,7 +151,8 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
 
 #[test]
 fn the_directory_of_a_record_is_its_path_without_the_name() {
-    let rows: [(&[u8], &[u8], &[u8]); 4] = [
+    let rows: [(&[u8], &[u8], &[u8]); 5] = [
+        (b"/d/link", b"ink", b"/d"),
         (b"/a", b"a", b"/"),
         (b"/d/a", b"a", b"/d"),
         (b"/a/a", b"a", b"/a"),
@@ -164,4 +166,16 @@ fn the_directory_of_a_record_is_its_path_without_the_name() {
         };
         assert_eq!(record.directory(), directory);
     }
+}
+
+#[test]
+fn a_name_in_the_target_of_a_link_is_told_beside_the_path_of_the_link() {
+    let record = Record {
+        operation: "symlink",
+        path: b"/dir/link".to_vec(),
+        ..latin1()
+    };
+    let told = format!("; in the target: {}", Quoted(&record.name));
+    assert!(record.to_text().contains(&told), "{}", record.to_text());
+    assert!(!latin1().to_text().contains("in the target"));
 }
