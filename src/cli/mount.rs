@@ -88,6 +88,7 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
         most_descriptors: usize::try_from(most_descriptors).unwrap_or(usize::MAX),
         auditor,
         mountpoint,
+        covers_backing: config.mountpoint == config.backing,
     })
     .map_err(|error| failed("look at the backing directory", &error))
 }

@@ -1,4 +1,4 @@
-//! Attributes: getattr, setattr, readlink, statfs, access.
+//! Attributes: getattr, setattr, statfs, access.
 
 use super::{FsError, Utf8Fs};
 use crate::backing::{SetTime, Stat, StatFs, file};
@@ -20,14 +20,34 @@ pub struct Change {
     pub mtime: SetTime,
 }
 
+/// Attributes as they are shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown {
+    /// The attributes.
+    pub stat: Stat,
+    /// May the kernel keep them? As [`Entry::steady`](super::Entry::steady).
+    pub steady: bool,
+}
+
 impl Utf8Fs {
     /// The attributes of an inode.
     ///
     /// # Errors
     /// The inode is gone, or the system's error.
-    pub fn getattr(&self, number: u64) -> Result<Stat, FsError> {
+    pub fn getattr(&self, number: u64) -> Result<Shown, FsError> {
         let (_, fd) = self.open_inode(number)?;
-        Ok(Stat::of(&*fd)?)
+        Ok(self.shown(number, Stat::of(&*fd)?))
+    }
+
+    fn shown(&self, number: u64, mut stat: Stat) -> Shown {
+        let link = self.mapped_link(number, &stat);
+        if let Some(link) = &link {
+            self.fit_size(link, &mut stat);
+        }
+        Shown {
+            stat,
+            steady: link.is_none(),
+        }
     }
 
     /// Changes attributes; through the open file `handle` where its size changes and there is one.
@@ -40,7 +60,7 @@ impl Utf8Fs {
         number: u64,
         handle: Option<u64>,
         change: Change,
-    ) -> Result<Stat, FsError> {
+    ) -> Result<Shown, FsError> {
         let (_, fd) = self.open_inode(number)?;
         if let Some(size) = change.size {
             match handle {
@@ -58,16 +78,7 @@ impl Utf8Fs {
         if change.atime != SetTime::Omit || change.mtime != SetTime::Omit {
             file::set_times(&*fd, change.atime, change.mtime)?;
         }
-        Ok(Stat::of(&*fd)?)
-    }
-
-    /// The target of a symlink, as it is stored.
-    ///
-    /// # Errors
-    /// It is no symlink, or the system's error.
-    pub fn readlink(&self, number: u64) -> Result<Vec<u8>, FsError> {
-        let (_, fd) = self.open_inode(number)?;
-        Ok(file::readlink(&*fd)?)
+        Ok(self.shown(number, Stat::of(&*fd)?))
     }
 
     /// Size and limits of the backing filesystem; names are as long as the policy allows.

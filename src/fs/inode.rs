@@ -54,6 +54,18 @@ struct Identity {
     handle: Option<FileHandle>,
 }
 
+impl Identity {
+    fn without_handle(stat: &Stat) -> Self {
+        Self {
+            dev: stat.dev,
+            ino: stat.ino,
+            kind: stat.kind(),
+            born: stat.btime,
+            handle: None,
+        }
+    }
+}
+
 /// An inode that the kernel knows.
 #[derive(Debug)]
 pub struct Inode {
@@ -80,6 +92,21 @@ struct State {
 }
 
 impl Inode {
+    fn new(number: u64, generation: u64, identity: Identity, fd: Option<Arc<OwnedFd>>) -> Self {
+        Self {
+            number,
+            generation,
+            identity,
+            state: Mutex::new(State {
+                fd,
+                files: Vec::new(),
+                place: None,
+            }),
+            index: Mutex::new(None),
+            used: AtomicBool::new(true),
+        }
+    }
+
     /// Notes a file of this inode that a program has open.
     pub(super) fn opened(&self, file: &Arc<OwnedFd>) {
         let mut state = lock(&self.state);
@@ -130,25 +157,8 @@ impl Inodes {
     /// `root` can't be looked at.
     pub fn new(root: OwnedFd, mount: Option<OwnedFd>, most_descriptors: usize) -> io::Result<Self> {
         let stat = Stat::of(&root)?;
-        let identity = Identity {
-            dev: stat.dev,
-            ino: stat.ino,
-            kind: stat.kind(),
-            born: stat.btime,
-            handle: None,
-        };
-        let root = Inode {
-            number: ROOT,
-            generation: 0,
-            identity,
-            state: Mutex::new(State {
-                fd: Some(Arc::new(root)),
-                files: Vec::new(),
-                place: None,
-            }),
-            index: Mutex::new(None),
-            used: AtomicBool::new(true),
-        };
+        let identity = Identity::without_handle(&stat);
+        let root = Inode::new(ROOT, 0, identity, Some(Arc::new(root)));
         Ok(Self {
             root: Arc::new(root),
             shards: std::iter::repeat_with(|| Mutex::new(HashMap::new()))
@@ -178,6 +188,12 @@ impl Inodes {
             .ok_or(FsError::Stale)
     }
 
+    /// An inode that is not in the table: it has no place and can't be opened.
+    pub(super) fn aside(&self, stat: &Stat) -> Arc<Inode> {
+        let number = self.numbering.number(stat.dev, stat.ino);
+        Arc::new(Inode::new(number, 0, Identity::without_handle(stat), None))
+    }
+
     /// The number towards the kernel of a file of the backing device.
     #[must_use]
     pub fn number(&self, dev: u64, ino: u64) -> u64 {
@@ -204,11 +220,8 @@ impl Inodes {
             None => None,
         };
         let identity = Identity {
-            dev: stat.dev,
-            ino: stat.ino,
-            kind: stat.kind(),
-            born: stat.btime,
             handle,
+            ..Identity::without_handle(stat)
         };
         let Some(shard) = self.shard(number) else {
             return Err(io::Error::from_raw_os_error(libc::EIO));
@@ -225,18 +238,7 @@ impl Inodes {
                         Some(_) => self.generations.fetch_add(1, Ordering::Relaxed),
                         None => 0,
                     };
-                    let inode = Arc::new(Inode {
-                        number,
-                        generation,
-                        identity,
-                        state: Mutex::new(State {
-                            fd: None,
-                            files: Vec::new(),
-                            place: None,
-                        }),
-                        index: Mutex::new(None),
-                        used: AtomicBool::new(true),
-                    });
+                    let inode = Arc::new(Inode::new(number, generation, identity, None));
                     let lookups = known.map_or(0, |slot| slot.lookups) + 1;
                     let slot = Slot {
                         inode: Arc::clone(&inode),
@@ -302,15 +304,7 @@ impl Inodes {
         let place = inode.place().ok_or_else(stale)?;
         let parent = self.get(place.parent).map_err(|_gone| stale())?;
         let fd = Dir::new(&*self.fd(&parent)?).child(&place.backing)?;
-        let stat = Stat::of(&fd)?;
-        let found = Identity {
-            dev: stat.dev,
-            ino: stat.ino,
-            kind: stat.kind(),
-            born: stat.btime,
-            handle: None,
-        };
-        if found == inode.identity {
+        if Identity::without_handle(&Stat::of(&fd)?) == inode.identity {
             Ok(fd)
         } else {
             Err(stale())

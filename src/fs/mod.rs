@@ -15,8 +15,10 @@ mod namespace;
 mod number;
 mod readdir;
 mod resolve;
+mod target;
 #[cfg(test)]
 mod tests;
+mod walk;
 mod xattr;
 
 use std::os::fd::OwnedFd;
@@ -25,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::backing::{Privilege, Stat};
 use crate::names::NameMap;
-pub use attr::Change;
+pub use attr::{Change, Shown};
 use audit::Auditor;
 use directory::IndexedDirectories;
 pub use error::FsError;
@@ -33,6 +35,7 @@ use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 pub use inode::{Inode, Inodes, ROOT};
 pub use readdir::{Listed, Plus};
+use walk::Aside;
 
 /// What the filesystem is made of.
 #[derive(Debug)]
@@ -51,6 +54,8 @@ pub struct Config {
     pub auditor: Auditor,
     /// The mountpoint, for the records.
     pub mountpoint: Vec<u8>,
+    /// Does the mount lie over the backing directory itself? Then absolute paths below it lead into the mount.
+    pub covers_backing: bool,
 }
 
 /// Who asks.
@@ -76,6 +81,8 @@ pub struct Entry {
     /// May the kernel keep the name? Not one that is mapped or may be one spelling of several: what it stands for can
     /// change without a change of that name itself (law N10).
     pub lasting: bool,
+    /// May the kernel keep its attributes? Not those of a symlink whose target is shown as another (law N13).
+    pub steady: bool,
 }
 
 /// The filesystem over one backing directory.
@@ -85,9 +92,11 @@ pub struct Utf8Fs {
     files: Handles<OpenFile>,
     directories: Handles<OpenDirectory>,
     indexed: IndexedDirectories,
+    aside: Aside,
     privilege: Privilege,
     auditor: Arc<Auditor>,
     mountpoint: Vec<u8>,
+    covers_backing: bool,
     operations: AtomicU64,
 }
 
@@ -111,9 +120,11 @@ impl Utf8Fs {
             files: Handles::default(),
             directories: Handles::default(),
             indexed: IndexedDirectories::default(),
+            aside: Aside::default(),
             privilege: config.privilege,
             auditor: Arc::new(config.auditor),
             mountpoint: config.mountpoint,
+            covers_backing: config.covers_backing,
             operations: AtomicU64::new(0),
         })
     }

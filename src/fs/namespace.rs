@@ -30,13 +30,14 @@ impl Utf8Fs {
             self.inodes
                 .with_descriptors(|| Dir::new(&*fd).child(backing))
         })?;
-        self.enter(
+        let entry = self.enter(
             found.value,
             &directory,
             found.backing,
             found.visible,
             found.alias,
-        )
+        )?;
+        Ok(self.fitted(entry))
     }
 
     /// Enters a file just opened under `backing` into the table.
@@ -58,6 +59,7 @@ impl Utf8Fs {
             generation: inode.generation,
             stat,
             lasting,
+            steady: true,
         })
     }
 
@@ -94,7 +96,8 @@ impl Utf8Fs {
             make(dir, backing)?;
             self.inodes.with_descriptors(|| dir.child(backing))
         })?;
-        self.enter(child, &inode, place.backing, place.visible, place.alias)
+        let entry = self.enter(child, &inode, place.backing, place.visible, place.alias)?;
+        Ok(self.fitted(entry))
     }
 
     fn become_caller(&self, caller: Caller, umask: u32) -> io::Result<()> {
@@ -144,10 +147,10 @@ impl Utf8Fs {
         })
     }
 
-    /// Makes a symlink; its target is stored as it is.
+    /// Makes a symlink that leads below to the file that `target` leads to through the mount.
     ///
     /// # Errors
-    /// The name is refused, or the system's error.
+    /// The name, or one in the target, is refused; or the system's error.
     pub fn symlink(
         &self,
         caller: Caller,
@@ -159,9 +162,13 @@ impl Utf8Fs {
             operation: "symlink",
             caller,
         };
-        self.make_node(making, parent, name, 0, |dir, backing| {
-            dir.symlink(backing, target)
-        })
+        let directory = self.inodes.get(parent)?;
+        let stored = self.stored_target(making, &directory, name, target)?;
+        let entry = self.make_node(making, parent, name, 0, |dir, backing| {
+            dir.symlink(backing, &stored.text)
+        })?;
+        self.report_target(making, &directory, name, &stored);
+        Ok(entry)
     }
 
     /// Makes another name for a file.

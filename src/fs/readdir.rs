@@ -86,13 +86,19 @@ impl Utf8Fs {
             };
             listed.name = visible.as_bytes();
             if plus == Plus::Yes {
-                let entry = match self.look_up_listed(&open, backing, visible.clone()) {
+                let mut entry = match self.look_up_listed(&open, backing, visible.clone()) {
                     Ok(entry) => entry,
                     Err(error) if error.errno() == libc::ENOENT => continue,
                     // What was given stands; the next reading starts at this entry and fails, if it fails still.
                     Err(_) if is_given => return Ok(()),
                     Err(error) => return Err(error),
                 };
+                if let Some(link) = self.mapped_link(entry.number, &entry.stat) {
+                    // Its target may lead through this directory, or one that another reads who waits for this one.
+                    directory = None;
+                    self.fit_size(&link, &mut entry.stat);
+                    entry.steady = false;
+                }
                 listed.number = entry.number;
                 listed.kind = entry.stat.kind();
                 listed.entry = Some(entry);

@@ -345,7 +345,7 @@ impl Utf8Fs {
         Ok(())
     }
 
-    fn refusal(&self, offence: Offence) -> FsError {
+    pub(super) fn refusal(&self, offence: Offence) -> FsError {
         FsError::Refused {
             errno: self.map.errno.errno(offence.rule),
             offence,
@@ -361,11 +361,24 @@ impl Utf8Fs {
         offence: Offence,
         outcome: &Outcome<'_>,
     ) {
+        self.audit_at(making, (directory, name), name, offence, outcome);
+    }
+
+    /// Hands the record of an offence by `name` to the audit log, where `entry` was to be made in `directory`.
+    #[cold]
+    pub(super) fn audit_at(
+        &self,
+        making: Making,
+        (directory, entry): (&Inode, &[u8]),
+        name: &[u8],
+        offence: Offence,
+        outcome: &Outcome<'_>,
+    ) {
         let mut path = self.inodes.path(directory);
         if path != b"/" {
             path.push(b'/');
         }
-        path.extend_from_slice(name);
+        path.extend_from_slice(entry);
         let accepted = self.map.normalized(name).ok();
         let record = Record {
             time: jiff::Timestamp::now(),
@@ -390,9 +403,9 @@ impl Utf8Fs {
 
 /// How an attempt to make an offending name ended.
 #[derive(Debug)]
-struct Outcome<'a> {
-    verdict: Verdict,
-    errno: Option<i32>,
-    visible: Option<&'a VisibleName>,
-    backing: Option<&'a BackingName>,
+pub(super) struct Outcome<'a> {
+    pub(super) verdict: Verdict,
+    pub(super) errno: Option<i32>,
+    pub(super) visible: Option<&'a VisibleName>,
+    pub(super) backing: Option<&'a BackingName>,
 }

@@ -43,6 +43,7 @@ impl Scratch {
             most_descriptors: 4,
             auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),
             mountpoint: Vec::new(),
+            covers_backing: false,
         })
         .unwrap();
         let scratch = Self { below, fs };
@@ -174,7 +175,7 @@ fn inodes_outlive_their_descriptors() {
         .map(|name| scratch.fs.lookup(ROOT, name).unwrap())
         .collect();
     for (entry, name) in entries.iter().zip(&names) {
-        let stat = scratch.fs.getattr(entry.number).unwrap();
+        let stat = scratch.fs.getattr(entry.number).unwrap().stat;
         assert_eq!(
             (stat.ino, stat.size),
             (entry.stat.ino, u64::try_from(name.len()).unwrap())
@@ -204,7 +205,7 @@ fn an_open_file_outlives_its_name() {
     for name in names.iter().skip(1).chain(names.iter().skip(1)) {
         scratch.fs.lookup(ROOT, name).unwrap();
     }
-    let stat = scratch.fs.getattr(entry.number).unwrap();
+    let stat = scratch.fs.getattr(entry.number).unwrap().stat;
     assert_eq!((stat.nlink, stat.ino), (0, entry.stat.ino));
     scratch.fs.release(handle);
 }

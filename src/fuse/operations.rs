@@ -14,7 +14,7 @@ use fuser::{
 };
 
 use super::adapter::{Adapter, caller};
-use super::answer::{attributes, empty, entry, entry_kept, xattr};
+use super::answer::{attributes, empty, entry, entry_kept, listed_kept, xattr};
 use super::convert::{attr, file_type, number_only, set_time};
 use crate::backing::file::{Place, Sync};
 use crate::fs::{Change, Plus};
@@ -333,7 +333,7 @@ impl Filesystem for Adapter {
                 let (attr, kept, generation) = match &listed.entry {
                     Some(entry) => (
                         attr(entry.number, &entry.stat),
-                        entry_kept(entry),
+                        listed_kept(entry),
                         entry.generation,
                     ),
                     None => (number_only(listed.number, listed.kind), Duration::ZERO, 0),

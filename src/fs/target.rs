@@ -1,0 +1,317 @@
+//! Targets of symlinks, which follow the rules of names component by component (law N13).
+//!
+//! What is read is the stored target with each component as it is visible; what is stored is the target that was asked
+//! for with each component as it lies in the backing directory. So a link leads to the same file through the mount and
+//! below it. A target that leads out of the mount is left alone.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use super::audit::Verdict;
+use super::inode::{Inode, ROOT};
+use super::resolve::{Making, Outcome};
+use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
+use super::{Entry, FsError, Utf8Fs};
+use crate::backing::{Dir, Stat, file};
+use crate::names::{BackingName, OnViolation, VisibleName};
+use crate::policy::Offence;
+
+/// Longest target that symlink(2) takes and readlink(2) gives.
+const LONGEST: usize = 4095;
+
+/// A component on the other side, and the entry that it names there, if there is one.
+type Translated = (Vec<u8>, Option<OwnedFd>);
+
+/// Translates a component where the walk stands.
+type Translate<'t> = dyn FnMut(&Walk<'_>, &[u8]) -> Result<Translated, Halt> + 't;
+
+/// A target to be stored.
+#[derive(Debug)]
+pub(super) struct StoredTarget {
+    pub(super) text: Vec<u8>,
+    /// The offence to report once the link is made.
+    noted: Option<Noted>,
+}
+
+/// A component that does not conform and names no entry.
+#[derive(Debug)]
+struct Noted {
+    name: Vec<u8>,
+    offence: Offence,
+    verdict: Verdict,
+    stored: Vec<u8>,
+}
+
+/// A link whose target is shown as another than it is.
+#[derive(Debug)]
+pub(super) struct MappedLink {
+    inode: Arc<Inode>,
+    target: Vec<u8>,
+}
+
+impl Utf8Fs {
+    /// The target of a symlink, as it leads to the same file through the mount.
+    ///
+    /// # Errors
+    /// It is no symlink, or the system's error.
+    pub fn readlink(&self, number: u64) -> Result<Vec<u8>, FsError> {
+        let (inode, fd) = self.open_inode(number)?;
+        let target = file::readlink(&*fd)?;
+        if !self.is_shown_as_another(&target) {
+            return Ok(target);
+        }
+        let shown = self.shown_target(&inode, &target)?;
+        Ok(shown.unwrap_or(target))
+    }
+
+    /// May this target be shown as another?
+    fn is_shown_as_another(&self, target: &[u8]) -> bool {
+        self.map.maps() && components(target).any(|name| !self.is_visible_as_itself(name))
+    }
+
+    fn is_visible_as_itself(&self, component: &[u8]) -> bool {
+        matches!(component, b"" | b"." | b"..") || self.map.policy.conforms(component)
+    }
+
+    fn is_stored_as_itself(&self, component: &[u8]) -> bool {
+        self.is_visible_as_itself(component) && !self.map.may_be_mapped(component)
+    }
+
+    /// The link that this inode is, if its target may be shown as another. It walks nowhere.
+    pub(super) fn mapped_link(&self, number: u64, stat: &Stat) -> Option<MappedLink> {
+        if !stat.is_symlink() || !self.map.maps() {
+            return None;
+        }
+        let (inode, fd) = self.open_inode(number).ok()?;
+        let target = file::readlink(&*fd).ok()?;
+        self.is_shown_as_another(&target)
+            .then_some(MappedLink { inode, target })
+    }
+
+    /// Gives `stat` the size that the target is shown with. No directory's names may be locked meanwhile.
+    pub(super) fn fit_size(&self, link: &MappedLink, stat: &mut Stat) {
+        // Where it can't be told, readlink says why.
+        if let Ok(Some(shown)) = self.shown_target(&link.inode, &link.target) {
+            stat.size = u64::try_from(shown.len()).unwrap_or(stat.size);
+        }
+    }
+
+    /// An entry with the size that its target is shown with, if it is a symlink.
+    pub(super) fn fitted(&self, mut entry: Entry) -> Entry {
+        if let Some(link) = self.mapped_link(entry.number, &entry.stat) {
+            self.fit_size(&link, &mut entry.stat);
+            entry.steady = false;
+        }
+        entry
+    }
+
+    /// A stored target as it is visible; `None` if it is left alone.
+    fn shown_target(&self, link: &Inode, target: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
+        let directory = link.place().map(|place| self.inodes.get(place.parent));
+        let Some(Ok(directory)) = directory else {
+            return Ok(None);
+        };
+        let is_itself = |name: &[u8]| self.is_visible_as_itself(name);
+        let shown = self.translated(&directory, target, &is_itself, &mut |walk, name| {
+            self.visible_component(walk, name)
+        });
+        Ok(shown?.filter(|shown| shown.len() <= LONGEST))
+    }
+
+    fn visible_component(&self, walk: &Walk<'_>, name: &[u8]) -> Result<Translated, Halt> {
+        let Ok(backing) = BackingName::parse(name) else {
+            return Ok((name.to_vec(), None));
+        };
+        // Asked for first: a directory is read again for a name that it does not list.
+        let child = walk.child(&backing)?;
+        let listed = match (&child, walk.here()?) {
+            (Some(_), Some((inode, fd))) => self.directory(&inode, &fd).visible(&backing)?,
+            _ => None,
+        };
+        let visible = listed.or_else(|| self.map.visible_alone(&backing));
+        let visible = visible.unwrap_or_else(|| backing.as_visible());
+        Ok((visible.as_bytes().to_vec(), child))
+    }
+
+    /// The target that a new link `name` in `directory` is to have below, for `target` as asked.
+    ///
+    /// # Errors
+    /// [`FsError::Refused`], and then the refusal is in the audit log; `ENAMETOOLONG` if it is too long below.
+    pub(super) fn stored_target(
+        &self,
+        making: Making,
+        directory: &Arc<Inode>,
+        name: &[u8],
+        target: &[u8],
+    ) -> Result<StoredTarget, FsError> {
+        let mut noted: Option<Noted> = None;
+        let is_itself = |name: &[u8]| self.is_stored_as_itself(name);
+        let stored = self.translated(directory, target, &is_itself, &mut |walk, name| {
+            if let Some((found, child)) = self.existing_component(walk, name)? {
+                return Ok((found.as_bytes().to_vec(), Some(child)));
+            }
+            let Some(new) = self.new_component(name) else {
+                return Ok((name.to_vec(), None));
+            };
+            let stored = new.stored.clone();
+            let is_worse =
+                |old: &Noted| new.verdict == Verdict::Refused && old.verdict != Verdict::Refused;
+            if noted.as_ref().is_none_or(is_worse) {
+                noted = Some(new);
+            }
+            Ok((stored, None))
+        })?;
+        let Some(text) = stored else {
+            return Ok(StoredTarget {
+                text: target.to_vec(),
+                noted: None,
+            });
+        };
+        let stored = StoredTarget { text, noted };
+        if let Some(noted) = &stored.noted
+            && noted.verdict == Verdict::Refused
+        {
+            self.report_target(making, directory, name, &stored);
+            return Err(self.refusal(noted.offence));
+        }
+        if stored.text.len() > LONGEST {
+            return Err(FsError::Io(std::io::Error::from_raw_os_error(
+                libc::ENAMETOOLONG,
+            )));
+        }
+        Ok(stored)
+    }
+
+    /// The entry that a component names by any spelling, held.
+    fn existing_component(
+        &self,
+        walk: &Walk<'_>,
+        name: &[u8],
+    ) -> Result<Option<(BackingName, OwnedFd)>, Halt> {
+        let Some((inode, fd)) = walk.here()? else {
+            return Ok(None);
+        };
+        let found = self.on_entry(&inode, &fd, name, &mut |backing| {
+            self.inodes
+                .with_descriptors(|| Dir::new(&*fd).child(backing))
+        });
+        match found {
+            Ok(found) => Ok(Some((found.backing, found.value))),
+            Err(error) if is_no_way(error.errno()) => Ok(None),
+            Err(error) => Err(Halt::Failed(error)),
+        }
+    }
+
+    /// What becomes of a component that names no entry, and does not conform (law N9); `None` if it does.
+    fn new_component(&self, name: &[u8]) -> Option<Noted> {
+        let offence = self.map.policy.check(name).err()?;
+        let noted = |offence, verdict, stored: &[u8]| Noted {
+            name: name.to_vec(),
+            offence,
+            verdict,
+            stored: stored.to_vec(),
+        };
+        Some(match self.map.on_violation {
+            OnViolation::Reject => noted(offence, Verdict::Refused, name),
+            OnViolation::Report => noted(offence, Verdict::Reported, name),
+            OnViolation::Normalize => match self.map.normalized(name) {
+                Ok(stored) => noted(offence, Verdict::Normalized, stored.as_bytes()),
+                Err(offence) => noted(offence, Verdict::Refused, name),
+            },
+        })
+    }
+
+    /// Reports what does not conform in the target of the link `name`: with the path of the link, and the component as
+    /// the name.
+    pub(super) fn report_target(
+        &self,
+        making: Making,
+        directory: &Inode,
+        name: &[u8],
+        target: &StoredTarget,
+    ) {
+        let Some(noted) = &target.noted else {
+            return;
+        };
+        let backing = BackingName::parse(&noted.stored).ok();
+        let backing = backing.filter(|_| noted.verdict != Verdict::Refused);
+        let visible: Option<VisibleName> = backing
+            .as_ref()
+            .and_then(|backing| self.map.visible_alone(backing));
+        let errno = self.refusal(noted.offence).errno();
+        let outcome = Outcome {
+            verdict: noted.verdict,
+            errno: (noted.verdict == Verdict::Refused).then_some(errno),
+            visible: visible.as_ref(),
+            backing: backing.as_ref(),
+        };
+        self.audit_at(
+            making,
+            (directory, name),
+            &noted.name,
+            noted.offence,
+            &outcome,
+        );
+    }
+
+    /// A target with each component as `translate` gives it that is not itself; `None` if the target is left alone: it
+    /// needs no translation, leads out by itself, or is too long a way.
+    ///
+    /// Behind a link that leads out, components are names outside and stay as they are.
+    fn translated(
+        &self,
+        directory: &Arc<Inode>,
+        target: &[u8],
+        is_itself: &dyn Fn(&[u8]) -> bool,
+        translate: &mut Translate<'_>,
+    ) -> Result<Option<Vec<u8>>, FsError> {
+        let mut parts: Vec<Vec<u8>> = components(target).map(<[u8]>::to_vec).collect();
+        let needs_it = |part: &Vec<u8>| !is_itself(part);
+        if !parts.iter().any(needs_it) {
+            return Ok(None);
+        }
+        let (first, start) = if target.starts_with(b"/") {
+            let Some(first) = self.inside_mount(target) else {
+                return Ok(None);
+            };
+            (first, self.inodes.get(ROOT)?)
+        } else {
+            (0, Arc::clone(directory))
+        };
+        let last = parts
+            .iter()
+            .rposition(|part| part == b".." || needs_it(part));
+        let walked = last.map_or(Ok(()), |last| {
+            let mut walk = Walk::from(self, start)?;
+            let parts = parts.get_mut(first..=last).unwrap_or_default();
+            let count = parts.len();
+            for (index, part) in parts.iter_mut().enumerate() {
+                let goes_on = index + 1 < count;
+                let gone = match part.as_slice() {
+                    b"" | b"." => walk.spend(1),
+                    b".." => match walk.up() {
+                        Err(Halt::Out) => Err(Halt::TooFar),
+                        gone => gone,
+                    },
+                    name if is_itself(name) => match BackingName::parse(name) {
+                        Ok(name) => walk.down(&name),
+                        Err(_no_name) => Ok(()),
+                    },
+                    name => {
+                        walk.spend(SOUGHT)?;
+                        let (other, child) = translate(&walk, name)?;
+                        *part = other;
+                        if goes_on { walk.enter(child) } else { Ok(()) }
+                    }
+                };
+                gone?;
+            }
+            Ok(())
+        });
+        match walked {
+            Ok(()) | Err(Halt::Out) => Ok(Some(parts.join(&b'/'))),
+            Err(Halt::TooFar) => Ok(None),
+            Err(Halt::Failed(error)) => Err(error),
+        }
+    }
+}

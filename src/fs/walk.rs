@@ -1,0 +1,264 @@
+//! The way along a symlink's target: by descriptors, as the kernel goes it, and never out of the backing directory.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+
+use super::inode::{Inode, Inodes, ROOT, lock};
+use super::{FsError, Utf8Fs};
+use crate::backing::{Dir, Kind, Stat, file};
+use crate::names::BackingName;
+
+/// Most symlinks that are followed on one way, as by the kernel; one more leads nowhere.
+const MOST_LINKS: usize = 40;
+
+/// Most that one way may cost, links on it included: as many components as two targets can have.
+const MOST_STEPS: usize = 4096;
+
+/// What a component costs whose name is sought in a directory's index.
+pub(super) const SOUGHT: usize = 16;
+
+/// Most directories below the one where a way starts. Each is held by a descriptor, and every thread may be on its way.
+const MOST_DEPTH: usize = 256;
+
+/// Directories whose names stay known that were met on a way and are not known to the kernel.
+const MOST_ASIDE: usize = 64;
+
+/// A directory, and its descriptor.
+type Here = (Arc<Inode>, Arc<OwnedFd>);
+
+/// Why a way is not gone to its end.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// It leads out of the mount.
+    Out,
+    /// It is longer than anybody's.
+    TooFar,
+    /// A system call failed.
+    Failed(FsError),
+}
+
+impl From<io::Error> for Halt {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Does an error say that there is no such entry, or none that one can go to?
+pub(super) fn is_no_way(errno: i32) -> bool {
+    matches!(
+        errno,
+        libc::ENOENT
+            | libc::ENOTDIR
+            | libc::EACCES
+            | libc::ELOOP
+            | libc::ENAMETOOLONG
+            | libc::ESTALE
+    )
+}
+
+/// The parts of a path between its slashes; joined by slashes again, they are the path.
+pub(super) fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|&byte| byte == b'/')
+}
+
+/// How many of its components, which start with the empty one before the first slash, an absolute path has in common
+/// with the path `directory`, all of whose it has; `None` if it does not.
+fn below(path: &[u8], directory: &[u8]) -> Option<usize> {
+    let mut wanted = components(directory)
+        .filter(|name| !name.is_empty())
+        .peekable();
+    let mut count = 0;
+    for component in components(path) {
+        let Some(name) = wanted.peek() else {
+            break;
+        };
+        if component == *name {
+            wanted.next();
+        } else if !matches!(component, b"" | b".") {
+            return None;
+        }
+        count += 1;
+    }
+    wanted.peek().is_none().then_some(count)
+}
+
+/// Directories that the kernel does not know, kept for their indexes: whoever lists many links into one reads it once.
+#[derive(Debug, Default)]
+pub(super) struct Aside(Mutex<VecDeque<Arc<Inode>>>);
+
+impl Aside {
+    fn inode(&self, inodes: &Inodes, stat: &Stat) -> Arc<Inode> {
+        let number = inodes.number(stat.dev, stat.ino);
+        if let Ok(known) = inodes.get(number) {
+            return known;
+        }
+        let mut aside = lock(&self.0);
+        if let Some(met) = aside.iter().find(|inode| inode.number == number) {
+            return Arc::clone(met);
+        }
+        let inode = inodes.aside(stat);
+        aside.push_back(Arc::clone(&inode));
+        if aside.len() > MOST_ASIDE {
+            aside.pop_front();
+        }
+        inode
+    }
+}
+
+/// Somebody on the way along a target. Where there is no such directory the way goes on without one, so that a `..`
+/// can lead back.
+pub(super) struct Walk<'a> {
+    fs: &'a Utf8Fs,
+    /// The first directory of `stack`. Above it, the way leads to where the kernel last saw it.
+    base: Arc<Inode>,
+    stack: Vec<Option<Arc<OwnedFd>>>,
+    steps: usize,
+    links: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// Stands in `directory`.
+    pub(super) fn from(fs: &'a Utf8Fs, directory: Arc<Inode>) -> Result<Self, Halt> {
+        let fd = fs.inodes.fd(&directory)?;
+        Ok(Self {
+            fs,
+            base: directory,
+            stack: vec![Some(fd)],
+            steps: 0,
+            links: 0,
+        })
+    }
+
+    /// Counts what a component costs.
+    pub(super) fn spend(&mut self, steps: usize) -> Result<(), Halt> {
+        self.steps += steps;
+        if self.steps > MOST_STEPS || self.stack.len() > MOST_DEPTH {
+            return Err(Halt::TooFar);
+        }
+        Ok(())
+    }
+
+    /// Goes to the directory above.
+    pub(super) fn up(&mut self) -> Result<(), Halt> {
+        self.spend(1)?;
+        self.stack.pop();
+        if self.stack.is_empty() {
+            let place = self.base.place().filter(|_| self.base.number != ROOT);
+            let parent = place.and_then(|place| self.fs.inodes.get(place.parent).ok());
+            self.base = parent.ok_or(Halt::Out)?;
+            self.stack.push(self.fs.inodes.fd(&self.base).ok());
+        }
+        Ok(())
+    }
+
+    /// Goes to the entry `name`, and if that is a symlink, to where it leads.
+    pub(super) fn down(&mut self, name: &BackingName) -> Result<(), Halt> {
+        self.spend(1)?;
+        let child = self.child(name)?;
+        self.enter(child)
+    }
+
+    /// The entry `name`, held; `None` where there is none.
+    pub(super) fn child(&self, name: &BackingName) -> Result<Option<OwnedFd>, Halt> {
+        let Some(Some(directory)) = self.stack.last() else {
+            return Ok(None);
+        };
+        let child = || Dir::new(directory).child(name);
+        match self.fs.inodes.with_descriptors(child) {
+            Ok(child) => Ok(Some(child)),
+            Err(error) if error.raw_os_error().is_some_and(is_no_way) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Goes to an entry of [`Walk::child`].
+    pub(super) fn enter(&mut self, child: Option<OwnedFd>) -> Result<(), Halt> {
+        let kind = match &child {
+            Some(child) => Stat::of(child)?.kind(),
+            None => Kind::Unknown,
+        };
+        if let Some(link) = &child
+            && kind == Kind::Symlink
+            && self.links < MOST_LINKS
+        {
+            self.links += 1;
+            return self.follow(&file::readlink(link)?);
+        }
+        let directory = child.filter(|_| kind == Kind::Dir).map(Arc::new);
+        self.stack.push(directory);
+        Ok(())
+    }
+
+    /// Goes along the target of a symlink that lies on the way.
+    fn follow(&mut self, target: &[u8]) -> Result<(), Halt> {
+        let mut first = 0;
+        if target.starts_with(b"/") {
+            first = self.fs.inside_mount(target).ok_or(Halt::Out)?;
+            let links = self.links;
+            let steps = self.steps;
+            let root = self.fs.inodes.get(ROOT).map_err(Halt::Failed)?;
+            *self = Self {
+                links,
+                steps,
+                ..Self::from(self.fs, root)?
+            };
+        }
+        for component in components(target).skip(first) {
+            match (component, BackingName::parse(component)) {
+                (b"..", _) => self.up()?,
+                (_, Ok(name)) => self.down(&name)?,
+                (_, Err(_empty_or_dot)) => self.spend(1)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The directory where the walk stands; `None` where there is none.
+    pub(super) fn here(&self) -> Result<Option<Here>, Halt> {
+        let Some(Some(fd)) = self.stack.last() else {
+            return Ok(None);
+        };
+        let inode = match self.stack.len() {
+            1 => Arc::clone(&self.base),
+            _ => self.fs.aside.inode(&self.fs.inodes, &Stat::of(fd)?),
+        };
+        Ok(Some((inode, Arc::clone(fd))))
+    }
+}
+
+impl Utf8Fs {
+    /// How many components of an absolute path lead to the root of the mount; `None` if it does not lead into it, or
+    /// leads to other files below the mount than through it.
+    pub(super) fn inside_mount(&self, path: &[u8]) -> Option<usize> {
+        let covered = self.covers_backing.then_some(&self.mountpoint)?;
+        below(path, covered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::below;
+
+    #[test]
+    fn a_path_is_below_another_by_its_components() {
+        let rows: [(&[u8], &[u8], Option<usize>); 12] = [
+            (b"/srv/old/x", b"/srv/old", Some(3)),
+            (b"/srv/old", b"/srv/old", Some(3)),
+            (b"/srv/old/", b"/srv/old", Some(3)),
+            (b"//srv/./old//x/y", b"/srv/old", Some(5)),
+            (b"/srv/older/x", b"/srv/old", None),
+            (b"/srv", b"/srv/old", None),
+            (b"/", b"/srv/old", None),
+            (b"/srv/x/../old/y", b"/srv/old", None),
+            (b"/srv/old/../old", b"/srv/old", Some(3)),
+            (b"/x", b"/", Some(0)),
+            (b"/", b"/", Some(0)),
+            (b"/caf\xE9/x", b"/caf\xE9", Some(2)),
+        ];
+        for (path, directory, expected) in rows {
+            assert_eq!(below(path, directory), expected, "{path:02X?}");
+        }
+    }
+}
