@@ -18,6 +18,10 @@ mod lengths;
 mod leniency;
 /// F7: how a mount begins and ends.
 mod lifecycle;
+/// N13: what lies below, read through the mount.
+mod links;
+/// N13: links made through the mount.
+mod links_made;
 /// N2, N3, N5, F4: very many names in one directory.
 mod many;
 /// N9, L2: each offence by each operation.

@@ -1,0 +1,244 @@
+//! Law N13: symlinks made through the mount, and what programs make of those that lie below.
+
+use std::path::Path;
+use std::process::Command;
+
+use rustix::io::Errno;
+
+use super::links::{leads_to, legacy_tree, target_and_size};
+use crate::support::random::Random;
+use crate::support::{Tree, at, show};
+
+const LATIN: [&str; 2] = ["--from", "iso-8859-1"];
+
+/// What is made names below what it names above, and is read back as it was made.
+#[test]
+fn links_are_made_to_lead_to_the_same_file_below() {
+    let tree = Tree::new();
+    let below = legacy_tree(&tree);
+    let mount = tree.mount(&LATIN);
+    let dir = mount.dir();
+    let rows: [(&str, &[u8], bool); 12] = [
+        ("café", b"caf\xE9", true),
+        ("dé/fé", b"d\xE9/f\xE9", true),
+        ("./dé//sub/../fé", b"./d\xE9//sub/../f\xE9", true),
+        ("hop2/fé", b"hop2/f\xE9", true),
+        ("hop/../café", b"hop/../caf\xE9", true),
+        ("dé/hép/hép/", b"d\xE9/h\xE9p/h\xE9p/", true),
+        ("plain/é", "plain/é".as_bytes(), true),
+        ("nix/é", "nix/é".as_bytes(), false),
+        ("nix/../dé/fé", b"nix/../d\xE9/f\xE9", false),
+        ("plain/né", "plain/né".as_bytes(), false),
+        ("../café", "../café".as_bytes(), false),
+        ("/café", "/café".as_bytes(), false),
+    ];
+    for (number, (target, stored, leads)) in rows.into_iter().enumerate() {
+        let link = format!("l{number}").into_bytes();
+        at::symlink(target.as_bytes(), dir, &link).unwrap();
+        assert_eq!(show(&at::readlink(&below, &link).unwrap()), show(stored));
+        assert_eq!(show(&target_and_size(dir, &link)), show(target.as_bytes()));
+        assert_eq!(leads_to(dir, &link), leads_to(&below, &link), "{target}");
+        assert_eq!(leads_to(dir, &link).is_ok(), leads, "{target}");
+    }
+    assert!(mount.stop().is_empty());
+}
+
+/// N9 in a target: refused with the path of the link and the name in the target, or normalized, or reported.
+#[test]
+fn names_in_targets_that_do_not_conform_are_refused_or_normalized_or_reported() {
+    let target = b"plain/nix/n\xEFx/\xFF";
+    for (what, made, verdict) in [
+        ("reject", None, "refused"),
+        (
+            "normalize",
+            Some("plain/nix/nïx/ÿ".as_bytes()),
+            "normalized",
+        ),
+        ("report", Some(&target[..]), "reported"),
+    ] {
+        let tree = Tree::new();
+        let below = legacy_tree(&tree);
+        let mount = tree.mount(&[&LATIN[..], &["--on-violation", what]].concat());
+        let dir = mount.dir();
+        let result = at::symlink(target, dir, b"plain/link");
+        assert_eq!(result.err(), made.is_none().then_some(Errno::ILSEQ));
+        assert_eq!(at::readlink(&below, b"plain/link").ok().as_deref(), made);
+        // Out of the mount anything goes.
+        at::symlink(b"/n\xEFx", dir, b"out").unwrap();
+        assert_eq!(target_and_size(dir, b"out"), b"/n\xEFx");
+        let records = mount.stop();
+        assert_eq!(records.len(), 1, "{what}: one record");
+        let record = &records[0];
+        assert_eq!(record.text("operation"), "symlink");
+        assert_eq!(record.text("verdict"), verdict);
+        assert_eq!(record.text("rule"), "ill-formed");
+        assert_eq!(record.number("offset"), 1);
+        assert_eq!(record.name("path").unwrap(), b"/plain/link");
+        assert_eq!(record.name("name").unwrap(), b"n\xEFx");
+        assert_eq!(record.name("accepted").unwrap(), "nïx".as_bytes());
+        assert_eq!(record.0["errno"].is_null(), made.is_some());
+        let stored: &[u8] = if what == "report" {
+            b"n\xEFx"
+        } else {
+            "nïx".as_bytes()
+        };
+        assert_eq!(record.name("backing").as_deref(), made.map(|_| stored));
+    }
+}
+
+/// N10 in a target: another spelling of an entry that is there is no offence.
+#[test]
+fn another_spelling_in_a_target_names_the_entry() {
+    let tree = Tree::new();
+    let below = legacy_tree(&tree);
+    let options = ["--on-violation", "normalize", "--normalization", "nfc"];
+    let mount = tree.mount(&[&LATIN[..], &options].concat());
+    let dir = mount.dir();
+    for (number, spelling) in [
+        &b"d\xE9/f\xE9"[..],
+        b"de\xCC\x81/fe\xCC\x81",
+        "dé/fé".as_bytes(),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let link = format!("l{number}").into_bytes();
+        at::symlink(spelling, dir, &link).unwrap();
+        assert_eq!(at::readlink(&below, &link).unwrap(), b"d\xE9/f\xE9");
+        assert_eq!(target_and_size(dir, &link), "dé/fé".as_bytes());
+    }
+    assert!(mount.stop().is_empty());
+}
+
+/// A target that outgrows `PATH_MAX` below is not made.
+#[test]
+fn a_target_too_long_below_is_refused() {
+    let tree = Tree::new();
+    let below = tree.below_dir();
+    let long = [b'x'; 255];
+    at::mkdir(&below, &long).unwrap();
+    let mount = tree.mount(&["--max-bytes", "32"]);
+    let dir = mount.dir();
+    let [visible] = &at::list(dir)[..] else {
+        panic!("one entry");
+    };
+    let times = |count: usize| [visible, &b"/../"[..]].concat().repeat(count);
+    at::symlink(&times(15), dir, b"fits").unwrap();
+    assert_eq!(target_and_size(dir, b"fits"), times(15));
+    assert_eq!(
+        at::symlink(&times(16), dir, b"long"),
+        Err(Errno::NAMETOOLONG)
+    );
+    mount.stop();
+}
+
+/// Whatever is made is read back as it was made, and leads below to where it leads above.
+#[test]
+fn what_is_made_is_read_back() {
+    let tree = Tree::new();
+    let below = legacy_tree(&tree);
+    let mount = tree.mount(&LATIN);
+    let dir = mount.dir();
+    let parts = [
+        "dé", "fé", "sub", "séb", "plain", "é", "café", "nix", "%E9", "back", "hop", "hép", ".",
+        "", "..",
+    ];
+    let mut random = Random::new(13);
+    for round in 0..600 {
+        let count = 1 + random.below(5);
+        let path: Vec<&str> = (0..count)
+            .map(|_| parts[usize::try_from(random.below(15)).unwrap()])
+            .collect();
+        let target = path.join("/");
+        if target.is_empty() || target.starts_with('/') {
+            continue;
+        }
+        let link = format!("plain/l{round}").into_bytes();
+        at::symlink(target.as_bytes(), dir, &link).unwrap();
+        let read = target_and_size(dir, &link);
+        assert_eq!(show(&read), show(target.as_bytes()));
+        let stored = at::readlink(&below, &link).unwrap();
+        // One that leads out is stored as it is, and leads elsewhere from elsewhere.
+        if stored != target.as_bytes() || target.is_ascii() && !target.contains("..") {
+            let direct = leads_to(dir, format!("plain/{target}").as_bytes());
+            assert_eq!(leads_to(dir, &link), direct, "{target}");
+            assert_eq!(leads_to(&below, &link), direct, "{target}");
+        }
+    }
+    mount.stop();
+}
+
+fn run(directory: &Path, script: &str) -> String {
+    let output = Command::new("/bin/bash")
+        .args(["-e", "-o", "pipefail", "-c", script])
+        .env("PLACE", directory)
+        .env("LC_ALL", "C.UTF-8")
+        .env("HOME", directory.parent().unwrap())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .current_dir(directory.parent().unwrap())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{script}\n{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Copies out of the view have links that lead somewhere, and none has another size than its target's length.
+#[test]
+fn programs_copy_links_that_lead_somewhere() {
+    let tree = Tree::new();
+    let below = legacy_tree(&tree);
+    for number in 0..50_u8 {
+        at::symlink(
+            b"../d\xE9/f\xE9",
+            &below,
+            &[b"plain/", &[200 + number][..]].concat(),
+        )
+        .unwrap();
+    }
+    at::symlink(b"plain/\xC9", &below, b"to-a-link").unwrap();
+    let mount = tree.mount(&LATIN);
+    let script = r#"
+        cd "$PLACE"
+        find . -type l -printf '%s %l\n' | LC_ALL=C awk '{ if ($1 != length($2)) print "size of " $2 }'
+        cp -a . ../copied; mkdir ../tarred ../synced
+        tar -cf - . | tar -xf - -C ../tarred
+        rsync -a ./ ../synced/
+        for copy in ../copied ../tarred ../synced; do
+            (cd $copy; find . -type l ! -exec test -e {} \; -print; find . -type l | wc -l)
+        done
+        tar -cf - . | tar -df - -C .
+        rsync -ai ./ ../synced/
+    "#;
+    assert_eq!(run(&mount.point(), script), "55\n55\n55\n");
+    mount.stop();
+}
+
+/// A checkout through the mount, of links too, is clean afterwards, and its links lead somewhere below.
+#[test]
+fn git_sees_no_change_after_a_checkout_through_the_mount() {
+    let tree = Tree::new();
+    let below = legacy_tree(&tree);
+    at::symlink(b"d\xE9/f\xE9", &below, b"link").unwrap();
+    let mount = tree.mount(&LATIN);
+    let script = r#"
+        cd "$PLACE"
+        git init -q .; git config user.email t@example.org; git config user.name t
+        git add -A; git commit -q -m all
+        git status --porcelain
+        rm -r link hop hop2 dé/hép; git checkout -q -- .
+        git status --porcelain
+        git cat-file -p HEAD:link
+    "#;
+    assert_eq!(run(&mount.point(), script), "dé/fé");
+    assert_eq!(at::readlink(&below, b"link").unwrap(), b"d\xE9/f\xE9");
+    let (above, stored) = ("dé/hép", &b"d\xE9/h\xC3\xA9p"[..]);
+    assert_eq!(
+        leads_to(mount.dir(), above.as_bytes()),
+        leads_to(&below, stored)
+    );
+    assert_eq!(
+        at::readlink(&below, stored).unwrap(),
+        b"s\xE9b/.././../hop2"
+    );
+    mount.stop();
+}
