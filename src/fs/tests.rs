@@ -230,3 +230,38 @@ fn a_reported_name_that_no_filesystem_takes_is_too_long() {
         .mkdir(caller, ROOT, &[0xE9; 255], 0o700, 0)
         .unwrap();
 }
+
+/// Laws N8 and N13: a link whose target conforms is read without a walk, and every answer tells the size of the target
+/// that is read.
+#[test]
+fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
+    let scratch = Scratch::new(map(Legacy::Escape, &[]), &[b"caf\xE9"]);
+    for (target, link) in [(&b"x/../caf%E9"[..], "plain"), (b"./caf\xE9", "mapped")] {
+        let target = std::ffi::OsStr::from_bytes(target);
+        std::os::unix::fs::symlink(target, scratch.path(link.as_bytes())).unwrap();
+    }
+    let plain = scratch.fs.lookup(ROOT, b"plain").unwrap();
+    assert!(plain.steady);
+    assert_eq!(scratch.fs.readlink(plain.number).unwrap(), b"x/../caf%E9");
+    assert!(!scratch.was_read());
+    let mapped = scratch.fs.lookup(ROOT, b"mapped").unwrap();
+    assert!(!mapped.steady);
+    assert_eq!(mapped.stat.size, 8);
+    assert_eq!(scratch.fs.getattr(mapped.number).unwrap().stat.size, 8);
+    assert_eq!(scratch.fs.readlink(mapped.number).unwrap(), b"./caf%E9");
+    let handle = scratch.fs.opendir(ROOT).unwrap();
+    let mut sizes = Vec::new();
+    let give = |listed: super::Listed<'_>| {
+        sizes.extend(
+            listed
+                .entry
+                .map(|entry| (listed.name.to_vec(), entry.stat.size)),
+        );
+        false
+    };
+    scratch.fs.readdir(handle, 0, Plus::Yes, give).unwrap();
+    scratch.fs.releasedir(handle);
+    sizes.sort();
+    let expected = [(&b"caf%E9"[..], 4), (b"mapped", 8), (b"plain", 11)];
+    assert_eq!(sizes, expected.map(|(name, size)| (name.to_vec(), size)));
+}
