@@ -48,7 +48,7 @@ pub struct Cli {
     #[arg(short = 'V', long)]
     pub version: bool,
 
-    /// With --version: also the version of Unicode whose normalization is applied
+    /// With --version: also the version of Unicode whose normalization and case folding are applied
     #[arg(short, long, requires = "version")]
     pub verbose: bool,
 }

@@ -5,9 +5,11 @@
 //! * [`Converter`]: from any of them to any other.
 //! * [`utf8`]: UTF-8 of today as Rust's `str`, with an exact diagnosis.
 //! * [`Form`]: normalization forms C and D.
+//! * [`caseless`]: what texts that differ in case and form alone have in common.
 //!
 //! What does not decode is a [`DecodeError`]: offset, length and kind of the first such sequence.
 
+pub mod caseless;
 pub mod charset;
 pub mod convert;
 pub mod encoding;
