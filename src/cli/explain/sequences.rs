@@ -88,6 +88,7 @@ fn said_against(piece: Piece, offences: &[Offence]) -> Vec<String> {
             Rule::IllFormed(..)
             | Rule::Forbidden(_)
             | Rule::NotNormalized(_)
+            | Rule::NotUnique(_)
             | Rule::NotAComponent => {
                 (offence.offset..offence.offset + offence.length).contains(&piece.offset)
             }

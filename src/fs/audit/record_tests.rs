@@ -24,6 +24,7 @@ pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> R
                 Rule::TooLong { .. }
                 | Rule::Forbidden(_)
                 | Rule::NotNormalized(_)
+                | Rule::NotUnique(_)
                 | Rule::NotAComponent => None,
             },
         },

@@ -22,6 +22,8 @@ pub struct Counts {
     pub forbidden: u64,
     /// Names in another normalization form.
     pub not_normalized: u64,
+    /// Names like a sibling in all but case or form.
+    pub not_unique: u64,
     /// Not one component of a path.
     pub not_a_component: u64,
     /// Offences refused.
@@ -52,6 +54,7 @@ impl Counts {
             Rule::TooLong { .. } => &mut self.too_long,
             Rule::Forbidden(_) => &mut self.forbidden,
             Rule::NotNormalized(_) => &mut self.not_normalized,
+            Rule::NotUnique(_) => &mut self.not_unique,
             Rule::NotAComponent => &mut self.not_a_component,
         } += 1;
         *match verdict {
@@ -65,7 +68,7 @@ impl Counts {
     pub(super) fn text(&self, at: Timestamp, mount: &[u8], operations: u64) -> String {
         format!(
             "utf8fs: {} summary of mount {}: {operations} operations, {} offences ({} ill-formed, {} too-long, \
-             {} forbidden, {} not-normalized, {} not-a-component; {} refused, {} normalized, {} reported), \
+             {} forbidden, {} not-normalized, {} not-unique, {} not-a-component; {} refused, {} normalized, {} reported), \
              {} records written, {} left out by the rate limit, {} dropped",
             time(at),
             Quoted(mount),
@@ -74,6 +77,7 @@ impl Counts {
             self.too_long,
             self.forbidden,
             self.not_normalized,
+            self.not_unique,
             self.not_a_component,
             self.refused,
             self.normalized,
@@ -96,6 +100,7 @@ impl Counts {
                 "too-long": self.too_long,
                 "forbidden": self.forbidden,
                 "not-normalized": self.not_normalized,
+                "not-unique": self.not_unique,
                 "not-a-component": self.not_a_component,
             },
             "refused": self.refused,
