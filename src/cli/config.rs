@@ -14,7 +14,7 @@ use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
 use crate::fs::audit::{AuditOptions, Format, SinkKind};
 use crate::fuse::mount::MountFlags;
 use crate::names::{Legacy, NameMap, OnViolation, Quoted};
-use crate::policy::{ErrnoChoice, Profile};
+use crate::policy::{Alike, ErrnoChoice, Profile};
 
 /// More threads than this serve nobody faster.
 const MOST_THREADS: usize = 8;
@@ -28,6 +28,8 @@ pub struct MountConfig {
     pub mountpoint: PathBuf,
     /// Which names conform, and what is visible as what.
     pub map: NameMap,
+    /// In what a new name must not differ alone from a sibling.
+    pub unique: Option<Alike>,
     /// Flags of the mount.
     pub flags: MountFlags,
     /// May users other than the one who mounts use it? `None`: if root mounts it.
@@ -82,6 +84,7 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         backing,
         mountpoint,
         map,
+        unique: options.new_names.unique.map(|alike| alike.0),
         flags: options.flags,
         allow_other: options.allow_other,
         audit,

@@ -6,7 +6,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use clap::ValueEnum;
 
 use super::CliError;
-use super::args::{self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, PolicyArgs};
+use super::args::{
+    self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, NewNameArgs, PolicyArgs,
+};
 use crate::codec::Charset;
 use crate::fuse::mount::MountFlags;
 use crate::names::Quoted;
@@ -66,6 +68,7 @@ const KEYS: &[&str] = &[
     "forbid",
     "max-bytes",
     "max-chars",
+    "unique",
     "audit-log",
     "audit-format",
     "audit-burst",
@@ -101,6 +104,8 @@ pub(super) struct MountOptions {
     pub(super) fsname: Option<OsString>,
     /// Which names conform.
     pub(super) policy: PolicyArgs,
+    /// Which new names are refused besides.
+    pub(super) new_names: NewNameArgs,
     /// By which definition of UTF-8 they are well-formed.
     pub(super) encoding: Option<MountEncodingValue>,
     /// Where offences are logged.
@@ -124,6 +129,7 @@ impl MountOptions {
             allow_other: None,
             fsname: None,
             policy: typed.policy.clone(),
+            new_names: typed.new_names.clone(),
             encoding: typed.encoding,
             audit: typed.audit.clone(),
             threads: typed.threads,
@@ -197,6 +203,7 @@ impl MountOptions {
         }
         let text = core::str::from_utf8(value).map_err(|_not_utf8| wrong(key, value))?;
         let policy = &mut self.policy;
+        let new_names = &mut self.new_names;
         let audit = &mut self.audit;
         match key {
             "from" => set(
@@ -225,6 +232,7 @@ impl MountOptions {
                 number(key, args::max_chars(text), text)?,
                 key,
             ),
+            "unique" => set(&mut new_names.unique, word(key, text)?, key),
             "audit-format" => set(&mut audit.audit_format, word(key, text)?, key),
             "audit-burst" => set(
                 &mut audit.audit_burst,

@@ -17,6 +17,7 @@ mod readdir;
 mod resolve;
 #[cfg(test)]
 mod tests;
+mod unique;
 mod xattr;
 
 use std::os::fd::OwnedFd;
@@ -25,6 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::backing::{Privilege, Stat};
 use crate::names::NameMap;
+use crate::policy::Alike;
 pub use attr::Change;
 use audit::Auditor;
 use directory::IndexedDirectories;
@@ -39,6 +41,8 @@ pub use readdir::{Listed, Plus};
 pub struct Config {
     /// The mapping of names.
     pub map: NameMap,
+    /// In what a new name must not differ alone from a sibling.
+    pub unique: Option<Alike>,
     /// The backing directory, an `O_PATH` descriptor.
     pub root: OwnedFd,
     /// A descriptor by which file handles of its filesystem may be opened; `None` for users who may not.
@@ -110,7 +114,7 @@ impl Utf8Fs {
             map: config.map,
             files: Handles::default(),
             directories: Handles::default(),
-            indexed: IndexedDirectories::default(),
+            indexed: IndexedDirectories::new(config.unique),
             privilege: config.privilege,
             auditor: Arc::new(config.auditor),
             mountpoint: config.mountpoint,

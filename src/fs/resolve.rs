@@ -35,7 +35,7 @@ pub(super) struct NewName {
     /// Is it asked for by another spelling?
     pub(super) alias: bool,
     /// The offence to report when it is made.
-    offence: Option<(Offence, Verdict)>,
+    pub(super) offence: Option<(Offence, Verdict)>,
 }
 
 /// An operation that makes a name, for the audit log.
@@ -65,6 +65,21 @@ fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Runs `act` on the entry of just these bytes; `None` where there is none.
+fn on_let_through<T>(
+    asked: &VisibleName,
+    act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
+) -> Result<Option<Found<T>>, FsError> {
+    let backing = asked.as_backing();
+    let found = if_there(act(&backing))?;
+    Ok(found.map(|value| Found {
+        value,
+        backing,
+        visible: asked.clone(),
+        alias: true,
+    }))
 }
 
 impl Utf8Fs {
@@ -103,16 +118,10 @@ impl Utf8Fs {
             }
         }
         // What was let through can be reached by the bytes that it was made with.
-        if self.map.on_violation == OnViolation::Report {
-            let backing = asked.as_backing();
-            if let Some(value) = if_there(act(&backing))? {
-                return Ok(Found {
-                    value,
-                    backing,
-                    visible: asked,
-                    alias: true,
-                });
-            }
+        if self.map.on_violation == OnViolation::Report
+            && let Some(found) = on_let_through(&asked, act)?
+        {
+            return Ok(found);
         }
         Err(not_found())
     }
@@ -184,10 +193,8 @@ impl Utf8Fs {
         let refuse = |offence| {
             let refusal = self.refusal(offence);
             let outcome = Outcome {
-                verdict: Verdict::Refused,
                 errno: Some(refusal.errno()),
-                visible: None,
-                backing: None,
+                ..Outcome::of(Verdict::Refused)
             };
             self.audit(making, inode, name, offence, &outcome);
             refusal
@@ -290,16 +297,15 @@ impl Utf8Fs {
             Verdict::Refused | Verdict::Normalized => Some(made.visible.clone()),
         };
         let outcome = Outcome {
-            verdict,
-            errno: None,
             visible: visible.as_ref(),
             backing: Some(&made.backing),
+            ..Outcome::of(verdict)
         };
         self.audit(making, inode, name, offence, &outcome);
         Ok(())
     }
 
-    fn refusal(&self, offence: Offence) -> FsError {
+    pub(super) fn refusal(&self, offence: Offence) -> FsError {
         FsError::Refused {
             errno: self.map.errno.errno(offence.rule),
             offence,
@@ -307,7 +313,7 @@ impl Utf8Fs {
     }
 
     #[cold]
-    fn audit(
+    pub(super) fn audit(
         &self,
         making: Making,
         directory: &Inode,
@@ -315,17 +321,14 @@ impl Utf8Fs {
         offence: Offence,
         outcome: &Outcome<'_>,
     ) {
-        let mut path = self.inodes.path(directory);
-        if path != b"/" {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name);
-        let accepted = self.map.normalized(name).ok();
+        // What would be accepted in place of a name that is like a sibling's is any other.
+        let is_like_sibling = matches!(offence.rule, Rule::NotUnique(_));
+        let accepted = self.map.normalized(name).ok().filter(|_| !is_like_sibling);
         let record = Record {
             time: jiff::Timestamp::now(),
             mount: self.mountpoint.clone(),
             operation: making.operation,
-            path,
+            path: self.visible_path(directory, name),
             name: name.to_vec(),
             offence,
             verdict: outcome.verdict,
@@ -333,6 +336,7 @@ impl Utf8Fs {
             visible: outcome.visible.map(|name| name.as_bytes().to_vec()),
             backing: outcome.backing.map(|name| name.as_bytes().to_vec()),
             accepted: accepted.map(|name| name.as_bytes().to_vec()),
+            sibling: outcome.sibling.map(|name| name.as_bytes().to_vec()),
             uid: making.caller.uid,
             gid: making.caller.gid,
             pid: making.caller.pid,
@@ -344,9 +348,23 @@ impl Utf8Fs {
 
 /// How an attempt to make an offending name ended.
 #[derive(Debug)]
-struct Outcome<'a> {
-    verdict: Verdict,
-    errno: Option<i32>,
-    visible: Option<&'a VisibleName>,
-    backing: Option<&'a BackingName>,
+pub(super) struct Outcome<'a> {
+    pub(super) verdict: Verdict,
+    pub(super) errno: Option<i32>,
+    pub(super) visible: Option<&'a VisibleName>,
+    pub(super) backing: Option<&'a BackingName>,
+    pub(super) sibling: Option<&'a VisibleName>,
+}
+
+impl Outcome<'_> {
+    /// This verdict, and nothing else.
+    pub(super) fn of(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            errno: None,
+            visible: None,
+            backing: None,
+            sibling: None,
+        }
+    }
 }

@@ -53,6 +53,7 @@ fn every_key_that_is_listed_is_taken_with_either_dash() {
                 "profile" => "safe",
                 "normalization" => "nfd",
                 "encoding" => "fss-utf",
+                "unique" => "casefold",
                 "forbid" => "bidi",
                 "audit-format" => "json",
                 _ => "30",
@@ -174,6 +175,11 @@ fn wrong_values_are_refused_with_the_right_ones() {
             "max-chars=1",
             "-o max-chars=\"1\" is not possible",
             "it must be 24 or more",
+        ),
+        (
+            "unique=nfd",
+            "-o unique=\"nfd\" is not possible",
+            "did you mean unique=nfc?",
         ),
         (
             "threads=0",

@@ -61,6 +61,8 @@ pub struct Record {
     pub backing: Option<Vec<u8>>,
     /// A name that would be accepted instead.
     pub accepted: Option<Vec<u8>>,
+    /// The visible name of the sibling that it is like, where that is the offence.
+    pub sibling: Option<Vec<u8>>,
     /// User id of the caller.
     pub uid: u32,
     /// Group id of the caller.
@@ -79,8 +81,8 @@ impl Record {
     }
 
     /// The same for programs. Keys: `time`, `event` (`offence`), `mount`, `operation`, `path`, `name`, `rule`,
-    /// `kind`, `offset`, `length`, `code_point`, `verdict`, `errno`, `visible`, `backing`, `accepted`, `uid`, `gid`,
-    /// `pid`, `command`, `left_out`. Names, paths and the command as [`json_name`] makes them; what there is none of
+    /// `kind`, `offset`, `length`, `code_point`, `verdict`, `errno`, `visible`, `backing`, `accepted`,
+    /// `sibling`, `uid`, `gid`, `pid`, `command`, `left_out`. Names, paths and the command as [`json_name`] makes them; what there is none of
     /// is null; `left_out` is 0.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -121,6 +123,7 @@ impl Record {
             add(format_args!(" ... ({} bytes)", offending.len()));
         }
         let names = [
+            ("sibling", &self.sibling),
             ("would be accepted", &self.accepted),
             ("visible", &self.visible),
             ("backing", &self.backing),
@@ -167,6 +170,7 @@ impl Record {
             "visible": name(&self.visible),
             "backing": name(&self.backing),
             "accepted": name(&self.accepted),
+            "sibling": name(&self.sibling),
             "uid": self.uid,
             "gid": self.gid,
             "pid": self.pid,

@@ -26,5 +26,7 @@ mod regressions;
 mod regressions_more;
 /// F4: reading a directory while it changes.
 mod streams;
+/// N9: new names that differ from a sibling in case or form alone.
+mod unique;
 /// F1: an ordinary user, above and below.
 mod users;
