@@ -167,8 +167,8 @@ Options of -o:
   fsname=TEXT
       the source in /proc/mounts; by default BACKING
   from=CHARSET:... forbid=CLASS:... legacy= on-violation= errno= profile=
-  normalization= max-bytes= max-chars= unique= encoding=
-  audit-log= audit-format= audit-burst= audit-per-minute= threads=
+  normalization= max-bytes= max-chars= unique= exempt-uid=UID:... exempt=
+  encoding= audit-log= audit-format= audit-burst= audit-per-minute= threads=
       the options above, for a line of fstab; a comma in a value is \\,
   defaults auto noauto user users owner group nofail _netdev x-* comment=
   subtype= default_permissions
@@ -226,7 +226,7 @@ pub struct MountArgs {
     #[command(flatten)]
     pub policy: PolicyArgs,
 
-    /// Which new names are refused besides.
+    /// Which new names are refused or let through besides.
     #[command(flatten)]
     pub new_names: NewNameArgs,
 

@@ -83,6 +83,7 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
     Utf8Fs::new(Config {
         map: config.map.clone(),
         unique: config.unique,
+        exempt: config.exempt.clone(),
         root,
         by_handle,
         privilege,

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use super::CliError;
 use super::args::{
-    self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, NewNameArgs, PolicyArgs,
+    self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, NewNameArgs, PolicyArgs, new_names,
 };
 use crate::codec::Charset;
 use crate::fuse::mount::MountFlags;
@@ -69,6 +69,8 @@ const KEYS: &[&str] = &[
     "max-bytes",
     "max-chars",
     "unique",
+    "exempt-uid",
+    "exempt",
     "audit-log",
     "audit-format",
     "audit-burst",
@@ -104,7 +106,7 @@ pub(super) struct MountOptions {
     pub(super) fsname: Option<OsString>,
     /// Which names conform.
     pub(super) policy: PolicyArgs,
-    /// Which new names are refused besides.
+    /// Which new names are refused or let through besides.
     pub(super) new_names: NewNameArgs,
     /// By which definition of UTF-8 they are well-formed.
     pub(super) encoding: Option<MountEncodingValue>,
@@ -233,6 +235,19 @@ impl MountOptions {
                 key,
             ),
             "unique" => set(&mut new_names.unique, word(key, text)?, key),
+            "exempt-uid" => {
+                let uids: Result<Vec<u32>, CliError> = text
+                    .split(':')
+                    .map(|uid| number(key, new_names::uid(uid), uid))
+                    .collect();
+                set(&mut new_names.exempt_uid, uids?, key)
+            }
+            // As the long option, it adds to those before.
+            "exempt" => {
+                let patterns = new_names.exempt.get_or_insert_default();
+                patterns.push(text.to_owned());
+                Ok(())
+            }
             "audit-format" => set(&mut audit.audit_format, word(key, text)?, key),
             "audit-burst" => set(
                 &mut audit.audit_burst,

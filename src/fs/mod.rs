@@ -8,6 +8,7 @@ mod attr;
 pub mod audit;
 mod directory;
 mod error;
+mod exempt;
 mod handle;
 mod inode;
 mod io;
@@ -31,6 +32,7 @@ pub use attr::Change;
 use audit::Auditor;
 use directory::IndexedDirectories;
 pub use error::FsError;
+pub use exempt::{Exempt, Exemptions, PatternError};
 use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 pub use inode::{Inode, Inodes, ROOT};
@@ -43,6 +45,8 @@ pub struct Config {
     pub map: NameMap,
     /// In what a new name must not differ alone from a sibling.
     pub unique: Option<Alike>,
+    /// Whose names, and which, are let through.
+    pub exempt: Exemptions,
     /// The backing directory, an `O_PATH` descriptor.
     pub root: OwnedFd,
     /// A descriptor by which file handles of its filesystem may be opened; `None` for users who may not.
@@ -85,6 +89,7 @@ pub struct Entry {
 /// The filesystem over one backing directory.
 pub struct Utf8Fs {
     map: NameMap,
+    exempt: Exemptions,
     inodes: Inodes,
     files: Handles<OpenFile>,
     directories: Handles<OpenDirectory>,
@@ -112,6 +117,7 @@ impl Utf8Fs {
         Ok(Self {
             inodes: Inodes::new(config.root, config.by_handle, config.most_descriptors)?,
             map: config.map,
+            exempt: config.exempt,
             files: Handles::default(),
             directories: Handles::default(),
             indexed: IndexedDirectories::new(config.unique),

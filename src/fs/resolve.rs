@@ -109,6 +109,13 @@ impl Utf8Fs {
         if self.map.policy.conforms(name) {
             return Err(not_found());
         }
+        // What was let through can be reached by the bytes that it was made with: what is exempt before what they stand
+        // for, which is made of such bytes where nobody is.
+        let path = || self.visible_path(inode, name);
+        let is_exempt = self.exempt.may_have_passed(name, path);
+        if is_exempt && let Some(found) = on_let_through(&asked, act)? {
+            return Ok(found);
+        }
         for spelling in self.map.spellings(name) {
             if let Some(found) = self.on_listed(inode, fd, &spelling, act)? {
                 return Ok(Found {
@@ -117,8 +124,8 @@ impl Utf8Fs {
                 });
             }
         }
-        // What was let through can be reached by the bytes that it was made with.
-        if self.map.on_violation == OnViolation::Report
+        if !is_exempt
+            && self.map.on_violation == OnViolation::Report
             && let Some(found) = on_let_through(&asked, act)?
         {
             return Ok(found);
@@ -203,7 +210,11 @@ impl Utf8Fs {
         if let Some(place) = self.existing_place(inode, fd, name)? {
             return Ok(place);
         }
-        match self.map.on_violation {
+        let on_violation = match self.exemption(making.caller, inode, name) {
+            Some(_) => OnViolation::Report,
+            None => self.map.on_violation,
+        };
+        match on_violation {
             OnViolation::Reject => Err(refuse(offence)),
             OnViolation::Normalize => {
                 let normalized = self.map.normalized(name).map_err(refuse)?;
@@ -324,6 +335,10 @@ impl Utf8Fs {
         // What would be accepted in place of a name that is like a sibling's is any other.
         let is_like_sibling = matches!(offence.rule, Rule::NotUnique(_));
         let accepted = self.map.normalized(name).ok().filter(|_| !is_like_sibling);
+        let exempt = match outcome.verdict {
+            Verdict::Reported => self.exemption(making.caller, directory, name),
+            Verdict::Refused | Verdict::Normalized => None,
+        };
         let record = Record {
             time: jiff::Timestamp::now(),
             mount: self.mountpoint.clone(),
@@ -332,6 +347,7 @@ impl Utf8Fs {
             name: name.to_vec(),
             offence,
             verdict: outcome.verdict,
+            exempt,
             errno: outcome.errno,
             visible: outcome.visible.map(|name| name.as_bytes().to_vec()),
             backing: outcome.backing.map(|name| name.as_bytes().to_vec()),

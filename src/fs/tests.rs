@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::audit::{AuditOptions, Auditor, Format, SinkKind};
 use super::inode::lock;
-use super::{Config, Plus, ROOT, Utf8Fs};
+use super::{Config, Exemptions, Plus, ROOT, Utf8Fs};
 use crate::backing::{Dir, Privilege};
 use crate::codec::Charset;
 use crate::names::{Legacy, NameMap, OnViolation};
@@ -43,6 +43,7 @@ impl Scratch {
         let fs = Utf8Fs::new(Config {
             map,
             unique,
+            exempt: Exemptions::default(),
             root: Dir::open_root(below.path()).unwrap().into_fd(),
             by_handle: None,
             privilege: Privilege::User,

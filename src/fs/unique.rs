@@ -1,13 +1,14 @@
-//! New names that differ from a sibling in case or form alone (`--unique`).
+//! New names that differ from a sibling in case or form alone (`--unique`), and who is exempt from all rules.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::audit::Verdict;
 use super::directory::Directory;
+use super::exempt::Exempt;
 use super::inode::Inode;
 use super::resolve::{Found, Making, NewName, Outcome};
-use super::{FsError, Utf8Fs};
+use super::{Caller, FsError, Utf8Fs};
 use crate::backing::Dir;
 use crate::names::{BackingName, OnViolation, VisibleName};
 use crate::policy::alike::difference;
@@ -47,6 +48,17 @@ impl Utf8Fs {
         path
     }
 
+    /// Why `caller` may make the name `name` in `directory` whatever it offends against; `None` if it may not.
+    pub(super) fn exemption(
+        &self,
+        caller: Caller,
+        directory: &Inode,
+        name: &[u8],
+    ) -> Option<Exempt> {
+        let path = || self.visible_path(directory, name);
+        self.exempt.of(caller.uid, name, path)
+    }
+
     /// Compares the visible name of `place`, asked for as `name`, with its siblings other than `leaving`, if they are to be
     /// compared. A likeness that is let through is returned, for [`Utf8Fs::report_clash`].
     ///
@@ -74,7 +86,9 @@ impl Utf8Fs {
             length,
             code_point: None,
         };
-        if self.map.on_violation == OnViolation::Report {
+        let is_let_through = self.map.on_violation == OnViolation::Report
+            || self.exemption(making.caller, inode, name).is_some();
+        if is_let_through {
             return Ok(Some(Clash { offence, sibling }));
         }
         let refusal = self.refusal(offence);

@@ -82,6 +82,23 @@ fn a_line_of_fstab_holds_all_of_it() {
 }
 
 #[test]
+fn exemptions_add_up() {
+    let read = read(&[
+        "--exempt",
+        "*.tmp",
+        "-o",
+        "exempt=/a/**,exempt={b\\,c}",
+        "-o",
+        "exempt-uid=0:1000",
+        "--exempt-uid",
+        "0,1000",
+    ])
+    .unwrap();
+    assert_eq!(read.new_names.exempt.unwrap(), ["*.tmp", "/a/**", "{b,c}"]);
+    assert_eq!(read.new_names.exempt_uid.unwrap(), [0, 1000]);
+}
+
+#[test]
 fn paths_are_bytes() {
     let mut args = typed(&[]);
     args.options = vec![OsString::from_vec(
@@ -180,6 +197,16 @@ fn wrong_values_are_refused_with_the_right_ones() {
             "unique=nfd",
             "-o unique=\"nfd\" is not possible",
             "did you mean unique=nfc?",
+        ),
+        (
+            "exempt-uid=0:root",
+            "-o exempt-uid=\"root\" is not possible",
+            "it must be the number of a user, as 'id -u NAME' prints it",
+        ),
+        (
+            "exempt-uid=4294967295",
+            "-o exempt-uid=\"4294967295\" is not possible",
+            "it must be the number of a user, as 'id -u NAME' prints it",
         ),
         (
             "threads=0",

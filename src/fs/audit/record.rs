@@ -5,6 +5,7 @@ use std::fmt::Write;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::fs::Exempt;
 use crate::names::Quoted;
 use crate::names::json::json_name;
 use crate::policy::Offence;
@@ -53,6 +54,8 @@ pub struct Record {
     pub offence: Offence,
     /// What was done about it.
     pub verdict: Verdict,
+    /// Why it was let through, though others are refused it.
+    pub exempt: Option<Exempt>,
     /// The errno of a refusal.
     pub errno: Option<i32>,
     /// The name that it became, or stays visible as.
@@ -81,7 +84,7 @@ impl Record {
     }
 
     /// The same for programs. Keys: `time`, `event` (`offence`), `mount`, `operation`, `path`, `name`, `rule`,
-    /// `kind`, `offset`, `length`, `code_point`, `verdict`, `errno`, `visible`, `backing`, `accepted`,
+    /// `kind`, `offset`, `length`, `code_point`, `verdict`, `exempt`, `errno`, `visible`, `backing`, `accepted`,
     /// `sibling`, `uid`, `gid`, `pid`, `command`, `left_out`. Names, paths and the command as [`json_name`] makes them; what there is none of
     /// is null; `left_out` is 0.
     #[must_use]
@@ -103,6 +106,9 @@ impl Record {
             line.write_fmt(text)
                 .expect("invariant: writing to a String never fails");
         };
+        if let Some(exempt) = self.exempt {
+            add(format_args!(", exempt by {}", exempt.label()));
+        }
         if let Some(errno) = self.errno {
             add(format_args!(" with {}", symbol(errno)));
         }
@@ -166,6 +172,7 @@ impl Record {
             "length": offence.length,
             "code_point": offence.code_point.map(|c| format!("U+{c:04X}")),
             "verdict": self.verdict.label(),
+            "exempt": self.exempt.map(Exempt::label),
             "errno": self.errno.map(symbol),
             "visible": name(&self.visible),
             "backing": name(&self.backing),

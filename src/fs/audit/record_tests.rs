@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::{Record, Verdict};
 use crate::codec::{Encoding, Form, Malformed};
+use crate::fs::Exempt;
 use crate::names::json::json_line;
 use crate::policy::{Alike, Class, Offence, Rule, Unit};
 
@@ -29,6 +30,7 @@ pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> R
             },
         },
         verdict: Verdict::Refused,
+        exempt: None,
         errno: Some(libc::EILSEQ),
         visible: None,
         backing: None,
@@ -89,7 +91,8 @@ fn a_record_reads_as_the_golden_lines_say() {
         sibling: Some(b"readme".to_vec()),
         ..record(b"README", Rule::NotUnique(Alike::Casefold), 0, 6)
     };
-    let passed = Record {
+    let exempt = Record {
+        exempt: Some(Exempt::Uid),
         verdict: Verdict::Reported,
         errno: None,
         sibling: Some("é".into()),
@@ -101,8 +104,8 @@ fn a_record_reads_as_the_golden_lines_say() {
             r#"2025-11-21T10:36:00.001234Z mkdir "/dir/README": refused with EEXIST: not unique: differs from a sibling in case or form alone; at byte 0: 52 45 41 44 4D 45; sibling: "readme"; by uid 1000 gid 100 pid 4242 "touch"; mount "/mnt/x""#,
         ),
         (
-            passed,
-            "2025-11-21T10:36:00.001234Z create \"/dir/e\u{301}\": reported: not unique: differs from a sibling in normalization form alone; at byte 0: 65 CC 81; sibling: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
+            exempt,
+            "2025-11-21T10:36:00.001234Z create \"/dir/e\u{301}\": reported, exempt by uid: not unique: differs from a sibling in normalization form alone; at byte 0: 65 CC 81; sibling: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
         ),
         (
             refused,
@@ -145,7 +148,7 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
         concat!(
             r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
             r#""path":{"bytes":"L2Rpci9hwK8="},"name":{"bytes":"YcCv"},"rule":"ill-formed","kind":"overlong","#,
-            r#""offset":1,"length":2,"code_point":"U+002F","verdict":"refused","errno":"EILSEQ","visible":null,"#,
+            r#""offset":1,"length":2,"code_point":"U+002F","verdict":"refused","exempt":null,"errno":"EILSEQ","visible":null,"#,
             r#""backing":null,"accepted":{"text":"a%C0%AF"},"sibling":null,"uid":1000,"gid":100,"pid":4242,"#,
             r#""command":{"text":"touch"},"left_out":0}"#
         )
@@ -153,6 +156,7 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
     let reported = Record {
         verdict: Verdict::Reported,
         errno: None,
+        exempt: Some(Exempt::Path),
         visible: Some("\u{202E}".into()),
         backing: Some("\u{202E}".into()),
         ..record("\u{202E}".as_bytes(), Rule::Forbidden(Class::Bidi), 0, 3)
@@ -162,7 +166,7 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
         concat!(
             r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
             r#""path":{"text":"/dir/\u202e"},"name":{"text":"\u202e"},"rule":"forbidden","kind":"bidi","#,
-            r#""offset":0,"length":3,"code_point":null,"verdict":"reported","errno":null,"visible":{"text":"\u202e"},"#,
+            r#""offset":0,"length":3,"code_point":null,"verdict":"reported","exempt":"path","errno":null,"visible":{"text":"\u202e"},"#,
             r#""backing":{"text":"\u202e"},"accepted":null,"sibling":null,"uid":1000,"gid":100,"pid":4242,"#,
             r#""command":{"text":"touch"},"left_out":7}"#
         )

@@ -8,6 +8,8 @@ mod concurrent;
 mod confinement;
 /// C1: which names are well-formed by which definition.
 mod encodings;
+/// N9: whose names are let through, and where.
+mod exempt;
 /// F1, F3: copies, archives and builds through the mount equal those beside it.
 mod fidelity;
 /// N3, N5, N7: names of every length and of every octet.
