@@ -71,6 +71,27 @@ fn names_that_are_not_compared_cost_no_reading() {
     assert_eq!(scratch.fs.indexed.readings(), 0);
 }
 
+/// Law N8: names that are there are found as ever, by one lookup and without a reading.
+#[test]
+fn lookups_cost_no_more_where_siblings_are_compared() {
+    for legacy in [Legacy::Escape, Legacy::Raw, Legacy::Hide] {
+        let scratch = scratch(legacy, &[], &[b"plain", "é".as_bytes(), b"caf\xE9"]);
+        for (name, is_there) in [
+            (&b"plain"[..], true),
+            (b"PLAIN", false),
+            ("é".as_bytes(), true),
+        ] {
+            let (found, asked) = scratch.find(name);
+            assert_eq!((found.is_some(), asked), (is_there, 1), "{name:02X?}");
+        }
+        assert_eq!(scratch.fs.indexed.readings(), 0);
+        // One that is made costs a reading, and none that is found after it.
+        mkdir(&scratch, ROOT, b"new").unwrap();
+        scratch.leads_to(b"new", Some(b"new"));
+        assert_eq!(scratch.fs.indexed.readings(), 1);
+    }
+}
+
 /// Law F5: what came or went below counts at once.
 #[test]
 fn siblings_that_come_and_go_below_are_seen() {

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::support::at::{self, Make};
 use crate::support::audit::Record;
-use crate::support::{Tree, show};
+use crate::support::{Tree, needs, show};
 
 /// A sibling, a new name, and whether the new one is refused by `casefold` and by `nfc`.
 const ROWS: &[(&str, &str, bool, bool)] = &[
@@ -123,6 +123,21 @@ fn the_name_itself_and_its_own_other_case_are_no_clash() {
     assert_eq!(at::mkdir(dir, b"SUB"), Err(Errno::EXIST));
     assert_eq!(at::sorted(tree.below_dir()), [&b"README"[..], b"sub"]);
     assert_eq!(mount.stop().len(), 4);
+}
+
+/// A whiteout keeps the old name, so that the other case of it is a clash.
+#[test]
+fn a_name_that_a_whiteout_keeps_is_a_sibling() {
+    if !needs::root("whiteouts") {
+        return;
+    }
+    let tree = Tree::new();
+    tree.file(b"a", b"content");
+    let mount = tree.mount(&["--unique", "casefold"]);
+    let refused = at::rename_with(mount.dir(), b"a", b"A", RenameFlags::WHITEOUT);
+    assert_eq!(refused, Err(Errno::EXIST));
+    assert_eq!(at::read(tree.below_dir(), b"a").unwrap(), b"content");
+    mount.stop();
 }
 
 /// Entries that were made so below are all shown, and each opens; they can be cleaned up through the mount.
