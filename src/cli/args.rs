@@ -1,5 +1,6 @@
 //! The command line: exactly what was typed. What it means is for [`super::config`] to say.
 
+pub mod new_names;
 pub mod values;
 
 use std::ffi::OsString;
@@ -8,9 +9,10 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
+pub use new_names::NewNameArgs;
 pub use values::{
     AuditFormatValue, EncodingValue, ErrnoValue, ForbidValue, LegacyValue, LossyValue,
-    MountEncodingValue, NormalizationValue, OnViolationValue, ProfileValue,
+    MountEncodingValue, NormalizationValue, OnViolationValue, ProfileValue, UniqueValue,
 };
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
@@ -48,7 +50,7 @@ pub struct Cli {
     #[arg(short = 'V', long)]
     pub version: bool,
 
-    /// With --version: also the version of Unicode whose normalization is applied
+    /// With --version: also the version of Unicode whose normalization and case folding are applied
     #[arg(short, long, requires = "version")]
     pub verbose: bool,
 }
@@ -172,8 +174,9 @@ Options of -o:
   fsname=TEXT
       the source in /proc/mounts; by default BACKING
   from=CHARSET:... store-as= forbid=CLASS:... legacy= on-violation= errno=
-  profile= normalization= max-bytes= max-chars= encoding= audit-log=
-  audit-format= audit-burst= audit-per-minute= threads=
+  profile= normalization= max-bytes= max-chars= unique= exempt-uid=UID:...
+  exempt= encoding= audit-log= audit-format= audit-burst= audit-per-minute=
+  threads=
       the options above, for a line of fstab; a comma in a value is \\,
   defaults auto noauto user users owner group nofail _netdev x-* comment=
   subtype= default_permissions
@@ -183,7 +186,7 @@ Examples:
   Names of an old tree are Shift_JIS, the others CP1252:
     utf8fs mount --from shift_jis,windows-1252 /srv/old /mnt/old
   Over the directory itself, in the background, for Windows clients:
-    utf8fs mount --background --profile portable --normalization nfc /srv/share /srv/share
+    utf8fs mount --background --profile portable --unique casefold /srv/share /srv/share
   For everybody, read-only, with the offences in a file:
     utf8fs mount -o ro,allow_other --audit-log /var/log/utf8fs.log /srv/share /mnt/share
   Unmount:
@@ -230,6 +233,10 @@ pub struct MountArgs {
     /// Which names conform.
     #[command(flatten)]
     pub policy: PolicyArgs,
+
+    /// Which new names are refused or let through besides.
+    #[command(flatten)]
+    pub new_names: NewNameArgs,
 
     /// Where offences are logged.
     #[command(flatten)]

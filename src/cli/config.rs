@@ -8,13 +8,14 @@ use std::path::PathBuf;
 use log::LevelFilter;
 
 use super::CliError;
-use super::args::{AuditArgs, MountArgs, PolicyArgs};
+use super::args::{AuditArgs, MountArgs, NewNameArgs, PolicyArgs};
 use super::mount_options::MountOptions;
 use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
+use crate::fs::Exemptions;
 use crate::fs::audit::{AuditOptions, Format, SinkKind};
 use crate::fuse::mount::MountFlags;
 use crate::names::{Legacy, NameMap, OnViolation, Quoted};
-use crate::policy::{ErrnoChoice, Profile};
+use crate::policy::{Alike, ErrnoChoice, Profile};
 
 /// More threads than this serve nobody faster.
 const MOST_THREADS: usize = 8;
@@ -28,6 +29,10 @@ pub struct MountConfig {
     pub mountpoint: PathBuf,
     /// Which names conform, and what is visible as what.
     pub map: NameMap,
+    /// In what a new name must not differ alone from a sibling.
+    pub unique: Option<Alike>,
+    /// Whose new names, and which, are let through.
+    pub exempt: Exemptions,
     /// Flags of the mount.
     pub flags: MountFlags,
     /// May users other than the one who mounts use it? `None`: if root mounts it.
@@ -71,6 +76,7 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         .encoding
         .map_or(Encoding::Utf8, |encoding| encoding.0);
     let map = name_map(&options.policy, encoding)?;
+    let exempt = exemptions(&options.new_names)?;
     let mut audit = audit(&options.audit, args.background)?;
     let (backing, mountpoint) = directories::check(&args.backing, &args.mountpoint)?;
     if let SinkKind::File(log) = &mut audit.sink {
@@ -82,6 +88,8 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         backing,
         mountpoint,
         map,
+        unique: options.new_names.unique.map(|alike| alike.0),
+        exempt,
         flags: options.flags,
         allow_other: options.allow_other,
         audit,
@@ -149,6 +157,19 @@ pub fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CliErr
         store_as,
         on_violation,
         errno: args.errno.map_or(ErrnoChoice::default(), |errno| errno.0),
+    })
+}
+
+fn exemptions(args: &NewNameArgs) -> Result<Exemptions, CliError> {
+    let uids = args.exempt_uid.iter().flatten().copied();
+    let patterns = args.exempt.as_deref().unwrap_or_default();
+    Exemptions::new(uids, patterns).map_err(|error| {
+        let pattern = Quoted(error.pattern.as_bytes());
+        CliError::usage(format!(
+            "--exempt {pattern} is no pattern: {}",
+            error.reason
+        ))
+        .hint("a pattern is a path as /backups/** or a name as *.tmp, with * ? [a-z] {one,other}")
     })
 }
 

@@ -23,7 +23,7 @@ use std::os::unix::ffi::OsStrExt;
 use clap::{CommandFactory, Parser};
 use log::LevelFilter;
 
-use crate::codec::normalize::UNICODE_VERSION;
+use crate::codec::{caseless, normalize};
 use crate::fuse;
 use args::{Cli, Command};
 pub use config::{AuditConfig, MountConfig};
@@ -109,8 +109,12 @@ fn version(is_verbose: bool) -> Result<ExitCode, CliError> {
     let mut out = Output::stdout();
     out.line(concat!("utf8fs ", env!("CARGO_PKG_VERSION")))?;
     if is_verbose {
-        let (major, minor, update) = UNICODE_VERSION;
-        out.line(&format!("normalization: Unicode {major}.{minor}.{update}"))?;
+        for (what, (major, minor, update)) in [
+            ("normalization", normalize::UNICODE_VERSION),
+            ("case folding", caseless::UNICODE_VERSION),
+        ] {
+            out.line(&format!("{what}: Unicode {major}.{minor}.{update}"))?;
+        }
     }
     out.flush()?;
     Ok(ExitCode::Ok)

@@ -82,6 +82,8 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
     let most_descriptors = descriptors.unwrap_or(SOME_DESCRIPTORS) / 4;
     Utf8Fs::new(Config {
         map: config.map.clone(),
+        unique: config.unique,
+        exempt: config.exempt.clone(),
         root,
         by_handle,
         privilege,

@@ -6,7 +6,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use clap::ValueEnum;
 
 use super::CliError;
-use super::args::{self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, PolicyArgs};
+use super::args::{
+    self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, NewNameArgs, PolicyArgs, new_names,
+};
 use crate::codec::Charset;
 use crate::fuse::mount::MountFlags;
 use crate::names::Quoted;
@@ -67,6 +69,9 @@ const KEYS: &[&str] = &[
     "forbid",
     "max-bytes",
     "max-chars",
+    "unique",
+    "exempt-uid",
+    "exempt",
     "audit-log",
     "audit-format",
     "audit-burst",
@@ -102,6 +107,8 @@ pub(super) struct MountOptions {
     pub(super) fsname: Option<OsString>,
     /// Which names conform.
     pub(super) policy: PolicyArgs,
+    /// Which new names are refused or let through besides.
+    pub(super) new_names: NewNameArgs,
     /// By which definition of UTF-8 they are well-formed.
     pub(super) encoding: Option<MountEncodingValue>,
     /// Where offences are logged.
@@ -125,6 +132,7 @@ impl MountOptions {
             allow_other: None,
             fsname: None,
             policy: typed.policy.clone(),
+            new_names: typed.new_names.clone(),
             encoding: typed.encoding,
             audit: typed.audit.clone(),
             threads: typed.threads,
@@ -198,6 +206,7 @@ impl MountOptions {
         }
         let text = core::str::from_utf8(value).map_err(|_not_utf8| wrong(key, value))?;
         let policy = &mut self.policy;
+        let new_names = &mut self.new_names;
         let audit = &mut self.audit;
         match key {
             "from" => set(
@@ -227,6 +236,20 @@ impl MountOptions {
                 number(key, args::max_chars(text), text)?,
                 key,
             ),
+            "unique" => set(&mut new_names.unique, word(key, text)?, key),
+            "exempt-uid" => {
+                let uids: Result<Vec<u32>, CliError> = text
+                    .split(':')
+                    .map(|uid| number(key, new_names::uid(uid), uid))
+                    .collect();
+                set(&mut new_names.exempt_uid, uids?, key)
+            }
+            // As the long option, it adds to those before.
+            "exempt" => {
+                let patterns = new_names.exempt.get_or_insert_default();
+                patterns.push(text.to_owned());
+                Ok(())
+            }
             "audit-format" => set(&mut audit.audit_format, word(key, text)?, key),
             "audit-burst" => set(
                 &mut audit.audit_burst,

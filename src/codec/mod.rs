@@ -6,9 +6,11 @@
 //! * [`utf8`]: UTF-8 of today as Rust's `str`, with an exact diagnosis.
 //! * [`Form`]: normalization forms C and D.
 //! * [`guess`]: which charset names are likely in, and whether they were encoded twice. Suggestions, no more.
+//! * [`caseless`]: what texts that differ in case and form alone have in common.
 //!
 //! What does not decode is a [`DecodeError`]: offset, length and kind of the first such sequence.
 
+pub mod caseless;
 pub mod charset;
 pub mod convert;
 pub mod encoding;

@@ -4,16 +4,21 @@
 //! reading saw. Changes made through the mount are worked in instead, so that a directory of many names that do
 //! not conform is not read again for each. Where a change below could hide behind one of ours, or behind the
 //! granularity of the clock, the index is believed for a second, or as long as keeps readings rare.
+//!
+//! Where new names are compared with their siblings (`--unique`), all visible names are kept beside the index, in the
+//! same way.
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::inode::{Inode, lock};
 use crate::backing::{Dir, Entries, Stat, Time};
-use crate::names::{BackingName, Index, NameMap, VisibleName};
+use crate::names::{BackingName, Index, Legacy, NameMap, Siblings, VisibleName};
+use crate::policy::Alike;
 
 /// How long a change made below the mount may go unseen.
 const SHARED_FOR: Duration = Duration::from_secs(1);
@@ -39,6 +44,10 @@ const EMPTY_BYTES: usize = 512;
 #[derive(Debug)]
 pub(super) struct DirectoryIndex {
     index: Index,
+    /// All visible names, where new ones are compared with them.
+    siblings: Option<Siblings>,
+    /// The bytes of these that are counted among those of all directories.
+    noted: usize,
     ctime: Time,
     /// No change can have the same ctime as the one that the index was made from.
     settled: bool,
@@ -52,11 +61,52 @@ impl DirectoryIndex {
         let believed = SHARED_FOR.max(self.took * READING_SHARE);
         self.ctime == stat.ctime && (self.settled || self.read.elapsed() < believed)
     }
+
+    /// What a name of the directory is visible as; `None` if it is hidden, or was not there.
+    fn visible(&self, map: &NameMap, name: &BackingName) -> Option<VisibleName> {
+        if map.policy.conforms(name.as_bytes()) || map.legacy == Legacy::Raw {
+            return Some(name.as_visible());
+        }
+        self.index.visible(name).cloned()
+    }
+
+    /// Takes a name out that is gone; returns whether all is right still.
+    fn remove(&mut self, map: &NameMap, name: &BackingName) -> bool {
+        let visible = self.visible(map, name);
+        if let (Some(siblings), Some(visible)) = (&mut self.siblings, visible) {
+            siblings.remove(visible.as_bytes());
+        }
+        if map.policy.conforms(name.as_bytes()) {
+            self.index.is_indifferent_to(name.as_bytes())
+        } else {
+            !map.maps() || self.index.remove(name)
+        }
+    }
+
+    /// Takes a new name in; returns whether all is right still.
+    fn add(&mut self, map: &NameMap, name: &BackingName, is_taken: impl Fn(&[u8]) -> bool) -> bool {
+        let stays_right = if map.policy.conforms(name.as_bytes()) {
+            self.index.is_indifferent_to(name.as_bytes())
+        } else {
+            !map.maps() || self.index.add(map, name, is_taken)
+        };
+        let visible = self.visible(map, name);
+        if let (Some(siblings), Some(visible)) = (&mut self.siblings, visible) {
+            siblings.add(visible.as_bytes());
+        }
+        stays_right
+    }
 }
 
 /// All directories that have an index, and the bytes these take.
 #[derive(Debug, Default)]
-pub(super) struct IndexedDirectories(Mutex<Indexed>);
+pub(super) struct IndexedDirectories {
+    all: Mutex<Indexed>,
+    /// In what siblings must not differ alone.
+    pub(super) unique: Option<Alike>,
+    /// How often a directory was read.
+    readings: AtomicU64,
+}
 
 #[derive(Debug, Default)]
 struct Indexed {
@@ -66,9 +116,29 @@ struct Indexed {
 }
 
 impl IndexedDirectories {
-    /// Notes a new index; drops the oldest ones while all together are too large.
+    /// No directories yet, whose siblings must not be alike in this way.
+    pub(super) fn new(unique: Option<Alike>) -> Self {
+        Self {
+            unique,
+            ..Self::default()
+        }
+    }
+
+    /// How often a directory was read so far.
+    #[cfg(test)]
+    pub(super) fn readings(&self) -> u64 {
+        self.readings.load(Ordering::Relaxed)
+    }
+
+    /// The bytes that all are counted with.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        lock(&self.all).bytes
+    }
+
+    /// Notes a new index, or what one has grown by; drops the oldest ones while all together are too large.
     fn note(&self, directory: &Arc<Inode>, bytes: usize) {
-        let mut indexed = lock(&self.0);
+        let mut indexed = lock(&self.all);
         let bytes = bytes + EMPTY_BYTES;
         indexed.queue.push_back((Arc::downgrade(directory), bytes));
         indexed.bytes += bytes;
@@ -139,19 +209,62 @@ impl<'a> Directory<'a> {
         Ok(self.index()?.visible(name).cloned())
     }
 
+    /// The visible name of a sibling that a new name is like, which is not that of `leaving`; `None` where siblings are not
+    /// compared, and where `name` itself is there.
+    pub(super) fn like(
+        &mut self,
+        name: &VisibleName,
+        leaving: Option<&BackingName>,
+    ) -> io::Result<Option<VisibleName>> {
+        if self.all.unique.is_none() {
+            return Ok(None);
+        }
+        loop {
+            let map = self.map;
+            let state = self.state()?;
+            let leaving = leaving.and_then(|backing| state.visible(map, backing));
+            let leaving = leaving.as_ref().map(VisibleName::as_bytes);
+            let siblings = state.siblings.as_ref();
+            let found = siblings.and_then(|siblings| siblings.like(name.as_bytes(), leaving));
+            let Some(sibling) = found else {
+                return Ok(None);
+            };
+            let mapped = state.index.backing(sibling.as_bytes()).cloned();
+            let backing = mapped.unwrap_or_else(|| sibling.as_backing());
+            if self.is_read || Dir::new(self.fd).exists(&backing)? {
+                return Ok(Some(sibling));
+            }
+            // It has gone since the directory was read.
+            *self.state = None;
+        }
+    }
+
+    /// Keeps the lock across a change where siblings are compared, so that no name comes in between that is like the new
+    /// one; gives it up where they are not.
+    pub(super) fn kept(self) -> Option<Self> {
+        self.all.unique.is_some().then_some(self)
+    }
+
     /// The index, checked or made once for each operation.
     fn index(&mut self) -> io::Result<&Index> {
+        Ok(&self.state()?.index)
+    }
+
+    fn state(&mut self) -> io::Result<&DirectoryIndex> {
         let state = match self.state.take() {
             Some(state) if self.is_checked || state.is_right(&Stat::of(self.fd)?) => state,
             _ => {
-                let state = read(self.fd, self.map)?;
-                self.all.note(self.inode, state.index.footprint());
+                let mut state = read(self.fd, self.map, self.all.unique)?;
+                self.all.readings.fetch_add(1, Ordering::Relaxed);
+                state.noted = state.siblings.as_ref().map_or(0, Siblings::footprint);
+                let bytes = state.index.footprint() + state.noted;
+                self.all.note(self.inode, bytes);
                 self.is_read = true;
                 state
             }
         };
         self.is_checked = true;
-        Ok(&self.state.insert(state).index)
+        Ok(self.state.insert(state))
     }
 
     /// Gets ready for a change by us: an index that is not right now could not be told from one that the change outdates.
@@ -180,46 +293,58 @@ impl<'a> Directory<'a> {
             let there = |name: &BackingName| directory.exists(name).unwrap_or(true);
             map.policy.conforms(wanted) && BackingName::parse(wanted).is_ok_and(|name| there(&name))
         };
-        let mut stays_right = |name: &BackingName, is_removed: bool| {
-            if map.policy.conforms(name.as_bytes()) {
-                state.index.is_indifferent_to(name.as_bytes())
-            } else {
-                match is_removed {
-                    true => state.index.remove(name),
-                    false => state.index.add(map, name, is_taken),
-                }
-            }
-        };
-        if removed.is_none_or(|name| stays_right(name, true))
-            && added.is_none_or(|name| stays_right(name, false))
+        if removed.is_none_or(|name| state.remove(map, name))
+            && added.is_none_or(|name| state.add(map, name, is_taken))
         {
             state.ctime = Stat::of(self.fd)?.ctime;
             state.settled = false;
+            self.note_growth(&mut state);
             *self.state = Some(state);
         }
         Ok(())
     }
+
+    /// Counts siblings that came one by one, whenever they have become twice as many.
+    fn note_growth(&self, state: &mut DirectoryIndex) {
+        let bytes = state.siblings.as_ref().map_or(0, Siblings::footprint);
+        if bytes > 2 * state.noted + EMPTY_BYTES {
+            self.all.note(self.inode, bytes - state.noted);
+            state.noted = bytes;
+        }
+    }
 }
 
 /// Reads a whole directory and assigns its visible names.
-fn read(fd: &OwnedFd, map: &NameMap) -> io::Result<DirectoryIndex> {
+fn read(fd: &OwnedFd, map: &NameMap, unique: Option<Alike>) -> io::Result<DirectoryIndex> {
     let read = Instant::now();
     let stat = Stat::of(fd)?;
     let mut entries = Entries::open(fd)?;
     let mut legacy = Vec::new();
     let mut conforming: HashSet<Box<[u8]>> = HashSet::new();
+    let mut siblings = unique.map(Siblings::new);
     while let Some(entry) = entries.next()? {
         if entry.is_dot() {
             continue;
         }
         let name = entry.name;
-        if !map.policy.conforms(name) {
+        let conforms = map.policy.conforms(name);
+        if !conforms && map.maps() {
             legacy.extend(BackingName::parse(name));
-        } else if map.may_be_mapped(name) {
+        } else if conforms && map.may_be_mapped(name) {
             conforming.insert(name.into());
+        }
+        if let Some(siblings) = siblings.as_mut()
+            && (conforms || map.legacy == Legacy::Raw)
+        {
+            siblings.add(name);
         }
     }
     let index = Index::build(map, legacy, |name| conforming.contains(name));
+    if let Some(siblings) = &mut siblings {
+        for name in index.visible_names() {
+            siblings.add(name.as_bytes());
+        }
+    }
     let Time { secs, nanos } = stat.ctime;
     let tick = if nanos == 0 { COARSE_TICK } else { CLOCK_TICK };
     let changed = u64::try_from(secs).map_or(SystemTime::UNIX_EPOCH, |secs| {
@@ -230,6 +355,8 @@ fn read(fd: &OwnedFd, map: &NameMap) -> io::Result<DirectoryIndex> {
         .is_ok_and(|age| age > tick + read.elapsed());
     Ok(DirectoryIndex {
         index,
+        siblings,
+        noted: 0,
         ctime: stat.ctime,
         settled,
         read,

@@ -76,7 +76,8 @@ pub struct Inode {
     identity: Identity,
     /// No other lock is taken while this one is held.
     state: Mutex<State>,
-    /// The visible names of a directory. Taken after the lock of a directory stream, before `state`.
+    /// The visible names of a directory. Taken after the lock of a directory stream, before `state`; never that of two
+    /// directories at once. Where siblings are compared it is held while a name is made, never across a reply.
     pub(super) index: Mutex<Option<DirectoryIndex>>,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,

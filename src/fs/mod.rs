@@ -8,16 +8,19 @@ mod attr;
 pub mod audit;
 mod directory;
 mod error;
+mod exempt;
 mod handle;
 mod inode;
 mod io;
 mod namespace;
 mod number;
 mod readdir;
+mod report;
 mod resolve;
 mod target;
 #[cfg(test)]
 mod tests;
+mod unique;
 mod walk;
 mod xattr;
 
@@ -27,10 +30,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::backing::{Privilege, Stat};
 use crate::names::NameMap;
+use crate::policy::Alike;
 pub use attr::{Change, Shown};
 use audit::Auditor;
 use directory::IndexedDirectories;
 pub use error::FsError;
+pub use exempt::{Exempt, Exemptions, PatternError};
 use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 pub use inode::{Inode, Inodes, ROOT};
@@ -42,6 +47,10 @@ use walk::Aside;
 pub struct Config {
     /// The mapping of names.
     pub map: NameMap,
+    /// In what a new name must not differ alone from a sibling.
+    pub unique: Option<Alike>,
+    /// Whose names, and which, are let through.
+    pub exempt: Exemptions,
     /// The backing directory, an `O_PATH` descriptor.
     pub root: OwnedFd,
     /// A descriptor by which file handles of its filesystem may be opened; `None` for users who may not.
@@ -88,6 +97,7 @@ pub struct Entry {
 /// The filesystem over one backing directory.
 pub struct Utf8Fs {
     map: NameMap,
+    exempt: Exemptions,
     inodes: Inodes,
     files: Handles<OpenFile>,
     directories: Handles<OpenDirectory>,
@@ -117,9 +127,10 @@ impl Utf8Fs {
         Ok(Self {
             inodes: Inodes::new(config.root, config.by_handle, config.most_descriptors)?,
             map: config.map,
+            exempt: config.exempt,
             files: Handles::default(),
             directories: Handles::default(),
-            indexed: IndexedDirectories::default(),
+            indexed: IndexedDirectories::new(config.unique),
             aside: Aside::default(),
             privilege: config.privilege,
             auditor: Arc::new(config.auditor),

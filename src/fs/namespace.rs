@@ -8,6 +8,7 @@ use super::handle::OpenFile;
 use super::inode::{Inode, Place};
 use super::io::KERNELS_OWN;
 use super::resolve::{Making, NewName};
+use super::unique::At;
 use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Stat, become_caller, file};
 use crate::names::{BackingName, VisibleName};
@@ -75,11 +76,16 @@ impl Utf8Fs {
         let (inode, fd) = self.open_inode(parent)?;
         let place = self.place_new(making, &inode, &fd, name)?;
         self.become_caller(making.caller, umask)?;
-        self.directory(&inode, &fd).before_change()?;
+        let mut directory = self.directory(&inode, &fd);
+        let clash = self.check_unique(making, &mut directory, &inode, name, &place, None)?;
+        directory.before_change()?;
+        let kept = directory.kept();
         let made = make(&Dir::new(&*fd), &place.backing)?;
-        self.directory(&inode, &fd)
-            .changed(None, Some(&place.backing))?;
+        let mut directory = kept.unwrap_or_else(|| self.directory(&inode, &fd));
+        directory.changed(None, Some(&place.backing))?;
+        drop(directory);
         self.report(making, &inode, &fd, name, &place)?;
+        self.report_clash(making, &inode, name, &place, clash.as_ref());
         Ok((made, inode, place))
     }
 
@@ -299,30 +305,40 @@ impl Utf8Fs {
             self.become_caller(caller, 0)?;
         }
         self.directory(&from_inode, &from_fd).before_change()?;
-        self.directory(&to_inode, &to_fd).before_change()?;
-        let old = self.on_entry(&from_inode, &from_fd, from.1, &mut |old| {
-            rename(old, &place.backing)
-        })?;
-        let is_itself = from.0 == to.0 && old.backing == place.backing;
+        let (old, mut directory, clash) = if self.indexed.unique.is_some() {
+            let from = At {
+                inode: &from_inode,
+                fd: &from_fd,
+                name: from.1,
+            };
+            let to = At {
+                inode: &to_inode,
+                fd: &to_fd,
+                name: to.1,
+            };
+            self.rename_uniquely(making, from, to, &place, flags)?
+        } else {
+            self.directory(&to_inode, &to_fd).before_change()?;
+            let old = self.on_entry(&from_inode, &from_fd, from.1, &mut |old| {
+                rename(old, &place.backing)
+            })?;
+            (old, self.directory(&to_inode, &to_fd), None)
+        };
+        let is_same = from.0 == to.0;
         // A whiteout is left under the old name, so that only a new name comes.
         let leaves_whiteout = flags & libc::RENAME_WHITEOUT != 0;
-        if !is_itself {
-            if leaves_whiteout {
-                self.directory(&to_inode, &to_fd)
-                    .changed(None, Some(&place.backing))?;
-                self.directory(&from_inode, &from_fd).changed(None, None)?;
-            } else if from.0 == to.0 {
-                self.directory(&to_inode, &to_fd)
-                    .changed(Some(&old.backing), Some(&place.backing))?;
-            } else {
-                self.directory(&from_inode, &from_fd)
-                    .changed(Some(&old.backing), None)?;
-                self.directory(&to_inode, &to_fd)
-                    .changed(None, Some(&place.backing))?;
-            }
+        let gone = (!leaves_whiteout).then_some(&old.backing);
+        if !is_same || old.backing != place.backing {
+            directory.changed(gone.filter(|_| is_same), Some(&place.backing))?;
+        }
+        // No two directories are locked at once.
+        drop(directory);
+        if !is_same {
+            self.directory(&from_inode, &from_fd).changed(gone, None)?;
         }
         self.moved(&to_inode, &to_fd, &place.backing, &place.visible);
         self.report(making, &to_inode, &to_fd, to.1, &place)?;
+        self.report_clash(making, &to_inode, to.1, &place, clash.as_ref());
         Ok(())
     }
 

@@ -4,9 +4,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use super::audit::{Record, Verdict};
+use super::audit::Verdict;
 use super::directory::Directory;
 use super::inode::Inode;
+use super::report::Outcome;
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::Dir;
 use crate::names::{BackingName, Legacy, OnViolation, VisibleName};
@@ -35,7 +36,7 @@ pub(super) struct NewName {
     /// Is it asked for by another spelling?
     pub(super) alias: bool,
     /// The offence to report when it is made.
-    offence: Option<(Offence, Verdict)>,
+    pub(super) offence: Option<(Offence, Verdict)>,
 }
 
 /// An operation that makes a name, for the audit log.
@@ -67,6 +68,21 @@ fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
+/// Runs `act` on the entry of just these bytes; `None` where there is none.
+fn on_let_through<T>(
+    asked: &VisibleName,
+    act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
+) -> Result<Option<Found<T>>, FsError> {
+    let backing = asked.as_backing();
+    let found = if_there(act(&backing))?;
+    Ok(found.map(|value| Found {
+        value,
+        backing,
+        visible: asked.clone(),
+        alias: true,
+    }))
+}
+
 impl Utf8Fs {
     /// The visible names of a directory, locked as long as the result lives.
     pub(super) fn directory<'a>(&'a self, inode: &'a Arc<Inode>, fd: &'a OwnedFd) -> Directory<'a> {
@@ -92,6 +108,13 @@ impl Utf8Fs {
             return Ok(found);
         }
         let conforms = self.map.policy.conforms(name);
+        // What was let through can be reached by the bytes that it was made with: what is exempt before what they stand
+        // for, which is made of such bytes where nobody is.
+        let path = || self.visible_path(inode, name);
+        let is_exempt = !conforms && self.exempt.may_have_passed(name, path);
+        if is_exempt && let Some(found) = on_let_through(&asked, act)? {
+            return Ok(found);
+        }
         let spellings = (!conforms).then(|| self.map.spellings(name));
         for spelling in spellings.into_iter().flatten() {
             if let Some(found) = self.on_listed(inode, fd, &spelling, act)? {
@@ -104,17 +127,12 @@ impl Utf8Fs {
         if let Some(found) = self.on_escaped(inode, fd, name, act)? {
             return Ok(found);
         }
-        // What was let through can be reached by the bytes that it was made with.
-        if self.map.on_violation == OnViolation::Report && !conforms {
-            let backing = asked.as_backing();
-            if let Some(value) = if_there(act(&backing))? {
-                return Ok(Found {
-                    value,
-                    backing,
-                    visible: asked,
-                    alias: true,
-                });
-            }
+        if !conforms
+            && !is_exempt
+            && self.map.on_violation == OnViolation::Report
+            && let Some(found) = on_let_through(&asked, act)?
+        {
+            return Ok(found);
         }
         Err(not_found())
     }
@@ -178,7 +196,7 @@ impl Utf8Fs {
     }
 
     /// What the directory lists a backing name that does not conform as; `None` if it is hidden.
-    fn listed_as(
+    pub(super) fn listed_as(
         &self,
         inode: &Arc<Inode>,
         fd: &OwnedFd,
@@ -207,10 +225,8 @@ impl Utf8Fs {
         let refuse = |offence| {
             let refusal = self.refusal(offence);
             let outcome = Outcome {
-                verdict: Verdict::Refused,
                 errno: Some(refusal.errno()),
-                visible: None,
-                backing: None,
+                ..Outcome::of(Verdict::Refused)
             };
             self.audit(making, inode, name, offence, &outcome);
             refusal
@@ -224,12 +240,17 @@ impl Utf8Fs {
             let as_it_is = asked.as_backing();
             return match self.conforming_place(inode, fd, asked, false, None)? {
                 Ok(place) => Ok(place),
-                Err(offence) if self.map.on_violation == OnViolation::Report => Ok(NewName {
-                    visible: as_it_is.as_visible(),
-                    backing: as_it_is,
-                    alias: false,
-                    offence: Some((offence, Verdict::Reported)),
-                }),
+                Err(offence)
+                    if self.map.on_violation == OnViolation::Report
+                        || self.exemption(making.caller, inode, name).is_some() =>
+                {
+                    Ok(NewName {
+                        visible: as_it_is.as_visible(),
+                        backing: as_it_is,
+                        alias: false,
+                        offence: Some((offence, Verdict::Reported)),
+                    })
+                }
                 Err(offence) => Err(refuse(offence)),
             };
         };
@@ -237,7 +258,11 @@ impl Utf8Fs {
         if let Some(place) = self.existing_place(inode, fd, name)? {
             return Ok(place);
         }
-        match self.map.on_violation {
+        let on_violation = match self.exemption(making.caller, inode, name) {
+            Some(_) => OnViolation::Report,
+            None => self.map.on_violation,
+        };
+        match on_violation {
             OnViolation::Reject => Err(refuse(offence)),
             OnViolation::Normalize => {
                 let normalized = self.map.normalized(name).map_err(refuse)?;
@@ -318,94 +343,4 @@ impl Utf8Fs {
             offence,
         }))
     }
-
-    /// Reports a new name that was let through, once it is made, with the name that the directory lists it under.
-    pub(super) fn report(
-        &self,
-        making: Making,
-        inode: &Arc<Inode>,
-        fd: &OwnedFd,
-        name: &[u8],
-        made: &NewName,
-    ) -> io::Result<()> {
-        let Some((offence, verdict)) = made.offence else {
-            return Ok(());
-        };
-        let visible = match verdict {
-            Verdict::Reported => self.listed_as(inode, fd, &made.backing)?,
-            Verdict::Refused | Verdict::Normalized => Some(made.visible.clone()),
-        };
-        let outcome = Outcome {
-            verdict,
-            errno: None,
-            visible: visible.as_ref(),
-            backing: Some(&made.backing),
-        };
-        self.audit(making, inode, name, offence, &outcome);
-        Ok(())
-    }
-
-    pub(super) fn refusal(&self, offence: Offence) -> FsError {
-        FsError::Refused {
-            errno: self.map.errno.errno(offence.rule),
-            offence,
-        }
-    }
-
-    #[cold]
-    fn audit(
-        &self,
-        making: Making,
-        directory: &Inode,
-        name: &[u8],
-        offence: Offence,
-        outcome: &Outcome<'_>,
-    ) {
-        self.audit_at(making, (directory, name), name, offence, outcome);
-    }
-
-    /// Hands the record of an offence by `name` to the audit log, where `entry` was to be made in `directory`.
-    #[cold]
-    pub(super) fn audit_at(
-        &self,
-        making: Making,
-        (directory, entry): (&Inode, &[u8]),
-        name: &[u8],
-        offence: Offence,
-        outcome: &Outcome<'_>,
-    ) {
-        let mut path = self.inodes.path(directory);
-        if path != b"/" {
-            path.push(b'/');
-        }
-        path.extend_from_slice(entry);
-        let accepted = self.map.normalized(name).ok();
-        let record = Record {
-            time: jiff::Timestamp::now(),
-            mount: self.mountpoint.clone(),
-            operation: making.operation,
-            path,
-            name: name.to_vec(),
-            offence,
-            verdict: outcome.verdict,
-            errno: outcome.errno,
-            visible: outcome.visible.map(|name| name.as_bytes().to_vec()),
-            backing: outcome.backing.map(|name| name.as_bytes().to_vec()),
-            accepted: accepted.map(|name| name.as_bytes().to_vec()),
-            uid: making.caller.uid,
-            gid: making.caller.gid,
-            pid: making.caller.pid,
-            command: crate::backing::command_of(making.caller.pid),
-        };
-        self.auditor.offence(record, directory.number);
-    }
-}
-
-/// How an attempt to make an offending name ended.
-#[derive(Debug)]
-pub(super) struct Outcome<'a> {
-    pub(super) verdict: Verdict,
-    pub(super) errno: Option<i32>,
-    pub(super) visible: Option<&'a VisibleName>,
-    pub(super) backing: Option<&'a BackingName>,
 }

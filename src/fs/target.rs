@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use super::audit::Verdict;
 use super::inode::{Inode, ROOT};
-use super::resolve::{Making, Outcome};
+use super::report::Outcome;
+use super::resolve::Making;
 use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
 use super::{Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Stat, file};
@@ -133,7 +134,7 @@ impl Utf8Fs {
         Ok((visible.as_bytes().to_vec(), child))
     }
 
-    /// The target that a new link `name` in `directory` is to have below, for `target` as asked.
+    /// The target that a new `link` in `directory` is to have below, for `target` as asked.
     ///
     /// # Errors
     /// [`FsError::Refused`], and then the refusal is in the audit log; `ENAMETOOLONG` if it is too long below.
@@ -141,7 +142,7 @@ impl Utf8Fs {
         &self,
         making: Making,
         directory: &Arc<Inode>,
-        name: &[u8],
+        link: &[u8],
         target: &[u8],
     ) -> Result<StoredTarget, FsError> {
         let mut noted: Option<Noted> = None;
@@ -150,8 +151,10 @@ impl Utf8Fs {
             if let Some((found, child)) = self.existing_component(walk, name)? {
                 return Ok((found.as_bytes().to_vec(), Some(child)));
             }
-            let Some(new) = self.new_component(name) else {
-                return Ok((name.to_vec(), None));
+            let is_exempt = || self.exemption(making.caller, directory, link).is_some();
+            let new = match self.new_component(name, is_exempt) {
+                Ok(stored) => return Ok((stored.as_bytes().to_vec(), None)),
+                Err(new) => new,
             };
             let stored = new.stored.clone();
             let is_worse =
@@ -171,7 +174,7 @@ impl Utf8Fs {
         if let Some(noted) = &stored.noted
             && noted.verdict == Verdict::Refused
         {
-            self.report_target(making, directory, name, &stored);
+            self.report_target(making, directory, link, &stored);
             return Err(self.refusal(noted.offence));
         }
         if stored.text.len() > LONGEST {
@@ -202,22 +205,38 @@ impl Utf8Fs {
         }
     }
 
-    /// What becomes of a component that names no entry, and does not conform (law N9); `None` if it does.
-    fn new_component(&self, name: &[u8]) -> Option<Noted> {
-        let offence = self.map.policy.check(name).err()?;
+    /// What a component that names no entry is stored as, as a new name would be (laws N9 and N12); what is to be noted
+    /// where it offends.
+    fn new_component(
+        &self,
+        name: &[u8],
+        is_exempt: impl Fn() -> bool,
+    ) -> Result<BackingName, Noted> {
         let noted = |offence, verdict, stored: &[u8]| Noted {
             name: name.to_vec(),
             offence,
             verdict,
             stored: stored.to_vec(),
         };
-        Some(match self.map.on_violation {
-            OnViolation::Reject => noted(offence, Verdict::Refused, name),
-            OnViolation::Report => noted(offence, Verdict::Reported, name),
-            OnViolation::Normalize => match self.map.normalized(name) {
+        let stored = |visible: &VisibleName| self.map.stored(visible);
+        let asked = VisibleName::parse(name);
+        let conforming = asked.and_then(|asked| {
+            self.map.policy.check(name)?;
+            stored(&asked)
+        });
+        conforming.map_err(|offence| {
+            let is_let_through = self.map.on_violation == OnViolation::Report || is_exempt();
+            if is_let_through {
+                return noted(offence, Verdict::Reported, name);
+            }
+            let normalized = match self.map.on_violation {
+                OnViolation::Normalize => self.map.normalized(name).and_then(|name| stored(&name)),
+                OnViolation::Reject | OnViolation::Report => Err(offence),
+            };
+            match normalized {
                 Ok(stored) => noted(offence, Verdict::Normalized, stored.as_bytes()),
                 Err(offence) => noted(offence, Verdict::Refused, name),
-            },
+            }
         })
     }
 
@@ -244,6 +263,7 @@ impl Utf8Fs {
             errno: (noted.verdict == Verdict::Refused).then_some(errno),
             visible: visible.as_ref(),
             backing: backing.as_ref(),
+            sibling: None,
         };
         self.audit_at(
             making,

@@ -1,16 +1,18 @@
 //! The filesystem without FUSE, over temporary directories.
 
+mod unique;
+
 use std::cell::Cell;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use super::audit::{AuditOptions, Auditor, Format, SinkKind};
 use super::inode::lock;
-use super::{Config, Plus, ROOT, Utf8Fs};
+use super::{Config, Exemptions, Plus, ROOT, Utf8Fs};
 use crate::backing::{Dir, Privilege};
 use crate::codec::Charset;
 use crate::names::{Legacy, NameMap, OnViolation};
-use crate::policy::{ErrnoChoice, Policy};
+use crate::policy::{Alike, ErrnoChoice, Policy};
 
 struct Scratch {
     below: tempfile::TempDir,
@@ -33,10 +35,16 @@ fn map(legacy: Legacy, from: &[&str]) -> NameMap {
 
 impl Scratch {
     fn new(map: NameMap, names: &[&[u8]]) -> Self {
+        Self::over(map, None, names)
+    }
+
+    fn over(map: NameMap, unique: Option<Alike>, names: &[&[u8]]) -> Self {
         let below = tempfile::tempdir().unwrap();
         let log = SinkKind::File("/dev/null".into());
         let fs = Utf8Fs::new(Config {
             map,
+            unique,
+            exempt: Exemptions::default(),
             root: Dir::open_root(below.path()).unwrap().into_fd(),
             by_handle: None,
             privilege: Privilege::User,

@@ -96,6 +96,11 @@ impl Index {
         self.backing.get(name)
     }
 
+    /// The visible names of all names that do not conform, in no order.
+    pub fn visible_names(&self) -> impl Iterator<Item = &VisibleName> {
+        self.backing.keys()
+    }
+
     /// Number of names that do not conform.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Backing names and visible names: how one becomes the other, and how either is shown to people.
 //!
 //! [`NameMap`] says what a name is visible as; [`Index`] assigns visible names within one directory, where
-//! siblings may want the same one (laws N1 to N7).
+//! siblings may want the same one (laws N1 to N7). [`Siblings`] finds those that differ in case or form alone.
 
 mod escape;
 mod index;
@@ -9,12 +9,14 @@ pub mod json;
 mod map;
 pub mod quoted;
 mod shorten;
+mod siblings;
 
 use crate::policy::{Offence, Rule, is_component};
 pub use index::Index;
 pub use json::{json_line, json_name};
 pub use map::{Legacy, NameMap, OnViolation};
 pub use quoted::Quoted;
+pub use siblings::Siblings;
 
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {

@@ -20,6 +20,7 @@ impl ErrnoChoice {
     pub fn errno(self, rule: Rule) -> i32 {
         match rule {
             Rule::TooLong { .. } => libc::ENAMETOOLONG,
+            Rule::NotUnique(_) => libc::EEXIST,
             Rule::NotAComponent => libc::EINVAL,
             Rule::IllFormed(..)
             | Rule::Forbidden(_)
@@ -41,6 +42,7 @@ pub fn symbol(errno: i32) -> &'static str {
         libc::EINVAL => "EINVAL",
         libc::EPERM => "EPERM",
         libc::ENAMETOOLONG => "ENAMETOOLONG",
+        libc::EEXIST => "EEXIST",
         _ => "EIO",
     }
 }

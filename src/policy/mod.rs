@@ -1,5 +1,6 @@
 //! Is this name allowed, and if not, why. Pure; the errno table is in [`errno`].
 
+pub mod alike;
 pub mod class;
 pub mod errno;
 pub mod profile;
@@ -10,6 +11,7 @@ mod tests;
 use std::borrow::Cow;
 
 use crate::codec::{Charset, DecodeError, Encoding, Form, Malformed};
+pub use alike::Alike;
 pub use class::{Class, Classes, Edges};
 pub use errno::ErrnoChoice;
 pub use profile::Profile;
@@ -71,6 +73,8 @@ pub enum Rule {
     NotNormalized(Form),
     /// With a character that the charset lacks in which names are stored (law N12).
     Unmappable(Charset),
+    /// Like a sibling in all but case or form. Not a matter of the name alone, so that no [`Policy`] finds it.
+    NotUnique(Alike),
     /// Empty, `.`, `..`, or with a `/` or NUL in it: not one component of a path (law C5).
     NotAComponent,
 }
@@ -125,7 +129,8 @@ impl Offence {
 }
 
 impl Rule {
-    /// The stable name of the rule: `ill-formed`, `too-long`, `forbidden`, `not-normalized`, `unmappable`, `not-a-component`.
+    /// The stable name of the rule: `ill-formed`, `too-long`, `forbidden`, `not-normalized`, `unmappable`, `not-unique`,
+    /// `not-a-component`.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -134,11 +139,12 @@ impl Rule {
             Self::Forbidden(_) => "forbidden",
             Self::NotNormalized(_) => "not-normalized",
             Self::Unmappable(_) => "unmappable",
+            Self::NotUnique(_) => "not-unique",
             Self::NotAComponent => "not-a-component",
         }
     }
 
-    /// The kind within the rule: of a malformed sequence, a forbidden class, a form, a unit of length.
+    /// The kind within the rule: of a malformed sequence, a forbidden class, a form, a likeness, a unit of length.
     #[must_use]
     pub fn kind(self) -> Option<&'static str> {
         match self {
@@ -146,6 +152,7 @@ impl Rule {
             Self::Forbidden(class) => Some(class.label()),
             Self::NotNormalized(form) => Some(form.label()),
             Self::Unmappable(charset) => Some(charset.label()),
+            Self::NotUnique(alike) => Some(alike.label()),
             Self::TooLong {
                 unit: Unit::Bytes, ..
             } => Some("bytes"),
@@ -197,6 +204,12 @@ impl std::fmt::Display for Rule {
                     "unmappable: {}, in which names are stored, lacks it",
                     charset.label()
                 )
+            }
+            Self::NotUnique(Alike::Casefold) => {
+                f.write_str("not unique: differs from a sibling in case or form alone")
+            }
+            Self::NotUnique(Alike::Nfc) => {
+                f.write_str("not unique: differs from a sibling in normalization form alone")
             }
             Self::NotAComponent => {
                 f.write_str("not a file name: empty, \".\", \"..\", or with \"/\" or NUL in it")

@@ -6,7 +6,7 @@ use clap::builder::PossibleValue;
 use crate::codec::{Encoding, Form, Repair};
 use crate::fs::audit::Format;
 use crate::names::{Legacy, OnViolation};
-use crate::policy::{Class, ErrnoChoice, Profile};
+use crate::policy::{Alike, Class, ErrnoChoice, Profile};
 
 /// A value of an option, with its word and its help.
 ///
@@ -62,6 +62,14 @@ values! {
         "preserve" => None, "Any form, kept as it is";
         "nfc" => Some(Form::Nfc), "Composed, as Linux and Windows programs write names";
         "nfd" => Some(Form::Nfd), "Decomposed, as old macOS filesystems store them";
+    }
+}
+
+values! {
+    /// `--unique`.
+    UniqueValue(Alike) {
+        "casefold" => Alike::Casefold, "Case, or normalization form: README and readme, ß and SS";
+        "nfc" => Alike::Nfc, "Normalization form: é as one character and as e with an accent";
     }
 }
 

@@ -125,6 +125,22 @@ fn a_charset_that_is_not_offered_is_refused_with_the_near_ones_or_the_reason() {
 }
 
 #[test]
+fn new_names_can_be_compared_and_exempt() {
+    let plain = decided(&[]).unwrap();
+    assert_eq!(plain.unique, None);
+    let options = "--unique casefold --exempt *.tmp --exempt /a/{b,c}/** --exempt-uid 0,1000";
+    let config = decided(&options.split(' ').collect::<Vec<_>>()).unwrap();
+    assert_eq!(config.unique, Some(Alike::Casefold));
+    let (message, hint) = refused(&["--exempt", "/a/"]);
+    assert_eq!(
+        message,
+        "--exempt \"/a/\" is no pattern: names do not end in /; /a/** is what lies in a directory"
+    );
+    assert!(hint.starts_with("a pattern is a path as "), "{hint}");
+    refused(&["-o", "exempt=[a"]);
+}
+
+#[test]
 fn in_the_background_offences_go_to_the_system_log() {
     assert_eq!(
         decided(&["--background"]).unwrap().audit.sink,

@@ -171,9 +171,10 @@ impl Explanation<'_> {
                 Rule::IllFormed(..) if !takes() => "no charset of --from takes it",
                 Rule::IllFormed(..) => "what it decodes to does not conform either",
                 Rule::Unmappable(_) => "the charset of --store-as lacks it",
-                Rule::Forbidden(_) | Rule::TooLong { .. } | Rule::NotNormalized(_) => {
-                    "what could be made of it does not conform either"
-                }
+                Rule::Forbidden(_)
+                | Rule::TooLong { .. }
+                | Rule::NotNormalized(_)
+                | Rule::NotUnique(_) => "what could be made of it does not conform either",
             };
             return format!("nothing: {why}");
         };

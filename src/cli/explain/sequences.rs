@@ -89,6 +89,7 @@ fn said_against(piece: Piece, offences: &[Offence]) -> Vec<String> {
             | Rule::Forbidden(_)
             | Rule::NotNormalized(_)
             | Rule::Unmappable(_)
+            | Rule::NotUnique(_)
             | Rule::NotAComponent => {
                 (offence.offset..offence.offset + offence.length).contains(&piece.offset)
             }

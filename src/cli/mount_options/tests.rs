@@ -54,6 +54,7 @@ fn every_key_that_is_listed_is_taken_with_either_dash() {
                 "normalization" => "nfd",
                 "store-as" => "koi8-r",
                 "encoding" => "fss-utf",
+                "unique" => "casefold",
                 "forbid" => "bidi",
                 "audit-format" => "json",
                 _ => "30",
@@ -79,6 +80,23 @@ fn a_line_of_fstab_holds_all_of_it() {
         [ForbidValue(Class::Control), ForbidValue(Class::Bidi)]
     );
     assert_eq!(read.policy.max_bytes, Some(100));
+}
+
+#[test]
+fn exemptions_add_up() {
+    let read = read(&[
+        "--exempt",
+        "*.tmp",
+        "-o",
+        "exempt=/a/**,exempt={b\\,c}",
+        "-o",
+        "exempt-uid=0:1000",
+        "--exempt-uid",
+        "0,1000",
+    ])
+    .unwrap();
+    assert_eq!(read.new_names.exempt.unwrap(), ["*.tmp", "/a/**", "{b,c}"]);
+    assert_eq!(read.new_names.exempt_uid.unwrap(), [0, 1000]);
 }
 
 #[test]
@@ -175,6 +193,21 @@ fn wrong_values_are_refused_with_the_right_ones() {
             "max-chars=1",
             "-o max-chars=\"1\" is not possible",
             "it must be 24 or more",
+        ),
+        (
+            "unique=nfd",
+            "-o unique=\"nfd\" is not possible",
+            "did you mean unique=nfc?",
+        ),
+        (
+            "exempt-uid=0:root",
+            "-o exempt-uid=\"root\" is not possible",
+            "it must be the number of a user, as 'id -u NAME' prints it",
+        ),
+        (
+            "exempt-uid=4294967295",
+            "-o exempt-uid=\"4294967295\" is not possible",
+            "it must be the number of a user, as 'id -u NAME' prints it",
         ),
         (
             "threads=0",

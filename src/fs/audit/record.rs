@@ -5,6 +5,7 @@ use std::fmt::Write;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::fs::Exempt;
 use crate::names::Quoted;
 use crate::names::json::json_name;
 use crate::policy::Offence;
@@ -54,6 +55,8 @@ pub struct Record {
     pub offence: Offence,
     /// What was done about it.
     pub verdict: Verdict,
+    /// Why it was let through, though others are refused it.
+    pub exempt: Option<Exempt>,
     /// The errno of a refusal.
     pub errno: Option<i32>,
     /// The name that it became, or stays visible as.
@@ -62,6 +65,8 @@ pub struct Record {
     pub backing: Option<Vec<u8>>,
     /// A name that would be accepted instead.
     pub accepted: Option<Vec<u8>>,
+    /// The visible name of the sibling that it is like, where that is the offence.
+    pub sibling: Option<Vec<u8>>,
     /// User id of the caller.
     pub uid: u32,
     /// Group id of the caller.
@@ -80,8 +85,8 @@ impl Record {
     }
 
     /// The same for programs. Keys: `time`, `event` (`offence`), `mount`, `operation`, `path`, `name`, `rule`,
-    /// `kind`, `offset`, `length`, `code_point`, `verdict`, `errno`, `visible`, `backing`, `accepted`, `uid`, `gid`,
-    /// `pid`, `command`, `left_out`. Names, paths and the command as [`json_name`] makes them; what there is none of
+    /// `kind`, `offset`, `length`, `code_point`, `verdict`, `exempt`, `errno`, `visible`, `backing`, `accepted`,
+    /// `sibling`, `uid`, `gid`, `pid`, `command`, `left_out`. Names, paths and the command as [`json_name`] makes them; what there is none of
     /// is null; `left_out` is 0.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -102,6 +107,9 @@ impl Record {
             line.write_fmt(text)
                 .expect("invariant: writing to a String never fails");
         };
+        if let Some(exempt) = self.exempt {
+            add(format_args!(", exempt by {}", exempt.label()));
+        }
         if let Some(errno) = self.errno {
             add(format_args!(" with {}", symbol(errno)));
         }
@@ -127,6 +135,7 @@ impl Record {
             add(format_args!("; in the target: {}", Quoted(&self.name)));
         }
         let names = [
+            ("sibling", &self.sibling),
             ("would be accepted", &self.accepted),
             ("visible", &self.visible),
             ("backing", &self.backing),
@@ -169,10 +178,12 @@ impl Record {
             "length": offence.length,
             "code_point": offence.code_point.map(|c| format!("U+{c:04X}")),
             "verdict": self.verdict.label(),
+            "exempt": self.exempt.map(Exempt::label),
             "errno": self.errno.map(symbol),
             "visible": name(&self.visible),
             "backing": name(&self.backing),
             "accepted": name(&self.accepted),
+            "sibling": name(&self.sibling),
             "uid": self.uid,
             "gid": self.gid,
             "pid": self.pid,

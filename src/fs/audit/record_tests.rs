@@ -4,9 +4,10 @@ use jiff::Timestamp;
 
 use super::{Record, Verdict};
 use crate::codec::{Encoding, Form, Malformed};
+use crate::fs::Exempt;
 use crate::names::Quoted;
 use crate::names::json::json_line;
-use crate::policy::{Class, Offence, Rule, Unit};
+use crate::policy::{Alike, Class, Offence, Rule, Unit};
 
 /// An offence by the name `name`, at this place of it.
 pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> Record {
@@ -26,14 +27,17 @@ pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> R
                 | Rule::Forbidden(_)
                 | Rule::NotNormalized(_)
                 | Rule::Unmappable(_)
+                | Rule::NotUnique(_)
                 | Rule::NotAComponent => None,
             },
         },
         verdict: Verdict::Refused,
+        exempt: None,
         errno: Some(libc::EILSEQ),
         visible: None,
         backing: None,
         accepted: None,
+        sibling: None,
         uid: 1000,
         gid: 100,
         pid: 4242,
@@ -83,7 +87,28 @@ fn a_record_reads_as_the_golden_lines_say() {
         command: b"a\nb\x1B".to_vec(),
         ..record("a\u{202E}b".as_bytes(), Rule::Forbidden(Class::Bidi), 1, 3)
     };
+    let clash = Record {
+        operation: "mkdir",
+        errno: Some(libc::EEXIST),
+        sibling: Some(b"readme".to_vec()),
+        ..record(b"README", Rule::NotUnique(Alike::Casefold), 0, 6)
+    };
+    let exempt = Record {
+        exempt: Some(Exempt::Uid),
+        verdict: Verdict::Reported,
+        errno: None,
+        sibling: Some("é".into()),
+        ..record("e\u{301}".as_bytes(), Rule::NotUnique(Alike::Nfc), 0, 3)
+    };
     let rows = [
+        (
+            clash,
+            r#"2025-11-21T10:36:00.001234Z mkdir "/dir/README": refused with EEXIST: not unique: differs from a sibling in case or form alone; at byte 0: 52 45 41 44 4D 45; sibling: "readme"; by uid 1000 gid 100 pid 4242 "touch"; mount "/mnt/x""#,
+        ),
+        (
+            exempt,
+            "2025-11-21T10:36:00.001234Z create \"/dir/e\u{301}\": reported, exempt by uid: not unique: differs from a sibling in normalization form alone; at byte 0: 65 CC 81; sibling: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
+        ),
         (
             refused,
             r#"2025-11-21T10:36:00.001234Z create "/dir/caf\xE9": refused with EILSEQ: ill-formed UTF-8: truncated sequence; at byte 3: E9; would be accepted: "café"; by uid 1000 gid 100 pid 4242 "touch"; mount "/mnt/x""#,
@@ -125,14 +150,15 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
         concat!(
             r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
             r#""path":{"bytes":"L2Rpci9hwK8="},"name":{"bytes":"YcCv"},"rule":"ill-formed","kind":"overlong","#,
-            r#""offset":1,"length":2,"code_point":"U+002F","verdict":"refused","errno":"EILSEQ","visible":null,"#,
-            r#""backing":null,"accepted":{"text":"a%C0%AF"},"uid":1000,"gid":100,"pid":4242,"#,
+            r#""offset":1,"length":2,"code_point":"U+002F","verdict":"refused","exempt":null,"errno":"EILSEQ","visible":null,"#,
+            r#""backing":null,"accepted":{"text":"a%C0%AF"},"sibling":null,"uid":1000,"gid":100,"pid":4242,"#,
             r#""command":{"text":"touch"},"left_out":0}"#
         )
     );
     let reported = Record {
         verdict: Verdict::Reported,
         errno: None,
+        exempt: Some(Exempt::Path),
         visible: Some("\u{202E}".into()),
         backing: Some("\u{202E}".into()),
         ..record("\u{202E}".as_bytes(), Rule::Forbidden(Class::Bidi), 0, 3)
@@ -142,8 +168,8 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
         concat!(
             r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
             r#""path":{"text":"/dir/\u202e"},"name":{"text":"\u202e"},"rule":"forbidden","kind":"bidi","#,
-            r#""offset":0,"length":3,"code_point":null,"verdict":"reported","errno":null,"visible":{"text":"\u202e"},"#,
-            r#""backing":{"text":"\u202e"},"accepted":null,"uid":1000,"gid":100,"pid":4242,"#,
+            r#""offset":0,"length":3,"code_point":null,"verdict":"reported","exempt":"path","errno":null,"visible":{"text":"\u202e"},"#,
+            r#""backing":{"text":"\u202e"},"accepted":null,"sibling":null,"uid":1000,"gid":100,"pid":4242,"#,
             r#""command":{"text":"touch"},"left_out":7}"#
         )
     );

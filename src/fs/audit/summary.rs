@@ -24,6 +24,8 @@ pub struct Counts {
     pub not_normalized: u64,
     /// Not in the charset that names are stored in.
     pub unmappable: u64,
+    /// Names like a sibling in all but case or form.
+    pub not_unique: u64,
     /// Not one component of a path.
     pub not_a_component: u64,
     /// Offences refused.
@@ -55,6 +57,7 @@ impl Counts {
             Rule::Forbidden(_) => &mut self.forbidden,
             Rule::NotNormalized(_) => &mut self.not_normalized,
             Rule::Unmappable(_) => &mut self.unmappable,
+            Rule::NotUnique(_) => &mut self.not_unique,
             Rule::NotAComponent => &mut self.not_a_component,
         } += 1;
         *match verdict {
@@ -68,7 +71,7 @@ impl Counts {
     pub(super) fn text(&self, at: Timestamp, mount: &[u8], operations: u64) -> String {
         format!(
             "utf8fs: {} summary of mount {}: {operations} operations, {} offences ({} ill-formed, {} too-long, \
-             {} forbidden, {} not-normalized, {} unmappable, {} not-a-component; {} refused, {} normalized, {} reported), \
+             {} forbidden, {} not-normalized, {} unmappable, {} not-unique, {} not-a-component; {} refused, {} normalized, {} reported), \
              {} records written, {} left out by the rate limit, {} dropped",
             time(at),
             Quoted(mount),
@@ -78,6 +81,7 @@ impl Counts {
             self.forbidden,
             self.not_normalized,
             self.unmappable,
+            self.not_unique,
             self.not_a_component,
             self.refused,
             self.normalized,
@@ -101,6 +105,7 @@ impl Counts {
                 "forbidden": self.forbidden,
                 "not-normalized": self.not_normalized,
                 "unmappable": self.unmappable,
+                "not-unique": self.not_unique,
                 "not-a-component": self.not_a_component,
             },
             "refused": self.refused,

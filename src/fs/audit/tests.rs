@@ -105,7 +105,7 @@ fn the_log_is_made_for_its_owner_and_group_and_ends_in_a_summary() {
         json_line(&last),
         concat!(
             r#"{"time":null,"event":"summary","mount":{"text":"/mnt/x"},"operations":99,"#,
-            r#""offences":{"ill-formed":1,"too-long":0,"forbidden":0,"not-normalized":1,"unmappable":0,"not-a-component":0},"#,
+            r#""offences":{"ill-formed":1,"too-long":0,"forbidden":0,"not-normalized":1,"unmappable":0,"not-unique":0,"not-a-component":0},"#,
             r#""refused":1,"normalized":1,"reported":0,"written":2,"left_out":0,"dropped":0}"#
         )
     );

@@ -77,7 +77,9 @@ fn the_version_names_the_program_and_on_demand_unicode() {
     assert_eq!(helped(&[b"--version"]).stdout, version);
     assert_eq!(helped(&[b"-V"]).stdout, version);
     let (major, minor, update) = utf8fs::codec::normalize::UNICODE_VERSION;
-    let verbose = format!("{version}normalization: Unicode {major}.{minor}.{update}\n");
+    let mut verbose = format!("{version}normalization: Unicode {major}.{minor}.{update}\n");
+    let (major, minor, update) = utf8fs::codec::caseless::UNICODE_VERSION;
+    verbose += &format!("case folding: Unicode {major}.{minor}.{update}\n");
     assert_eq!(helped(&[b"--version", b"--verbose"]).stdout, verbose);
     assert_eq!(helped(&[b"--verbose", b"--version"]).stdout, verbose);
 }

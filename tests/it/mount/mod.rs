@@ -8,6 +8,8 @@ mod concurrent;
 mod confinement;
 /// C1: which names are well-formed by which definition.
 mod encodings;
+/// N9: whose names are let through, and where.
+mod exempt;
 /// F1, F3: copies, archives and builds through the mount equal those beside it.
 mod fidelity;
 /// N11: kills at every point.
@@ -34,5 +36,7 @@ mod regressions_more;
 mod storing;
 /// F4: reading a directory while it changes.
 mod streams;
+/// N9: new names that differ from a sibling in case or form alone.
+mod unique;
 /// F1: an ordinary user, above and below.
 mod users;

@@ -8,6 +8,7 @@
 
 mod directory;
 mod one_name;
+mod siblings;
 mod strategies;
 
 use proptest::prelude::ProptestConfig;

@@ -1,0 +1,36 @@
+//! Options about new names that only a mount has.
+
+use clap::{ArgAction, Args};
+
+use super::UniqueValue;
+
+/// Which new names are refused for their siblings, and which are let through for who asks or where.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Names")]
+pub struct NewNameArgs {
+    /// Refuse, with EEXIST, a new name that differs from a sibling in this alone
+    ///
+    /// For volumes shared with Windows and macOS. Names that were made so below the mount are shown and can be opened.
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub unique: Option<UniqueValue>,
+
+    /// Users, by number, whose new names are made as asked, as by --on-violation report
+    #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append)]
+    pub exempt_uid: Option<Vec<u32>>,
+
+    /// New names that are made as asked, as by --on-violation report: a glob; may be repeated
+    ///
+    /// With a / in it, it is matched against the visible path from the root of the mount, as in /backups/**; without, against
+    /// the name alone, in every directory. ? is one octet, * any number of them but /, ** any number of components.
+    #[arg(long, value_name = "PATTERN", action = ArgAction::Append)]
+    pub exempt: Option<Vec<String>>,
+}
+
+/// Takes a user id.
+pub(in crate::cli) fn uid(text: &str) -> Result<u32, String> {
+    const HINT: &str = "it must be the number of a user, as 'id -u NAME' prints it";
+    let uid: Option<u32> = text.parse().ok();
+    // The last one is that of nobody at all: chown(2).
+    uid.filter(|&uid| uid != u32::MAX)
+        .ok_or_else(|| HINT.to_owned())
+}

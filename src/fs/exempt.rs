@@ -1,0 +1,222 @@
+//! Who may make names that do not conform, and where (`--exempt-uid`, `--exempt`).
+
+use std::collections::BTreeSet;
+
+use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// Why an offence is let through, though others are refused it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exempt {
+    /// By who asked.
+    Uid,
+    /// By the path of the name.
+    Path,
+}
+
+impl Exempt {
+    /// The stable name, as in JSON: `uid`, `path`.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Uid => "uid",
+            Self::Path => "path",
+        }
+    }
+}
+
+/// A pattern that is none, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatternError {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Who and what is exempt.
+#[derive(Debug, Clone, Default)]
+pub struct Exemptions {
+    uids: BTreeSet<u32>,
+    /// Matched against names, in whatever directory.
+    names: GlobSet,
+    /// Matched against visible paths from the root of the mount.
+    paths: GlobSet,
+}
+
+impl Exemptions {
+    /// Exempts these users and what matches one of these patterns.
+    ///
+    /// A pattern with a `/` is one of paths from the root of the mount, whether it starts with `/` or not; one without is
+    /// one of names. `?` stands for one octet and `*` for any number of them, but for `/`; `**` as a component stands for
+    /// any number of components.
+    ///
+    /// # Errors
+    /// A pattern that is none, or can match nothing.
+    pub fn new(
+        uids: impl IntoIterator<Item = u32>,
+        patterns: &[String],
+    ) -> Result<Self, PatternError> {
+        let (mut names, mut paths) = (GlobSet::builder(), GlobSet::builder());
+        for pattern in patterns {
+            let fault = |reason: String| PatternError {
+                pattern: pattern.clone(),
+                reason,
+            };
+            let set = if pattern.contains('/') {
+                &mut paths
+            } else {
+                &mut names
+            };
+            add(set, pattern).map_err(fault)?;
+        }
+        let build = |set: GlobSetBuilder| {
+            set.build().map_err(|error| PatternError {
+                pattern: error.glob().unwrap_or_default().to_owned(),
+                reason: error.kind().to_string(),
+            })
+        };
+        Ok(Self {
+            uids: uids.into_iter().collect(),
+            names: build(names)?,
+            paths: build(paths)?,
+        })
+    }
+
+    /// Is the name `name` exempt, at the visible path that `path` makes, where `uid` asks for it?
+    pub(super) fn of(
+        &self,
+        uid: u32,
+        name: &[u8],
+        path: impl FnOnce() -> Vec<u8>,
+    ) -> Option<Exempt> {
+        if self.uids.contains(&uid) {
+            return Some(Exempt::Uid);
+        }
+        self.has_path(name, path).then_some(Exempt::Path)
+    }
+
+    /// May somebody have made the name as it is?
+    pub(super) fn may_have_passed(&self, name: &[u8], path: impl FnOnce() -> Vec<u8>) -> bool {
+        !self.uids.is_empty() || self.has_path(name, path)
+    }
+
+    fn has_path(&self, name: &[u8], path: impl FnOnce() -> Vec<u8>) -> bool {
+        let matches =
+            |set: &GlobSet, bytes: &[u8]| set.is_match_candidate(&Candidate::from_bytes(bytes));
+        matches(&self.names, name) || !self.paths.is_empty() && matches(&self.paths, &path())
+    }
+}
+
+fn add(set: &mut GlobSetBuilder, pattern: &str) -> Result<(), String> {
+    if pattern.is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    if pattern.ends_with('/') {
+        return Err(format!(
+            "names do not end in /; {pattern}** is what lies in a directory"
+        ));
+    }
+    // The matcher takes them for classes of octets.
+    let in_class = pattern.split('[').skip(1);
+    if in_class
+        .filter_map(|rest| rest.split(']').next())
+        .any(|class| !class.is_ascii())
+    {
+        return Err("brackets take ASCII characters only; {ä,ö} takes any".to_owned());
+    }
+    let rooted = match pattern {
+        path if path.contains('/') && !path.starts_with('/') => format!("/{path}"),
+        other => other.to_owned(),
+    };
+    let glob = GlobBuilder::new(&rooted)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build()
+        .map_err(|error| error.kind().to_string())?;
+    set.add(glob);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Exempt, Exemptions};
+
+    fn exempt(pattern: &str, path: &[u8]) -> bool {
+        let exemptions = Exemptions::new([], &[pattern.to_owned()]).unwrap();
+        let name = path.rsplit(|&byte| byte == b'/').next().unwrap();
+        let exempt = exemptions.of(0, name, || path.to_vec());
+        assert_ne!(exempt, Some(Exempt::Uid));
+        exempt.is_some()
+    }
+
+    #[test]
+    fn patterns_match_visible_paths_as_the_rows_say() {
+        let rows: [(&str, &[u8], bool); 25] = [
+            // without a slash: names, wherever
+            ("*.tmp", b"/caf\xE9.tmp", true),
+            ("*.tmp", b"/a/b/\xFF.tmp", true),
+            ("*.tmp", b"/x.tmp/caf\xE9", false),
+            ("?", b"/\xE9", true),
+            // one octet, not one character
+            ("?", "/é".as_bytes(), false),
+            ("é*", "/é\n".as_bytes(), true),
+            ("{a,é}*", "/é\n".as_bytes(), true),
+            ("[ab]\n", b"/b\n", true),
+            ("*", b"/a/b/\n", true),
+            // with one: paths, from the root
+            ("/backups/**", b"/backups/\xE9", true),
+            ("/backups/**", b"/backups/a/b\n/\xE9", true),
+            ("/backups/**", b"/backups", false),
+            ("/backups/**", b"/x/backups/\xE9", false),
+            ("/backups/**", b"/backups2/\xE9", false),
+            ("backups/**", b"/backups/\xE9", true),
+            ("/backups/*", b"/backups/\xE9", true),
+            ("/backups/*", b"/backups/a/\xE9", false),
+            ("**/test/*", b"/a/b/test/\xE9", true),
+            ("**/test/*", b"/test/\xE9", true),
+            ("/a/**/z*", b"/a/z\xE9", true),
+            ("/a/**/z*", b"/a/b/c/z\xE9", true),
+            ("/*", b"/\xE9", true),
+            ("/*", b"/a/\xE9", false),
+            ("/**", b"/a/\xE9", true),
+            ("/a\\*", b"/a\xE9", false),
+        ];
+        for (pattern, path, expected) in rows {
+            let what = path.escape_ascii();
+            assert_eq!(exempt(pattern, path), expected, "{pattern} and {what}");
+        }
+    }
+
+    #[test]
+    fn users_are_exempt_by_number() {
+        let exemptions = Exemptions::new([0, 1000], &[]).unwrap();
+        let path = || -> Vec<u8> { panic!("no path is needed") };
+        assert_eq!(exemptions.of(1000, b"\xE9", path), Some(Exempt::Uid));
+        assert_eq!(exemptions.of(1001, b"\xE9", path), None);
+        assert!(exemptions.may_have_passed(b"\xE9", path));
+        assert!(!Exemptions::default().may_have_passed(b"\xE9", path));
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused_with_the_reason() {
+        let rows = [
+            ("", "it is empty"),
+            (
+                "/a/",
+                "names do not end in /; /a/** is what lies in a directory",
+            ),
+            ("[a", "unclosed character class; missing ']'"),
+            (
+                "x[é]",
+                "brackets take ASCII characters only; {ä,ö} takes any",
+            ),
+        ];
+        for (pattern, reason) in rows {
+            let error = Exemptions::new([], &[pattern.to_owned()]).unwrap_err();
+            assert_eq!(
+                (error.pattern.as_str(), error.reason.as_str()),
+                (pattern, reason)
+            );
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Law N9, `--exempt-uid` and `--exempt`: offending names are let through for some users and in some places, and still
+//! reported; nothing else changes for anybody.
+
+use rustix::io::Errno;
+
+use super::offences::{FORBIDDEN, ILL_FORMED, check_rule};
+use crate::support::at::{self, Make};
+use crate::support::user::{self, NOBODY};
+use crate::support::{Tree, needs, show};
+
+fn own_uid() -> String {
+    rustix::process::getuid().as_raw().to_string()
+}
+
+/// Each offence by each operation, once exempt for who asks and once for its path: made as asked, one record.
+#[test]
+fn exempt_names_are_made_as_asked_and_reported_once() {
+    let rows = [ILL_FORMED, FORBIDDEN].concat();
+    let uid = own_uid();
+    let exemptions: [(&[&str], &str); 3] = [
+        (&["--exempt-uid", &uid], "uid"),
+        (&["--exempt", "/exempt/**"], "path"),
+        (&["--exempt", "[!s]*"], "path"),
+    ];
+    for (options, why) in exemptions {
+        let tree = Tree::new();
+        let parent = tree.directory(b"exempt");
+        for number in 0..rows.len() * Make::ALL.len() {
+            at::mkdir(&parent, format!("d{number}").as_bytes()).unwrap();
+            let dir = at::open_dir(&parent, format!("d{number}").as_bytes()).unwrap();
+            at::write_new(&dir, Make::SOURCE, b"content").unwrap();
+        }
+        let mount = tree.mount(&[&["--profile", "portable"], options].concat());
+        let above = mount.sub("exempt");
+        let mut number = 0;
+        for row in &rows {
+            for make in Make::ALL {
+                let what = format!("{} of {} with {options:?}", make.label(), show(row.0));
+                let dir = at::open_dir(&above, format!("d{number}").as_bytes()).unwrap();
+                assert_eq!(make.run(&dir, row.0), Ok(()), "{what}");
+                let below = at::open_dir(&parent, format!("d{number}").as_bytes()).unwrap();
+                assert!(at::list(&below).contains(&row.0.to_vec()), "{what}");
+                // By the bytes that it was made with.
+                assert!(at::stat(&dir, row.0).is_ok(), "{what}");
+                assert!(Make::Mkdir.run(&dir, row.0) == Err(Errno::EXIST), "{what}");
+                number += 1;
+            }
+        }
+        drop(above);
+        let records = mount.stop();
+        assert_eq!(records.len(), number, "{options:?}");
+        for (number, record) in records.iter().enumerate() {
+            let row = &rows[number / Make::ALL.len()];
+            check_rule(record, row);
+            assert_eq!(record.text("verdict"), "reported");
+            assert_eq!(record.text("exempt"), why);
+            assert!(record.0["errno"].is_null());
+            assert_eq!(record.name("backing").as_deref(), Some(row.0));
+        }
+    }
+}
+
+/// Outside of what is exempt names are refused, normalized or reported as ever.
+#[test]
+fn what_is_not_exempt_is_judged_as_ever() {
+    let tree = Tree::new();
+    drop(tree.directory(b"backups"));
+    drop(tree.directory(b"other"));
+    let options = "-o exempt=/backups/**,exempt=*.tmp,exempt-uid=4000000:4000001";
+    let mount = tree.mount(&options.split(' ').collect::<Vec<_>>());
+    at::mkdir(mount.dir(), b"\xFF.tmp").unwrap();
+    at::mkdir(mount.sub("other"), b"\xFF.tmp").unwrap();
+    let refused: [(&str, &[u8]); 3] = [
+        ("other", b"\xFF"),
+        ("other", b"\xFF.tmp2"),
+        ("backups", &[0xFF; 256]),
+    ];
+    for (dir, name) in refused {
+        let error = if name.len() > 255 {
+            Errno::NAMETOOLONG
+        } else {
+            Errno::ILSEQ
+        };
+        assert_eq!(
+            at::mkdir(mount.sub(dir), name),
+            Err(error),
+            "{}",
+            show(name)
+        );
+    }
+    // A rename out of what is exempt makes a new name.
+    at::mkdir(mount.sub("backups"), b"\xFF").unwrap();
+    let (backups, other) = (mount.sub("backups"), mount.sub("other"));
+    let moved = rustix::fs::renameat(&backups, &b"\xFF"[..], &other, &b"\xFF"[..]);
+    assert_eq!(moved, Err(Errno::ILSEQ));
+    rustix::fs::renameat(&backups, &b"\xFF"[..], &other, "new").unwrap();
+    drop((backups, other));
+    let verdicts: Vec<String> = mount
+        .stop()
+        .iter()
+        .map(|record| format!("{} {}", record.text("verdict"), record.0["exempt"]))
+        .collect();
+    let path = "reported \"path\"";
+    let no = "refused null";
+    assert_eq!(verdicts, [path, path, no, no, no, path, no]);
+}
+
+/// N10: an exempt name is reached by the bytes that it was made with and by the name that it is listed under, whatever
+/// `--legacy` and `--on-violation` are, and none of them goes stale.
+#[test]
+fn exempt_names_are_reached_by_their_bytes_and_never_stale() {
+    const LATIN: &[u8] = b"caf\xE9";
+    let uid = own_uid();
+    let rows: &[(&[&str], Option<&[u8]>)] = &[
+        (&["--from", "iso-8859-1"], Some("café".as_bytes())),
+        (&["--legacy", "escape"], Some(b"caf%E9")),
+        (&["--legacy", "raw"], Some(LATIN)),
+        (&["--legacy", "hide"], None),
+        (
+            &["--from", "iso-8859-1", "--on-violation", "normalize"],
+            Some("café".as_bytes()),
+        ),
+        (
+            &[
+                "--from",
+                "iso-8859-1",
+                "--legacy",
+                "hide",
+                "--on-violation",
+                "normalize",
+            ],
+            None,
+        ),
+    ];
+    for &(options, listed) in rows {
+        for exempt in [["--exempt-uid", &uid], ["--exempt", "*"]] {
+            let what = format!("{options:?} {exempt:?}");
+            let tree = Tree::new();
+            let mount = tree.mount(&[options, &exempt].concat());
+            let dir = mount.dir();
+            let spellings: Vec<&[u8]> = [Some(LATIN), listed].into_iter().flatten().collect();
+            for removed in &spellings {
+                at::write_new(dir, LATIN, b"content").unwrap();
+                assert_eq!(at::list(tree.below_dir()), [LATIN], "{what}");
+                let names: Vec<Vec<u8>> = listed.iter().map(|name| name.to_vec()).collect();
+                assert_eq!(at::list(dir), names, "{what}");
+                for used in &spellings {
+                    assert_eq!(at::read(dir, used).unwrap(), b"content", "{what}");
+                }
+                at::unlink(dir, removed).unwrap();
+                for used in &spellings {
+                    assert_eq!(at::stat(dir, used).err(), Some(Errno::NOENT), "{what}");
+                }
+            }
+            at::mkdir(dir, LATIN).unwrap();
+            at::mkdir(at::open_dir(dir, LATIN).unwrap(), b"sub").unwrap();
+            at::rename(dir, LATIN, b"plain").unwrap();
+            assert_eq!(at::stat(dir, LATIN).err(), Some(Errno::NOENT), "{what}");
+            at::rename(dir, b"plain", LATIN).unwrap();
+            assert!(at::stat(at::open_dir(dir, LATIN).unwrap(), b"sub").is_ok());
+            mount.stop();
+        }
+    }
+}
+
+/// A name that is like a sibling's is let through too, and which sibling that is goes to the log.
+#[test]
+fn clashes_are_exempt_too() {
+    let tree = Tree::new();
+    tree.file(b"readme", b"");
+    let mount = tree.mount(&[
+        "--unique", "casefold", "--exempt", "*.bak", "--exempt", "/README",
+    ]);
+    at::mkdir(mount.dir(), b"README").unwrap();
+    assert_eq!(at::mkdir(mount.dir(), b"ReadMe"), Err(Errno::EXIST));
+    assert_eq!(at::sorted(mount.dir()), [&b"README"[..], b"readme"]);
+    let records = mount.stop();
+    let [passed, refused] = &records[..] else {
+        panic!("{records:?}");
+    };
+    assert_eq!(passed.text("verdict"), "reported");
+    assert_eq!(passed.text("exempt"), "path");
+    assert_eq!(passed.text("rule"), "not-unique");
+    assert_eq!(passed.name("sibling").as_deref(), Some(&b"readme"[..]));
+    assert_eq!(passed.name("visible").as_deref(), Some(&b"README"[..]));
+    assert_eq!(refused.text("verdict"), "refused");
+    assert!(refused.0["exempt"].is_null());
+}
+
+/// Users are told apart, also where one has looked the other's name up before.
+#[test]
+fn only_the_exempt_user_may() {
+    if !needs::root("telling users apart") {
+        return;
+    }
+    let tree = Tree::new();
+    std::fs::set_permissions(
+        tree.backing(),
+        std::os::unix::fs::PermissionsExt::from_mode(0o777),
+    )
+    .unwrap();
+    let mount = tree.mount(&["--exempt-uid", "65534"]);
+    let script = "cd \"$PLACE\" && : >\"$(printf 'mine\\351')\" && mkdir \"$(printf 'dir\\351')\"";
+    let output = user::script(NOBODY, &mount.point(), script);
+    assert!(output.status.success(), "{output:?}");
+    let dir = mount.dir();
+    assert!(at::stat(dir, b"mine\xE9").is_ok());
+    assert_eq!(at::mkdir(dir, b"ours\xE9"), Err(Errno::ILSEQ));
+    assert_eq!(at::mkdir(dir, b"mine\xE9"), Err(Errno::EXIST));
+    let child = at::open_dir(dir, b"dir\xE9").unwrap();
+    assert_eq!(at::mkdir(&child, b"\xE9"), Err(Errno::ILSEQ));
+    drop(child);
+    let records = mount.stop();
+    let exempt: Vec<&str> = records
+        .iter()
+        .map(|record| record.0["exempt"].as_str().unwrap_or("-"))
+        .collect();
+    assert_eq!(exempt, ["uid", "uid", "-", "-"]);
+}
