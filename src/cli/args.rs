@@ -5,6 +5,7 @@ pub mod values;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
@@ -176,7 +177,7 @@ Options of -o:
   from=CHARSET:... store-as= forbid=CLASS:... legacy= on-violation= errno=
   profile= normalization= max-bytes= max-chars= unique= exempt-uid=UID:...
   exempt= encoding= audit-log= audit-format= audit-burst= audit-per-minute=
-  threads=
+  cache= threads=
       the options above, for a line of fstab; a comma in a value is \\,
   defaults auto noauto user users owner group nofail _netdev x-* comment=
   subtype= default_permissions
@@ -215,6 +216,14 @@ pub struct MountArgs {
     /// [default: utf-8]
     #[arg(long, value_name = "LABEL", value_enum, verbatim_doc_comment)]
     pub encoding: Option<MountEncodingValue>,
+
+    /// How long a change that others make below may go unseen, since the kernel keeps names and attributes: seconds, or none
+    ///
+    /// Changes made through the mount are seen at once. Longer is faster, where nobody else changes anything.
+    ///
+    /// [default: 1]
+    #[arg(long, value_name = "SECONDS", value_parser = cache, verbatim_doc_comment)]
+    pub cache: Option<Duration>,
 
     /// Threads that serve requests
     ///
@@ -347,6 +356,23 @@ pub(super) fn max_bytes(text: &str) -> Result<usize, String> {
 /// Takes the value of `--max-chars`.
 pub(super) fn max_chars(text: &str) -> Result<usize, String> {
     number(text, SMALLEST_LIMIT..=usize::MAX)
+}
+
+/// Takes the value of `--cache`.
+pub(super) fn cache(text: &str) -> Result<Duration, String> {
+    /// A day: longer is as good as for ever, and the kernel's times are bounded.
+    const MOST: f64 = 86_400.0;
+    if text == "none" {
+        return Ok(Duration::ZERO);
+    }
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_no_number| "it must be a number of seconds, or none")?;
+    let is_possible = (0.0..=MOST).contains(&seconds);
+    let duration = is_possible.then(|| Duration::try_from_secs_f64(seconds).ok());
+    duration
+        .flatten()
+        .ok_or_else(|| "it must be 0 to 86400 seconds".to_owned())
 }
 
 /// Takes the value of `--threads`.

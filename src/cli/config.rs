@@ -4,6 +4,7 @@ mod directories;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use log::LevelFilter;
 
@@ -16,6 +17,9 @@ use crate::fs::audit::{AuditOptions, Format, SinkKind};
 use crate::fuse::mount::MountFlags;
 use crate::names::{Legacy, NameMap, OnViolation, Quoted};
 use crate::policy::{Alike, ErrnoChoice, Profile};
+
+/// How long a change made below may go unseen, where nothing is said.
+const CACHE: Duration = Duration::from_secs(1);
 
 /// More threads than this serve nobody faster.
 const MOST_THREADS: usize = 8;
@@ -31,6 +35,8 @@ pub struct MountConfig {
     pub map: NameMap,
     /// In what a new name must not differ alone from a sibling.
     pub unique: Option<Alike>,
+    /// How long a change made below may go unseen.
+    pub cache: Duration,
     /// Whose new names, and which, are let through.
     pub exempt: Exemptions,
     /// Flags of the mount.
@@ -88,6 +94,7 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         backing,
         mountpoint,
         map,
+        cache: options.cache.unwrap_or(CACHE),
         unique: options.new_names.unique.map(|alike| alike.0),
         exempt,
         flags: options.flags,

@@ -46,7 +46,7 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
             auditor: Arc::clone(&auditor),
             daemon: Mutex::new(daemon),
         });
-        let adapter = Adapter::new(Arc::clone(&fs));
+        let adapter = Adapter::new(Arc::clone(&fs), config.cache);
         serve(adapter, mounted, config.threads, signals, hooks)
             .map_err(|error| failed("serve the mount", &error))
     };
@@ -83,6 +83,7 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
     Utf8Fs::new(Config {
         map: config.map.clone(),
         unique: config.unique,
+        unseen: config.cache,
         exempt: config.exempt.clone(),
         root,
         by_handle,

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::Duration;
 
 use clap::ValueEnum;
 
@@ -76,6 +77,7 @@ const KEYS: &[&str] = &[
     "audit-format",
     "audit-burst",
     "audit-per-minute",
+    "cache",
     "threads",
 ];
 
@@ -113,6 +115,8 @@ pub(super) struct MountOptions {
     pub(super) encoding: Option<MountEncodingValue>,
     /// Where offences are logged.
     pub(super) audit: AuditArgs,
+    /// How long a change made below may go unseen.
+    pub(super) cache: Option<Duration>,
     /// Threads that serve requests.
     pub(super) threads: Option<usize>,
 }
@@ -135,6 +139,7 @@ impl MountOptions {
             new_names: typed.new_names.clone(),
             encoding: typed.encoding,
             audit: typed.audit.clone(),
+            cache: typed.cache,
             threads: typed.threads,
         };
         let mut seen = Vec::new();
@@ -261,6 +266,7 @@ impl MountOptions {
                 number(key, text.parse(), text)?,
                 key,
             ),
+            "cache" => set(&mut self.cache, number(key, args::cache(text), text)?, key),
             "threads" => set(
                 &mut self.threads,
                 number(key, args::threads(text), text)?,

@@ -20,7 +20,7 @@ use crate::backing::{Dir, Entries, Stat, Time};
 use crate::names::{BackingName, Index, Legacy, NameMap, Siblings, VisibleName};
 use crate::policy::Alike;
 
-/// How long a change made below the mount may go unseen.
+/// How long a change made below the mount may go unseen at most, where more would be allowed.
 const SHARED_FOR: Duration = Duration::from_secs(1);
 
 /// A reading that took long is believed for this many times as long, so that a directory that is changed all the time
@@ -57,8 +57,12 @@ pub(super) struct DirectoryIndex {
 }
 
 impl DirectoryIndex {
-    fn is_right(&self, stat: &Stat) -> bool {
-        let believed = SHARED_FOR.max(self.took * READING_SHARE);
+    fn is_right(&self, stat: &Stat, unseen: Duration) -> bool {
+        let believed = if unseen.is_zero() {
+            unseen
+        } else {
+            SHARED_FOR.min(unseen).max(self.took * READING_SHARE)
+        };
         self.ctime == stat.ctime && (self.settled || self.read.elapsed() < believed)
     }
 
@@ -104,6 +108,8 @@ pub(super) struct IndexedDirectories {
     all: Mutex<Indexed>,
     /// In what siblings must not differ alone.
     pub(super) unique: Option<Alike>,
+    /// How long a change made below may go unseen (law F5).
+    unseen: Duration,
     /// How often a directory was read.
     readings: AtomicU64,
 }
@@ -117,9 +123,10 @@ struct Indexed {
 
 impl IndexedDirectories {
     /// No directories yet, whose siblings must not be alike in this way.
-    pub(super) fn new(unique: Option<Alike>) -> Self {
+    pub(super) fn new(unique: Option<Alike>, unseen: Duration) -> Self {
         Self {
             unique,
+            unseen,
             ..Self::default()
         }
     }
@@ -252,7 +259,11 @@ impl<'a> Directory<'a> {
 
     fn state(&mut self) -> io::Result<&DirectoryIndex> {
         let state = match self.state.take() {
-            Some(state) if self.is_checked || state.is_right(&Stat::of(self.fd)?) => state,
+            Some(state)
+                if self.is_checked || state.is_right(&Stat::of(self.fd)?, self.all.unseen) =>
+            {
+                state
+            }
             _ => {
                 let mut state = read(self.fd, self.map, self.all.unique)?;
                 self.all.readings.fetch_add(1, Ordering::Relaxed);
@@ -270,7 +281,7 @@ impl<'a> Directory<'a> {
     /// Gets ready for a change by us: an index that is not right now could not be told from one that the change outdates.
     pub(super) fn before_change(&mut self) -> io::Result<()> {
         if let Some(state) = &*self.state
-            && !state.is_right(&Stat::of(self.fd)?)
+            && !state.is_right(&Stat::of(self.fd)?, self.all.unseen)
         {
             *self.state = None;
         }

@@ -27,6 +27,7 @@ mod xattr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::backing::{Privilege, Stat};
 use crate::names::NameMap;
@@ -49,6 +50,8 @@ pub struct Config {
     pub map: NameMap,
     /// In what a new name must not differ alone from a sibling.
     pub unique: Option<Alike>,
+    /// How long a change made below may go unseen (law F5).
+    pub unseen: Duration,
     /// Whose names, and which, are let through.
     pub exempt: Exemptions,
     /// The backing directory, an `O_PATH` descriptor.
@@ -130,7 +133,7 @@ impl Utf8Fs {
             exempt: config.exempt,
             files: Handles::default(),
             directories: Handles::default(),
-            indexed: IndexedDirectories::new(config.unique),
+            indexed: IndexedDirectories::new(config.unique, config.unseen),
             aside: Aside::default(),
             privilege: config.privilege,
             auditor: Arc::new(config.auditor),

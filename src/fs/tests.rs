@@ -5,6 +5,7 @@ mod unique;
 use std::cell::Cell;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::audit::{AuditOptions, Auditor, Format, SinkKind};
 use super::inode::lock;
@@ -44,6 +45,7 @@ impl Scratch {
         let fs = Utf8Fs::new(Config {
             map,
             unique,
+            unseen: Duration::from_secs(1),
             exempt: Exemptions::default(),
             root: Dir::open_root(below.path()).unwrap().into_fd(),
             by_handle: None,

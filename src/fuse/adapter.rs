@@ -2,9 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use fuser::{Errno, Request};
 
+use super::answer::Kept;
 use super::convert::errno;
 use crate::fs::{Caller, FsError, Utf8Fs};
 
@@ -12,13 +14,15 @@ use crate::fs::{Caller, FsError, Utf8Fs};
 #[derive(Debug, Clone)]
 pub struct Adapter {
     pub(super) fs: Arc<Utf8Fs>,
+    pub(super) kept: Kept,
 }
 
 impl Adapter {
-    /// An adapter for `fs`.
+    /// An adapter for `fs`; the kernel keeps names and attributes that do not change by themselves for as long as `kept`.
     #[must_use]
-    pub fn new(fs: Arc<Utf8Fs>) -> Self {
-        Self { fs }
+    pub fn new(fs: Arc<Utf8Fs>, kept: Duration) -> Self {
+        let kept = Kept(kept);
+        Self { fs, kept }
     }
 
     /// Runs one operation. A panic in it is a bug, and costs that operation only.

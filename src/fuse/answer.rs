@@ -8,22 +8,29 @@ use super::convert::attr;
 use crate::backing::Xattr;
 use crate::fs::{Entry, Shown};
 
-/// How long the kernel may keep names and attributes.
-const KEPT: Duration = Duration::from_secs(1);
+/// How long the kernel may keep names and attributes that do not change by themselves: what `--cache` promises (law F5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kept(pub(super) Duration);
 
-/// How long a name may be kept.
-pub(super) fn entry_kept(entry: &Entry) -> Duration {
-    if entry.lasting { KEPT } else { Duration::ZERO }
-}
+impl Kept {
+    /// How long a name may be kept.
+    pub(super) fn entry(self, entry: &Entry) -> Duration {
+        if entry.lasting {
+            self.0
+        } else {
+            Duration::ZERO
+        }
+    }
 
-/// How long attributes may be kept.
-fn attributes_kept(steady: bool) -> Duration {
-    if steady { KEPT } else { Duration::ZERO }
-}
+    /// How long attributes may be kept.
+    fn attributes(self, steady: bool) -> Duration {
+        if steady { self.0 } else { Duration::ZERO }
+    }
 
-/// How long a listed entry may be kept, which has one time for its name and its attributes.
-pub(super) fn listed_kept(entry: &Entry) -> Duration {
-    entry_kept(entry).min(attributes_kept(entry.steady))
+    /// How long a listed entry may be kept, which has one time for its name and its attributes.
+    pub(super) fn listed(self, entry: &Entry) -> Duration {
+        self.entry(entry).min(self.attributes(entry.steady))
+    }
 }
 
 /// Answers with `$value` made from the result, or with its error.
@@ -37,20 +44,25 @@ macro_rules! answer {
 }
 
 /// Answers with an entry.
-pub(super) fn entry(reply: ReplyEntry, result: Result<Entry, Errno>) {
+pub(super) fn entry(kept: Kept, reply: ReplyEntry, result: Result<Entry, Errno>) {
     answer!(reply, result, found => {
-        let kept = entry_kept(&found);
         let attr = attr(found.number, &found.stat);
-        reply.entry_with_ttls(&attributes_kept(found.steady), &kept, &attr, Generation(found.generation));
+        let attributes = kept.attributes(found.steady);
+        reply.entry_with_ttls(&attributes, &kept.entry(&found), &attr, Generation(found.generation));
     });
 }
 
 /// Attributes of the inode that the kernel knows as `number`. They show that number, as a lookup does, so that a file
 /// has one whichever request tells it; only the root shows its own, since 1 is the protocol's.
-pub(super) fn attributes(reply: ReplyAttr, number: INodeNo, result: Result<Shown, Errno>) {
+pub(super) fn attributes(
+    kept: Kept,
+    reply: ReplyAttr,
+    number: INodeNo,
+    result: Result<Shown, Errno>,
+) {
     answer!(reply, result, Shown { stat, steady } => {
         let shown = if number == INodeNo::ROOT { stat.ino } else { number.0 };
-        reply.attr(&attributes_kept(steady), &attr(shown, &stat));
+        reply.attr(&kept.attributes(steady), &attr(shown, &stat));
     });
 }
 

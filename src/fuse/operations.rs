@@ -14,7 +14,7 @@ use fuser::{
 };
 
 use super::adapter::{Adapter, caller};
-use super::answer::{attributes, empty, entry, entry_kept, listed_kept, xattr};
+use super::answer::{attributes, empty, entry, xattr};
 use super::convert::{attr, file_type, number_only, set_time};
 use crate::backing::file::{Place, Sync};
 use crate::fs::{Change, Plus};
@@ -50,6 +50,7 @@ impl Filesystem for Adapter {
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         entry(
+            self.kept,
             reply,
             self.run("lookup", |fs| fs.lookup(parent.0, name.as_bytes())),
         );
@@ -60,7 +61,12 @@ impl Filesystem for Adapter {
     }
 
     fn getattr(&self, _request: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
-        attributes(reply, ino, self.run("getattr", |fs| fs.getattr(ino.0)));
+        attributes(
+            self.kept,
+            reply,
+            ino,
+            self.run("getattr", |fs| fs.getattr(ino.0)),
+        );
     }
 
     fn setattr(
@@ -91,6 +97,7 @@ impl Filesystem for Adapter {
         };
         let handle = fh.map(|fh| fh.0);
         attributes(
+            self.kept,
             reply,
             ino,
             self.run("setattr", |fs| fs.setattr(ino.0, handle, change)),
@@ -122,7 +129,7 @@ impl Filesystem for Adapter {
                 u64::from(rdev),
             )
         });
-        entry(reply, made);
+        entry(self.kept, reply, made);
     }
 
     fn mkdir(
@@ -136,6 +143,7 @@ impl Filesystem for Adapter {
     ) {
         let caller = caller(request);
         entry(
+            self.kept,
             reply,
             self.run("mkdir", |fs| {
                 fs.mkdir(caller, parent.0, name.as_bytes(), mode, umask)
@@ -168,6 +176,7 @@ impl Filesystem for Adapter {
         let caller = caller(request);
         let target = target.as_os_str().as_bytes();
         entry(
+            self.kept,
             reply,
             self.run("symlink", |fs| {
                 fs.symlink(caller, parent.0, link_name.as_bytes(), target)
@@ -204,6 +213,7 @@ impl Filesystem for Adapter {
     ) {
         let caller = caller(request);
         entry(
+            self.kept,
             reply,
             self.run("link", |fs| {
                 fs.link(caller, ino.0, newparent.0, newname.as_bytes())
@@ -333,7 +343,7 @@ impl Filesystem for Adapter {
                 let (attr, kept, generation) = match &listed.entry {
                     Some(entry) => (
                         attr(entry.number, &entry.stat),
-                        listed_kept(entry),
+                        self.kept.listed(entry),
                         entry.generation,
                     ),
                     None => (number_only(listed.number, listed.kind), Duration::ZERO, 0),
@@ -463,7 +473,7 @@ impl Filesystem for Adapter {
         });
         answer!(reply, created, (entry, handle) => {
             let attr = attr(entry.number, &entry.stat);
-            let kept = entry_kept(&entry);
+            let kept = self.kept.entry(&entry);
             reply.created(&kept, &attr, Generation(entry.generation), FileHandle(handle), FopenFlags::empty());
         });
     }

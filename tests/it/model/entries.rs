@@ -45,6 +45,19 @@ pub(super) fn add_below(
     }
 }
 
+/// Removes an entry below, as others do.
+pub(super) fn remove_below(below: &OwnedFd, name: &[u8], is_dir: bool) {
+    if !is_dir {
+        at::unlink(below, name).unwrap();
+        return;
+    }
+    let inside = at::open_dir(below, name).unwrap();
+    for child in at::list(&inside) {
+        at::unlink(&inside, &child).unwrap();
+    }
+    at::rmdir(below, name).unwrap();
+}
+
 /// Which entry a name reaches.
 pub(super) fn identify(dir: &OwnedFd, name: &[u8]) -> Result<Node, Errno> {
     let stat = at::stat(dir, name)?;

@@ -9,8 +9,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use rustix::fs::{OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::directory::{Kind, Model, RenameMode};
-use super::entries::{CHILD, add_below, describe, identify, same_outcome, show_all};
+use super::directory::{Kind, Model, Node, RenameMode};
+use super::entries::{CHILD, add_below, describe, identify, remove_below, same_outcome, show_all};
 use super::laws::Legacy;
 use super::operations::{Bytes, Name, Operation, initial, operation};
 use super::settings::{Setting, all_of};
@@ -18,6 +18,35 @@ use crate::support::{Tree, at, show};
 
 /// Cases for each setting, where the environment does not say otherwise.
 const CASES: u32 = 60;
+
+/// How long the kernel keeps names and attributes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caches {
+    /// As it is by default.
+    Usual,
+    /// So long that whatever goes stale stays so.
+    Longest,
+    /// Not at all: what others change below is seen at once.
+    None,
+}
+
+impl Caches {
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Usual => &[],
+            Self::Longest => &["--cache", "3600"],
+            Self::None => &["--cache", "none"],
+        }
+    }
+
+    /// The part of the cases that is run.
+    fn share(self) -> u32 {
+        match self {
+            Self::Usual => 1,
+            Self::Longest | Self::None => 4,
+        }
+    }
+}
 
 fn number(variable: &str) -> Option<u32> {
     let value = std::env::var(variable).ok()?;
@@ -37,6 +66,8 @@ pub(super) struct Case<'t> {
     mount: BorrowedFd<'t>,
     model: Model,
     token: u32,
+    /// Are changes made below seen at once?
+    sees_at_once: bool,
     /// Every spelling that ever was of interest.
     spellings: BTreeSet<Vec<u8>>,
 }
@@ -82,6 +113,7 @@ impl<'t> Case<'t> {
             mount,
             model,
             token,
+            sees_at_once: false,
             spellings: BTreeSet::new(),
         }
     }
@@ -200,15 +232,22 @@ impl<'t> Case<'t> {
         Ok(words)
     }
 
-    /// Others change the directory below. The mount sees the change in a directory that is new to it, so that no
-    /// cache, which may live for a while (F5), is between.
+    /// Others change the directory below. Where the kernel keeps names for a while (F5), the mount sees the change in a
+    /// directory that is new to it, so that no cache is between.
     fn change_below(&mut self, added: &[(Bytes, Kind)], removed: &[usize]) {
         for number in removed {
             let nth = number.checked_rem(self.model.directory.len());
             if let Some(name) = nth.and_then(|nth| self.model.directory.keys().nth(nth).cloned()) {
-                // Left behind in the old directory.
-                self.model.directory.remove(&name);
+                // Left behind in the old directory, if there is a new one.
+                let node = self.model.directory.remove(&name);
+                if self.sees_at_once {
+                    remove_below(&self.below, &name, node.is_some_and(Node::is_dir));
+                }
             }
+        }
+        if self.sees_at_once {
+            add_below(&self.below, &mut self.model, &mut self.token, added);
+            return;
         }
         let label = new_label();
         let fresh = self.tree.directory(label.as_bytes());
@@ -278,13 +317,15 @@ impl<'t> Case<'t> {
 }
 
 /// Runs the cases of all settings of one `--legacy`.
-fn compare_all(legacy: Legacy) {
-    let cases = number("UTF8FS_MODEL_CASES").unwrap_or(CASES);
+fn compare_all(legacy: Legacy, caches: Caches) {
+    let cases = number("UTF8FS_MODEL_CASES")
+        .unwrap_or(CASES)
+        .div_ceil(caches.share());
     let seed = number("UTF8FS_MODEL_SEED").unwrap_or(0);
     let mut failures = Vec::new();
     for (index, setting) in all_of(legacy).iter().enumerate() {
         let tree = Tree::in_memory();
-        let mount = tree.mount(&setting.options());
+        let mount = tree.mount(&[&setting.options(), caches.options()].concat());
         let mut bytes = [0; 32];
         bytes[..4].copy_from_slice(&seed.to_le_bytes());
         bytes[4] = index.try_into().unwrap();
@@ -300,6 +341,7 @@ fn compare_all(legacy: Legacy) {
             &(initial(), vec(operation(), 0..12)),
             |(entries, operations)| {
                 let mut case = Case::new(&tree, mount.dir(), setting, &entries);
+                case.sees_at_once = caches == Caches::None;
                 case.compare("nothing")?;
                 operations
                     .iter()
@@ -309,7 +351,7 @@ fn compare_all(legacy: Legacy) {
         match result {
             Ok(()) => drop(mount.stop()),
             Err(TestError::Fail(reason, (entries, operations))) => failures.push(format!(
-                "{}\n  {reason}\n  entries: {entries:?}\n  operations: {operations:?}",
+                "{} {caches:?}\n  {reason}\n  entries: {entries:?}\n  operations: {operations:?}",
                 setting.options.join(" ")
             )),
             Err(error @ TestError::Abort(_)) => panic!("{error}"),
@@ -325,20 +367,60 @@ fn compare_all(legacy: Legacy) {
 
 #[test]
 fn decoded_legacy_names_behave_as_the_reference_directory() {
-    compare_all(Legacy::Decode);
+    compare_all(Legacy::Decode, Caches::Usual);
+}
+
+#[test]
+fn decoded_legacy_names_are_not_stale_in_caches_that_last() {
+    compare_all(Legacy::Decode, Caches::Longest);
+}
+
+#[test]
+fn decoded_legacy_names_are_as_others_leave_them_below() {
+    compare_all(Legacy::Decode, Caches::None);
 }
 
 #[test]
 fn escaped_legacy_names_behave_as_the_reference_directory() {
-    compare_all(Legacy::Escape);
+    compare_all(Legacy::Escape, Caches::Usual);
+}
+
+#[test]
+fn escaped_legacy_names_are_not_stale_in_caches_that_last() {
+    compare_all(Legacy::Escape, Caches::Longest);
+}
+
+#[test]
+fn escaped_legacy_names_are_as_others_leave_them_below() {
+    compare_all(Legacy::Escape, Caches::None);
 }
 
 #[test]
 fn raw_legacy_names_behave_as_the_reference_directory() {
-    compare_all(Legacy::Raw);
+    compare_all(Legacy::Raw, Caches::Usual);
+}
+
+#[test]
+fn raw_legacy_names_are_not_stale_in_caches_that_last() {
+    compare_all(Legacy::Raw, Caches::Longest);
+}
+
+#[test]
+fn raw_legacy_names_are_as_others_leave_them_below() {
+    compare_all(Legacy::Raw, Caches::None);
 }
 
 #[test]
 fn hidden_legacy_names_behave_as_the_reference_directory() {
-    compare_all(Legacy::Hide);
+    compare_all(Legacy::Hide, Caches::Usual);
+}
+
+#[test]
+fn hidden_legacy_names_are_not_stale_in_caches_that_last() {
+    compare_all(Legacy::Hide, Caches::Longest);
+}
+
+#[test]
+fn hidden_legacy_names_are_as_others_leave_them_below() {
+    compare_all(Legacy::Hide, Caches::None);
 }
