@@ -1,5 +1,6 @@
 //! The filesystem without FUSE, over temporary directories.
 
+mod lengths;
 mod unique;
 
 use std::cell::Cell;

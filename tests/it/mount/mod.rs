@@ -12,6 +12,8 @@ mod encodings;
 mod exempt;
 /// F1, F3: copies, archives and builds through the mount equal those beside it.
 mod fidelity;
+/// N9, N10: normalization forms.
+mod forms;
 /// N11: kills at every point.
 mod kills;
 /// N3, N5, N7: names of every length and of every octet.
