@@ -123,8 +123,26 @@ impl Model {
             return Err(Errno::EXIST);
         }
         let stored = self.settings.stored(name)?;
+        self.check_unique(name, None)?;
         self.directory.insert(stored, node);
         Ok(())
+    }
+
+    /// `--unique`: refuses a new name that is visible like a sibling, but for the one that leaves.
+    fn check_unique(&self, name: &[u8], leaving: Option<&Vec<u8>>) -> Result<(), Errno> {
+        let Some(alike) = self.settings.unique else {
+            return Ok(());
+        };
+        if self.settings.on_violation == OnViolation::Report {
+            return Ok(());
+        }
+        let visible = self.settings.normalized(name).unwrap_or(name.to_vec());
+        let shown = self.visible();
+        let mut siblings = shown.iter().filter(|(_, below)| Some(*below) != leaving);
+        match siblings.find(|(sibling, _)| alike.key(sibling) == alike.key(&visible)) {
+            Some(_) => Err(Errno::EXIST),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn link(&mut self, old: &[u8], new: &[u8]) -> Result<(), Errno> {
@@ -181,6 +199,7 @@ impl Model {
             (Err(error), RenameMode::Exchange) => return Err(error),
             (Err(_), _) => {
                 let to = self.settings.stored(new)?;
+                self.check_unique(new, Some(&from))?;
                 self.directory.remove(&from);
                 self.directory.insert(to, node);
             }

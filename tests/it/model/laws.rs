@@ -4,7 +4,7 @@
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use utf8fs::codec::Charset;
-use utf8fs::policy::{Class, Policy, Rule, is_component};
+use utf8fs::policy::{Alike, Class, Policy, Rule, is_component};
 
 /// `--legacy`, law N6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub(crate) struct Settings {
     /// N12: the first of `from`, where new names are stored in it.
     pub(crate) store_as: Option<Charset>,
     pub(crate) on_violation: OnViolation,
+    /// `--unique`: in what no two names may differ alone.
+    pub(crate) unique: Option<Alike>,
 }
 
 /// A character or an escape: what a cut never divides.

@@ -100,7 +100,11 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         b"%C3%A9",
         b"\n",
     ];
-    let rare: [&[u8]; 33] = [
+    let rare: [&[u8]; 36] = [
+        // Case: a letter, a letter with an accent, sharp s.
+        b"A",
+        b"\xC3\x89",
+        b"\xC3\x9F",
         b" ",
         b"-",
         b"~",

@@ -1,7 +1,7 @@
 //! Every setting that changes what names become.
 
 use utf8fs::codec::{Charset, Form};
-use utf8fs::policy::{Policy, Profile};
+use utf8fs::policy::{Alike, Policy, Profile};
 
 use super::laws::{Legacy, OnViolation, Settings};
 
@@ -74,6 +74,7 @@ impl Setting {
                     .collect(),
                 store_as: None,
                 on_violation,
+                unique: None,
             },
         }
     }
@@ -84,6 +85,13 @@ impl Setting {
         let label = self.meaning.from.first().map(|charset| charset.label());
         self.options
             .extend(label.map(|label| format!("--store-as={label}")));
+        self
+    }
+
+    /// No two names may differ in case or form alone.
+    fn without_clashes(mut self, alike: Alike) -> Self {
+        self.meaning.unique = Some(alike);
+        self.options.push(format!("--unique={}", alike.label()));
         self
     }
 
@@ -117,6 +125,10 @@ pub(crate) fn all_of(legacy: Legacy) -> Vec<Setting> {
             let setting = Setting::new(legacy, on_violation, profile, form, from);
             if legacy == Legacy::Decode && matches!(profile, Profile::Utf8 | Profile::Safe) {
                 settings.push(setting.clone().storing());
+            }
+            if profile == Profile::Utf8 {
+                let alike = form.map_or(Alike::Casefold, |_| Alike::Nfc);
+                settings.push(setting.clone().without_clashes(alike));
             }
             settings.push(setting);
         }
