@@ -7,7 +7,7 @@ use super::config::coding;
 use super::error::reason;
 use super::output::{Output, print_note};
 use super::{CliError, ExitCode};
-use crate::codec::{Charset, ConvertError, ConvertFault, Converter, Encoding, Repair};
+use crate::codec::{Charset, Coding, ConvertError, ConvertFault, Converter, Encoding, Repair};
 
 /// Converts standard input to standard output, or lists the labels.
 ///
@@ -39,19 +39,27 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
             offset,
             length,
             fault,
+            no_repair,
         } = error;
         let (what, side) = match fault {
             ConvertFault::Malformed(_) => ("malformed", from.label()),
             ConvertFault::Unmappable(_) => ("unmappable", to.label()),
         };
-        let message = format!("{what} input for {side}: offset {offset}, length {length}, {fault}");
-        let error = CliError::failure(message);
-        match (lossy, fault) {
-            (None, _) => error.hint("--lossy replace writes U+FFFD instead"),
-            (Some(Repair::Utf8b), ConvertFault::Unmappable(0xDC80..=0xDCFF)) => error
-                .hint("wtf-8, utf-8b, ucs-2 and older forms can hold what --lossy utf-8b makes"),
-            (Some(_), _) => error.hint("--lossy replace writes what the target has"),
+        let mut message =
+            format!("{what} input for {side}: offset {offset}, length {length}, {fault}");
+        if let Some((code_point, repair)) = no_repair.zip(args.lossy) {
+            let repair = repair.word();
+            message.push_str(&format!(
+                "; --lossy {repair} makes U+{code_point:04X} of it, which {} lacks",
+                to.label()
+            ));
         }
+        CliError::failure(message).hint(match no_repair {
+            Some(0xDC80..=0xDCFF) => {
+                "wtf-8, utf-8b, ucs-2 and older forms can hold what --lossy utf-8b makes".to_owned()
+            }
+            _ => format!("--lossy replace writes {} instead", replacement(to)),
+        })
     };
     let done = pump(&mut converter, &mut out, explain);
     out.flush()?;
@@ -72,6 +80,15 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
         ));
     }
     Ok(ExitCode::Ok)
+}
+
+/// What `--lossy replace` writes in this target.
+fn replacement(to: Coding) -> &'static str {
+    let has_it = match to {
+        Coding::Form(encoding) => encoding.encode(&[0xFFFD]).is_ok(),
+        Coding::Legacy(charset) => charset.encode("\u{FFFD}").is_ok(),
+    };
+    if has_it { "U+FFFD" } else { "?" }
 }
 
 /// Converts all of standard input, or until nobody reads any more.

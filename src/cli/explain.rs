@@ -8,7 +8,7 @@ mod sequences;
 use std::io::{self, BufRead};
 use std::os::unix::ffi::OsStrExt;
 
-use super::args::{EncodingValue, ExplainArgs};
+use super::args::{EncodingValue, ExplainArgs, PolicyArgs};
 use super::error::reason;
 use super::output::Output;
 use super::{CliError, ExitCode, config};
@@ -63,6 +63,12 @@ impl<'a> Explanation<'a> {
 /// # Errors
 /// Wrong arguments, or standard input or output fail.
 pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
+    if args.guess && args.policy != PolicyArgs::default() {
+        return Err(
+            CliError::usage("--guess contradicts the options of --from to --max-chars")
+                .hint("a guess looks at the names alone; leave the others out"),
+        );
+    }
     let encoding = args.encoding.map_or(Encoding::Utf8, |encoding| encoding.0);
     let map = config::name_map(&args.policy, encoding)?;
     if args.names.is_empty() && args.hex.is_empty() && !args.null {

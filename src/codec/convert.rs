@@ -74,6 +74,8 @@ pub struct ConvertError {
     pub length: usize,
     /// What is the matter with it.
     pub fault: ConvertFault,
+    /// The code point that the repair would put there and that the target lacks too; `None` if nothing was to be repaired.
+    pub no_repair: Option<u32>,
 }
 
 /// What is the matter with a sequence of the input.
@@ -299,6 +301,7 @@ impl Converter {
             offset: self.offset,
             length,
             fault,
+            no_repair: None,
         };
         let repair = self.lossy.ok_or(error)?;
         self.repairs.count += 1;
@@ -321,9 +324,8 @@ impl Converter {
             }
             Err(index) => {
                 self.written.truncate(before);
-                let code_point = code_points.get(index).copied().unwrap_or_default();
                 Err(ConvertError {
-                    fault: ConvertFault::Unmappable(code_point),
+                    no_repair: code_points.get(index).copied(),
                     ..error
                 })
             }

@@ -32,6 +32,9 @@ pub use doubled::{Doubled, Route, doubly_encoded};
 use sample::Sample;
 use weigh::Candidates;
 
+/// A name that is less likely than this to have been encoded twice is no sign of it.
+const LIKELY: f64 = 0.25;
+
 /// How many names a guess shows.
 const EXAMPLES: usize = 8;
 
@@ -84,7 +87,7 @@ pub struct Example {
 /// The names of a directory or tree that look like UTF-8 encoded again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DoubledNames {
-    /// How many names can be undone, 1..=`of`.
+    /// How many names are likely encoded twice, 1..=`of`; reckoned from a sample, where more than 256 can be undone.
     pub names: u64,
     /// How many well-formed names were not ASCII.
     pub of: u64,
@@ -184,8 +187,16 @@ impl Guesser {
     /// Such names come in directories: one alone may be meant, a hundred are not.
     #[must_use]
     pub fn doubled(&self) -> Option<DoubledNames> {
-        let all: Vec<Doubled> = self.doubled.names().filter_map(doubly_encoded).collect();
+        let sampled: Vec<Doubled> = self.doubled.names().filter_map(doubly_encoded).collect();
+        let (of_sample, undone) = (sampled.len(), self.undone);
+        let mut all = sampled;
+        all.retain(|name| name.confidence >= LIKELY);
+        all.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
         let likeliest = all.iter().map(|name| name.confidence).fold(0.0, f64::max);
+        let (likely, of_sample) = (
+            u64::try_from(all.len()).unwrap_or(u64::MAX),
+            u64::try_from(of_sample).unwrap_or(u64::MAX),
+        );
         // That all are meant: each at its own odds, but names of a directory are not independent.
         let meant = all
             .iter()
@@ -193,7 +204,7 @@ impl Guesser {
             .sum::<f64>()
             * 0.5;
         (!all.is_empty()).then(|| DoubledNames {
-            names: self.undone,
+            names: (undone * likely).div_ceil(of_sample.max(1)),
             of: self.beyond_ascii,
             confidence: likeliest.max(1.0 - meant.exp()),
             examples: all.into_iter().take(EXAMPLES).collect(),

@@ -166,11 +166,19 @@ impl MultiByte {
 
     /// Encodes so that the bytes decode to the same text, or gives the first character for which there are none.
     pub(super) fn encode(self, text: &str) -> Result<Vec<u8>, EncodeError> {
-        let bytes = self.encode_unverified(text)?;
-        if self.decode(&bytes).as_deref() == Ok(text) {
-            return Ok(bytes);
+        let (known, lacking) = match self.encode_unverified(text) {
+            Ok(bytes) if self.decode(&bytes).as_deref() == Ok(text) => return Ok(bytes),
+            Ok(_) => (text, None),
+            Err(lacking) => (
+                text.get(..lacking.offset).unwrap_or_default(),
+                Some(lacking),
+            ),
+        };
+        // One that is written as another comes before the first that is not written at all, or that is the first.
+        match lacking {
+            Some(lacking) if self.encode(known).is_ok() => Err(lacking),
+            _ => Err(self.first_lossy(known)),
         }
-        Err(self.first_lossy(text))
     }
 
     /// The first character that encodes to the bytes of another one, in a text that has one.

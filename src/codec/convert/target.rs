@@ -11,7 +11,7 @@ pub(super) fn encode(to: Coding, code_points: &[u32], bytes: &mut Vec<u8>) -> Re
             .map_err(|unmappable| unmappable.index),
         Coding::Legacy(charset) => {
             /// So that each character that is lacking costs little, however many follow it.
-            const WINDOW: usize = 256;
+            const WINDOW: usize = 64;
             for (number, window) in code_points.chunks(WINDOW).enumerate() {
                 encode_window(charset, window, bytes).map_err(|index| number * WINDOW + index)?;
             }
@@ -27,12 +27,26 @@ fn encode_window(charset: Charset, window: &[u32], bytes: &mut Vec<u8>) -> Resul
         Ok(encoded) => bytes.extend(encoded),
         Err(lacking) => {
             let known = text.get(..lacking.offset).unwrap_or_default();
-            bytes.extend(charset.encode(known).unwrap_or_default());
+            // One by one where the charset contradicts itself, so that nothing is lost even then.
+            let Ok(encoded) = charset.encode(known) else {
+                return encode_each(charset, &text, bytes);
+            };
+            bytes.extend(encoded);
             return Err(known.chars().count());
         }
     }
     if characters < window.len() {
         return Err(characters);
+    }
+    Ok(())
+}
+
+/// Adds the characters one by one, up to the first that is lacking.
+#[cold]
+fn encode_each(charset: Charset, text: &str, bytes: &mut Vec<u8>) -> Result<(), usize> {
+    for (index, c) in text.chars().enumerate() {
+        let encoded = charset.encode(c.encode_utf8(&mut [0; 4]));
+        bytes.extend(encoded.map_err(|_lacking| index)?);
     }
     Ok(())
 }

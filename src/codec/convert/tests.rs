@@ -54,6 +54,15 @@ fn stop(offset: u64, length: usize, fault: ConvertFault) -> Result<u64, ConvertE
         offset,
         length,
         fault,
+        no_repair: None,
+    })
+}
+
+/// That the target lacks `code_point`, which is what stands for the sequence, too.
+fn unrepaired(stopped: Result<u64, ConvertError>, code_point: u32) -> Result<u64, ConvertError> {
+    stopped.map_err(|error| ConvertError {
+        no_repair: Some(code_point),
+        ..error
     })
 }
 
@@ -280,7 +289,7 @@ fn each_repair_is_the_one_that_is_known_under_its_name() {
             Utf8b,
             b"a\xE9",
             b"a",
-            stop(1, 1, Unmappable(0xDCE9)),
+            unrepaired(stop(1, 1, Bad(Truncated)), 0xDCE9),
         ),
         (
             "utf-8",
@@ -320,7 +329,7 @@ fn each_repair_is_the_one_that_is_known_under_its_name() {
             Latin1,
             b"a\xE9",
             b"a",
-            stop(1, 1, Unmappable(0xE9)),
+            unrepaired(stop(1, 1, Bad(Truncated)), 0xE9),
         ),
         // Unmappable: by its octets.
         (
@@ -420,4 +429,49 @@ fn long_streams_of_faults_are_repaired_one_by_one() {
         65_536,
     );
     assert_eq!(found, (vec![b'?'; count], Ok(200_000)));
+}
+
+/// Found from outside: a character that the charset reads as another, before one that it lacks, took all before it away.
+#[test]
+fn characters_written_as_others_do_not_hide_those_before_them() {
+    let replace = Some(Repair::Replace);
+    let rows: [(&str, &str, &[u8], u64); 4] = [
+        (
+            "shift_jis",
+            "hello ¥ world ¦ end",
+            b"hello ? world ? end",
+            2,
+        ),
+        ("shift_jis", "caf¥¦", b"caf??", 2),
+        ("euc-jp", "width － 5 😀 line", b"width ? 5 ? line", 2),
+        ("big5", "one ￭ two 😀 three", b"one ? two ? three", 2),
+    ];
+    for (label, text, output, count) in rows {
+        let found = whole(("utf-8", label), replace, text.as_bytes());
+        assert_eq!(found, (output.to_vec(), Ok(count)), "{label} {text}");
+    }
+    let strict = whole(("utf-8", "shift_jis"), None, "price ¥500 © 2024".as_bytes());
+    assert_eq!(strict, (b"price ".to_vec(), stop(6, 2, Unmappable(0xA5))));
+}
+
+/// Every character of every charset, between two that it lacks: what is before and behind is there.
+#[test]
+fn nothing_is_lost_beside_a_character_that_is_lacking() {
+    for charset in Charset::all() {
+        let lost: Vec<char> = ('\u{80}'..'\u{3100}')
+            .chain(['\u{E78D}', '\u{FF0D}', '\u{FFE1}', '\u{FFED}', '\u{1F600}'])
+            .filter(|c| charset.encode(&c.to_string()).is_err())
+            .collect();
+        for pair in lost.windows(2).step_by(7) {
+            let text = format!("ab{}cd{}ef", pair[0], pair[1]);
+            let (output, result) = pieces(
+                ("utf-8", charset.label()),
+                Some(Repair::Replace),
+                text.as_bytes(),
+                text.len(),
+            );
+            assert_eq!(output, b"ab?cd?ef", "{charset:?} {text:?}");
+            assert_eq!(result, Ok(2), "{charset:?} {text:?}");
+        }
+    }
 }

@@ -261,6 +261,8 @@ pub(super) fn unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault
     let is_nul = lead == 0xC0 && rules.is_nul_two_octets;
     match lead {
         0xC0 | 0xC1 if length == 1 && !is_nul => return fault(1, Malformed::InvalidByte),
+        // No octets could complete it to a legal one.
+        _ if length < announced && least > rules.limit => return fault(1, Malformed::InvalidByte),
         _ if length < announced => return fault(length, Malformed::Truncated),
         _ if is_nul && code_point == 0 => {}
         _ if code_point < least => return fault(length, Malformed::Overlong(code_point)),

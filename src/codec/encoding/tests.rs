@@ -155,7 +155,7 @@ const ROWS: &[Row] = &[
         b"\xFD\xBF\xBF\xBF\xBF\xBF",
         Err((0, 6, OutOfRange(0x7FFF_FFFF))),
     ),
-    (Encoding::Utf8Bmp, b"\xF0\x90", Err((0, 2, Truncated))),
+    (Encoding::Utf8Bmp, b"\xF0\x90", Err((0, 1, InvalidByte))),
     (Encoding::Utf8Bmp, b"\xFE", Err((0, 1, InvalidByte))),
     // Beyond the end, or beyond the table.
     (

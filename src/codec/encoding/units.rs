@@ -87,11 +87,21 @@ pub(super) fn first(bytes: &[u8], unit: Unit, order: Order) -> Result<(u32, usiz
                     Some(code_point) => Ok((code_point, 2 * octets)),
                     None => fault(octets, Malformed::Surrogate(value)),
                 },
-                None if value < 0xDC00 => fault(bytes.len(), Malformed::Truncated),
+                None if value < 0xDC00 && may_be_low(next, order) => {
+                    fault(bytes.len(), Malformed::Truncated)
+                }
                 None => fault(octets, Malformed::Surrogate(value)),
             }
         }
         Unit::Utf16 | Unit::Ucs2 | Unit::Ucs4 => Ok((value, octets)),
+    }
+}
+
+/// Can these octets, less than a unit, start a surrogate of the lower half?
+fn may_be_low(octets: &[u8], order: Order) -> bool {
+    match (octets, order) {
+        (&[high, ..], Order::Big) => matches!(high, 0xDC..=0xDF),
+        _ => true,
     }
 }
 

@@ -116,10 +116,15 @@ pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
             Route::Other(_) => OTHER_ROUTE,
         };
         let odds = prior + EVIDENCE * (probability(&text) - as_it_is);
+        let enough = match table.route {
+            // By the unusual routes, three letters of some languages are one character of another by chance.
+            Route::Other(_) if is_one_ideograph(&text) => 0.4,
+            Route::Latin1 | Route::Windows1252 | Route::Other(_) => enough_letters(&text),
+        };
         let doubled = Doubled {
             route: table.route,
             times,
-            confidence: enough_letters(&text) / (1.0 + (-odds).exp()),
+            confidence: enough / (1.0 + (-odds).exp()),
             text,
         };
         if best
@@ -135,6 +140,17 @@ pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
 /// Whether any route undoes the text.
 pub(super) fn is_undone(text: &str) -> bool {
     tables().iter().any(|table| table.undo(text).is_some())
+}
+
+/// Is all that is not ASCII one character of three octets or more?
+fn is_one_ideograph(text: &str) -> bool {
+    let mut beyond = text.chars().filter(|c| !c.is_ascii());
+    beyond.next().is_some_and(|c| c >= '\u{800}') && beyond.next().is_none()
+}
+
+/// Is all of it in planes in which characters are that people write?
+fn is_written(text: &str) -> bool {
+    text.chars().all(|c| u32::from(c) < 0x4_0000)
 }
 
 /// A name of one letter may be meant; of many, it tells.
@@ -198,7 +214,10 @@ impl Table {
                 .filter(u8::is_ascii)
                 .or_else(|| self.bytes.get(&c).copied())
         };
-        String::from_utf8(text.chars().map(byte).collect::<Option<Vec<u8>>>()?).ok()
+        let bytes = text.chars().map(byte).collect::<Option<Vec<u8>>>()?;
+        String::from_utf8(bytes)
+            .ok()
+            .filter(|text| is_written(text))
     }
 
     /// The opposite of [`Self::undo`].

@@ -387,3 +387,18 @@ fn every_byte_string_is_answered_and_every_undoing_can_be_done_again() {
         }
     }
 }
+
+/// Found from outside: capitals of Ukrainian were read as characters of planes that hold none, and three Polish letters as
+/// one ideograph.
+#[test]
+fn letters_that_are_another_character_by_chance_are_no_sign() {
+    let names = ["ЄГЕР", "ЄСПЛ", "ЄЕСУ", "ЄКРН", "ЄВРЕЄЧОК"];
+    let mut guesser = Guesser::new();
+    for name in names {
+        assert_eq!(doubly_encoded(name.as_bytes()), None, "{name}");
+        guesser.add(name.as_bytes());
+    }
+    assert_eq!(guesser.doubled(), None);
+    let chance = doubly_encoded("ćśś".as_bytes()).unwrap();
+    assert!(chance.confidence <= 0.4, "{chance:?}");
+}

@@ -167,3 +167,11 @@ UTF-8 that was taken for another charset and encoded again, likely: 1 of 1 names
     let wanted = "ill-formed names: 0 of 2; there is no charset to guess\n";
     assert_eq!((nothing.stdout.as_str(), nothing.code), (wanted, Some(0)));
 }
+
+#[test]
+fn a_guess_takes_no_options_that_it_would_not_heed() {
+    let run = run(&[b"explain", b"--guess", b"--from", b"koi8-r", b"\xC9"]);
+    let (error, hint) = run.refusal();
+    assert!(error.contains("--guess contradicts"), "{error}");
+    assert!(hint.contains("leave the others out"), "{hint}");
+}

@@ -278,7 +278,7 @@ fn octets_that_never_start_a_sequence_are_told_one_by_one() {
         for (encoding, longest) in FORMS {
             let last_lead = match (encoding, longest) {
                 (Encoding::FssUtfXutf, _) => 0xFF,
-                (_, 3) => 0xEF,
+                (_, 3) | (Encoding::Utf8Bmp, _) => 0xEF,
                 (_, 4) => 0xF4,
                 _ => 0xFD,
             };

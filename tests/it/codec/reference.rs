@@ -191,6 +191,10 @@ impl Table {
             }
             let can_lead = row.leads.contains(&lead) || (self.has_long_nul && lead == 0xC0);
             if fitting < row.octets.len() {
+                // A row of which nothing is in use is never led into.
+                if row.from > u64::from(self.last) {
+                    return (1, Err(Malformed::InvalidByte));
+                }
                 // C0 and C1 spell nothing by themselves, F5..F7 nothing of RFC 3629.
                 return match can_lead {
                     true => (fitting, Err(Malformed::Truncated)),
@@ -339,7 +343,11 @@ impl Reference {
                         let code_point = 0x10000 + (high - 0xD800) * 0x400 + (low - 0xDC00);
                         (2 * octets, Ok(code_point))
                     }
-                    (Some(0xD800..=0xDBFF), None) if has_pairs => {
+                    // The high octet, where it is there, tells whether a second half may follow.
+                    (Some(0xD800..=0xDBFF), None)
+                        if has_pairs
+                            && !(is_big && bytes.get(octets).is_some_and(|o| o & 0xFC != 0xDC)) =>
+                    {
                         (bytes.len(), Err(Malformed::Truncated))
                     }
                     (Some(alone @ 0xD800..=0xDFFF), _) if has_pairs => {

@@ -87,7 +87,7 @@ fn in_a_wanted_form_every_spelling_is_one_name() {
                 let again = at::create_new(mount.dir(), spelling).err();
                 assert_eq!(again, Some(Errno::EXIST), "{what}");
             }
-            assert_eq!(at::list(mount.dir()), [kept.clone()], "{what}");
+            assert_eq!(at::list(mount.dir()), std::slice::from_ref(&kept), "{what}");
             at::unlink(mount.dir(), &alias).unwrap();
             assert_eq!(
                 at::stat(mount.dir(), &kept).err(),
