@@ -8,6 +8,7 @@
 //! Where new names are compared with their siblings (`--unique`), all visible names are kept beside the index, in the
 //! same way.
 
+use std::cell::Cell;
 use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::inode::{Inode, lock};
 use crate::backing::{Dir, Entries, Stat, Time};
-use crate::names::{BackingName, Index, Legacy, NameMap, Siblings, VisibleName};
+use crate::names::{BackingName, Index, Legacy, Moves, NameMap, Siblings, VisibleName};
 use crate::policy::Alike;
 
 /// How long a change made below the mount may go unseen at most, where more would be allowed.
@@ -76,29 +77,50 @@ impl DirectoryIndex {
 
     /// Takes a name out that is gone; returns whether all is right still.
     fn remove(&mut self, map: &NameMap, name: &BackingName) -> bool {
-        let visible = self.visible(map, name);
-        if let (Some(siblings), Some(visible)) = (&mut self.siblings, visible) {
-            siblings.remove(visible.as_bytes());
+        let conforms = map.policy.conforms(name.as_bytes());
+        let is_itself = conforms || map.legacy == Legacy::Raw;
+        if let Some(siblings) = self.siblings.as_mut().filter(|_| is_itself) {
+            siblings.remove(name.as_bytes());
         }
-        if map.policy.conforms(name.as_bytes()) {
-            self.index.is_indifferent_to(name.as_bytes())
+        let moves = if !map.maps() {
+            Some(Moves::default())
+        } else if conforms {
+            self.index.remove_sibling(map, name.as_bytes())
         } else {
-            !map.maps() || self.index.remove(name)
+            self.index.remove(map, name)
+        };
+        let is_right = moves.is_some();
+        self.follow(&moves.unwrap_or_default());
+        is_right
+    }
+
+    /// Takes a new name in.
+    fn add(&mut self, map: &NameMap, name: &BackingName, is_taken: impl Fn(&[u8]) -> bool) {
+        let conforms = map.policy.conforms(name.as_bytes());
+        if map.maps() {
+            let moves = if conforms {
+                self.index.add_sibling(map, name.as_bytes(), is_taken)
+            } else {
+                self.index.add(map, name, is_taken)
+            };
+            self.follow(&moves);
+        }
+        let is_itself = conforms || map.legacy == Legacy::Raw;
+        if let Some(siblings) = self.siblings.as_mut().filter(|_| is_itself) {
+            siblings.add(name.as_bytes());
         }
     }
 
-    /// Takes a new name in; returns whether all is right still.
-    fn add(&mut self, map: &NameMap, name: &BackingName, is_taken: impl Fn(&[u8]) -> bool) -> bool {
-        let stays_right = if map.policy.conforms(name.as_bytes()) {
-            self.index.is_indifferent_to(name.as_bytes())
-        } else {
-            !map.maps() || self.index.add(map, name, is_taken)
-        };
-        let visible = self.visible(map, name);
-        if let (Some(siblings), Some(visible)) = (&mut self.siblings, visible) {
-            siblings.add(visible.as_bytes());
+    /// Has the names that are compared follow what became of them in the index.
+    fn follow(&mut self, moves: &Moves) {
+        if let Some(siblings) = &mut self.siblings {
+            for name in &moves.left {
+                siblings.remove(name.as_bytes());
+            }
+            for name in &moves.taken {
+                siblings.add(name.as_bytes());
+            }
         }
-        stays_right
     }
 }
 
@@ -203,6 +225,12 @@ impl<'a> Directory<'a> {
         Ok(self.index()?.backing(name).cloned())
     }
 
+    /// The backing name that does not conform and would be escaped and cut as `name`.
+    pub(super) fn cut_spelling(&mut self, name: &[u8]) -> io::Result<Option<BackingName>> {
+        let map = self.map;
+        Ok(self.state()?.index.cut_spelling(map, name))
+    }
+
     /// What a backing name that does not conform is visible as; `None` if it is gone.
     pub(super) fn visible(&mut self, name: &BackingName) -> io::Result<Option<VisibleName>> {
         if let Some(visible) = self.index()?.visible(name) {
@@ -257,7 +285,7 @@ impl<'a> Directory<'a> {
         Ok(&self.state()?.index)
     }
 
-    fn state(&mut self) -> io::Result<&DirectoryIndex> {
+    fn state(&mut self) -> io::Result<&mut DirectoryIndex> {
         let state = match self.state.take() {
             Some(state)
                 if self.is_checked || state.is_right(&Stat::of(self.fd)?, self.all.unseen) =>
@@ -299,14 +327,21 @@ impl<'a> Directory<'a> {
         };
         let map = self.map;
         let directory = Dir::new(self.fd);
-        let is_taken = |wanted: &[u8]| {
-            // One that can't be told is taken, and all is read again.
-            let there = |name: &BackingName| directory.exists(name).unwrap_or(true);
-            map.policy.conforms(wanted) && BackingName::parse(wanted).is_ok_and(|name| there(&name))
+        let is_told = Cell::new(true);
+        let is_there = |name: &BackingName| {
+            let there = directory.exists(name);
+            is_told.set(is_told.get() && there.is_ok());
+            there.unwrap_or(false)
         };
-        if removed.is_none_or(|name| state.remove(map, name))
-            && added.is_none_or(|name| state.add(map, name, is_taken))
-        {
+        let is_taken = |wanted: &[u8]| {
+            map.policy.conforms(wanted) && BackingName::parse(wanted).is_ok_and(|n| is_there(&n))
+        };
+        let is_right = removed.is_none_or(|name| state.remove(map, name));
+        if let Some(name) = added.filter(|_| is_right) {
+            state.add(map, name, is_taken);
+        }
+        // What can't be told is read again.
+        if is_right && is_told.get() {
             state.ctime = Stat::of(self.fd)?.ctime;
             state.settled = false;
             self.note_growth(&mut state);

@@ -137,7 +137,10 @@ impl Utf8Fs {
         Err(not_found())
     }
 
-    /// Runs `act` on the entry that is listed decoded and would be escaped as `name`; `None` where there is none.
+    /// Runs `act` on the entry that would be escaped as `name`, and is listed otherwise; `None` where there is none.
+    ///
+    /// So a name that was listed leads to its entry also when a sibling is gone and the entry has a better name: programs
+    /// that list a directory and remove one entry after the other leave none behind.
     fn on_escaped<T>(
         &self,
         inode: &Arc<Inode>,
@@ -145,14 +148,30 @@ impl Utf8Fs {
         name: &[u8],
         act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
     ) -> Result<Option<Found<T>>, FsError> {
-        let Some(backing) = self.map.escaped_spelling(name) else {
+        if !self.map.maps() {
+            return Ok(None);
+        }
+        let is_there = |backing: &BackingName| {
+            let found = if_there(Dir::new(fd).stat_child(backing))?;
+            Ok::<_, io::Error>(found.is_some())
+        };
+        let mut backing = self.map.escaped_spelling(name);
+        if let Some(whole) = &backing
+            && !is_there(whole)?
+        {
+            backing = None;
+        }
+        if backing.is_none() && name.contains(&b'~') {
+            backing = self.directory(inode, fd).cut_spelling(name)?;
+        }
+        let Some(backing) = backing else {
             return Ok(None);
         };
+        // What it is listed as now: the act may take it away.
+        let visible = self.listed_as(inode, fd, &backing)?;
         let Some(value) = if_there(act(&backing))? else {
             return Ok(None);
         };
-        // What it was listed as a moment ago: an act may have taken it away.
-        let visible = self.listed_as(inode, fd, &backing)?;
         Ok(Some(Found {
             value,
             visible: visible.unwrap_or_else(|| backing.as_visible()),
@@ -232,7 +251,7 @@ impl Utf8Fs {
             refusal
         };
         let Err(offence) = self.map.policy.check(name) else {
-            if self.map.escaped_spelling(name).is_some()
+            if self.map.may_be_escaped(name)
                 && let Some(place) = self.existing_place(inode, fd, name)?
             {
                 return Ok(place);

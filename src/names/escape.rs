@@ -37,30 +37,34 @@ impl Pieces {
     }
 }
 
-/// Takes escapes with one percent sign back; `None` where there are none, or a `%` without two upper-case hex digits.
-pub(super) fn unescape(escaped: &[u8]) -> Option<Vec<u8>> {
+/// Takes escapes back, each of as many percent signs as the first one has; the name and that number. `None` where there
+/// are none, or percent signs without two upper-case hex digits.
+pub(super) fn unescape(escaped: &[u8]) -> Option<(Vec<u8>, usize)> {
     let digit = |octet: u8| match octet {
         b'0'..=b'9' => Some(octet - b'0'),
         b'A'..=b'F' => Some(octet - b'A' + 10),
         _ => None,
     };
+    let first = escaped.iter().position(|&octet| octet == b'%')?;
+    let signs = escaped.iter().skip(first);
+    let percents = signs.take_while(|&&octet| octet == b'%').count();
     let mut name = Vec::with_capacity(escaped.len());
     let mut rest = escaped;
-    loop {
-        rest = match *rest {
-            [] => break,
-            [b'%', high, low, ref after @ ..] => {
-                name.push(digit(high)? * 16 + digit(low)?);
-                after
-            }
-            [b'%', ..] => return None,
-            [octet, ref after @ ..] => {
-                name.push(octet);
-                after
-            }
-        };
+    while let Some((&octet, after)) = rest.split_first() {
+        if octet != b'%' {
+            name.push(octet);
+            rest = after;
+            continue;
+        }
+        let (signs, after) = rest.split_at_checked(percents)?;
+        let ([high, low], after) = after.split_first_chunk()?;
+        if signs.iter().any(|&sign| sign != b'%') {
+            return None;
+        }
+        name.push(digit(*high)? * 16 + digit(*low)?);
+        rest = after;
     }
-    (name.len() < escaped.len()).then_some(name)
+    Some((name, percents))
 }
 
 /// Escapes each octet of `name` for which `offends` holds (it is given the octet's offset), and each `%`, with

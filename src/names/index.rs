@@ -3,20 +3,53 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
+use super::shorten::{MOST_TILDES, hash, hashes};
 use super::{BackingName, NameMap, VisibleName};
 
 /// Which backing name that does not conform has which visible name, in one directory: a pure function of the
 /// directory's content and the settings (law N4), one to one (law N2).
 ///
 /// Conforming names are not listed: each is visible as itself (law N1).
+///
+/// Every name has its ways of being visible, the plain one first. One that does not conform has the first of them that
+/// no conforming sibling has, nor another that has it by an earlier way, nor, by the same way, one before it in the order
+/// of bytes. There is just one such assignment, whatever it was come to from: so entries that come and go are worked in
+/// one by one, each moving only those whose names it takes or leaves.
 #[derive(Debug, Default)]
 pub struct Index {
-    visible: HashMap<BackingName, VisibleName>,
+    visible: HashMap<BackingName, Held>,
     backing: HashMap<VisibleName, BackingName>,
-    /// Visible names that somebody wanted and could not have. When the entry that has one goes, all is assigned anew.
-    contested: HashSet<VisibleName>,
+    /// Who wanted a visible name and could not have it, and has one by a later way: by way, then in the order of bytes,
+    /// so that the first has it next.
+    wanted: HashMap<VisibleName, BTreeSet<(usize, BackingName)>>,
+    /// All names by the hash of the mark that they would have, once somebody looked for one.
+    hashes: Option<HashMap<Box<[u8]>, BackingName>>,
+}
+
+/// The visible name that a backing name has, and by which of its ways.
+#[derive(Debug)]
+struct Held {
+    name: VisibleName,
+    way: usize,
+}
+
+/// The visible names that were given up and those that were taken when entries came or went. One may be among both.
+#[derive(Debug, Default)]
+pub struct Moves {
+    /// Names that somebody had before.
+    pub left: Vec<VisibleName>,
+    /// Names that somebody has now.
+    pub taken: Vec<VisibleName>,
+}
+
+/// The `way`th way of showing a name that does not conform: 0 plain, where it has a text, else escaped with that many `%`.
+fn candidate(map: &NameMap, name: &BackingName, way: usize) -> Option<VisibleName> {
+    match way {
+        0 => map.plain_candidate(name.as_bytes()),
+        percents => Some(map.escape_candidate(name.as_bytes(), percents)),
+    }
 }
 
 impl Index {
@@ -35,65 +68,197 @@ impl Index {
         names.sort_unstable();
         // A directory that changes while it is read can list an entry twice.
         names.dedup();
-        names.retain(|name| {
-            map.plain_candidate(name.as_bytes())
-                .is_none_or(|wanted| !index.assign(name, wanted, &is_taken))
-        });
-        let mut percents = 1;
+        let mut way = 0;
         while !names.is_empty() {
             names.retain(|name| {
-                let wanted = map.escape_candidate(name.as_bytes(), percents);
-                !index.assign(name, wanted, &is_taken)
+                let Some(wanted) = candidate(map, name, way) else {
+                    return true;
+                };
+                let is_free = !is_taken(wanted.as_bytes()) && !index.backing.contains_key(&wanted);
+                if is_free {
+                    index.give(name.clone(), wanted, way);
+                } else {
+                    index.want(name.clone(), wanted, way);
+                }
+                !is_free
             });
-            percents += 1;
+            way += 1;
         }
         index
     }
 
-    /// Assigns the visible name `wanted` to `name` and returns true, unless it is taken.
-    fn assign(
-        &mut self,
-        name: &BackingName,
-        wanted: VisibleName,
-        is_taken: impl Fn(&[u8]) -> bool,
-    ) -> bool {
-        let is_free = !is_taken(wanted.as_bytes()) && !self.backing.contains_key(&wanted);
-        if is_free {
-            self.visible.insert(name.clone(), wanted.clone());
-            self.backing.insert(wanted, name.clone());
-        } else {
-            self.contested.insert(wanted);
-        }
-        is_free
+    fn give(&mut self, to: BackingName, name: VisibleName, way: usize) {
+        self.backing.insert(name.clone(), to.clone());
+        self.visible.insert(to, Held { name, way });
     }
 
-    /// Takes a name that does not conform in, because it is new in the directory. Returns whether the index is still
-    /// right: not so if the visible name that it tries first is taken or was wanted by others, and all is to be assigned
-    /// anew.
+    fn want(&mut self, by: BackingName, name: VisibleName, way: usize) {
+        self.wanted.entry(name).or_default().insert((way, by));
+    }
+
+    /// Forgets that `name` wanted to be visible by these ways.
+    fn want_no_more(&mut self, map: &NameMap, name: &BackingName, ways: std::ops::Range<usize>) {
+        for way in ways {
+            let Some(wanted) = candidate(map, name, way) else {
+                continue;
+            };
+            if let Some(all) = self.wanted.get_mut(&wanted) {
+                all.remove(&(way, name.clone()));
+                if all.is_empty() {
+                    self.wanted.remove(&wanted);
+                }
+            }
+        }
+    }
+
+    /// Finds `name` a visible name by `way` or a later one; then the same for whoever had that one and has to give way.
+    fn settle(
+        &mut self,
+        map: &NameMap,
+        mut name: BackingName,
+        mut way: usize,
+        is_taken: impl Fn(&[u8]) -> bool,
+        moves: &mut Moves,
+    ) {
+        loop {
+            let Some(wanted) = candidate(map, &name, way) else {
+                way += 1;
+                continue;
+            };
+            if is_taken(wanted.as_bytes()) {
+                self.want(name.clone(), wanted, way);
+                way += 1;
+                continue;
+            }
+            let Some(holder) = self.backing.get(&wanted) else {
+                moves.taken.push(wanted.clone());
+                self.give(name, wanted, way);
+                return;
+            };
+            let by = self.visible.get(holder).map_or(0, |held| held.way);
+            if (by, holder) <= (way, &name) {
+                self.want(name.clone(), wanted, way);
+            } else {
+                let holder = holder.clone();
+                self.give(name, wanted.clone(), way);
+                self.want(holder.clone(), wanted, by);
+                (name, way) = (holder, by);
+            }
+            way += 1;
+        }
+    }
+
+    /// Gives a visible name that is free to whoever wanted it first; then the same for the one that this leaves.
+    fn pass_on(&mut self, map: &NameMap, mut free: VisibleName, moves: &mut Moves) {
+        let first = |all: &BTreeSet<(usize, BackingName)>| all.first().cloned();
+        while let Some((way, name)) = self.wanted.get(&free).and_then(first) {
+            let before = self.visible.get(&name).map(|held| held.way);
+            self.want_no_more(map, &name, way..before.unwrap_or(way + 1));
+            let Some(before) = self.visible.remove(&name) else {
+                continue;
+            };
+            self.backing.remove(&before.name);
+            moves.left.push(before.name.clone());
+            moves.taken.push(free.clone());
+            self.give(name, free, way);
+            free = before.name;
+        }
+    }
+
+    /// Takes a name that does not conform in, because it is in the directory now; `is_taken` says whether a conforming
+    /// sibling has a name.
     pub fn add(
         &mut self,
         map: &NameMap,
         name: &BackingName,
         is_taken: impl Fn(&[u8]) -> bool,
-    ) -> bool {
-        let wanted = map
-            .plain_candidate(name.as_bytes())
-            .unwrap_or_else(|| map.escape_candidate(name.as_bytes(), 1));
-        !self.visible.contains_key(name)
-            && !self.contested.contains(&wanted)
-            && self.assign(name, wanted, is_taken)
+    ) -> Moves {
+        let mut moves = Moves::default();
+        if !self.visible.contains_key(name) {
+            if let Some(hashes) = &mut self.hashes {
+                hashes.insert(hash(name.as_bytes(), 1).collect(), name.clone());
+            }
+            self.settle(map, name.clone(), 0, is_taken, &mut moves);
+        }
+        moves
+    }
+
+    /// Takes a name that does not conform out, because it is gone from the directory; `None` if it was not known, and all
+    /// is to be assigned anew.
+    pub fn remove(&mut self, map: &NameMap, name: &BackingName) -> Option<Moves> {
+        let Held { name: free, way } = self.visible.remove(name)?;
+        self.backing.remove(&free);
+        if let Some(hashes) = &mut self.hashes {
+            hashes.remove(&hash(name.as_bytes(), 1).collect::<Box<[u8]>>());
+        }
+        self.want_no_more(map, name, 0..way);
+        let mut moves = Moves {
+            left: vec![free.clone()],
+            taken: Vec::new(),
+        };
+        self.pass_on(map, free, &mut moves);
+        Some(moves)
+    }
+
+    /// Takes into account that the conforming sibling `name` is in the directory now; `is_taken` as for [`Self::add`].
+    pub fn add_sibling(
+        &mut self,
+        map: &NameMap,
+        name: &[u8],
+        is_taken: impl Fn(&[u8]) -> bool,
+    ) -> Moves {
+        let mut moves = Moves::default();
+        if let Some((name, holder)) = self.backing.remove_entry(name) {
+            let way = self.visible.remove(&holder).map_or(0, |held| held.way);
+            self.want(holder.clone(), name.clone(), way);
+            let is_taken = |wanted: &[u8]| wanted == name.as_bytes() || is_taken(wanted);
+            self.settle(map, holder, way + 1, is_taken, &mut moves);
+            moves.left.push(name);
+        }
+        moves
+    }
+
+    /// Takes into account that the conforming sibling `name` is gone from the directory; `None` if the name was not known
+    /// to be taken, and all is to be assigned anew.
+    pub fn remove_sibling(&mut self, map: &NameMap, name: &[u8]) -> Option<Moves> {
+        if self.backing.contains_key(name) {
+            return None;
+        }
+        let mut moves = Moves::default();
+        if let Some((free, _)) = self.wanted.get_key_value(name) {
+            self.pass_on(map, free.clone(), &mut moves);
+        }
+        Some(moves)
     }
 
     /// What a backing name that does not conform is visible as; `None` if it was not in the directory.
     #[must_use]
     pub fn visible(&self, name: &BackingName) -> Option<&VisibleName> {
-        self.visible.get(name)
+        self.visible.get(name).map(|held| &held.name)
     }
 
     /// The backing name that does not conform and is visible as `name`.
     #[must_use]
     pub fn backing(&self, name: &[u8]) -> Option<&BackingName> {
         self.backing.get(name)
+    }
+
+    /// The backing name that does not conform and whose escape, with as many signs as a mark can have tildes, would be cut
+    /// to `name`, and so another spelling of it (law N10).
+    pub fn cut_spelling(&mut self, map: &NameMap, name: &[u8]) -> Option<BackingName> {
+        hashes(name).next()?;
+        let all = self.visible.keys();
+        let by_hash = self.hashes.get_or_insert_with(|| {
+            all.map(|name| (hash(name.as_bytes(), 1).collect(), name.clone()))
+                .collect()
+        });
+        hashes(name)
+            .filter_map(|hash| by_hash.get(hash))
+            .find(|backing| {
+                let mut ways = 1..=MOST_TILDES;
+                ways.any(|way| map.escape_candidate(backing.as_bytes(), way).as_bytes() == name)
+            })
+            .cloned()
     }
 
     /// The visible names of all names that do not conform, in no order.
@@ -113,37 +278,21 @@ impl Index {
         self.visible.is_empty()
     }
 
-    /// Does it stay right when the conforming sibling `name` appears or goes?
-    #[must_use]
-    pub fn is_indifferent_to(&self, name: &[u8]) -> bool {
-        !self.contested.contains(name) && !self.backing.contains_key(name)
-    }
-
-    /// Takes a name that does not conform out, because it is gone from the directory. Returns whether the index is
-    /// still right: not so if a sibling wanted the visible name that is free now.
-    pub fn remove(&mut self, name: &BackingName) -> bool {
-        match self.visible.remove(name) {
-            Some(visible) => {
-                self.backing.remove(&visible);
-                !self.contested.contains(&visible)
-            }
-            None => false,
-        }
-    }
-
     /// Bytes that it takes in memory, roughly.
     #[must_use]
     pub fn footprint(&self) -> usize {
+        // The two tables share the octets of names; their own places are counted with room to grow.
         let pairs: usize = self
             .visible
             .iter()
-            .map(|(b, v)| 2 * (b.as_bytes().len() + v.as_bytes().len()) + 128)
+            .map(|(b, held)| b.as_bytes().len() + held.name.as_bytes().len() + 224)
             .sum();
-        let contested: usize = self
-            .contested
+        let wanted: usize = self
+            .wanted
             .iter()
-            .map(|name| name.as_bytes().len() + 32)
+            .map(|(name, all)| name.as_bytes().len() + 160 + all.len() * 64)
             .sum();
-        pairs + contested
+        // The hashes, should they be asked for.
+        pairs + wanted + self.visible.len() * 64
     }
 }

@@ -93,15 +93,24 @@ impl NameMap {
         in_form.into_iter().chain(normalized)
     }
 
-    /// The backing name that is visible decoded and whose escape `name` is, under `normalize` another spelling of it
-    /// (law N10); whether it is there is another question.
+    /// Can `name` be the escape of an entry that is visible otherwise, and so another spelling of it (law N10)?
+    #[must_use]
+    pub fn may_be_escaped(&self, name: &[u8]) -> bool {
+        self.maps() && name.iter().any(|octet| matches!(octet, b'%' | b'~'))
+    }
+
+    /// The backing name whose escape, with however many signs, `name` is, and so another spelling of it (law N10); whether
+    /// it is there is another question. Escapes that were cut cannot be taken back: [`super::Index::cut_spelling`] finds
+    /// those.
     #[must_use]
     pub fn escaped_spelling(&self, name: &[u8]) -> Option<BackingName> {
-        let is_spelling =
-            self.on_violation == OnViolation::Normalize && self.legacy == Legacy::Decode;
-        let backing = is_spelling.then(|| unescape(name)).flatten()?;
+        let (backing, percents) = self.maps().then(|| unescape(name)).flatten()?;
         let backing = BackingName::parse(&backing).ok()?;
-        let is_its_escape = || self.escape_candidate(backing.as_bytes(), 1).as_bytes() == name;
+        let is_its_escape = || {
+            self.escape_candidate(backing.as_bytes(), percents)
+                .as_bytes()
+                == name
+        };
         (!self.policy.conforms(backing.as_bytes()) && is_its_escape()).then_some(backing)
     }
 

@@ -11,8 +11,10 @@ pub mod quoted;
 mod shorten;
 mod siblings;
 
+use std::sync::Arc;
+
 use crate::policy::{Offence, Rule, is_component};
-pub use index::Index;
+pub use index::{Index, Moves};
 pub use json::{json_line, json_name};
 pub use map::{Legacy, NameMap, OnViolation};
 pub use quoted::Quoted;
@@ -22,7 +24,7 @@ macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(Box<[u8]>);
+        pub struct $name(Arc<[u8]>);
 
         impl $name {
             /// Takes `bytes` as a name.

@@ -10,7 +10,7 @@ use crate::codec::Encoding;
 use crate::policy::Policy;
 
 /// Tildes before the hash, at most; beyond, the hash itself takes the number of the way in.
-const MOST_TILDES: usize = 8;
+pub(super) const MOST_TILDES: usize = 8;
 
 /// An extension of more characters than this is text, not an extension.
 const LONGEST_EXTENSION: usize = 12;
@@ -40,7 +40,9 @@ pub(super) fn shorten(text: Pieces, policy: &Policy, tildes: usize, hashed: &[u8
     };
     let cut_to = |end: usize| [text.bytes.get(..end).unwrap_or_default(), &tail].concat();
     // Lengths grow with the number of pieces, so that the longest prefix that fits is found by halving.
-    let ends: Vec<usize> = text.ends.into_iter().filter(|&end| end <= stem).collect();
+    let longest = stem.min(policy.max_bytes);
+    let ends = text.ends.into_iter().filter(|&end| end <= longest);
+    let ends: Vec<usize> = ends.collect();
     let kept = ends.partition_point(|&end| fits(&cut_to(end)));
     let end = kept.checked_sub(1).and_then(|last| ends.get(last).copied());
     cut_to(end.unwrap_or(0))
@@ -52,6 +54,14 @@ pub(super) fn mark(name: &[u8], tildes: usize) -> Vec<u8> {
     let mut mark = "~".repeat(tildes.clamp(1, MOST_TILDES)).into_bytes();
     mark.extend(hash(name, tildes));
     mark
+}
+
+/// Every stretch of `visible` that could be the hash of a mark: behind a `~`, 16 characters of base 32.
+pub(super) fn hashes(visible: &[u8]) -> impl Iterator<Item = &[u8]> {
+    visible
+        .windows(17)
+        .filter_map(|window| window.strip_prefix(b"~"))
+        .filter(|hash| hash.iter().all(|octet| BASE32.contains(octet)))
 }
 
 /// From the last `.` on, if what follows is 1 to 12 characters and what comes before is not empty; else empty.
@@ -68,7 +78,8 @@ fn extension(text: &[u8], encoding: Encoding) -> &[u8] {
     }
 }
 
-fn hash(name: &[u8], tildes: usize) -> impl Iterator<Item = u8> {
+/// The first 80 bits of the hash of `name`, and of the number of tildes where it cannot be seen, in base 32.
+pub(super) fn hash(name: &[u8], tildes: usize) -> impl Iterator<Item = u8> {
     let mut digest = Sha256::new_with_prefix(name);
     if tildes > MOST_TILDES {
         // No name has a NUL, so that this is the hash of no other.

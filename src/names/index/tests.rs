@@ -124,36 +124,83 @@ fn the_order_of_names_and_a_name_listed_twice_do_not_matter() {
 }
 
 #[test]
-fn a_name_that_goes_leaves_the_index_right_unless_another_wanted_its_visible_name() {
-    let mut index = index(&nfc(), &[b"\xE9", b"e\xCC\x81", b"\xFC", b"caf%FC"]);
+fn a_name_that_goes_leaves_its_visible_name_to_who_wanted_it_first() {
+    let map = nfc();
+    let names: [&[u8]; 4] = [b"\xE9", b"e\xCC\x81", b"\xFC", b"caf%FC"];
+    let mut index = index(&map, &names);
     assert!(!index.is_empty());
     // Nobody else wanted `ü`.
-    assert!(index.remove(&backing(b"\xFC")));
+    let moves = index.remove(&map, &backing(b"\xFC")).unwrap();
+    assert_eq!((moves.left.len(), moves.taken.len()), (1, 0));
     assert_eq!(index.backing("ü".as_bytes()), None);
-    // It had only its second choice, which nobody else wanted.
-    assert!(index.remove(&backing(b"\xE9")));
+    assert_eq!(visible(&index, b"\xE9"), "%E9");
     // `é` had been wanted.
-    assert!(!index.remove(&backing(b"e\xCC\x81")));
+    let moves = index.remove(&map, &backing(b"e\xCC\x81")).unwrap();
+    assert_eq!((moves.left.len(), moves.taken.len()), (2, 1));
+    assert_eq!(visible(&index, b"\xE9"), "é");
+    assert_eq!(index.backing(b"%E9"), None);
     // It was never there.
-    assert!(!index.remove(&backing(b"\xFF")));
+    assert!(index.remove(&map, &backing(b"\xFF")).is_none());
 }
 
 #[test]
-fn conforming_siblings_matter_where_somebody_wants_their_name() {
-    let index = index(&latin1(), &[b"\xE9", "ü".as_bytes(), b"\xFC"]);
-    let rows = [
-        ("a", true),
-        ("%E9", true),
-        // It has been given to one that does not conform, and would have to be given back.
-        ("é", false),
-        // It is taken by the sibling, and would be free if that went.
-        ("ü", false),
-        ("%FC", false),
-        ("%%FC", true),
-    ];
-    for (name, expected) in rows {
-        assert_eq!(index.is_indifferent_to(name.as_bytes()), expected, "{name}");
+fn conforming_siblings_take_names_away_and_leave_them() {
+    let map = latin1();
+    let mut index = index(&map, &[b"\xE9", "ü".as_bytes(), b"\xFC"]);
+    let is_ue = |name: &[u8]| name == "ü".as_bytes();
+    let shown = |index: &Index| [visible(index, b"\xE9"), visible(index, b"\xFC")];
+    assert_eq!(shown(&index), ["é", "%FC"]);
+    // A name that nobody has or wants.
+    index.add_sibling(&map, b"%E9", is_ue);
+    assert_eq!(shown(&index), ["é", "%FC"]);
+    // It has been given to one that does not conform, whose next choice is taken too.
+    let is_taken = |name: &[u8]| is_ue(name) || name == b"%E9";
+    index.add_sibling(&map, "é".as_bytes(), is_taken);
+    assert_eq!(shown(&index), ["%%E9", "%FC"]);
+    index.remove_sibling(&map, b"%E9").unwrap();
+    index.remove_sibling(&map, "ü".as_bytes()).unwrap();
+    assert_eq!(shown(&index), ["%E9", "ü"]);
+    // It can't have been there.
+    assert!(index.remove_sibling(&map, b"%E9").is_none());
+}
+
+/// A directory made to be assigned anew with each name that goes: siblings stand in the first 5,000 ways of one name, and
+/// 20,000 names have one text. Each step moves one name.
+#[test]
+fn crowds_and_blockers_go_one_by_one_in_time() {
+    let map = nfc();
+    let name = backing(b"\xE9");
+    let mut taken: HashSet<Vec<u8>> = (0..5000)
+        .filter_map(|way| super::candidate(&map, &name, way))
+        .map(|way| way.as_bytes().to_vec())
+        .collect();
+    assert_eq!(taken.len(), 5000);
+    let start = Instant::now();
+    let mut index = Index::build(&map, vec![name.clone()], |name| taken.contains(name));
+    for way in (0..5000).rev() {
+        let wanted = super::candidate(&map, &name, way).unwrap();
+        taken.remove(wanted.as_bytes());
+        let moves = index.remove_sibling(&map, wanted.as_bytes()).unwrap();
+        assert_eq!((moves.left.len(), moves.taken.len()), (1, 1));
+        assert_eq!(index.visible(&name), Some(&wanted));
     }
+    let mut crowd: Vec<BackingName> = (0..20_000)
+        .map(|choice: usize| {
+            let spelling = |place: usize| ["é", "e\u{301}"][(choice >> place) & 1];
+            let name: String = (0..15_usize).map(spelling).collect();
+            backing(name.as_bytes())
+        })
+        .filter(|name| !map.policy.conforms(name.as_bytes()))
+        .collect();
+    crowd.sort_unstable();
+    let text = "é".repeat(15);
+    let mut index = Index::build(&map, crowd.clone(), |_| false);
+    for name in &crowd {
+        assert_eq!(index.backing(text.as_bytes()), Some(name));
+        index.remove(&map, name).unwrap();
+    }
+    assert!(index.is_empty() && index.footprint() == 0);
+    assert!(start.elapsed().as_secs() < 60);
 }
 
 /// A sibling for each of the first 1,000 ways: each costs the same, however many signs it has, and the end is reached.
@@ -226,28 +273,17 @@ fn a_name_that_comes_is_taken_in_as_if_all_were_assigned_anew() {
         b"%\xE9",
         b"z\xE9",
     ];
-    for last in 0..names.len() {
-        let rest = names.iter().enumerate().filter(|&(place, _)| place != last);
-        let rest: Vec<BackingName> = rest
-            .map(|(_, name)| BackingName::parse(name).unwrap())
-            .collect();
-        let last = BackingName::parse(names[last]).unwrap();
-        let mut index = Index::build(&map, rest.clone(), is_taken);
-        let all = rest.iter().chain([&last]).cloned().collect();
+    for last in names {
+        let rest = names.iter().filter(|&&name| name != last);
+        let mut index = Index::build(&map, rest.map(|name| backing(name)).collect(), is_taken);
+        let all = names.iter().map(|name| backing(name)).collect();
         let anew = Index::build(&map, all, is_taken);
-        if index.add(&map, &last, is_taken) {
-            assert_eq!(index.visible(&last), anew.visible(&last));
-            assert!(
-                rest.iter()
-                    .all(|name| index.visible(name) == anew.visible(name))
-            );
-        } else {
-            assert_eq!(
-                last.as_bytes(),
-                b"\xE8",
-                "only what a sibling has is left to do anew"
-            );
+        for again in [false, true] {
+            let moves = index.add(&map, &backing(last), is_taken);
+            assert_eq!(moves.taken.is_empty(), again, "it comes once");
+            for name in names {
+                assert_eq!(visible(&index, name), visible(&anew, name));
+            }
         }
-        assert!(!Index::build(&map, vec![last.clone()], is_taken).add(&map, &last, is_taken));
     }
 }

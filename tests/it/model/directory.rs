@@ -84,8 +84,7 @@ impl Model {
         if let Some(found) = spellings.iter().find_map(|name| shown.get(name)) {
             return Some(found.clone());
         }
-        let is_escape_of =
-            |below: &&Vec<u8>| settings.escaped_spelling(below).as_deref() == Some(name);
+        let is_escape_of = |below: &&Vec<u8>| settings.is_escape(below, name);
         if let Some(found) = self.directory.keys().find(is_escape_of) {
             return Some(found.clone());
         }

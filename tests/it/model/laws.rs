@@ -153,13 +153,21 @@ impl Settings {
             .ok_or(offence.rule)
     }
 
-    /// N10, `normalize`: the escaped spelling of a name that is shown decoded, if nothing of it is cut.
-    pub(super) fn escaped_spelling(&self, name: &[u8]) -> Option<Vec<u8>> {
-        let is_spelled = self.on_violation == OnViolation::Normalize
-            && self.legacy == Legacy::Decode
-            && !self.policy.conforms(name);
-        let escape = is_spelled.then(|| self.escape(name, 1).concat())?;
-        (self.cut(&vec![escape.clone()], 1, name) == escape).then_some(escape)
+    /// N10: is `spelling` what `name`, which does not conform, would be escaped as? With any number of signs, which is that
+    /// of the first ones in it; where it is cut, with 8 at most.
+    pub(super) fn is_escape(&self, name: &[u8], spelling: &[u8]) -> bool {
+        let maps = matches!(self.legacy, Legacy::Decode | Legacy::Escape);
+        if !maps || self.policy.conforms(name) {
+            return false;
+        }
+        let first = spelling.iter().position(|&octet| octet == b'%');
+        let signs = spelling[first.unwrap_or(0)..]
+            .iter()
+            .take_while(|&&octet| octet == b'%')
+            .count();
+        let is_way = |way: usize| self.way(name, way).as_deref() == Some(spelling);
+        signs > 0 && self.escape(name, signs).concat() == spelling && is_way(signs)
+            || spelling.contains(&b'~') && (1..=8).any(is_way)
     }
 
     /// N12: what is on disk for a conforming name, or nothing where the charset lacks it.

@@ -207,3 +207,61 @@ fn hidden_names_are_neither_listed_nor_found() {
     }
     mount.stop();
 }
+
+/// N3, N10: a program lists a directory, and then goes from name to name. An entry that has a better name meanwhile,
+/// because a sibling is gone, is reached by the one that it was listed under: `rm -r` leaves nothing behind.
+#[test]
+fn a_name_that_was_listed_reaches_its_entry_when_a_sibling_is_gone() {
+    // As text it fits, escaped it is cut.
+    let (long, long_text) = ([0xE9; 100], "é".repeat(100));
+    let names = [
+        COMPOSED,
+        DECOMPOSED,
+        LATIN,
+        b"caf%E9",
+        b"\xC0",
+        b"%C0",
+        &long,
+        long_text.as_bytes(),
+    ];
+    for options in [
+        &["--legacy=escape"][..],
+        &["--from=iso-8859-1"],
+        &["--from=iso-8859-1", "--normalization=nfc"],
+        &[
+            "--from=iso-8859-1",
+            "--on-violation=normalize",
+            "--normalization=nfd",
+        ],
+        &["--from=iso-8859-1", "--on-violation=report"],
+    ] {
+        let tree = Tree::new();
+        for name in names {
+            tree.file(name, name);
+        }
+        let mount = tree.mount(options);
+        let dir = mount.dir();
+        let listed = at::list(dir);
+        let contents: Vec<_> = listed
+            .iter()
+            .map(|name| at::read(dir, name).unwrap())
+            .collect();
+        for (place, name) in listed.iter().enumerate() {
+            let what = format!("{options:?}: {}", show(name));
+            for (name, content) in listed.iter().zip(&contents).skip(place) {
+                assert_eq!(
+                    at::read(dir, name).as_ref(),
+                    Ok(content),
+                    "{what}: {}",
+                    show(name)
+                );
+            }
+            assert_eq!(at::unlink(dir, name), Ok(()), "{what}");
+            // The sibling that wanted the name may have it now.
+            let left = at::list(tree.below_dir());
+            assert!(!left.contains(&contents[place]), "{what}");
+        }
+        assert!(at::list(tree.below_dir()).is_empty());
+        mount.stop();
+    }
+}

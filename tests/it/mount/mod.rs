@@ -14,6 +14,8 @@ mod exempt;
 mod fidelity;
 /// N9, N10: normalization forms.
 mod forms;
+/// N2, N3, N4, N8: directories made by an enemy.
+mod hostile;
 /// N11: kills at every point.
 mod kills;
 /// N3, N5, N7: names of every length and of every octet.
@@ -26,10 +28,14 @@ mod lifecycle;
 mod links;
 /// N13: links made through the mount.
 mod links_made;
+/// N8: lookups, counted by their system calls.
+mod lookups;
 /// N2, N3, N5, F4: very many names in one directory.
 mod many;
 /// N9, L2: each offence by each operation.
 mod offences;
+/// Bugs of others, tried on ours.
+mod peers;
 /// Faults found from outside.
 mod regressions;
 /// Faults found from outside: devices, descriptors, refusals, and what the daemon says.

@@ -1,0 +1,174 @@
+//! What hostile directories cost, for `scripts/hostile`; it prints, and judges by processor time alone.
+
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::crowds::Crowd;
+use crate::support::{Mount, Tree, at};
+
+/// n log n from 10,000 to 100,000 is 12.5 times as much; one tick of the clock is what a measurement may be off by.
+const MOST_GROWTH: f64 = 13.0;
+
+/// One of the things that are done to a directory.
+#[derive(Clone, Copy)]
+struct Cost {
+    wall: Duration,
+    /// Processor time of the daemon, in its own code and in the kernel.
+    daemon: f64,
+}
+
+/// What a directory cost.
+struct Costs {
+    steps: [(&'static str, Cost); 3],
+    /// The most memory that the daemon had.
+    peak_kib: u64,
+    /// Lookups of a neighbour's meanwhile: half of them took no longer, and none did.
+    neighbour: (Duration, Duration),
+}
+
+fn processor_seconds(id: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+    // The name of the program is in parentheses, and has no others.
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    let ticks: f64 = [11, 12]
+        .map(|field| fields[field].parse::<f64>().unwrap())
+        .iter()
+        .sum();
+    // USER_HZ, which is 100 wherever Linux tells ticks to programs.
+    ticks / 100.0
+}
+
+fn peak_kib(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    number.unwrap().parse().unwrap()
+}
+
+/// Looks a mapped name up again and again, which the kernel never keeps, until told to end.
+fn neighbour(mount: &Mount<'_>, is_over: &AtomicBool) -> (Duration, Duration) {
+    let beside = mount.sub("beside");
+    let name = at::list(&beside).remove(0);
+    let mut took = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        let start = Instant::now();
+        at::stat(&beside, &name).unwrap();
+        took.push(start.elapsed());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    took.sort_unstable();
+    (took[took.len() / 2], took[took.len() - 1])
+}
+
+fn run(program: &str, arguments: &[&str], path: &Path) {
+    let mut command = Command::new(program);
+    command.args(arguments).arg(path).stdout(Stdio::null());
+    assert!(command.status().unwrap().success(), "{program}");
+}
+
+/// As often as it takes.
+fn remove(crowd: &Crowd, path: &Path) {
+    let is_done = (0..crowd.runs).any(|_| {
+        let mut rm = Command::new("rm");
+        rm.arg("-rf").arg(path).stderr(Stdio::null());
+        rm.status().unwrap().success()
+    });
+    assert!(is_done, "{}", crowd.label);
+}
+
+/// Tells the neighbour that it is over, also where something fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn stat_each(dir: impl AsFd) {
+    for name in at::list(&dir) {
+        at::stat(&dir, &name).unwrap();
+    }
+}
+
+fn measure(crowd: &Crowd, count: usize) -> Costs {
+    let tree = Tree::in_memory();
+    let below = tree.directory(b"crowd");
+    for name in crowd.names(count) {
+        at::write_new(&below, &name, b"").unwrap();
+    }
+    at::write_new(tree.directory(b"beside"), b"caf\xE9", b"").unwrap();
+    let mount = tree.mount(crowd.options);
+    let path = mount.point().join("crowd");
+    let is_over = AtomicBool::new(false);
+    let timed = |act: &dyn Fn()| {
+        let (start, before) = (Instant::now(), processor_seconds(mount.id()));
+        act();
+        Cost {
+            wall: start.elapsed(),
+            daemon: processor_seconds(mount.id()) - before,
+        }
+    };
+    let (steps, neighbour) = std::thread::scope(|scope| {
+        let over = Over(&is_over);
+        let beside = scope.spawn(|| neighbour(&mount, &is_over));
+        let steps = [
+            ("ls", timed(&|| run("ls", &["-U"], &path))),
+            ("stat each", timed(&|| stat_each(mount.sub("crowd")))),
+            ("rm -rf", timed(&|| remove(crowd, &path))),
+        ];
+        drop(over);
+        (steps, beside.join().unwrap())
+    });
+    assert_eq!(at::list(tree.below_dir()), [b"beside"]);
+    let peak_kib = peak_kib(mount.id());
+    mount.stop();
+    Costs {
+        steps,
+        peak_kib,
+        neighbour,
+    }
+}
+
+/// Prints the table, and fails where ten times the names cost more than n log n.
+#[test]
+#[ignore = "measures; scripts/hostile runs it"]
+fn costs() {
+    let count = std::env::var("UTF8FS_HOSTILE_ENTRIES").map_or(10_000, |n| n.parse().unwrap());
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    println!(
+        "directory        entries  step       wall ms  daemon ms   times  peak MB  neighbour: median, worst ms"
+    );
+    let mut too_much = Vec::new();
+    for crowd in Crowd::ALL {
+        let (few, many) = (measure(crowd, count), measure(crowd, 10 * count));
+        for (costs, entries) in [(&few, count), (&many, 10 * count)] {
+            for (place, (step, cost)) in costs.steps.iter().enumerate() {
+                let before = few.steps[place].1;
+                let growth = cost.daemon / before.daemon.max(0.01);
+                println!(
+                    "{:<16} {entries:>7}  {step:<9} {:>8.0}  {:>9.0}  {growth:>6.1}  {:>7.1}  {:.2}, {:.1}",
+                    crowd.label,
+                    ms(cost.wall),
+                    cost.daemon * 1e3,
+                    (costs.peak_kib as f64) / 1024.0,
+                    ms(costs.neighbour.0),
+                    ms(costs.neighbour.1),
+                );
+                // What takes a few ticks cannot be compared.
+                if cost.daemon - 0.02 > MOST_GROWTH * (before.daemon + 0.02) {
+                    too_much.push(format!("{}: {step}: {growth:.1} times", crowd.label));
+                }
+            }
+        }
+    }
+    assert!(too_much.is_empty(), "worse than n log n: {too_much:?}");
+}
