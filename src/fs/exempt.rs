@@ -82,6 +82,11 @@ impl Exemptions {
         })
     }
 
+    /// Is nobody and nothing exempt?
+    pub(super) fn is_empty(&self) -> bool {
+        self.uids.is_empty() && self.names.is_empty() && self.paths.is_empty()
+    }
+
     /// Is the name `name` exempt, at the visible path that `path` makes, where `uid` asks for it?
     pub(super) fn of(
         &self,

@@ -51,8 +51,10 @@ impl Utf8Fs {
         alias: bool,
     ) -> Result<Entry, FsError> {
         let stat = Stat::of(&fd)?;
-        let lasting =
-            !alias && !self.map.has_spellings() && visible.as_bytes() == backing.as_bytes();
+        let lasting = !alias
+            && !self.map.has_spellings()
+            && self.exempt.is_empty()
+            && visible.as_bytes() == backing.as_bytes();
         let place = Place::new(directory.number, backing, visible);
         let inode = self.inodes.enter(fd, &stat, place)?;
         Ok(Entry {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::escape::{Pieces, escape, unescape};
 use super::shorten::{mark, shorten};
 use super::{BackingName, VisibleName};
-use crate::codec::Charset;
+use crate::codec::{Charset, Form};
 use crate::policy::{Class, ErrnoChoice, NAME_MAX, Offence, Policy, Rule, Unit};
 
 /// How a backing name that does not conform is shown (law N6).
@@ -72,10 +72,12 @@ impl NameMap {
         matches!(self.legacy, Legacy::Decode | Legacy::Escape)
     }
 
-    /// Can an entry be reached by other spellings than the one that it is listed under (law N10)?
+    /// Can an entry be reached by other spellings than the one that it is listed under (law N10)? So it is wherever names are
+    /// mapped: by their escapes. The kernel must keep no name then, not even a conforming one: renamed to a spelling of an
+    /// entry it would be kept under that name, whatever becomes of the entry by its other names.
     #[must_use]
     pub fn has_spellings(&self) -> bool {
-        self.on_violation != OnViolation::Reject || self.policy.form.is_some()
+        self.maps() || self.on_violation != OnViolation::Reject || self.policy.form.is_some()
     }
 
     /// The other spellings under which the entry may be listed that somebody looks up by `name`, which does not conform
@@ -90,7 +92,12 @@ impl NameMap {
             OnViolation::Normalize => self.normalized(name).ok(),
             OnViolation::Reject | OnViolation::Report => None,
         };
-        in_form.into_iter().chain(normalized)
+        // Cut, a name that lies below has another hash than a new one of its text.
+        let as_below = normalized
+            .is_some()
+            .then(|| self.plain_candidate(name))
+            .flatten();
+        in_form.into_iter().chain(normalized).chain(as_below)
     }
 
     /// Can `name` be the escape of an entry that is visible otherwise, and so another spelling of it (law N10)?
@@ -139,10 +146,15 @@ impl NameMap {
             let code_point = piece.and_then(|piece| piece.spells.ok());
             unmappable(offset, code_point, piece.map_or(1, |piece| piece.length))
         })?;
-        let octets = charset.encode(text).map_err(|lacking| {
-            let (offset, c) = (lacking.offset, lacking.unmappable);
-            unmappable(offset, Some(u32::from(c)), c.len_utf8())
-        })?;
+        // Charsets have composed letters, which the wanted form may take apart.
+        let composed = (self.policy.form == Some(Form::Nfd)).then(|| Form::Nfc.apply(text));
+        let octets = composed.and_then(|text| charset.encode(&text).ok());
+        let octets = octets
+            .map_or_else(|| charset.encode(text), Ok)
+            .map_err(|lacking| {
+                let (offset, c) = (lacking.offset, lacking.unmappable);
+                unmappable(offset, Some(u32::from(c)), c.len_utf8())
+            })?;
         if octets.len() > NAME_MAX {
             return Err(Offence {
                 rule: Rule::TooLong {
@@ -157,7 +169,9 @@ impl NameMap {
         }
         // Checked after the last step: it is one component, and is read as what was asked for (laws C5, N1).
         let is_read_so = !self.policy.conforms(&octets)
-            && self.text(&octets, true).as_deref() == Some(text.as_bytes());
+            && self
+                .text(&octets, true)
+                .is_some_and(|read| self.policy.in_form(&read) == text.as_bytes());
         let backing = BackingName::parse(&octets).ok().filter(|_| is_read_so);
         Ok(backing.unwrap_or_else(|| visible.as_backing()))
     }
@@ -175,7 +189,8 @@ impl NameMap {
             return Err(offence);
         }
         self.text(name, true)
-            .map(|text| self.plain(&text, name))
+            // Hashed is the text, which is one for all spellings of it.
+            .map(|text| self.plain(&text, &self.policy.in_form(&text)))
             .filter(|normalized| self.policy.conforms(normalized))
             .and_then(|normalized| VisibleName::parse(&normalized).ok())
             .ok_or(offence)

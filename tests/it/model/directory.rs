@@ -79,6 +79,9 @@ impl Model {
             spellings.extend(std::str::from_utf8(name).map(|text| settings.in_form(text).into()));
             if settings.on_violation == OnViolation::Normalize {
                 spellings.extend(settings.normalized(name));
+                if settings.normalized(name).is_ok() {
+                    spellings.extend(settings.way(name, 0));
+                }
             }
         }
         if let Some(found) = spellings.iter().find_map(|name| shown.get(name)) {

@@ -3,7 +3,7 @@
 
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
-use utf8fs::codec::Charset;
+use utf8fs::codec::{Charset, Form};
 use utf8fs::policy::{Alike, Class, Policy, Rule, is_component};
 
 /// `--legacy`, law N6.
@@ -147,8 +147,21 @@ impl Settings {
         let Err(offence) = self.policy.check(name) else {
             return Ok(name.to_vec());
         };
+        // Hashed is the text in the wanted form, which all spellings of it share.
+        let text = || {
+            let decode = || {
+                self.from
+                    .iter()
+                    .find_map(|charset| charset.decode_reversibly(name))
+            };
+            let text = std::str::from_utf8(name)
+                .ok()
+                .map(str::to_owned)
+                .or_else(decode);
+            text.map_or_else(Vec::new, |text| self.in_form(&text).into_bytes())
+        };
         self.plain(name, true)
-            .map(|pieces| self.cut(&pieces, 1, name))
+            .map(|pieces| self.cut(&pieces, 1, &text()))
             .filter(|result| self.policy.conforms(result))
             .ok_or(offence.rule)
     }
@@ -175,7 +188,11 @@ impl Settings {
         let Some(charset) = self.store_as else {
             return Some(name.to_vec());
         };
-        let octets = charset.encode(std::str::from_utf8(name).ok()?).ok()?;
+        let text = std::str::from_utf8(name).ok()?;
+        // Charsets have composed letters.
+        let composed = (self.policy.form == Some(Form::Nfd)).then(|| Form::Nfc.apply(text));
+        let composed = composed.and_then(|text| charset.encode(&text).ok());
+        let octets = composed.or_else(|| charset.encode(text).ok())?;
         // N1: what is UTF-8 by chance would be shown as that.
         let is_misread = self.policy.conforms(&octets);
         Some(if is_misread { name.to_vec() } else { octets })

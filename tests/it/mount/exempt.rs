@@ -217,3 +217,40 @@ fn only_the_exempt_user_may() {
         .collect();
     assert_eq!(exempt, ["uid", "uid", "-", "-"]);
 }
+
+/// Found from outside: the kernel kept a name under the raw one that it was renamed to, and a write went to another file.
+#[test]
+fn a_name_renamed_to_exempt_octets_is_not_kept_under_them() {
+    let tree = Tree::new();
+    let options = ["--from", "iso-8859-1", "--exempt", "*", "--cache", "3600"];
+    let mount = tree.mount(&options);
+    let dir = mount.dir();
+    let (raw, shown) = (b"\xC9".as_slice(), "\u{C9}".as_bytes());
+    at::write_new(dir, b"f", b"one").unwrap();
+    at::write_new(dir, b"g", b"two").unwrap();
+    at::rename(dir, b"f", raw).unwrap();
+    at::rename(dir, shown, b"moved").unwrap();
+    assert_eq!(at::stat(dir, raw).err(), Some(Errno::NOENT));
+    at::rename(dir, b"g", shown).unwrap();
+    assert_ne!(at::read(dir, raw).ok().as_deref(), Some(b"one".as_slice()));
+    at::unlink(dir, shown).unwrap();
+    for name in [raw, shown] {
+        assert_eq!(at::stat(dir, name).err(), Some(Errno::NOENT));
+    }
+    mount.stop();
+}
+
+/// The same by an escape, which is a spelling in every mode.
+#[test]
+fn a_name_renamed_to_an_escape_is_not_kept_under_it() {
+    let tree = Tree::new();
+    tree.file(b"caf\xE9", b"old");
+    let mount = tree.mount(&["--from", "iso-8859-1", "--cache", "3600"]);
+    let (dir, shown) = (mount.dir(), "caf\u{E9}".as_bytes());
+    at::write_new(dir, b"f", b"one").unwrap();
+    at::rename(dir, b"f", b"caf%E9").unwrap();
+    assert_eq!(at::read(dir, shown).unwrap(), b"one");
+    at::unlink(dir, shown).unwrap();
+    assert_eq!(at::stat(dir, b"caf%E9").err(), Some(Errno::NOENT));
+    mount.stop();
+}

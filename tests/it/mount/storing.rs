@@ -146,3 +146,19 @@ fn n10_an_escape_reaches_the_entry_that_is_shown_decoded() {
     assert_eq!(at::sorted(tree.below_dir()), [escape, b"depot"]);
     mount.stop();
 }
+
+/// Found from outside: in NFD, a letter with an accent is two characters, which no charset of one byte has.
+#[test]
+fn n12_names_in_nfd_are_stored_composed() {
+    let tree = Tree::new();
+    tree.file(b"old\xE9", b"old");
+    let options = "--store-as iso-8859-1 --normalization nfd";
+    let mount = tree.mount(&options.split(' ').collect::<Vec<_>>());
+    let name = b"olde\xCC\x81".as_slice();
+    assert_eq!(at::list(mount.dir()), [name]);
+    at::unlink(mount.dir(), name).unwrap();
+    at::write_new(mount.dir(), name, b"new").unwrap();
+    assert_eq!(at::list(mount.dir()), [name]);
+    assert_eq!(at::list(tree.below_dir()), [b"old\xE9"]);
+    mount.stop();
+}
