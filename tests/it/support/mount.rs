@@ -17,6 +17,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::{Tree, at, audit, needs, user};
 
+/// `FUSE_SUPER_MAGIC` of statfs(2).
+const FUSE: rustix::fs::FsWord = 0x6573_5546;
+
 /// No test waits longer than this for anything; reaching it is a failure, never a result.
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -108,10 +111,14 @@ impl<'t> Mount<'t> {
     /// Is there a mount, and not a dead one that an earlier daemon left?
     fn answers(&self) -> bool {
         let point = self.tree.point();
-        // Only opening asks the daemon; what the kernel knows of a root outlives it.
+        // Only opening asks the daemon; what the kernel knows of a root outlives it. Where a dead mount is taken away, it is
+        // the bare directory that is opened for a moment.
+        let opened = rustix::fs::open(&point, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         mounted(&point).is_some()
-            && rustix::fs::open(&point, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).err()
-                != Some(Errno::NOTCONN)
+            && match opened {
+                Ok(root) => rustix::fs::fstatfs(root).is_ok_and(|fs| fs.f_type == FUSE),
+                Err(error) => error != Errno::NOTCONN,
+            }
     }
 
     /// Closes what we have open ourselves, so that the mount is not busy.
