@@ -193,8 +193,8 @@ impl Settings {
         let composed = (self.policy.form == Some(Form::Nfd)).then(|| Form::Nfc.apply(text));
         let composed = composed.and_then(|text| charset.encode(&text).ok());
         let octets = composed.or_else(|| charset.encode(text).ok())?;
-        // N1: what is UTF-8 by chance would be shown as that.
-        let is_misread = self.policy.conforms(&octets);
+        // N1: what is UTF-8 by chance would be shown by that text.
+        let is_misread = self.visible_alone(&octets).as_deref() != Some(name);
         Some(if is_misread { name.to_vec() } else { octets })
     }
 
