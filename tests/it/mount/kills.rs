@@ -2,13 +2,11 @@
 //! and no content is lost. strace(1) stands at each call in turn.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 
 use rustix::fs::RenameFlags;
-use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::at;
+use crate::support::strace::Strace;
 use crate::support::{Mount, Tree, needs, show};
 
 const HELD: &[u8] = "caf\u{E9}".as_bytes();
@@ -78,36 +76,6 @@ const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// strace, attached to every thread of a daemon, which it kills as a thread is about to make its `number`th call.
-struct Killer(Child);
-
-impl Killer {
-    fn attach(mount: &Mount<'_>, number: usize) -> Self {
-        let pid = mount.id();
-        let mut strace = Command::new("strace")
-            .args(["-f", "-o", "/dev/null", "-p", &pid.to_string()])
-            .args(["-e", &format!("inject=all:signal=KILL:when={number}")])
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("strace(1) is installed");
-        let mut said = BufReader::new(strace.stderr.take().unwrap()).lines();
-        // One line, once it stands at all threads.
-        let first = said.next().map(Result::unwrap).unwrap_or_default();
-        assert!(first.contains("attached"), "{first}");
-        // Should it say more, it must not wait for a reader.
-        std::thread::spawn(move || said.for_each(drop));
-        Self(strace)
-    }
-}
-
-impl Drop for Killer {
-    fn drop(&mut self) {
-        // The kernel lets go of the daemon then, if that lives; strace itself would wait for what is dead.
-        _ = kill_process(Pid::from_child(&self.0), Signal::KILL);
-        drop(self.0.wait());
-    }
-}
-
 fn contents(mount: &Mount<'_>) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let names = at::list(mount.dir());
     let number = names.len();
@@ -139,7 +107,8 @@ fn kill_everywhere(scenario: &Scenario) {
         tree.file(b"other", b"other");
         let mut mount = tree.mount(&options);
         mount.dir();
-        let killer = Killer::attach(&mount, number);
+        let inject = format!("inject=all:signal=KILL:when={number}");
+        let killer = Strace::attach(&mount, &["-o", "/dev/null", "-e", &inject]);
         done = (scenario.run)(&mount).is_ok();
         drop(killer);
         mount.close();

@@ -1,6 +1,8 @@
 //! Law N9, `--unique`: a new name that differs from a sibling in case or form alone is refused; what was made so below
 //! stays as it is.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -160,9 +162,15 @@ fn entries_that_are_alike_below_are_shown_and_open() {
     at::write_new(dir, b"A", b"").unwrap();
     let refused = at::rename(dir, "é".as_bytes(), "E\u{301}".as_bytes());
     assert_eq!(refused, Err(Errno::EXIST), "like two others");
-    // Another one made so below, while the mount runs; after a tick of the clock, without which old kernels' ctime does
+    // Another one made so below, while the mount runs; once the clock has moved on, without which old kernels' ctime does
     // not tell the change from the one before.
-    std::thread::sleep(std::time::Duration::from_millis(30));
+    let ctime = |path: &Path| std::fs::metadata(path).map(|of| (of.ctime(), of.ctime_nsec()));
+    let (last, probe) = (ctime(&tree.backing()).unwrap(), tree.parent().join("probe"));
+    while std::fs::write(&probe, b"")
+        .and_then(|()| ctime(&probe))
+        .unwrap()
+        <= last
+    {}
     tree.file(b"b", b"");
     assert_eq!(at::mkdir(dir, b"B"), Err(Errno::EXIST));
     at::unlink(tree.below_dir(), b"b").unwrap();

@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use super::crowds::Crowd;
@@ -53,16 +53,15 @@ fn peak_kib(id: u32) -> u64 {
     number.unwrap().parse().unwrap()
 }
 
-/// Looks a mapped name up again and again, which the kernel never keeps, until told to end.
-fn neighbour(mount: &Mount<'_>, is_over: &AtomicBool) -> (Duration, Duration) {
+/// Looks a mapped name up again and again, which the kernel never keeps, until the sender of `over` is gone.
+fn neighbour(mount: &Mount<'_>, over: &Receiver<()>) -> (Duration, Duration) {
     let beside = mount.sub("beside");
     let name = at::list(&beside).remove(0);
     let mut took = Vec::new();
-    while !is_over.load(Ordering::Relaxed) {
+    while over.recv_timeout(Duration::from_millis(1)) == Err(RecvTimeoutError::Timeout) {
         let start = Instant::now();
         at::stat(&beside, &name).unwrap();
         took.push(start.elapsed());
-        std::thread::sleep(Duration::from_millis(1));
     }
     took.sort_unstable();
     (took[took.len() / 2], took[took.len() - 1])
@@ -84,15 +83,6 @@ fn remove(crowd: &Crowd, path: &Path) {
     assert!(is_done, "{}", crowd.label);
 }
 
-/// Tells the neighbour that it is over, also where something fails.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 fn stat_each(dir: impl AsFd) {
     for name in at::list(&dir) {
         at::stat(&dir, &name).unwrap();
@@ -108,7 +98,6 @@ fn measure(crowd: &Crowd, count: usize) -> Costs {
     at::write_new(tree.directory(b"beside"), b"caf\xE9", b"").unwrap();
     let mount = tree.mount(crowd.options);
     let path = mount.point().join("crowd");
-    let is_over = AtomicBool::new(false);
     let timed = |act: &dyn Fn()| {
         let (start, before) = (Instant::now(), processor_seconds(mount.id()));
         act();
@@ -118,14 +107,16 @@ fn measure(crowd: &Crowd, count: usize) -> Costs {
         }
     };
     let (steps, neighbour) = std::thread::scope(|scope| {
-        let over = Over(&is_over);
-        let beside = scope.spawn(|| neighbour(&mount, &is_over));
+        // Dropped also where something fails.
+        let (until, over) = channel();
+        let mount = &mount;
+        let beside = scope.spawn(move || neighbour(mount, &over));
         let steps = [
             ("ls", timed(&|| run("ls", &["-U"], &path))),
             ("stat each", timed(&|| stat_each(mount.sub("crowd")))),
             ("rm -rf", timed(&|| remove(crowd, &path))),
         ];
-        drop(over);
+        drop(until);
         (steps, beside.join().unwrap())
     });
     assert_eq!(at::list(tree.below_dir()), [b"beside"]);
