@@ -124,13 +124,13 @@ pub struct PolicyArgs {
     /// Most bytes in a name, 24 to 255
     ///
     /// [default: 255]
-    #[arg(long, value_name = "N", value_parser = max_bytes, verbatim_doc_comment)]
+    #[arg(long, value_name = "N", value_parser = max_bytes, allow_negative_numbers = true, verbatim_doc_comment)]
     pub max_bytes: Option<usize>,
 
     /// Most characters in a name, 24 or more
     ///
     /// [default: no limit but that of bytes]
-    #[arg(long, value_name = "N", value_parser = max_chars, verbatim_doc_comment)]
+    #[arg(long, value_name = "N", value_parser = max_chars, allow_negative_numbers = true, verbatim_doc_comment)]
     pub max_chars: Option<usize>,
 }
 
@@ -222,13 +222,13 @@ pub struct MountArgs {
     /// Changes made through the mount are seen at once. Longer is faster, where nobody else changes anything.
     ///
     /// [default: 1]
-    #[arg(long, value_name = "SECONDS", value_parser = cache, verbatim_doc_comment)]
+    #[arg(long, value_name = "SECONDS", value_parser = cache, allow_negative_numbers = true, verbatim_doc_comment)]
     pub cache: Option<Duration>,
 
     /// Threads that serve requests
     ///
     /// [default: number of CPUs, at most 8]
-    #[arg(long, value_name = "N", value_parser = threads, verbatim_doc_comment)]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true, verbatim_doc_comment)]
     pub threads: Option<usize>,
 
     /// Say more; twice: say all
@@ -381,8 +381,9 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
 }
 
 fn number(text: &str, range: std::ops::RangeInclusive<usize>) -> Result<usize, String> {
-    let number: usize = text.parse().map_err(|error| format!("{error}"))?;
-    if range.contains(&number) {
+    if let Ok(number) = text.parse()
+        && range.contains(&number)
+    {
         return Ok(number);
     }
     Err(match range.into_inner() {

@@ -116,8 +116,16 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
 /// # Errors
 /// A charset that is not on offer, or options that contradict each other.
 pub fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CliError> {
-    let store_as = args.store_as.as_deref().map(charset).transpose()?;
-    let from = args.from.iter().flatten().map(|label| charset(label));
+    let store_as = args
+        .store_as
+        .as_deref()
+        .map(|label| charset("--store-as", label))
+        .transpose()?;
+    let from = args
+        .from
+        .iter()
+        .flatten()
+        .map(|label| charset("--from", label));
     let mut from: Vec<Charset> = from.collect::<Result<_, _>>()?;
     if let Some(charset) = store_as {
         // What is stored must be read back, and by the charset that it was stored in.
@@ -180,9 +188,11 @@ fn exemptions(args: &NewNameArgs) -> Result<Exemptions, CliError> {
     })
 }
 
-fn charset(label: &str) -> Result<Charset, CliError> {
-    const OFFER: &str = "--from takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r";
-    Charset::from_label(label).map_err(|unknown| not_on_offer(&unknown, OFFER))
+fn charset(option: &str, label: &str) -> Result<Charset, CliError> {
+    let offer = format!(
+        "{option} takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r"
+    );
+    Charset::from_label(label).map_err(|unknown| not_on_offer(&unknown, &offer))
 }
 
 /// Decides what `convert` reads or writes; `option` is the one that says so.

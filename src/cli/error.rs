@@ -1,12 +1,17 @@
 //! What went wrong, in one line, and what to do about it, in another.
 
+use std::ffi::OsString;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 
+use clap::CommandFactory;
 use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::ExitCode;
+use super::args::Cli;
 use super::output::harmless;
+use crate::names::Quoted;
 
 /// An error for a person. Its lines are one line each and cannot move a terminal's cursor (law L1).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,9 +65,10 @@ impl fmt::Display for CliError {
 
 impl std::error::Error for CliError {}
 
-impl From<clap::Error> for CliError {
-    /// Puts clap's paragraphs into our two lines: what is wrong, and its tips or where the help is.
-    fn from(mut error: clap::Error) -> Self {
+impl CliError {
+    /// Puts clap's paragraphs about `args` into our two lines: what is wrong, and its tips or where the help is.
+    pub(super) fn from_clap(mut error: clap::Error, args: &[OsString]) -> Self {
+        let help = format!("see 'utf8fs {}--help'", command_of(args));
         let typed: Vec<(ContextKind, ContextValue)> = error
             .context()
             // The usage is ours, and may have two lines.
@@ -73,6 +79,12 @@ impl From<clap::Error> for CliError {
             error.insert(kind, value);
         }
         let text = error.render().to_string();
+        // clap leaves such a value out, or shows it lossy.
+        if (error.kind() == ErrorKind::InvalidUtf8 || text.contains('\u{FFFD}'))
+            && let Some(message) = not_text(args)
+        {
+            return Self::usage(message).hint(help);
+        }
         let mut paragraphs = text.split("\n\n").map(|paragraph| {
             let lines: Vec<&str> = paragraph.lines().map(str::trim).collect();
             lines.join(" ").trim().to_owned()
@@ -82,7 +94,12 @@ impl From<clap::Error> for CliError {
         let (mut tips, mut usage) = (Vec::new(), None);
         for paragraph in paragraphs {
             if let Some(tip) = paragraph.strip_prefix("tip: ") {
-                tips.push(tip.replace(" tip: ", "; "));
+                tips.push(match tip.starts_with("to pass '-") {
+                    true => {
+                        format!("{help}; what begins with '-' and is no option comes after '--'")
+                    }
+                    false => tip.replace(" tip: ", "; "),
+                });
             } else if let Some(line) = paragraph.strip_prefix("Usage: ") {
                 usage = Some(format!(
                     "usage: {}",
@@ -91,12 +108,47 @@ impl From<clap::Error> for CliError {
             }
         }
         let hint = if tips.is_empty() {
-            usage.unwrap_or_else(|| "see 'utf8fs --help'".to_owned())
+            usage.unwrap_or(help)
         } else {
             tips.join("; ")
         };
         Self::usage(message).hint(hint)
     }
+}
+
+/// The command that was typed, with a space behind it; empty where there is none.
+fn command_of(args: &[OsString]) -> String {
+    let typed = args.get(1);
+    Cli::command()
+        .get_subcommands()
+        .find(|command| typed.is_some_and(|typed| typed == command.get_name()))
+        .map_or_else(String::new, |command| format!("{} ", command.get_name()))
+}
+
+/// Says which argument is not UTF-8: the first that is an option's value, else the first of all.
+fn not_text(args: &[OsString]) -> Option<String> {
+    let mut operand = None;
+    for (index, arg) in args.iter().enumerate().skip(1) {
+        if arg.to_str().is_some() {
+            continue;
+        }
+        let bytes = arg.as_bytes();
+        let before = index.checked_sub(1).and_then(|index| args.get(index));
+        let option = match bytes.iter().position(|&byte| byte == b'=') {
+            Some(sign) if bytes.starts_with(b"-") => bytes.get(..sign).zip(bytes.get(sign + 1..)),
+            _ => before
+                .map(|before| before.as_bytes())
+                .filter(|before| before.starts_with(b"-") && before.len() > 1)
+                .map(|before| (before, bytes)),
+        };
+        if let Some((option, value)) = option {
+            let option = Quoted(option).to_string();
+            let (option, value) = (option.trim_matches('"'), Quoted(value));
+            return Some(format!("the value {value} of {option} is not UTF-8"));
+        }
+        operand.get_or_insert_with(|| format!("the argument {} is not UTF-8", Quoted(bytes)));
+    }
+    operand
 }
 
 /// What was typed, on one line, so that it cannot pass for a paragraph of clap's.

@@ -34,9 +34,10 @@ use output::{Output, harmless, print_error};
 /// Runs the program on the arguments of the process.
 #[must_use]
 pub fn run() -> std::process::ExitCode {
-    let done = match Cli::try_parse_from(as_command(std::env::args_os().collect())) {
+    let args = as_command(std::env::args_os().collect());
+    let done = match Cli::try_parse_from(&args) {
         Ok(cli) => dispatch(cli),
-        Err(error) => help_or_error(error),
+        Err(error) => help_or_error(error, &args),
     };
     done.unwrap_or_else(|error| {
         print_error(&error);
@@ -93,12 +94,12 @@ fn dispatch(cli: Cli) -> Result<ExitCode, CliError> {
 }
 
 /// clap gives the help as an error; the help that nobody asked for is one.
-fn help_or_error(error: clap::Error) -> Result<ExitCode, CliError> {
+fn help_or_error(error: clap::Error, args: &[OsString]) -> Result<ExitCode, CliError> {
     use clap::error::ErrorKind;
     let asked = error.kind() == ErrorKind::DisplayHelp;
     let unasked = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if !asked && !unasked {
-        return Err(error.into());
+        return Err(CliError::from_clap(error, args));
     }
     // A reader who has gone needs no help.
     drop(error.print());

@@ -70,8 +70,8 @@ fn near(key: &str) -> Vec<&'static str> {
 const LOSSY: &str =
     "what it drops or spells in other letters cannot be undone; give the label alone";
 const UTF_8: &str =
-    "not a legacy charset: names that are UTF-8 are taken as they are and need no --from";
-const ASCII: &str = "ASCII is UTF-8 already: such names are taken as they are and need no --from";
+    "not a legacy charset: names that are UTF-8 are taken as they are and need no charset";
+const ASCII: &str = "ASCII is UTF-8 already: such names are taken as they are and need no charset";
 const UTF_7: &str =
     "stateful: one name has many spellings, and one of them spells `/` with other bytes";
 const WIDE: &str = "its characters have bytes 00 and 2F in them, which no file name can hold: it cannot be on disk";

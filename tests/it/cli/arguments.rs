@@ -317,7 +317,7 @@ fn wrong_options_are_refused() {
         (
             &[b"--a\n\ntip: run this\n\nUsage: \x1B[2J"],
             "unexpected argument '--a\\u{A}\\u{A}tip: run this",
-            "to pass",
+            "comes after '--'",
         ),
         (
             &[b"--audit-log", b"/nowhere/log"],
@@ -360,4 +360,60 @@ fn missing_and_unknown_commands_are_refused() {
         "charset \"utf-7\" is not on offer: ",
         "--from takes",
     );
+}
+
+#[test]
+fn a_value_that_is_no_text_is_named_with_its_option_and_without_loss() {
+    let rows: [(&[&[u8]], &str, &str); 5] = [
+        (
+            &[b"explain", b"--encoding", b"caf\xE9", b"x"],
+            "the value \"caf\\xE9\" of --encoding is not UTF-8",
+            "utf8fs explain --help",
+        ),
+        (
+            &[b"convert", b"--from=\xFF"],
+            "the value \"\\xFF\" of --from is not UTF-8",
+            "utf8fs convert --help",
+        ),
+        // The operands may be any bytes; it is the option that is to be text.
+        (
+            &[b"mount", b"\xE9", b"m", b"--exempt", b"\xFE"],
+            "the value \"\\xFE\" of --exempt is not UTF-8",
+            "utf8fs mount --help",
+        ),
+        (
+            &[b"mount", b"--legacy", b"\xFF", b"b", b"m"],
+            "the value \"\\xFF\" of --legacy is not UTF-8",
+            "utf8fs mount --help",
+        ),
+        (
+            &[b"\xFF"],
+            "the argument \"\\xFF\" is not UTF-8",
+            "see 'utf8fs --help'",
+        ),
+    ];
+    for (arguments, error, hint) in rows {
+        assert_refused(&run(arguments), error, hint);
+    }
+}
+
+#[test]
+fn numbers_below_zero_are_values_out_of_range() {
+    let rows: [(&[&[u8]], &str); 3] = [
+        (
+            &[b"mount", b"--cache", b"-1", b"b", b"m"],
+            "it must be 0 to 86400 seconds",
+        ),
+        (
+            &[b"mount", b"--threads", b"-3", b"b", b"m"],
+            "it must be 1 to 1024",
+        ),
+        (
+            &[b"explain", b"--max-bytes", b"-9", b"x"],
+            "it must be 24 to 255",
+        ),
+    ];
+    for (arguments, error) in rows {
+        assert_refused(&run(arguments), error, "--help");
+    }
 }
