@@ -24,6 +24,17 @@ impl Crowd {
     }
 }
 
+/// An old directory as any other, to compare the hostile ones with: each name has a text of its own.
+pub(super) const PEACEFUL: Crowd = Crowd {
+    label: "peaceful",
+    options: &["--from=iso-8859-1"],
+    runs: 1,
+    names: |count| {
+        let numbered = |number: usize| [b"caf\xE9 ", format!("{number:07}").as_bytes()].concat();
+        (0..count).map(numbered).collect()
+    },
+};
+
 /// All decode to one text, seventeen times `é`: in GB 18030, in ISO-8859-1, and in UTF-8 with each letter composed or not.
 /// None conforms, so that one of them has the text, and the next one when that goes.
 pub(super) const ONE_TEXT: Crowd = Crowd {
