@@ -225,9 +225,11 @@ pub struct MountArgs {
     #[arg(long, value_name = "SECONDS", value_parser = cache, allow_negative_numbers = true, verbatim_doc_comment)]
     pub cache: Option<Duration>,
 
-    /// Threads that serve requests
+    /// Most operations that are worked on at a time
     ///
-    /// [default: number of CPUs, at most 8]
+    /// Usually a few threads do, at most one per CPU; each operation that waits for a slow disk gets another one in its place.
+    ///
+    /// [default: 32]
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true, verbatim_doc_comment)]
     pub threads: Option<usize>,
 

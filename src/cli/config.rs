@@ -21,8 +21,8 @@ use crate::policy::{Alike, ErrnoChoice, Profile};
 /// How long a change made below may go unseen, where nothing is said.
 const CACHE: Duration = Duration::from_secs(1);
 
-/// More threads than this serve nobody faster.
-const MOST_THREADS: usize = 8;
+/// So many operations may be stalled before others wait for them, where nothing is said.
+const THREADS: usize = 32;
 
 /// A mount, decided on. The directories were fit when it was made.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ pub struct MountConfig {
     pub fsname: OsString,
     /// Where offences are logged.
     pub audit: AuditConfig,
-    /// Threads that serve requests, 1 or more.
+    /// Most operations that are worked on at a time, 1 or more.
     pub threads: usize,
     /// Return once the mount answers?
     pub background: bool,
@@ -88,7 +88,6 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
     if let SinkKind::File(log) = &mut audit.sink {
         *log = directories::check_log(log, &backing, &mountpoint)?;
     }
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(MountConfig {
         fsname: options.fsname.unwrap_or_else(|| backing.clone().into()),
         backing,
@@ -100,7 +99,7 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         flags: options.flags,
         allow_other: options.allow_other,
         audit,
-        threads: options.threads.unwrap_or(cpus.min(MOST_THREADS)),
+        threads: options.threads.unwrap_or(THREADS),
         background: args.background,
         verbosity: match (args.quiet, args.verbose) {
             (true, _) => LevelFilter::Warn,

@@ -46,8 +46,8 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
             auditor: Arc::clone(&auditor),
             daemon: Mutex::new(daemon),
         });
-        let adapter = Adapter::new(Arc::clone(&fs), config.cache);
-        serve(adapter, mounted, config.threads, signals, hooks)
+        Adapter::new(Arc::clone(&fs), config.cache, config.threads, readers())
+            .and_then(|adapter| serve(adapter, mounted, config.threads, signals, hooks))
             .map_err(|error| failed("serve the mount", &error))
     };
     auditor.finish(fs.operations());
@@ -55,6 +55,11 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
         Ended::Unmounted | Ended::Signalled => Ok(ExitCode::Ok),
         Ended::Aborted => Ok(ExitCode::Failure),
     }
+}
+
+/// More than one thread per CPU serve nobody faster, nor do very many.
+fn readers() -> usize {
+    std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
 }
 
 fn failed(doing: &str, error: &io::Error) -> CliError {

@@ -1,5 +1,6 @@
 //! Running an operation of the filesystem for a request.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use fuser::{Errno, Request};
 
 use super::answer::Kept;
 use super::convert::errno;
+use super::turns::Turns;
 use crate::fs::{Caller, FsError, Utf8Fs};
 
 /// The filesystem towards the kernel.
@@ -15,14 +17,26 @@ use crate::fs::{Caller, FsError, Utf8Fs};
 pub struct Adapter {
     pub(super) fs: Arc<Utf8Fs>,
     pub(super) kept: Kept,
+    pub(super) turns: Arc<Turns>,
 }
 
 impl Adapter {
     /// An adapter for `fs`; the kernel keeps names and attributes that do not change by themselves for as long as `kept`.
-    #[must_use]
-    pub fn new(fs: Arc<Utf8Fs>, kept: Duration) -> Self {
-        let kept = Kept(kept);
-        Self { fs, kept }
+    /// It is served by `threads` threads, of which up to `readers` wait for requests while others are stalled.
+    ///
+    /// # Errors
+    /// There can be no thread more.
+    pub fn new(
+        fs: Arc<Utf8Fs>,
+        kept: Duration,
+        threads: usize,
+        readers: usize,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            fs,
+            kept: Kept(kept),
+            turns: Turns::start(threads, readers)?,
+        })
     }
 
     /// Runs one operation. A panic in it is a bug, and costs that operation only.

@@ -9,6 +9,7 @@ pub mod mount;
 pub mod mountinfo;
 mod operations;
 pub mod session;
+mod turns;
 
 pub use adapter::Adapter;
 

@@ -49,6 +49,7 @@ impl Filesystem for Adapter {
     }
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let _turn = self.turns.begin();
         entry(
             self.kept,
             reply,
@@ -57,10 +58,12 @@ impl Filesystem for Adapter {
     }
 
     fn forget(&self, _request: &Request, ino: INodeNo, nlookup: u64) {
+        let _turn = self.turns.begin();
         self.fs.forget(ino.0, nlookup);
     }
 
     fn getattr(&self, _request: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
+        let _turn = self.turns.begin();
         attributes(
             self.kept,
             reply,
@@ -87,6 +90,7 @@ impl Filesystem for Adapter {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
+        let _turn = self.turns.begin();
         let change = Change {
             mode,
             uid,
@@ -105,6 +109,7 @@ impl Filesystem for Adapter {
     }
 
     fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
+        let _turn = self.turns.begin();
         answer!(reply, self.run("readlink", |fs| fs.readlink(ino.0)), target => reply.data(&target));
     }
 
@@ -118,6 +123,7 @@ impl Filesystem for Adapter {
         rdev: u32,
         reply: ReplyEntry,
     ) {
+        let _turn = self.turns.begin();
         let caller = caller(request);
         let made = self.run("mknod", |fs| {
             fs.mknod(
@@ -141,6 +147,7 @@ impl Filesystem for Adapter {
         umask: u32,
         reply: ReplyEntry,
     ) {
+        let _turn = self.turns.begin();
         let caller = caller(request);
         entry(
             self.kept,
@@ -152,6 +159,7 @@ impl Filesystem for Adapter {
     }
 
     fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let _turn = self.turns.begin();
         empty(
             reply,
             self.run("unlink", |fs| fs.unlink(parent.0, name.as_bytes())),
@@ -159,6 +167,7 @@ impl Filesystem for Adapter {
     }
 
     fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let _turn = self.turns.begin();
         empty(
             reply,
             self.run("rmdir", |fs| fs.rmdir(parent.0, name.as_bytes())),
@@ -173,6 +182,7 @@ impl Filesystem for Adapter {
         target: &Path,
         reply: ReplyEntry,
     ) {
+        let _turn = self.turns.begin();
         let caller = caller(request);
         let target = target.as_os_str().as_bytes();
         entry(
@@ -194,6 +204,7 @@ impl Filesystem for Adapter {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
+        let _turn = self.turns.begin();
         let caller = caller(request);
         let from = (parent.0, name.as_bytes());
         let to = (newparent.0, newname.as_bytes());
@@ -211,6 +222,7 @@ impl Filesystem for Adapter {
         newname: &OsStr,
         reply: ReplyEntry,
     ) {
+        let _turn = self.turns.begin();
         let caller = caller(request);
         entry(
             self.kept,
@@ -222,6 +234,7 @@ impl Filesystem for Adapter {
     }
 
     fn open(&self, _request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let _turn = self.turns.begin();
         let opened = self.run("open", |fs| fs.open(ino.0, flags.0));
         answer!(reply, opened, handle => reply.opened(FileHandle(handle), FopenFlags::empty()));
     }
@@ -237,6 +250,7 @@ impl Filesystem for Adapter {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        let _turn = self.turns.begin();
         answer!(reply, self.run("read", |fs| fs.read(fh.0, offset, size)), data => reply.data(&data));
     }
 
@@ -252,6 +266,7 @@ impl Filesystem for Adapter {
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
+        let _turn = self.turns.begin();
         let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
         let place = match flags.0 & libc::O_APPEND != 0 && !is_mapped {
             true => Place::End,
@@ -269,6 +284,7 @@ impl Filesystem for Adapter {
         _owner: LockOwner,
         reply: ReplyEmpty,
     ) {
+        let _turn = self.turns.begin();
         empty(reply, self.run("flush", |fs| fs.flush(fh.0)));
     }
 
@@ -282,6 +298,7 @@ impl Filesystem for Adapter {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
+        let _turn = self.turns.begin();
         let released = self.run("release", |fs| {
             fs.release(fh.0);
             Ok(())
@@ -297,6 +314,7 @@ impl Filesystem for Adapter {
         datasync: bool,
         reply: ReplyEmpty,
     ) {
+        let _turn = self.turns.begin();
         empty(
             reply,
             self.run("fsync", |fs| fs.fsync(fh.0, sync(datasync))),
@@ -304,6 +322,7 @@ impl Filesystem for Adapter {
     }
 
     fn opendir(&self, _request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        let _turn = self.turns.begin();
         let opened = self.run("opendir", |fs| fs.opendir(ino.0));
         answer!(reply, opened, handle => reply.opened(FileHandle(handle), FopenFlags::empty()));
     }
@@ -316,6 +335,7 @@ impl Filesystem for Adapter {
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
+        let _turn = self.turns.begin();
         let read = self.run("readdir", |fs| {
             fs.readdir(fh.0, offset, Plus::No, |listed| {
                 let number = INodeNo(listed.number);
@@ -338,6 +358,7 @@ impl Filesystem for Adapter {
         offset: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
+        let _turn = self.turns.begin();
         let read = self.run("readdirplus", |fs| {
             fs.readdir(fh.0, offset, Plus::Yes, |listed| {
                 let (attr, kept, generation) = match &listed.entry {
@@ -370,6 +391,7 @@ impl Filesystem for Adapter {
         _flags: OpenFlags,
         reply: ReplyEmpty,
     ) {
+        let _turn = self.turns.begin();
         let released = self.run("releasedir", |fs| {
             fs.releasedir(fh.0);
             Ok(())
@@ -385,6 +407,7 @@ impl Filesystem for Adapter {
         datasync: bool,
         reply: ReplyEmpty,
     ) {
+        let _turn = self.turns.begin();
         empty(
             reply,
             self.run("fsyncdir", |fs| fs.fsyncdir(fh.0, sync(datasync))),
@@ -392,6 +415,7 @@ impl Filesystem for Adapter {
     }
 
     fn statfs(&self, _request: &Request, ino: INodeNo, reply: ReplyStatfs) {
+        let _turn = self.turns.begin();
         answer!(reply, self.run("statfs", |fs| fs.statfs(ino.0)), stat => {
             let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
             reply.statfs(
@@ -417,6 +441,7 @@ impl Filesystem for Adapter {
         _position: u32,
         reply: ReplyEmpty,
     ) {
+        let _turn = self.turns.begin();
         empty(
             reply,
             self.run("setxattr", |fs| {
@@ -433,6 +458,7 @@ impl Filesystem for Adapter {
         size: u32,
         reply: ReplyXattr,
     ) {
+        let _turn = self.turns.begin();
         xattr(
             reply,
             self.run("getxattr", |fs| fs.getxattr(ino.0, name.as_bytes(), size)),
@@ -440,10 +466,12 @@ impl Filesystem for Adapter {
     }
 
     fn listxattr(&self, _request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
+        let _turn = self.turns.begin();
         xattr(reply, self.run("listxattr", |fs| fs.listxattr(ino.0, size)));
     }
 
     fn removexattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let _turn = self.turns.begin();
         empty(
             reply,
             self.run("removexattr", |fs| fs.removexattr(ino.0, name.as_bytes())),
@@ -451,6 +479,7 @@ impl Filesystem for Adapter {
     }
 
     fn access(&self, _request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
+        let _turn = self.turns.begin();
         empty(
             reply,
             self.run("access", |fs| fs.access(ino.0, mask.bits())),
@@ -467,6 +496,7 @@ impl Filesystem for Adapter {
         flags: i32,
         reply: ReplyCreate,
     ) {
+        let _turn = self.turns.begin();
         let caller = caller(request);
         let created = self.run("create", |fs| {
             fs.create(caller, parent.0, name.as_bytes(), mode, umask, flags)
@@ -486,6 +516,7 @@ impl Filesystem for Adapter {
         _idx: u64,
         reply: ReplyBmap,
     ) {
+        let _turn = self.turns.begin();
         reply.error(Errno::ENOSYS);
     }
 
@@ -500,6 +531,7 @@ impl Filesystem for Adapter {
         _out_size: u32,
         reply: ReplyIoctl,
     ) {
+        let _turn = self.turns.begin();
         reply.error(Errno::ENOTTY);
     }
 
@@ -513,6 +545,7 @@ impl Filesystem for Adapter {
         _flags: PollFlags,
         reply: ReplyPoll,
     ) {
+        let _turn = self.turns.begin();
         reply.error(Errno::ENOSYS);
     }
 
@@ -526,6 +559,7 @@ impl Filesystem for Adapter {
         mode: i32,
         reply: ReplyEmpty,
     ) {
+        let _turn = self.turns.begin();
         empty(
             reply,
             self.run("fallocate", |fs| fs.fallocate(fh.0, mode, offset, length)),
@@ -541,6 +575,7 @@ impl Filesystem for Adapter {
         whence: i32,
         reply: ReplyLseek,
     ) {
+        let _turn = self.turns.begin();
         let sought = self.run("lseek", |fs| fs.lseek(fh.0, offset, whence));
         answer!(reply, sought, place => reply.offset(i64::try_from(place).unwrap_or(i64::MAX)));
     }
@@ -558,6 +593,7 @@ impl Filesystem for Adapter {
         _flags: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
+        let _turn = self.turns.begin();
         let from = (fh_in.0, offset_in);
         let to = (fh_out.0, offset_out);
         let copied = self.run("copy_file_range", |fs| fs.copy_file_range(from, to, len));

@@ -47,7 +47,7 @@ fn without_options_only_ill_formed_and_too_long_names_offend() {
         (config.verbosity, config.background),
         (LevelFilter::Info, false)
     );
-    assert!((1..=MOST_THREADS).contains(&config.threads));
+    assert_eq!(config.threads, THREADS);
     assert!(config.backing.is_absolute() && config.mountpoint.is_absolute());
 }
 

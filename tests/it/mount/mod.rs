@@ -41,6 +41,7 @@ mod regressions;
 /// Faults found from outside: devices, descriptors, refusals, and what the daemon says.
 mod regressions_more;
 /// N12, N10: names stored in a legacy charset, and escapes as spellings.
+mod stalls;
 mod storing;
 /// F4: reading a directory while it changes.
 mod streams;

@@ -1,0 +1,330 @@
+//! Who waits for requests: as few threads as can do the work, and another one in the place of each that a stalled operation
+//! holds.
+//!
+//! fuser starts a fixed number of threads, each of which reads a request, works on it, and reads the next. More readers than
+//! there is work for cost time: each request then wakes another thread, whose caches are cold. Too few, and operations that
+//! wait for a stalled disk stop all others. So many threads are started, and all but some are parked when they have answered
+//! a request. A watcher looks at them now and then while there is work: it lets one more read where all are busy, one
+//! fewer where they are not, and one more for each operation that lasts.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+/// How often the watcher looks. An operation that it sees at two looks in a row is taken to be stalled.
+const LOOK: Duration = Duration::from_millis(10);
+/// One reader more or fewer is decided on so many looks.
+const LOOKS: u32 = 8;
+
+thread_local! {
+    /// This thread's place in the table of the turns that it serves; a thread serves one mount.
+    static PLACE: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Of one thread: twice the number of its operations, and one more while it works on one. Alone on its line of the cache.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Operations(AtomicU64);
+
+/// The threads of one mount.
+#[derive(Debug)]
+pub(super) struct Turns {
+    /// Of each thread that has a place.
+    operations: Vec<Operations>,
+    /// How many threads have a place.
+    placed: AtomicUsize,
+    /// How many threads are not parked.
+    unparked: AtomicUsize,
+    /// How many may be.
+    allowed: AtomicUsize,
+    parked: Mutex<()>,
+    unpark: Condvar,
+    /// Most readers beside those that are stalled.
+    most_ready: usize,
+    /// The watcher sleeps until it is woken.
+    asleep: AtomicBool,
+    watcher: OnceLock<Thread>,
+}
+
+/// An operation. Dropped after the answer, it may park the thread.
+#[derive(Debug)]
+pub(super) struct Turn<'a> {
+    turns: &'a Turns,
+    place: Option<usize>,
+}
+
+impl Turns {
+    /// The turns of `threads` threads, of which usually up to `most_ready` read. Starts the watcher, which ends some time after
+    /// the last [`Arc`] is dropped.
+    ///
+    /// # Errors
+    /// There can be no thread more.
+    pub(super) fn start(threads: usize, most_ready: usize) -> std::io::Result<Arc<Self>> {
+        let turns = Arc::new(Self::new(threads, most_ready));
+        let weak = Arc::downgrade(&turns);
+        let watcher = thread::Builder::new()
+            .name("turns".to_owned())
+            .spawn(move || Watcher::default().run(&weak))?;
+        turns.watcher.get_or_init(|| watcher.thread().clone());
+        Ok(turns)
+    }
+
+    fn new(threads: usize, most_ready: usize) -> Self {
+        Self {
+            operations: std::iter::repeat_with(Operations::default)
+                .take(threads)
+                .collect(),
+            placed: AtomicUsize::new(0),
+            unparked: AtomicUsize::new(threads),
+            allowed: AtomicUsize::new(threads),
+            parked: Mutex::new(()),
+            unpark: Condvar::new(),
+            most_ready: most_ready.clamp(1, threads.max(1)),
+            asleep: AtomicBool::new(true),
+            watcher: OnceLock::new(),
+        }
+    }
+
+    /// Begins an operation on this thread.
+    pub(super) fn begin(&self) -> Turn<'_> {
+        let place = PLACE.get().unwrap_or_else(|| {
+            let next = self.placed.fetch_add(1, Ordering::Relaxed);
+            PLACE.set(Some(next));
+            next
+        });
+        let operation = self.operations.get(place);
+        if let Some(operation) = operation {
+            operation.0.fetch_add(1, Ordering::Relaxed);
+        }
+        if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::AcqRel) {
+            self.wake();
+        }
+        Turn {
+            turns: self,
+            place: operation.map(|_| place),
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(watcher) = self.watcher.get() {
+            watcher.unpark();
+        }
+    }
+
+    /// Ends an operation, and waits here while enough others read.
+    fn end(&self, place: usize) {
+        if let Some(operation) = self.operations.get(place) {
+            operation.0.fetch_add(1, Ordering::Relaxed);
+        }
+        if self.unparked.load(Ordering::Relaxed) <= self.allowed.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.unparked.load(Ordering::Relaxed) <= self.allowed.load(Ordering::Relaxed) {
+            return;
+        }
+        self.unparked.fetch_sub(1, Ordering::Relaxed);
+        while self.unparked.load(Ordering::Relaxed) >= self.allowed.load(Ordering::Relaxed) {
+            parked = self
+                .unpark
+                .wait(parked)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        self.unparked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Lets so many threads read.
+    fn allow(&self, count: usize) {
+        let _parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.allowed.swap(count, Ordering::Relaxed);
+        for _ in before..count {
+            self.unpark.notify_one();
+        }
+    }
+}
+
+impl Drop for Turns {
+    fn drop(&mut self) {
+        self.wake();
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            self.turns.end(place);
+        }
+    }
+}
+
+/// What the watcher saw.
+#[derive(Debug, Default)]
+struct Watcher {
+    /// The operations at the last look.
+    before: Vec<u64>,
+    ready: usize,
+    looks: u32,
+    /// At so many of them all readers were busy.
+    full: u32,
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+enum Decision {
+    /// Let so many read.
+    Allow(usize),
+    /// Nothing happens: let all read, and sleep.
+    Sleep,
+}
+
+impl Watcher {
+    fn run(mut self, turns: &Weak<Turns>) {
+        // Held only for a look, so that the last one who serves can drop it.
+        while let Some(turns) = turns.upgrade() {
+            let operations: Vec<u64> = turns
+                .operations
+                .iter()
+                .map(|operation| operation.0.load(Ordering::Relaxed))
+                .collect();
+            match self.look(operations, turns.most_ready) {
+                Decision::Allow(count) => {
+                    turns.allow(count);
+                    drop(turns);
+                    thread::park_timeout(LOOK);
+                }
+                Decision::Sleep => {
+                    turns.allow(turns.operations.len());
+                    turns.asleep.store(true, Ordering::Release);
+                    drop(turns);
+                    thread::park();
+                }
+            }
+        }
+    }
+
+    fn look(&mut self, operations: Vec<u64>, most_ready: usize) -> Decision {
+        let is_busy = |operation: &u64| operation % 2 == 1;
+        let busy = operations
+            .iter()
+            .filter(|operation| is_busy(operation))
+            .count();
+        if self.before == operations {
+            return Decision::Sleep;
+        }
+        let stalled = operations
+            .iter()
+            .zip(&self.before)
+            .filter(|(now, before)| is_busy(now) && now == before)
+            .count();
+        self.before = operations;
+        self.ready = self.ready.clamp(1, most_ready);
+        self.looks += 1;
+        if busy - stalled >= self.ready {
+            self.full += 1;
+        }
+        if self.looks == LOOKS {
+            if self.full >= LOOKS - 1 {
+                self.ready = (self.ready + 1).min(most_ready);
+            } else if self.full <= LOOKS / 4 {
+                self.ready = (self.ready - 1).max(1);
+            }
+            (self.looks, self.full) = (0, 0);
+        }
+        Decision::Allow(self.ready + stalled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+    use std::thread::JoinHandle;
+
+    use super::*;
+
+    /// Looks `count` times at threads of which the first `stalled` stay at one operation, the next `busy` are at a new one
+    /// each time, and one more has just ended one.
+    fn look(watcher: &mut Watcher, count: usize, stalled: usize, busy: usize) -> Decision {
+        let mut decision = Decision::Sleep;
+        for _ in 0..count {
+            let last = watcher.before.iter().max().copied().unwrap_or(0);
+            let next = last / 2 * 2 + 2;
+            let mut operations = vec![1; stalled];
+            operations.extend(vec![next + 1; busy]);
+            operations.push(next);
+            decision = watcher.look(operations, 3);
+        }
+        decision
+    }
+
+    #[test]
+    fn as_many_read_as_have_work() {
+        let mut watcher = Watcher::default();
+        let looks = usize::try_from(LOOKS).unwrap();
+        assert_eq!(look(&mut watcher, looks, 0, 0), Decision::Allow(1));
+        assert_eq!(look(&mut watcher, looks, 0, 1), Decision::Allow(2));
+        assert_eq!(look(&mut watcher, looks, 0, 2), Decision::Allow(3));
+        assert_eq!(look(&mut watcher, 9 * looks, 0, 9), Decision::Allow(3));
+        assert_eq!(look(&mut watcher, looks, 0, 2), Decision::Allow(2));
+        assert_eq!(look(&mut watcher, 2 * looks, 0, 0), Decision::Allow(1));
+    }
+
+    #[test]
+    fn what_is_stalled_does_not_count() {
+        let mut watcher = Watcher::default();
+        // The first look cannot tell.
+        look(&mut watcher, 1, 5, 0);
+        assert_eq!(look(&mut watcher, 1, 5, 0), Decision::Allow(6));
+        assert_eq!(look(&mut watcher, 1, 2, 0), Decision::Allow(3));
+        assert_eq!(look(&mut watcher, 1, 0, 0), Decision::Allow(1));
+    }
+
+    #[test]
+    fn where_nothing_happens_the_watcher_sleeps() {
+        let mut watcher = Watcher::default();
+        look(&mut watcher, 1, 1, 0);
+        let same = watcher.before.clone();
+        assert_eq!(watcher.look(same, 3), Decision::Sleep);
+    }
+
+    /// A thread that works on one operation for each message, and says when it has a turn again.
+    fn worker(turns: &Arc<Turns>, work: Receiver<()>) -> (JoinHandle<()>, Receiver<()>) {
+        let turns = Arc::clone(turns);
+        let (done, is_done) = channel();
+        let thread = thread::spawn(move || {
+            for () in work {
+                drop(turns.begin());
+                done.send(()).unwrap();
+            }
+        });
+        (thread, is_done)
+    }
+
+    #[test]
+    fn parked_threads_go_on_when_they_may() {
+        let turns = Arc::new(Turns::new(2, 1));
+        // There is no watcher here.
+        turns.asleep.store(false, Ordering::Relaxed);
+        turns.allow(1);
+        let (to_one, for_one) = channel();
+        let (one, one_is_done) = worker(&turns, for_one);
+        to_one.send(()).unwrap();
+        while turns.unparked.load(Ordering::Relaxed) > 1 {
+            thread::yield_now();
+        }
+        // The other one is the only reader now, and is not parked.
+        let (to_other, for_other) = channel();
+        let (other, other_is_done) = worker(&turns, for_other);
+        for _ in 0..3 {
+            to_other.send(()).unwrap();
+            other_is_done.recv().unwrap();
+        }
+        assert!(one_is_done.try_recv().is_err());
+        turns.allow(2);
+        one_is_done.recv().unwrap();
+        drop((to_one, to_other));
+        one.join().unwrap();
+        other.join().unwrap();
+    }
+}
