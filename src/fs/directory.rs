@@ -131,7 +131,7 @@ pub(super) struct IndexedDirectories {
     /// In what siblings must not differ alone.
     pub(super) unique: Option<Alike>,
     /// How long a change made below may go unseen (law F5).
-    unseen: Duration,
+    pub(super) unseen: Duration,
     /// How often a directory was read.
     readings: AtomicU64,
 }

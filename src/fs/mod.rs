@@ -21,6 +21,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod unique;
+mod unkept;
 mod walk;
 mod xattr;
 
@@ -41,6 +42,7 @@ use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 pub use inode::{Inode, Inodes, ROOT};
 pub use readdir::{Listed, Plus};
+use unkept::Unkept;
 use walk::Aside;
 
 /// What the filesystem is made of.
@@ -105,6 +107,7 @@ pub struct Utf8Fs {
     files: Handles<OpenFile>,
     directories: Handles<OpenDirectory>,
     indexed: IndexedDirectories,
+    unkept: Unkept,
     aside: Aside,
     privilege: Privilege,
     auditor: Arc<Auditor>,
@@ -128,6 +131,7 @@ impl Utf8Fs {
     /// Its root can't be looked at.
     pub fn new(config: Config) -> std::io::Result<Self> {
         Ok(Self {
+            unkept: Unkept::default(),
             inodes: Inodes::new(config.root, config.by_handle, config.most_descriptors)?,
             map: config.map,
             exempt: config.exempt,

@@ -38,6 +38,7 @@ impl Utf8Fs {
             found.visible,
             found.alias,
         )?;
+        self.unkept.looked_up(parent, name);
         Ok(self.fitted(entry))
     }
 
@@ -51,10 +52,8 @@ impl Utf8Fs {
         alias: bool,
     ) -> Result<Entry, FsError> {
         let stat = Stat::of(&fd)?;
-        let lasting = !alias
-            && !self.map.has_spellings()
-            && self.exempt.is_empty()
-            && visible.as_bytes() == backing.as_bytes();
+        let lasting = self.is_lasting(&backing, &visible, alias)
+            && self.unkept.allows(directory.number, visible.as_bytes());
         let place = Place::new(directory.number, backing, visible);
         let inode = self.inodes.enter(fd, &stat, place)?;
         Ok(Entry {
@@ -291,9 +290,18 @@ impl Utf8Fs {
             // Both names are there already: nothing new is made.
             let mut there = |new: &BackingName| Dir::new(&*to_fd).stat_child(new);
             let new = self.on_entry(&to_inode, &to_fd, to.1, &mut there)?;
+            let there = &mut |old: &BackingName| Dir::new(&*from_fd).stat_child(old);
+            let old = self.on_entry(&from_inode, &from_fd, from.1, there)?;
+            if !self.is_lasting(&new.backing, &new.visible, new.alias) {
+                self.have_forgotten(&from_inode, from.1)?;
+            } else if !self.is_lasting(&old.backing, &old.visible, old.alias) {
+                self.have_forgotten(&to_inode, to.1)?;
+            }
             let old = self.on_entry(&from_inode, &from_fd, from.1, &mut |old| {
                 rename(old, &new.backing)
             })?;
+            self.unkept.renamed(from_inode.number, from.1);
+            self.unkept.renamed(to_inode.number, to.1);
             self.moved(&to_inode, &to_fd, &new.backing, &new.visible);
             self.moved(&from_inode, &from_fd, &old.backing, &old.visible);
             return Ok(());
@@ -303,6 +311,9 @@ impl Utf8Fs {
             caller,
         };
         let place = self.place_new(making, &to_inode, &to_fd, to.1)?;
+        if !self.is_lasting(&place.backing, &place.visible, place.alias) {
+            self.have_forgotten(&from_inode, from.1)?;
+        }
         if flags & libc::RENAME_WHITEOUT != 0 {
             self.become_caller(caller, 0)?;
         }
@@ -338,6 +349,7 @@ impl Utf8Fs {
         if !is_same {
             self.directory(&from_inode, &from_fd).changed(gone, None)?;
         }
+        self.unkept.renamed(from_inode.number, from.1);
         self.moved(&to_inode, &to_fd, &place.backing, &place.visible);
         self.report(making, &to_inode, &to_fd, to.1, &place)?;
         self.report_clash(making, &to_inode, to.1, &place, clash.as_ref());

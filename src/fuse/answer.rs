@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use fuser::{Errno, Generation, INodeNo, ReplyAttr, ReplyEmpty, ReplyEntry, ReplyXattr};
 
-use super::convert::attr;
-use crate::backing::Xattr;
+use super::convert::{attr, number_only};
+use crate::backing::{Kind, Xattr};
 use crate::fs::{Entry, Shown};
 
 /// How long the kernel may keep names and attributes that do not change by themselves: what `--cache` promises (law F5).
@@ -50,6 +50,12 @@ pub(super) fn entry(kept: Kept, reply: ReplyEntry, result: Result<Entry, Errno>)
         let attributes = kept.attributes(found.steady);
         reply.entry_with_ttls(&attributes, &kept.entry(&found), &attr, Generation(found.generation));
     });
+}
+
+/// Answers that there is no such entry, and that the kernel may keep that: an entry of inode 0.
+pub(super) fn absent(kept: Kept, reply: ReplyEntry) {
+    let attr = number_only(0, Kind::Unknown);
+    reply.entry_with_ttls(&Duration::ZERO, &kept.0, &attr, Generation(0));
 }
 
 /// Attributes of the inode that the kernel knows as `number`. They show that number, as a lookup does, so that a file

@@ -14,7 +14,7 @@ use fuser::{
 };
 
 use super::adapter::{Adapter, caller};
-use super::answer::{attributes, empty, entry, xattr};
+use super::answer::{absent, attributes, empty, entry, xattr};
 use super::convert::{attr, file_type, number_only, set_time};
 use crate::backing::file::{Place, Sync};
 use crate::fs::{Change, Plus};
@@ -50,11 +50,11 @@ impl Filesystem for Adapter {
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let _turn = self.turns.begin();
-        entry(
-            self.kept,
-            reply,
-            self.run("lookup", |fs| fs.lookup(parent.0, name.as_bytes())),
-        );
+        let found = self.run("lookup", |fs| fs.lookup(parent.0, name.as_bytes()));
+        if matches!(found, Err(Errno::ENOENT)) && self.fs.is_absence_lasting(name.as_bytes()) {
+            return absent(self.kept, reply);
+        }
+        entry(self.kept, reply, found);
     }
 
     fn forget(&self, _request: &Request, ino: INodeNo, nlookup: u64) {

@@ -72,12 +72,25 @@ impl NameMap {
         matches!(self.legacy, Legacy::Decode | Legacy::Escape)
     }
 
-    /// Can an entry be reached by other spellings than the one that it is listed under (law N10)? So it is wherever names are
-    /// mapped: by their escapes. The kernel must keep no name then, not even a conforming one: renamed to a spelling of an
-    /// entry it would be kept under that name, whatever becomes of the entry by its other names.
+    /// Can entries be reached by other spellings than the one that they are listed under (law N10)? So it is wherever names are
+    /// mapped: by their escapes.
     #[must_use]
     pub fn has_spellings(&self) -> bool {
         self.maps() || self.on_violation != OnViolation::Reject || self.policy.form.is_some()
+    }
+
+    /// Is `visible`, a conforming name that lies below as it is, the only one by which its entry can be reached (law N10)?
+    /// Always where neither `normalize` nor a wanted form gives names other spellings; else it is so for the names of
+    /// which law N8 says that no mapping yields them.
+    #[must_use]
+    pub fn is_only_spelling(&self, visible: &[u8]) -> bool {
+        let has_form = self.policy.form.is_some();
+        (!has_form && self.on_violation != OnViolation::Normalize)
+            || visible.iter().all(|&octet| match octet {
+                b'%' | b'~' => false,
+                b'K' | b';' | b'`' => !has_form,
+                _ => octet.is_ascii(),
+            })
     }
 
     /// The other spellings under which the entry may be listed that somebody looks up by `name`, which does not conform

@@ -17,6 +17,7 @@ mod forms;
 /// N2, N3, N4, N8: directories made by an enemy.
 mod hostile;
 /// N11: kills at every point.
+mod kept;
 mod kills;
 /// N3, N5, N7: names of every length and of every octet.
 mod lengths;
