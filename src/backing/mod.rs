@@ -13,6 +13,7 @@ pub mod handle;
 mod scratch;
 pub mod stat;
 mod sys;
+pub mod watch;
 pub mod xattr;
 
 pub use creds::{Privilege, become_caller};

@@ -186,3 +186,32 @@ pub(super) fn unshare_mounts() -> io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::FS) }
         .map_err(io::Error::from)
 }
+
+/// A group of fanotify(7) that reports.
+pub(super) fn fanotify_init(flags: libc::c_uint) -> io::Result<OwnedFd> {
+    // SAFETY: it takes two numbers.
+    let result = unsafe { libc::syscall(libc::SYS_fanotify_init, flags, 0) };
+    let raw = RawFd::try_from(checked(result)?).map_err(io::Error::other)?;
+    // SAFETY: the call succeeded, so that `raw` is a new descriptor that nobody else knows.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// Adds or removes the mark of a directory, which may be an `O_PATH` descriptor.
+pub(super) fn fanotify_mark(
+    group: BorrowedFd<'_>,
+    flags: libc::c_uint,
+    mask: u64,
+    directory: BorrowedFd<'_>,
+) -> io::Result<()> {
+    // SAFETY: both descriptors are open for the length of the call; the path is a NUL-terminated literal.
+    let result = unsafe {
+        libc::fanotify_mark(
+            group.as_raw_fd(),
+            flags,
+            mask,
+            directory.as_raw_fd(),
+            c".".as_ptr(),
+        )
+    };
+    checked(result.into()).map(drop)
+}

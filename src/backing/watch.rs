@@ -1,0 +1,198 @@
+//! Who changed what in directories: marks of fanotify(7) on each of them.
+//!
+//! A mark reports what happens to names in its directory, to the attributes and contents of what is reached through
+//! them, and to itself; nothing elsewhere on the filesystem. It holds the directory's inode in memory. The kernel
+//! reports handles and names, never descriptors. It takes `CAP_SYS_ADMIN`, and Linux 5.17.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::{FileHandle, sys};
+
+/// What of the kernel's stands before each event, in bytes.
+const METADATA: usize = 24;
+/// What stands before each piece of information on an event, in bytes.
+const HEADER: usize = 4;
+/// The number of a filesystem, in bytes.
+const FSID: usize = 8;
+/// The length and kind of a handle, in bytes.
+const HANDLE: usize = 8;
+/// More than the largest event: a name and two handles.
+const BUFFER: usize = 1 << 16;
+
+const NAMES: u64 = libc::FAN_CREATE | libc::FAN_DELETE | libc::FAN_MOVED_FROM | libc::FAN_MOVED_TO;
+const CONTENT: u64 = libc::FAN_ATTRIB | libc::FAN_MODIFY | libc::FAN_CLOSE_WRITE;
+
+/// The marks, and what they report.
+#[derive(Debug)]
+pub struct Watcher(OwnedFd);
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happened {
+    /// Something changed.
+    Change(Change),
+    /// More happened than the kernel could keep: anything may have changed.
+    Overflow,
+}
+
+/// A change of a name in a marked directory, or of what is reached through one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The directory, where it is told.
+    pub directory: Option<FileHandle>,
+    /// The name in it, as it lies there; `.` for the directory itself. Empty where it is not told.
+    pub name: Vec<u8>,
+    /// What has or had the name, where it is told.
+    pub inode: Option<FileHandle>,
+    /// Does the name lead elsewhere now, or nowhere, or for the first time somewhere?
+    pub is_of_name: bool,
+    /// Did it lose the name?
+    pub is_gone: bool,
+    /// The process that did it; 0 where it cannot be told.
+    pub pid: u32,
+}
+
+impl Watcher {
+    /// No marks yet.
+    ///
+    /// # Errors
+    /// `EPERM`, `ENOSYS`, or `EINVAL` from kernels before 5.17.
+    pub fn new() -> io::Result<Self> {
+        let flags = libc::FAN_CLOEXEC
+            | libc::FAN_NONBLOCK
+            | libc::FAN_UNLIMITED_MARKS
+            | libc::FAN_REPORT_DFID_NAME_TARGET;
+        sys::fanotify_init(flags).map(Self)
+    }
+
+    /// Marks a directory; once more is as good as once.
+    ///
+    /// # Errors
+    /// Those of fanotify_mark(2): `ENODEV` and `EXDEV` where the filesystem has no handles to report.
+    pub fn add(&self, directory: impl AsFd) -> io::Result<()> {
+        let mask = NAMES | CONTENT | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
+        sys::fanotify_mark(
+            self.0.as_fd(),
+            libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR,
+            mask,
+            directory.as_fd(),
+        )
+    }
+
+    /// Takes the mark of a directory away.
+    ///
+    /// # Errors
+    /// Those of fanotify_mark(2): `ENOENT` where there is none.
+    pub fn remove(&self, directory: impl AsFd) -> io::Result<()> {
+        let mask = NAMES | CONTENT | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
+        sys::fanotify_mark(
+            self.0.as_fd(),
+            libc::FAN_MARK_REMOVE | libc::FAN_MARK_ONLYDIR,
+            mask,
+            directory.as_fd(),
+        )
+    }
+
+    /// Waits until something happened, or `end` can be read or its other side is closed; says whether it is the end.
+    ///
+    /// # Errors
+    /// Those of poll(2).
+    pub fn wait(&self, end: impl AsFd) -> io::Result<bool> {
+        let mut fds = [
+            PollFd::new(&self.0, PollFlags::IN),
+            PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN),
+        ];
+        loop {
+            match poll(&mut fds, None) {
+                Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+                Ok(_) => return Ok(!fds[1].revents().is_empty()),
+            }
+        }
+    }
+
+    /// Takes what happened since the last time, oldest first; nothing where nothing did.
+    ///
+    /// # Errors
+    /// Those of read(2), or `EPROTO` for what cannot be understood.
+    pub fn take(&self) -> io::Result<Vec<Happened>> {
+        let mut buffer = vec![0; BUFFER];
+        let length = match rustix::io::read(&self.0, buffer.as_mut_slice()) {
+            Ok(length) => length,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(Vec::new()),
+            Err(errno) => return Err(errno.into()),
+        };
+        let mut rest = buffer.get(..length).unwrap_or_default();
+        let mut happened = Vec::new();
+        while !rest.is_empty() {
+            let (event, after) =
+                event(rest).ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))?;
+            happened.push(event);
+            rest = after;
+        }
+        Ok(happened)
+    }
+}
+
+fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at.checked_add(N)?)?.try_into().ok()
+}
+
+/// The first event of `bytes`, and what is behind it (struct `fanotify_event_metadata`).
+fn event(bytes: &[u8]) -> Option<(Happened, &[u8])> {
+    let length = usize::try_from(u32::from_ne_bytes(number(bytes, 0)?)).ok()?;
+    let head = usize::from(u16::from_ne_bytes(number(bytes, 6)?));
+    let mask = u64::from_ne_bytes(number(bytes, 8)?);
+    let pid = i32::from_ne_bytes(number(bytes, 20)?);
+    let whole = bytes
+        .get(..length)
+        .filter(|_| length >= head && head >= METADATA)?;
+    let after = bytes.get(length..)?;
+    if mask & libc::FAN_Q_OVERFLOW != 0 {
+        return Some((Happened::Overflow, after));
+    }
+    let mut change = Change {
+        directory: None,
+        name: Vec::new(),
+        inode: None,
+        is_of_name: mask & NAMES != 0,
+        is_gone: mask & (libc::FAN_DELETE | libc::FAN_MOVED_FROM) != 0,
+        pid: u32::try_from(pid).unwrap_or(0),
+    };
+    let mut rest = whole.get(head..)?;
+    while !rest.is_empty() {
+        let kind = *rest.first()?;
+        let length = usize::from(u16::from_ne_bytes(number(rest, 2)?));
+        let piece = rest.get(HEADER..length)?;
+        match kind {
+            libc::FAN_EVENT_INFO_TYPE_FID => change.inode = Some(handle(piece)?.0),
+            libc::FAN_EVENT_INFO_TYPE_DFID => change.directory = Some(handle(piece)?.0),
+            libc::FAN_EVENT_INFO_TYPE_DFID_NAME => {
+                let (directory, name) = handle(piece)?;
+                change.directory = Some(directory);
+                let end = name.iter().position(|&octet| octet == 0)?;
+                change.name = name.get(..end)?.to_vec();
+            }
+            // Pieces that kernels to come may add.
+            _ => {}
+        }
+        rest = rest.get(length..)?;
+    }
+    Some((Happened::Change(change), after))
+}
+
+/// The handle in a piece of information, and what is behind it (struct `fanotify_event_info_fid`).
+fn handle(piece: &[u8]) -> Option<(FileHandle, &[u8])> {
+    let length = usize::try_from(u32::from_ne_bytes(number(piece, FSID)?)).ok()?;
+    let kind = i32::from_ne_bytes(number(piece, FSID + 4)?);
+    let start = FSID + HANDLE;
+    let bytes = piece.get(start..start.checked_add(length)?)?;
+    let handle = FileHandle::from_parts(kind, bytes)?;
+    Some((handle, piece.get(start + length..)?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::backing::Dir;
+
+fn open(path: &Path) -> OwnedFd {
+    Dir::open_root(path).unwrap().into_fd()
+}
+
+fn handle_of(path: &Path) -> FileHandle {
+    FileHandle::of(
+        rustix::fs::open(
+            path,
+            rustix::fs::OFlags::PATH | rustix::fs::OFlags::NOFOLLOW,
+            rustix::fs::Mode::empty(),
+        )
+        .unwrap(),
+    )
+    .unwrap()
+    .unwrap()
+}
+
+/// A watcher, or none where this process may not have one.
+fn watcher() -> Option<Watcher> {
+    match Watcher::new() {
+        Ok(watcher) => Some(watcher),
+        Err(error) => {
+            assert_eq!(error.raw_os_error(), Some(libc::EPERM), "{error}");
+            None
+        }
+    }
+}
+
+fn changes(watcher: &Watcher) -> Vec<Change> {
+    watcher
+        .take()
+        .unwrap()
+        .into_iter()
+        .map(|happened| match happened {
+            Happened::Change(change) => change,
+            Happened::Overflow => panic!("overflow"),
+        })
+        .collect()
+}
+
+#[test]
+fn names_and_contents_in_a_marked_directory_are_told_and_no_others() {
+    let Some(watcher) = watcher() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let (inside, outside) = (scratch.path().join("in"), scratch.path().join("out"));
+    fs::create_dir(&inside).unwrap();
+    fs::create_dir(&outside).unwrap();
+    fs::write(inside.join("old"), "").unwrap();
+    let directory = open(&inside);
+    watcher.add(&directory).unwrap();
+    assert_eq!(changes(&watcher), []);
+
+    fs::write(outside.join("new"), "").unwrap();
+    fs::create_dir(inside.join("sub")).unwrap();
+    let told = changes(&watcher);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(
+        told[0],
+        Change {
+            directory: Some(handle_of(&inside)),
+            name: b"sub".to_vec(),
+            inode: Some(handle_of(&inside.join("sub"))),
+            is_of_name: true,
+            is_gone: false,
+            pid: std::process::id(),
+        }
+    );
+
+    fs::write(inside.join("old"), "content").unwrap();
+    let told = changes(&watcher);
+    assert!(!told.is_empty());
+    for change in told {
+        assert_eq!((&*change.name, change.is_of_name), (&b"old"[..], false));
+        assert_eq!(change.inode, Some(handle_of(&inside.join("old"))));
+    }
+
+    let old = handle_of(&inside.join("old"));
+    fs::rename(inside.join("old"), outside.join("old")).unwrap();
+    let told = changes(&watcher);
+    let gone = told.iter().find(|change| change.is_gone).unwrap();
+    assert_eq!((&*gone.name, &gone.inode), (&b"old"[..], &Some(old)));
+
+    watcher.remove(&directory).unwrap();
+    fs::write(inside.join("unseen"), "").unwrap();
+    assert_eq!(changes(&watcher), []);
+}
+
+#[test]
+fn a_directory_tells_of_itself() {
+    let Some(watcher) = watcher() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = open(scratch.path());
+    watcher.add(&directory).unwrap();
+    let permissions = fs::metadata(scratch.path()).unwrap().permissions();
+    fs::set_permissions(scratch.path(), permissions).unwrap();
+    let told = changes(&watcher);
+    assert!(told.iter().any(|change| change.name == b"."), "{told:?}");
+}
+
+#[test]
+fn too_many_changes_are_told_as_such() {
+    let Some(watcher) = watcher() else { return };
+    let most: usize = fs::read_to_string("/proc/sys/fs/fanotify/max_queued_events")
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    if most > 100_000 {
+        return;
+    }
+    let scratch = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = open(scratch.path());
+    watcher.add(&directory).unwrap();
+    for number in 0..=most {
+        fs::create_dir(scratch.path().join(number.to_string())).unwrap();
+    }
+    let mut all = Vec::new();
+    loop {
+        let some = watcher.take().unwrap();
+        if some.is_empty() {
+            break;
+        }
+        all.extend(some);
+    }
+    assert_eq!(all.last(), Some(&Happened::Overflow));
+    assert!(all.len() <= most + 1);
+}
+
+#[test]
+fn it_waits_for_a_change_or_for_the_end() {
+    let Some(watcher) = watcher() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    watcher.add(open(scratch.path())).unwrap();
+    let (end, other) = io::pipe().unwrap();
+    fs::create_dir(scratch.path().join("a")).unwrap();
+    assert!(!watcher.wait(&end).unwrap());
+    drop(other);
+    assert!(watcher.wait(&end).unwrap());
+}
+
+#[test]
+fn what_cannot_be_understood_is_no_event() {
+    assert_eq!(event(b""), None);
+    let mut bytes = vec![0; METADATA];
+    bytes[..4].copy_from_slice(&u32::try_from(METADATA).unwrap().to_ne_bytes());
+    // The head is longer than the whole.
+    bytes[6..8].copy_from_slice(&100_u16.to_ne_bytes());
+    assert_eq!(event(&bytes), None);
+    bytes[6..8].copy_from_slice(&24_u16.to_ne_bytes());
+    assert!(event(&bytes).is_some());
+    // It says that it is longer than it is.
+    bytes[0] = 255;
+    assert_eq!(event(&bytes), None);
+}
