@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::FsError;
+use super::given::Given;
 use super::inode::Inode;
 use crate::backing::Entries;
 
@@ -31,6 +32,8 @@ impl OpenFile {
 pub struct OpenDirectory {
     /// Where the reading of it stands. Taken before any lock of an inode.
     pub(super) stream: Mutex<Entries>,
+    /// Taken after `stream`.
+    pub(super) given: Mutex<Given>,
     /// The directory and its descriptor.
     pub(super) inode: Arc<Inode>,
     pub(super) fd: Arc<OwnedFd>,

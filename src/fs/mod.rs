@@ -9,6 +9,7 @@ pub mod audit;
 mod directory;
 mod error;
 mod exempt;
+mod given;
 mod handle;
 mod inode;
 mod io;

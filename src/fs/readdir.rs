@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use super::directory::Directory;
+use super::given::Given;
 use super::handle::OpenDirectory;
 use super::inode::lock;
 use super::{Entry, FsError, Utf8Fs};
@@ -42,7 +43,12 @@ impl Utf8Fs {
         let (inode, fd) = self.open_inode(number)?;
         let entries = self.inodes.with_descriptors(|| Entries::open(&*fd))?;
         let stream = Mutex::new(entries);
-        Ok(self.directories.add(OpenDirectory { stream, inode, fd }))
+        Ok(self.directories.add(OpenDirectory {
+            stream,
+            given: Mutex::default(),
+            inode,
+            fd,
+        }))
     }
 
     /// Gives the entries after `cookie` to `give` until it returns true, which means that it had no room for that one.
@@ -62,6 +68,10 @@ impl Utf8Fs {
         let open = self.directories.get(handle)?;
         let mut stream = lock(&open.stream);
         stream.seek(cookie)?;
+        let mut given = lock(&open.given);
+        if cookie == 0 {
+            given.clear();
+        }
         // Locked when the first name that does not conform comes, and until the end: one check serves all.
         let mut directory = None;
         let mut is_given = false;
@@ -81,9 +91,19 @@ impl Utf8Fs {
                 is_given = true;
                 continue;
             }
-            let Some((backing, visible)) = self.visible_in(&open, &mut directory, raw.name)? else {
+            let Some((backing, mut visible)) = self.visible_in(&open, &mut directory, raw.name)?
+            else {
                 continue;
             };
+            if self.map.may_be_mapped(visible.as_bytes()) {
+                if backing.as_bytes() != visible.as_bytes()
+                    && !given.is_free(visible.as_bytes(), backing.as_bytes())
+                {
+                    directory = None;
+                    visible = self.other_name(&open, &given, &backing)?.unwrap_or(visible);
+                }
+                given.note(visible.as_bytes(), backing.as_bytes());
+            }
             listed.name = visible.as_bytes();
             if plus == Plus::Yes {
                 let mut entry = match self.look_up_listed(&open, backing, visible.clone()) {
@@ -135,6 +155,30 @@ impl Utf8Fs {
         let directory = directory.get_or_insert_with(|| self.directory(&open.inode, &open.fd));
         let visible = directory.visible(&backing)?;
         Ok(visible.map(|visible| (backing, visible)))
+    }
+
+    /// Another name by which an entry can be reached, and which was not given yet: an escape. It is a spelling of it also where it
+    /// has a better name by now (law N10). `None` where there is none with up to eight signs.
+    fn other_name(
+        &self,
+        open: &OpenDirectory,
+        given: &Given,
+        backing: &BackingName,
+    ) -> Result<Option<VisibleName>, FsError> {
+        for signs in 1..=8 {
+            let escape = self.map.escape_candidate(backing.as_bytes(), signs);
+            if !given.is_free(escape.as_bytes(), backing.as_bytes()) {
+                continue;
+            }
+            let mut there = |name: &BackingName| Dir::new(&*open.fd).stat_child(name);
+            match self.on_entry(&open.inode, &open.fd, escape.as_bytes(), &mut there) {
+                Ok(found) if found.backing == *backing => return Ok(Some(escape)),
+                Ok(_) => {}
+                Err(error) if error.errno() == libc::ENOENT => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
     }
 
     /// Looks a listed entry up.

@@ -20,6 +20,9 @@ use crate::policy::Offence;
 /// Longest target that symlink(2) takes and readlink(2) gives.
 const LONGEST: usize = 4095;
 
+/// With more signs than this only an enemy's names are escaped.
+const MOST_SIGNS: usize = 8;
+
 /// A component on the other side, and the entry that it names there, if there is one.
 type Translated = (Vec<u8>, Option<OwnedFd>);
 
@@ -129,9 +132,30 @@ impl Utf8Fs {
             (Some(_), Some((inode, fd))) => self.directory(&inode, &fd).visible(&backing)?,
             _ => None,
         };
-        let visible = listed.or_else(|| self.map.visible_alone(&backing));
+        let visible = match listed {
+            None if child.is_none() => self.dangling_component(walk, &backing)?,
+            listed => listed,
+        };
         let visible = visible.unwrap_or_else(|| backing.as_visible());
         Ok((visible.as_bytes().to_vec(), child))
+    }
+
+    /// What a component that names no entry is shown as: as it would be visible if it were there, so that it leads to no
+    /// other entry either.
+    fn dangling_component(
+        &self,
+        walk: &Walk<'_>,
+        backing: &BackingName,
+    ) -> Result<Option<VisibleName>, Halt> {
+        let alone = self.map.visible_alone(backing);
+        let escapes =
+            (1..=MOST_SIGNS).map(|signs| self.map.escape_candidate(backing.as_bytes(), signs));
+        for visible in alone.iter().cloned().chain(escapes) {
+            if self.existing_component(walk, visible.as_bytes())?.is_none() {
+                return Ok(Some(visible));
+            }
+        }
+        Ok(alone)
     }
 
     /// The target that a new `link` in `directory` is to have below, for `target` as asked.

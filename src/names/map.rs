@@ -235,7 +235,8 @@ impl NameMap {
     /// What a backing name that does not conform is visible as by its bytes, with offending octets escaped by
     /// `percents` percent signs, 1 or more. There always is such a name, and there is no end of others with more signs,
     /// so that no entry is ever lost: were the escaped name not to conform, the mark of a cut stands alone.
-    pub(super) fn escape_candidate(&self, name: &[u8], percents: usize) -> VisibleName {
+    #[must_use]
+    pub fn escape_candidate(&self, name: &[u8], percents: usize) -> VisibleName {
         // An escape longer than the limit is cut away, so that it need not be longer still.
         let signs = percents.min(self.policy.max_bytes.saturating_add(1));
         let visible = shorten(self.escaped(name, signs), &self.policy, percents, name);

@@ -367,3 +367,31 @@ fn a_directory_swapped_for_a_link_lends_no_names_from_outside() {
     mount.stop();
     assert!(Path::new(&outside).is_dir());
 }
+
+/// A legacy target that names nothing below was shown as the name of another entry, and led there.
+#[test]
+fn a_link_that_dangles_below_leads_to_no_sibling_that_has_its_visible_name() {
+    for (options, sibling, shown) in [
+        (&["--from=iso-8859-1"][..], "q\u{e9}", &b"q%E9"[..]),
+        (&["--legacy=escape"], "q%E9", b"q%%E9"),
+    ] {
+        let tree = Tree::new();
+        let below = tree.below_dir();
+        at::symlink(b"q\xE9", &below, b"link").unwrap();
+        let mount = tree.mount(options);
+        let above = mount.dir();
+        // As it would be visible if it were there: first alone, then beside a sibling.
+        let alone = if options[0] == "--legacy=escape" {
+            b"q%E9"
+        } else {
+            "q\u{e9}".as_bytes()
+        };
+        assert_eq!(at::readlink(above, b"link").unwrap(), alone);
+        tree.file(sibling.as_bytes(), b"another");
+        assert_eq!(target_and_size(above, b"link"), shown);
+        assert_eq!(leads_to(above, b"link"), Err(Errno::NOENT));
+        at::write_new(&below, b"q\xE9", b"its own").unwrap();
+        assert_eq!(leads_to(above, b"link"), leads_to(&below, b"link"));
+        mount.stop();
+    }
+}
