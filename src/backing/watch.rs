@@ -71,7 +71,7 @@ impl Watcher {
     /// Marks a directory; once more is as good as once.
     ///
     /// # Errors
-    /// Those of fanotify_mark(2): `ENODEV` and `EXDEV` where the filesystem has no handles to report.
+    /// Those of `fanotify_mark(2)`: `ENODEV` and `EXDEV` where the filesystem has no handles to report.
     pub fn add(&self, directory: impl AsFd) -> io::Result<()> {
         let mask = NAMES | CONTENT | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
         sys::fanotify_mark(
@@ -85,7 +85,7 @@ impl Watcher {
     /// Takes the mark of a directory away.
     ///
     /// # Errors
-    /// Those of fanotify_mark(2): `ENOENT` where there is none.
+    /// Those of `fanotify_mark(2)`: `ENOENT` where there is none.
     pub fn remove(&self, directory: impl AsFd) -> io::Result<()> {
         let mask = NAMES | CONTENT | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
         sys::fanotify_mark(

@@ -81,7 +81,8 @@ fn names_and_contents_in_a_marked_directory_are_told_and_no_others() {
     }
 
     let old = handle_of(&inside.join("old"));
-    fs::rename(inside.join("old"), outside.join("old")).unwrap();
+    let cwd = rustix::fs::CWD;
+    rustix::fs::renameat(cwd, inside.join("old"), cwd, outside.join("old")).unwrap();
     let told = changes(&watcher);
     let gone = told.iter().find(|change| change.is_gone).unwrap();
     assert_eq!((&*gone.name, &gone.inode), (&b"old"[..], &Some(old)));
