@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use super::descriptors::Use;
 use super::directory::Directory;
 use super::handle::OpenDirectory;
 use super::inode::lock;
@@ -39,10 +40,16 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn opendir(&self, number: u64) -> Result<u64, FsError> {
-        let (inode, fd) = self.open_inode(number)?;
+        let taken = self.inodes.take_descriptors(Use::Directory)?;
+        let (inode, fd) = self.open_directory(number)?;
         let entries = self.inodes.with_descriptors(|| Entries::open(&*fd))?;
         let stream = Mutex::new(entries);
-        Ok(self.directories.add(OpenDirectory { stream, inode, fd }))
+        Ok(self.directories.add(OpenDirectory {
+            stream,
+            inode,
+            fd,
+            _taken: taken,
+        }))
     }
 
     /// Gives the entries after `cookie` to `give` until it returns true, which means that it had no room for that one.
@@ -60,6 +67,7 @@ impl Utf8Fs {
         mut give: impl FnMut(Listed<'_>) -> bool,
     ) -> Result<(), FsError> {
         let open = self.directories.get(handle)?;
+        self.confine(&open.inode, &open.fd)?;
         let mut stream = lock(&open.stream);
         stream.seek(cookie)?;
         // Locked when the first name that does not conform comes, and until the end: one check serves all.
@@ -68,7 +76,7 @@ impl Utf8Fs {
         while let Some(raw) = stream.next()? {
             let (ino, cookie, kind) = (raw.ino, raw.cookie, raw.kind);
             let mut listed = Listed {
-                number: self.inodes.listed_number(ino),
+                number: self.inodes.listed_number(&open.inode, ino),
                 cookie,
                 kind,
                 name: raw.name,
