@@ -71,6 +71,37 @@ impl<F: AsFd> Dir<F> {
         Ok(Stat::from(&raw))
     }
 
+    /// Attributes of the directory above; those of the directory itself where it is the root of all that it sees.
+    ///
+    /// # Errors
+    /// Those of statx(2); `ENOENT` where it lies outside of the mount that it was reached through.
+    pub fn stat_parent(&self) -> io::Result<Stat> {
+        let raw = rustix::fs::statx(&self.0, c"..", AtFlags::empty(), stat::wanted())?;
+        Ok(Stat::from(&raw))
+    }
+
+    /// Is it `root`, or does it lie below it? Costs a few system calls for each directory between them.
+    ///
+    /// # Errors
+    /// Those of openat(2).
+    pub fn is_below(&self, root: impl AsFd) -> io::Result<bool> {
+        let identity = |stat: Stat| (stat.dev, stat.ino);
+        let root = identity(Stat::of(root)?);
+        let mut here = identity(Stat::of(&self.0)?);
+        let mut above: Option<OwnedFd> = None;
+        while here != root {
+            let fd = above.as_ref().map_or(self.0.as_fd(), AsFd::as_fd);
+            let up = rustix::fs::openat(fd, c"..", HOLD | OFlags::DIRECTORY, Mode::empty())?;
+            let there = identity(Stat::of(&up)?);
+            if there == here {
+                return Ok(false);
+            }
+            here = there;
+            above = Some(up);
+        }
+        Ok(true)
+    }
+
     /// Is there an entry of that name? A name too long for the filesystem is not there.
     ///
     /// # Errors

@@ -31,6 +31,12 @@ pub fn command_of(pid: u32) -> Vec<u8> {
     command
 }
 
+/// Gives freed memory back to the system, which the C library keeps otherwise where it lies between what is in use.
+/// Takes some milliseconds for each 100 MB.
+pub fn give_memory_back() {
+    sys::trim_heap();
+}
+
 /// Keeps every descriptor but standard input, output and error out of programs that this one runs from now on, those
 /// too that it was itself given without `O_CLOEXEC`.
 ///

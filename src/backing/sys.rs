@@ -127,6 +127,15 @@ pub(super) fn unshare_fs() -> io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }.map_err(io::Error::from)
 }
 
+/// Has the C library give freed pages back to the system; does nothing where that is not glibc.
+pub(super) fn trim_heap() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: malloc_trim(3) is safe to call from any thread, and gives up only pages with no live allocation in them.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Keeps all descriptors from `first` on out of programs that are run from now on.
 pub(super) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
     // SAFETY: no descriptor is closed and no memory touched: a flag of the descriptor table is set.

@@ -84,7 +84,7 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
     let mountpoint = config.mountpoint.as_os_str().as_bytes().to_vec();
     let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
         .map_err(|error| unfit_log(&config.audit.sink, &error))?;
-    let most_descriptors = descriptors.unwrap_or(SOME_DESCRIPTORS) / 4;
+    let most_descriptors = descriptors.unwrap_or(SOME_DESCRIPTORS);
     Utf8Fs::new(Config {
         map: config.map.clone(),
         unique: config.unique,

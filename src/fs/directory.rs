@@ -9,13 +9,14 @@
 //! same way.
 
 use std::cell::Cell;
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::indexed::{EMPTY_BYTES, IndexedDirectories};
 use super::inode::{Inode, lock};
 use crate::backing::{Dir, Entries, Stat, Time};
 use crate::names::{BackingName, Index, Legacy, Moves, NameMap, Siblings, VisibleName};
@@ -34,12 +35,6 @@ const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 /// The same for filesystems that keep whole seconds, or two (vfat).
 const COARSE_TICK: Duration = Duration::from_secs(3);
-
-/// Bytes that all indexes together may take.
-const MOST_BYTES: usize = 256 << 20;
-
-/// What an index is counted with beside its names.
-const EMPTY_BYTES: usize = 512;
 
 /// An index, and the moment at which it was right.
 #[derive(Debug)]
@@ -124,70 +119,6 @@ impl DirectoryIndex {
     }
 }
 
-/// All directories that have an index, and the bytes these take.
-#[derive(Debug, Default)]
-pub(super) struct IndexedDirectories {
-    all: Mutex<Indexed>,
-    /// In what siblings must not differ alone.
-    pub(super) unique: Option<Alike>,
-    /// How long a change made below may go unseen (law F5).
-    pub(super) unseen: Duration,
-    /// How often a directory was read.
-    readings: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct Indexed {
-    /// Oldest first, each with the bytes that its index was noted with.
-    queue: VecDeque<(Weak<Inode>, usize)>,
-    bytes: usize,
-}
-
-impl IndexedDirectories {
-    /// No directories yet, whose siblings must not be alike in this way.
-    pub(super) fn new(unique: Option<Alike>, unseen: Duration) -> Self {
-        Self {
-            unique,
-            unseen,
-            ..Self::default()
-        }
-    }
-
-    /// How often a directory was read so far.
-    #[cfg(test)]
-    pub(super) fn readings(&self) -> u64 {
-        self.readings.load(Ordering::Relaxed)
-    }
-
-    /// The bytes that all are counted with.
-    #[cfg(test)]
-    pub(super) fn bytes(&self) -> usize {
-        lock(&self.all).bytes
-    }
-
-    /// Notes a new index, or what one has grown by; drops the oldest ones while all together are too large.
-    fn note(&self, directory: &Arc<Inode>, bytes: usize) {
-        let mut indexed = lock(&self.all);
-        let bytes = bytes + EMPTY_BYTES;
-        indexed.queue.push_back((Arc::downgrade(directory), bytes));
-        indexed.bytes += bytes;
-        while indexed.bytes > MOST_BYTES && indexed.queue.len() > 1 {
-            let Some((oldest, bytes)) = indexed.queue.pop_front() else {
-                break;
-            };
-            indexed.bytes -= bytes;
-            // One that is in use right now stays until it is read again.
-            if let Some(inode) = oldest
-                .upgrade()
-                .filter(|inode| !Arc::ptr_eq(inode, directory))
-                && let Ok(mut index) = inode.index.try_lock()
-            {
-                *index = None;
-            }
-        }
-    }
-}
-
 /// A directory whose visible names are being looked at or changed; others wait.
 #[derive(Debug)]
 pub(super) struct Directory<'a> {
@@ -195,7 +126,7 @@ pub(super) struct Directory<'a> {
     fd: &'a OwnedFd,
     map: &'a NameMap,
     all: &'a IndexedDirectories,
-    state: MutexGuard<'a, Option<DirectoryIndex>>,
+    state: MutexGuard<'a, Option<Box<DirectoryIndex>>>,
     /// The index is right as of this operation.
     is_checked: bool,
     /// The directory was read for this operation.
@@ -293,7 +224,7 @@ impl<'a> Directory<'a> {
                 state
             }
             _ => {
-                let mut state = read(self.fd, self.map, self.all.unique)?;
+                let mut state = Box::new(read(self.fd, self.map, self.all.unique)?);
                 self.all.readings.fetch_add(1, Ordering::Relaxed);
                 state.noted = state.siblings.as_ref().map_or(0, Siblings::footprint);
                 let bytes = state.index.footprint() + state.noted;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::FsError;
+use super::descriptors::Taken;
 use super::given::Given;
 use super::inode::Inode;
 use crate::backing::Entries;
@@ -16,14 +17,25 @@ pub struct OpenFile {
     /// The backing file, opened as the program opened it.
     pub(super) fd: Arc<OwnedFd>,
     /// Its inode, which can be reached by this file as long as it is open: also one without a name.
-    pub(super) _inode: Arc<Inode>,
+    inode: Arc<Inode>,
+    _taken: Taken,
 }
 
 impl OpenFile {
-    pub(super) fn new(fd: OwnedFd, inode: Arc<Inode>) -> Self {
+    pub(super) fn new(fd: OwnedFd, inode: Arc<Inode>, taken: Taken) -> Self {
         let fd = Arc::new(fd);
         inode.opened(&fd);
-        Self { fd, _inode: inode }
+        Self {
+            fd,
+            inode,
+            _taken: taken,
+        }
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        self.inode.closed(&self.fd);
     }
 }
 
@@ -37,6 +49,7 @@ pub struct OpenDirectory {
     /// The directory and its descriptor.
     pub(super) inode: Arc<Inode>,
     pub(super) fd: Arc<OwnedFd>,
+    pub(super) _taken: Taken,
 }
 
 /// Handles of one kind, by number.

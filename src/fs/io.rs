@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::descriptors::Use;
 use super::handle::OpenFile;
 use super::{FsError, Utf8Fs};
 use crate::backing::file;
@@ -17,6 +18,7 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn open(&self, number: u64, flags: i32) -> Result<u64, FsError> {
+        let taken = self.inodes.take_descriptors(Use::File)?;
         let (inode, path_only) = self.open_inode(number)?;
         let reopen = |flags| {
             self.inodes
@@ -31,7 +33,7 @@ impl Utf8Fs {
             }
             opened => opened?,
         };
-        Ok(self.files.add(OpenFile::new(fd, inode)))
+        Ok(self.files.add(OpenFile::new(fd, inode, taken)))
     }
 
     /// Reads up to `size` bytes at `offset`; fewer only at the end of the file.

@@ -6,12 +6,16 @@
 
 mod attr;
 pub mod audit;
+mod confine;
+mod descriptors;
 mod directory;
 mod error;
 mod exempt;
 mod given;
 mod handle;
+mod indexed;
 mod inode;
+mod inodes;
 mod io;
 mod namespace;
 mod number;
@@ -36,12 +40,13 @@ use crate::names::NameMap;
 use crate::policy::Alike;
 pub use attr::{Change, Shown};
 use audit::Auditor;
-use directory::IndexedDirectories;
 pub use error::FsError;
 pub use exempt::{Exempt, Exemptions, PatternError};
 use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
-pub use inode::{Inode, Inodes, ROOT};
+use indexed::IndexedDirectories;
+pub use inode::{Inode, ROOT};
+pub use inodes::Inodes;
 pub use readdir::{Listed, Plus};
 use unkept::Unkept;
 use walk::Aside;
@@ -63,7 +68,7 @@ pub struct Config {
     pub by_handle: Option<OwnedFd>,
     /// May the process act as other users?
     pub privilege: Privilege,
-    /// Descriptors that may stay open beside those of open files.
+    /// Descriptors that the process may have, `RLIMIT_NOFILE`.
     pub most_descriptors: usize,
     /// Where offences are written to.
     pub auditor: Auditor,

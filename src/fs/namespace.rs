@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use super::descriptors::Use;
 use super::handle::OpenFile;
 use super::inode::{Inode, Place};
 use super::io::KERNELS_OWN;
@@ -26,7 +27,7 @@ impl Utf8Fs {
     /// # Errors
     /// `ENOENT` where nothing is visible under it.
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
-        let (directory, fd) = self.open_inode(parent)?;
+        let (directory, fd) = self.open_directory(parent)?;
         let found = self.on_entry(&directory, &fd, name, &mut |backing| {
             self.inodes
                 .with_descriptors(|| Dir::new(&*fd).child(backing))
@@ -55,10 +56,10 @@ impl Utf8Fs {
         let lasting = self.is_lasting(&backing, &visible, alias)
             && self.unkept.allows(directory.number, visible.as_bytes());
         let place = Place::new(directory.number, backing, visible);
-        let inode = self.inodes.enter(fd, &stat, place)?;
+        let inode = self.inodes.enter(fd, &stat, &place)?;
         Ok(Entry {
             number: inode.number,
-            generation: inode.generation,
+            generation: inode.generation(),
             stat,
             lasting,
             steady: true,
@@ -74,7 +75,7 @@ impl Utf8Fs {
         umask: u32,
         make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
     ) -> Result<(T, Arc<Inode>, NewName), FsError> {
-        let (inode, fd) = self.open_inode(parent)?;
+        let (inode, fd) = self.open_to_change(parent)?;
         let place = self.place_new(making, &inode, &fd, name)?;
         self.become_caller(making.caller, umask)?;
         let mut directory = self.directory(&inode, &fd);
@@ -218,6 +219,7 @@ impl Utf8Fs {
             operation: "create",
             caller,
         };
+        let taken = self.inodes.take_descriptors(Use::File)?;
         let made = self.make(making, parent, name, umask, |dir, backing| {
             let flags = flags & !KERNELS_OWN | libc::O_EXCL;
             self.inodes
@@ -234,7 +236,7 @@ impl Utf8Fs {
         let path_only = self.inodes.with_descriptors(|| file::path_only(&opened))?;
         let entry = self.enter(path_only, &inode, place.backing, place.visible, place.alias)?;
         let inode = self.inodes.get(entry.number)?;
-        let handle = self.files.add(OpenFile::new(opened, inode));
+        let handle = self.files.add(OpenFile::new(opened, inode, taken));
         Ok((entry, handle))
     }
 
@@ -260,7 +262,7 @@ impl Utf8Fs {
         name: &[u8],
         remove: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<(), FsError> {
-        let (inode, fd) = self.open_inode(parent)?;
+        let (inode, fd) = self.open_to_change(parent)?;
         self.directory(&inode, &fd).before_change()?;
         let found = self.on_entry(&inode, &fd, name, &mut |backing| {
             remove(&Dir::new(&*fd), backing)
@@ -281,8 +283,8 @@ impl Utf8Fs {
         to: (u64, &[u8]),
         flags: u32,
     ) -> Result<(), FsError> {
-        let (from_inode, from_fd) = self.open_inode(from.0)?;
-        let (to_inode, to_fd) = self.open_inode(to.0)?;
+        let (from_inode, from_fd) = self.open_to_change(from.0)?;
+        let (to_inode, to_fd) = self.open_to_change(to.0)?;
         let rename = |old: &BackingName, new: &BackingName| {
             Dir::new(&*from_fd).rename(old, &Dir::new(&*to_fd), new, flags)
         };
@@ -362,9 +364,9 @@ impl Utf8Fs {
         let inode = Dir::new(fd)
             .stat_child(backing)
             .ok()
-            .and_then(|stat| self.inodes.get(self.inodes.number(stat.dev, stat.ino)).ok());
+            .and_then(|stat| self.inodes.known(&stat));
         if let Some(inode) = inode {
-            inode.set_place(Place::new(
+            inode.set_place(&Place::new(
                 directory.number,
                 backing.clone(),
                 visible.clone(),

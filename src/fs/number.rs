@@ -1,69 +1,131 @@
 //! Numbers of files towards the kernel.
 
-use std::sync::Mutex;
+use rustix::fs::{major, minor};
 
-use super::inode::{ROOT, lock};
+use super::inode::ROOT;
+
+/// A device's number as the kernel has it, in 32 bits: 12 of the driver, 20 of its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Device(u32);
+
+impl Device {
+    /// The device that `makedev` gave `dev` for.
+    pub(super) fn new(dev: u64) -> Self {
+        Self((major(dev) & 0xFFF) << 20 | minor(dev) & 0xF_FFFF)
+    }
+}
 
 /// Numbers of files towards the kernel. The kernel wants 1 for the root, and fuser wants the number of each inode to
-/// be its `st_ino`: so the root's and 1 change places, and files of other devices get their device's index on top.
+/// be its `st_ino`: so the root's and 1 change places, and files of other devices get their device's number on top.
+///
+/// A number depends on the file's device and inode number alone. Two devices can still give one number to two files,
+/// where inode numbers are over 32 bits long: then one of them gets another, see [`Numbering::other`].
 #[derive(Debug)]
 pub(super) struct Numbering {
-    root_dev: u64,
+    root: Device,
     root_ino: u64,
-    others: Mutex<Vec<u64>>,
 }
 
 impl Numbering {
     pub(super) fn new(root_dev: u64, root_ino: u64) -> Self {
         Self {
-            root_dev,
+            root: Device::new(root_dev),
             root_ino,
-            others: Mutex::new(Vec::new()),
         }
     }
 
-    /// The number of the file `ino` on the root's device.
-    pub(super) fn on_root_device(&self, ino: u64) -> u64 {
-        self.number(self.root_dev, ino)
+    /// The number of the file `ino` on `device`.
+    pub(super) fn number(&self, device: Device, ino: u64) -> u64 {
+        if device == self.root {
+            return match ino {
+                ino if ino == self.root_ino => ROOT,
+                ROOT => self.root_ino,
+                other => other,
+            };
+        }
+        match ino ^ u64::from(device.0) << 32 {
+            // 0 says "no such file" to the kernel.
+            0 | ROOT => Self::other(device, ino, 0),
+            number => number,
+        }
     }
 
-    /// The number of the file `ino` on `dev`.
-    pub(super) fn number(&self, dev: u64, ino: u64) -> u64 {
-        if dev != self.root_dev {
-            let mut others = lock(&self.others);
-            let index = others
-                .iter()
-                .position(|&other| other == dev)
-                .unwrap_or_else(|| {
-                    others.push(dev);
-                    others.len() - 1
-                });
-            return ino ^ ((index as u64 + 1) << 48);
-        }
-        match ino {
-            ino if ino == self.root_ino => ROOT,
+    /// What stat(2) shows as the number of that file: the root shows its own.
+    pub(super) fn shown(&self, device: Device, ino: u64) -> u64 {
+        match self.number(device, ino) {
             ROOT => self.root_ino,
-            other => other,
+            number => number,
         }
+    }
+
+    /// The number of a file whose own is taken by another, and so were `tried` others.
+    pub(super) fn other(device: Device, ino: u64, tried: u32) -> u64 {
+        // The finalizer of splitmix64, which leaves no two inputs alike.
+        let mut hash = ino ^ u64::from(device.0).rotate_left(32) ^ u64::from(tried).rotate_left(16);
+        hash = hash.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        hash = (hash ^ hash >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        hash = (hash ^ hash >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (hash ^ hash >> 31) | 1 << 63
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::makedev;
+
     use super::*;
 
     #[test]
-    fn the_root_and_1_change_places_and_devices_are_told_apart() {
-        let numbering = Numbering::new(7, 42);
-        assert_eq!(numbering.on_root_device(42), ROOT);
-        assert_eq!(numbering.on_root_device(1), 42);
-        assert_eq!(numbering.number(7, 43), 43);
-        let others = [
-            numbering.number(8, 42),
-            numbering.number(9, 42),
-            numbering.number(8, 42),
+    fn the_root_and_1_change_places() {
+        let numbering = Numbering::new(makedev(0, 7), 42);
+        let root = Device::new(makedev(0, 7));
+        assert_eq!(numbering.number(root, 42), ROOT);
+        assert_eq!(numbering.number(root, 1), 42);
+        assert_eq!(numbering.number(root, 43), 43);
+        assert_eq!(numbering.shown(root, 42), 42);
+        assert_eq!(numbering.shown(root, 43), 43);
+    }
+
+    #[test]
+    fn numbers_on_other_devices_are_told_apart_in_whatever_order_they_are_seen() {
+        let devices = [
+            makedev(0, 8),
+            makedev(0, 9),
+            makedev(259, 3),
+            makedev(8, 1 << 18),
         ];
-        assert_eq!(others[0], others[2]);
-        assert!(others[0] != others[1] && !others.contains(&42) && !others.contains(&ROOT));
+        let numbers = |order: &[u64]| {
+            let numbering = Numbering::new(makedev(0, 7), 42);
+            let mut numbers: Vec<u64> = order
+                .iter()
+                .flat_map(|&dev| (1..100).map(move |ino| (dev, ino)))
+                .map(|(dev, ino)| numbering.number(Device::new(dev), ino))
+                .collect();
+            numbers.sort_unstable();
+            numbers
+        };
+        let mut reversed = devices;
+        reversed.reverse();
+        let all = numbers(&devices);
+        assert_eq!(all, numbers(&reversed));
+        assert!(all.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(
+            all[0] > u64::from(u32::MAX),
+            "none is one of the root's device"
+        );
+    }
+
+    #[test]
+    fn no_number_is_0_or_that_of_the_root() {
+        let numbering = Numbering::new(makedev(0, 7), 42);
+        let device = Device::new(makedev(0, 9));
+        for wanted in [0, ROOT] {
+            let ino = wanted ^ 9 << 32;
+            assert!(numbering.number(device, ino) > ROOT);
+        }
+        assert_ne!(
+            Numbering::other(device, 5, 0),
+            Numbering::other(device, 5, 1)
+        );
     }
 }

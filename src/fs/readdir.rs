@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use super::descriptors::Use;
 use super::directory::Directory;
 use super::given::Given;
 use super::handle::OpenDirectory;
@@ -40,7 +41,8 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn opendir(&self, number: u64) -> Result<u64, FsError> {
-        let (inode, fd) = self.open_inode(number)?;
+        let taken = self.inodes.take_descriptors(Use::Directory)?;
+        let (inode, fd) = self.open_directory(number)?;
         let entries = self.inodes.with_descriptors(|| Entries::open(&*fd))?;
         let stream = Mutex::new(entries);
         Ok(self.directories.add(OpenDirectory {
@@ -48,6 +50,7 @@ impl Utf8Fs {
             given: Mutex::default(),
             inode,
             fd,
+            _taken: taken,
         }))
     }
 
@@ -66,6 +69,7 @@ impl Utf8Fs {
         mut give: impl FnMut(Listed<'_>) -> bool,
     ) -> Result<(), FsError> {
         let open = self.directories.get(handle)?;
+        self.confine(&open.inode, &open.fd)?;
         let mut stream = lock(&open.stream);
         stream.seek(cookie)?;
         let mut given = lock(&open.given);
@@ -78,7 +82,7 @@ impl Utf8Fs {
         while let Some(raw) = stream.next()? {
             let (ino, cookie, kind) = (raw.ino, raw.cookie, raw.kind);
             let mut listed = Listed {
-                number: self.inodes.listed_number(ino),
+                number: self.inodes.listed_number(&open.inode, ino),
                 cookie,
                 kind,
                 name: raw.name,

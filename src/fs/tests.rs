@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::audit::{AuditOptions, Auditor, Format, SinkKind};
 use super::inode::lock;
-use super::{Config, Exemptions, Plus, ROOT, Utf8Fs};
+use super::{Caller, Config, Exemptions, Plus, ROOT, Utf8Fs};
 use crate::backing::{Dir, Privilege};
 use crate::codec::Charset;
 use crate::names::{Legacy, NameMap, OnViolation};
@@ -70,7 +70,7 @@ impl Scratch {
             root: Dir::open_root(below.path()).unwrap().into_fd(),
             by_handle: None,
             privilege: Privilege::User,
-            most_descriptors: 4,
+            most_descriptors: 16,
             auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),
             mountpoint: Vec::new(),
             covers_backing: false,
@@ -245,7 +245,7 @@ fn a_reported_name_that_no_filesystem_takes_is_too_long() {
         ..map(Legacy::Escape, &[])
     };
     let scratch = Scratch::new(report, &[]);
-    let caller = super::Caller {
+    let caller = Caller {
         uid: 0,
         gid: 0,
         pid: 0,
@@ -291,4 +291,39 @@ fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
     sizes.sort();
     let expected = [(&b"caf%E9"[..], 4), (b"mapped", 8), (b"plain", 11)];
     assert_eq!(sizes, expected.map(|(name, size)| (name.to_vec(), size)));
+}
+
+/// F2: what somebody has moved out of the backing directory is not followed there.
+#[test]
+fn f2_a_directory_that_was_moved_out_is_not_followed() {
+    let scratch = Scratch::new(map(Legacy::Escape, &[]), &[]);
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(scratch.path(b"a/b/c")).unwrap();
+    let mut number = ROOT;
+    for name in [b"a", b"b", b"c"] {
+        number = scratch.fs.lookup(number, name).unwrap().number;
+    }
+    let caller = Caller {
+        uid: 0,
+        gid: 0,
+        pid: 0,
+    };
+    let make = |name: &[u8]| {
+        let made = scratch.fs.mkdir(caller, number, name, 0o755, 0);
+        made.map(drop).map_err(|error| error.errno())
+    };
+    assert_eq!(make(b"inside"), Ok(()));
+    rustix::fs::rename(scratch.path(b"a/b"), outside.path().join("b")).unwrap();
+    assert_eq!(make(b"outside"), Err(libc::ESTALE));
+    let unlinked = scratch.fs.rmdir(number, b"inside");
+    assert_eq!(unlinked.map_err(|error| error.errno()), Err(libc::ESTALE));
+    assert_eq!(
+        std::fs::read_dir(outside.path().join("b/c"))
+            .unwrap()
+            .count(),
+        1
+    );
+    // It is where it belongs again, though not where it was.
+    rustix::fs::rename(outside.path().join("b"), scratch.path(b"b")).unwrap();
+    assert_eq!(make(b"again"), Ok(()));
 }

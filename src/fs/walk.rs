@@ -5,7 +5,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-use super::inode::{Inode, Inodes, ROOT, lock};
+use super::inode::{Inode, ROOT, lock};
+use super::inodes::Inodes;
 use super::{FsError, Utf8Fs};
 use crate::backing::{Dir, Kind, Stat, file};
 use crate::names::BackingName;
@@ -90,15 +91,15 @@ pub(super) struct Aside(Mutex<VecDeque<Arc<Inode>>>);
 
 impl Aside {
     fn inode(&self, inodes: &Inodes, stat: &Stat) -> Arc<Inode> {
-        let number = inodes.number(stat.dev, stat.ino);
-        if let Ok(known) = inodes.get(number) {
+        if let Some(known) = inodes.known(stat) {
             return known;
         }
+        let inode = inodes.aside(stat);
         let mut aside = lock(&self.0);
-        if let Some(met) = aside.iter().find(|inode| inode.number == number) {
+        let is_met = |met: &&Arc<Inode>| met.number == inode.number && met.device == inode.device;
+        if let Some(met) = aside.iter().find(is_met) {
             return Arc::clone(met);
         }
-        let inode = inodes.aside(stat);
         aside.push_back(Arc::clone(&inode));
         if aside.len() > MOST_ASIDE {
             aside.pop_front();

@@ -68,3 +68,6 @@ pub(super) fn caller(request: &Request) -> Caller {
         pid: request.pid(),
     }
 }
+
+#[cfg(test)]
+mod tests;

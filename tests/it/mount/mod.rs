@@ -6,16 +6,22 @@ mod aliases;
 mod concurrent;
 /// C5: nothing outside the backing directory can be named.
 mod confinement;
+/// F7: daemons that are killed at any moment.
+mod death;
 /// C1: which names are well-formed by which definition.
 mod encodings;
 /// N9: whose names are let through, and where.
 mod exempt;
+/// Faults from below, descriptors that run out, and backing directories that go away.
+mod faults;
 /// F1, F3: copies, archives and builds through the mount equal those beside it.
 mod fidelity;
 /// N9, N10: normalization forms.
 mod forms;
 /// N2, N3, N4, N8: directories made by an enemy.
 mod hostile;
+/// What a file is known by, and stays known by.
+mod identity;
 /// N11: kills at every point.
 mod kept;
 mod kills;

@@ -203,7 +203,7 @@ fn many_files_are_open_at_once_and_closed_under_a_low_limit() {
     for n in 0..FILES {
         fs::metadata(path(n)).unwrap();
     }
-    for most in [100, 200] {
+    for most in [100, 180] {
         let open: Vec<File> = (0..most).map(|n| File::open(path(n)).unwrap()).collect();
         for (n, mut file) in open.into_iter().enumerate() {
             let mut content = String::new();

@@ -46,6 +46,16 @@ impl<'t> Mount<'t> {
         mount
     }
 
+    /// As [`Mount::start`], with at most `descriptors` of them for the daemon.
+    pub(crate) fn start_limited(tree: &'t Tree, descriptors: usize, options: &[&str]) -> Self {
+        let mut command = command_of(Path::new("prlimit"));
+        let limit = format!("--nofile={descriptors}:{descriptors}");
+        command.args([&limit, "--", binary()]);
+        let mount = Self::spawn(tree, command, options);
+        mount.dir();
+        mount
+    }
+
     /// Mounts as the ordinary user `uid`, through fusermount3. `program` is a copy that the user can run.
     pub(crate) fn start_as(tree: &'t Tree, uid: u32, program: &Path, options: &[&str]) -> Self {
         let mount = Self::spawn(tree, user::command(uid, program), options);

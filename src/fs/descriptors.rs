@@ -1,0 +1,174 @@
+//! Who may have how many of the process's descriptors.
+//!
+//! Programs open files, and could take all of them. A part is out of their reach, the reserve, so that names can be
+//! looked up, listed, made, renamed and removed, and files closed, however many are open: opening a file fails with
+//! `EMFILE` first, opening a directory when half of the reserve is gone, and everything else has the other half.
+//! Inodes keep what is free, and at least a quarter of the reserve: those that were not used give theirs up first.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use super::inode::{Inode, Spare, lock};
+
+/// How many inodes lose their descriptors at most, for one that gets one.
+const MOST_TURNS: usize = 256;
+
+/// What an open file or directory takes of the process's descriptors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// One.
+    File,
+    /// One for reading it, one that its inode keeps meanwhile.
+    Directory,
+}
+
+impl Use {
+    fn count(self) -> usize {
+        match self {
+            Self::File => 1,
+            Self::Directory => 2,
+        }
+    }
+}
+
+/// Descriptors that an open file or directory has, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Taken {
+    all: Arc<AtomicUsize>,
+    count: usize,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.count, Ordering::Relaxed);
+    }
+}
+
+/// The process's descriptors.
+#[derive(Debug)]
+pub(super) struct Descriptors {
+    limit: usize,
+    reserve: usize,
+    /// Those that open files and directories have.
+    taken: Arc<AtomicUsize>,
+    /// Inodes, once for each time that one was held and not let go since; oldest first. Some are forgotten by now.
+    held: Mutex<VecDeque<Weak<Inode>>>,
+}
+
+impl Descriptors {
+    /// At most `limit`, all told.
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            reserve: (limit / 4).clamp(64, 512).min(limit / 2),
+            taken: Arc::default(),
+            held: Mutex::default(),
+        }
+    }
+
+    /// Lets somebody open a file or directory.
+    ///
+    /// # Errors
+    /// `EMFILE`: too many are open.
+    pub(super) fn take(&self, what: Use) -> io::Result<Taken> {
+        let most = match what {
+            Use::File => self.limit - self.reserve,
+            Use::Directory => self.limit - self.reserve / 2,
+        };
+        let count = what.count();
+        let more = |taken: usize| Some(taken + count).filter(|&taken| taken <= most);
+        self.taken
+            .try_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .map_err(|_taken| io::Error::from_raw_os_error(libc::EMFILE))?;
+        Ok(Taken {
+            all: Arc::clone(&self.taken),
+            count,
+        })
+    }
+
+    /// How many inodes may be held now.
+    fn most_held(&self) -> usize {
+        let taken = self.taken.load(Ordering::Relaxed);
+        (self.limit - self.reserve)
+            .saturating_sub(taken)
+            .max(self.reserve / 4)
+            .min(self.limit / 4)
+    }
+
+    /// Holds an inode by `fd`, unless it is held already; others are let go for it.
+    pub(super) fn hold(&self, inode: &Arc<Inode>, fd: OwnedFd) -> Arc<OwnedFd> {
+        let (fd, is_new) = inode.hold(fd);
+        if !is_new {
+            return fd;
+        }
+        let most = self.most_held();
+        let mut held = lock(&self.held);
+        held.push_back(Arc::downgrade(inode));
+        // Each in turn loses its descriptor, unless it was used since its last turn.
+        for _turn in 0..held.len().min(MOST_TURNS) {
+            if held.len() <= most {
+                break;
+            }
+            if let Some(oldest) = held.pop_front()
+                && !is_let_go(&oldest, Spare::Used)
+            {
+                held.push_back(oldest);
+            }
+        }
+        fd
+    }
+
+    /// Runs `act`; where it fails for want of a descriptor, once more after closing those that nobody needs.
+    pub(super) fn enough_for<T>(&self, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        match act() {
+            Err(error) if error.raw_os_error() == Some(libc::EMFILE) => {
+                lock(&self.held).retain(|inode| !is_let_go(inode, Spare::None));
+                act()
+            }
+            done => done,
+        }
+    }
+}
+
+/// Has an inode give up its descriptor; says whether it has none now.
+fn is_let_go(inode: &Weak<Inode>, spare: Spare) -> bool {
+    inode
+        .upgrade()
+        .is_none_or(|inode| inode.let_go(spare).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take_all(descriptors: &Descriptors, what: Use) -> Vec<Taken> {
+        std::iter::from_fn(|| descriptors.take(what).ok()).collect()
+    }
+
+    #[test]
+    fn files_leave_the_reserve_to_directories_and_those_half_of_it_to_the_rest() {
+        // limit, files, directories beside them, inodes held with none and with all of these
+        let rows = [
+            (1024, 768, 64, 256, 64),
+            (20_000, 19_488, 128, 5000, 128),
+            (256, 192, 16, 64, 16),
+            (128, 64, 16, 32, 16),
+            (64, 32, 8, 16, 8),
+        ];
+        for (limit, files, directories, idle, busy) in rows {
+            let descriptors = Descriptors::new(limit);
+            assert_eq!(descriptors.most_held(), idle, "{limit}");
+            let open = take_all(&descriptors, Use::File);
+            assert_eq!(open.len(), files, "{limit}");
+            let listed = take_all(&descriptors, Use::Directory);
+            assert_eq!(listed.len(), directories, "{limit}");
+            assert_eq!(descriptors.most_held(), busy, "{limit}");
+            drop(open);
+            drop(listed);
+            assert_eq!(take_all(&descriptors, Use::File).len(), files, "{limit}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! All directories that have an index of visible names, and the memory that these take together.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use super::inode::{Inode, lock};
+use crate::policy::Alike;
+
+/// Bytes that all indexes together may take.
+const MOST_BYTES: usize = 256 << 20;
+
+/// A queue of directories that is not worth sweeping.
+const SHORT_QUEUE: usize = 512;
+
+/// What an index is counted with beside its names.
+pub(super) const EMPTY_BYTES: usize = 512;
+
+/// All directories that have an index, and the bytes these take.
+#[derive(Debug, Default)]
+pub(super) struct IndexedDirectories {
+    all: Mutex<Indexed>,
+    /// In what siblings must not differ alone.
+    pub(super) unique: Option<Alike>,
+    /// How long a change made below may go unseen (law F5).
+    pub(super) unseen: Duration,
+    /// How often a directory was read.
+    pub(super) readings: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Indexed {
+    /// Oldest first, each with the bytes that its index was noted with.
+    queue: VecDeque<(Weak<Inode>, usize)>,
+    bytes: usize,
+    /// How long the queue may be before those are taken out that the kernel has forgotten.
+    sweep_at: usize,
+}
+
+impl Indexed {
+    /// Takes directories out that the kernel has forgotten, whenever the queue has become twice as long.
+    fn sweep(&mut self) {
+        if self.queue.len() <= self.sweep_at {
+            return;
+        }
+        self.queue
+            .retain(|(directory, _)| directory.strong_count() > 0);
+        self.queue.shrink_to_fit();
+        self.bytes = self.queue.iter().map(|(_, bytes)| bytes).sum();
+        self.sweep_at = 2 * self.queue.len().max(SHORT_QUEUE);
+    }
+}
+
+impl IndexedDirectories {
+    /// No directories yet, whose siblings must not be alike in this way.
+    pub(super) fn new(unique: Option<Alike>, unseen: Duration) -> Self {
+        Self {
+            unique,
+            unseen,
+            ..Self::default()
+        }
+    }
+
+    /// How often a directory was read so far.
+    #[cfg(test)]
+    pub(super) fn readings(&self) -> u64 {
+        self.readings.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// The bytes that all are counted with.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        lock(&self.all).bytes
+    }
+
+    /// Notes a new index, or what one has grown by; drops the oldest ones while all together are too large.
+    pub(super) fn note(&self, directory: &Arc<Inode>, bytes: usize) {
+        let mut indexed = lock(&self.all);
+        let bytes = bytes + EMPTY_BYTES;
+        indexed.queue.push_back((Arc::downgrade(directory), bytes));
+        indexed.bytes += bytes;
+        indexed.sweep();
+        while indexed.bytes > MOST_BYTES && indexed.queue.len() > 1 {
+            let Some((oldest, bytes)) = indexed.queue.pop_front() else {
+                break;
+            };
+            indexed.bytes -= bytes;
+            // One that is in use right now stays until it is read again.
+            if let Some(inode) = oldest
+                .upgrade()
+                .filter(|inode| !Arc::ptr_eq(inode, directory))
+                && let Ok(mut index) = inode.index.try_lock()
+            {
+                *index = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The table alone, with files that are made up: their attributes say which they are.
+
+use std::collections::BTreeSet;
+
+use rustix::fs::makedev;
+
+use super::*;
+use crate::names::BackingName;
+
+struct Table {
+    inodes: Inodes,
+    fd: OwnedFd,
+    stat: Stat,
+    _below: tempfile::TempDir,
+}
+
+impl Table {
+    fn new(limit: usize) -> Self {
+        let below = tempfile::tempdir().unwrap();
+        std::fs::write(below.path().join("file"), "").unwrap();
+        let root = Dir::open_root(below.path()).unwrap();
+        let fd = root.child(&BackingName::parse(b"file").unwrap()).unwrap();
+        let stat = Stat::of(&fd).unwrap();
+        Self {
+            inodes: Inodes::new(root.into_fd(), None, limit).unwrap(),
+            fd,
+            stat,
+            _below: below,
+        }
+    }
+
+    fn enter(&self, stat: &Stat) -> Arc<Inode> {
+        let name = BackingName::parse(b"file").unwrap();
+        let place = Place::new(ROOT, name.clone(), name.as_visible());
+        let fd = self.fd.try_clone().unwrap();
+        self.inodes.enter(fd, stat, &place).unwrap()
+    }
+
+    /// A file of another device.
+    fn elsewhere(&self, minor: u32, ino: u64) -> Stat {
+        Stat {
+            dev: makedev(4000, minor),
+            ino,
+            ..self.stat
+        }
+    }
+
+    /// How many inodes there is room for.
+    fn room(&self) -> usize {
+        self.inodes
+            .shards
+            .iter()
+            .map(|shard| lock(shard).capacity())
+            .sum()
+    }
+}
+
+#[test]
+fn an_inode_goes_with_its_last_lookup_and_its_memory_with_it() {
+    let table = Table::new(64);
+    let most = 100_000;
+    for ino in 0..most {
+        let stat = table.elsewhere(1, ino);
+        table.enter(&stat);
+        table.enter(&stat);
+    }
+    assert_eq!(table.inodes.count.load(Ordering::Relaxed), 100_000);
+    assert!(table.room() >= 100_000);
+    let numbers: Vec<u64> = (0..most)
+        .map(|ino| table.inodes.known(&table.elsewhere(1, ino)).unwrap().number)
+        .collect();
+    for &number in &numbers {
+        table.inodes.forget(number, 1);
+        assert!(table.inodes.get(number).is_ok());
+    }
+    for &number in &numbers {
+        table.inodes.forget(number, 1);
+        assert!(table.inodes.get(number).is_err());
+    }
+    assert_eq!(table.inodes.count.load(Ordering::Relaxed), 0);
+    // Half of them were gone often enough for memory to be given back until only few were left.
+    assert!(table.inodes.peak.load(Ordering::Relaxed) < MANY);
+    assert!(table.room() <= SHARDS * 4 * SMALL_SHARD, "{}", table.room());
+}
+
+#[test]
+fn a_number_that_is_used_again_is_another_file_until_all_lookups_are_taken_back() {
+    let table = Table::new(64);
+    let first = table.elsewhere(1, 7);
+    let born = crate::backing::Time { secs: 1, nanos: 2 };
+    let second = Stat {
+        btime: Some(born),
+        ..first
+    };
+    let old = table.enter(&first);
+    let new = table.enter(&second);
+    assert_eq!(old.number, new.number);
+    assert_ne!(old.generation(), new.generation());
+    assert!(!Arc::ptr_eq(&old, &new));
+    assert!(Arc::ptr_eq(&table.inodes.get(old.number).unwrap(), &new));
+    // The kernel takes back what it has of both.
+    table.inodes.forget(old.number, 1);
+    assert!(Arc::ptr_eq(&table.inodes.get(old.number).unwrap(), &new));
+    table.inodes.forget(new.number, 1);
+    assert!(table.inodes.get(old.number).is_err());
+}
+
+#[test]
+fn two_files_whose_devices_give_them_one_number_have_two() {
+    let table = Table::new(64);
+    let device = |minor: u64| (4000 & 0xFFF) << 20 | minor;
+    let first = table.elsewhere(1, 7);
+    // Inode numbers of more than 32 bits.
+    let second = table.elsewhere(2, 7 ^ (device(1) ^ device(2)) << 32);
+    assert_eq!(table.inodes.number(&first), table.inodes.number(&second));
+    let held = [table.enter(&first), table.enter(&second)];
+    assert_ne!(held[0].number, held[1].number);
+    // Each keeps its number when it is seen again, also when the other is forgotten.
+    assert!(Arc::ptr_eq(&held[0], &table.enter(&first)));
+    assert!(Arc::ptr_eq(&held[1], &table.enter(&second)));
+    table.inodes.forget(held[0].number, 2);
+    assert!(Arc::ptr_eq(&held[1], &table.enter(&second)));
+    assert_eq!(table.inodes.known(&second).map(|inode| inode.number), None);
+    // The number that another file has is the same whenever it is given.
+    let number = held[1].number;
+    table.inodes.forget(number, 3);
+    assert!(table.inodes.get(number).is_err());
+    table.enter(&first);
+    assert_eq!(table.enter(&second).number, number);
+}
+
+#[test]
+fn no_more_inodes_are_held_than_there_are_descriptors_for() {
+    let table = Table::new(64);
+    let count = || {
+        std::fs::read_dir("/proc/self/fd")
+            .unwrap()
+            .filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok())
+            .filter(|path| path.starts_with(table._below.path()))
+            .count()
+    };
+    let inodes: Vec<_> = (0..1000)
+        .map(|ino| table.enter(&table.elsewhere(1, ino)))
+        .collect();
+    // The root, our own, and the sixteenth part that is for inodes.
+    assert!(count() <= 2 + 16, "{}", count());
+    let numbers: BTreeSet<_> = inodes.iter().map(|inode| inode.number).collect();
+    assert_eq!(numbers.len(), 1000);
+    // Idle ones go for whoever needs a descriptor.
+    let failed = std::cell::Cell::new(false);
+    let done = table.inodes.with_descriptors(|| {
+        if failed.replace(true) {
+            return Ok(());
+        }
+        Err(io::Error::from_raw_os_error(libc::EMFILE))
+    });
+    assert!(done.is_ok());
+    assert_eq!(count(), 2);
+}

@@ -1,0 +1,73 @@
+//! What becomes of an operation that panics.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::backing::{Dir, Privilege};
+use crate::fs::audit::{AuditOptions, Auditor, Format, SinkKind};
+use crate::fs::{Config, Exemptions, ROOT};
+use crate::names::{Legacy, NameMap, OnViolation};
+use crate::policy::{ErrnoChoice, Policy};
+
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+struct Listener;
+
+impl log::Log for Listener {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+    fn log(&self, record: &log::Record<'_>) {
+        let line = format!("{}: {}", record.level(), record.args());
+        SAID.lock().unwrap().push(line);
+    }
+    fn flush(&self) {}
+}
+
+fn over(directory: &std::path::Path) -> Utf8Fs {
+    let log = SinkKind::File("/dev/null".into());
+    Utf8Fs::new(Config {
+        map: NameMap {
+            policy: Policy::default(),
+            legacy: Legacy::Escape,
+            from: Vec::new(),
+            store_as: None,
+            on_violation: OnViolation::Reject,
+            errno: ErrnoChoice::default(),
+        },
+        unique: None,
+        unseen: Duration::from_secs(1),
+        exempt: Exemptions::default(),
+        root: Dir::open_root(directory).unwrap().into_fd(),
+        by_handle: None,
+        privilege: Privilege::User,
+        most_descriptors: 64,
+        auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),
+        mountpoint: Vec::new(),
+        covers_backing: false,
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_panic_costs_one_operation_and_is_logged_with_its_name() {
+    log::set_boxed_logger(Box::new(Listener)).unwrap();
+    log::set_max_level(log::LevelFilter::Error);
+    let below = tempfile::tempdir().unwrap();
+    std::fs::write(below.path().join("file"), "").unwrap();
+    let adapter = Adapter::new(Arc::new(over(below.path())), Duration::from_secs(1));
+    let failed = adapter.run::<()>("mkdir", |fs| {
+        // In the middle of a change, with what it holds.
+        let _entry = fs.lookup(ROOT, b"file")?;
+        panic!("a bug");
+    });
+    assert_eq!(failed.map_err(|errno| errno.code()), Err(libc::EIO));
+    let said = SAID.lock().unwrap().clone();
+    assert!(
+        said.iter()
+            .any(|line| line.starts_with("ERROR: mkdir: internal error")),
+        "{said:?}"
+    );
+    let found = adapter.run("lookup", |fs| fs.lookup(ROOT, b"file"));
+    assert!(found.is_ok());
+}

@@ -1,0 +1,312 @@
+//! What fails below fails above with the same error; descriptors that run out, and backing directories that go away.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::Command;
+
+use rustix::fs::{FallocateFlags, Mode, OFlags, RenameFlags, Timespec, Timestamps};
+use rustix::io::Errno;
+use rustix::mount::{UnmountFlags, unmount};
+
+use crate::support::strace::Strace;
+use crate::support::{Mount, Tree, at, needs, show};
+
+/// A filesystem in memory, mounted on the backing directory, which the tree takes away at its end.
+fn mount_memory(tree: &Tree, options: &str) {
+    let status = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+        .arg(tree.backing())
+        .status();
+    assert!(status.unwrap().success());
+}
+
+type Act = fn(&Mount<'_>, &OwnedFd) -> at::Result<()>;
+
+/// A system call of the daemon that is made to fail, the error, and the operation that makes it. Calls that the daemon
+/// may leave to the kernel (read, write) are not among them.
+const FAULTS: &[(&str, Errno, &str, Act)] = &[
+    ("mkdirat", Errno::DQUOT, "mkdir", |mount, _| {
+        at::mkdir(mount.dir(), b"new")
+    }),
+    ("mkdirat", Errno::NOSPC, "mkdir", |mount, _| {
+        at::mkdir(mount.dir(), b"new")
+    }),
+    ("mknodat", Errno::IO, "mknod", |mount, _| {
+        let mode = Mode::from_raw_mode(0o644);
+        rustix::fs::mknodat(
+            mount.dir(),
+            b"new".as_slice(),
+            rustix::fs::FileType::Fifo,
+            mode,
+            0,
+        )
+    }),
+    ("symlinkat", Errno::DQUOT, "symlink", |mount, _| {
+        at::symlink(b"x", mount.dir(), b"new")
+    }),
+    ("linkat", Errno::IO, "link", |mount, _| {
+        at::link(mount.dir(), b"file", b"new")
+    }),
+    ("unlinkat", Errno::IO, "unlink", |mount, _| {
+        at::unlink(mount.dir(), b"file")
+    }),
+    ("unlinkat", Errno::INTR, "rmdir", |mount, _| {
+        at::rmdir(mount.dir(), b"dir")
+    }),
+    ("renameat,renameat2", Errno::IO, "rename", |mount, _| {
+        at::rename(mount.dir(), b"file", b"new")
+    }),
+    (
+        "renameat2",
+        Errno::DQUOT,
+        "rename without replacing",
+        |mount, _| at::rename_with(mount.dir(), b"file", b"new", RenameFlags::NOREPLACE),
+    ),
+    ("statx", Errno::IO, "stat", |mount, _| {
+        at::stat(mount.dir(), b"file").map(drop)
+    }),
+    ("fstatfs", Errno::IO, "statfs", |_, file| {
+        rustix::fs::fstatfs(file).map(drop)
+    }),
+    ("fsync", Errno::IO, "fsync", |_, file| {
+        rustix::fs::fsync(file)
+    }),
+    ("fsync", Errno::DQUOT, "fsync", |_, file| {
+        rustix::fs::fsync(file)
+    }),
+    ("fdatasync", Errno::NOSPC, "fdatasync", |_, file| {
+        rustix::fs::fdatasync(file)
+    }),
+    ("fallocate", Errno::NOSPC, "fallocate", |_, file| {
+        rustix::fs::fallocate(file, FallocateFlags::empty(), 0, 4096)
+    }),
+    ("ftruncate", Errno::IO, "ftruncate", |_, file| {
+        rustix::fs::ftruncate(file, 1)
+    }),
+    ("utimensat", Errno::ROFS, "futimens", |_, file| {
+        let time = Timespec {
+            tv_sec: 1,
+            tv_nsec: 0,
+        };
+        let times = Timestamps {
+            last_access: time,
+            last_modification: time,
+        };
+        rustix::fs::futimens(file, &times)
+    }),
+    ("getdents64", Errno::IO, "readdir", |mount, _| {
+        let dir = at::open_dir(mount.dir(), b"dir")?;
+        let mut buffer = Vec::with_capacity(1024);
+        let mut entries = rustix::fs::RawDir::new(dir, buffer.spare_capacity_mut());
+        entries.next().unwrap().map(drop)
+    }),
+    ("readlinkat", Errno::IO, "readlink", |mount, _| {
+        at::readlink(mount.dir(), b"link").map(drop)
+    }),
+];
+
+#[test]
+fn errors_from_below_reach_the_caller_unchanged() {
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    at::mkdir(tree.below_dir(), b"dir").unwrap();
+    at::symlink(b"nowhere", tree.below_dir(), b"link").unwrap();
+    let mount = tree.mount(&["--cache", "0"]);
+    let file = at::open(mount.dir(), b"file", OFlags::RDWR).unwrap();
+    for (call, errno, operation, act) in FAULTS {
+        // The name of an errno is what strace calls it too.
+        let name = format!("{errno:?}");
+        let code = errno.raw_os_error();
+        let inject = format!("inject={call}:error={code}");
+        let fault = Strace::attach(&mount, &["-o", "/dev/null", "-e", &inject]);
+        let result = act(&mount, &file);
+        fault.detach();
+        assert_eq!(result, Err(*errno), "{operation} with {name} of {call}");
+    }
+    // What failed did nothing.
+    let left = at::sorted(mount.dir());
+    assert_eq!(left, [b"dir".to_vec(), b"file".to_vec(), b"link".to_vec()]);
+    drop(file);
+    mount.stop();
+}
+
+#[test]
+fn a_full_filesystem_is_full_above_and_goes_on_when_there_is_room_again() {
+    if !needs::root("a small filesystem below") {
+        return;
+    }
+    let tree = Tree::new();
+    mount_memory(&tree, "size=64k,nr_inodes=8");
+    let mount = tree.mount(&["--cache", "0"]);
+    let file = at::create_new(mount.dir(), b"file").unwrap();
+    let written = (0..64).find_map(|_| at::write_all(&file, &[b'x'; 4096]).err());
+    assert_eq!(written, Some(Errno::NOSPC));
+    let size = rustix::fs::fstat(&file).unwrap().st_size;
+    assert_eq!(size, at::stat(tree.below_dir(), b"file").unwrap().st_size);
+    let full = (0..16).find_map(|n| at::mkdir(mount.dir(), format!("d{n}").as_bytes()).err());
+    assert_eq!(full, Some(Errno::NOSPC));
+    assert_eq!(
+        at::create_new(mount.dir(), b"one more").map(drop),
+        Err(Errno::NOSPC)
+    );
+    assert_eq!(
+        at::symlink(b"x", mount.dir(), b"one more"),
+        Err(Errno::NOSPC)
+    );
+    at::rmdir(mount.dir(), b"d0").unwrap();
+    rustix::fs::ftruncate(&file, 0).unwrap();
+    // The daemon lets go of a removed file a moment after, when the kernel has told it to forget it.
+    let mut tries = std::iter::repeat_with(|| at::write_new(mount.dir(), b"one more", b"content"));
+    assert!(tries.by_ref().take(10_000).any(|made| made.is_ok()));
+    drop(file);
+    mount.stop();
+}
+
+#[test]
+fn a_filesystem_that_becomes_read_only_is_so_above() {
+    if !needs::root("a filesystem below that is made read-only") {
+        return;
+    }
+    let tree = Tree::new();
+    mount_memory(&tree, "size=64k");
+    tree.file(b"file", b"content");
+    let mount = tree.mount(&["--cache", "0"]);
+    let status = Command::new("mount")
+        .args(["-o", "remount,ro"])
+        .arg(tree.backing())
+        .status();
+    assert!(status.unwrap().success());
+    let refused = Err(Errno::ROFS);
+    let dir = mount.dir();
+    assert_eq!(at::mkdir(dir, b"new"), refused);
+    assert_eq!(at::write_new(dir, b"new", b""), refused);
+    assert_eq!(at::symlink(b"x", dir, b"new"), refused);
+    assert_eq!(at::link(dir, b"file", b"new"), refused);
+    assert_eq!(at::unlink(dir, b"file"), refused);
+    assert_eq!(at::rename(dir, b"file", b"new"), refused);
+    assert_eq!(at::set_mtime(dir, b"file", 1), refused);
+    assert_eq!(at::open(dir, b"file", OFlags::WRONLY).map(drop), refused);
+    assert_eq!(at::read(dir, b"file").unwrap(), b"content");
+    mount.stop();
+}
+
+/// All that a program needs to get out of it goes on when programs have as many files open as they can.
+#[test]
+fn names_are_looked_at_made_and_removed_when_no_more_files_can_be_opened() {
+    const FILES: usize = 300;
+    let tree = Tree::in_memory();
+    for n in 0..FILES {
+        tree.file(format!("n{n}").as_bytes(), b"content");
+    }
+    for n in 0..40 {
+        at::mkdir(tree.below_dir(), format!("d{n}").as_bytes()).unwrap();
+    }
+    let mount = Mount::start_limited(&tree, 128, &["--cache", "0"]);
+    let dir = mount.dir();
+    let open_one = |n: usize| at::open(dir, format!("n{n}").as_bytes(), OFlags::RDWR);
+    let mut open: Vec<OwnedFd> = (0..FILES).map_while(|n| open_one(n).ok()).collect();
+    // The root of the mount is open too.
+    assert!(open.len() >= 60, "{}", open.len());
+    assert_eq!(open_one(FILES - 1).map(drop), Err(Errno::MFILE));
+    let go_on = || {
+        for n in 0..FILES {
+            at::stat(dir, format!("n{n}").as_bytes()).unwrap();
+        }
+        // A file that can't be opened is not made either.
+        assert_eq!(at::create_new(dir, b"new").map(drop), Err(Errno::MFILE));
+        assert_eq!(at::stat(dir, b"new").map(drop), Err(Errno::NOENT));
+        at::mkdir(dir, b"new").unwrap();
+        at::rename(dir, b"new", b"newer").unwrap();
+        at::rmdir(dir, b"newer").unwrap();
+        at::symlink(b"n1", dir, b"new").unwrap();
+        assert_eq!(at::readlink(dir, b"new").unwrap(), b"n1");
+        at::unlink(dir, b"new").unwrap();
+        at::link(dir, b"n1", b"new").unwrap();
+        at::unlink(dir, b"new").unwrap();
+    };
+    go_on();
+    assert_eq!(at::list(mount.sub(".")).len(), FILES + 40);
+    // Directories too can be held open until there are too many, and the rest goes on still.
+    let open_dir = |n: usize| at::open_dir(dir, format!("d{n}").as_bytes());
+    let dirs: Vec<OwnedFd> = (0..40).map_while(|n| open_dir(n).ok()).collect();
+    assert!(dirs.len() < 40 && dirs.len() >= 10, "{}", dirs.len());
+    assert_eq!(open_dir(39).map(drop), Err(Errno::MFILE));
+    go_on();
+    // What is open works.
+    for file in &open {
+        assert_eq!(at::read_all(file).unwrap(), b"content");
+        at::write_all(file, b" and more").unwrap();
+        rustix::fs::fsync(file).unwrap();
+    }
+    drop(dirs);
+    // Closing one makes room for one.
+    drop(open.pop());
+    let again = std::iter::repeat_with(|| open_one(FILES - 1));
+    // The kernel tells the daemon of it a moment after close(2) has returned.
+    assert!(again.take(10_000).any(|opened| opened.is_ok()));
+    drop(open);
+    mount.stop();
+}
+
+#[test]
+fn a_backing_directory_that_is_removed_is_empty_above_and_takes_nothing_new() {
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    let mount = tree.mount(&["--cache", "0"]);
+    let open = File::open(mount.point().join("file")).unwrap();
+    std::fs::remove_dir_all(tree.backing()).unwrap();
+    assert_eq!(at::stat(mount.dir(), b"file").map(drop), Err(Errno::NOENT));
+    assert_eq!(at::mkdir(mount.dir(), b"new"), Err(Errno::NOENT));
+    assert_eq!(at::write_new(mount.dir(), b"new", b""), Err(Errno::NOENT));
+    // As a directory below that was removed while it was open.
+    let mut buffer = Vec::with_capacity(1024);
+    let mut entries = rustix::fs::RawDir::new(mount.dir(), buffer.spare_capacity_mut());
+    let first = entries
+        .next()
+        .map(|entry| entry.map(|entry| show(entry.file_name().to_bytes())));
+    assert!(matches!(first, None | Some(Err(Errno::NOENT))), "{first:?}");
+    assert_eq!(at::read_all(&open).unwrap(), b"content");
+    drop(open);
+    mount.stop();
+}
+
+#[test]
+fn a_backing_directory_that_is_replaced_is_shown_as_the_one_it_was() {
+    let tree = Tree::new();
+    tree.file(b"file", b"old");
+    let mount = tree.mount(&["--cache", "0"]);
+    let parent = at::open_dir_path(tree.parent());
+    at::rename(&parent, b"backing", b"elsewhere").unwrap();
+    std::fs::create_dir(tree.backing()).unwrap();
+    tree.file(b"file", b"new");
+    tree.file(b"another", b"new");
+    assert_eq!(at::read(mount.dir(), b"file").unwrap(), b"old");
+    assert_eq!(
+        at::stat(mount.dir(), b"another").map(drop),
+        Err(Errno::NOENT)
+    );
+    at::write_new(mount.dir(), b"made", b"").unwrap();
+    let elsewhere = at::open_dir(&parent, b"elsewhere").unwrap();
+    assert_eq!(
+        at::sorted(elsewhere.as_fd()),
+        [b"file".to_vec(), b"made".to_vec()]
+    );
+    mount.stop();
+}
+
+#[test]
+fn a_filesystem_that_is_unmounted_below_is_shown_until_the_mount_ends() {
+    if !needs::root("a filesystem below that is unmounted") {
+        return;
+    }
+    let tree = Tree::new();
+    mount_memory(&tree, "size=64k");
+    tree.file(b"file", b"content");
+    let mount = tree.mount(&["--cache", "0"]);
+    unmount(tree.backing(), UnmountFlags::empty()).unwrap();
+    assert!(at::list(tree.below_dir()).is_empty());
+    assert_eq!(at::read(mount.dir(), b"file").unwrap(), b"content");
+    at::write_new(mount.dir(), b"new", b"content").unwrap();
+    assert_eq!(at::read(mount.dir(), b"new").unwrap(), b"content");
+    mount.stop();
+}

@@ -1,0 +1,248 @@
+//! What a file is known by: its number, its descriptor or its handle (issue of identity; laws F2, F3).
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{Mode, OFlags, RawDir};
+use rustix::io::Errno;
+use utf8fs::backing::FileHandle;
+
+use crate::support::{Mount, Tree, at, needs, show};
+
+/// The numbers that a listing of the directory gives.
+fn listed(dir: impl AsFd) -> BTreeMap<Vec<u8>, u64> {
+    let mut buffer = Vec::with_capacity(8192);
+    let mut entries = RawDir::new(dir, buffer.spare_capacity_mut());
+    let mut numbers = BTreeMap::new();
+    while let Some(entry) = entries.next() {
+        let entry = entry.unwrap();
+        numbers.insert(entry.file_name().to_bytes().to_vec(), entry.ino());
+    }
+    numbers.remove(b"..".as_slice());
+    numbers
+}
+
+#[test]
+fn numbers_are_those_below_whichever_call_tells_them_and_whichever_daemon() {
+    let tree = Tree::new();
+    tree.file(b"file", b"");
+    at::mkdir(tree.below_dir(), b"dir").unwrap();
+    at::symlink(b"file", tree.below_dir(), b"symlink").unwrap();
+    at::link(tree.below_dir(), b"file", b"link").unwrap();
+    let below = listed(tree.below_dir());
+    for round in 0..2 {
+        let mount = tree.mount(&["--cache", "0"]);
+        assert_eq!(listed(mount.dir()), below, "{round}");
+        for (name, &number) in &below {
+            let stat = at::stat(mount.dir(), name).unwrap();
+            assert_eq!(stat.st_ino, number, "{}", show(name));
+            assert_eq!(
+                stat.st_nlink,
+                at::stat(tree.below_dir(), name).unwrap().st_nlink
+            );
+        }
+        // A listing that looks entries up gives the same numbers.
+        assert_eq!(listed(mount.sub(".")), below, "{round}");
+        let file = std::fs::File::open(mount.point().join("link")).unwrap();
+        assert_eq!(file.metadata().unwrap().ino(), below[b"file".as_slice()]);
+        drop(file);
+        mount.stop();
+    }
+}
+
+/// Looks at so many files that the daemon has given up every descriptor that it does not need.
+fn look_at_many(mount: &Mount<'_>, count: usize) {
+    for number in 0..count {
+        at::stat(mount.dir(), format!("other{number}").as_bytes()).unwrap();
+    }
+}
+
+fn fill(tree: &Tree, count: usize) {
+    for number in 0..count {
+        tree.file(format!("other{number}").as_bytes(), b"");
+    }
+}
+
+#[test]
+fn a_number_that_is_used_again_is_never_taken_for_the_old_file() {
+    if !needs::root("files that are known by their handles") {
+        return;
+    }
+    let tree = Tree::new();
+    fill(&tree, 200);
+    tree.file(b"old", b"old content");
+    let mount = Mount::start_limited(&tree, 128, &["--cache", "0"]);
+    let old = at::open(mount.dir(), b"old", OFlags::PATH).unwrap();
+    let number = rustix::fs::fstat(&old).unwrap().st_ino;
+    look_at_many(&mount, 200);
+    at::unlink(tree.below_dir(), b"old").unwrap();
+    // ext4 gives a number to the next file that is made; tmpfs never gives one twice.
+    let mut name = None;
+    for n in 0..200 {
+        let new = format!("new{n}").into_bytes();
+        tree.file(&new, b"new");
+        if at::stat(tree.below_dir(), &new).unwrap().st_ino == number {
+            name = Some(new);
+            break;
+        }
+    }
+    assert_eq!(rustix::fs::fstat(&old).map(drop), Err(Errno::STALE));
+    match name {
+        Some(name) => {
+            assert_eq!(at::read(mount.dir(), &name).unwrap(), b"new");
+            assert_eq!(at::stat(mount.dir(), &name).unwrap().st_size, 3);
+            // The kernel answers EIO for a number that it knows to be another file's.
+            let old = rustix::fs::fstat(&old).map(drop);
+            assert!(matches!(old, Err(Errno::STALE | Errno::IO)), "{old:?}");
+        }
+        None => eprintln!("NOT TESTED: no number was used again"),
+    }
+    drop(old);
+    mount.stop();
+}
+
+#[test]
+fn an_open_file_without_a_name_is_all_that_it_was() {
+    let tree = Tree::new();
+    fill(&tree, 200);
+    tree.file(b"file", b"content");
+    for below in [false, true] {
+        let mount = Mount::start_limited(&tree, 128, &["--cache", "0"]);
+        let open = at::open(mount.dir(), b"file", OFlags::RDWR).unwrap();
+        match below {
+            true => at::unlink(tree.below_dir(), b"file").unwrap(),
+            false => at::unlink(mount.dir(), b"file").unwrap(),
+        }
+        look_at_many(&mount, 200);
+        assert_eq!(rustix::fs::fstat(&open).unwrap().st_nlink, 0);
+        assert_eq!(at::read_all(&open).unwrap(), b"content");
+        at::write_all(&open, b" and more").unwrap();
+        rustix::fs::fchmod(&open, Mode::from_raw_mode(0o600)).unwrap();
+        rustix::fs::ftruncate(&open, 9).unwrap();
+        rustix::fs::fsync(&open).unwrap();
+        let stat = rustix::fs::fstat(&open).unwrap();
+        assert_eq!((stat.st_size, stat.st_mode & 0o777), (9, 0o600));
+        drop(open);
+        mount.stop();
+        tree.file(b"file", b"content");
+        at::unlink(tree.below_dir(), b"file").unwrap();
+        tree.file(b"file", b"content");
+    }
+}
+
+/// A directory that is held stays the same one, whatever it is called, though its descriptor was given up meanwhile.
+#[test]
+fn a_directory_that_is_renamed_below_is_reached_by_who_holds_it() {
+    if !needs::root("directories that are known by their handles") {
+        return;
+    }
+    let tree = Tree::new();
+    fill(&tree, 200);
+    at::mkdir(tree.below_dir(), b"dir").unwrap();
+    let mount = Mount::start_limited(&tree, 128, &["--cache", "0"]);
+    let held = at::open(mount.dir(), b"dir", OFlags::PATH | OFlags::DIRECTORY).unwrap();
+    look_at_many(&mount, 200);
+    at::rename(tree.below_dir(), b"dir", b"moved").unwrap();
+    look_at_many(&mount, 200);
+    at::write_new(&held, b"file", b"content").unwrap();
+    assert_eq!(at::read(mount.sub("moved"), b"file").unwrap(), b"content");
+    drop(held);
+    mount.stop();
+}
+
+/// Decided in docs/semantics.md: no handles of the mount's own, rather than some that go stale by themselves.
+#[test]
+fn the_mount_gives_no_handles_rather_than_ones_that_go_stale() {
+    let tree = Tree::new();
+    tree.file(b"file", b"");
+    let mount = tree.mount(&[]);
+    // `None` is EOPNOTSUPP, which NFS servers take for "cannot be exported".
+    assert_eq!(FileHandle::of(mount.dir()).unwrap(), None);
+    let file = at::open(mount.dir(), b"file", OFlags::RDONLY).unwrap();
+    assert_eq!(FileHandle::of(&file).unwrap(), None);
+    drop(file);
+    mount.stop();
+}
+
+/// Private memory of the daemon, in bytes.
+fn memory(mount: &Mount<'_>) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", mount.id())).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let kilobytes = line.unwrap().trim().trim_end_matches(" kB");
+    kilobytes.parse::<usize>().unwrap() * 1024
+}
+
+/// `scripts/million` does so with ten times as many, and measures that it is given back.
+#[test]
+fn a_hundred_thousand_inodes_take_at_most_200_bytes_each() {
+    const EACH: usize = 1000;
+    if !needs::root("inodes that are known by their handles") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    for d in 0..100 {
+        let below = tree.directory(format!("directory{d}").as_bytes());
+        for n in 0..EACH {
+            at::create_new(&below, format!("a-file-of-{n}.dat").as_bytes()).unwrap();
+        }
+    }
+    let mount = Mount::start_limited(&tree, 1024, &[]);
+    let walk = |directories: std::ops::Range<usize>| {
+        for d in directories {
+            let dir = mount.sub(&format!("directory{d}"));
+            assert_eq!(at::list(&dir).len(), EACH);
+            for n in 0..EACH {
+                at::stat(&dir, format!("a-file-of-{n}.dat").as_bytes()).unwrap();
+            }
+        }
+    };
+    // What is needed once is there after some.
+    walk(0..10);
+    let before = memory(&mount);
+    walk(10..100);
+    let each = memory(&mount).saturating_sub(before) / (90 * EACH);
+    assert!(each <= 200, "{each} bytes for each inode");
+    mount.stop();
+}
+
+/// F2: who holds a directory that somebody moves out of the backing directory is not led out by it.
+#[test]
+fn f2_a_directory_that_is_moved_out_below_is_not_followed() {
+    let tree = Tree::new();
+    let below = tree.directory(b"dir");
+    at::mkdir(&below, b"sub").unwrap();
+    at::write_new(at::open_dir(&below, b"sub").unwrap(), b"file", b"content").unwrap();
+    let parent = at::open_dir_path(tree.parent());
+    at::mkdir(&parent, b"outside").unwrap();
+    let outside = at::open_dir(&parent, b"outside").unwrap();
+    let mount = tree.mount(&["--cache", "0"]);
+    let dir = mount.sub("dir");
+    let sub = at::open_dir(&dir, b"sub").unwrap();
+    at::write_new(&sub, b"before", b"").unwrap();
+    let moved = |from: &_, to: &_| {
+        rustix::fs::renameat(from, b"dir".as_slice(), to, b"dir".as_slice()).unwrap();
+    };
+    moved(&tree.below_dir(), &outside);
+    let stale = Err(Errno::STALE);
+    assert_eq!(at::write_new(&sub, b"made", b""), stale);
+    assert_eq!(at::mkdir(&dir, b"made"), stale);
+    assert_eq!(at::symlink(b"x", &sub, b"made"), stale);
+    assert_eq!(at::unlink(&sub, b"file"), stale);
+    assert_eq!(at::rename(&sub, b"file", b"made"), stale);
+    assert_eq!(at::rmdir(&dir, b"sub"), stale);
+    assert_eq!(at::open(&sub, b"file", OFlags::RDONLY).map(drop), stale);
+    let mut buffer = Vec::with_capacity(8192);
+    let mut entries = RawDir::new(&sub, buffer.spare_capacity_mut());
+    assert!(matches!(entries.next(), Some(Err(Errno::STALE))));
+    let left = at::open_dir(at::open_dir(&outside, b"dir").unwrap(), b"sub").unwrap();
+    assert_eq!(at::sorted(&left), [b"before".to_vec(), b"file".to_vec()]);
+    drop(left);
+    // Back in, it is what it was.
+    moved(&outside, &tree.below_dir());
+    at::write_new(&sub, b"made", b"").unwrap();
+    drop((dir, sub));
+    mount.stop();
+}
