@@ -138,11 +138,58 @@ pub fn limit_capabilities() -> io::Result<()> {
         None,
         CapabilitySets {
             effective: had & WORKING,
-            permitted: had & (WORKING | CapabilitySet::FSETID),
+            permitted: had & KEPT,
             inheritable: CapabilitySet::empty(),
         },
     )?)
 }
+
+/// Leaves this process no capability but those of `kept` that it has, and no way to get another: not by running a
+/// program, not by changing its ids, not by a set of capabilities that a child inherits.
+///
+/// The ids of a thread can be changed still, where `CAP_SETUID` and `CAP_SETGID` are kept.
+///
+/// # Errors
+/// `EPERM` without `CAP_SETPCAP`; those of prctl(2).
+pub fn lock_capabilities(kept: CapabilitySet) -> io::Result<()> {
+    let bits = rustix::thread::capabilities_secure_bits()?
+        | CapabilitiesSecureBits::NO_ROOT
+        | CapabilitiesSecureBits::NO_ROOT_LOCKED
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+        | CapabilitiesSecureBits::KEEP_CAPS_LOCKED
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
+    rustix::thread::set_capabilities_secure_bits(bits)?;
+    rustix::thread::clear_ambient_capability_set()?;
+    for number in 0..u64::BITS {
+        let one = CapabilitySet::from_bits_retain(1 << number);
+        if kept.contains(one) {
+            continue;
+        }
+        match rustix::thread::remove_capability_from_bounding_set(one) {
+            Ok(()) => {}
+            // This kernel has no more.
+            Err(rustix::io::Errno::INVAL) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let had = rustix::thread::capabilities(None)?;
+    let sets = CapabilitySets {
+        effective: had.effective & kept,
+        permitted: had.permitted & kept,
+        inheritable: CapabilitySet::empty(),
+    };
+    Ok(rustix::thread::set_capabilities(None, sets)?)
+}
+
+/// What a privileged daemon keeps: those that are in effect, and those that it puts in effect for a moment.
+pub const KEPT: CapabilitySet = WORKING.union(CapabilitySet::FSETID);
+
+/// What the keeper of a privileged daemon keeps: to unmount, and to make a log file in any directory.
+pub const KEPT_BY_KEEPER: CapabilitySet = CapabilitySet::SYS_ADMIN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::DAC_READ_SEARCH);
 
 /// Holds `CAP_FSETID` in effect for this thread until it is dropped.
 #[derive(Debug)]
@@ -171,6 +218,14 @@ pub fn raise_fsetid() -> io::Result<Fsetid> {
         before: raise.then_some(before),
         of_this_thread: PhantomData,
     })
+}
+
+/// [`raise_fsetid`] for an inode that is to have a set-group-ID bit in `mode`, for which the kernel has found it due.
+///
+/// # Errors
+/// Those of capset(2).
+pub fn raise_fsetid_for(mode: u32) -> io::Result<Option<Fsetid>> {
+    (mode & libc::S_ISGID != 0).then(raise_fsetid).transpose()
 }
 
 impl Drop for Fsetid {

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::mount::OpenTreeFlags;
 
 use super::stat::{self, Stat};
-use super::{file, sys};
+use super::{creds, file, sys};
 use crate::names::BackingName;
 
 /// How a name is opened to be held: neither read nor written, never followed.
@@ -125,6 +125,7 @@ impl<F: AsFd> Dir<F> {
     /// Those of openat(2); `ELOOP` if the name is a symlink.
     pub fn create(&self, name: &BackingName, flags: i32, mode: u32) -> io::Result<OwnedFd> {
         let flags = file::open_flags(flags) | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let _kept = creds::raise_fsetid_for(mode)?;
         let mode = Mode::from_raw_mode(mode);
         Ok(rustix::fs::openat(&self.0, name.as_bytes(), flags, mode)?)
     }
@@ -138,6 +139,7 @@ impl<F: AsFd> Dir<F> {
             0 => FileType::RegularFile,
             kind => FileType::from_raw_mode(kind),
         };
+        let _kept = creds::raise_fsetid_for(mode)?;
         let mode = Mode::from_raw_mode(mode);
         Ok(rustix::fs::mknodat(
             &self.0,
@@ -226,7 +228,7 @@ impl<F: AsFd> Dir<F> {
 /// A private view of the directory `fd`: a mount of its own that nobody else sees and that nothing is mounted in.
 ///
 /// Below it the mounts inside the backing directory are absent (the directories under them are reached instead), and
-/// mounts made later over or inside the backing directory do not appear. It lasts as long as the descriptor and its
+/// mounts made later over or inside the backing directory do not appear. Devices cannot be opened through it. It lasts as long as the descriptor and its
 /// duplicates; descriptors opened below it stay good after that. It keeps the mount flags that it was made with, also
 /// when the mount it was made of is later made read-only by itself, and keeps the filesystem in use when that is
 /// unmounted. Inodes reached through it and through other mounts cannot be linked or renamed into each other.
@@ -241,7 +243,7 @@ pub fn private_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
     let clone = rustix::mount::open_tree(fd, c"", flags)?;
     // The clone of a shared mount is a peer of it. Most kernels propagate nothing into detached mounts, 6.15 did;
     // those without mount_setattr(2) never do.
-    match sys::make_mount_private(clone.as_fd()) {
+    match sys::set_mount_attributes(clone.as_fd(), libc::MOUNT_ATTR_NODEV, libc::MS_PRIVATE) {
         Err(error) if error.raw_os_error() != Some(libc::ENOSYS) => Err(error),
         _ => Ok(clone),
     }

@@ -103,7 +103,7 @@ impl FileHandle {
         })
     }
 
-    fn to_raw(&self) -> RawHandle {
+    pub(super) fn to_raw(&self) -> RawHandle {
         let from = self.as_bytes();
         let mut bytes = [0; MAX_HANDLE];
         bytes

@@ -9,6 +9,8 @@ pub mod dir;
 pub mod entries;
 pub mod file;
 pub mod handle;
+pub mod keeper;
+pub mod sandbox;
 #[cfg(test)]
 mod scratch;
 pub mod stat;
@@ -20,12 +22,16 @@ pub use creds::{Privilege, become_caller};
 pub use dir::{Dir, private_clone};
 pub use entries::{Entries, Entry};
 pub use handle::FileHandle;
+pub use sandbox::Sandbox;
 pub use stat::{Kind, SetTime, Stat, StatFs, Time};
 pub use xattr::Xattr;
 
 /// The command name of a process (proc(5), `comm`); empty if it can't be told, as for a process of another namespace.
 #[must_use]
 pub fn command_of(pid: u32) -> Vec<u8> {
+    if let Some(command) = keeper::command_of(pid) {
+        return command;
+    }
     let mut command = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     command.truncate(command.trim_ascii_end().len());
     command

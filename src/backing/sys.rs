@@ -6,6 +6,7 @@
 
 use std::ffi::CStr;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
 use rustix::thread::UnshareFlags;
@@ -165,12 +166,17 @@ pub(super) fn close(fd: OwnedFd) -> io::Result<()> {
     checked(libc::c_long::from(result)).map(drop)
 }
 
-/// Makes the mount that `fd` is the root of private: no mount made elsewhere shows up in it.
-pub(super) fn make_mount_private(fd: BorrowedFd<'_>) -> io::Result<()> {
+/// Changes attributes of the mount that `fd` is the root of: `set` are `MOUNT_ATTR_*`, `propagation` is `MS_PRIVATE` or
+/// 0, which leaves it.
+pub(super) fn set_mount_attributes(
+    fd: BorrowedFd<'_>,
+    set: u64,
+    propagation: u64,
+) -> io::Result<()> {
     let attr = MountAttr {
-        set: 0,
+        set,
         clear: 0,
-        propagation: libc::MS_PRIVATE,
+        propagation,
         userns_fd: 0,
     };
     // SAFETY: `fd` is open for the length of the call; the path is a NUL-terminated literal; `attr` has the layout of
@@ -188,8 +194,7 @@ pub(super) fn make_mount_private(fd: BorrowedFd<'_>) -> io::Result<()> {
     checked(result).map(drop)
 }
 
-/// Gives the calling thread a mount namespace of its own, which vanishes with it.
-#[cfg(test)]
+/// Gives the calling thread a mount namespace of its own, which vanishes with its last user.
 pub(super) fn unshare_mounts() -> io::Result<()> {
     // SAFETY: as for `unshare_fs`: CLONE_FILES is not among the flags.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::FS) }
@@ -223,4 +228,65 @@ pub(super) fn fanotify_mark(
         )
     };
     checked(result.into()).map(drop)
+}
+
+/// Which of two processes this is after [`fork`].
+pub(super) enum Forked {
+    /// The one that called it.
+    Parent,
+    /// A copy of it, in which no signal is delivered but those that cannot be blocked.
+    Child,
+}
+
+/// Makes a copy of this process, which must have one thread only.
+///
+/// # Errors
+/// `EBUSY` if it has more threads; else those of fork(2).
+pub(super) fn fork() -> io::Result<Forked> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::Error::from_raw_os_error(libc::EBUSY));
+    }
+    let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: `all` is exclusively ours and large enough; sigfillset(3) only writes it.
+    unsafe { libc::sigfillset(all.as_mut_ptr()) };
+    // SAFETY: `all` was filled above and is only read; `before` is exclusively ours and only written.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) };
+    // SAFETY: this process has one thread, seen above, and nothing runs between that could start another, so that no
+    // lock is held by a thread that the child lacks: the child may do whatever the parent may.
+    let result = unsafe { libc::fork() };
+    let failed = io::Error::last_os_error();
+    if result == 0 {
+        return Ok(Forked::Child);
+    }
+    // SAFETY: `before` was written above, where the call cannot fail with these arguments, and is only read.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+    if result < 0 {
+        return Err(failed);
+    }
+    Ok(Forked::Parent)
+}
+
+/// Ends this process at once: nothing is dropped, flushed or run at exit.
+pub(super) fn exit_now(code: i32) -> ! {
+    // SAFETY: _exit(2) does not return and touches no memory.
+    unsafe { libc::_exit(code) }
+}
+
+/// Closes every descriptor from 3 on but `kept`. For a child that never returns to what its parent did: whoever owns
+/// one of those in memory must never use or drop it.
+pub(super) fn close_all_but(kept: &[RawFd]) -> io::Result<()> {
+    let mut kept: Vec<RawFd> = kept.to_vec();
+    kept.sort_unstable();
+    let mut first = 3;
+    for last in kept.into_iter().map(|fd| fd - 1).chain([RawFd::MAX]) {
+        if first <= last {
+            // SAFETY: no memory is touched. That nobody uses what is closed is the caller's promise, in the contract
+            // above: the one caller ends by `exit_now`.
+            let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+            checked(result)?;
+        }
+        first = last.saturating_add(2);
+    }
+    Ok(())
 }

@@ -13,7 +13,8 @@ use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
 pub use new_names::NewNameArgs;
 pub use values::{
     AuditFormatValue, EncodingValue, ErrnoValue, ForbidValue, LegacyValue, LossyValue,
-    MountEncodingValue, NormalizationValue, OnViolationValue, ProfileValue, UniqueValue,
+    MountEncodingValue, NormalizationValue, OnViolationValue, ProfileValue, SandboxValue,
+    UniqueValue,
 };
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
@@ -177,7 +178,7 @@ Options of -o:
   from=CHARSET:... store-as= forbid=CLASS:... legacy= on-violation= errno=
   profile= normalization= max-bytes= max-chars= unique= exempt-uid=UID:...
   exempt= encoding= audit-log= audit-format= audit-burst= audit-per-minute=
-  cache= threads=
+  cache= threads= sandbox=
       the options above, for a line of fstab; a comma in a value is \\,
   defaults auto noauto user users owner group nofail _netdev x-* comment=
   subtype= default_permissions
@@ -232,6 +233,10 @@ pub struct MountArgs {
     /// [default: 32]
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true, verbatim_doc_comment)]
     pub threads: Option<usize>,
+
+    /// How far the daemon confines itself once it has mounted
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub sandbox: Option<SandboxValue>,
 
     /// Say more; twice: say all
     #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]

@@ -11,6 +11,7 @@ use log::LevelFilter;
 use super::CliError;
 use super::args::{AuditArgs, MountArgs, NewNameArgs, PolicyArgs};
 use super::mount_options::MountOptions;
+use crate::backing::Sandbox;
 use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
 use crate::fs::Exemptions;
 use crate::fs::audit::{AuditOptions, Format, SinkKind};
@@ -49,6 +50,8 @@ pub struct MountConfig {
     pub audit: AuditConfig,
     /// Most operations that are worked on at a time, 1 or more.
     pub threads: usize,
+    /// How far the daemon confines itself.
+    pub sandbox: Sandbox,
     /// Return once the mount answers?
     pub background: bool,
     /// How much the program's own log says.
@@ -100,6 +103,9 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         allow_other: options.allow_other,
         audit,
         threads: options.threads.unwrap_or(THREADS),
+        sandbox: options
+            .sandbox
+            .map_or_else(Sandbox::default, |sandbox| sandbox.0),
         background: args.background,
         verbosity: match (args.quiet, args.verbose) {
             (true, _) => LevelFilter::Warn,

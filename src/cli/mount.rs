@@ -9,11 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use super::background::{self, Daemon};
 use super::error::reason;
 use super::{CliError, ExitCode, MountConfig};
-use crate::backing::{Dir, Entries, Privilege, creds, file, private_clone};
-use crate::fs::audit::{Auditor, SinkKind};
+use crate::backing::keeper::Errands;
+use crate::backing::sandbox::{self, Confined};
+use crate::backing::{Dir, Entries, Privilege, Sandbox, creds, file, private_clone};
+use crate::fs::audit::{Auditor, SinkKind, Syslog};
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::Adapter;
-use crate::fuse::mount::{MountError, MountSpec, Mounted, Via, mount};
+use crate::fuse::mount::{MountError, MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
 use crate::fuse::mountinfo;
 use crate::fuse::session::{Ended, Hooks, Signals, serve};
 use crate::names::Quoted;
@@ -38,9 +40,14 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
     let fs = Arc::new(filesystem(&config)?);
     let auditor = fs.auditor();
     // Where nothing is mounted there is nothing to sum up.
-    let mounted = mount_it(&config)?;
+    let mut mounted = mount_it(&config)?;
+    greet(&config, &mounted);
+    // No thread runs yet, so that all of them inherit what is given up.
+    confine(&config, &mut mounted).map_err(|error| failed("confine the daemon", &error))?;
+    auditor
+        .begin()
+        .map_err(|error| failed("write the audit log", &error))?;
     let served = {
-        greet(&config, &mounted);
         let hooks = Arc::new(Life {
             fs: Arc::clone(&fs),
             auditor: Arc::clone(&auditor),
@@ -66,7 +73,7 @@ fn failed(doing: &str, error: &io::Error) -> CliError {
     CliError::failure(format!("cannot {doing}: {}", reason(error)))
 }
 
-/// Opens the backing directory and lays the filesystem over it. Starts threads, which inherit what is set here.
+/// Opens the backing directory and lays the filesystem over it. Starts no thread.
 fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
@@ -167,6 +174,64 @@ fn mount_it(config: &MountConfig) -> Result<Mounted, CliError> {
             None => failure,
         }
     })
+}
+
+/// Gives up what serving does not take.
+fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
+    let privilege = Privilege::of_thread();
+    if config.sandbox == Sandbox::None {
+        // Those are of the matter: the kernel clears set-id bits only for who has not all of them.
+        return match privilege {
+            Privilege::Root => creds::limit_capabilities(),
+            Privilege::User => Ok(()),
+        };
+    }
+    let outside = Outside {
+        spot: mounted.attached.spot(),
+        log: &config.audit.sink,
+    };
+    let Confined {
+        keeper,
+        holds,
+        lacks,
+    } = sandbox::confine(&outside, privilege)?;
+    mounted.attached.leave_to(keeper);
+    log::debug!("sandbox: {}", holds.join(", "));
+    if !lacks.is_empty() {
+        let lacks: Vec<String> = lacks
+            .iter()
+            .map(|(piece, error)| format!("{piece} ({})", reason(error)))
+            .collect();
+        log::warn!(
+            "the sandbox is weaker than it should be: no {}",
+            lacks.join(", no ")
+        );
+    }
+    Ok(())
+}
+
+/// What the keeper does for the daemon. It has no descriptor of the daemon's, so none of these may hold one.
+struct Outside<'a> {
+    spot: &'a Spot,
+    log: &'a SinkKind,
+}
+
+impl Errands for Outside<'_> {
+    fn unmount(&self) -> io::Result<u8> {
+        self.spot.unmount().map(UnmountOutcome::number)
+    }
+
+    fn detach(&self) -> io::Result<u8> {
+        self.spot.detach().map(UnmountOutcome::number)
+    }
+
+    fn open_log(&self) -> io::Result<OwnedFd> {
+        self.log.open_log()
+    }
+
+    fn connect_syslog(&self) -> io::Result<OwnedFd> {
+        Syslog::connect()
+    }
 }
 
 fn greet(config: &MountConfig, mounted: &Mounted) {

@@ -8,7 +8,8 @@ use clap::ValueEnum;
 
 use super::CliError;
 use super::args::{
-    self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, NewNameArgs, PolicyArgs, new_names,
+    self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, NewNameArgs, PolicyArgs,
+    SandboxValue, new_names,
 };
 use crate::codec::Charset;
 use crate::fuse::mount::MountFlags;
@@ -79,6 +80,7 @@ const KEYS: &[&str] = &[
     "audit-per-minute",
     "cache",
     "threads",
+    "sandbox",
 ];
 
 /// Pairs of which only one can be meant.
@@ -119,6 +121,8 @@ pub(super) struct MountOptions {
     pub(super) cache: Option<Duration>,
     /// Threads that serve requests.
     pub(super) threads: Option<usize>,
+    /// How far the daemon confines itself.
+    pub(super) sandbox: Option<SandboxValue>,
 }
 
 impl MountOptions {
@@ -141,6 +145,7 @@ impl MountOptions {
             audit: typed.audit.clone(),
             cache: typed.cache,
             threads: typed.threads,
+            sandbox: typed.sandbox,
         };
         let mut seen = Vec::new();
         for option in typed.options.iter().flat_map(|list| split(list.as_bytes())) {
@@ -272,6 +277,7 @@ impl MountOptions {
                 number(key, args::threads(text), text)?,
                 key,
             ),
+            "sandbox" => set(&mut self.sandbox, word(key, text)?, key),
             other => Err(unknown(other.as_bytes())),
         }
     }

@@ -21,7 +21,7 @@ use rustix::process::{getegid, geteuid};
 
 use crate::fuse::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
-pub use attached::{Attached, MountId, UnmountOutcome};
+pub use attached::{Attached, MountId, Spot, UnmountOutcome};
 use attached::{detach_by_fd, identify};
 pub use error::MountError;
 

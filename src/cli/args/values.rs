@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
+use crate::backing::Sandbox;
 use crate::codec::{Encoding, Form, Repair};
 use crate::fs::audit::Format;
 use crate::names::{Legacy, OnViolation};
@@ -166,6 +167,14 @@ values! {
         "eilseq" => ErrnoChoice::Eilseq, "Illegal byte sequence, as ZFS answers (default)";
         "einval" => ErrnoChoice::Einval, "Invalid argument, for NFS servers, which do not know EILSEQ";
         "eperm" => ErrnoChoice::Eperm, "Operation not permitted";
+    }
+}
+
+values! {
+    /// `--sandbox`.
+    SandboxValue(Sandbox) {
+        "full" => Sandbox::Full, "To the backing directory and its logs, with few capabilities and system calls (default)";
+        "none" => Sandbox::None, "Not at all, to look for the cause of a fault";
     }
 }
 

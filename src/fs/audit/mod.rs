@@ -16,7 +16,7 @@ mod writer;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -51,14 +51,16 @@ pub enum Format {
 
 /// Takes offences, and never lets an operation wait for it.
 ///
-/// It has a thread of its own, so it is to be made after the last `fork`. One that is dropped without
-/// [`Auditor::finish`] writes what is in its queue while the process lives, but no summary.
+/// It has a thread of its own from [`Auditor::begin`] on, which is to be called after the last `fork`. One that is
+/// dropped without [`Auditor::finish`] writes what is in its queue while the process lives, but no summary.
 #[derive(Debug)]
 pub struct Auditor {
     shared: Arc<Shared>,
     mount: Vec<u8>,
     /// The audit log is where the program's own log is: what is said there need not be said again.
     is_beside_log: bool,
+    /// The writer, until it is started.
+    waiting: Mutex<Option<(Writer, Receiver<Job>)>>,
 }
 
 /// What the auditor and its writer share.
@@ -90,10 +92,10 @@ impl Shared {
 }
 
 impl Auditor {
-    /// Opens the sink and starts the writer. `mount` is the path of the mount point.
+    /// Opens the sink. `mount` is the path of the mount point. Nothing is written before [`Auditor::begin`].
     ///
     /// # Errors
-    /// The file cannot be opened, or no thread started. A syslog that is not there is no error, nor is a FIFO that
+    /// The file cannot be opened. A syslog that is not there is no error, nor is a FIFO that
     /// nobody reads.
     pub fn new(
         options: AuditOptions,
@@ -102,19 +104,12 @@ impl Auditor {
         mount: Vec<u8>,
     ) -> io::Result<Self> {
         let is_beside_log = sink == SinkKind::Stderr;
-        let auditor = Self::start(options, Sink::open(sink)?, format, mount)?;
-        Ok(Self {
-            is_beside_log,
-            ..auditor
-        })
+        let mut auditor = Self::over(options, Sink::open(sink)?, format, mount);
+        auditor.is_beside_log = is_beside_log;
+        Ok(auditor)
     }
 
-    fn start(
-        options: AuditOptions,
-        sink: Sink,
-        format: Format,
-        mount: Vec<u8>,
-    ) -> io::Result<Self> {
+    fn over(options: AuditOptions, sink: Sink, format: Format, mount: Vec<u8>) -> Self {
         let (sender, receiver) = sync_channel(QUEUE);
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
@@ -133,14 +128,31 @@ impl Auditor {
             shared: Arc::clone(&shared),
             complained: false,
         };
-        std::thread::Builder::new()
-            .name("audit".to_owned())
-            .spawn(move || writer.run(&receiver))?;
-        Ok(Self {
+        Self {
             shared,
             mount,
             is_beside_log: false,
-        })
+            waiting: Mutex::new(Some((writer, receiver))),
+        }
+    }
+
+    /// Starts the thread that writes; a second call does nothing.
+    ///
+    /// # Errors
+    /// There are too many threads.
+    pub fn begin(&self) -> io::Result<()> {
+        let waiting = self
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some((writer, receiver)) = waiting else {
+            return Ok(());
+        };
+        std::thread::Builder::new()
+            .name("audit".to_owned())
+            .spawn(move || writer.run(&receiver))
+            .map(drop)
     }
 
     /// Takes the record of an offence in the directory of this number, which is the same for the same directory.

@@ -3,12 +3,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::backing::keeper;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long one line may wait for a sink that takes nothing. A sink that let it pass is not waited for again
@@ -86,7 +87,8 @@ impl Sink {
         if let Self::Stream(stream) = self
             && let Some(path) = stream.path.take()
         {
-            let opened = open_file(&path);
+            // From a root of our own the path leads nowhere.
+            let opened = keeper::open_log().map_or_else(|| open_file(&path), |log| Ok(log?.into()));
             match opened {
                 Ok(file) => *stream = Stream::new(file, Some(path)),
                 Err(error) => {
@@ -96,6 +98,19 @@ impl Sink {
             }
         }
         Ok(())
+    }
+}
+
+impl SinkKind {
+    /// Opens the file once more, for a process that has no other way to it.
+    ///
+    /// # Errors
+    /// Of opening; `ENOENT` where the log is no file.
+    pub fn open_log(&self) -> io::Result<OwnedFd> {
+        match self {
+            Self::File(path) => open_file(path).map(OwnedFd::from),
+            Self::Stderr | Self::Syslog => Err(io::ErrorKind::NotFound.into()),
+        }
     }
 }
 
@@ -192,8 +207,9 @@ fn wait_writable(file: &File, deadline: Instant) -> io::Result<()> {
 /// receiver puts its own).
 #[derive(Debug)]
 pub struct Syslog {
-    /// Not connected, so that a log that is started again is found again.
+    /// Not connected, so that a log that is started again is found again, but where the keeper has connected it.
     socket: UnixDatagram,
+    is_connected: bool,
     path: PathBuf,
     stuck: bool,
 }
@@ -208,9 +224,20 @@ impl Syslog {
         socket.set_write_timeout(Some(PATIENCE))?;
         Ok(Self {
             socket,
+            is_connected: false,
             path,
             stuck: false,
         })
+    }
+
+    /// A socket that is connected to the system's log, for a process that has no other way to it.
+    ///
+    /// # Errors
+    /// The log does not run.
+    pub fn connect() -> io::Result<OwnedFd> {
+        let socket = UnixDatagram::unbound()?;
+        socket.connect(SYSLOG)?;
+        Ok(socket.into())
     }
 
     /// A sender to the system's log, which need not run yet.
@@ -232,12 +259,33 @@ impl Syslog {
                 Severity::Info => 6,
             };
         let message = format!("<{priority}>utf8fs[{}]: {line}", std::process::id());
-        self.socket.set_nonblocking(self.stuck)?;
-        let sent = self.socket.send_to(message.as_bytes(), &self.path);
+        let mut sent = self.try_send(message.as_bytes());
+        // A log that was started again is not the one that we are connected to.
+        let is_lost = sent.as_ref().is_err_and(|error| {
+            matches!(
+                error.raw_os_error(),
+                Some(libc::ECONNREFUSED | libc::ENOTCONN | libc::EPIPE | libc::ENOENT)
+            )
+        });
+        if is_lost && let Some(socket) = keeper::connect_syslog() {
+            self.socket = socket?.into();
+            self.socket.set_write_timeout(Some(PATIENCE))?;
+            self.is_connected = true;
+            sent = self.try_send(message.as_bytes());
+        }
         self.stuck = sent
             .as_ref()
             .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
         sent.map(|_length| ())
+    }
+
+    fn try_send(&self, message: &[u8]) -> io::Result<usize> {
+        self.socket.set_nonblocking(self.stuck)?;
+        if self.is_connected {
+            self.socket.send(message)
+        } else {
+            self.socket.send_to(message, &self.path)
+        }
     }
 
     /// The facility "system daemons".

@@ -34,11 +34,15 @@ fn place() -> (tempfile::TempDir, PathBuf) {
 
 fn auditor(options: AuditOptions, path: &Path, format: Format) -> Auditor {
     let kind = SinkKind::File(path.to_owned());
-    Auditor::new(options, kind, format, b"/mnt/x".to_vec()).unwrap()
+    let auditor = Auditor::new(options, kind, format, b"/mnt/x".to_vec()).unwrap();
+    auditor.begin().unwrap();
+    auditor
 }
 
 fn over(sink: Sink) -> Auditor {
-    Auditor::start(UNLIMITED, sink, Format::Text, b"/mnt/x".to_vec()).unwrap()
+    let auditor = Auditor::over(UNLIMITED, sink, Format::Text, b"/mnt/x".to_vec());
+    auditor.begin().unwrap();
+    auditor
 }
 
 /// Every offence is in one place only.

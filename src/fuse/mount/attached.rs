@@ -9,12 +9,14 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
 
 use super::{FS_TYPE, Via, fusermount, proc_path};
+use crate::backing::keeper::MountLine;
 use crate::fuse::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
 
@@ -57,6 +59,26 @@ pub enum UnmountOutcome {
     Covered,
 }
 
+impl UnmountOutcome {
+    /// A number for it, for the way from the keeper.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Busy => 1,
+            Self::Gone => 2,
+            Self::Covered => 3,
+        }
+    }
+
+    fn from_number(number: u8) -> io::Result<Self> {
+        [Self::Done, Self::Busy, Self::Gone, Self::Covered]
+            .into_iter()
+            .find(|outcome| outcome.number() == number)
+            .ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+}
+
 /// Where our mount stands.
 enum Standing {
     /// Its path, which may have been renamed, leads to it, and nothing is mounted on it or in it.
@@ -68,16 +90,26 @@ enum Standing {
     Gone,
 }
 
-/// A mount of ours. Dropped, it is detached, unless it is gone or covered.
+/// A mount of ours, as it can be found again in the tree of mounts. It holds no descriptor.
 #[derive(Debug)]
-pub struct Attached {
+pub struct Spot {
     path: PathBuf,
     via: Via,
     id: MountId,
     source: Vec<u8>,
+}
+
+/// A mount of ours. Dropped, it is detached, unless it is gone or covered.
+#[derive(Debug)]
+pub struct Attached {
+    spot: Spot,
     /// Cuts the connection when written to. Open from the start: it stands for this connection even after the
     /// kernel has given its number to another.
     abort: Option<File>,
+    /// The root, until somebody asks or unmounts: from a root of our own the path leads nowhere.
+    root: Mutex<Option<OwnedFd>>,
+    /// Who unmounts for us.
+    keeper: Option<MountLine>,
 }
 
 impl Attached {
@@ -101,33 +133,105 @@ impl Attached {
             .inspect_err(|error| log::debug!("the connection cannot be aborted: {error}"))
             .ok();
         Ok(Self {
-            path,
-            via,
-            id,
-            source: mount.source,
+            spot: Spot {
+                path,
+                via,
+                id,
+                source: mount.source,
+            },
             abort,
+            root: Mutex::new(Some(root)),
+            keeper: None,
         })
+    }
+
+    /// Where it is, for the keeper.
+    #[must_use]
+    pub fn spot(&self) -> &Spot {
+        &self.spot
+    }
+
+    /// From now on the keeper unmounts and detaches: this process cannot.
+    pub fn leave_to(&mut self, keeper: MountLine) {
+        self.keeper = Some(keeper);
     }
 
     /// The mount point, without symlinks.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.spot.path
     }
 
     /// Which mount this is.
     #[must_use]
     pub fn id(&self) -> MountId {
-        self.id
+        self.spot.id
     }
 
     /// Who mounted it.
     #[must_use]
     pub fn via(&self) -> Via {
-        self.via
+        self.spot.via
     }
 
     /// Unmounts it if nobody uses it, and nothing else.
+    ///
+    /// # Errors
+    /// The system refused for another reason than use, or fusermount3 is not there; `EPIPE` if the keeper is gone.
+    pub fn unmount(&self) -> io::Result<UnmountOutcome> {
+        // It would make the mount busy.
+        drop(self.take_root());
+        match &self.keeper {
+            Some(keeper) => UnmountOutcome::from_number(keeper.unmount()?),
+            None => self.spot.unmount(),
+        }
+    }
+
+    /// Takes it out of the tree of mounts, and nothing else: whoever is in it stays and is served, nobody gets in
+    /// any more. Never [`UnmountOutcome::Busy`].
+    ///
+    /// # Errors
+    /// As for [`Self::unmount`].
+    pub fn detach(&self) -> io::Result<UnmountOutcome> {
+        match &self.keeper {
+            Some(keeper) => UnmountOutcome::from_number(keeper.detach()?),
+            None => self.spot.detach(),
+        }
+    }
+
+    /// Cuts the connection: whatever waits for the daemon fails with ECONNABORTED or ENOTCONN, and the daemon's
+    /// session ends. Does nothing to a connection that has ended.
+    ///
+    /// # Errors
+    /// The kernel's list of connections (fusectl) cannot be reached.
+    pub fn abort(&self) -> io::Result<()> {
+        match &self.abort {
+            Some(file) => (&*file).write_all(b"1"),
+            None => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Asks the daemon for the status of the root, and waits for the answer; once, and before the mount is unmounted. The
+    /// descriptor is closed on return.
+    pub(in crate::fuse) fn ask(&self) -> io::Result<()> {
+        let Some(root) = self.take_root() else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+        rustix::fs::statx(&root, c"", flags, StatxFlags::BASIC_STATS)?;
+        Ok(())
+    }
+
+    fn take_root(&self) -> Option<OwnedFd> {
+        self.root
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+}
+
+impl Spot {
+    /// [`Attached::unmount`], by this process.
     ///
     /// # Errors
     /// The system refused for another reason than use, or fusermount3 is not there.
@@ -147,8 +251,7 @@ impl Attached {
         }
     }
 
-    /// Takes it out of the tree of mounts, and nothing else: whoever is in it stays and is served, nobody gets in
-    /// any more. Never [`UnmountOutcome::Busy`].
+    /// [`Attached::detach`], by this process.
     ///
     /// # Errors
     /// As for [`Self::unmount`].
@@ -164,37 +267,6 @@ impl Attached {
             Err(errno) => return Err(errno.into()),
         }
         Ok(UnmountOutcome::Done)
-    }
-
-    /// Cuts the connection: whatever waits for the daemon fails with ECONNABORTED or ENOTCONN, and the daemon's
-    /// session ends. Does nothing to a connection that has ended.
-    ///
-    /// # Errors
-    /// The kernel's list of connections (fusectl) cannot be reached.
-    pub fn abort(&self) -> io::Result<()> {
-        match &self.abort {
-            Some(file) => (&*file).write_all(b"1"),
-            None => Err(io::ErrorKind::Unsupported.into()),
-        }
-    }
-
-    /// Whether it is in the tree of mounts, though perhaps covered.
-    ///
-    /// # Errors
-    /// `/proc` is not mounted.
-    pub fn is_attached(&self) -> io::Result<bool> {
-        Ok(!matches!(self.standing()?, Standing::Gone))
-    }
-
-    /// Asks the daemon for the status of the root, and waits for the answer. The descriptor is closed on return.
-    pub(in crate::fuse) fn ask(&self) -> io::Result<()> {
-        let root = open_root(&self.path)?;
-        if identify(&root)? != self.id {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-        rustix::fs::statx(&root, c"", flags, StatxFlags::BASIC_STATS)?;
-        Ok(())
     }
 
     fn standing(&self) -> io::Result<Standing> {
@@ -229,7 +301,7 @@ impl Attached {
 impl Drop for Attached {
     fn drop(&mut self) {
         if let Err(error) = self.detach() {
-            let path = Quoted(self.path.as_os_str().as_bytes());
+            let path = Quoted(self.path().as_os_str().as_bytes());
             log::error!("{path} stays mounted without a daemon: {error}");
         }
     }

@@ -47,6 +47,8 @@ mod peers;
 mod regressions;
 /// Faults found from outside: devices, descriptors, refusals, and what the daemon says.
 mod regressions_more;
+/// F7, L2: what a daemon gives up once it has mounted, and what works all the same.
+mod sandbox;
 /// N12, N10: names stored in a legacy charset, and escapes as spellings.
 mod stalls;
 mod storing;

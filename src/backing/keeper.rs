@@ -1,0 +1,323 @@
+//! The keeper: a small process that stays outside when the daemon confines itself, and runs a few errands for it.
+//!
+//! It is forked after mounting and before the daemon enters a root of its own. It can unmount this one mount, open the
+//! audit log anew at its path, connect to the system's log, and tell the command name of a process. It takes no paths
+//! and no descriptors, so that whoever owns the daemon gains nothing by it but these.
+//!
+//! It acts on no signal: it leads a session of its own, away from the terminal, and blocks what can be blocked. It ends
+//! when the daemon does, however that ends, and unmounts nothing then: a dead mount keeps programs from writing to the
+//! directory below it (law F7).
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rustix::io::retry_on_intr;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, send, sendmsg,
+    socketpair,
+};
+use rustix::process::DumpableBehavior;
+use rustix::{cmsg_space, fs::Mode, fs::OFlags};
+
+use super::sys::{self, Forked};
+use super::{Privilege, creds, sandbox};
+
+/// The longest answer.
+const LONGEST: usize = 4096;
+
+/// Requests, each one octet; a process id in four octets comes after the last.
+const UNMOUNT: u8 = b'u';
+const DETACH: u8 = b'd';
+const LOG: u8 = b'l';
+const SYSLOG: u8 = b's';
+const COMMAND: u8 = b'c';
+
+/// How an answer starts: it worked, it failed with an errno in four octets, it failed with a text.
+const DONE: u8 = 0;
+const ERRNO: u8 = 1;
+const TEXT: u8 = 2;
+
+/// What the keeper does, in its own process, outside. Whatever does it must hold no descriptor: they are closed there.
+pub trait Errands: Sync {
+    /// Unmounts the mount if it is free; gives the outcome as a number of the caller's choice.
+    ///
+    /// # Errors
+    /// The caller's; those of the system get their errno through, others their text.
+    fn unmount(&self) -> io::Result<u8>;
+
+    /// Takes the mount out of the tree.
+    ///
+    /// # Errors
+    /// As for [`Errands::unmount`].
+    fn detach(&self) -> io::Result<u8>;
+
+    /// Opens the audit log at its path.
+    ///
+    /// # Errors
+    /// As for [`Errands::unmount`].
+    fn open_log(&self) -> io::Result<OwnedFd>;
+
+    /// Makes a datagram socket that is connected to the system's log.
+    ///
+    /// # Errors
+    /// As for [`Errands::unmount`].
+    fn connect_syslog(&self) -> io::Result<OwnedFd>;
+}
+
+/// The line on which the mount's end is asked for. Unmounting may take its time, and nothing else waits for it.
+#[derive(Debug)]
+pub struct MountLine(Line);
+
+impl MountLine {
+    /// Has the keeper run [`Errands::unmount`].
+    ///
+    /// # Errors
+    /// Those of the errand; `EPIPE` if the keeper is gone.
+    pub fn unmount(&self) -> io::Result<u8> {
+        self.outcome(UNMOUNT)
+    }
+
+    /// Has the keeper run [`Errands::detach`].
+    ///
+    /// # Errors
+    /// As for [`Self::unmount`].
+    pub fn detach(&self) -> io::Result<u8> {
+        self.outcome(DETACH)
+    }
+
+    fn outcome(&self, request: u8) -> io::Result<u8> {
+        let (answer, _none) = self.0.ask(&[request])?;
+        answer.first().copied().ok_or_else(garbled)
+    }
+}
+
+/// One end of a socket pair: one request at a time, and its answer.
+#[derive(Debug)]
+struct Line(Mutex<OwnedFd>);
+
+/// The line for everything else; this process's, once it has a keeper.
+static WINDOW: OnceLock<Line> = OnceLock::new();
+
+/// The audit log, opened anew by the keeper; `None` where there is no keeper.
+#[must_use]
+pub fn open_log() -> Option<io::Result<OwnedFd>> {
+    fetch(LOG)
+}
+
+/// A socket that is connected to the system's log by the keeper; `None` where there is no keeper.
+#[must_use]
+pub fn connect_syslog() -> Option<io::Result<OwnedFd>> {
+    fetch(SYSLOG)
+}
+
+fn fetch(request: u8) -> Option<io::Result<OwnedFd>> {
+    let (_empty, fd) = match WINDOW.get()?.ask(&[request]) {
+        Ok(answer) => answer,
+        Err(error) => return Some(Err(error)),
+    };
+    Some(fd.ok_or_else(garbled))
+}
+
+/// The command name of a process, as the keeper sees it; `None` where there is no keeper.
+pub(super) fn command_of(pid: u32) -> Option<Vec<u8>> {
+    let mut request = vec![COMMAND];
+    request.extend(pid.to_le_bytes());
+    let answer = WINDOW.get()?.ask(&request);
+    Some(answer.map(|(command, _none)| command).unwrap_or_default())
+}
+
+/// Starts the keeper of this process; once, and before there are threads. Returns in this process only.
+///
+/// The keeper of a privileged daemon keeps the capabilities to unmount and to open the log, and is confined to the
+/// system calls that take; that of a user keeps what lets it run fusermount3.
+///
+/// # Errors
+/// `EBUSY` if there are threads or a keeper; the keeper could not be started or could not give up what it is to.
+pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLine> {
+    let (our_mount, their_mount) = pair()?;
+    let (our_window, their_window) = pair()?;
+    match sys::fork()? {
+        Forked::Child => {
+            // It must not unwind into what the parent was doing, nor drop what the parent owns.
+            let done = catch_unwind(AssertUnwindSafe(|| {
+                live(errands, privilege, &their_mount, &their_window)
+            }));
+            sys::exit_now(i32::from(!matches!(done, Ok(Ok(())))))
+        }
+        Forked::Parent => {}
+    }
+    drop((their_mount, their_window));
+    let mount = Line(Mutex::new(our_mount));
+    mount.hear()?;
+    WINDOW
+        .set(Line(Mutex::new(our_window)))
+        .map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))?;
+    Ok(MountLine(mount))
+}
+
+fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )?)
+}
+
+fn garbled() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the keeper makes no sense")
+}
+
+impl Line {
+    fn ask(&self, request: &[u8]) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
+        let socket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        retry_on_intr(|| send(&*socket, request, SendFlags::NOSIGNAL))?;
+        answer(socket.as_fd())
+    }
+
+    /// Waits for an answer to nothing: that the keeper is there.
+    fn hear(&self) -> io::Result<()> {
+        let socket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        answer(socket.as_fd()).map(drop)
+    }
+}
+
+fn answer(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
+    let mut buffer = vec![0; LONGEST];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let heard = retry_on_intr(|| {
+        recvmsg(
+            socket,
+            &mut [IoSliceMut::new(&mut buffer)],
+            &mut control,
+            RecvFlags::CMSG_CLOEXEC,
+        )
+    })?;
+    let mut fd = None;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
+            fd = descriptors.next();
+        }
+    }
+    buffer.truncate(heard.bytes);
+    match buffer.split_first() {
+        Some((&DONE, rest)) => Ok((rest.to_vec(), fd)),
+        Some((&ERRNO, rest)) => {
+            let errno = rest.try_into().map(i32::from_le_bytes);
+            Err(errno.map_or_else(|_short| garbled(), io::Error::from_raw_os_error))
+        }
+        Some((&TEXT, rest)) => Err(io::Error::other(
+            String::from_utf8(rest.to_vec()).map_err(|_not_text| garbled())?,
+        )),
+        Some(_) => Err(garbled()),
+        // The keeper was killed: nobody else closes its end.
+        None => Err(io::Error::from_raw_os_error(libc::EPIPE)),
+    }
+}
+
+/// The life of the keeper: it gives up what it does not need, says so, and runs errands until the daemon is gone.
+fn live(
+    errands: &impl Errands,
+    privilege: Privilege,
+    mount: &OwnedFd,
+    window: &OwnedFd,
+) -> io::Result<()> {
+    log::set_max_level(log::LevelFilter::Off);
+    if let Err(error) = settle(privilege, mount, window) {
+        return reply(mount.as_fd(), Err(error));
+    }
+    reply(mount.as_fd(), Ok((Vec::new(), None)))?;
+    std::thread::scope(|scope| {
+        scope.spawn(|| attend(mount, errands));
+        attend(window, errands);
+        // The daemon is gone, and nobody waits for the end of an errand.
+        sys::exit_now(0);
+    })
+}
+
+fn settle(privilege: Privilege, mount: &OwnedFd, window: &OwnedFd) -> io::Result<()> {
+    // It fails nowhere: a child leads no group.
+    rustix::process::setsid()?;
+    rustix::thread::set_name(c"utf8fs-keeper")?;
+    std::env::set_current_dir("/")?;
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    drop(null);
+    // The connection to the kernel among them: were it open here, a killed daemon would leave its callers waiting.
+    sys::close_all_but(&[mount.as_raw_fd(), window.as_raw_fd()])?;
+    if privilege == Privilege::Root {
+        creds::lock_capabilities(creds::KEPT_BY_KEEPER)?;
+        rustix::thread::set_no_new_privs(true)?;
+    }
+    // What runs as the same user must not get at it through /proc or by ptrace.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    if privilege == Privilege::Root {
+        // A kernel without seccomp has the daemon say so.
+        sandbox::filter(sandbox::KEEPER, privilege).or_else(sandbox::unless_missing)?;
+    }
+    Ok(())
+}
+
+/// Answers requests until there is nobody to ask.
+fn attend(line: &OwnedFd, errands: &impl Errands) {
+    let mut request = [0; 8];
+    loop {
+        let length = match retry_on_intr(|| recv(line, &mut request, RecvFlags::empty())) {
+            Ok((length, _whole)) if length > 0 => length,
+            _ => return,
+        };
+        let done = run(request.get(..length).unwrap_or_default(), errands);
+        if reply(line.as_fd(), done).is_err() {
+            return;
+        }
+    }
+}
+
+type Answer = (Vec<u8>, Option<OwnedFd>);
+
+fn run(request: &[u8], errands: &impl Errands) -> io::Result<Answer> {
+    match request {
+        [UNMOUNT] => Ok((vec![errands.unmount()?], None)),
+        [DETACH] => Ok((vec![errands.detach()?], None)),
+        [LOG] => Ok((Vec::new(), Some(errands.open_log()?))),
+        [SYSLOG] => Ok((Vec::new(), Some(errands.connect_syslog()?))),
+        [COMMAND, pid @ ..] => {
+            let pid = pid.try_into().map(u32::from_le_bytes);
+            Ok((super::command_of(pid.map_err(|_short| garbled())?), None))
+        }
+        _ => Err(garbled()),
+    }
+}
+
+fn reply(line: BorrowedFd<'_>, done: io::Result<Answer>) -> io::Result<()> {
+    let (mut message, fd) = match done {
+        Ok((answer, fd)) => ([&[DONE], &*answer].concat(), fd),
+        Err(error) => match error.raw_os_error() {
+            Some(errno) => ([&[ERRNO][..], &errno.to_le_bytes()].concat(), None),
+            None => ([&[TEXT], error.to_string().as_bytes()].concat(), None),
+        },
+    };
+    message.truncate(LONGEST);
+    let descriptors: Vec<BorrowedFd<'_>> = fd.iter().map(AsFd::as_fd).collect();
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() {
+        control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    }
+    retry_on_intr(|| {
+        sendmsg(
+            line,
+            &[IoSlice::new(&message)],
+            &mut control,
+            SendFlags::NOSIGNAL,
+        )
+    })?;
+    Ok(())
+}

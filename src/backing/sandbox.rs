@@ -1,0 +1,98 @@
+//! Least privilege: what a daemon gives up once it has mounted, before the first request is served.
+//!
+//! docs/security.md says why each piece is as it is, and lists what is kept; tests compare it with a running daemon.
+//! All of it is of the process that calls, which must have one thread: those made later inherit it.
+
+mod calls;
+mod root;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+pub use calls::{Call, DAEMON, KEEPER, OLDER};
+use rustix::io::Errno;
+
+use super::keeper::{self, Errands, MountLine};
+use super::{Privilege, creds};
+
+/// How far the daemon confines itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sandbox {
+    /// Not at all, but for the capabilities in effect.
+    None,
+    /// As far as the system lets it.
+    #[default]
+    Full,
+}
+
+/// What confines the process now, and what was to.
+#[derive(Debug)]
+pub struct Confined {
+    /// The way to the keeper.
+    pub keeper: MountLine,
+    /// Each piece that holds, in a few words.
+    pub holds: Vec<&'static str>,
+    /// Each piece that this system lacks, and what it said.
+    pub lacks: Vec<(&'static str, io::Error)>,
+}
+
+impl Confined {
+    fn note(&mut self, piece: &'static str, done: io::Result<()>) {
+        match done {
+            Ok(()) => self.holds.push(piece),
+            Err(error) => self.lacks.push((piece, error)),
+        }
+    }
+}
+
+/// Starts the keeper, and gives up all that serving does not take. Relative paths mean nothing any more.
+///
+/// An ordinary user's process has no capabilities to give up and cannot have a root of its own.
+///
+/// # Errors
+/// There are threads, or the keeper cannot be had: nothing is given up then. A piece that is missing is none.
+pub fn confine(errands: &impl Errands, privilege: Privilege) -> io::Result<Confined> {
+    let keeper = keeper::start(errands, privilege)?;
+    let mut confined = Confined {
+        keeper,
+        holds: Vec::new(),
+        lacks: Vec::new(),
+    };
+    if privilege == Privilege::Root {
+        confined.note("a root of its own", root::enter());
+        confined.note("fewer capabilities", give_up_capabilities());
+    }
+    let unprivileged = rustix::thread::set_no_new_privs(true);
+    confined.note("no new privileges", unprivileged.map_err(io::Error::from));
+    confined.note("fewer system calls", filter(DAEMON, privilege));
+    Ok(confined)
+}
+
+fn give_up_capabilities() -> io::Result<()> {
+    // In this order: what locks them takes a capability that is given up.
+    creds::lock_capabilities(creds::KEPT)?;
+    creds::limit_capabilities()
+}
+
+/// Lets every thread of this process make only the system calls of `list`; others fail with `ENOSYS`.
+///
+/// # Errors
+/// `ENOSYS` where this kernel, or this kind of processor, has no filter.
+pub(super) fn filter(list: &[Call], privilege: Privilege) -> io::Result<()> {
+    let program = calls::program(list, privilege)?;
+    use seccompiler::Error::{Backend, EmptyFilter, Prctl, Seccomp, ThreadSync};
+    seccompiler::apply_filter_all_threads(&program).map_err(|error| match error {
+        Seccomp(error) | Prctl(error) => error,
+        Backend(_) | EmptyFilter | ThreadSync(_) => io::Error::other(error),
+    })
+}
+
+/// Takes a missing filter for none.
+pub(super) fn unless_missing(error: io::Error) -> io::Result<()> {
+    let missing = [Errno::NOSYS, Errno::INVAL].map(Errno::raw_os_error);
+    match error.raw_os_error() {
+        Some(errno) if missing.contains(&errno) => Ok(()),
+        _ => Err(error),
+    }
+}

@@ -1,0 +1,503 @@
+//! docs/security.md against running daemons, and what works in the sandbox all the same.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, FileType, Mode, OFlags, inotify};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use utf8fs::backing::sandbox::{Call, DAEMON, KEEPER, OLDER};
+
+use crate::support::mount::{binary, detach, mounted, wait_until_unmounted};
+use crate::support::{Mount, Tree, at, audit, needs, user};
+
+const DOCUMENT: &str = include_str!("../../../docs/security.md");
+
+/// No test waits longer than this; reaching it is a failure, never a result.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The capabilities by number, as linux/capability.h has them.
+const CAPABILITIES: [&str; 41] = [
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "DAC_READ_SEARCH",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "SETGID",
+    "SETUID",
+    "SETPCAP",
+    "LINUX_IMMUTABLE",
+    "NET_BIND_SERVICE",
+    "NET_BROADCAST",
+    "NET_ADMIN",
+    "NET_RAW",
+    "IPC_LOCK",
+    "IPC_OWNER",
+    "SYS_MODULE",
+    "SYS_RAWIO",
+    "SYS_CHROOT",
+    "SYS_PTRACE",
+    "SYS_PACCT",
+    "SYS_ADMIN",
+    "SYS_BOOT",
+    "SYS_NICE",
+    "SYS_RESOURCE",
+    "SYS_TIME",
+    "SYS_TTY_CONFIG",
+    "MKNOD",
+    "LEASE",
+    "AUDIT_WRITE",
+    "AUDIT_CONTROL",
+    "SETFCAP",
+    "MAC_OVERRIDE",
+    "MAC_ADMIN",
+    "SYSLOG",
+    "WAKE_ALARM",
+    "BLOCK_SUSPEND",
+    "AUDIT_READ",
+    "PERFMON",
+    "BPF",
+    "CHECKPOINT_RESTORE",
+];
+
+/// The lines of a section of docs/security.md.
+fn section(title: &str) -> Vec<&'static str> {
+    let lines: Vec<&str> = DOCUMENT
+        .lines()
+        .skip_while(|line| *line != title)
+        .skip(1)
+        .take_while(|line| !line.starts_with('#'))
+        .collect();
+    assert!(
+        !lines.is_empty(),
+        "no section {title:?} in docs/security.md"
+    );
+    lines
+}
+
+/// What stands in backquotes in the list items of a section, each with what stands in brackets right behind it.
+fn listed(title: &str) -> BTreeSet<(String, String)> {
+    let items: Vec<&str> = section(title)
+        .into_iter()
+        .filter(|line| line.starts_with("* "))
+        .collect();
+    let mut found = BTreeSet::new();
+    for item in items {
+        let parts: Vec<&str> = item.split('`').collect();
+        for pair in parts[1..].chunks(2) {
+            let after = pair.get(1).copied().unwrap_or_default();
+            let condition = after
+                .strip_prefix(" (")
+                .and_then(|rest| rest.split_once(')'))
+                .map_or("", |(condition, _)| condition);
+            let new = found.insert((pair[0].to_owned(), condition.to_owned()));
+            assert!(new, "{pair:?} stands twice under {title:?}");
+        }
+    }
+    found
+}
+
+/// A field of a thread's status in proc(5).
+fn field(status: &str, name: &str) -> String {
+    let start = format!("{name}:");
+    let line = status.lines().find_map(|line| line.strip_prefix(&start));
+    line.unwrap_or_else(|| panic!("no {name} in {status}"))
+        .trim()
+        .to_owned()
+}
+
+fn names_of(set: &str) -> BTreeSet<String> {
+    let bits = u64::from_str_radix(set, 16).unwrap();
+    (0..CAPABILITIES.len())
+        .filter(|bit| bits & (1 << bit) != 0)
+        .map(|bit| format!("CAP_{}", CAPABILITIES[bit]))
+        .collect()
+}
+
+/// The status of each thread of a process.
+fn threads(pid: u32) -> Vec<String> {
+    std::fs::read_dir(format!("/proc/{pid}/task"))
+        .unwrap()
+        .map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).unwrap())
+        .collect()
+}
+
+/// The keeper: the one child of a daemon.
+fn keeper_of(daemon: u32) -> u32 {
+    let parent = daemon.to_string();
+    let children: Vec<u32> = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok())
+        .filter(|pid| {
+            std::fs::read_to_string(format!("/proc/{pid}/status"))
+                .is_ok_and(|status| field(&status, "PPid") == parent)
+        })
+        .collect();
+    assert_eq!(children.len(), 1, "the children of {daemon}: {children:?}");
+    children[0]
+}
+
+/// Capabilities, privileges and filters of every thread are those of these sections.
+fn assert_confined(pid: u32, capabilities: &str) {
+    let listed = listed(capabilities);
+    let permitted: BTreeSet<String> = listed.iter().map(|(name, _)| name.clone()).collect();
+    let effective: BTreeSet<String> = listed
+        .into_iter()
+        .filter(|(_, condition)| condition.is_empty())
+        .map(|(name, _)| name)
+        .collect();
+    for status in threads(pid) {
+        let capability = |set: &str| names_of(&field(&status, set));
+        println!(
+            "{} {}: {:?}, NoNewPrivs {}, Seccomp {}, Seccomp_filters {}",
+            field(&status, "Name"),
+            field(&status, "Pid"),
+            capability("CapEff"),
+            field(&status, "NoNewPrivs"),
+            field(&status, "Seccomp"),
+            field(&status, "Seccomp_filters"),
+        );
+        assert_eq!(capability("CapPrm"), permitted);
+        assert_eq!(capability("CapBnd"), permitted);
+        assert_eq!(capability("CapEff"), effective);
+        assert_eq!(capability("CapInh"), BTreeSet::new());
+        assert_eq!(capability("CapAmb"), BTreeSet::new());
+        let [privileges, mode, filters] =
+            ["NoNewPrivs", "Seccomp", "Seccomp_filters"].map(|name| field(&status, name));
+        assert_eq!([&*privileges, &*mode, &*filters], ["1", "2", "1"]);
+    }
+}
+
+fn root() -> bool {
+    needs::root("what root's daemon gives up")
+}
+
+/// A mount with a thread for each of these, and a file.
+const THREADS: [&str; 2] = ["--threads", "6"];
+
+#[test]
+fn the_running_daemon_and_its_keeper_are_as_docs_security_md_says() {
+    if !root() {
+        return;
+    }
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    let mount = tree.mount(&THREADS);
+    assert_eq!(at::read(mount.dir(), b"file").unwrap(), b"content");
+    let daemon = mount.id();
+    assert!(threads(daemon).len() > 6);
+    assert_confined(daemon, "### Capabilities of the daemon");
+    let keeper = keeper_of(daemon);
+    assert_confined(keeper, "### Capabilities of the keeper");
+
+    let table = std::fs::read_to_string(format!("/proc/{daemon}/mountinfo")).unwrap();
+    println!("{table}");
+    let mounts: BTreeSet<String> = table
+        .lines()
+        .map(|line| line.split(' ').nth(4).unwrap().to_owned())
+        .collect();
+    let wanted = listed("### The root of the daemon");
+    assert_eq!(mounts, wanted.into_iter().map(|(path, _)| path).collect());
+    let mut entries: Vec<_> = std::fs::read_dir(format!("/proc/{daemon}/root"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    entries.sort();
+    assert_eq!(entries, ["dev", "proc"]);
+    // The keeper holds nothing of the daemon's: two sockets, and /dev/null thrice.
+    let held = std::fs::read_dir(format!("/proc/{keeper}/fd")).unwrap();
+    assert_eq!(held.count(), 5);
+    mount.stop();
+}
+
+#[test]
+fn the_system_calls_are_as_docs_security_md_says() {
+    let calls = |list: &'static [Call]| -> BTreeSet<(String, String)> {
+        list.iter()
+            .map(|call| (call.name.to_owned(), call.condition().to_owned()))
+            .collect()
+    };
+    assert_eq!(listed("### System calls of the daemon"), calls(DAEMON));
+    assert_eq!(listed("### System calls of the keeper"), calls(KEEPER));
+    if cfg!(target_arch = "x86_64") {
+        assert_eq!(listed("### Older names of system calls"), calls(OLDER));
+    }
+}
+
+#[test]
+fn without_the_sandbox_nothing_is_confined_but_the_capabilities_in_effect() {
+    if !root() {
+        return;
+    }
+    let tree = Tree::new();
+    let mount = tree.mount(&["--sandbox", "none"]);
+    mount.dir();
+    for status in threads(mount.id()) {
+        assert_eq!(field(&status, "Seccomp"), "0");
+        assert_eq!(field(&status, "NoNewPrivs"), "0");
+    }
+    mount.stop();
+}
+
+#[test]
+fn an_ordinary_users_daemon_gives_up_what_it_can() {
+    if !root() {
+        return;
+    }
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    let program = tree.parent().join("utf8fs");
+    std::fs::copy(binary(), &program).unwrap();
+    for directory in [tree.backing(), tree.point()] {
+        std::os::unix::fs::chown(directory, Some(user::NOBODY), Some(user::NOBODY)).unwrap();
+    }
+    let mount = Mount::start_as(&tree, user::NOBODY, &program, &["-v"]);
+    for status in threads(mount.id()) {
+        let [privileges, mode] = ["NoNewPrivs", "Seccomp"].map(|name| field(&status, name));
+        assert_eq!([&*privileges, &*mode], ["1", "2"]);
+        assert_eq!(names_of(&field(&status, "CapPrm")), BTreeSet::new());
+    }
+    // It is what runs fusermount3, which gets its rights by being run.
+    let keeper = threads(keeper_of(mount.id()));
+    assert!(
+        keeper
+            .iter()
+            .all(|status| field(status, "NoNewPrivs") == "0")
+    );
+    let said = mount.stderr();
+    assert!(
+        said.contains("sandbox: no new privileges, fewer system calls"),
+        "{said}"
+    );
+    mount.stop();
+}
+
+#[test]
+fn the_log_is_made_anew_at_its_path_after_a_rotation() {
+    let tree = Tree::new();
+    let mount = tree.mount(&[]);
+    let [log, old] = ["audit.jsonl", "audit.jsonl.1"].map(|name| tree.parent().join(name));
+    at::mkdir(mount.dir(), b"\xFF").unwrap_err();
+    let watch = inotify::init(inotify::CreateFlags::CLOEXEC).unwrap();
+    inotify::add_watch(&watch, tree.parent(), inotify::WatchFlags::CREATE).unwrap();
+    rustix::fs::rename(&log, &old).unwrap();
+    mount.signal(Signal::HUP);
+    let patience = Timespec::try_from(PATIENCE).unwrap();
+    let mut fds = [PollFd::new(&watch, PollFlags::IN)];
+    assert_eq!(poll(&mut fds, Some(&patience)).unwrap(), 1, "no new log");
+    at::mkdir(mount.dir(), b"\xFE").unwrap_err();
+    let new = mount.stop();
+    assert_eq!(new.len(), 1);
+    assert_eq!(new[0].name("name").unwrap(), b"\xFE");
+    assert_eq!(audit::offences(&old)[0].name("name").unwrap(), b"\xFF");
+}
+
+/// The command of the caller, which a daemon without `/proc` cannot see itself.
+#[test]
+fn the_record_has_the_command_of_the_caller() {
+    let tree = Tree::new();
+    let mut mount = tree.mount(&[]);
+    mount.close();
+    let failed = Command::new("/bin/sh")
+        .args(["-c", r#"mkdir "$PLACE/$(printf '\377')""#])
+        .env("PLACE", mount.point())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(!failed.success());
+    let records = mount.stop();
+    assert!(!records.is_empty());
+    for record in records {
+        assert_eq!(record.name("command").unwrap(), b"mkdir");
+    }
+}
+
+#[test]
+fn the_second_signal_cuts_what_is_still_in_use() {
+    if !root() {
+        return;
+    }
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    let mut mount = tree.mount(&[]);
+    mount.close();
+    let file = at::open(mount.dir(), b"file", OFlags::RDONLY).unwrap();
+    mount.close();
+    mount.signal(Signal::TERM);
+    wait_until_unmounted(&mount.point());
+    mount.signal(Signal::TERM);
+    assert_eq!(mount.wait().code(), Some(1));
+    assert!(mount.stderr().contains("is cut"));
+    drop(file);
+}
+
+fn process(pid: u32) -> std::os::fd::OwnedFd {
+    let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
+    pidfd_open(pid, PidfdFlags::empty()).unwrap()
+}
+
+fn wait_for_end(process: impl std::os::fd::AsFd) {
+    let patience = Timespec::try_from(PATIENCE).unwrap();
+    let mut fds = [PollFd::new(&process, PollFlags::IN)];
+    assert_eq!(poll(&mut fds, Some(&patience)).unwrap(), 1, "it lives on");
+}
+
+/// Signals that a terminal or systemd sends to all processes do not move the keeper; it ends with the daemon, however
+/// that ends, and leaves a dead mount, which the next daemon clears away.
+#[test]
+fn the_keeper_acts_on_no_signal_and_ends_with_the_daemon() {
+    if !root() {
+        return;
+    }
+    let tree = Tree::new();
+    let mount = tree.mount(&[]);
+    let keeper = process(keeper_of(mount.id()));
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
+        pidfd_send_signal(&keeper, signal).unwrap();
+    }
+    // It does its work still.
+    at::mkdir(mount.dir(), b"\xFF").unwrap_err();
+    assert_eq!(mount.stop()[0].name("command").unwrap(), own_command());
+    wait_for_end(&keeper);
+
+    let mount = tree.mount(&[]);
+    let keeper = process(keeper_of(mount.id()));
+    mount.kill();
+    wait_for_end(&keeper);
+    assert_eq!(mounted(&tree.point()).as_deref(), Some("fuse.utf8fs"));
+    let mut mount = tree.mount(&[]);
+    mount.allow_warning("is dead: its daemon was killed");
+    mount.stop();
+}
+
+/// What the records call this thread.
+fn own_command() -> Vec<u8> {
+    let comm = std::fs::read("/proc/thread-self/comm").unwrap();
+    comm.trim_ascii_end().to_vec()
+}
+
+/// Without its keeper a daemon serves on, says that it cannot unmount, and ends at the second signal.
+#[test]
+fn a_daemon_whose_keeper_was_killed_serves_on() {
+    if !root() {
+        return;
+    }
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    let mut mount = tree.mount(&[]);
+    let keeper = process(keeper_of(mount.id()));
+    pidfd_send_signal(&keeper, Signal::KILL).unwrap();
+    wait_for_end(&keeper);
+    assert_eq!(at::read(mount.dir(), b"file").unwrap(), b"content");
+    // It neither waits for the name of the command nor fails for want of it.
+    at::mkdir(mount.dir(), b"\xFF").unwrap_err();
+    let by_hand = Command::new("umount").arg("-l").arg(mount.point()).status();
+    assert!(by_hand.unwrap().success());
+    mount.close();
+    assert!(mount.wait().success());
+}
+
+/// A program in a mount namespace of its own, whose `/dev` is ours.
+struct Namespace {
+    child: Child,
+    orders: Option<ChildStdin>,
+}
+
+impl Namespace {
+    /// Runs `script` with `$DEV` as its `/dev`, and waits for its first line.
+    fn start(tree: &Tree, dev: &Path, script: &str) -> Self {
+        let mut child = Command::new("unshare")
+            .args(["--mount", "--propagation", "private", "sh", "-e", "-c"])
+            .arg(format!("mount --bind \"$DEV\" /dev\n{script}"))
+            .env("DEV", dev)
+            .env("PROGRAM", binary())
+            .env("BACKING", tree.backing())
+            .env("POINT", tree.point())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let orders = child.stdin.take();
+        Self { child, orders }
+    }
+
+    fn hears(&mut self) -> String {
+        let out = self.child.stdout.as_mut().unwrap();
+        let mut line = String::new();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        line
+    }
+
+    fn order(&mut self, line: &str) {
+        writeln!(self.orders.as_mut().unwrap(), "{line}").unwrap();
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        // At the end of its orders it unmounts and ends.
+        drop(self.orders.take());
+        self.child.wait().unwrap();
+    }
+}
+
+fn next_refusal(log: &UnixDatagram) -> String {
+    let mut buffer = [0; 4096];
+    loop {
+        let length = log.recv(&mut buffer).unwrap();
+        let text = String::from_utf8(buffer[..length].to_vec()).unwrap();
+        if text.contains("refused") {
+            return text;
+        }
+    }
+}
+
+fn listen(path: &Path) -> UnixDatagram {
+    let log = UnixDatagram::bind(path).unwrap();
+    log.set_read_timeout(Some(PATIENCE)).unwrap();
+    log
+}
+
+/// The system's log is found by a daemon that does not see `/dev/log`, also after it was started anew.
+#[test]
+fn the_systems_log_is_found_again_after_it_was_started_anew() {
+    if !root() {
+        return;
+    }
+    let tree = Tree::new();
+    let dev = tree.parent().join("dev");
+    std::fs::create_dir(&dev).unwrap();
+    let devices = [("null", 1, 3), ("fuse", 10, 229)];
+    for (name, major, minor) in devices {
+        let device = rustix::fs::makedev(major, minor);
+        let mode = Mode::from_raw_mode(0o666);
+        rustix::fs::mknodat(CWD, dev.join(name), FileType::CharacterDevice, mode, device).unwrap();
+    }
+    let path = dev.join("log");
+    let log = listen(&path);
+    let mut namespace = Namespace::start(
+        &tree,
+        &dev,
+        r#"
+        "$PROGRAM" mount --background "$BACKING" "$POINT" 2>/dev/null
+        echo ready
+        while read name; do mkdir "$POINT/$name$(printf '\377')" 2>/dev/null || true; done
+        umount "$POINT"
+        "#,
+    );
+    assert_eq!(namespace.hears(), "ready\n");
+    namespace.order("one");
+    assert!(next_refusal(&log).contains("one\\xFF"));
+    drop(log);
+    std::fs::remove_file(&path).unwrap();
+    let log = listen(&path);
+    namespace.order("two");
+    assert!(next_refusal(&log).contains("two\\xFF"));
+    drop(namespace);
+    detach(&tree.point());
+}
