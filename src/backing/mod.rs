@@ -16,7 +16,7 @@ mod sys;
 pub mod xattr;
 
 pub use creds::{Privilege, become_caller};
-pub use dir::{Dir, private_clone};
+pub use dir::{Dir, private_clone, quiet_clone};
 pub use entries::{Entries, Entry};
 pub use handle::FileHandle;
 pub use stat::{Kind, SetTime, Stat, StatFs, Time};

@@ -119,6 +119,11 @@ impl Inode {
         lock(&self.state).files.iter().find_map(Weak::upgrade)
     }
 
+    /// Its file handle, where these are used.
+    pub(super) fn handle(&self) -> Option<&FileHandle> {
+        self.identity.handle.as_ref()
+    }
+
     pub(super) fn place(&self) -> Option<Place> {
         lock(&self.state).place.clone()
     }

@@ -48,11 +48,12 @@ impl Filesystem for Adapter {
         Ok(())
     }
 
-    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let caller = caller(request);
         entry(
             self.kept,
             reply,
-            self.run("lookup", |fs| fs.lookup(parent.0, name.as_bytes())),
+            self.run("lookup", |fs| fs.lookup(caller, parent.0, name.as_bytes())),
         );
     }
 
@@ -71,7 +72,7 @@ impl Filesystem for Adapter {
 
     fn setattr(
         &self,
-        _request: &Request,
+        request: &Request,
         ino: INodeNo,
         mode: Option<u32>,
         uid: Option<u32>,
@@ -100,7 +101,9 @@ impl Filesystem for Adapter {
             self.kept,
             reply,
             ino,
-            self.run("setattr", |fs| fs.setattr(ino.0, handle, change)),
+            self.run("setattr", |fs| {
+                fs.setattr(caller(request), ino.0, handle, change)
+            }),
         );
     }
 
@@ -409,7 +412,7 @@ impl Filesystem for Adapter {
 
     fn setxattr(
         &self,
-        _request: &Request,
+        request: &Request,
         ino: INodeNo,
         name: &OsStr,
         value: &[u8],
@@ -417,10 +420,11 @@ impl Filesystem for Adapter {
         _position: u32,
         reply: ReplyEmpty,
     ) {
+        let caller = caller(request);
         empty(
             reply,
             self.run("setxattr", |fs| {
-                fs.setxattr(ino.0, name.as_bytes(), value, flags)
+                fs.setxattr(caller, ino.0, name.as_bytes(), value, flags)
             }),
         );
     }

@@ -1,7 +1,6 @@
 //! Law N7: names that are cut are found again without reading the directory for each.
 
 use super::*;
-use crate::fs::Caller;
 
 const COUNT: usize = 3000;
 

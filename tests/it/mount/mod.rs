@@ -34,12 +34,16 @@ mod lookups;
 mod many;
 /// N9, L2: each offence by each operation.
 mod offences;
+/// F3: the mount as the upper layer of an overlay.
+mod overlay;
 /// Bugs of others, tried on ours.
 mod peers;
 /// Faults found from outside.
 mod regressions;
 /// Faults found from outside: devices, descriptors, refusals, and what the daemon says.
 mod regressions_more;
+/// F1: rights, line by line, and what suites of others found.
+mod rights;
 /// N12, N10: names stored in a legacy charset, and escapes as spellings.
 mod storing;
 /// F4: reading a directory while it changes.
