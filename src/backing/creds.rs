@@ -191,9 +191,9 @@ pub const KEPT_BY_KEEPER: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::DAC_READ_SEARCH);
 
-/// Holds `CAP_FSETID` in effect for this thread until it is dropped.
+/// Holds `CAP_FSETID` as [`raise_fsetid`] or [`lower_fsetid`] set it for this thread, until it is dropped.
 #[derive(Debug)]
-#[must_use = "it is given up at once"]
+#[must_use = "it is put back at once"]
 pub struct Fsetid {
     before: Option<CapabilitySets>,
     of_this_thread: PhantomData<*const ()>,
@@ -207,15 +207,29 @@ pub struct Fsetid {
 /// Those of capset(2).
 pub fn raise_fsetid() -> io::Result<Fsetid> {
     let before = rustix::thread::capabilities(None)?;
-    let raise = before.permitted.contains(CapabilitySet::FSETID)
-        && !before.effective.contains(CapabilitySet::FSETID);
-    if raise {
-        let mut sets = before;
-        sets.effective |= CapabilitySet::FSETID;
-        rustix::thread::set_capabilities(None, sets)?;
+    let mut now = before;
+    now.effective |= before.permitted & CapabilitySet::FSETID;
+    put_fsetid(before, now)
+}
+
+/// Puts `CAP_FSETID` out of effect, so that the kernel clears set-id bits as it does for users.
+///
+/// # Errors
+/// Those of capset(2).
+pub fn lower_fsetid() -> io::Result<Fsetid> {
+    let before = rustix::thread::capabilities(None)?;
+    let mut now = before;
+    now.effective -= CapabilitySet::FSETID;
+    put_fsetid(before, now)
+}
+
+fn put_fsetid(before: CapabilitySets, now: CapabilitySets) -> io::Result<Fsetid> {
+    let changes = before.effective != now.effective;
+    if changes {
+        rustix::thread::set_capabilities(None, now)?;
     }
     Ok(Fsetid {
-        before: raise.then_some(before),
+        before: changes.then_some(before),
         of_this_thread: PhantomData,
     })
 }
@@ -233,9 +247,30 @@ impl Drop for Fsetid {
         if let Some(before) = self.before
             && let Err(error) = rustix::thread::set_capabilities(None, before)
         {
-            log::error!("cannot give up CAP_FSETID again: {error}");
+            log::error!("cannot put CAP_FSETID back: {error}");
         }
     }
+}
+
+/// May process `pid`, whose filesystem group is `gid`, keep a set-group-id bit for `group`: is it in that group, or has it
+/// `CAP_FSETID`? No where it can't be told, as for a process of another pid namespace that is not in the group by `gid`.
+#[must_use]
+pub fn may_keep_sgid(pid: u32, gid: u32, group: u32) -> bool {
+    gid == group
+        || std::fs::read_to_string(format!("/proc/{pid}/status"))
+            .is_ok_and(|status| status_keeps_sgid(&status, group))
+}
+
+/// [`may_keep_sgid`] by what proc(5) says of a process's supplementary groups and effective capabilities.
+fn status_keeps_sgid(status: &str, group: u32) -> bool {
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let in_group = field("Groups:").is_some_and(|groups| {
+        groups
+            .split_ascii_whitespace()
+            .any(|member| member.parse() == Ok(group))
+    });
+    let effective = field("CapEff:").and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+    in_group || effective.is_some_and(|set| set & CapabilitySet::FSETID.bits() != 0)
 }
 
 /// Raises the soft limit on open descriptors to the hard one, and returns it; `None` if there is no limit.

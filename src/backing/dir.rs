@@ -249,5 +249,20 @@ pub fn private_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
     }
 }
 
+/// A view as [`private_clone`]'s in which reading leaves access times as they are, open for reading, so that inodes can be
+/// opened through it by file handle.
+///
+/// # Errors
+/// As [`private_clone`]; `EINVAL` on kernels that clone no mount that is itself a private view.
+pub fn quiet_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let clone = rustix::mount::open_tree(fd, c"", flags)?;
+    sys::make_mount_quiet(clone.as_fd())?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(&clone, c".", flags, Mode::empty())?)
+}
+
 #[cfg(test)]
 mod tests;

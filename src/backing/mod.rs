@@ -19,7 +19,7 @@ pub mod watch;
 pub mod xattr;
 
 pub use creds::{Privilege, become_caller};
-pub use dir::{Dir, private_clone};
+pub use dir::{Dir, private_clone, quiet_clone};
 pub use entries::{Entries, Entry};
 pub use handle::FileHandle;
 pub use sandbox::Sandbox;

@@ -216,6 +216,14 @@ impl Inode {
         state.fd.take_if(|fd| Arc::strong_count(fd) == 1)
     }
 
+    /// Its file handle, where it can be opened by that.
+    pub(super) fn handle(&self) -> Option<&FileHandle> {
+        match &self.identity {
+            Identity::Handle(handle) => Some(handle),
+            Identity::Looks { .. } => None,
+        }
+    }
+
     /// Where it was last seen, if that is kept.
     pub(super) fn place(&self) -> Option<Place> {
         lock(&self.state).place.as_ref()?.unpack()

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::backing::{Privilege, Stat};
+use crate::backing::{Privilege, Stat, quiet_clone};
 use crate::names::NameMap;
 use crate::policy::Alike;
 pub use attr::{Change, Shown};
@@ -115,6 +115,8 @@ pub struct Utf8Fs {
     indexed: IndexedDirectories,
     unkept: Unkept,
     aside: Aside,
+    /// By which symlinks are opened to be read without a trace.
+    quiet: Option<OwnedFd>,
     privilege: Privilege,
     auditor: Arc<Auditor>,
     mountpoint: Vec<u8>,
@@ -136,8 +138,15 @@ impl Utf8Fs {
     /// # Errors
     /// Its root can't be looked at.
     pub fn new(config: Config) -> std::io::Result<Self> {
+        let quiet = config.by_handle.as_ref().and_then(|_may| {
+            let clone = quiet_clone(&config.root);
+            clone
+                .inspect_err(|error| log::debug!("lstat of links is reading them: {error}"))
+                .ok()
+        });
         Ok(Self {
             unkept: Unkept::default(),
+            quiet,
             inodes: Inodes::new(config.root, config.by_handle, config.most_descriptors)?,
             map: config.map,
             exempt: config.exempt,

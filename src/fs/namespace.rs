@@ -11,7 +11,7 @@ use super::io::KERNELS_OWN;
 use super::resolve::{Making, NewName};
 use super::unique::At;
 use super::{Caller, Entry, FsError, Utf8Fs};
-use crate::backing::{Dir, Stat, become_caller, file};
+use crate::backing::{Dir, Stat, become_caller, creds, file};
 use crate::names::{BackingName, VisibleName};
 
 impl Utf8Fs {
@@ -25,13 +25,19 @@ impl Utf8Fs {
     /// Looks a name up and counts the lookup.
     ///
     /// # Errors
-    /// `ENOENT` where nothing is visible under it.
-    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
+    /// `ENOENT` where nothing is visible under it; where it is too long to be anything's, [`FsError::Refused`], and then
+    /// the refusal is in the audit log.
+    pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
+        let making = Making {
+            operation: "lookup",
+            caller,
+        };
         let (directory, fd) = self.open_directory(parent)?;
         let found = self.on_entry(&directory, &fd, name, &mut |backing| {
             self.inodes
                 .with_descriptors(|| Dir::new(&*fd).child(backing))
-        })?;
+        });
+        let found = found.map_err(|error| self.too_long(making, &directory, name, error))?;
         let entry = self.enter(
             found.value,
             &directory,
@@ -72,7 +78,7 @@ impl Utf8Fs {
         making: Making,
         parent: u64,
         name: &[u8],
-        umask: u32,
+        (mode, umask): (u32, u32),
         make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
     ) -> Result<(T, Arc<Inode>, NewName), FsError> {
         let (inode, fd) = self.open_to_change(parent)?;
@@ -82,6 +88,11 @@ impl Utf8Fs {
         let clash = self.check_unique(making, &mut directory, &inode, name, &place, None)?;
         directory.before_change()?;
         let kept = directory.kept();
+        // The kernel has taken set-group-id away from what the caller must not make with it.
+        let _fsetid = match mode & libc::S_ISGID {
+            0 => None,
+            _ => Some(creds::raise_fsetid()?),
+        };
         let made = make(&Dir::new(&*fd), &place.backing)?;
         let mut directory = kept.unwrap_or_else(|| self.directory(&inode, &fd));
         directory.changed(None, Some(&place.backing))?;
@@ -97,10 +108,11 @@ impl Utf8Fs {
         making: Making,
         parent: u64,
         name: &[u8],
-        umask: u32,
+        (mode, umask): (u32, u32),
         make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<Entry, FsError> {
-        let (child, inode, place) = self.make(making, parent, name, umask, |dir, backing| {
+        let modes = (mode, umask);
+        let (child, inode, place) = self.make(making, parent, name, modes, |dir, backing| {
             make(dir, backing)?;
             self.inodes.with_descriptors(|| dir.child(backing))
         })?;
@@ -108,7 +120,7 @@ impl Utf8Fs {
         Ok(self.fitted(entry))
     }
 
-    fn become_caller(&self, caller: Caller, umask: u32) -> io::Result<()> {
+    pub(super) fn become_caller(&self, caller: Caller, umask: u32) -> io::Result<()> {
         become_caller(self.privilege, caller.uid, caller.gid, umask)
     }
 
@@ -129,7 +141,7 @@ impl Utf8Fs {
             operation: "mknod",
             caller,
         };
-        self.make_node(making, parent, name, umask, |dir, backing| {
+        self.make_node(making, parent, name, (mode, umask), |dir, backing| {
             dir.mknod(backing, mode, rdev)
         })
     }
@@ -150,7 +162,7 @@ impl Utf8Fs {
             operation: "mkdir",
             caller,
         };
-        self.make_node(making, parent, name, umask, |dir, backing| {
+        self.make_node(making, parent, name, (mode, umask), |dir, backing| {
             dir.mkdir(backing, mode)
         })
     }
@@ -172,7 +184,7 @@ impl Utf8Fs {
         };
         let directory = self.inodes.get(parent)?;
         let stored = self.stored_target(making, &directory, name, target)?;
-        let entry = self.make_node(making, parent, name, 0, |dir, backing| {
+        let entry = self.make_node(making, parent, name, (0, 0), |dir, backing| {
             dir.symlink(backing, &stored.text)
         })?;
         self.report_target(making, &directory, name, &stored);
@@ -195,7 +207,7 @@ impl Utf8Fs {
             caller,
         };
         let (_, source) = self.open_inode(number)?;
-        self.make_node(making, parent, name, 0, |dir, backing| {
+        self.make_node(making, parent, name, (0, 0), |dir, backing| {
             dir.link(&*source, backing)
         })
     }
@@ -220,7 +232,7 @@ impl Utf8Fs {
             caller,
         };
         let taken = self.inodes.take_descriptors(Use::File)?;
-        let made = self.make(making, parent, name, umask, |dir, backing| {
+        let made = self.make(making, parent, name, (mode, umask), |dir, backing| {
             let flags = flags & !KERNELS_OWN | libc::O_EXCL;
             self.inodes
                 .with_descriptors(|| dir.create(backing, flags, mode))

@@ -241,15 +241,7 @@ impl Utf8Fs {
         name: &[u8],
     ) -> Result<NewName, FsError> {
         let asked = VisibleName::parse(name).map_err(|offence| self.refusal(offence))?;
-        let refuse = |offence| {
-            let refusal = self.refusal(offence);
-            let outcome = Outcome {
-                errno: Some(refusal.errno()),
-                ..Outcome::of(Verdict::Refused)
-            };
-            self.audit(making, inode, name, offence, &outcome);
-            refusal
-        };
+        let refuse = |offence| self.refused(making, inode, name, offence);
         let Err(offence) = self.map.policy.check(name) else {
             if self.map.may_be_escaped(name)
                 && let Some(place) = self.existing_place(inode, fd, name)?
@@ -306,6 +298,40 @@ impl Utf8Fs {
                 alias: true,
                 offence: Some((offence, Verdict::Reported)),
             }),
+        }
+    }
+
+    /// The refusal of a name, which is in the audit log then.
+    fn refused(&self, making: Making, inode: &Inode, name: &[u8], offence: Offence) -> FsError {
+        let refusal = self.refusal(offence);
+        let outcome = Outcome {
+            errno: Some(refusal.errno()),
+            ..Outcome::of(Verdict::Refused)
+        };
+        self.audit(making, inode, name, offence, &outcome);
+        refusal
+    }
+
+    /// What a lookup that ended with `error` says: that a name is too long, where no name can be so long that the kernel
+    /// takes and none stands for a shorter one. The kernel looks names up before it makes them, and before everything
+    /// else that programs do with them, which then ends with this error as it does natively.
+    pub(super) fn too_long(
+        &self,
+        making: Making,
+        inode: &Inode,
+        name: &[u8],
+        error: FsError,
+    ) -> FsError {
+        let is_cut = self.map.on_violation == OnViolation::Normalize;
+        if name.len() <= NAME_MAX || is_cut || error.errno() != libc::ENOENT {
+            return error;
+        }
+        match self.map.policy.check(name) {
+            Err(offence) if matches!(offence.rule, Rule::TooLong { .. }) => {
+                self.refused(making, inode, name, offence)
+            }
+            // What else is wrong with it is said when it is made: an absent name is just absent.
+            _ => error,
         }
     }
 

@@ -87,9 +87,22 @@ impl Utf8Fs {
             return None;
         }
         let (inode, fd) = self.open_inode(number).ok()?;
-        let target = file::readlink(&*fd).ok()?;
+        let target = match self.opened_quietly(&inode, stat) {
+            Some(quiet) => file::readlink(quiet),
+            None => file::readlink(&*fd),
+        };
+        let target = target.ok()?;
         self.is_shown_as_another(&target)
             .then_some(MappedLink { inode, target })
+    }
+
+    /// A descriptor of a link through which it is read with its access time left as it is, as lstat(2) leaves it.
+    fn opened_quietly(&self, inode: &Inode, stat: &Stat) -> Option<OwnedFd> {
+        let fd = inode.handle()?.open(self.quiet.as_ref()?, libc::O_PATH);
+        let fd = fd.ok()??;
+        // A handle is of one filesystem only.
+        let opened = Stat::of(&fd).ok()?;
+        (opened.dev == stat.dev && opened.ino == stat.ino).then_some(fd)
     }
 
     /// Gives `stat` the size that the target is shown with. No directory's names may be locked meanwhile.

@@ -17,6 +17,12 @@ use crate::codec::Charset;
 use crate::names::{Legacy, NameMap, OnViolation};
 use crate::policy::{Alike, ErrnoChoice, Policy};
 
+const CALLER: Caller = Caller {
+    uid: 0,
+    gid: 0,
+    pid: 0,
+};
+
 struct Scratch {
     below: std::sync::Arc<tempfile::TempDir>,
     fs: Utf8Fs,
@@ -199,7 +205,7 @@ fn inodes_outlive_their_descriptors() {
     let scratch = Scratch::new(map(Legacy::Escape, &[]), &names);
     let entries: Vec<_> = names
         .iter()
-        .map(|name| scratch.fs.lookup(ROOT, name).unwrap())
+        .map(|name| scratch.fs.lookup(CALLER, ROOT, name).unwrap())
         .collect();
     for (entry, name) in entries.iter().zip(&names) {
         let stat = scratch.fs.getattr(entry.number).unwrap().stat;
@@ -225,12 +231,12 @@ fn an_open_file_outlives_its_name() {
     let names: Vec<Vec<u8>> = (0..20).map(|n| format!("n{n}").into_bytes()).collect();
     let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
     let scratch = Scratch::new(map(Legacy::Escape, &[]), &names);
-    let entry = scratch.fs.lookup(ROOT, b"n0").unwrap();
+    let entry = scratch.fs.lookup(CALLER, ROOT, b"n0").unwrap();
     let handle = scratch.fs.open(entry.number, libc::O_RDWR).unwrap();
     scratch.fs.unlink(ROOT, b"n0").unwrap();
     // Others take its descriptor away.
     for name in names.iter().skip(1).chain(names.iter().skip(1)) {
-        scratch.fs.lookup(ROOT, name).unwrap();
+        scratch.fs.lookup(CALLER, ROOT, name).unwrap();
     }
     let stat = scratch.fs.getattr(entry.number).unwrap().stat;
     assert_eq!((stat.nlink, stat.ino), (0, entry.stat.ino));
@@ -245,16 +251,11 @@ fn a_reported_name_that_no_filesystem_takes_is_too_long() {
         ..map(Legacy::Escape, &[])
     };
     let scratch = Scratch::new(report, &[]);
-    let caller = Caller {
-        uid: 0,
-        gid: 0,
-        pid: 0,
-    };
-    let made = scratch.fs.mkdir(caller, ROOT, &[0xE9; 256], 0o700, 0);
+    let made = scratch.fs.mkdir(CALLER, ROOT, &[0xE9; 256], 0o700, 0);
     assert_eq!(made.unwrap_err().errno(), libc::ENAMETOOLONG);
     scratch
         .fs
-        .mkdir(caller, ROOT, &[0xE9; 255], 0o700, 0)
+        .mkdir(CALLER, ROOT, &[0xE9; 255], 0o700, 0)
         .unwrap();
 }
 
@@ -267,11 +268,11 @@ fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
         let target = std::ffi::OsStr::from_bytes(target);
         std::os::unix::fs::symlink(target, scratch.path(link.as_bytes())).unwrap();
     }
-    let plain = scratch.fs.lookup(ROOT, b"plain").unwrap();
+    let plain = scratch.fs.lookup(CALLER, ROOT, b"plain").unwrap();
     assert!(plain.steady);
     assert_eq!(scratch.fs.readlink(plain.number).unwrap(), b"x/../caf%E9");
     assert!(!scratch.was_read());
-    let mapped = scratch.fs.lookup(ROOT, b"mapped").unwrap();
+    let mapped = scratch.fs.lookup(CALLER, ROOT, b"mapped").unwrap();
     assert!(!mapped.steady);
     assert_eq!(mapped.stat.size, 8);
     assert_eq!(scratch.fs.getattr(mapped.number).unwrap().stat.size, 8);
@@ -301,7 +302,7 @@ fn f2_a_directory_that_was_moved_out_is_not_followed() {
     std::fs::create_dir_all(scratch.path(b"a/b/c")).unwrap();
     let mut number = ROOT;
     for name in [b"a", b"b", b"c"] {
-        number = scratch.fs.lookup(number, name).unwrap().number;
+        number = scratch.fs.lookup(CALLER, number, name).unwrap().number;
     }
     let caller = Caller {
         uid: 0,

@@ -1,21 +1,30 @@
 //! Extended attributes. Their names are not file names: they pass as they are.
 
-use super::{FsError, Utf8Fs};
-use crate::backing::{Xattr, xattr};
+use super::{Caller, FsError, Utf8Fs};
+use crate::backing::{Stat, Xattr, xattr};
+
+/// The attribute that a POSIX ACL is set by.
+const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
 
 impl Utf8Fs {
-    /// setxattr(2).
+    /// setxattr(2). An ACL clears set-group-id where it would for `caller`: the kernel says whether in a field of the
+    /// request that fuser does not know.
     ///
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn setxattr(
         &self,
+        caller: Caller,
         number: u64,
         name: &[u8],
         value: &[u8],
         flags: i32,
     ) -> Result<(), FsError> {
         let (_, fd) = self.open_inode(number)?;
+        let _as_caller = match name {
+            ACCESS_ACL => Some(self.clear_sgid_as(caller, &Stat::of(&*fd)?)?),
+            _ => None,
+        };
         Ok(xattr::set(&*fd, name, value, flags)?)
     }
 

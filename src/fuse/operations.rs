@@ -48,9 +48,10 @@ impl Filesystem for Adapter {
         Ok(())
     }
 
-    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let _turn = self.turns.begin();
-        let found = self.run("lookup", |fs| fs.lookup(parent.0, name.as_bytes()));
+        let caller = caller(request);
+        let found = self.run("lookup", |fs| fs.lookup(caller, parent.0, name.as_bytes()));
         if matches!(found, Err(Errno::ENOENT)) && self.fs.is_absence_lasting(name.as_bytes()) {
             return absent(self.kept, reply);
         }
@@ -74,7 +75,7 @@ impl Filesystem for Adapter {
 
     fn setattr(
         &self,
-        _request: &Request,
+        request: &Request,
         ino: INodeNo,
         mode: Option<u32>,
         uid: Option<u32>,
@@ -104,7 +105,9 @@ impl Filesystem for Adapter {
             self.kept,
             reply,
             ino,
-            self.run("setattr", |fs| fs.setattr(ino.0, handle, change)),
+            self.run("setattr", |fs| {
+                fs.setattr(caller(request), ino.0, handle, change)
+            }),
         );
     }
 
@@ -433,7 +436,7 @@ impl Filesystem for Adapter {
 
     fn setxattr(
         &self,
-        _request: &Request,
+        request: &Request,
         ino: INodeNo,
         name: &OsStr,
         value: &[u8],
@@ -442,10 +445,11 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let _turn = self.turns.begin();
+        let caller = caller(request);
         empty(
             reply,
             self.run("setxattr", |fs| {
-                fs.setxattr(ino.0, name.as_bytes(), value, flags)
+                fs.setxattr(caller, ino.0, name.as_bytes(), value, flags)
             }),
         );
     }

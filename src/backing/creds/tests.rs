@@ -183,3 +183,28 @@ fn the_limit_on_descriptors_is_raised_to_the_hard_one() {
     assert_eq!((now.current, now.maximum), (raised, raised));
     assert_eq!(raise_nofile().unwrap(), raised);
 }
+
+#[test]
+fn set_group_id_is_kept_by_members_of_the_group_and_those_with_the_capability() {
+    let status = |groups: &str, effective: &str| {
+        format!("Name:\tx\nGid:\t5\t5\t5\t5\nGroups:\t{groups} \nCapEff:\t{effective}\n")
+    };
+    let none = "0000000000000000";
+    // groups, capabilities, kept for group 7?
+    let rows = [
+        ("5 7 9", none, true),
+        ("5 77 9", none, false),
+        ("", none, false),
+        ("", "000001ffffffffff", true),
+        ("", "0000000000000010", true),
+        ("", "000001ffffffffef", false),
+    ];
+    for (groups, effective, kept) in rows {
+        let status = status(groups, effective);
+        assert_eq!(status_keeps_sgid(&status, 7), kept, "{status}");
+    }
+    assert!(!status_keeps_sgid("", 7));
+    // No process has this number.
+    assert!(may_keep_sgid(u32::MAX, 7, 7));
+    assert!(!may_keep_sgid(u32::MAX, 5, 7));
+}

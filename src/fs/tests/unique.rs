@@ -3,16 +3,10 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Scratch, map};
-use crate::fs::{Caller, FsError, ROOT};
+use super::{CALLER, Scratch, map};
+use crate::fs::{FsError, ROOT};
 use crate::names::Legacy;
 use crate::policy::Alike;
-
-const CALLER: Caller = Caller {
-    uid: 0,
-    gid: 0,
-    pid: 0,
-};
 
 fn scratch(legacy: Legacy, from: &[&str], names: &[&[u8]]) -> Scratch {
     Scratch::over(map(legacy, from), Some(Alike::Casefold), names)

@@ -9,6 +9,12 @@ use crate::fs::{Config, Exemptions, ROOT};
 use crate::names::{Legacy, NameMap, OnViolation};
 use crate::policy::{ErrnoChoice, Policy};
 
+const CALLER: Caller = Caller {
+    uid: 0,
+    gid: 0,
+    pid: 0,
+};
+
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 struct Listener;
@@ -55,10 +61,10 @@ fn a_panic_costs_one_operation_and_is_logged_with_its_name() {
     log::set_max_level(log::LevelFilter::Error);
     let below = tempfile::tempdir().unwrap();
     std::fs::write(below.path().join("file"), "").unwrap();
-    let adapter = Adapter::new(Arc::new(over(below.path())), Duration::from_secs(1));
+    let adapter = Adapter::new(Arc::new(over(below.path())), Duration::from_secs(1), 1, 1).unwrap();
     let failed = adapter.run::<()>("mkdir", |fs| {
         // In the middle of a change, with what it holds.
-        let _entry = fs.lookup(ROOT, b"file")?;
+        let _entry = fs.lookup(CALLER, ROOT, b"file")?;
         panic!("a bug");
     });
     assert_eq!(failed.map_err(|errno| errno.code()), Err(libc::EIO));
@@ -68,6 +74,6 @@ fn a_panic_costs_one_operation_and_is_logged_with_its_name() {
             .any(|line| line.starts_with("ERROR: mkdir: internal error")),
         "{said:?}"
     );
-    let found = adapter.run("lookup", |fs| fs.lookup(ROOT, b"file"));
+    let found = adapter.run("lookup", |fs| fs.lookup(CALLER, ROOT, b"file"));
     assert!(found.is_ok());
 }

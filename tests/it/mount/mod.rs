@@ -22,8 +22,9 @@ mod forms;
 mod hostile;
 /// What a file is known by, and stays known by.
 mod identity;
-/// N11: kills at every point.
+/// F5, N10: which names the kernel keeps.
 mod kept;
+/// N11: kills at every point.
 mod kills;
 /// N3, N5, N7: names of every length and of every octet.
 mod lengths;
@@ -41,16 +42,21 @@ mod lookups;
 mod many;
 /// N9, L2: each offence by each operation.
 mod offences;
+/// F3: the mount as the upper layer of an overlay.
+mod overlay;
 /// Bugs of others, tried on ours.
 mod peers;
 /// Faults found from outside.
 mod regressions;
 /// Faults found from outside: devices, descriptors, refusals, and what the daemon says.
 mod regressions_more;
+/// F1: rights, line by line, and what suites of others found.
+mod rights;
 /// F7, L2: what a daemon gives up once it has mounted, and what works all the same.
 mod sandbox;
-/// N12, N10: names stored in a legacy charset, and escapes as spellings.
+/// F7: operations that wait for the backing filesystem.
 mod stalls;
+/// N12, N10: names stored in a legacy charset, and escapes as spellings.
 mod storing;
 /// F4: reading a directory while it changes.
 mod streams;
