@@ -18,7 +18,7 @@ use crate::names::Quoted;
 pub use fuser::Notifier;
 
 /// How long a mount may be in use before it is detached instead of unmounted.
-const PATIENCE: Duration = Duration::from_millis(400);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What the program does at the turns of a session's life. Called from threads of the session, one call at a time
 /// per method.
