@@ -151,6 +151,61 @@ fn a_directory_that_is_renamed_below_is_reached_by_who_holds_it() {
     mount.stop();
 }
 
+/// A backing filesystem without file handles: an overlay that cannot be exported.
+fn without_handles(tree: &Tree) {
+    for layer in ["low", "up", "work"] {
+        std::fs::create_dir(tree.parent().join(layer)).unwrap();
+    }
+    let place = |layer: &str| tree.parent().join(layer).to_str().unwrap().to_owned();
+    let layers = ["low", "up", "work"].map(place);
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={},index=off,nfs_export=off",
+        layers[0], layers[1], layers[2]
+    );
+    let status = std::process::Command::new("mount")
+        .args(["-t", "overlay", "-o", &options, "overlay"])
+        .arg(tree.backing())
+        .status();
+    assert!(status.unwrap().success());
+    assert_eq!(FileHandle::of(tree.below_dir()).unwrap(), None);
+}
+
+#[test]
+fn what_has_no_handle_is_opened_again_where_it_was_seen_last() {
+    if !needs::root("an overlay below") {
+        return;
+    }
+    let tree = Tree::new();
+    without_handles(&tree);
+    fill(&tree, 200);
+    at::mkdir(tree.below_dir(), b"dir").unwrap();
+    tree.file(b"file", b"content");
+    let mount = Mount::start_limited(&tree, 128, &["--cache", "0"]);
+    let size = |held: &_| rustix::fs::fstat(held).map(|stat| stat.st_size);
+    let dir = at::open(mount.dir(), b"dir", OFlags::PATH | OFlags::DIRECTORY).unwrap();
+    let file = at::open(mount.dir(), b"file", OFlags::PATH).unwrap();
+    look_at_many(&mount, 200);
+    assert_eq!(size(&file), Ok(7));
+    // Moved through the mount, both are found again; also the one below the other.
+    at::rename(mount.dir(), b"dir", b"moved").unwrap();
+    let into = |name: &[u8]| rustix::fs::renameat(mount.dir(), b"file".as_slice(), &dir, name);
+    into(b"inside").unwrap();
+    look_at_many(&mount, 200);
+    assert_eq!(size(&file), Ok(7));
+    at::write_new(&dir, b"new", b"").unwrap();
+    // Moved below, what is there by the old name is never taken for it; by its new name it is found.
+    let below = at::open_dir(tree.below_dir(), b"moved").unwrap();
+    at::rename(&below, b"inside", b"elsewhere").unwrap();
+    at::write_new(&below, b"inside", b"another").unwrap();
+    look_at_many(&mount, 200);
+    assert_eq!(size(&file), Err(Errno::STALE));
+    assert_eq!(at::read(&dir, b"elsewhere").unwrap(), b"content");
+    assert_eq!(at::read(&dir, b"inside").unwrap(), b"another");
+    assert_eq!(at::sorted(mount.sub("moved")).len(), 3);
+    drop((dir, file, below));
+    mount.stop();
+}
+
 /// Decided in docs/semantics.md: no handles of the mount's own, rather than some that go stale by themselves.
 #[test]
 fn the_mount_gives_no_handles_rather_than_ones_that_go_stale() {
