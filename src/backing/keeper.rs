@@ -14,13 +14,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, send, sendmsg,
-    socketpair,
+    SendAncillaryMessage, SendFlags, Shutdown, SocketFlags, SocketType, recv, recvmsg, send,
+    sendmsg, socketpair,
 };
-use rustix::process::DumpableBehavior;
+use rustix::process::{DumpableBehavior, Pid, WaitOptions, waitpid};
 use rustix::{cmsg_space, fs::Mode, fs::OFlags};
 
 use super::sys::{self, Forked};
@@ -99,8 +100,31 @@ impl MountLine {
 #[derive(Debug)]
 struct Line(Mutex<OwnedFd>);
 
-/// The line for everything else; this process's, once it has a keeper.
-static WINDOW: OnceLock<Line> = OnceLock::new();
+/// The line for everything else, and the keeper itself; this process's, once it has one.
+static WINDOW: OnceLock<(Line, Pid)> = OnceLock::new();
+
+/// How long the end of the keeper is waited for; it takes no time unless the system is stuck.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
+
+/// Sends the keeper away and waits for its end, so that nobody else has to take note of it. Does nothing where there is
+/// none. What is asked of it afterwards fails.
+///
+/// # Errors
+/// The system does not say whether it ended.
+pub fn dismiss() -> io::Result<()> {
+    let Some((line, keeper)) = WINDOW.get() else {
+        return Ok(());
+    };
+    let socket = line.0.lock().unwrap_or_else(PoisonError::into_inner);
+    rustix::net::shutdown(&*socket, Shutdown::Write)?;
+    if poll(&mut [PollFd::new(&*socket, PollFlags::IN)], Some(&PATIENCE))? == 1 {
+        retry_on_intr(|| waitpid(Some(*keeper), WaitOptions::empty()))?;
+    }
+    Ok(())
+}
 
 /// The audit log, opened anew by the keeper; `None` where there is no keeper.
 #[must_use]
@@ -115,7 +139,7 @@ pub fn connect_syslog() -> Option<io::Result<OwnedFd>> {
 }
 
 fn fetch(request: u8) -> Option<io::Result<OwnedFd>> {
-    let (_empty, fd) = match WINDOW.get()?.ask(&[request]) {
+    let (_empty, fd) = match WINDOW.get()?.0.ask(&[request]) {
         Ok(answer) => answer,
         Err(error) => return Some(Err(error)),
     };
@@ -126,7 +150,7 @@ fn fetch(request: u8) -> Option<io::Result<OwnedFd>> {
 pub(super) fn command_of(pid: u32) -> Option<Vec<u8>> {
     let mut request = vec![COMMAND];
     request.extend(pid.to_le_bytes());
-    let answer = WINDOW.get()?.ask(&request);
+    let answer = WINDOW.get()?.0.ask(&request);
     Some(answer.map(|(command, _none)| command).unwrap_or_default())
 }
 
@@ -140,7 +164,7 @@ pub(super) fn command_of(pid: u32) -> Option<Vec<u8>> {
 pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLine> {
     let (our_mount, their_mount) = pair()?;
     let (our_window, their_window) = pair()?;
-    match sys::fork()? {
+    let keeper = match sys::fork()? {
         Forked::Child => {
             // It must not unwind into what the parent was doing, nor drop what the parent owns.
             let done = catch_unwind(AssertUnwindSafe(|| {
@@ -148,13 +172,13 @@ pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLi
             }));
             sys::exit_now(i32::from(!matches!(done, Ok(Ok(())))))
         }
-        Forked::Parent => {}
-    }
+        Forked::Parent(keeper) => keeper,
+    };
     drop((their_mount, their_window));
     let mount = Line(Mutex::new(our_mount));
     mount.hear()?;
     WINDOW
-        .set(Line(Mutex::new(our_window)))
+        .set((Line(Mutex::new(our_window)), keeper))
         .map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))?;
     Ok(MountLine(mount))
 }

@@ -9,6 +9,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
+use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
 /// Most bytes in a file handle, `MAX_HANDLE_SZ` of the kernel.
@@ -247,8 +248,8 @@ pub(super) fn fanotify_mark(
 
 /// Which of two processes this is after [`fork`].
 pub(super) enum Forked {
-    /// The one that called it.
-    Parent,
+    /// The one that called it, with the number of the other.
+    Parent(Pid),
     /// A copy of it, in which no signal is delivered but those that cannot be blocked.
     Child,
 }
@@ -276,10 +277,10 @@ pub(super) fn fork() -> io::Result<Forked> {
     }
     // SAFETY: `before` was written above, where the call cannot fail with these arguments, and is only read.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
-    if result < 0 {
-        return Err(failed);
-    }
-    Ok(Forked::Parent)
+    Pid::from_raw(result)
+        .filter(|_| result > 0)
+        .map(Forked::Parent)
+        .ok_or(failed)
 }
 
 /// Ends this process at once: nothing is dropped, flushed or run at exit.

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::background::{self, Daemon};
 use super::error::reason;
 use super::{CliError, ExitCode, MountConfig};
-use crate::backing::keeper::Errands;
+use crate::backing::keeper::{self, Errands};
 use crate::backing::sandbox::{self, Confined};
 use crate::backing::{Dir, Entries, Privilege, Sandbox, creds, file, private_clone};
 use crate::fs::audit::{Auditor, SinkKind, Syslog};
@@ -58,6 +58,9 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
             .map_err(|error| failed("serve the mount", &error))
     };
     auditor.finish(fs.operations());
+    if let Err(error) = keeper::dismiss() {
+        log::debug!("the keeper may live on: {error}");
+    }
     match served? {
         Ended::Unmounted | Ended::Signalled => Ok(ExitCode::Ok),
         Ended::Aborted => Ok(ExitCode::Failure),
@@ -186,6 +189,7 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
             Privilege::User => Ok(()),
         };
     }
+    mounted.attached.hold_root()?;
     let outside = Outside {
         spot: mounted.attached.spot(),
         log: &config.audit.sink,
@@ -203,8 +207,8 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
             .map(|(piece, error)| format!("{piece} ({})", reason(error)))
             .collect();
         log::warn!(
-            "the sandbox is weaker than it should be: no {}",
-            lacks.join(", no ")
+            "the sandbox is weaker than it should be; this system lacks: {}",
+            lacks.join(", ")
         );
     }
     Ok(())

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
     OpenTreeFlags, UnmountFlags,
@@ -24,6 +25,10 @@ const FUSE: &str = "dev/fuse";
 /// # Errors
 /// The kernel refuses a piece; this process is where it was then.
 pub(super) fn enter() -> io::Result<()> {
+    if !is_root_of_a_mount()? {
+        // A chroot: it cannot be left for another root, and there would be no way back into it.
+        return Err(Errno::INVAL.into());
+    }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let before = rustix::fs::open("/proc/self/ns/mnt", flags, Mode::empty())?;
     sys::unshare_mounts()?;
@@ -37,6 +42,11 @@ pub(super) fn enter() -> io::Result<()> {
             log::error!("mounts stay in use as long as this runs: {error}");
         }
     })
+}
+
+fn is_root_of_a_mount() -> io::Result<bool> {
+    let status = rustix::fs::statx(CWD, "/", AtFlags::empty(), StatxFlags::TYPE)?;
+    Ok(status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 fn build() -> io::Result<()> {

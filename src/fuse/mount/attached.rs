@@ -106,7 +106,7 @@ pub struct Attached {
     /// Cuts the connection when written to. Open from the start: it stands for this connection even after the
     /// kernel has given its number to another.
     abort: Option<File>,
-    /// The root, until somebody asks or unmounts: from a root of our own the path leads nowhere.
+    /// The root, if it is held, until somebody asks or unmounts.
     root: Mutex<Option<OwnedFd>>,
     /// Who unmounts for us.
     keeper: Option<MountLine>,
@@ -140,7 +140,7 @@ impl Attached {
                 source: mount.source,
             },
             abort,
-            root: Mutex::new(Some(root)),
+            root: Mutex::new(None),
             keeper: None,
         })
     }
@@ -149,6 +149,25 @@ impl Attached {
     #[must_use]
     pub fn spot(&self) -> &Spot {
         &self.spot
+    }
+
+    /// Holds the root of the mount open for the question whether it answers: from a root of our own its path leads
+    /// nowhere. The mount is in use until that was asked.
+    ///
+    /// # Errors
+    /// The mount is gone or covered, or cannot be looked at.
+    pub fn hold_root(&self) -> io::Result<()> {
+        let root = self.open_root()?;
+        *self.root.lock().unwrap_or_else(PoisonError::into_inner) = Some(root);
+        Ok(())
+    }
+
+    fn open_root(&self) -> io::Result<OwnedFd> {
+        let root = open_root(&self.spot.path)?;
+        if identify(&root)? != self.spot.id {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(root)
     }
 
     /// From now on the keeper unmounts and detaches: this process cannot.
@@ -211,11 +230,11 @@ impl Attached {
         }
     }
 
-    /// Asks the daemon for the status of the root, and waits for the answer; once, and before the mount is unmounted. The
-    /// descriptor is closed on return.
+    /// Asks the daemon for the status of the root, and waits for the answer. The descriptor is closed on return.
     pub(in crate::fuse) fn ask(&self) -> io::Result<()> {
-        let Some(root) = self.take_root() else {
-            return Err(io::ErrorKind::NotFound.into());
+        let root = match self.take_root() {
+            Some(root) => root,
+            None => self.open_root()?,
         };
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
         rustix::fs::statx(&root, c"", flags, StatxFlags::BASIC_STATS)?;

@@ -282,14 +282,22 @@ fn the_log_is_made_anew_at_its_path_after_a_rotation() {
     let tree = Tree::new();
     let mount = tree.mount(&[]);
     let [log, old] = ["audit.jsonl", "audit.jsonl.1"].map(|name| tree.parent().join(name));
-    at::mkdir(mount.dir(), b"\xFF").unwrap_err();
     let watch = inotify::init(inotify::CreateFlags::CLOEXEC).unwrap();
-    inotify::add_watch(&watch, tree.parent(), inotify::WatchFlags::CREATE).unwrap();
+    let changes = inotify::WatchFlags::CREATE | inotify::WatchFlags::MODIFY;
+    inotify::add_watch(&watch, tree.parent(), changes).unwrap();
+    let wait_for = |what: &dyn Fn() -> bool| {
+        let patience = Timespec::try_from(PATIENCE).unwrap();
+        while !what() {
+            let mut fds = [PollFd::new(&watch, PollFlags::IN)];
+            assert_eq!(poll(&mut fds, Some(&patience)).unwrap(), 1, "no change");
+            rustix::io::read(&watch, &mut [0; 4096]).unwrap();
+        }
+    };
+    at::mkdir(mount.dir(), b"\xFF").unwrap_err();
+    wait_for(&|| log.metadata().unwrap().len() > 0);
     rustix::fs::rename(&log, &old).unwrap();
     mount.signal(Signal::HUP);
-    let patience = Timespec::try_from(PATIENCE).unwrap();
-    let mut fds = [PollFd::new(&watch, PollFlags::IN)];
-    assert_eq!(poll(&mut fds, Some(&patience)).unwrap(), 1, "no new log");
+    wait_for(&|| log.is_file());
     at::mkdir(mount.dir(), b"\xFE").unwrap_err();
     let new = mount.stop();
     assert_eq!(new.len(), 1);
@@ -500,4 +508,51 @@ fn the_systems_log_is_found_again_after_it_was_started_anew() {
     assert!(next_refusal(&log).contains("two\\xFF"));
     drop(namespace);
     detach(&tree.point());
+}
+
+/// In a chroot there is no root of its own to be had: the mount works, and one warning says so.
+#[test]
+fn what_the_system_lacks_is_one_warning() {
+    if !root() {
+        return;
+    }
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    let said = tree.parent().join("said");
+    let script = r#"
+        cd "$TREE" && mkdir root && touch root/program
+        for name in usr bin lib lib64 proc dev; do
+            [ -e /$name ] || continue
+            mkdir root/$name && mount --rbind /$name root/$name
+        done
+        mkdir root/tree && mount --bind . root/tree
+        mount --bind "$PROGRAM" root/program
+        chroot root /program mount --background /tree/backing /tree/mnt 2>"$SAID"
+        cat root/tree/mnt/file
+        umount root/tree/mnt
+    "#;
+    let output = Command::new("unshare")
+        .args([
+            "--mount",
+            "--propagation",
+            "private",
+            "sh",
+            "-e",
+            "-c",
+            script,
+        ])
+        .env("TREE", tree.parent())
+        .env("PROGRAM", binary())
+        .env("SAID", &said)
+        .output()
+        .unwrap();
+    let said = std::fs::read_to_string(&said).unwrap();
+    assert_eq!(output.stdout, b"content", "{output:?}\n{said}");
+    let warnings: Vec<&str> = said.lines().filter(|line| line.contains("warn")).collect();
+    assert_eq!(
+        warnings,
+        [
+            "utf8fs: warn: the sandbox is weaker than it should be; this system lacks: a root of its own (Invalid argument)"
+        ]
+    );
 }
