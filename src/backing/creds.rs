@@ -87,9 +87,21 @@ pub fn become_caller(privilege: Privilege, uid: u32, gid: u32, umask: u32) -> io
         now.umask = Some(umask);
         TAKEN_ON.set(now);
     }
+    act_as(privilege, uid, gid)
+}
+
+/// Acts as `uid` and `gid`, by which the kernel knows who may use what is kept for root, until the next call on this
+/// thread. What is made by it is shaped by [`become_caller`].
+///
+/// Does nothing for [`Privilege::User`]. Only what differs from the last call is changed.
+///
+/// # Errors
+/// As for [`become_caller`].
+pub fn act_as(privilege: Privilege, uid: u32, gid: u32) -> io::Result<()> {
     if privilege == Privilege::User {
         return Ok(());
     }
+    let mut now = TAKEN_ON.get();
     if now.gid != Some(gid) {
         now.gid = take_on(gid, sys::set_fsgid)?;
         TAKEN_ON.set(now);
@@ -144,6 +156,30 @@ pub fn limit_capabilities() -> io::Result<()> {
     )?)
 }
 
+/// Does writing as this thread clear set-user-ID and set-group-ID bits, as it does for an ordinary user?
+#[must_use]
+pub fn clears_set_ids() -> bool {
+    rustix::thread::capabilities(None)
+        .is_ok_and(|sets| !sets.effective.contains(CapabilitySet::FSETID))
+}
+
+/// What becomes of set-user-ID and set-group-ID bits of a file that is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetIds {
+    /// They go, as for an ordinary user.
+    Clear,
+    /// They stay, as for one with `CAP_FSETID`.
+    Keep,
+}
+
+impl SetIds {
+    /// For a caller of whom no more is known than its uid.
+    #[must_use]
+    pub fn of_caller(uid: u32) -> Self {
+        if uid == 0 { Self::Keep } else { Self::Clear }
+    }
+}
+
 /// Holds `CAP_FSETID` in effect for this thread until it is dropped.
 #[derive(Debug)]
 #[must_use = "it is given up at once"]
@@ -171,6 +207,14 @@ pub fn raise_fsetid() -> io::Result<Fsetid> {
         before: raise.then_some(before),
         of_this_thread: PhantomData,
     })
+}
+
+/// [`raise_fsetid`] for an inode that is to have a set-group-ID bit in `mode`, for which the kernel has found it due.
+///
+/// # Errors
+/// Those of capset(2).
+pub fn raise_fsetid_for(mode: u32) -> io::Result<Option<Fsetid>> {
+    (mode & libc::S_ISGID != 0).then(raise_fsetid).transpose()
 }
 
 impl Drop for Fsetid {

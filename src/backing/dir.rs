@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::mount::OpenTreeFlags;
 
 use super::stat::{self, Stat};
-use super::{file, sys};
+use super::{creds, file, sys};
 use crate::names::BackingName;
 
 /// How a name is opened to be held: neither read nor written, never followed.
@@ -94,6 +94,7 @@ impl<F: AsFd> Dir<F> {
     /// Those of openat(2); `ELOOP` if the name is a symlink.
     pub fn create(&self, name: &BackingName, flags: i32, mode: u32) -> io::Result<OwnedFd> {
         let flags = file::open_flags(flags) | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let _kept = creds::raise_fsetid_for(mode)?;
         let mode = Mode::from_raw_mode(mode);
         Ok(rustix::fs::openat(&self.0, name.as_bytes(), flags, mode)?)
     }
@@ -107,6 +108,7 @@ impl<F: AsFd> Dir<F> {
             0 => FileType::RegularFile,
             kind => FileType::from_raw_mode(kind),
         };
+        let _kept = creds::raise_fsetid_for(mode)?;
         let mode = Mode::from_raw_mode(mode);
         Ok(rustix::fs::mknodat(
             &self.0,

@@ -8,17 +8,21 @@ pub mod creds;
 pub mod dir;
 pub mod entries;
 pub mod file;
+mod fs_type;
 pub mod handle;
+mod nature;
 #[cfg(test)]
 mod scratch;
 pub mod stat;
 mod sys;
 pub mod xattr;
 
-pub use creds::{Privilege, become_caller};
+pub use creds::{Privilege, SetIds, act_as, become_caller};
 pub use dir::{Dir, private_clone};
 pub use entries::{Entries, Entry};
+pub use fs_type::FsType;
 pub use handle::FileHandle;
+pub use nature::Nature;
 pub use stat::{Kind, SetTime, Stat, StatFs, Time};
 pub use xattr::Xattr;
 

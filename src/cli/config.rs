@@ -14,6 +14,7 @@ use super::mount_options::MountOptions;
 use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
 use crate::fs::Exemptions;
 use crate::fs::audit::{AuditOptions, Format, SinkKind};
+use crate::fuse::Passthrough;
 use crate::fuse::mount::MountFlags;
 use crate::names::{Legacy, NameMap, OnViolation, Quoted};
 use crate::policy::{Alike, ErrnoChoice, Profile};
@@ -47,6 +48,8 @@ pub struct MountConfig {
     pub fsname: OsString,
     /// Where offences are logged.
     pub audit: AuditConfig,
+    /// May the kernel read and write files by itself?
+    pub passthrough: Passthrough,
     /// Threads that serve requests, 1 or more.
     pub threads: usize,
     /// Return once the mount answers?
@@ -100,6 +103,7 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         flags: options.flags,
         allow_other: options.allow_other,
         audit,
+        passthrough: options.passthrough.map_or(Passthrough::Auto, |how| how.0),
         threads: options.threads.unwrap_or(cpus.min(MOST_THREADS)),
         background: args.background,
         verbosity: match (args.quiet, args.verbose) {

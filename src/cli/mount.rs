@@ -46,7 +46,7 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
             auditor: Arc::clone(&auditor),
             daemon: Mutex::new(daemon),
         });
-        let adapter = Adapter::new(Arc::clone(&fs), config.cache);
+        let adapter = Adapter::new(Arc::clone(&fs), config.cache, config.passthrough);
         serve(adapter, mounted, config.threads, signals, hooks)
             .map_err(|error| failed("serve the mount", &error))
     };
@@ -69,6 +69,9 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
     }
     let descriptors =
         creds::raise_nofile().map_err(|error| failed("raise the limit of open files", &error))?;
+    if privilege == Privilege::Root {
+        creds::limit_capabilities().map_err(|error| failed("give up capabilities", &error))?;
+    }
     let (root, by_handle) = open_backing(config, privilege).map_err(|error| {
         failed(
             &format!("open {}", Quoted(config.backing.as_os_str().as_bytes())),

@@ -17,6 +17,7 @@ mod number;
 mod readdir;
 mod report;
 mod resolve;
+pub mod serving;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::backing::{Privilege, Stat};
+use crate::backing::{FsType, Privilege, Stat};
 use crate::names::NameMap;
 use crate::policy::Alike;
 pub use attr::{Change, Shown};
@@ -40,6 +41,7 @@ pub use exempt::{Exempt, Exemptions, PatternError};
 use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 pub use inode::{Inode, Inodes, ROOT};
+pub use io::Opened;
 pub use readdir::{Listed, Plus};
 use walk::Aside;
 
@@ -110,6 +112,10 @@ pub struct Utf8Fs {
     auditor: Arc<Auditor>,
     mountpoint: Vec<u8>,
     covers_backing: bool,
+    /// Has closing a file of the backing filesystem nothing to report?
+    closes_quietly: bool,
+    /// Can the backing filesystem lie on another?
+    is_stacked: bool,
     operations: AtomicU64,
 }
 
@@ -127,7 +133,11 @@ impl Utf8Fs {
     /// # Errors
     /// Its root can't be looked at.
     pub fn new(config: Config) -> std::io::Result<Self> {
+        let below = FsType::of(&config.root)?;
         Ok(Self {
+            // An ordinary user's daemon enters other filesystems too.
+            closes_quietly: below.closes_quietly() && config.privilege == Privilege::Root,
+            is_stacked: below.is_stacked(),
             inodes: Inodes::new(config.root, config.by_handle, config.most_descriptors)?,
             map: config.map,
             exempt: config.exempt,
@@ -141,6 +151,12 @@ impl Utf8Fs {
             covers_backing: config.covers_backing,
             operations: AtomicU64::new(0),
         })
+    }
+
+    /// Can the backing filesystem lie on another?
+    #[must_use]
+    pub fn is_stacked(&self) -> bool {
+        self.is_stacked
     }
 
     /// Counts one operation.

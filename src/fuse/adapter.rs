@@ -4,25 +4,33 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fuser::{Errno, Request};
+use fuser::{BackingId, Errno, Request};
 
 use super::answer::Kept;
 use super::convert::errno;
+use super::data::Passthrough;
+use crate::fs::serving::Serving;
 use crate::fs::{Caller, FsError, Utf8Fs};
 
 /// The filesystem towards the kernel.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Adapter {
     pub(super) fs: Arc<Utf8Fs>,
     pub(super) kept: Kept,
+    pub(super) passthrough: Passthrough,
+    pub(super) serving: Serving<BackingId>,
 }
 
 impl Adapter {
     /// An adapter for `fs`; the kernel keeps names and attributes that do not change by themselves for as long as `kept`.
     #[must_use]
-    pub fn new(fs: Arc<Utf8Fs>, kept: Duration) -> Self {
-        let kept = Kept(kept);
-        Self { fs, kept }
+    pub fn new(fs: Arc<Utf8Fs>, kept: Duration, passthrough: Passthrough) -> Self {
+        Self {
+            fs,
+            kept: Kept(kept),
+            passthrough,
+            serving: Serving::default(),
+        }
     }
 
     /// Runs one operation. A panic in it is a bug, and costs that operation only.

@@ -57,6 +57,7 @@ fn every_key_that_is_listed_is_taken_with_either_dash() {
                 "unique" => "casefold",
                 "forbid" => "bidi",
                 "audit-format" => "json",
+                "passthrough" => "off",
                 _ => "30",
             };
             let given = read(&["-o", &format!("{spelling}={value}")]).unwrap();

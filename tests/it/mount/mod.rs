@@ -6,6 +6,8 @@ mod aliases;
 mod concurrent;
 /// C5: nothing outside the backing directory can be named.
 mod confinement;
+/// F1, F3: the content of files, served by the kernel and by the daemon.
+mod data;
 /// C1: which names are well-formed by which definition.
 mod encodings;
 /// N9: whose names are let through, and where.
