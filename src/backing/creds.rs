@@ -87,9 +87,21 @@ pub fn become_caller(privilege: Privilege, uid: u32, gid: u32, umask: u32) -> io
         now.umask = Some(umask);
         TAKEN_ON.set(now);
     }
+    act_as(privilege, uid, gid)
+}
+
+/// Acts as `uid` and `gid`, by which the kernel knows who may use what is kept for root, until the next call on this
+/// thread. What is made by it is shaped by [`become_caller`].
+///
+/// Does nothing for [`Privilege::User`]. Only what differs from the last call is changed.
+///
+/// # Errors
+/// As for [`become_caller`].
+pub fn act_as(privilege: Privilege, uid: u32, gid: u32) -> io::Result<()> {
     if privilege == Privilege::User {
         return Ok(());
     }
+    let mut now = TAKEN_ON.get();
     if now.gid != Some(gid) {
         now.gid = take_on(gid, sys::set_fsgid)?;
         TAKEN_ON.set(now);
@@ -191,7 +203,31 @@ pub const KEPT_BY_KEEPER: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::DAC_READ_SEARCH);
 
-/// Holds `CAP_FSETID` as [`raise_fsetid`] or [`lower_fsetid`] set it for this thread, until it is dropped.
+/// Does writing as this thread clear set-user-ID and set-group-ID bits, as it does for an ordinary user?
+#[must_use]
+pub fn clears_set_ids() -> bool {
+    rustix::thread::capabilities(None)
+        .is_ok_and(|sets| !sets.effective.contains(CapabilitySet::FSETID))
+}
+
+/// What becomes of set-user-ID and set-group-ID bits of a file that is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetIds {
+    /// They go, as for an ordinary user.
+    Clear,
+    /// They stay, as for one with `CAP_FSETID`.
+    Keep,
+}
+
+impl SetIds {
+    /// For a caller of whom no more is known than its uid.
+    #[must_use]
+    pub fn of_caller(uid: u32) -> Self {
+        if uid == 0 { Self::Keep } else { Self::Clear }
+    }
+}
+
+/// Holds `CAP_FSETID` in effect for this thread until it is dropped.
 #[derive(Debug)]
 #[must_use = "it is put back at once"]
 pub struct Fsetid {
@@ -209,21 +245,6 @@ pub fn raise_fsetid() -> io::Result<Fsetid> {
     let before = rustix::thread::capabilities(None)?;
     let mut now = before;
     now.effective |= before.permitted & CapabilitySet::FSETID;
-    put_fsetid(before, now)
-}
-
-/// Puts `CAP_FSETID` out of effect, so that the kernel clears set-id bits as it does for users.
-///
-/// # Errors
-/// Those of capset(2).
-pub fn lower_fsetid() -> io::Result<Fsetid> {
-    let before = rustix::thread::capabilities(None)?;
-    let mut now = before;
-    now.effective -= CapabilitySet::FSETID;
-    put_fsetid(before, now)
-}
-
-fn put_fsetid(before: CapabilitySets, now: CapabilitySets) -> io::Result<Fsetid> {
     let changes = before.effective != now.effective;
     if changes {
         rustix::thread::set_capabilities(None, now)?;
@@ -257,8 +278,8 @@ impl Drop for Fsetid {
 #[must_use]
 pub fn may_keep_sgid(pid: u32, gid: u32, group: u32) -> bool {
     gid == group
-        || std::fs::read_to_string(format!("/proc/{pid}/status"))
-            .is_ok_and(|status| status_keeps_sgid(&status, group))
+        || super::status_of(pid)
+            .is_ok_and(|status| status_keeps_sgid(&String::from_utf8_lossy(&status), group))
 }
 
 /// [`may_keep_sgid`] by what proc(5) says of a process's supplementary groups and effective capabilities.

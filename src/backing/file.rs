@@ -41,7 +41,15 @@ fn kind(fd: BorrowedFd<'_>) -> io::Result<Kind> {
 /// `ELOOP` for a symlink; `ENXIO` for pipes, sockets and devices, which could wait or act; else those of open(2).
 pub fn reopen(fd: impl AsFd, flags: i32) -> io::Result<OwnedFd> {
     let fd = fd.as_fd();
-    match kind(fd)? {
+    reopen_known(fd, kind(fd)?, flags)
+}
+
+/// [`reopen`] of what is known to be of this `kind`.
+///
+/// # Errors
+/// As for [`reopen`].
+pub fn reopen_known(fd: impl AsFd, kind: Kind, flags: i32) -> io::Result<OwnedFd> {
+    match kind {
         Kind::File | Kind::Dir => {}
         Kind::Symlink => return Err(Errno::LOOP.into()),
         Kind::Fifo | Kind::Socket | Kind::CharDevice | Kind::BlockDevice | Kind::Unknown => {
@@ -50,7 +58,23 @@ pub fn reopen(fd: impl AsFd, flags: i32) -> io::Result<OwnedFd> {
     }
     let left_out = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
     let flags = open_flags(flags).difference(left_out) | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(proc_path(fd), flags, Mode::empty())?)
+    Ok(rustix::fs::open(
+        proc_path(fd.as_fd()),
+        flags,
+        Mode::empty(),
+    )?)
+}
+
+/// Takes `O_DIRECT` from an open file, which then takes any buffer at any offset.
+///
+/// # Errors
+/// Those of fcntl(2).
+pub fn buffered(fd: impl AsFd) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(&fd)?;
+    Ok(rustix::fs::fcntl_setfl(
+        fd,
+        flags.difference(OFlags::DIRECT),
+    )?)
 }
 
 /// Reads at `offset` into `buffer`; fewer bytes than it holds only at the end of the file.

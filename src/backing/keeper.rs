@@ -1,7 +1,7 @@
 //! The keeper: a small process that stays outside when the daemon confines itself, and runs a few errands for it.
 //!
 //! It is forked after mounting and before the daemon enters a root of its own. It can unmount this one mount, open the
-//! audit log anew at its path, connect to the system's log, and tell the command name of a process. It takes no paths
+//! audit log anew at its path, connect to the system's log, and tell the command name and status of a process. It takes no paths
 //! and no descriptors, so that whoever owns the daemon gains nothing by it but these.
 //!
 //! It acts on no signal: it leads a session of its own, away from the terminal, and blocks what can be blocked. It ends
@@ -30,12 +30,13 @@ use super::{Privilege, creds, sandbox};
 /// The longest answer.
 const LONGEST: usize = 4096;
 
-/// Requests, each one octet; a process id in four octets comes after the last.
+/// Requests, each one octet; a process id in four octets comes after the last two.
 const UNMOUNT: u8 = b'u';
 const DETACH: u8 = b'd';
 const LOG: u8 = b'l';
 const SYSLOG: u8 = b's';
 const COMMAND: u8 = b'c';
+const STATUS: u8 = b'p';
 
 /// How an answer starts: it worked, it failed with an errno in four octets, it failed with a text.
 const DONE: u8 = 0;
@@ -148,10 +149,19 @@ fn fetch(request: u8) -> Option<io::Result<OwnedFd>> {
 
 /// The command name of a process, as the keeper sees it; `None` where there is no keeper.
 pub(super) fn command_of(pid: u32) -> Option<Vec<u8>> {
-    let mut request = vec![COMMAND];
+    Some(of_process(COMMAND, pid)?.unwrap_or_default())
+}
+
+/// The status of a process, as the keeper sees it; `None` where there is no keeper.
+pub(super) fn status_of(pid: u32) -> Option<io::Result<Vec<u8>>> {
+    of_process(STATUS, pid)
+}
+
+fn of_process(request: u8, pid: u32) -> Option<io::Result<Vec<u8>>> {
+    let mut request = vec![request];
     request.extend(pid.to_le_bytes());
     let answer = WINDOW.get()?.0.ask(&request);
-    Some(answer.map(|(command, _none)| command).unwrap_or_default())
+    Some(answer.map(|(text, _none)| text))
 }
 
 /// Starts the keeper of this process; once, and before there are threads. Returns in this process only.
@@ -312,9 +322,14 @@ fn run(request: &[u8], errands: &impl Errands) -> io::Result<Answer> {
         [DETACH] => Ok((vec![errands.detach()?], None)),
         [LOG] => Ok((Vec::new(), Some(errands.open_log()?))),
         [SYSLOG] => Ok((Vec::new(), Some(errands.connect_syslog()?))),
-        [COMMAND, pid @ ..] => {
+        [which @ (COMMAND | STATUS), pid @ ..] => {
             let pid = pid.try_into().map(u32::from_le_bytes);
-            Ok((super::command_of(pid.map_err(|_short| garbled())?), None))
+            let pid = pid.map_err(|_short| garbled())?;
+            let text = match *which {
+                COMMAND => super::command_of(pid),
+                _ => super::status_of(pid)?,
+            };
+            Ok((text, None))
         }
         _ => Err(garbled()),
     }

@@ -8,8 +8,10 @@ pub mod creds;
 pub mod dir;
 pub mod entries;
 pub mod file;
+mod fs_type;
 pub mod handle;
 pub mod keeper;
+mod nature;
 pub mod sandbox;
 #[cfg(test)]
 mod scratch;
@@ -18,13 +20,23 @@ mod sys;
 pub mod watch;
 pub mod xattr;
 
-pub use creds::{Privilege, become_caller};
+pub use creds::{Privilege, SetIds, act_as, become_caller};
 pub use dir::{Dir, private_clone, quiet_clone};
 pub use entries::{Entries, Entry};
+pub use fs_type::FsType;
 pub use handle::FileHandle;
+pub use nature::Nature;
 pub use sandbox::Sandbox;
 pub use stat::{Kind, SetTime, Stat, StatFs, Time};
 pub use xattr::Xattr;
+
+/// The status of a process or thread (proc(5), `status`).
+///
+/// # Errors
+/// `ENOENT` if there is none, as for one of another namespace; those of reading it.
+pub fn status_of(pid: u32) -> std::io::Result<Vec<u8>> {
+    keeper::status_of(pid).unwrap_or_else(|| std::fs::read(format!("/proc/{pid}/status")))
+}
 
 /// The command name of a process (proc(5), `comm`); empty if it can't be told, as for a process of another namespace.
 #[must_use]

@@ -147,6 +147,12 @@ impl Stat {
         self.kind() == Kind::File
     }
 
+    /// Is it a regular file with a set-user-ID or set-group-ID bit?
+    #[must_use]
+    pub fn has_set_id(&self) -> bool {
+        self.kind() == Kind::File && self.mode & (libc::S_ISUID | libc::S_ISGID) != 0
+    }
+
     /// Is it a symlink?
     #[must_use]
     pub fn is_symlink(&self) -> bool {

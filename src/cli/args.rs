@@ -13,8 +13,8 @@ use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
 pub use new_names::NewNameArgs;
 pub use values::{
     AuditFormatValue, EncodingValue, ErrnoValue, ForbidValue, LegacyValue, LossyValue,
-    MountEncodingValue, NormalizationValue, OnViolationValue, ProfileValue, SandboxValue,
-    UniqueValue,
+    MountEncodingValue, NormalizationValue, OnViolationValue, PassthroughValue, ProfileValue,
+    SandboxValue, UniqueValue,
 };
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
@@ -178,7 +178,7 @@ Options of -o:
   from=CHARSET:... store-as= forbid=CLASS:... legacy= on-violation= errno=
   profile= normalization= max-bytes= max-chars= unique= exempt-uid=UID:...
   exempt= encoding= audit-log= audit-format= audit-burst= audit-per-minute=
-  cache= threads= sandbox=
+  cache= passthrough= threads= sandbox=
       the options above, for a line of fstab; a comma in a value is \\,
   defaults auto noauto user users owner group nofail _netdev x-* comment=
   subtype= default_permissions
@@ -225,6 +225,14 @@ pub struct MountArgs {
     /// [default: 1]
     #[arg(long, value_name = "SECONDS", value_parser = cache, allow_negative_numbers = true, verbatim_doc_comment)]
     pub cache: Option<Duration>,
+
+    /// Whether the kernel reads and writes files by itself, at the speed of the backing filesystem
+    ///
+    /// It can where root mounts, from Linux 6.9 on. Rights, set-user-ID bits and logs are the same either way.
+    ///
+    /// [default: auto]
+    #[arg(long, value_name = "WHETHER", value_enum, verbatim_doc_comment)]
+    pub passthrough: Option<PassthroughValue>,
 
     /// Most operations that are worked on at a time
     ///

@@ -15,6 +15,7 @@ use crate::backing::Sandbox;
 use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
 use crate::fs::Exemptions;
 use crate::fs::audit::{AuditOptions, Format, SinkKind};
+use crate::fuse::Passthrough;
 use crate::fuse::mount::MountFlags;
 use crate::names::{Legacy, NameMap, OnViolation, Quoted};
 use crate::policy::{Alike, ErrnoChoice, Profile};
@@ -48,6 +49,8 @@ pub struct MountConfig {
     pub fsname: OsString,
     /// Where offences are logged.
     pub audit: AuditConfig,
+    /// May the kernel read and write files by itself?
+    pub passthrough: Passthrough,
     /// Most operations that are worked on at a time, 1 or more.
     pub threads: usize,
     /// How far the daemon confines itself.
@@ -102,6 +105,7 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         flags: options.flags,
         allow_other: options.allow_other,
         audit,
+        passthrough: options.passthrough.map_or(Passthrough::Auto, |how| how.0),
         threads: options.threads.unwrap_or(THREADS),
         sandbox: options
             .sandbox

@@ -53,9 +53,14 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
             auditor: Arc::clone(&auditor),
             daemon: Mutex::new(daemon),
         });
-        Adapter::new(Arc::clone(&fs), config.cache, config.threads, readers())
-            .and_then(|adapter| serve(adapter, mounted, config.threads, signals, hooks))
-            .map_err(|error| failed("serve the mount", &error))
+        Adapter::new(
+            Arc::clone(&fs),
+            config.cache,
+            config.passthrough,
+            (config.threads, readers()),
+        )
+        .and_then(|adapter| serve(adapter, mounted, config.threads, signals, hooks))
+        .map_err(|error| failed("serve the mount", &error))
     };
     auditor.finish(fs.operations());
     if let Err(error) = keeper::dismiss() {
@@ -84,6 +89,9 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
     }
     let descriptors =
         creds::raise_nofile().map_err(|error| failed("raise the limit of open files", &error))?;
+    if privilege == Privilege::Root {
+        creds::limit_capabilities().map_err(|error| failed("give up capabilities", &error))?;
+    }
     let (root, by_handle) = open_backing(config, privilege).map_err(|error| {
         failed(
             &format!("open {}", Quoted(config.backing.as_os_str().as_bytes())),

@@ -8,8 +8,8 @@ use clap::ValueEnum;
 
 use super::CliError;
 use super::args::{
-    self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, NewNameArgs, PolicyArgs,
-    SandboxValue, new_names,
+    self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, NewNameArgs, PassthroughValue,
+    PolicyArgs, SandboxValue, new_names,
 };
 use crate::codec::Charset;
 use crate::fuse::mount::MountFlags;
@@ -79,6 +79,7 @@ const KEYS: &[&str] = &[
     "audit-burst",
     "audit-per-minute",
     "cache",
+    "passthrough",
     "threads",
     "sandbox",
 ];
@@ -119,6 +120,8 @@ pub(super) struct MountOptions {
     pub(super) audit: AuditArgs,
     /// How long a change made below may go unseen.
     pub(super) cache: Option<Duration>,
+    /// May the kernel read and write files by itself?
+    pub(super) passthrough: Option<PassthroughValue>,
     /// Threads that serve requests.
     pub(super) threads: Option<usize>,
     /// How far the daemon confines itself.
@@ -144,6 +147,7 @@ impl MountOptions {
             encoding: typed.encoding,
             audit: typed.audit.clone(),
             cache: typed.cache,
+            passthrough: typed.passthrough,
             threads: typed.threads,
             sandbox: typed.sandbox,
         };
@@ -272,6 +276,7 @@ impl MountOptions {
                 key,
             ),
             "cache" => set(&mut self.cache, number(key, args::cache(text), text)?, key),
+            "passthrough" => set(&mut self.passthrough, word(key, text)?, key),
             "threads" => set(
                 &mut self.threads,
                 number(key, args::threads(text), text)?,

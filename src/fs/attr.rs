@@ -4,7 +4,7 @@ use std::io;
 
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::creds::Fsetid;
-use crate::backing::{Privilege, SetTime, Stat, StatFs, creds, file};
+use crate::backing::{Privilege, SetIds, SetTime, Stat, StatFs, act_as, creds, file};
 
 /// What setattr is to change; `None` and [`SetTime::Omit`] leave a thing as it is.
 #[derive(Debug, Clone, Copy)]
@@ -30,14 +30,6 @@ pub struct Shown {
     pub stat: Stat,
     /// May the kernel keep them? As [`Entry::steady`](super::Entry::steady).
     pub steady: bool,
-}
-
-/// Set-group-id is cleared as for a caller while this lives.
-#[derive(Debug)]
-pub(super) struct SgidAsCaller {
-    /// Is it cleared, whoever may execute the file?
-    pub(super) clears: bool,
-    _held: Option<Fsetid>,
 }
 
 impl Utf8Fs {
@@ -75,15 +67,14 @@ impl Utf8Fs {
     ) -> Result<Shown, FsError> {
         let (_, fd) = self.open_inode(number)?;
         let clears = change.size.is_some() || change.uid.is_some() || change.gid.is_some();
-        let as_caller = if clears {
-            let as_caller = self.clear_sgid_as(caller, &Stat::of(&*fd)?)?;
-            if as_caller.clears {
+        let mut as_caller = None;
+        if clears {
+            let stat = Stat::of(&*fd)?;
+            if self.clear_sgid_as(caller, &stat)? {
                 change.mode = change.mode.map(|mode| mode & !libc::S_ISGID);
             }
-            Some(as_caller)
-        } else {
-            None
-        };
+            as_caller = self.keep_set_ids_as(caller, change.size.is_some() && stat.has_set_id())?;
+        }
         if let Some(size) = change.size {
             match handle {
                 Some(handle) => file::truncate_open(&*self.files.get(handle)?.fd, size)?,
@@ -96,11 +87,6 @@ impl Utf8Fs {
         drop(as_caller);
         // After the owner, whose change takes suid and sgid away, which the kernel has asked for already in `mode`.
         if let Some(mode) = change.mode {
-            // The kernel has taken set-group-id away where the caller must not set it.
-            let _fsetid = match mode & libc::S_ISGID {
-                0 => None,
-                _ => Some(creds::raise_fsetid()?),
-            };
             file::chmod(&*fd, mode & 0o7777)?;
         }
         if change.atime != SetTime::Omit || change.mtime != SetTime::Omit {
@@ -109,29 +95,27 @@ impl Utf8Fs {
         Ok(self.shown(number, Stat::of(&*fd)?))
     }
 
-    /// Lets the backing filesystem clear set-group-id, or keep it, as it would for `caller` who changes the owner, the
-    /// size or the ACL of a file, as long as the result lives. The kernel above does so itself only where the group may
-    /// execute the file.
-    pub(super) fn clear_sgid_as(&self, caller: Caller, stat: &Stat) -> io::Result<SgidAsCaller> {
-        let nothing = SgidAsCaller {
-            clears: false,
-            _held: None,
-        };
+    /// Acts on this thread as `caller` who changes the owner, the size or the ACL of a file, so that the backing filesystem
+    /// clears set-group-id, or keeps it, as it would for him; says whether it clears it whoever may execute the file. The
+    /// kernel above does so itself only where the group may.
+    pub(super) fn clear_sgid_as(&self, caller: Caller, stat: &Stat) -> io::Result<bool> {
+        let may_keep = || creds::may_keep_sgid(caller.pid, caller.gid, stat.gid);
         if self.privilege == Privilege::User || stat.mode & libc::S_ISGID == 0 {
-            return Ok(nothing);
+            act_as(self.privilege, caller.uid, caller.gid)?;
+            return Ok(false);
         }
-        if creds::may_keep_sgid(caller.pid, caller.gid, stat.gid) {
-            return Ok(SgidAsCaller {
-                _held: Some(creds::raise_fsetid()?),
-                ..nothing
-            });
-        }
-        // In the caller's group, which is not the file's.
-        self.become_caller(caller, 0)?;
-        Ok(SgidAsCaller {
-            clears: true,
-            _held: Some(creds::lower_fsetid()?),
-        })
+        // One who is in the file's group by another than his first is in it by that; one with CAP_FSETID is as good as in it.
+        let keeps = caller.uid == 0 || may_keep();
+        let group = if keeps { stat.gid } else { caller.gid };
+        act_as(self.privilege, caller.uid, group)?;
+        Ok(!keeps)
+    }
+
+    /// Keeps set-id bits of a file that `caller` cuts or grows, until the result is dropped, if he `cuts` one that has any and
+    /// has `CAP_FSETID`.
+    pub(super) fn keep_set_ids_as(&self, caller: Caller, cuts: bool) -> io::Result<Option<Fsetid>> {
+        let keeps = cuts && SetIds::of_caller(caller.uid) == SetIds::Keep;
+        keeps.then(creds::raise_fsetid).transpose()
     }
 
     /// Size and limits of the backing filesystem; names are as long as the policy allows.

@@ -17,17 +17,20 @@ pub struct OpenFile {
     /// The backing file, opened as the program opened it.
     pub(super) fd: Arc<OwnedFd>,
     /// Its inode, which can be reached by this file as long as it is open: also one without a name.
-    inode: Arc<Inode>,
+    pub(super) inode: Arc<Inode>,
+    /// Who opened it, and writes to it therefore: user and group.
+    pub(super) opener: (u32, u32),
     _taken: Taken,
 }
 
 impl OpenFile {
-    pub(super) fn new(fd: OwnedFd, inode: Arc<Inode>, taken: Taken) -> Self {
+    pub(super) fn new(fd: OwnedFd, inode: Arc<Inode>, opener: (u32, u32), taken: Taken) -> Self {
         let fd = Arc::new(fd);
         inode.opened(&fd);
         Self {
             fd,
             inode,
+            opener,
             _taken: taken,
         }
     }

@@ -1,39 +1,128 @@
 //! Open files: open, read, write, flush, release, fsync, fallocate, lseek, `copy_file_range`.
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use super::descriptors::Use;
+use super::descriptors::{Taken, Use};
 use super::handle::OpenFile;
-use super::{FsError, Utf8Fs};
-use crate::backing::file;
+use super::inode::Inode;
+use super::serving::{InodeId, Open, Wish};
+use super::{Caller, FsError, Utf8Fs};
+use crate::backing::creds::{Fsetid, raise_fsetid};
+use crate::backing::{Nature, SetIds, Stat, act_as, file};
 
-/// Flags of open(2) that the backing file is opened without. The kernel bypasses its own cache for `O_DIRECT`, and the
-/// alignment that the backing file would ask for is not that of the buffers here. `O_APPEND` is of each write: a
-/// program can change it on an open file, and pages that were mapped are written to where they are.
-pub(super) const KERNELS_OWN: i32 = libc::O_DIRECT | libc::O_APPEND;
+/// A flag of open(2) that the backing file is opened without. `O_APPEND` is of each write: a program can change it on an
+/// open file, and pages that were mapped are written to where they are.
+pub(super) const KERNELS_OWN: i32 = libc::O_APPEND;
+
+/// A file that was just opened, and what has to be known to serve it.
+#[derive(Debug)]
+pub struct Opened {
+    /// Its handle.
+    pub handle: u64,
+    /// How it is best served.
+    pub open: Open,
+    /// The backing file, an `O_PATH` descriptor: unlike the one that the handle has, it does not hold the file open for writing.
+    pub path_only: Arc<OwnedFd>,
+    /// As whom the kernel is to read and write it by itself: user and group.
+    pub identity: (u32, u32),
+    /// Has closing it nothing to report?
+    pub closes_quietly: bool,
+}
 
 impl Utf8Fs {
-    /// Opens a file with the flags of open(2); gives a handle. Only for regular files: the kernel serves others itself.
+    /// Opens a file with the flags of open(2). Only for regular files: the kernel serves others itself.
     ///
     /// # Errors
     /// The inode is gone, or the system's error.
-    pub fn open(&self, number: u64, flags: i32) -> Result<u64, FsError> {
+    pub fn open(&self, caller: Caller, number: u64, flags: i32) -> Result<Opened, FsError> {
         let taken = self.inodes.take_descriptors(Use::File)?;
         let (inode, path_only) = self.open_inode(number)?;
+        let nature = Nature::of(&*path_only)?;
+        let mut kept = None;
+        if flags & libc::O_TRUNC != 0 {
+            self.clear_sgid_as(caller, &Stat::of(&*path_only)?)?;
+            kept = self.keep_set_ids_as(caller, nature.has_set_id)?;
+        }
         let reopen = |flags| {
             self.inodes
-                .with_descriptors(|| file::reopen(&*path_only, flags))
+                .with_descriptors(|| file::reopen_known(&*path_only, nature.kind, flags))
         };
         let fd = match reopen(flags & !KERNELS_OWN) {
             // A file that may only be appended to (chattr +a) is opened so or not at all.
             Err(error)
                 if error.raw_os_error() == Some(libc::EPERM) && flags & libc::O_APPEND != 0 =>
             {
-                reopen(flags & !libc::O_DIRECT)?
+                reopen(flags)?
             }
             opened => opened?,
         };
-        Ok(self.files.add(OpenFile::new(fd, inode, taken)))
+        drop(kept);
+        Ok(self.opened(caller, fd, path_only, inode, &nature, flags, taken)?)
+    }
+
+    /// Gives a handle to a file opened with `flags`.
+    ///
+    /// Had it `O_DIRECT`, the filesystem can do that, and so may the kernel by itself; what comes here has buffers whose
+    /// alignment is not what was asked for.
+    pub(super) fn opened(
+        &self,
+        caller: Caller,
+        fd: OwnedFd,
+        path_only: Arc<OwnedFd>,
+        inode: Arc<Inode>,
+        nature: &Nature,
+        flags: i32,
+        taken: Taken,
+    ) -> io::Result<Opened> {
+        if flags & libc::O_DIRECT != 0 {
+            file::buffered(&fd)?;
+        }
+        let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
+        let opener = (caller.uid, caller.gid);
+        // Reading takes no privilege, and who writes later is most likely the owner.
+        let identity = match writes {
+            true => opener,
+            false => (nature.uid, nature.gid),
+        };
+        let wish = match nature {
+            nature if nature.is_append_only => Wish::Us,
+            nature if nature.has_set_id => Wish::KernelButWrites,
+            _ => Wish::Kernel,
+        };
+        let open = Open {
+            inode: (inode.number, inode.generation()),
+            wish,
+            writes,
+            as_root: identity.0 == 0,
+        };
+        Ok(Opened {
+            handle: self.files.add(OpenFile::new(fd, inode, opener, taken)),
+            open,
+            path_only,
+            identity,
+            closes_quietly: self.closes_quietly,
+        })
+    }
+
+    /// Acts as the one in whose name the kernel is to read and write a file by itself.
+    ///
+    /// # Errors
+    /// `EPERM`: the thread may not.
+    pub fn act_for(&self, opened: &Opened) -> io::Result<()> {
+        act_as(self.privilege, opened.identity.0, opened.identity.1)
+    }
+
+    /// Acts as the opener of a file that is to be written to, so that what is kept for root is kept for root, and keeps its
+    /// set-id bits until the result is dropped, if they are to be kept.
+    fn act_as_opener(&self, open: &OpenFile, set_ids: SetIds) -> io::Result<Option<Fsetid>> {
+        act_as(self.privilege, open.opener.0, open.opener.1)?;
+        let has_set_id = || Stat::of(&*open.fd).map(|stat| stat.has_set_id());
+        Ok(match set_ids == SetIds::Keep && has_set_id()? {
+            true => Some(raise_fsetid()?),
+            false => None,
+        })
     }
 
     /// Reads up to `size` bytes at `offset`; fewer only at the end of the file.
@@ -52,8 +141,15 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// The handle is gone, or the system's error.
-    pub fn write(&self, handle: u64, place: file::Place, data: &[u8]) -> Result<usize, FsError> {
+    pub fn write(
+        &self,
+        handle: u64,
+        place: file::Place,
+        data: &[u8],
+        set_ids: SetIds,
+    ) -> Result<usize, FsError> {
         let open = self.files.get(handle)?;
+        let _kept = self.act_as_opener(&open, set_ids)?;
         Ok(file::write(&*open.fd, data, place)?)
     }
 
@@ -70,10 +166,11 @@ impl Utf8Fs {
         }
     }
 
-    /// Closes a handle.
-    pub fn release(&self, handle: u64) {
+    /// Closes a handle, and tells of which inode it was.
+    pub fn release(&self, handle: u64) -> Option<InodeId> {
         // The file is closed when the last operation on it has ended.
-        drop(self.files.remove(handle));
+        let open = self.files.remove(handle)?;
+        Some((open.inode.number, open.inode.generation()))
     }
 
     /// Brings what was written to the disk.
@@ -91,12 +188,14 @@ impl Utf8Fs {
     /// The handle is gone, or the system's error.
     pub fn fallocate(
         &self,
+        caller: Caller,
         handle: u64,
         mode: i32,
         offset: u64,
         length: u64,
     ) -> Result<(), FsError> {
         let open = self.files.get(handle)?;
+        let _kept = self.act_as_opener(&open, SetIds::of_caller(caller.uid))?;
         Ok(file::fallocate(&*open.fd, mode, offset, length)?)
     }
 
@@ -115,6 +214,7 @@ impl Utf8Fs {
     /// A handle is gone, or the system's error.
     pub fn copy_file_range(
         &self,
+        caller: Caller,
         from: (u64, u64),
         to: (u64, u64),
         length: u64,
@@ -122,6 +222,7 @@ impl Utf8Fs {
         let source: Arc<OpenFile> = self.files.get(from.0)?;
         let target = self.files.get(to.0)?;
         let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let _kept = self.act_as_opener(&target, SetIds::of_caller(caller.uid))?;
         Ok(file::copy_range(
             &*source.fd,
             from.1,

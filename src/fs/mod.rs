@@ -22,6 +22,7 @@ mod number;
 mod readdir;
 mod report;
 mod resolve;
+pub mod serving;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -35,7 +36,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::backing::{Privilege, Stat, quiet_clone};
+use crate::backing::{FsType, Privilege, Stat, quiet_clone};
 use crate::names::NameMap;
 use crate::policy::Alike;
 pub use attr::{Change, Shown};
@@ -47,6 +48,7 @@ pub use handle::{OpenDirectory, OpenFile};
 use indexed::IndexedDirectories;
 pub use inode::{Inode, ROOT};
 pub use inodes::Inodes;
+pub use io::Opened;
 pub use readdir::{Listed, Plus};
 use unkept::Unkept;
 use walk::Aside;
@@ -121,6 +123,10 @@ pub struct Utf8Fs {
     auditor: Arc<Auditor>,
     mountpoint: Vec<u8>,
     covers_backing: bool,
+    /// Has closing a file of the backing filesystem nothing to report?
+    closes_quietly: bool,
+    /// Can the backing filesystem lie on another?
+    is_stacked: bool,
     operations: AtomicU64,
 }
 
@@ -138,6 +144,7 @@ impl Utf8Fs {
     /// # Errors
     /// Its root can't be looked at.
     pub fn new(config: Config) -> std::io::Result<Self> {
+        let below = FsType::of(&config.root)?;
         let quiet = config.by_handle.as_ref().and_then(|_may| {
             let clone = quiet_clone(&config.root);
             clone
@@ -147,6 +154,9 @@ impl Utf8Fs {
         Ok(Self {
             unkept: Unkept::default(),
             quiet,
+            // An ordinary user's daemon enters other filesystems too.
+            closes_quietly: below.closes_quietly() && config.privilege == Privilege::Root,
+            is_stacked: below.is_stacked(),
             inodes: Inodes::new(config.root, config.by_handle, config.most_descriptors)?,
             map: config.map,
             exempt: config.exempt,
@@ -160,6 +170,12 @@ impl Utf8Fs {
             covers_backing: config.covers_backing,
             operations: AtomicU64::new(0),
         })
+    }
+
+    /// Can the backing filesystem lie on another?
+    #[must_use]
+    pub fn is_stacked(&self) -> bool {
+        self.is_stacked
     }
 
     /// Counts one operation.

@@ -5,13 +5,12 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::descriptors::Use;
-use super::handle::OpenFile;
 use super::inode::{Inode, Place};
-use super::io::KERNELS_OWN;
+use super::io::{KERNELS_OWN, Opened};
 use super::resolve::{Making, NewName};
 use super::unique::At;
 use super::{Caller, Entry, FsError, Utf8Fs};
-use crate::backing::{Dir, Stat, become_caller, creds, file};
+use crate::backing::{Dir, Nature, Stat, become_caller, creds, file};
 use crate::names::{BackingName, VisibleName};
 
 impl Utf8Fs {
@@ -226,7 +225,7 @@ impl Utf8Fs {
         mode: u32,
         umask: u32,
         flags: i32,
-    ) -> Result<(Entry, u64), FsError> {
+    ) -> Result<(Entry, Opened), FsError> {
         let making = Making {
             operation: "create",
             caller,
@@ -247,9 +246,10 @@ impl Utf8Fs {
         };
         let path_only = self.inodes.with_descriptors(|| file::path_only(&opened))?;
         let entry = self.enter(path_only, &inode, place.backing, place.visible, place.alias)?;
-        let inode = self.inodes.get(entry.number)?;
-        let handle = self.files.add(OpenFile::new(opened, inode, taken));
-        Ok((entry, handle))
+        let (inode, path_only) = self.open_inode(entry.number)?;
+        let nature = Nature::made(entry.stat.mode, entry.stat.uid, entry.stat.gid);
+        let opened = self.opened(caller, opened, path_only, inode, &nature, flags, taken)?;
+        Ok((entry, opened))
     }
 
     /// Removes a name of a file.

@@ -232,7 +232,8 @@ fn an_open_file_outlives_its_name() {
     let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
     let scratch = Scratch::new(map(Legacy::Escape, &[]), &names);
     let entry = scratch.fs.lookup(CALLER, ROOT, b"n0").unwrap();
-    let handle = scratch.fs.open(entry.number, libc::O_RDWR).unwrap();
+    let opened = scratch.fs.open(CALLER, entry.number, libc::O_RDWR);
+    let handle = opened.unwrap().handle;
     scratch.fs.unlink(ROOT, b"n0").unwrap();
     // Others take its descriptor away.
     for name in names.iter().skip(1).chain(names.iter().skip(1)) {

@@ -21,10 +21,9 @@ impl Utf8Fs {
         flags: i32,
     ) -> Result<(), FsError> {
         let (_, fd) = self.open_inode(number)?;
-        let _as_caller = match name {
-            ACCESS_ACL => Some(self.clear_sgid_as(caller, &Stat::of(&*fd)?)?),
-            _ => None,
-        };
+        if name == ACCESS_ACL {
+            self.clear_sgid_as(caller, &Stat::of(&*fd)?)?;
+        }
         Ok(xattr::set(&*fd, name, value, flags)?)
     }
 

@@ -5,37 +5,43 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fuser::{Errno, Request};
+use fuser::{BackingId, Errno, Request};
 
 use super::answer::Kept;
 use super::convert::errno;
+use super::data::Passthrough;
 use super::turns::Turns;
+use crate::fs::serving::Serving;
 use crate::fs::{Caller, FsError, Utf8Fs};
 
 /// The filesystem towards the kernel.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Adapter {
     pub(super) fs: Arc<Utf8Fs>,
     pub(super) kept: Kept,
     pub(super) turns: Arc<Turns>,
+    pub(super) passthrough: Passthrough,
+    pub(super) serving: Serving<BackingId>,
 }
 
 impl Adapter {
     /// An adapter for `fs`; the kernel keeps names and attributes that do not change by themselves for as long as `kept`.
-    /// It is served by `threads` threads, of which up to `readers` wait for requests while others are stalled.
+    /// It is served by so many `threads`, of which up to so many read while others are stalled.
     ///
     /// # Errors
     /// There can be no thread more.
     pub fn new(
         fs: Arc<Utf8Fs>,
         kept: Duration,
-        threads: usize,
-        readers: usize,
+        passthrough: Passthrough,
+        (threads, readers): (usize, usize),
     ) -> io::Result<Self> {
         Ok(Self {
             fs,
             kept: Kept(kept),
             turns: Turns::start(threads, readers)?,
+            passthrough,
+            serving: Serving::default(),
         })
     }
 

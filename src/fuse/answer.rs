@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use fuser::{Errno, Generation, INodeNo, ReplyAttr, ReplyEmpty, ReplyEntry, ReplyXattr};
+use fuser::{
+    Errno, FopenFlags, Generation, INodeNo, ReplyAttr, ReplyEmpty, ReplyEntry, ReplyXattr,
+};
 
 use super::convert::{attr, number_only};
-use crate::backing::{Kind, Xattr};
+use crate::backing::{Kind, Stat, Xattr};
 use crate::fs::{Entry, Shown};
 
 /// How long the kernel may keep names and attributes that do not change by themselves: what `--cache` promises (law F5).
@@ -22,14 +24,30 @@ impl Kept {
         }
     }
 
-    /// How long attributes may be kept.
-    fn attributes(self, steady: bool) -> Duration {
-        if steady { self.0 } else { Duration::ZERO }
+    /// How long attributes may be kept. Not those of a file with set-id bits: a write takes these away below, without
+    /// the kernel taking notice, and it must not run the file with them.
+    fn attributes(self, steady: bool, stat: &Stat) -> Duration {
+        if steady && !stat.has_set_id() {
+            self.0
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// What the kernel may keep of a file's content from one open of it to the next. It asks for the attributes again when
+    /// their time is over, and drops the content with them if they show a change.
+    pub(super) fn pages(self) -> FopenFlags {
+        if self.0 > Duration::ZERO {
+            FopenFlags::FOPEN_KEEP_CACHE
+        } else {
+            FopenFlags::empty()
+        }
     }
 
     /// How long a listed entry may be kept, which has one time for its name and its attributes.
     pub(super) fn listed(self, entry: &Entry) -> Duration {
-        self.entry(entry).min(self.attributes(entry.steady))
+        self.entry(entry)
+            .min(self.attributes(entry.steady, &entry.stat))
     }
 }
 
@@ -47,7 +65,7 @@ macro_rules! answer {
 pub(super) fn entry(kept: Kept, reply: ReplyEntry, result: Result<Entry, Errno>) {
     answer!(reply, result, found => {
         let attr = attr(found.number, &found.stat);
-        let attributes = kept.attributes(found.steady);
+        let attributes = kept.attributes(found.steady, &found.stat);
         reply.entry_with_ttls(&attributes, &kept.entry(&found), &attr, Generation(found.generation));
     });
 }
@@ -68,7 +86,7 @@ pub(super) fn attributes(
 ) {
     answer!(reply, result, Shown { stat, steady } => {
         let shown = if number == INodeNo::ROOT { stat.ino } else { number.0 };
-        reply.attr(&kept.attributes(steady), &attr(shown, &stat));
+        reply.attr(&kept.attributes(steady, &stat), &attr(shown, &stat));
     });
 }
 

@@ -5,6 +5,7 @@ mod adapter;
 #[macro_use]
 mod answer;
 mod convert;
+mod data;
 pub mod mount;
 pub mod mountinfo;
 mod operations;
@@ -12,6 +13,7 @@ pub mod session;
 mod turns;
 
 pub use adapter::Adapter;
+pub use data::Passthrough;
 
 /// Is this a message of fuser's about an answer that nobody waits for any more? That is so whenever a program is
 /// interrupted, or the mount goes while it closes its files, and is no error.

@@ -16,11 +16,10 @@ use fuser::{
 use super::adapter::{Adapter, caller};
 use super::answer::{absent, attributes, empty, entry, xattr};
 use super::convert::{attr, file_type, number_only, set_time};
+use super::data::{self, Created};
+use crate::backing::SetIds;
 use crate::backing::file::{Place, Sync};
 use crate::fs::{Change, Plus};
-
-/// Most bytes of one write request.
-const MAX_WRITE: u32 = 1 << 20;
 
 fn sync(datasync: bool) -> Sync {
     if datasync { Sync::Data } else { Sync::All }
@@ -42,9 +41,7 @@ impl Filesystem for Adapter {
                 log::warn!("this kernel lacks {missing:?}");
             }
         }
-        if let Err(nearest) = config.set_max_write(MAX_WRITE) {
-            log::debug!("largest write request: {nearest} bytes");
-        }
+        data::configure(self, config);
         Ok(())
     }
 
@@ -101,13 +98,12 @@ impl Filesystem for Adapter {
             mtime: set_time(mtime),
         };
         let handle = fh.map(|fh| fh.0);
+        let caller = caller(request);
         attributes(
             self.kept,
             reply,
             ino,
-            self.run("setattr", |fs| {
-                fs.setattr(caller(request), ino.0, handle, change)
-            }),
+            self.run("setattr", |fs| fs.setattr(caller, ino.0, handle, change)),
         );
     }
 
@@ -236,10 +232,11 @@ impl Filesystem for Adapter {
         );
     }
 
-    fn open(&self, _request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let _turn = self.turns.begin();
-        let opened = self.run("open", |fs| fs.open(ino.0, flags.0));
-        answer!(reply, opened, handle => reply.opened(FileHandle(handle), FopenFlags::empty()));
+        let caller = caller(request);
+        let opened = self.run("open", |fs| fs.open(caller, ino.0, flags.0));
+        answer!(reply, opened, opened => self.answer_opened(reply, &opened));
     }
 
     fn read(
@@ -275,7 +272,11 @@ impl Filesystem for Adapter {
             true => Place::End,
             false => Place::At(offset),
         };
-        let written = self.run("write", |fs| fs.write(fh.0, place, data));
+        let set_ids = match write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) {
+            true => SetIds::Clear,
+            false => SetIds::Keep,
+        };
+        let written = self.run("write", |fs| fs.write(fh.0, place, data, set_ids));
         answer!(reply, written, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
     }
 
@@ -303,7 +304,9 @@ impl Filesystem for Adapter {
     ) {
         let _turn = self.turns.begin();
         let released = self.run("release", |fs| {
-            fs.release(fh.0);
+            if let Some(inode) = fs.release(fh.0) {
+                self.serving.leave(inode);
+            }
             Ok(())
         });
         empty(reply, released);
@@ -505,10 +508,9 @@ impl Filesystem for Adapter {
         let created = self.run("create", |fs| {
             fs.create(caller, parent.0, name.as_bytes(), mode, umask, flags)
         });
-        answer!(reply, created, (entry, handle) => {
-            let attr = attr(entry.number, &entry.stat);
-            let kept = self.kept.entry(&entry);
-            reply.created(&kept, &attr, Generation(entry.generation), FileHandle(handle), FopenFlags::empty());
+        answer!(reply, created, (entry, opened) => {
+            let adapter = self;
+            self.answer_opened(Created { adapter, reply, entry }, &opened);
         });
     }
 
@@ -555,7 +557,7 @@ impl Filesystem for Adapter {
 
     fn fallocate(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
         offset: u64,
@@ -564,9 +566,12 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let _turn = self.turns.begin();
+        let caller = caller(request);
         empty(
             reply,
-            self.run("fallocate", |fs| fs.fallocate(fh.0, mode, offset, length)),
+            self.run("fallocate", |fs| {
+                fs.fallocate(caller, fh.0, mode, offset, length)
+            }),
         );
     }
 
@@ -586,7 +591,7 @@ impl Filesystem for Adapter {
 
     fn copy_file_range(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino_in: INodeNo,
         fh_in: FileHandle,
         offset_in: u64,
@@ -600,7 +605,10 @@ impl Filesystem for Adapter {
         let _turn = self.turns.begin();
         let from = (fh_in.0, offset_in);
         let to = (fh_out.0, offset_out);
-        let copied = self.run("copy_file_range", |fs| fs.copy_file_range(from, to, len));
+        let caller = caller(request);
+        let copied = self.run("copy_file_range", |fs| {
+            fs.copy_file_range(caller, from, to, len)
+        });
         answer!(reply, copied, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
     }
 }

@@ -6,6 +6,7 @@ use clap::builder::PossibleValue;
 use crate::backing::Sandbox;
 use crate::codec::{Encoding, Form, Repair};
 use crate::fs::audit::Format;
+use crate::fuse::Passthrough;
 use crate::names::{Legacy, OnViolation};
 use crate::policy::{Alike, Class, ErrnoChoice, Profile};
 
@@ -63,6 +64,14 @@ values! {
         "preserve" => None, "Any form, kept as it is";
         "nfc" => Some(Form::Nfc), "Composed, as Linux and Windows programs write names";
         "nfd" => Some(Form::Nfd), "Decomposed, as old macOS filesystems store them";
+    }
+}
+
+values! {
+    /// `--passthrough`.
+    PassthroughValue(Passthrough) {
+        "auto" => Passthrough::Auto, "Wherever it can";
+        "off" => Passthrough::Off, "Never: utf8fs carries all data";
     }
 }
 

@@ -58,6 +58,7 @@ fn every_key_that_is_listed_is_taken_with_either_dash() {
                 "forbid" => "bidi",
                 "audit-format" => "json",
                 "sandbox" => "none",
+                "passthrough" => "off",
                 _ => "30",
             };
             let given = read(&["-o", &format!("{spelling}={value}")]).unwrap();

@@ -61,7 +61,13 @@ fn a_panic_costs_one_operation_and_is_logged_with_its_name() {
     log::set_max_level(log::LevelFilter::Error);
     let below = tempfile::tempdir().unwrap();
     std::fs::write(below.path().join("file"), "").unwrap();
-    let adapter = Adapter::new(Arc::new(over(below.path())), Duration::from_secs(1), 1, 1).unwrap();
+    let adapter = Adapter::new(
+        Arc::new(over(below.path())),
+        Duration::from_secs(1),
+        Passthrough::Off,
+        (1, 1),
+    )
+    .unwrap();
     let failed = adapter.run::<()>("mkdir", |fs| {
         // In the middle of a change, with what it holds.
         let _entry = fs.lookup(CALLER, ROOT, b"file")?;

@@ -244,7 +244,7 @@ fn writes_go_to_the_end_just_where_they_are_asked_to() {
     needs::fuse();
     let tree = Tree::new();
     tree.file(b"file", b"start");
-    let mount = tree.mount(&[]);
+    let mount = tree.mount(&["--passthrough", "off"]);
     let below = at::open(tree.below_dir(), b"file", OFlags::WRONLY | OFlags::APPEND).unwrap();
     let above = at::open(mount.dir(), b"file", OFlags::RDWR | OFlags::APPEND).unwrap();
     at::write_all(&above, b" one").unwrap();

@@ -6,6 +6,8 @@ mod aliases;
 mod concurrent;
 /// C5: nothing outside the backing directory can be named.
 mod confinement;
+/// F1, F3: the content of files, served by the kernel and by the daemon.
+mod data;
 /// F7: daemons that are killed at any moment.
 mod death;
 /// C1: which names are well-formed by which definition.

@@ -1,0 +1,153 @@
+//! Who serves the reads and writes of an open file: the kernel by itself, or we.
+//!
+//! The kernel wants all opens of an inode to agree: while one of them is served by the kernel, each must be, from the same
+//! backing file; while one has pages of its own cache, none may be. So the first open of an inode decides for those
+//! that come before the last of them is closed. The kernel is done with an open file before it tells us that it is
+//! closed, so that what we count is never less than what it counts.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use super::inode::lock;
+
+const SHARDS: usize = 16;
+
+/// What tells an inode from every other: its number and generation.
+pub type InodeId = (u64, u64);
+
+/// By whom an open file is best served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// By the kernel from the backing file.
+    Kernel,
+    /// The same, but each write is to come to us: only here it is known who writes.
+    KernelButWrites,
+    /// By us: the kernel would write to the backing file where it may only be appended to.
+    Us,
+}
+
+/// An open file that is to be served.
+#[derive(Debug, Clone, Copy)]
+pub struct Open {
+    /// Its inode.
+    pub inode: InodeId,
+    /// By whom it is best served.
+    pub wish: Wish,
+    /// Is it open for writing?
+    pub writes: bool,
+    /// Whether what the kernel does by itself for this file may use what is kept for root.
+    pub as_root: bool,
+}
+
+/// How an open file is served. `I` is what the kernel knows a backing file by.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Way<I> {
+    /// By the kernel from this backing file.
+    Kernel(Arc<I>),
+    /// Mapped from this backing file by the kernel, but read and written by us without its cache.
+    KernelButAsked(Arc<I>),
+    /// By us, through the kernel's cache.
+    Cached,
+    /// By us, without the kernel's cache.
+    Asked,
+}
+
+#[derive(Debug)]
+enum By<I> {
+    Kernel { id: Arc<I>, as_root: bool },
+    Us,
+}
+
+#[derive(Debug)]
+struct Served<I> {
+    opens: u64,
+    by: By<I>,
+}
+
+/// The inodes that are open, and who serves them.
+#[derive(Debug)]
+pub struct Serving<I> {
+    /// Held while the kernel is told of a backing file, which does not wait for anything.
+    shards: [Mutex<HashMap<InodeId, Served<I>>>; SHARDS],
+}
+
+impl<I> Default for Serving<I> {
+    fn default() -> Self {
+        Self {
+            shards: std::array::from_fn(|_| Mutex::default()),
+        }
+    }
+}
+
+impl<I> Serving<I> {
+    /// Decides how `open` is served, until [`leave`](Self::leave). Where the kernel could do it, and knows no backing file of the inode
+    /// yet, `tell` tells it; we serve what it does not take.
+    pub fn enter(&self, open: Open, tell: impl FnOnce() -> io::Result<I>) -> Way<I> {
+        let Some(shard) = self.shard(open.inode) else {
+            return Way::Cached;
+        };
+        let mut served = lock(shard);
+        let served = match served.entry(open.inode) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let by = match open.wish {
+                    Wish::Us => By::Us,
+                    Wish::Kernel | Wish::KernelButWrites => match tell() {
+                        Ok(id) => By::Kernel {
+                            id: Arc::new(id),
+                            as_root: open.as_root,
+                        },
+                        Err(error) => {
+                            log::trace!("served by ourselves: {error}");
+                            By::Us
+                        }
+                    },
+                };
+                new.insert(Served { opens: 0, by })
+            }
+        };
+        served.opens += 1;
+        match &served.by {
+            By::Kernel { id, as_root } => {
+                let alike = open.wish == Wish::Kernel && *as_root == open.as_root;
+                if alike || !open.writes {
+                    Way::Kernel(Arc::clone(id))
+                } else {
+                    Way::KernelButAsked(Arc::clone(id))
+                }
+            }
+            By::Us if open.wish == Wish::Us && open.writes => Way::Asked,
+            By::Us => Way::Cached,
+        }
+    }
+
+    /// Takes note that an open file of the inode is closed.
+    pub fn leave(&self, inode: InodeId) {
+        let Some(shard) = self.shard(inode) else {
+            return;
+        };
+        let last = {
+            let mut served = lock(shard);
+            match served.entry(inode) {
+                Entry::Occupied(mut known) if known.get().opens > 1 => {
+                    known.get_mut().opens -= 1;
+                    None
+                }
+                Entry::Occupied(known) => Some(known.remove()),
+                Entry::Vacant(_) => None,
+            }
+        };
+        // What the kernel knows the backing file by ends with it, and is taken back where no lock is held.
+        drop(last);
+    }
+
+    fn shard(&self, inode: InodeId) -> Option<&Mutex<HashMap<InodeId, Served<I>>>> {
+        let index = usize::try_from(inode.0 % SHARDS as u64).unwrap_or(0);
+        self.shards.get(index)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! How many requests are made for data, counted by strace(1).
+
+use rustix::fs::OFlags;
+
+use super::{WAYS, has_passthrough};
+use crate::support::strace::Strace;
+use crate::support::{Mount, Tree, at, needs};
+
+/// A mount whose daemon works on one request at a time, in their order.
+fn in_order<'t>(tree: &'t Tree, options: &[&str]) -> Mount<'t> {
+    tree.mount(&[&["--threads", "1"], options].concat())
+}
+
+/// Options by which the kernel keeps names and attributes, so that no request is made for them.
+const KEPT: &[&str] = &["--cache", "3600", "--legacy", "raw"];
+
+/// How many requests the daemon answers to while `act` runs.
+fn requests(mount: &Mount<'_>, act: impl FnOnce()) -> usize {
+    let log = mount.point().parent().unwrap().join("answers");
+    let arguments = ["-e", "trace=writev", "-o", log.to_str().unwrap()];
+    let tracer = Strace::attach(mount, &arguments);
+    act();
+    // Closing a file is not waited for; what comes after it, is.
+    rustix::fs::fstatfs(mount.dir()).unwrap();
+    tracer.detach();
+    let calls = std::fs::read(&log).unwrap().escape_ascii().to_string();
+    calls.matches("writev(").count() - 1
+}
+
+/// The kernel answers reads and writes by itself: no request is made for them, no question for `security.capability` and
+/// no flush.
+#[test]
+fn reads_and_rewrites_make_no_request() {
+    if !has_passthrough() {
+        return;
+    }
+    for tree in [Tree::new(), Tree::in_memory()] {
+        tree.file(b"file", &[b'x'; 1 << 20]);
+        let mount = in_order(&tree, KEPT);
+        let file = at::open(mount.dir(), b"file", OFlags::RDWR).unwrap();
+        // The first write of all asks once whether there are capabilities.
+        rustix::io::pwrite(&file, b"first", 0).unwrap();
+        let made = requests(&mount, || {
+            for block in 0..200 {
+                rustix::io::pwrite(&file, &[b'y'; 4096], block * 4096).unwrap();
+            }
+        });
+        assert_eq!(made, 0, "rewriting");
+        let made = requests(&mount, || {
+            let mut buffer = [0; 4096];
+            for block in 0..200 {
+                rustix::io::pread(&file, &mut buffer, block * 4096).unwrap();
+                assert_eq!(buffer, [b'y'; 4096]);
+            }
+        });
+        assert_eq!(made, 0, "reading");
+        let end = at::open(mount.dir(), b"file", OFlags::WRONLY | OFlags::APPEND).unwrap();
+        at::write_all(&end, b"first").unwrap();
+        let made = requests(&mount, || {
+            for _ in 0..200 {
+                at::write_all(&end, &[b'z'; 4096]).unwrap();
+            }
+        });
+        assert_eq!(made, 0, "appending");
+        drop((file, end));
+        mount.stop();
+    }
+}
+
+/// OPEN and RELEASE, in every way: closing asks nothing where it cannot fail below, and `O_TRUNC` is part of opening.
+#[test]
+fn opening_and_closing_are_a_request_each() {
+    if !needs::root("tracing the daemon") {
+        return;
+    }
+    for options in &WAYS[..2] {
+        let tree = Tree::in_memory();
+        tree.file(b"file", b"content");
+        let options = [KEPT, options].concat();
+        let mount = in_order(&tree, &options);
+        // The kernel asks for capabilities when it truncates what it has not seen written to.
+        let file = at::open(mount.dir(), b"file", OFlags::WRONLY).unwrap();
+        at::write_all(&file, b"first").unwrap();
+        drop(file);
+        for flags in [
+            OFlags::RDONLY,
+            OFlags::RDWR,
+            OFlags::WRONLY | OFlags::TRUNC,
+            OFlags::WRONLY | OFlags::APPEND,
+        ] {
+            drop(at::open(mount.dir(), b"file", flags).unwrap());
+            let made = requests(&mount, || {
+                for _ in 0..10 {
+                    drop(at::open(mount.dir(), b"file", flags).unwrap());
+                }
+            });
+            assert_eq!(made, 20, "{flags:?} {options:?}");
+        }
+        mount.stop();
+    }
+}
+
+/// Without passthrough, what was read stays with the kernel from one open to the next, for as long as `--cache` says.
+#[test]
+fn what_was_read_is_kept_and_dropped_as_the_cache_option_says() {
+    if !needs::root("tracing the daemon") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    tree.file(b"file", b"content");
+    let mount = in_order(&tree, &[KEPT, &["--passthrough", "off"]].concat());
+    let content = || at::read(mount.dir(), b"file").unwrap();
+    assert_eq!(content(), b"content");
+    let made = requests(&mount, || assert_eq!(content(), b"content"));
+    assert_eq!(made, 2, "opened and closed only");
+    mount.stop();
+
+    let mount = in_order(&tree, &["--passthrough", "off", "--cache", "none"]);
+    let read = |expected: &[u8]| {
+        let open = at::open(mount.dir(), b"file", OFlags::RDONLY).unwrap();
+        assert_eq!(at::read_all(&open).unwrap(), expected);
+        open
+    };
+    let open = read(b"content");
+    let below = at::open(tree.below_dir(), b"file", OFlags::WRONLY).unwrap();
+    for version in [&b"changed"[..], b"grown below", b"shrunk"] {
+        rustix::fs::ftruncate(&below, 0).unwrap();
+        rustix::io::pwrite(&below, version, 0).unwrap();
+        drop(read(version));
+        // Also by who has it open all the time.
+        let mut buffer = [0; 20];
+        let count = rustix::io::pread(&open, &mut buffer, 0).unwrap();
+        assert_eq!(&buffer[..count], version);
+    }
+    drop(open);
+    mount.stop();
+}
