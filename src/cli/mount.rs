@@ -89,9 +89,6 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
     }
     let descriptors =
         creds::raise_nofile().map_err(|error| failed("raise the limit of open files", &error))?;
-    if privilege == Privilege::Root {
-        creds::limit_capabilities().map_err(|error| failed("give up capabilities", &error))?;
-    }
     let (root, by_handle) = open_backing(config, privilege).map_err(|error| {
         failed(
             &format!("open {}", Quoted(config.backing.as_os_str().as_bytes())),
