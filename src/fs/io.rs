@@ -59,7 +59,7 @@ impl Utf8Fs {
             opened => opened?,
         };
         drop(kept);
-        Ok(self.opened(caller, fd, path_only, inode, &nature, flags, taken)?)
+        Ok(self.opened(caller, (fd, taken), path_only, inode, &nature, flags)?)
     }
 
     /// Gives a handle to a file opened with `flags`.
@@ -69,12 +69,11 @@ impl Utf8Fs {
     pub(super) fn opened(
         &self,
         caller: Caller,
-        fd: OwnedFd,
+        (fd, taken): (OwnedFd, Taken),
         path_only: Arc<OwnedFd>,
         inode: Arc<Inode>,
         nature: &Nature,
         flags: i32,
-        taken: Taken,
     ) -> io::Result<Opened> {
         if flags & libc::O_DIRECT != 0 {
             file::buffered(&fd)?;

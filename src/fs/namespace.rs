@@ -248,7 +248,7 @@ impl Utf8Fs {
         let entry = self.enter(path_only, &inode, place.backing, place.visible, place.alias)?;
         let (inode, path_only) = self.open_inode(entry.number)?;
         let nature = Nature::made(entry.stat.mode, entry.stat.uid, entry.stat.gid);
-        let opened = self.opened(caller, opened, path_only, inode, &nature, flags, taken)?;
+        let opened = self.opened(caller, (opened, taken), path_only, inode, &nature, flags)?;
         Ok((entry, opened))
     }
 
