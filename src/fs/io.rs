@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use super::attr::Clears;
 use super::descriptors::{Taken, Use};
 use super::handle::OpenFile;
 use super::inode::Inode;
@@ -42,8 +43,8 @@ impl Utf8Fs {
         let nature = Nature::of(&*path_only)?;
         let mut kept = None;
         if flags & libc::O_TRUNC != 0 {
-            self.clear_sgid_as(caller, &Stat::of(&*path_only)?)?;
-            kept = self.keep_set_ids_as(caller, nature.has_set_id)?;
+            let stat = Stat::of(&*path_only)?;
+            kept = Some(self.clear_set_ids_as(caller, &stat, Clears::BySize)?);
         }
         let reopen = |flags| {
             self.inodes
