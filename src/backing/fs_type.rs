@@ -28,6 +28,25 @@ const QUIET_CLOSE: &[u64] = &[
     0x7366_746e, // NTFS
 ];
 
+/// Filesystems that other machines change too. From `linux/magic.h` and the filesystems' own headers.
+const SHARED: &[u64] = &[
+    0x6969,      // NFS
+    0x517b,      // SMB
+    0xfe53_4d42, // SMB2
+    0xff53_4d42, // CIFS
+    0x00c3_6400, // Ceph
+    0x6b41_4653, // AFS
+    0x5346_414f, // AFS, the kernel's older one
+    0x0102_1997, // 9p
+    0x0bd0_0bd0, // Lustre
+    0x0116_1970, // GFS2
+    0x7461_636f, // OCFS2
+    0x7375_7245, // Coda
+    0x1983_0326, // BeeGFS
+    0x4750_4653, // GPFS
+    FUSE,        // GlusterFS, sshfs and others
+];
+
 /// A filesystem, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FsType(u64);
@@ -47,6 +66,18 @@ impl FsType {
     #[must_use]
     pub fn closes_quietly(self) -> bool {
         QUIET_CLOSE.contains(&self.0)
+    }
+
+    /// Is it one of this machine alone, whose changes fanotify(7) reports? `false` where that is not known.
+    #[must_use]
+    pub fn is_local(self) -> bool {
+        QUIET_CLOSE.contains(&self.0)
+    }
+
+    /// Do other machines change it, or is it likely that they do?
+    #[must_use]
+    pub fn is_shared(self) -> bool {
+        SHARED.contains(&self.0)
     }
 
     /// Can it lie on another filesystem, which the kernel counts as a layer?

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+use super::caching::Cache;
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
 pub use new_names::NewNameArgs;
 pub use values::{
@@ -218,13 +219,19 @@ pub struct MountArgs {
     #[arg(long, value_name = "LABEL", value_enum, verbatim_doc_comment)]
     pub encoding: Option<MountEncodingValue>,
 
-    /// How long a change that others make below may go unseen, since the kernel keeps names and attributes: seconds, or none
+    /// How long a change that others make below may go unseen, since the kernel keeps names and attributes
     ///
-    /// Changes made through the mount are seen at once. Longer is faster, where nobody else changes anything.
+    /// Changes made through the mount are seen at once.
     ///
-    /// [default: 1]
-    #[arg(long, value_name = "SECONDS", value_parser = cache, allow_negative_numbers = true, verbatim_doc_comment)]
-    pub cache: Option<Duration>,
+    ///   SECONDS    so long, 0 to 86400
+    ///   none       not at all: the kernel asks each time
+    ///   watch      some milliseconds: changes are heard of, and the kernel keeps all else for as long as it likes;
+    ///              for root, on a filesystem of this machine, from Linux 6.16 on
+    ///   exclusive  for ever: nobody else changes anything
+    ///
+    /// [default: watch where it can be had; none where other machines share the filesystem; else 1]
+    #[arg(long, value_name = "HOW", value_parser = cache, allow_negative_numbers = true, verbatim_doc_comment)]
+    pub cache: Option<Cache>,
 
     /// Whether the kernel reads and writes files by itself, at the speed of the backing filesystem
     ///
@@ -374,19 +381,23 @@ pub(super) fn max_chars(text: &str) -> Result<usize, String> {
 }
 
 /// Takes the value of `--cache`.
-pub(super) fn cache(text: &str) -> Result<Duration, String> {
+pub(super) fn cache(text: &str) -> Result<Cache, String> {
     /// A day: longer is as good as for ever, and the kernel's times are bounded.
     const MOST: f64 = 86_400.0;
-    if text == "none" {
-        return Ok(Duration::ZERO);
+    match text {
+        "none" => return Ok(Cache::Seconds(Duration::ZERO)),
+        "watch" => return Ok(Cache::Watch),
+        "exclusive" => return Ok(Cache::Exclusive),
+        _ => {}
     }
     let seconds: f64 = text
         .parse()
-        .map_err(|_no_number| "it must be a number of seconds, or none")?;
+        .map_err(|_no_number| "it must be a number of seconds, none, watch or exclusive")?;
     let is_possible = (0.0..=MOST).contains(&seconds);
     let duration = is_possible.then(|| Duration::try_from_secs_f64(seconds).ok());
     duration
         .flatten()
+        .map(Cache::Seconds)
         .ok_or_else(|| "it must be 0 to 86400 seconds".to_owned())
 }
 

@@ -4,12 +4,12 @@ mod directories;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use log::LevelFilter;
 
 use super::CliError;
 use super::args::{AuditArgs, MountArgs, NewNameArgs, PolicyArgs};
+use super::caching::Cache;
 use super::mount_options::MountOptions;
 use crate::backing::Sandbox;
 use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
@@ -19,9 +19,6 @@ use crate::fuse::Passthrough;
 use crate::fuse::mount::MountFlags;
 use crate::names::{Legacy, NameMap, OnViolation, Quoted};
 use crate::policy::{Alike, ErrnoChoice, Profile};
-
-/// How long a change made below may go unseen, where nothing is said.
-const CACHE: Duration = Duration::from_secs(1);
 
 /// So many operations may be stalled before others wait for them, where nothing is said.
 const THREADS: usize = 32;
@@ -38,7 +35,7 @@ pub struct MountConfig {
     /// In what a new name must not differ alone from a sibling.
     pub unique: Option<Alike>,
     /// How long a change made below may go unseen.
-    pub cache: Duration,
+    pub cache: Option<Cache>,
     /// Whose new names, and which, are let through.
     pub exempt: Exemptions,
     /// Flags of the mount.
@@ -99,7 +96,7 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         backing,
         mountpoint,
         map,
-        cache: options.cache.unwrap_or(CACHE),
+        cache: options.cache,
         unique: options.new_names.unique.map(|alike| alike.0),
         exempt,
         flags: options.flags,

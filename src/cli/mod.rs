@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod background;
+pub mod caching;
 pub mod config;
 mod convert;
 mod daemon_log;

@@ -1,12 +1,15 @@
 //! `utf8fs mount`: from a decided [`MountConfig`] to a served mount and its end.
 
-use std::io;
+use std::io::{self, PipeReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::background::{self, Daemon};
+use super::caching::Caching;
 use super::error::reason;
 use super::{CliError, ExitCode, MountConfig};
 use crate::backing::keeper::{self, Errands};
@@ -14,10 +17,10 @@ use crate::backing::sandbox::{self, Confined};
 use crate::backing::{Dir, Entries, Privilege, Sandbox, creds, file, private_clone};
 use crate::fs::audit::{Auditor, SinkKind, Syslog};
 use crate::fs::{Config, Utf8Fs};
-use crate::fuse::Adapter;
 use crate::fuse::mount::{MountError, MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
 use crate::fuse::mountinfo;
 use crate::fuse::session::{Ended, Hooks, Signals, serve};
+use crate::fuse::{Adapter, Forgetting};
 use crate::names::Quoted;
 
 /// What the daemon itself has open beside its threads: standard streams, logs, signals, the backing directory.
@@ -43,7 +46,10 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::Daemon(code));
     }
     let signals = Signals::catch().map_err(|error| failed("catch signals", &error))?;
-    let fs = Arc::new(filesystem(&config)?);
+    let (fs, kept) = filesystem(&config)?;
+    let fs = Arc::new(fs);
+    // Whoever follows changes does so until its other end is closed.
+    let (end, keep_on) = io::pipe().map_err(|error| failed("make a pipe", &error))?;
     let auditor = fs.auditor();
     // Where nothing is mounted there is nothing to sum up.
     let mut mounted = mount_it(&config)?;
@@ -53,21 +59,22 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
     auditor
         .begin()
         .map_err(|error| failed("write the audit log", &error))?;
-    let served = {
-        let hooks = Arc::new(Life {
-            fs: Arc::clone(&fs),
-            auditor: Arc::clone(&auditor),
-            daemon: Mutex::new(daemon),
-        });
-        Adapter::new(
-            Arc::clone(&fs),
-            config.cache,
-            config.passthrough,
-            (config.threads, readers()),
-        )
-        .and_then(|adapter| serve(adapter, mounted, config.threads, signals, hooks))
-        .map_err(|error| failed("serve the mount", &error))
-    };
+    let hooks = Arc::new(Life {
+        fs: Arc::clone(&fs),
+        auditor: Arc::clone(&auditor),
+        daemon: Mutex::new(daemon),
+        end: Mutex::new(Some(end)),
+        follower: Mutex::default(),
+    });
+    let threads = (config.threads, readers());
+    let served = Adapter::new(Arc::clone(&fs), kept, config.passthrough, threads)
+        .and_then(|adapter| {
+            let hooks = Arc::clone(&hooks);
+            serve(adapter, mounted, config.threads, signals, hooks)
+        })
+        .map_err(|error| failed("serve the mount", &error));
+    drop(keep_on);
+    hooks.stop_following();
     auditor.finish(fs.operations());
     if let Err(error) = keeper::dismiss() {
         log::debug!("the keeper may live on: {error}");
@@ -80,7 +87,7 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
 
 /// More than one thread per CPU serve nobody faster, nor do very many.
 fn readers() -> usize {
-    std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
+    thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
 }
 
 fn failed(doing: &str, error: &io::Error) -> CliError {
@@ -88,7 +95,7 @@ fn failed(doing: &str, error: &io::Error) -> CliError {
 }
 
 /// Opens the backing directory and lays the filesystem over it. Starts no thread.
-fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
+fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Duration), CliError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
         creds::keep_capabilities().map_err(|error| failed("act as other users", &error))?;
@@ -111,10 +118,18 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
         .unwrap_or(SOME_DESCRIPTORS)
         .saturating_sub(own)
         .max(FEWEST_DESCRIPTORS);
-    Utf8Fs::new(Config {
+    let Caching {
+        kept,
+        unseen,
+        watcher,
+        keeps_lists,
+    } = Caching::decide(config.cache, privilege, &root, by_handle.as_ref())?;
+    let fs = Utf8Fs::new(Config {
         map: config.map.clone(),
         unique: config.unique,
-        unseen: config.cache,
+        unseen,
+        watcher,
+        keeps_lists,
         exempt: config.exempt.clone(),
         root,
         by_handle,
@@ -124,7 +139,8 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
         mountpoint,
         covers_backing: config.mountpoint == config.backing,
     })
-    .map_err(|error| failed("look at the backing directory", &error))
+    .map_err(|error| failed("look at the backing directory", &error))?;
+    Ok((fs, kept))
 }
 
 fn unfit_log(sink: &SinkKind, error: &io::Error) -> CliError {
@@ -292,15 +308,47 @@ struct Life {
     fs: Arc<Utf8Fs>,
     auditor: Arc<Auditor>,
     daemon: Mutex<Option<Daemon>>,
+    /// Closed at its other end when changes are to be followed no more.
+    end: Mutex<Option<PipeReader>>,
+    follower: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Life {
+    /// Waits for the thread that follows changes, which has been told to end.
+    fn stop_following(&self) {
+        let follower = lock(&self.follower).take();
+        if follower.is_some_and(|follower| follower.join().is_err()) {
+            log::error!("following changes below ended by an internal error; please report it");
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Hooks for Life {
+    fn notifier(&self, kernel: Forgetting) {
+        let Some(end) = lock(&self.end).take().filter(|_| self.fs.follows()) else {
+            return;
+        };
+        let fs = Arc::clone(&self.fs);
+        let follower = thread::Builder::new()
+            .name("changes".to_owned())
+            .spawn(move || fs.follow(&kernel, end));
+        match follower {
+            Ok(follower) => *lock(&self.follower) = Some(follower),
+            Err(error) => {
+                self.fs.follow_no_more();
+                log::error!(
+                    "changes made below cannot be followed, so that nothing is kept: {error}"
+                );
+            }
+        }
+    }
+
     fn ready(&self) -> io::Result<()> {
-        let daemon = self
-            .daemon
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let daemon = lock(&self.daemon).take();
         daemon.map_or(Ok(()), Daemon::ready)
     }
 

@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::time::Duration;
 
 use clap::ValueEnum;
 
@@ -11,6 +10,7 @@ use super::args::{
     self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, NewNameArgs, PassthroughValue,
     PolicyArgs, SandboxValue, new_names,
 };
+use super::caching::Cache;
 use crate::codec::Charset;
 use crate::fuse::mount::MountFlags;
 use crate::names::Quoted;
@@ -119,7 +119,7 @@ pub(super) struct MountOptions {
     /// Where offences are logged.
     pub(super) audit: AuditArgs,
     /// How long a change made below may go unseen.
-    pub(super) cache: Option<Duration>,
+    pub(super) cache: Option<Cache>,
     /// May the kernel read and write files by itself?
     pub(super) passthrough: Option<PassthroughValue>,
     /// Threads that serve requests.

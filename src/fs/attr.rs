@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::inode::Inode;
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::creds::Fsetid;
 use crate::backing::{Privilege, SetIds, SetTime, Stat, StatFs, act_as, creds, file};
@@ -55,18 +56,19 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn getattr(&self, number: u64) -> Result<Shown, FsError> {
-        let (_, fd) = self.open_inode(number)?;
-        Ok(self.shown(number, Stat::of(&*fd)?))
+        let (inode, fd) = self.open_inode(number)?;
+        self.mark_if_directory(&inode, &fd);
+        Ok(self.shown(&inode, Stat::of(&*fd)?))
     }
 
-    fn shown(&self, number: u64, mut stat: Stat) -> Shown {
-        let link = self.mapped_link(number, &stat);
+    fn shown(&self, inode: &Inode, mut stat: Stat) -> Shown {
+        let link = self.mapped_link(inode.number, &stat);
         if let Some(link) = &link {
             self.fit_size(link, &mut stat);
         }
         Shown {
             stat,
-            steady: link.is_none(),
+            steady: link.is_none() && self.is_steady(inode, &stat),
         }
     }
 
@@ -82,7 +84,7 @@ impl Utf8Fs {
         handle: Option<u64>,
         mut change: Change,
     ) -> Result<Shown, FsError> {
-        let (_, fd) = self.open_inode(number)?;
+        let (inode, fd) = self.open_inode(number)?;
         let clears = change.size.is_some() || change.uid.is_some() || change.gid.is_some();
         let mut as_caller = None;
         if clears {
@@ -113,7 +115,7 @@ impl Utf8Fs {
         if change.atime != SetTime::Omit || change.mtime != SetTime::Omit {
             file::set_times(&*fd, change.atime, change.mtime)?;
         }
-        Ok(self.shown(number, Stat::of(&*fd)?))
+        Ok(self.shown(&inode, Stat::of(&*fd)?))
     }
 
     /// Acts on this thread as `caller` who changes a file, so that the backing filesystem clears set-id bits, or keeps them, as

@@ -124,6 +124,10 @@ pub struct Inode {
     pub(super) confined: AtomicU32,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
+    /// Is every change of what is in this directory reported?
+    is_marked: AtomicBool,
+    /// May it change unheard, since it was seen last in a directory that is not marked, or lost its name there?
+    is_adrift: AtomicBool,
     /// Is the number another than that of its device and inode number, since it was taken?
     pub(super) is_renumbered: bool,
     /// Is its place wanted? Paths lead over directories, targets start at symlinks, and what has no handle is opened there.
@@ -157,6 +161,8 @@ impl Inode {
             generation,
             confined: AtomicU32::new(0),
             used: AtomicBool::new(true),
+            is_marked: AtomicBool::new(false),
+            is_adrift: AtomicBool::new(false),
             is_renumbered: false,
             has_place,
         }
@@ -222,6 +228,22 @@ impl Inode {
             Identity::Handle(handle) => Some(handle),
             Identity::Looks { .. } => None,
         }
+    }
+
+    pub(super) fn is_marked(&self) -> bool {
+        self.is_marked.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_marked(&self) {
+        self.is_marked.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_adrift(&self) -> bool {
+        self.is_adrift.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_adrift(&self, is_adrift: bool) {
+        self.is_adrift.store(is_adrift, Ordering::Release);
     }
 
     /// Where it was last seen, if that is kept.

@@ -225,19 +225,17 @@ impl Inodes {
     }
 
     /// Takes `count` lookups back; the inode goes with the last.
-    pub fn forget(&self, number: u64, count: u64) {
-        let Some(shard) = self.shard(number).filter(|_| number != ROOT) else {
-            return;
-        };
+    ///
+    /// Gives the inode if it is gone and was marked.
+    pub fn forget(&self, number: u64, count: u64) -> Option<Arc<Inode>> {
+        let shard = self.shard(number).filter(|_| number != ROOT)?;
         let gone = {
             let mut slots = lock(shard);
-            let Some(known) = slots.get(&number) else {
-                return;
-            };
+            let known = slots.get(&number)?;
             let lookups = known.0.lookups.load(Ordering::Relaxed);
             if lookups > count {
                 known.0.lookups.store(lookups - count, Ordering::Relaxed);
-                return;
+                return None;
             }
             let gone = slots.take(&number);
             let length = slots.len().max(SMALL_SHARD);
@@ -246,11 +244,10 @@ impl Inodes {
             }
             gone
         };
-        if let Some(known) = gone {
-            // No lock is held: it may close a descriptor.
-            drop(known);
-            self.give_memory_back();
-        }
+        // No lock is held: it may close a descriptor.
+        let marked = gone.and_then(|known| known.0.is_marked().then_some(known.0));
+        self.give_memory_back();
+        marked
     }
 
     /// Counts one inode less, and gives memory back whenever half of them are gone.
@@ -287,6 +284,26 @@ impl Inodes {
         };
         let fd = self.descriptors.enough_for(open)?;
         Ok(self.descriptors.hold(inode, fd))
+    }
+
+    /// Opens what has the handle `handle`, an `O_PATH` descriptor.
+    ///
+    /// # Errors
+    /// `ESTALE` if it is gone or handles are not used.
+    pub(super) fn open_handle(&self, handle: &FileHandle) -> io::Result<OwnedFd> {
+        let stale = || io::Error::from_raw_os_error(libc::ESTALE);
+        let mount = self.mount.as_ref().ok_or_else(stale)?;
+        let open = || handle.open(mount, libc::O_PATH)?.ok_or_else(stale);
+        self.descriptors.enough_for(open)
+    }
+
+    /// The numbers of all inodes but the root.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        for shard in &self.shards {
+            numbers.extend(lock(shard).iter().map(|known| known.0.number));
+        }
+        numbers
     }
 
     /// Opens an inode that has no handle by the name under which it was last seen, if it is still there.

@@ -29,6 +29,7 @@ mod tests;
 mod unique;
 mod unkept;
 mod walk;
+pub mod watch;
 mod xattr;
 
 use std::os::fd::OwnedFd;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::backing::watch::Watcher;
 use crate::backing::{FsType, Privilege, Stat, quiet_clone};
 use crate::names::NameMap;
 use crate::policy::Alike;
@@ -49,9 +51,10 @@ use indexed::IndexedDirectories;
 pub use inode::{Inode, ROOT};
 pub use inodes::Inodes;
 pub use io::Opened;
-pub use readdir::{Listed, Plus};
+pub use readdir::{Listed, OpenedDirectory, Plus};
 use unkept::Unkept;
 use walk::Aside;
+use watch::Watch;
 
 /// What the filesystem is made of.
 #[derive(Debug)]
@@ -68,6 +71,10 @@ pub struct Config {
     pub root: OwnedFd,
     /// A descriptor by which file handles of its filesystem may be opened; `None` for users who may not.
     pub by_handle: Option<OwnedFd>,
+    /// Reports what others change below, so that the kernel may keep what it knows; `None` if it does not last.
+    pub watcher: Option<Watcher>,
+    /// May the kernel keep lists of names?
+    pub keeps_lists: bool,
     /// May the process act as other users?
     pub privilege: Privilege,
     /// Descriptors that the process may have (`RLIMIT_NOFILE`), without those that it has anyway.
@@ -116,6 +123,8 @@ pub struct Utf8Fs {
     directories: Handles<OpenDirectory>,
     indexed: IndexedDirectories,
     unkept: Unkept,
+    watch: Option<Watch>,
+    keeps_lists: bool,
     aside: Aside,
     /// By which symlinks are opened to be read without a trace.
     quiet: Option<OwnedFd>,
@@ -153,6 +162,8 @@ impl Utf8Fs {
         });
         Ok(Self {
             unkept: Unkept::default(),
+            watch: config.watcher.map(Watch::new),
+            keeps_lists: config.keeps_lists,
             quiet,
             // An ordinary user's daemon enters other filesystems too.
             closes_quietly: below.closes_quietly() && config.privilege == Privilege::Root,
@@ -197,6 +208,8 @@ impl Utf8Fs {
 
     /// Takes `count` lookups of an inode back.
     pub fn forget(&self, number: u64, count: u64) {
-        self.inodes.forget(number, count);
+        if let Some(directory) = self.inodes.forget(number, count) {
+            self.unmark(&directory);
+        }
     }
 }

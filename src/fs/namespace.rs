@@ -32,6 +32,7 @@ impl Utf8Fs {
             caller,
         };
         let (directory, fd) = self.open_directory(parent)?;
+        self.mark(&directory, &fd);
         let found = self.on_entry(&directory, &fd, name, &mut |backing| {
             self.inodes
                 .with_descriptors(|| Dir::new(&*fd).child(backing))
@@ -58,16 +59,19 @@ impl Utf8Fs {
         alias: bool,
     ) -> Result<Entry, FsError> {
         let stat = Stat::of(&fd)?;
-        let lasting = self.is_lasting(&backing, &visible, alias)
+        let is_followed = self.is_followed(directory);
+        let lasting = is_followed
+            && self.is_lasting(&backing, &visible, alias)
             && self.unkept.allows(directory.number, visible.as_bytes());
         let place = Place::new(directory.number, backing, visible);
         let inode = self.inodes.enter(fd, &stat, &place)?;
+        inode.set_adrift(!is_followed);
         Ok(Entry {
             number: inode.number,
             generation: inode.generation(),
             stat,
             lasting,
-            steady: true,
+            steady: self.is_steady(&inode, &stat),
         })
     }
 
@@ -81,6 +85,7 @@ impl Utf8Fs {
         make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
     ) -> Result<(T, Arc<Inode>, NewName), FsError> {
         let (inode, fd) = self.open_to_change(parent)?;
+        self.mark(&inode, &fd);
         let place = self.place_new(making, &inode, &fd, name)?;
         self.become_caller(making.caller, umask)?;
         let mut directory = self.directory(&inode, &fd);
@@ -297,6 +302,7 @@ impl Utf8Fs {
     ) -> Result<(), FsError> {
         let (from_inode, from_fd) = self.open_to_change(from.0)?;
         let (to_inode, to_fd) = self.open_to_change(to.0)?;
+        self.mark(&to_inode, &to_fd);
         let rename = |old: &BackingName, new: &BackingName| {
             Dir::new(&*from_fd).rename(old, &Dir::new(&*to_fd), new, flags)
         };

@@ -26,6 +26,15 @@ pub struct Listed<'a> {
     pub entry: Option<Entry>,
 }
 
+/// A directory that was just opened.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenedDirectory {
+    /// Its handle.
+    pub handle: u64,
+    /// May the kernel keep what it lists?
+    pub keeps_list: bool,
+}
+
 /// Are entries to be looked up as they are listed?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plus {
@@ -40,18 +49,21 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// The inode is gone, or the system's error.
-    pub fn opendir(&self, number: u64) -> Result<u64, FsError> {
+    pub fn opendir(&self, number: u64) -> Result<OpenedDirectory, FsError> {
         let taken = self.inodes.take_descriptors(Use::Directory)?;
         let (inode, fd) = self.open_directory(number)?;
+        self.mark(&inode, &fd);
+        let keeps_list = self.keeps_lists && self.is_followed(&inode);
         let entries = self.inodes.with_descriptors(|| Entries::open(&*fd))?;
         let stream = Mutex::new(entries);
-        Ok(self.directories.add(OpenDirectory {
+        let handle = self.directories.add(OpenDirectory {
             stream,
             given: Mutex::default(),
             inode,
             fd,
             _taken: taken,
-        }))
+        });
+        Ok(OpenedDirectory { handle, keeps_list })
     }
 
     /// Gives the entries after `cookie` to `give` until it returns true, which means that it had no room for that one.

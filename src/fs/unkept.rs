@@ -122,8 +122,10 @@ impl Utf8Fs {
     /// May the kernel keep that there is no entry `name`? Only of names that no mapping yields, and that are no spelling of
     /// others: these change by nothing that is done to other names.
     #[must_use]
-    pub fn is_absence_lasting(&self, name: &[u8]) -> bool {
-        self.map.policy.conforms(name)
+    pub fn is_absence_lasting(&self, directory: u64, name: &[u8]) -> bool {
+        let directory = self.inodes.get(directory);
+        directory.is_ok_and(|directory| self.is_followed(&directory))
+            && self.map.policy.conforms(name)
             && !self.map.may_be_mapped(name)
             && self.map.is_only_spelling(name)
     }

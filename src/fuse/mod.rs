@@ -6,6 +6,7 @@ mod adapter;
 mod answer;
 mod convert;
 mod data;
+mod forget;
 pub mod mount;
 pub mod mountinfo;
 mod operations;
@@ -14,6 +15,7 @@ mod turns;
 
 pub use adapter::Adapter;
 pub use data::Passthrough;
+pub use forget::Forgetting;
 
 /// Is this a message of fuser's about an answer that nobody waits for any more? That is so whenever a program is
 /// interrupted, or the mount goes while it closes its files, and is no error.

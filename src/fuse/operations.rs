@@ -49,7 +49,9 @@ impl Filesystem for Adapter {
         let _turn = self.turns.begin();
         let caller = caller(request);
         let found = self.run("lookup", |fs| fs.lookup(caller, parent.0, name.as_bytes()));
-        if matches!(found, Err(Errno::ENOENT)) && self.fs.is_absence_lasting(name.as_bytes()) {
+        if matches!(found, Err(Errno::ENOENT))
+            && self.fs.is_absence_lasting(parent.0, name.as_bytes())
+        {
             return absent(self.kept, reply);
         }
         entry(self.kept, reply, found);
@@ -330,7 +332,13 @@ impl Filesystem for Adapter {
     fn opendir(&self, _request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         let _turn = self.turns.begin();
         let opened = self.run("opendir", |fs| fs.opendir(ino.0));
-        answer!(reply, opened, handle => reply.opened(FileHandle(handle), FopenFlags::empty()));
+        answer!(reply, opened, opened => {
+            let flags = match opened.keeps_list {
+                true => FopenFlags::FOPEN_CACHE_DIR | FopenFlags::FOPEN_KEEP_CACHE,
+                false => FopenFlags::empty(),
+            };
+            reply.opened(FileHandle(opened.handle), flags);
+        });
     }
 
     fn readdir(

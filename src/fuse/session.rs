@@ -13,9 +13,9 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator;
 
+use super::forget::Forgetting;
 use super::mount::{Attached, Mounted, UnmountOutcome};
 use crate::names::Quoted;
-pub use fuser::Notifier;
 
 /// How long a mount may be in use before it is detached instead of unmounted.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -23,11 +23,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What the program does at the turns of a session's life. Called from threads of the session, one call at a time
 /// per method.
 pub trait Hooks: Send + Sync + 'static {
-    /// Takes what can tell the kernel to forget cached entries; once, before anything is served.
+    /// Takes what can tell the kernel to forget what it keeps; once, before anything is served.
     ///
     /// A notifier holds the connection open, so none may outlive the session: the filesystem's `destroy` is the
     /// place to drop it.
-    fn notifier(&self, notifier: Notifier) {
+    fn notifier(&self, notifier: Forgetting) {
         drop(notifier);
     }
 
@@ -95,9 +95,10 @@ pub fn serve<F: Filesystem>(
     let mut config = Config::default();
     config.n_threads = Some(threads.max(1));
     config.clone_fd = threads > 1 && can_clone();
+    let connection = fuse_fd.try_clone()?;
     // The kernel has let in only those whom `allow_other` lets in, so every request is to be served.
     let session = Session::from_fd(fs, fuse_fd, SessionACL::All, config)?;
-    hooks.notifier(session.notifier());
+    hooks.notifier(Forgetting::new(session.notifier(), connection));
 
     let life = Arc::new(Life {
         attached,

@@ -50,7 +50,7 @@ impl Filesystem for Empty {
 }
 
 /// Says everything on standard output.
-struct Talk(Mutex<Option<Notifier>>);
+struct Talk(Mutex<Option<Forgetting>>);
 
 fn say(line: &str) {
     // In one write, past the test harness's capturing.
@@ -60,7 +60,7 @@ fn say(line: &str) {
 }
 
 impl Hooks for Talk {
-    fn notifier(&self, notifier: Notifier) {
+    fn notifier(&self, notifier: Forgetting) {
         // Kept for good, which is the wrong thing to do.
         *self.0.lock().unwrap() = Some(notifier);
     }

@@ -3,6 +3,8 @@
 /// N10, N11: other spellings of a name, and names that a legacy sibling has.
 mod aliases;
 /// N11, F2: many at once, and others below.
+/// F5: changes made below, while the kernel keeps what it knows.
+mod coherence;
 mod concurrent;
 /// C5: nothing outside the backing directory can be named.
 mod confinement;

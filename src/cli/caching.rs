@@ -1,0 +1,129 @@
+//! What `--cache` comes to on the backing filesystem at hand.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use super::CliError;
+use super::error::reason;
+use crate::backing::watch::Watcher;
+use crate::backing::{FileHandle, FsType, Privilege};
+
+/// How long a change made below may go unseen, where nothing else is to be had.
+const USUAL: Duration = Duration::from_secs(1);
+
+/// As long as the kernel likes: longer than machines run.
+const FOR_EVER: Duration = Duration::from_secs(86_400 * 3650);
+
+/// The value of `--cache`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// The kernel keeps what it knows for so long.
+    Seconds(Duration),
+    /// For as long as it likes: it is told what others change.
+    Watch,
+    /// For as long as it likes: nobody else changes anything.
+    Exclusive,
+}
+
+/// What the kernel may keep, and for how long.
+#[derive(Debug)]
+pub(super) struct Caching {
+    /// How long it keeps names and attributes.
+    pub(super) kept: Duration,
+    /// How long a change may go unseen.
+    pub(super) unseen: Duration,
+    /// What reports changes.
+    pub(super) watcher: Option<Watcher>,
+    /// May it keep lists of names?
+    pub(super) keeps_lists: bool,
+}
+
+impl Caching {
+    /// What was asked for, or is best for the filesystem that `root` is on, whose file handles `by_handle` opens.
+    ///
+    /// # Errors
+    /// `--cache watch` was asked for and cannot be had.
+    pub(super) fn decide(
+        asked: Option<Cache>,
+        privilege: Privilege,
+        root: &OwnedFd,
+        by_handle: Option<&OwnedFd>,
+    ) -> Result<Self, CliError> {
+        let seconds = |kept| Self {
+            kept,
+            unseen: kept,
+            watcher: None,
+            keeps_lists: false,
+        };
+        let below = FsType::of(root).ok();
+        let is_shared = below.is_some_and(FsType::is_shared);
+        let kept = if is_shared { Duration::ZERO } else { USUAL };
+        let watching = |watcher| Self {
+            kept: FOR_EVER,
+            unseen: USUAL,
+            watcher: Some(watcher),
+            keeps_lists: true,
+        };
+        match asked {
+            Some(Cache::Seconds(kept)) => Ok(seconds(kept)),
+            Some(Cache::Exclusive) => Ok(Self {
+                keeps_lists: true,
+                ..seconds(FOR_EVER)
+            }),
+            Some(Cache::Watch) => watcher(privilege, below, root, by_handle)
+                .map(watching)
+                .map_err(|error| {
+                    CliError::failure(format!("--cache watch cannot be had: {}", reason(&error)))
+                        .hint("give a number of seconds, or none where changes have to be seen at once")
+                }),
+            None => Ok(watcher(privilege, below, root, by_handle).map_or_else(
+                |error| {
+                    log::debug!("changes below are not heard of: {error}");
+                    seconds(kept)
+                },
+                watching,
+            )),
+        }
+    }
+}
+
+fn watcher(
+    privilege: Privilege,
+    below: Option<FsType>,
+    root: &OwnedFd,
+    by_handle: Option<&OwnedFd>,
+) -> io::Result<Watcher> {
+    if privilege != Privilege::Root {
+        return Err(io::Error::other("it is for root"));
+    }
+    if !below.is_some_and(FsType::is_local) {
+        return Err(io::Error::other(
+            "this filesystem may not tell of all changes",
+        ));
+    }
+    if !forgets_all_names() {
+        return Err(io::Error::other("it takes Linux 6.16"));
+    }
+    let handle = FileHandle::of(root)?.zip(by_handle);
+    let opened = handle.map(|(handle, mount)| handle.open(mount.as_fd(), libc::O_PATH));
+    if !matches!(opened, Some(Ok(Some(_)))) {
+        return Err(io::Error::other(
+            "this filesystem has no file handles that can be opened",
+        ));
+    }
+    let watcher = Watcher::new()?;
+    watcher.add(root)?;
+    Ok(watcher)
+}
+
+/// Can the kernel be told to forget all names, where more happened than could be reported (Linux 6.16)?
+fn forgets_all_names() -> bool {
+    let uname = rustix::system::uname();
+    let release = uname.release().to_bytes();
+    let mut numbers = release
+        .split(|octet| !octet.is_ascii_digit())
+        .map_while(|digits| std::str::from_utf8(digits).ok()?.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    version >= (6, 16)
+}

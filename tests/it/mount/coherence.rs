@@ -1,0 +1,295 @@
+//! Law F5: what somebody else changes below is seen above within the time that `--cache` promises, while a reader above has
+//! everything in the kernel's caches.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::thread;
+
+use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstat, ftruncate};
+use rustix::io::Errno;
+use rustix::process::Signal;
+
+use crate::support::{Mount, Tree, at, needs};
+
+/// What a reader sees of a name: nothing, or kind, permissions and size.
+type Seen = Result<(u32, i64), Errno>;
+
+fn see(dir: impl AsFd, name: &[u8]) -> Seen {
+    at::stat(dir, name).map(|stat| (stat.st_mode, stat.st_size))
+}
+
+/// A change of something named `name`, and how it is made below; it is looked at above before and after.
+struct Change {
+    label: &'static str,
+    name: &'static [u8],
+    make: fn(&OwnedFd),
+}
+
+const CHANGES: &[Change] = &[
+    Change {
+        label: "a file appears",
+        name: b"new",
+        make: |below| at::write_new(below, b"new", b"content").unwrap(),
+    },
+    Change {
+        label: "a directory appears",
+        name: b"newdir",
+        make: |below| at::mkdir(below, b"newdir").unwrap(),
+    },
+    Change {
+        label: "a file is removed",
+        name: b"removed",
+        make: |below| at::unlink(below, b"removed").unwrap(),
+    },
+    Change {
+        label: "a file is renamed away",
+        name: b"away",
+        make: |below| at::rename(below, b"away", b"gone away").unwrap(),
+    },
+    Change {
+        label: "a file is renamed to the name",
+        name: b"renamed",
+        make: |below| at::rename(below, b"other", b"renamed").unwrap(),
+    },
+    Change {
+        label: "another file replaces it",
+        name: b"replaced",
+        make: |below| at::rename(below, b"replacing", b"replaced").unwrap(),
+    },
+    Change {
+        label: "a directory of its name replaces it",
+        name: b"turned",
+        make: |below| {
+            at::unlink(below, b"turned").unwrap();
+            at::mkdir(below, b"turned").unwrap();
+        },
+    },
+    Change {
+        label: "its permissions change",
+        name: b"chmod",
+        make: |below| {
+            chmodat(
+                below,
+                c"chmod",
+                Mode::from_raw_mode(0o611),
+                AtFlags::empty(),
+            )
+            .unwrap();
+        },
+    },
+    Change {
+        label: "it grows",
+        name: b"grown",
+        make: |below| {
+            let file = at::open(below, b"grown", OFlags::WRONLY | OFlags::APPEND).unwrap();
+            at::write_all(&file, b"more").unwrap();
+        },
+    },
+    Change {
+        label: "it is cut",
+        name: b"cut",
+        make: |below| {
+            let file = at::open(below, b"cut", OFlags::WRONLY).unwrap();
+            ftruncate(&file, 1).unwrap();
+        },
+    },
+    Change {
+        label: "it grows by another of its names, in a directory that nobody looked at",
+        name: b"linked",
+        make: |below| {
+            let file = at::open(below, b"unseen/linked", OFlags::WRONLY | OFlags::APPEND).unwrap();
+            at::write_all(&file, b"more").unwrap();
+        },
+    },
+    Change {
+        label: "a file appears in a directory",
+        name: b"d/new",
+        make: |below| at::write_new(below, b"d/new", b"").unwrap(),
+    },
+    Change {
+        label: "the directory above it is renamed",
+        name: b"e/file",
+        make: |below| at::rename(below, b"e", b"f").unwrap(),
+    },
+    Change {
+        label: "a directory is renamed to the one above it",
+        name: b"h/file",
+        make: |below| at::rename(below, b"g", b"h").unwrap(),
+    },
+    Change {
+        label: "a legacy name appears",
+        name: "caf\u{e9}".as_bytes(),
+        make: |below| at::write_new(below, b"caf\xE9", b"").unwrap(),
+    },
+];
+
+fn tree() -> Tree {
+    let tree = Tree::new();
+    for name in [
+        &b"removed"[..],
+        b"away",
+        b"other",
+        b"replaced",
+        b"turned",
+        b"chmod",
+        b"grown",
+        b"cut",
+        b"linked",
+    ] {
+        tree.file(name, b"first");
+    }
+    tree.file(b"replacing", b"a longer content");
+    for name in [&b"d"[..], b"e", b"g", b"unseen"] {
+        tree.directory(name);
+    }
+    tree.file(b"e/file", b"");
+    tree.file(b"g/file", b"");
+    at::link(tree.below_dir(), b"linked", b"unseen/linked").unwrap();
+    tree
+}
+
+/// Looks again and again until what is seen is right. A change that is never seen makes the test run for ever.
+fn until(mut is_right: impl FnMut() -> bool) {
+    while !is_right() {
+        thread::yield_now();
+    }
+}
+
+fn check(options: &[&str], at_once: bool) {
+    needs::fuse();
+    let tree = tree();
+    let mount = tree.mount(&[options, &["--from=iso-8859-1"]].concat());
+    let (above, below) = (mount.dir(), tree.below_dir());
+    for change in CHANGES {
+        let before = see(above, change.name);
+        // Once more, from what is kept; and the list.
+        assert_eq!(see(above, change.name), before, "{}", change.label);
+        at::list(above);
+        (change.make)(&below);
+        // The legacy name is another below.
+        let backing = match change.name.is_ascii() {
+            true => change.name,
+            false => b"caf\xE9",
+        };
+        let now = see(&below, backing);
+        assert_ne!(now, before, "{}", change.label);
+        if at_once {
+            assert_eq!(see(above, change.name), now, "{}", change.label);
+        } else {
+            until(|| see(above, change.name) == now);
+        }
+        let mut names = at::sorted(&below);
+        names.iter_mut().for_each(|name| {
+            if *name == b"caf\xE9" {
+                *name = "caf\u{e9}".into();
+            }
+        });
+        names.sort();
+        if at_once {
+            assert_eq!(at::sorted(above), names, "{}", change.label);
+        } else {
+            until(|| at::sorted(above) == names);
+        }
+    }
+    // A file that is open above, is moved below to where nobody looks, and changes there.
+    let open = at::open(above, b"grown", OFlags::RDONLY).unwrap();
+    let size = || fstat(&open).unwrap().st_size;
+    let before = size();
+    at::rename(&below, b"grown", b"unseen/grown").unwrap();
+    until(|| at::stat(above, b"grown").is_err());
+    let file = at::open(&below, b"unseen/grown", OFlags::WRONLY | OFlags::APPEND).unwrap();
+    at::write_all(&file, b"12345").unwrap();
+    until(|| size() == before + 5);
+    drop((open, file));
+    mount.stop();
+}
+
+#[test]
+fn f5_with_none_a_change_is_seen_at_once() {
+    check(&["--cache=none"], true);
+}
+
+#[test]
+fn f5_with_seconds_a_change_is_seen_when_they_are_over() {
+    check(&["--cache=0.1"], false);
+}
+
+#[test]
+fn f5_where_changes_are_heard_of_they_are_seen() {
+    if needs::root("fanotify") {
+        check(&["--cache=watch"], false);
+        check(&["--cache=watch", "--passthrough=off"], false);
+    }
+}
+
+/// More changes than the kernel reports: all that was kept is forgotten.
+#[test]
+fn f5_an_overflow_of_changes_leaves_nothing_stale() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let most = std::fs::read_to_string("/proc/sys/fs/fanotify/max_queued_events").unwrap();
+    let most: usize = most.trim().parse().unwrap();
+    if most > 100_000 {
+        return;
+    }
+    let tree = Tree::in_memory();
+    tree.file(b"removed", b"");
+    tree.file(b"grown", b"");
+    tree.directory(b"d");
+    let mut mount = tree.mount(&["--cache=watch"]);
+    mount.allow_warning("more changes below the mount than can be followed");
+    let (above, below) = (mount.dir(), tree.below_dir());
+    let absent = |name: &[u8]| see(above, name) == Err(Errno::NOENT);
+    assert!(absent(b"new") && absent(b"d/new") && !absent(b"removed"));
+    assert_eq!(at::stat(above, b"grown").unwrap().st_size, 0);
+    // While it sleeps, it hears nothing.
+    mount.signal(Signal::STOP);
+    for number in 0..=most {
+        at::mkdir(&below, number.to_string().as_bytes()).unwrap();
+    }
+    at::write_new(&below, b"new", b"").unwrap();
+    at::write_new(&below, b"d/new", b"").unwrap();
+    at::unlink(&below, b"removed").unwrap();
+    let file = at::open(&below, b"grown", OFlags::WRONLY).unwrap();
+    at::write_all(&file, b"grown").unwrap();
+    mount.signal(Signal::CONT);
+    until(|| !absent(b"new"));
+    until(|| !absent(b"d/new"));
+    until(|| absent(b"removed"));
+    until(|| at::stat(above, b"grown").unwrap().st_size == 5);
+    assert_eq!(at::list(above).len(), most + 4);
+    mount.stop();
+}
+
+/// Ends the mount, and gives how many operations the kernel asked of it.
+fn operations(tree: &Tree, mount: Mount<'_>) -> u64 {
+    mount.stop();
+    let records = crate::support::audit::read(&tree.parent().join("audit.jsonl"));
+    let summary = records
+        .iter()
+        .find(|record| record.text("event") == "summary");
+    summary.unwrap().number("operations")
+}
+
+/// What is heard of need not be asked for: attributes, names and lists, however often; also after changes by the mount itself.
+#[test]
+fn where_changes_are_heard_of_nothing_is_asked_for_twice() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let count = |rounds: usize| {
+        let tree = tree();
+        let mount = tree.mount(&["--cache=watch"]);
+        let above = mount.dir();
+        for _ in 0..rounds {
+            for name in at::list(above) {
+                at::stat(above, &name).unwrap();
+            }
+            assert_eq!(see(above, b"absent"), Err(Errno::NOENT));
+        }
+        operations(&tree, mount)
+    };
+    let (few, many) = (count(3), count(103));
+    // A directory is opened and closed each time, and a file that has another name may be changed by that unheard.
+    assert!(many < few + 100 * 3 + 50, "{few}, {many}");
+}
