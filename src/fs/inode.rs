@@ -5,7 +5,7 @@
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::directory::DirectoryIndex;
@@ -15,6 +15,12 @@ use crate::names::{BackingName, VisibleName};
 
 /// The root's number, by the protocol.
 pub const ROOT: u64 = 1;
+
+/// Every change of what is in a directory is reported.
+const MARKED: u8 = 1;
+
+/// It may change unheard: it was seen last in a directory that is not marked, or lost its name there.
+const ADRIFT: u8 = 2;
 
 /// Takes a lock. A panic elsewhere leaves no half-made state behind these locks, so that a poisoned one is as good.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -124,10 +130,8 @@ pub struct Inode {
     pub(super) confined: AtomicU32,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
-    /// Is every change of what is in this directory reported?
-    is_marked: AtomicBool,
-    /// May it change unheard, since it was seen last in a directory that is not marked, or lost its name there?
-    is_adrift: AtomicBool,
+    /// [`MARKED`] and [`ADRIFT`].
+    followed: AtomicU8,
     /// Is the number another than that of its device and inode number, since it was taken?
     pub(super) is_renumbered: bool,
     /// Is its place wanted? Paths lead over directories, targets start at symlinks, and what has no handle is opened there.
@@ -161,8 +165,7 @@ impl Inode {
             generation,
             confined: AtomicU32::new(0),
             used: AtomicBool::new(true),
-            is_marked: AtomicBool::new(false),
-            is_adrift: AtomicBool::new(false),
+            followed: AtomicU8::new(0),
             is_renumbered: false,
             has_place,
         }
@@ -230,20 +233,26 @@ impl Inode {
         }
     }
 
+    /// Is every change of what is in this directory reported?
     pub(super) fn is_marked(&self) -> bool {
-        self.is_marked.load(Ordering::Acquire)
+        self.followed.load(Ordering::Acquire) & MARKED != 0
     }
 
     pub(super) fn set_marked(&self) {
-        self.is_marked.store(true, Ordering::Release);
+        self.followed.fetch_or(MARKED, Ordering::Release);
     }
 
+    /// May it change unheard?
     pub(super) fn is_adrift(&self) -> bool {
-        self.is_adrift.load(Ordering::Acquire)
+        self.followed.load(Ordering::Acquire) & ADRIFT != 0
     }
 
     pub(super) fn set_adrift(&self, is_adrift: bool) {
-        self.is_adrift.store(is_adrift, Ordering::Release);
+        if is_adrift {
+            self.followed.fetch_or(ADRIFT, Ordering::Release);
+        } else if self.is_adrift() {
+            self.followed.fetch_and(!ADRIFT, Ordering::Release);
+        }
     }
 
     /// Where it was last seen, if that is kept.
