@@ -9,17 +9,20 @@ pub mod dir;
 pub mod entries;
 pub mod file;
 pub mod handle;
+pub mod lock;
 #[cfg(test)]
 mod scratch;
 pub mod stat;
 mod sys;
+pub mod waiting;
 pub mod xattr;
 
 pub use creds::{Privilege, become_caller};
 pub use dir::{Dir, private_clone};
 pub use entries::{Entries, Entry};
 pub use handle::FileHandle;
-pub use stat::{Kind, SetTime, Stat, StatFs, Time};
+pub use lock::{Holder, LockKind, LockRange};
+pub use stat::{Kind, SetTime, Stat, StatFs, Time, device_unasked};
 pub use xattr::Xattr;
 
 /// The command name of a process (proc(5), `comm`); empty if it can't be told, as for a process of another namespace.

@@ -129,6 +129,21 @@ impl Stat {
         Ok(Self::from(&rustix::fs::statx(fd, c"", flags, wanted())?))
     }
 
+    /// The same, seen from the mount `root`: what lies in another mount is on a device of its own, one for each mount.
+    ///
+    /// So files that are reached through several mounts are as many files, each with the rights that its mount gives.
+    #[must_use]
+    pub fn within(self, root: u64) -> Self {
+        if self.mnt_id == root {
+            return self;
+        }
+        let unit = u32::try_from(self.mnt_id & 0xF_FFFF).unwrap_or(0);
+        Self {
+            dev: rustix::fs::makedev(OTHER_MOUNTS, unit),
+            ..self
+        }
+    }
+
     /// What it is.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -152,6 +167,25 @@ impl Stat {
     pub fn is_symlink(&self) -> bool {
         self.kind() == Kind::Symlink
     }
+}
+
+/// The major number of the devices that [`Stat::within`] makes up. The kernel gives out none over 511.
+const OTHER_MOUNTS: u32 = 0xFFF;
+
+/// Was this device made up by [`Stat::within`]?
+#[must_use]
+pub fn is_other_mount(dev: u64) -> bool {
+    rustix::fs::major(dev) == OTHER_MOUNTS
+}
+
+/// The device of the filesystem that `fd` lies in, without asking that filesystem anything.
+///
+/// # Errors
+/// Those of statx(2).
+pub fn device_unasked(fd: impl AsFd) -> io::Result<u64> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+    let raw = rustix::fs::statx(fd, c"", flags, StatxFlags::empty())?;
+    Ok(rustix::fs::makedev(raw.stx_dev_major, raw.stx_dev_minor))
 }
 
 /// The fields of `Stat`, for statx(2).

@@ -12,8 +12,8 @@ use super::CliError;
 use super::args::{AuditArgs, MountArgs, NewNameArgs, PolicyArgs};
 use super::mount_options::MountOptions;
 use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
-use crate::fs::Exemptions;
 use crate::fs::audit::{AuditOptions, Format, SinkKind};
+use crate::fs::{Exemptions, LocksAt};
 use crate::fuse::mount::MountFlags;
 use crate::names::{Legacy, NameMap, OnViolation, Quoted};
 use crate::policy::{Alike, ErrnoChoice, Profile};
@@ -47,6 +47,10 @@ pub struct MountConfig {
     pub fsname: OsString,
     /// Where offences are logged.
     pub audit: AuditConfig,
+    /// Where locks are held.
+    pub locks: LocksAt,
+    /// Are mounts inside the backing directory entered?
+    pub cross_mounts: bool,
     /// Threads that serve requests, 1 or more.
     pub threads: usize,
     /// Return once the mount answers?
@@ -100,6 +104,8 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         flags: options.flags,
         allow_other: options.allow_other,
         audit,
+        locks: options.locks.map_or(LocksAt::Local, |locks| locks.0),
+        cross_mounts: options.cross_mounts,
         threads: options.threads.unwrap_or(cpus.min(MOST_THREADS)),
         background: args.background,
         verbosity: match (args.quiet, args.verbose) {

@@ -8,7 +8,8 @@ use clap::ValueEnum;
 
 use super::CliError;
 use super::args::{
-    self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, NewNameArgs, PolicyArgs, new_names,
+    self, AuditArgs, ForbidValue, LocksValue, MountArgs, MountEncodingValue, NewNameArgs,
+    PolicyArgs, new_names,
 };
 use crate::codec::Charset;
 use crate::fuse::mount::MountFlags;
@@ -37,6 +38,7 @@ const FLAGS: &[&str] = &[
     "nostrictatime",
     "allow_other",
     "noallow_other",
+    "cross_mounts",
 ];
 
 /// Words that are for mount(8), systemd or libfuse, or say what is so anyway. They may have a value.
@@ -78,6 +80,7 @@ const KEYS: &[&str] = &[
     "audit-burst",
     "audit-per-minute",
     "cache",
+    "locks",
     "threads",
 ];
 
@@ -117,6 +120,10 @@ pub(super) struct MountOptions {
     pub(super) audit: AuditArgs,
     /// How long a change made below may go unseen.
     pub(super) cache: Option<Duration>,
+    /// Where locks are held.
+    pub(super) locks: Option<LocksValue>,
+    /// Are mounts inside the backing directory entered?
+    pub(super) cross_mounts: bool,
     /// Threads that serve requests.
     pub(super) threads: Option<usize>,
 }
@@ -140,6 +147,8 @@ impl MountOptions {
             encoding: typed.encoding,
             audit: typed.audit.clone(),
             cache: typed.cache,
+            locks: typed.locks,
+            cross_mounts: typed.cross_mounts,
             threads: typed.threads,
         };
         let mut seen = Vec::new();
@@ -194,6 +203,7 @@ impl MountOptions {
         match flag {
             "allow_other" => self.allow_other = Some(true),
             "noallow_other" => self.allow_other = Some(false),
+            "cross_mounts" => self.cross_mounts = true,
             other => {
                 let is_known = self.flags.set(other);
                 debug_assert!(is_known, "invariant: FLAGS lists what MountFlags knows");
@@ -267,6 +277,7 @@ impl MountOptions {
                 key,
             ),
             "cache" => set(&mut self.cache, number(key, args::cache(text), text)?, key),
+            "locks" => set(&mut self.locks, word(key, text)?, key),
             "threads" => set(
                 &mut self.threads,
                 number(key, args::threads(text), text)?,

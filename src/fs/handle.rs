@@ -24,6 +24,11 @@ impl OpenFile {
         inode.opened(&fd);
         Self { fd, _inode: inode }
     }
+
+    /// What tells its inode from every other.
+    pub(super) fn identity(&self) -> (u64, u64) {
+        (self._inode.number, self._inode.generation)
+    }
 }
 
 /// A directory that a program has open.

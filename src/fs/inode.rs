@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::FsError;
 use super::directory::DirectoryIndex;
 use super::number::Numbering;
+use crate::backing::stat::is_other_mount;
 use crate::backing::{Dir, FileHandle, Kind, Stat, Time, file};
 use crate::names::{BackingName, VisibleName};
 
@@ -144,6 +145,8 @@ pub struct Inodes {
     generations: AtomicU64,
     /// The descriptor that file handles are opened by; `None` for users who may not.
     mount: Option<OwnedFd>,
+    /// The mount that the root lies in.
+    root_mount: u64,
     /// Inodes with an open descriptor, oldest first.
     open: Mutex<VecDeque<Weak<Inode>>>,
     descriptors: AtomicUsize,
@@ -168,6 +171,7 @@ impl Inodes {
             numbering: Numbering::new(stat.dev, stat.ino),
             generations: AtomicU64::new(1),
             mount,
+            root_mount: stat.mnt_id,
             open: Mutex::new(VecDeque::new()),
             descriptors: AtomicUsize::new(0),
             most_descriptors,
@@ -201,6 +205,12 @@ impl Inodes {
         self.numbering.number(dev, ino)
     }
 
+    /// What `stat` says, with files of other mounts than the root's on devices of their own.
+    #[must_use]
+    pub fn within(&self, stat: Stat) -> Stat {
+        stat.within(self.root_mount)
+    }
+
     /// The number of the file `ino` on the root's device, as directories list it.
     #[must_use]
     pub fn listed_number(&self, ino: u64) -> u64 {
@@ -216,9 +226,11 @@ impl Inodes {
         if number == ROOT {
             return Ok(Arc::clone(&self.root));
         }
+        // Handles are those of one filesystem, and are opened through the root's mount.
+        let is_elsewhere = is_other_mount(stat.dev);
         let handle = match &self.mount {
-            Some(_) => FileHandle::of(&fd)?,
-            None => None,
+            Some(_) if !is_elsewhere => FileHandle::of(&fd)?,
+            _ => None,
         };
         let identity = Identity {
             handle,
@@ -252,7 +264,10 @@ impl Inodes {
         // Dropped here, where no lock is held: it may close a descriptor.
         drop(replaced);
         inode.set_place(place);
-        self.keep_open(&inode, fd);
+        // What is mounted inside the backing directory must not be kept in use by us.
+        if !is_elsewhere {
+            self.keep_open(&inode, fd);
+        }
         Ok(inode)
     }
 
@@ -296,6 +311,9 @@ impl Inodes {
                 .ok_or_else(|| io::Error::from_raw_os_error(libc::ESTALE)),
             _ => self.open_in_place(inode),
         })?;
+        if is_other_mount(inode.identity.dev) {
+            return Ok(Arc::new(fd));
+        }
         Ok(self.keep_open(inode, fd))
     }
 
@@ -305,7 +323,8 @@ impl Inodes {
         let place = inode.place().ok_or_else(stale)?;
         let parent = self.get(place.parent).map_err(|_gone| stale())?;
         let fd = Dir::new(&*self.fd(&parent)?).child(&place.backing)?;
-        if Identity::without_handle(&Stat::of(&fd)?) == inode.identity {
+        let stat = self.within(Stat::of(&fd)?);
+        if Identity::without_handle(&stat) == inode.identity {
             Ok(fd)
         } else {
             Err(stale())

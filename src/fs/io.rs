@@ -70,6 +70,7 @@ impl Utf8Fs {
 
     /// Closes a handle.
     pub fn release(&self, handle: u64) {
+        self.release_locks(handle);
         // The file is closed when the last operation on it has ended.
         drop(self.files.remove(handle));
     }

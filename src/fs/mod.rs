@@ -12,6 +12,7 @@ mod exempt;
 mod handle;
 mod inode;
 mod io;
+mod locks;
 mod namespace;
 mod number;
 mod readdir;
@@ -24,12 +25,12 @@ mod unique;
 mod walk;
 mod xattr;
 
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::backing::{Privilege, Stat};
+use crate::backing::{Privilege, Stat, device_unasked};
 use crate::names::NameMap;
 use crate::policy::Alike;
 pub use attr::{Change, Shown};
@@ -40,6 +41,8 @@ pub use exempt::{Exempt, Exemptions, PatternError};
 use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 pub use inode::{Inode, Inodes, ROOT};
+use locks::Locks;
+pub use locks::{Answer, LockRequest, LocksAt};
 pub use readdir::{Listed, Plus};
 use walk::Aside;
 
@@ -58,6 +61,8 @@ pub struct Config {
     pub root: OwnedFd,
     /// A descriptor by which file handles of its filesystem may be opened; `None` for users who may not.
     pub by_handle: Option<OwnedFd>,
+    /// Where locks are held.
+    pub locks: LocksAt,
     /// May the process act as other users?
     pub privilege: Privilege,
     /// Descriptors that may stay open beside those of open files.
@@ -106,6 +111,8 @@ pub struct Utf8Fs {
     directories: Handles<OpenDirectory>,
     indexed: IndexedDirectories,
     aside: Aside,
+    locks: Locks,
+    own_device: OnceLock<u64>,
     privilege: Privilege,
     auditor: Arc<Auditor>,
     mountpoint: Vec<u8>,
@@ -135,12 +142,28 @@ impl Utf8Fs {
             directories: Handles::default(),
             indexed: IndexedDirectories::new(config.unique, config.unseen),
             aside: Aside::default(),
+            locks: Locks::new(config.locks),
+            own_device: OnceLock::new(),
             privilege: config.privilege,
             auditor: Arc::new(config.auditor),
             mountpoint: config.mountpoint,
             covers_backing: config.covers_backing,
             operations: AtomicU64::new(0),
         })
+    }
+
+    /// Takes the device that this filesystem is mounted as, for where mounts inside the backing directory are entered: what
+    /// leads back into it is not there. The first call counts.
+    pub fn mounted_as(&self, device: u64) {
+        self.own_device.get_or_init(|| device);
+    }
+
+    /// Does `fd` lie in this filesystem itself? To ask it anything would be to wait for ourselves.
+    fn is_own(&self, fd: impl AsFd) -> std::io::Result<bool> {
+        match self.own_device.get() {
+            Some(own) => Ok(device_unasked(fd)? == *own),
+            None => Ok(false),
+        }
     }
 
     /// Counts one operation.

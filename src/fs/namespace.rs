@@ -13,6 +13,9 @@ use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Stat, become_caller, file};
 use crate::names::{BackingName, VisibleName};
 
+/// How often a file is tried to be made that is there and gone again.
+const CREATE_AGAIN: usize = 64;
+
 impl Utf8Fs {
     /// An inode and its descriptor.
     pub(super) fn open_inode(&self, number: u64) -> Result<(Arc<Inode>, Arc<OwnedFd>), FsError> {
@@ -50,7 +53,10 @@ impl Utf8Fs {
         visible: VisibleName,
         alias: bool,
     ) -> Result<Entry, FsError> {
-        let stat = Stat::of(&fd)?;
+        if self.is_own(&fd)? {
+            return Err(io::Error::from_raw_os_error(libc::ENOENT).into());
+        }
+        let stat = self.inodes.within(Stat::of(&fd)?);
         let lasting = !alias
             && !self.map.has_spellings()
             && self.exempt.is_empty()
@@ -219,14 +225,26 @@ impl Utf8Fs {
             operation: "create",
             caller,
         };
+        let is_exclusive = flags & libc::O_EXCL != 0;
         let made = self.make(making, parent, name, umask, |dir, backing| {
             let flags = flags & !KERNELS_OWN | libc::O_EXCL;
-            self.inodes
-                .with_descriptors(|| dir.create(backing, flags, mode))
+            let create = || dir.create(backing, flags, mode);
+            for _ in 0..CREATE_AGAIN {
+                match self.inodes.with_descriptors(create) {
+                    // It was there, and is not any more. The kernel looks it up once more only, not as often as others
+                    // below make and remove it.
+                    Err(error)
+                        if error.raw_os_error() == Some(libc::EEXIST)
+                            && !is_exclusive
+                            && !dir.exists(backing)? => {}
+                    done => return done,
+                }
+            }
+            self.inodes.with_descriptors(create)
         });
         let (opened, inode, place) = match made {
             Err(FsError::Io(error))
-                if error.raw_os_error() == Some(libc::EEXIST) && flags & libc::O_EXCL == 0 =>
+                if error.raw_os_error() == Some(libc::EEXIST) && !is_exclusive =>
             {
                 return Err(FsError::Stale);
             }
@@ -350,6 +368,7 @@ impl Utf8Fs {
         let inode = Dir::new(fd)
             .stat_child(backing)
             .ok()
+            .map(|stat| self.inodes.within(stat))
             .and_then(|stat| self.inodes.get(self.inodes.number(stat.dev, stat.ino)).ok());
         if let Some(inode) = inode {
             inode.set_place(Place::new(

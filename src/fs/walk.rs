@@ -167,6 +167,7 @@ impl<'a> Walk<'a> {
         };
         let child = || Dir::new(directory).child(name);
         match self.fs.inodes.with_descriptors(child) {
+            Ok(child) if self.fs.is_own(&child)? => Ok(None),
             Ok(child) => Ok(Some(child)),
             Err(error) if error.raw_os_error().is_some_and(is_no_way) => Ok(None),
             Err(error) => Err(error.into()),
@@ -222,7 +223,10 @@ impl<'a> Walk<'a> {
         };
         let inode = match self.stack.len() {
             1 => Arc::clone(&self.base),
-            _ => self.fs.aside.inode(&self.fs.inodes, &Stat::of(fd)?),
+            _ => {
+                let stat = self.fs.inodes.within(Stat::of(fd)?);
+                self.fs.aside.inode(&self.fs.inodes, &stat)
+            }
         };
         Ok(Some((inode, Arc::clone(fd))))
     }

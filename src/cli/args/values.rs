@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use crate::codec::{Encoding, Form, Repair};
+use crate::fs::LocksAt;
 use crate::fs::audit::Format;
 use crate::names::{Legacy, OnViolation};
 use crate::policy::{Alike, Class, ErrnoChoice, Profile};
@@ -166,6 +167,14 @@ values! {
         "eilseq" => ErrnoChoice::Eilseq, "Illegal byte sequence, as ZFS answers (default)";
         "einval" => ErrnoChoice::Einval, "Invalid argument, for NFS servers, which do not know EILSEQ";
         "eperm" => ErrnoChoice::Eperm, "Operation not permitted";
+    }
+}
+
+values! {
+    /// `--locks`.
+    LocksValue(LocksAt) {
+        "local" => LocksAt::Local, "Among the users of the mount, by the kernel alone (default)";
+        "backing" => LocksAt::Backing, "On the backing files, so that they hold beside programs that work below";
     }
 }
 

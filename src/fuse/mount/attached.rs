@@ -109,6 +109,19 @@ impl Attached {
         })
     }
 
+    /// The device of its filesystem, which is not asked anything.
+    ///
+    /// # Errors
+    /// It is not there any more.
+    pub fn device(&self) -> io::Result<u64> {
+        let root = open_root(&self.path)?;
+        let status = status(&root, StatxFlags::MNT_ID)?;
+        Ok(rustix::fs::makedev(
+            status.stx_dev_major,
+            status.stx_dev_minor,
+        ))
+    }
+
     /// The mount point, without symlinks.
     #[must_use]
     pub fn path(&self) -> &Path {

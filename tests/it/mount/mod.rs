@@ -28,10 +28,14 @@ mod lifecycle;
 mod links;
 /// N13: links made through the mount.
 mod links_made;
+/// F3: locks, among the users of a mount and beside those below.
+mod locks;
 /// N8: lookups, counted by their system calls.
 mod lookups;
 /// N2, N3, N5, F4: very many names in one directory.
 mod many;
+/// F2: mounts inside the backing directory.
+mod mounts_inside;
 /// N9, L2: each offence by each operation.
 mod offences;
 /// Bugs of others, tried on ours.
@@ -44,6 +48,8 @@ mod regressions_more;
 mod storing;
 /// F4: reading a directory while it changes.
 mod streams;
+/// F3: many processes at one name, and deep trees.
+mod together;
 /// N9: new names that differ from a sibling in case or form alone.
 mod unique;
 /// F1: an ordinary user, above and below.
