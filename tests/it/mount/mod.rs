@@ -6,6 +6,8 @@ mod aliases;
 mod concurrent;
 /// C5: nothing outside the backing directory can be named.
 mod confinement;
+/// F1, F3: lengths, offsets, flags and names at the edges, as on a bare directory.
+mod edges;
 /// C1: which names are well-formed by which definition.
 mod encodings;
 /// N9: whose names are let through, and where.
@@ -36,10 +38,14 @@ mod lookups;
 mod many;
 /// F2: mounts inside the backing directory.
 mod mounts_inside;
+/// F2, F7: mounts on mounts, over directories in use, and twice.
+mod nested;
 /// N9, L2: each offence by each operation.
 mod offences;
 /// Bugs of others, tried on ours.
 mod peers;
+/// F2: an enemy who swaps links and directories.
+mod races;
 /// Faults found from outside.
 mod regressions;
 /// Faults found from outside: devices, descriptors, refusals, and what the daemon says.
