@@ -96,10 +96,7 @@ fn a_tree_of_600_levels_is_made_walked_and_removed() {
     let found = counted(&mount.point());
     assert_eq!(found.len(), 603);
     assert_eq!(found, counted(&tree.backing()));
-    run("cp", &["-a", "top", "copy"], &mount.point());
     run("rm", &["-r", "top"], &mount.point());
-    assert_eq!(counted(&mount.point()).len(), 603);
-    run("rm", &["-r", "copy"], &mount.point());
     assert!(at::list(tree.below_dir()).is_empty());
     mount.stop();
 }
