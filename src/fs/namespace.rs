@@ -13,6 +13,9 @@ use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Nature, Stat, become_caller, creds, file};
 use crate::names::{BackingName, VisibleName};
 
+/// How often a file is tried to be made that is there and gone again.
+const CREATE_AGAIN: usize = 64;
+
 impl Utf8Fs {
     /// An inode and its descriptor.
     pub(super) fn open_inode(&self, number: u64) -> Result<(Arc<Inode>, Arc<OwnedFd>), FsError> {
@@ -57,6 +60,9 @@ impl Utf8Fs {
         visible: VisibleName,
         alias: bool,
     ) -> Result<Entry, FsError> {
+        if self.is_own(&fd)? {
+            return Err(io::Error::from_raw_os_error(libc::ENOENT).into());
+        }
         let stat = Stat::of(&fd)?;
         let lasting = self.is_lasting(&backing, &visible, alias)
             && self.unkept.allows(directory.number, visible.as_bytes());
@@ -230,15 +236,27 @@ impl Utf8Fs {
             operation: "create",
             caller,
         };
+        let is_exclusive = flags & libc::O_EXCL != 0;
         let taken = self.inodes.take_descriptors(Use::File)?;
         let made = self.make(making, parent, name, (mode, umask), |dir, backing| {
             let flags = flags & !KERNELS_OWN | libc::O_EXCL;
-            self.inodes
-                .with_descriptors(|| dir.create(backing, flags, mode))
+            let create = || dir.create(backing, flags, mode);
+            for _ in 0..CREATE_AGAIN {
+                match self.inodes.with_descriptors(create) {
+                    // It was there, and is not any more. The kernel looks it up once more only, not as often as others
+                    // below make and remove it.
+                    Err(error)
+                        if error.raw_os_error() == Some(libc::EEXIST)
+                            && !is_exclusive
+                            && !dir.exists(backing)? => {}
+                    done => return done,
+                }
+            }
+            self.inodes.with_descriptors(create)
         });
         let (opened, inode, place) = match made {
             Err(FsError::Io(error))
-                if error.raw_os_error() == Some(libc::EEXIST) && flags & libc::O_EXCL == 0 =>
+                if error.raw_os_error() == Some(libc::EEXIST) && !is_exclusive =>
             {
                 return Err(FsError::Stale);
             }
@@ -246,7 +264,15 @@ impl Utf8Fs {
         };
         let path_only = self.inodes.with_descriptors(|| file::path_only(&opened))?;
         let entry = self.enter(path_only, &inode, place.backing, place.visible, place.alias)?;
-        let (inode, path_only) = self.open_inode(entry.number)?;
+        let inode = self.inodes.get(entry.number)?;
+        let path_only = match inode.is_elsewhere() {
+            // Not by its name: somebody may have removed it already.
+            true => self
+                .inodes
+                .with_descriptors(|| file::path_only(&opened))
+                .map(Arc::new)?,
+            false => self.inodes.fd(&inode)?,
+        };
         let nature = Nature::made(entry.stat.mode, entry.stat.uid, entry.stat.gid);
         let opened = self.opened(caller, opened, path_only, inode, &nature, flags, taken)?;
         Ok((entry, opened))

@@ -46,6 +46,7 @@ fn over(directory: &std::path::Path) -> Utf8Fs {
         exempt: Exemptions::default(),
         root: Dir::open_root(directory).unwrap().into_fd(),
         by_handle: None,
+        locks: crate::fs::LocksAt::Local,
         privilege: Privilege::User,
         most_descriptors: 64,
         auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),
