@@ -277,14 +277,16 @@ impl Drop for Fsetid {
 /// `CAP_FSETID`? No where it can't be told, as for a process of another pid namespace that is not in the group by `gid`.
 #[must_use]
 pub fn may_keep_sgid(pid: u32, gid: u32, group: u32) -> bool {
-    gid == group
-        || super::status_of(pid)
-            .is_ok_and(|status| status_keeps_sgid(&String::from_utf8_lossy(&status), group))
+    gid == group || super::status_of(pid).is_ok_and(|status| status_keeps_sgid(&status, group))
 }
 
 /// [`may_keep_sgid`] by what proc(5) says of a process's supplementary groups and effective capabilities.
-fn status_keeps_sgid(status: &str, group: u32) -> bool {
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+fn status_keeps_sgid(status: &[u8], group: u32) -> bool {
+    let mut lines = status.split(|&octet| octet == b'\n');
+    let mut field = |name: &str| {
+        let value = lines.find_map(|line| line.strip_prefix(name.as_bytes()))?;
+        std::str::from_utf8(value).ok()
+    };
     let in_group = field("Groups:").is_some_and(|groups| {
         groups
             .split_ascii_whitespace()

@@ -20,6 +20,12 @@ use crate::fuse::mountinfo;
 use crate::fuse::session::{Ended, Hooks, Signals, serve};
 use crate::names::Quoted;
 
+/// What the daemon itself has open beside its threads: standard streams, logs, signals, the backing directory.
+const OWN_DESCRIPTORS: u64 = 24;
+
+/// With fewer than this nothing can be served.
+const FEWEST_DESCRIPTORS: u64 = 32;
+
 /// The limit of open files, where there is none.
 const SOME_DESCRIPTORS: u64 = 1024;
 
@@ -103,7 +109,12 @@ fn filesystem(config: &MountConfig) -> Result<Utf8Fs, CliError> {
     let mountpoint = config.mountpoint.as_os_str().as_bytes().to_vec();
     let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
         .map_err(|error| unfit_log(&config.audit.sink, &error))?;
-    let most_descriptors = descriptors.unwrap_or(SOME_DESCRIPTORS);
+    // Each thread has one towards the kernel.
+    let own = OWN_DESCRIPTORS + u64::try_from(config.threads).unwrap_or(u64::MAX);
+    let most_descriptors = descriptors
+        .unwrap_or(SOME_DESCRIPTORS)
+        .saturating_sub(own)
+        .max(FEWEST_DESCRIPTORS);
     Utf8Fs::new(Config {
         map: config.map.clone(),
         unique: config.unique,

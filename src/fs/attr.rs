@@ -32,6 +32,23 @@ pub struct Shown {
     pub steady: bool,
 }
 
+/// What may clear set-id bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clears {
+    /// Cutting or growing a file.
+    BySize,
+    /// Giving it another owner, group or ACL.
+    ByOwner,
+}
+
+/// Set-id bits are cleared as for a caller while this lives.
+#[derive(Debug)]
+pub(super) struct AsCaller {
+    /// Does set-group-ID go, whoever may execute the file?
+    clears_sgid: bool,
+    _kept: Option<Fsetid>,
+}
+
 impl Utf8Fs {
     /// The attributes of an inode.
     ///
@@ -69,11 +86,15 @@ impl Utf8Fs {
         let clears = change.size.is_some() || change.uid.is_some() || change.gid.is_some();
         let mut as_caller = None;
         if clears {
-            let stat = Stat::of(&*fd)?;
-            if self.clear_sgid_as(caller, &stat)? {
+            let what = match change.size {
+                Some(_) => Clears::BySize,
+                None => Clears::ByOwner,
+            };
+            let acting = self.clear_set_ids_as(caller, &Stat::of(&*fd)?, what)?;
+            if acting.clears_sgid {
                 change.mode = change.mode.map(|mode| mode & !libc::S_ISGID);
             }
-            as_caller = self.keep_set_ids_as(caller, change.size.is_some() && stat.has_set_id())?;
+            as_caller = Some(acting);
         }
         if let Some(size) = change.size {
             match handle {
@@ -95,27 +116,31 @@ impl Utf8Fs {
         Ok(self.shown(number, Stat::of(&*fd)?))
     }
 
-    /// Acts on this thread as `caller` who changes the owner, the size or the ACL of a file, so that the backing filesystem
-    /// clears set-group-id, or keeps it, as it would for him; says whether it clears it whoever may execute the file. The
-    /// kernel above does so itself only where the group may.
-    pub(super) fn clear_sgid_as(&self, caller: Caller, stat: &Stat) -> io::Result<bool> {
-        let may_keep = || creds::may_keep_sgid(caller.pid, caller.gid, stat.gid);
-        if self.privilege == Privilege::User || stat.mode & libc::S_ISGID == 0 {
-            act_as(self.privilege, caller.uid, caller.gid)?;
-            return Ok(false);
-        }
-        // One who is in the file's group by another than his first is in it by that; one with CAP_FSETID is as good as in it.
-        let keeps = caller.uid == 0 || may_keep();
-        let group = if keeps { stat.gid } else { caller.gid };
+    /// Acts on this thread as `caller` who changes a file, so that the backing filesystem clears set-id bits, or keeps them, as
+    /// it would for him, as long as the result lives. The kernel above does so itself only where the group may execute
+    /// the file.
+    pub(super) fn clear_set_ids_as(
+        &self,
+        caller: Caller,
+        stat: &Stat,
+        what: Clears,
+    ) -> io::Result<AsCaller> {
+        let has_sgid = stat.mode & libc::S_ISGID != 0 && self.privilege == Privilege::Root;
+        let keeps_sgid =
+            has_sgid && (caller.uid == 0 || creds::may_keep_sgid(caller.pid, caller.gid, stat.gid));
+        let is_capable = SetIds::of_caller(caller.uid) == SetIds::Keep;
+        // A new size clears set-user-ID too, but not for one with CAP_FSETID; who is in the file's group by another than his
+        // first is in it by that. A new owner or ACL clears set-user-ID or not, whoever asks.
+        let (group, raises) = match what {
+            Clears::BySize if keeps_sgid && !is_capable => (stat.gid, false),
+            Clears::BySize => (caller.gid, is_capable && stat.has_set_id()),
+            Clears::ByOwner => (caller.gid, keeps_sgid),
+        };
         act_as(self.privilege, caller.uid, group)?;
-        Ok(!keeps)
-    }
-
-    /// Keeps set-id bits of a file that `caller` cuts or grows, until the result is dropped, if he `cuts` one that has any and
-    /// has `CAP_FSETID`.
-    pub(super) fn keep_set_ids_as(&self, caller: Caller, cuts: bool) -> io::Result<Option<Fsetid>> {
-        let keeps = cuts && SetIds::of_caller(caller.uid) == SetIds::Keep;
-        keeps.then(creds::raise_fsetid).transpose()
+        Ok(AsCaller {
+            clears_sgid: has_sgid && !keeps_sgid,
+            _kept: raises.then(creds::raise_fsetid).transpose()?,
+        })
     }
 
     /// Size and limits of the backing filesystem; names are as long as the policy allows.

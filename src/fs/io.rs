@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use super::attr::Clears;
 use super::descriptors::{Taken, Use};
 use super::handle::OpenFile;
 use super::inode::Inode;
@@ -42,8 +43,8 @@ impl Utf8Fs {
         let nature = Nature::of(&*path_only)?;
         let mut kept = None;
         if flags & libc::O_TRUNC != 0 {
-            self.clear_sgid_as(caller, &Stat::of(&*path_only)?)?;
-            kept = self.keep_set_ids_as(caller, nature.has_set_id)?;
+            let stat = Stat::of(&*path_only)?;
+            kept = Some(self.clear_set_ids_as(caller, &stat, Clears::BySize)?);
         }
         let reopen = |flags| {
             self.inodes
@@ -59,7 +60,7 @@ impl Utf8Fs {
             opened => opened?,
         };
         drop(kept);
-        Ok(self.opened(caller, fd, path_only, inode, &nature, flags, taken)?)
+        Ok(self.opened(caller, (fd, taken), path_only, inode, &nature, flags)?)
     }
 
     /// Gives a handle to a file opened with `flags`.
@@ -69,12 +70,11 @@ impl Utf8Fs {
     pub(super) fn opened(
         &self,
         caller: Caller,
-        fd: OwnedFd,
+        (fd, taken): (OwnedFd, Taken),
         path_only: Arc<OwnedFd>,
         inode: Arc<Inode>,
         nature: &Nature,
         flags: i32,
-        taken: Taken,
     ) -> io::Result<Opened> {
         if flags & libc::O_DIRECT != 0 {
             file::buffered(&fd)?;

@@ -75,7 +75,7 @@ pub struct Config {
     pub locks: LocksAt,
     /// May the process act as other users?
     pub privilege: Privilege,
-    /// Descriptors that the process may have, `RLIMIT_NOFILE`.
+    /// Descriptors that the process may have (`RLIMIT_NOFILE`), without those that it has anyway.
     pub most_descriptors: usize,
     /// Where offences are written to.
     pub auditor: Auditor,

@@ -274,7 +274,7 @@ impl Utf8Fs {
             false => self.inodes.fd(&inode)?,
         };
         let nature = Nature::made(entry.stat.mode, entry.stat.uid, entry.stat.gid);
-        let opened = self.opened(caller, opened, path_only, inode, &nature, flags, taken)?;
+        let opened = self.opened(caller, (opened, taken), path_only, inode, &nature, flags)?;
         Ok((entry, opened))
     }
 

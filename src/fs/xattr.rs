@@ -1,5 +1,6 @@
 //! Extended attributes. Their names are not file names: they pass as they are.
 
+use super::attr::Clears;
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Stat, Xattr, xattr};
 
@@ -21,9 +22,10 @@ impl Utf8Fs {
         flags: i32,
     ) -> Result<(), FsError> {
         let (_, fd) = self.open_inode(number)?;
-        if name == ACCESS_ACL {
-            self.clear_sgid_as(caller, &Stat::of(&*fd)?)?;
-        }
+        let _as_caller = match name {
+            ACCESS_ACL => Some(self.clear_set_ids_as(caller, &Stat::of(&*fd)?, Clears::ByOwner)?),
+            _ => None,
+        };
         Ok(xattr::set(&*fd, name, value, flags)?)
     }
 

@@ -203,9 +203,9 @@ fn set_group_id_is_kept_by_members_of_the_group_and_those_with_the_capability() 
     ];
     for (groups, effective, kept) in rows {
         let status = status(groups, effective);
-        assert_eq!(status_keeps_sgid(&status, 7), kept, "{status}");
+        assert_eq!(status_keeps_sgid(status.as_bytes(), 7), kept, "{status}");
     }
-    assert!(!status_keeps_sgid("", 7));
+    assert!(!status_keeps_sgid(b"", 7));
     // No process has this number.
     assert!(may_keep_sgid(u32::MAX, 7, 7));
     assert!(!may_keep_sgid(u32::MAX, 5, 7));

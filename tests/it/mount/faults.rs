@@ -201,7 +201,7 @@ fn names_are_looked_at_made_and_removed_when_no_more_files_can_be_opened() {
     for n in 0..40 {
         at::mkdir(tree.below_dir(), format!("d{n}").as_bytes()).unwrap();
     }
-    let mount = Mount::start_limited(&tree, 128, &["--cache", "0"]);
+    let mount = Mount::start_limited(&tree, 192, &["--cache", "0"]);
     let dir = mount.dir();
     let open_one = |n: usize| at::open(dir, format!("n{n}").as_bytes(), OFlags::RDWR);
     let mut open: Vec<OwnedFd> = (0..FILES).map_while(|n| open_one(n).ok()).collect();

@@ -153,7 +153,7 @@ fn files_can_be_opened_however_many_were_looked_at() {
         tree.file(format!("n{n}").as_bytes(), b"");
     }
     let status = Command::new("prlimit")
-        .args(["--nofile=128:128", "--", binary(), "mount", "--background"])
+        .args(["--nofile=192:192", "--", binary(), "mount", "--background"])
         .args([tree.backing(), tree.point()])
         .stderr(Stdio::null())
         .status();
