@@ -7,6 +7,7 @@
 mod attr;
 pub mod audit;
 mod confine;
+mod create;
 mod descriptors;
 mod directory;
 mod error;
@@ -42,6 +43,7 @@ use crate::names::NameMap;
 use crate::policy::Alike;
 pub use attr::{Change, Shown};
 use audit::Auditor;
+use create::SentBack;
 pub use error::FsError;
 pub use exempt::{Exempt, Exemptions, PatternError};
 use handle::Handles;
@@ -86,7 +88,7 @@ pub struct Config {
 }
 
 /// Who asks.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
     /// Its filesystem user id.
     pub uid: u32,
@@ -121,6 +123,7 @@ pub struct Utf8Fs {
     directories: Handles<OpenDirectory>,
     indexed: IndexedDirectories,
     unkept: Unkept,
+    sent_back: SentBack,
     aside: Aside,
     locks: Locks,
     own_device: OnceLock<u64>,
@@ -160,6 +163,7 @@ impl Utf8Fs {
         inodes.view = view;
         Ok(Self {
             unkept: Unkept::default(),
+            sent_back: SentBack::default(),
             // An ordinary user's daemon enters other filesystems too.
             closes_quietly: below.closes_quietly() && config.privilege == Privilege::Root,
             is_stacked: below.is_stacked(),

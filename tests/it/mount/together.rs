@@ -29,9 +29,22 @@ for (1 .. $rounds) {
 print "done\n";
 "#;
 
-fn start(path: &Path, rounds: &str) -> Child {
+/// Opens one file, made if it is not there, and removes it; each line that it prints is something that went wrong.
+const CREATING: &str = r#"
+use strict; use Fcntl;
+my ($path, $rounds) = @ARGV;
+for (1 .. $rounds) {
+    for my $flags (O_RDWR, O_TRUNC | O_WRONLY, O_APPEND | O_WRONLY) {
+        print "open with flags $flags: $!\n" unless sysopen my $file, $path, $flags | O_CREAT, 0644;
+        print "unlink: $!\n" unless unlink($path) || $!{ENOENT};
+    }
+}
+print "done\n";
+"#;
+
+fn start(program: &str, path: &Path, rounds: &str) -> Child {
     Command::new("perl")
-        .args(["-e", PROGRAM])
+        .args(["-e", program])
         .arg(path)
         .arg(rounds)
         .stdout(Stdio::piped())
@@ -45,12 +58,45 @@ fn eight_processes_at_one_name_see_it_there_or_not() {
     let tree = Tree::new();
     let mount = tree.mount(&[]);
     let path = mount.point().join("one");
-    let programs: Vec<Child> = (0..8).map(|_| start(&path, "250")).collect();
+    let programs: Vec<Child> = (0..8).map(|_| start(PROGRAM, &path, "250")).collect();
     for program in programs {
         let output = program.wait_with_output().unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap(), "done\n");
     }
     assert!(at::list(mount.dir()).len() <= 1);
+    mount.stop();
+}
+
+/// Programs that go on until the test ends.
+struct Busy(Vec<Child>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for program in &mut self.0 {
+            drop(program.kill());
+            drop(program.wait());
+        }
+    }
+}
+
+/// `open` with `O_CREAT` above opens or makes the file, whatever programs below do with its name at the same time.
+#[test]
+fn open_with_o_creat_never_fails_while_programs_below_make_and_remove_the_name() {
+    let tree = Tree::new();
+    let mount = tree.mount(&[]);
+    let below = tree.backing().join("one");
+    let forever = "1000000000";
+    let busy = Busy((0..3).map(|_| start(CREATING, &below, forever)).collect());
+    let path = mount.point().join("one");
+    let above: Vec<Child> = (0..3).map(|_| start(CREATING, &path, "300")).collect();
+    let outputs: Vec<_> = above
+        .into_iter()
+        .map(|program| program.wait_with_output().unwrap())
+        .collect();
+    drop(busy);
+    for output in outputs {
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "done\n");
+    }
     mount.stop();
 }
 
