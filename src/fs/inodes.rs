@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use super::FsError;
-use super::descriptors::{Descriptors, Taken, Use};
+use super::descriptors::{Allowance, Descriptors, Taken, Use};
 use super::inode::{ByNumber, Identity, Inode, Place, ROOT, lock};
 use super::number::{Device, Numbering};
 use crate::backing::{Dir, FileHandle, Stat, file, give_memory_back};
@@ -347,6 +347,11 @@ impl Inodes {
     /// `EMFILE`: too many are open.
     pub(super) fn take_descriptors(&self, what: Use) -> io::Result<Taken> {
         self.descriptors.take(what)
+    }
+
+    /// For what is open beside files and directories.
+    pub(super) fn allowance(&self) -> Allowance {
+        self.descriptors.allowance()
     }
 
     /// Runs `act`; where it fails for want of a descriptor, once more after closing those that nobody needs.

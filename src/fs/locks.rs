@@ -8,6 +8,7 @@
 //! unless it can be told which it is; see [`table`]. Who waits is asked about again and again (see [`waiters`]), since
 //! fuser does not hand on either that a program was interrupted: no thread ever waits for a lock.
 
+mod flocked;
 mod table;
 mod waiters;
 
@@ -15,6 +16,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use super::descriptors::Allowance;
 use super::inode::lock;
 use super::{FsError, Utf8Fs};
 use crate::backing::{Holder, LockKind, LockRange};
@@ -53,24 +55,29 @@ pub type Answer = Box<dyn FnOnce(Result<(), FsError>) + Send>;
 type Shared = Arc<Mutex<FileLocks>>;
 
 /// All locks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Locks {
     at: LocksAt,
+    allowance: Allowance,
     /// By number and generation. Taken before the lock of one of them.
     files: Mutex<HashMap<(u64, u64), Shared>>,
     waiters: Arc<Waiters>,
 }
 
 impl Locks {
-    pub(super) fn new(at: LocksAt) -> Self {
+    /// No locks yet. The descriptors that they take are of the `allowance`.
+    pub(super) fn new(at: LocksAt, allowance: Allowance) -> Self {
         Self {
             at,
-            ..Self::default()
+            allowance,
+            files: Mutex::default(),
+            waiters: Arc::default(),
         }
     }
 
     fn of(&self, file: (u64, u64)) -> Shared {
-        Arc::clone(lock(&self.files).entry(file).or_default())
+        let fresh = || Arc::new(Mutex::new(FileLocks::new(self.allowance.clone())));
+        Arc::clone(lock(&self.files).entry(file).or_insert_with(fresh))
     }
 
     /// Runs `act` on the locks of a file, if it has any, and lets go of them if it has none after that.

@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use super::super::descriptors::{Allowance, Taken};
 use super::LockRequest;
-use crate::backing::lock::{access, flock, set, test};
+use super::flocked::{Flocked, Whole};
+use crate::backing::lock::{access, set, test};
 use crate::backing::{Holder, LockKind, LockRange, file};
 
 /// What the locks of an owner are, as far as it can be told.
@@ -39,6 +41,7 @@ struct Descriptor {
     fd: OwnedFd,
     /// May it be read, and may it be written?
     access: (bool, bool),
+    _taken: Taken,
 }
 
 #[derive(Debug, Default)]
@@ -50,31 +53,10 @@ struct Owner {
     handles: Vec<u64>,
 }
 
-/// A lock of the whole file that may be one of flock(2).
-#[derive(Debug, Clone, Copy)]
-struct Whole {
-    kind: LockKind,
-    pid: u32,
-}
-
-/// An open file with its flock(2).
-#[derive(Debug)]
-struct Flocked {
-    fd: OwnedFd,
-    /// By owner: one where nobody mixes the two calls.
-    owners: BTreeMap<u64, Whole>,
-}
-
-impl Flocked {
-    /// Has the descriptor locked as its owners need it.
-    fn settle(&self) -> io::Result<bool> {
-        flock(&self.fd, self.owners.values().map(|whole| whole.kind).max())
-    }
-}
-
 /// The locks of one file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct FileLocks {
+    allowance: Allowance,
     owners: BTreeMap<u64, Owner>,
     flocked: BTreeMap<u64, Flocked>,
 }
@@ -91,7 +73,12 @@ fn reopen(fd: &OwnedFd, access: (bool, bool)) -> io::Result<OwnedFd> {
 
 impl Owner {
     /// Its descriptor, able to hold a lock of this kind.
-    fn descriptor(&mut self, base: &OwnedFd, kind: LockKind) -> io::Result<&OwnedFd> {
+    fn descriptor(
+        &mut self,
+        base: &OwnedFd,
+        kind: LockKind,
+        allowance: &Allowance,
+    ) -> io::Result<&OwnedFd> {
         let needed = match kind {
             LockKind::Read => (true, false),
             LockKind::Write => (false, true),
@@ -102,6 +89,7 @@ impl Owner {
             .map_or((false, false), |had| had.access);
         let is_enough = (had.0 || !needed.0) && (had.1 || !needed.1);
         if !is_enough {
+            let _taken = allowance.take()?;
             let opened = access(base)?;
             let wanted = (true, had.1 || needed.1 || opened.1);
             let (fd, access) = match reopen(base, wanted) {
@@ -117,7 +105,7 @@ impl Owner {
             self.take_again(&fd, LockKind::Read)?;
             self.descriptor = None;
             self.take_again(&fd, LockKind::Write)?;
-            self.descriptor = Some(Descriptor { fd, access });
+            self.descriptor = Some(Descriptor { fd, access, _taken });
         }
         let descriptor = self.descriptor.as_ref().map(|descriptor| &descriptor.fd);
         descriptor.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOLCK))
@@ -158,6 +146,15 @@ impl Owner {
 }
 
 impl FileLocks {
+    /// None yet. Each descriptor that they take is one of the allowance.
+    pub(super) fn new(allowance: Allowance) -> Self {
+        Self {
+            allowance,
+            owners: BTreeMap::new(),
+            flocked: BTreeMap::new(),
+        }
+    }
+
     /// Does nobody hold anything, or may soon?
     pub(super) fn is_empty(&self) -> bool {
         self.owners.is_empty() && self.flocked.is_empty()
@@ -223,7 +220,7 @@ impl FileLocks {
             return Ok(false);
         };
         let granted = owner
-            .descriptor(base, kind)
+            .descriptor(base, kind, &self.allowance)
             .and_then(|fd| set(fd, Some(kind), request.range));
         if matches!(granted, Ok(true)) {
             owner.note(request.range, Some(kind), request.pid);
@@ -285,10 +282,12 @@ impl FileLocks {
         let flocked = match self.flocked.entry(handle) {
             std::collections::btree_map::Entry::Occupied(there) => there.into_mut(),
             std::collections::btree_map::Entry::Vacant(free) => {
+                let _taken = self.allowance.take()?;
                 let fd = reopen(base, access(base)?)?;
                 free.insert(Flocked {
                     fd,
                     owners: BTreeMap::new(),
+                    _taken,
                 })
             }
         };

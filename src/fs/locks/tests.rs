@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
 
+use super::super::descriptors::Descriptors;
 use super::LockRequest;
 use super::table::FileLocks;
 use crate::backing::{LockKind, LockRange};
@@ -19,7 +20,7 @@ impl Bench {
     fn new() -> Self {
         Self {
             path: tempfile::NamedTempFile::new().unwrap().into_temp_path(),
-            locks: FileLocks::default(),
+            locks: FileLocks::new(Descriptors::new(64).allowance()),
         }
     }
 
@@ -98,4 +99,29 @@ fn the_whole_file_shuts_out_both_calls_and_parts_only_one() {
     assert!(bench.set(1, 100, None, ALL));
     assert!(bench.set(2, 101, WRITE, ALL));
     assert!(!is_free());
+}
+
+#[test]
+fn locks_leave_the_reserve_of_descriptors_alone() {
+    let mut bench = Bench::new();
+    bench.locks = FileLocks::new(Descriptors::new(8).allowance());
+    let base = bench.open();
+    let ask = |owner: u64| LockRequest {
+        owner,
+        pid: 1,
+        tid: 0,
+        range: LockRange {
+            start: owner,
+            end: owner,
+        },
+        kind: WRITE,
+    };
+    // Half of so few is the reserve.
+    for owner in 0..4 {
+        assert!(bench.locks.set(&base, owner, ask(owner)).unwrap());
+    }
+    let refused = bench.locks.set(&base, 4, ask(4)).unwrap_err();
+    assert_eq!(refused.raw_os_error(), Some(libc::EMFILE));
+    bench.locks.release(0);
+    assert!(bench.locks.set(&base, 4, ask(4)).unwrap());
 }
