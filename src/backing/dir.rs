@@ -80,11 +80,12 @@ impl<F: AsFd> Dir<F> {
         Ok(Stat::from(&raw))
     }
 
-    /// Is it `root`, or does it lie below it? Costs a few system calls for each directory between them.
+    /// Is it `root`, or does it lie below it? Costs a few system calls for each directory between them. What is mounted on
+    /// `root` is taken for it if it is the filesystem `cover`, which is not asked anything.
     ///
     /// # Errors
     /// Those of openat(2).
-    pub fn is_below(&self, root: impl AsFd) -> io::Result<bool> {
+    pub fn is_below(&self, root: impl AsFd, cover: Option<u64>) -> io::Result<bool> {
         let identity = |stat: Stat| (stat.dev, stat.ino);
         let root = identity(Stat::of(root)?);
         let mut here = identity(Stat::of(&self.0)?);
@@ -92,6 +93,11 @@ impl<F: AsFd> Dir<F> {
         while here != root {
             let fd = above.as_ref().map_or(self.0.as_fd(), AsFd::as_fd);
             let up = rustix::fs::openat(fd, c"..", HOLD | OFlags::DIRECTORY, Mode::empty())?;
+            if let Some(cover) = cover
+                && stat::device_unasked(&up)? == cover
+            {
+                return Ok(true);
+            }
             let there = identity(Stat::of(&up)?);
             if there == here {
                 return Ok(false);

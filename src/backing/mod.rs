@@ -11,12 +11,14 @@ pub mod file;
 mod fs_type;
 pub mod handle;
 pub mod keeper;
+pub mod lock;
 mod nature;
 pub mod sandbox;
 #[cfg(test)]
 mod scratch;
 pub mod stat;
 mod sys;
+pub mod waiting;
 pub mod watch;
 pub mod xattr;
 
@@ -25,9 +27,10 @@ pub use dir::{Dir, private_clone, quiet_clone};
 pub use entries::{Entries, Entry};
 pub use fs_type::FsType;
 pub use handle::FileHandle;
+pub use lock::{Holder, LockKind, LockRange};
 pub use nature::Nature;
 pub use sandbox::Sandbox;
-pub use stat::{Kind, SetTime, Stat, StatFs, Time};
+pub use stat::{Kind, SetTime, Stat, StatFs, Time, device_unasked};
 pub use xattr::Xattr;
 
 /// The status of a process or thread (proc(5), `status`).

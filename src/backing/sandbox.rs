@@ -26,6 +26,15 @@ pub enum Sandbox {
     Full,
 }
 
+/// Where the backing directory lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// In a view of its own.
+    Alone,
+    /// Among all mounts. From a root of its own the process could remove and rename what is a mount point elsewhere.
+    AmongAll,
+}
+
 /// What confines the process now, and what was to.
 #[derive(Debug)]
 pub struct Confined {
@@ -52,7 +61,11 @@ impl Confined {
 ///
 /// # Errors
 /// There are threads, or the keeper cannot be had: nothing is given up then. A piece that is missing is none.
-pub fn confine(errands: &impl Errands, privilege: Privilege) -> io::Result<Confined> {
+pub fn confine(
+    errands: &impl Errands,
+    privilege: Privilege,
+    setting: Setting,
+) -> io::Result<Confined> {
     let keeper = keeper::start(errands, privilege)?;
     let mut confined = Confined {
         keeper,
@@ -60,7 +73,9 @@ pub fn confine(errands: &impl Errands, privilege: Privilege) -> io::Result<Confi
         lacks: Vec::new(),
     };
     if privilege == Privilege::Root {
-        confined.note("a root of its own", root::enter());
+        if setting == Setting::Alone {
+            confined.note("a root of its own", root::enter());
+        }
         confined.note("fewer capabilities", give_up_capabilities());
     }
     let unprivileged = rustix::thread::set_no_new_privs(true);

@@ -160,6 +160,16 @@ impl Stat {
     }
 }
 
+/// The device of the filesystem that `fd` lies in, without asking that filesystem anything.
+///
+/// # Errors
+/// Those of statx(2).
+pub fn device_unasked(fd: impl AsFd) -> io::Result<u64> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+    let raw = rustix::fs::statx(fd, c"", flags, StatxFlags::empty())?;
+    Ok(rustix::fs::makedev(raw.stx_dev_major, raw.stx_dev_minor))
+}
+
 /// The fields of `Stat`, for statx(2).
 pub(super) fn wanted() -> StatxFlags {
     StatxFlags::BASIC_STATS | StatxFlags::BTIME | StatxFlags::MNT_ID

@@ -167,6 +167,41 @@ pub(super) fn close(fd: OwnedFd) -> io::Result<()> {
     checked(libc::c_long::from(result)).map(drop)
 }
 
+/// What to do about an OFD lock.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum OfdLock {
+    /// Say what stands in its way.
+    Get,
+    /// Set it, without waiting.
+    Set,
+}
+
+/// Asks about or sets the OFD lock `(l_type, l_start, l_len, l_pid)` of `fd`, counted from the start of the file, and
+/// gives back what the kernel made of it.
+pub(super) fn ofd_lock(
+    fd: BorrowedFd<'_>,
+    what: OfdLock,
+    (kind, start, length, pid): (i32, i64, i64, i32),
+) -> io::Result<(i32, i64, i64, i32)> {
+    let narrow = |word: i32| i16::try_from(word).map_err(io::Error::other);
+    let command = match what {
+        OfdLock::Get => libc::F_OFD_GETLK,
+        OfdLock::Set => libc::F_OFD_SETLK,
+    };
+    let mut lock = libc::flock {
+        l_type: narrow(kind)?,
+        l_whence: narrow(libc::SEEK_SET)?,
+        l_start: start,
+        l_len: length,
+        l_pid: pid,
+    };
+    // SAFETY: `fd` is open for the length of the call; both commands take a struct flock, which `lock` is, exclusively
+    // ours and written only while the call lasts.
+    let result = unsafe { libc::fcntl(fd.as_raw_fd(), command, &raw mut lock) };
+    checked(libc::c_long::from(result))?;
+    Ok((i32::from(lock.l_type), lock.l_start, lock.l_len, lock.l_pid))
+}
+
 /// Changes attributes of the mount that `fd` is the root of: `set` are `MOUNT_ATTR_*`, `propagation` is `MS_PRIVATE` or
 /// 0, which leaves it.
 pub(super) fn set_mount_attributes(

@@ -13,7 +13,7 @@ use super::caching::Cache;
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
 pub use new_names::NewNameArgs;
 pub use values::{
-    AuditFormatValue, EncodingValue, ErrnoValue, ForbidValue, LegacyValue, LossyValue,
+    AuditFormatValue, EncodingValue, ErrnoValue, ForbidValue, LegacyValue, LocksValue, LossyValue,
     MountEncodingValue, NormalizationValue, OnViolationValue, PassthroughValue, ProfileValue,
     SandboxValue, UniqueValue,
 };
@@ -172,6 +172,8 @@ Options of -o:
   ro rw suid nosuid dev nodev exec noexec sync async dirsync
   atime noatime diratime nodiratime relatime norelatime strictatime
       as mount(8) says; nosuid and nodev unless told otherwise
+  cross_mounts
+      as --cross-mounts
   allow_other noallow_other
       other users may use the mount; by default if root mounts it
   fsname=TEXT
@@ -179,7 +181,7 @@ Options of -o:
   from=CHARSET:... store-as= forbid=CLASS:... legacy= on-violation= errno=
   profile= normalization= max-bytes= max-chars= unique= exempt-uid=UID:...
   exempt= encoding= audit-log= audit-format= audit-burst= audit-per-minute=
-  cache= passthrough= threads= sandbox=
+  cache= passthrough= locks= threads= sandbox=
       the options above, for a line of fstab; a comma in a value is \\,
   defaults auto noauto user users owner group nofail _netdev x-* comment=
   subtype= default_permissions
@@ -195,7 +197,7 @@ Examples:
   Unmount:
     umount /mnt/old, or fusermount3 -u /mnt/old where you are not root")]
 pub struct MountArgs {
-    /// Directory whose names are to be shown; nothing in it is renamed, and as root no mount inside it is entered
+    /// Directory whose names are to be shown; nothing in it is renamed, and as root no mount inside it is entered without --cross-mounts
     pub backing: PathBuf,
 
     /// Directory where it is to be seen; may be BACKING itself, but must not be inside it
@@ -232,6 +234,19 @@ pub struct MountArgs {
     /// [default: watch where it can be had; none where other machines share the filesystem; else 1]
     #[arg(long, value_name = "HOW", value_parser = cache, allow_negative_numbers = true, verbatim_doc_comment)]
     pub cache: Option<Cache>,
+
+    /// Where locks of programs are held (fcntl, flock)
+    ///
+    /// With backing, a lock of the whole file counts as one of either call, as on NFS; a lock that is waited for below
+    /// is had within 50 ms.
+    #[arg(long, value_name = "WHERE", value_enum)]
+    pub locks: Option<LocksValue>,
+
+    /// Enter mounts inside BACKING, those made later too; an ordinary user's mount always does
+    ///
+    /// What is mounted there is shown as it is there, and is not kept in use.
+    #[arg(long)]
+    pub cross_mounts: bool,
 
     /// Whether the kernel reads and writes files by itself, at the speed of the backing filesystem
     ///

@@ -13,8 +13,8 @@ use super::caching::Cache;
 use super::mount_options::MountOptions;
 use crate::backing::Sandbox;
 use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
-use crate::fs::Exemptions;
 use crate::fs::audit::{AuditOptions, Format, SinkKind};
+use crate::fs::{Exemptions, LocksAt};
 use crate::fuse::Passthrough;
 use crate::fuse::mount::MountFlags;
 use crate::names::{Legacy, NameMap, OnViolation, Quoted};
@@ -48,6 +48,10 @@ pub struct MountConfig {
     pub audit: AuditConfig,
     /// May the kernel read and write files by itself?
     pub passthrough: Passthrough,
+    /// Where locks are held.
+    pub locks: LocksAt,
+    /// Are mounts inside the backing directory entered?
+    pub cross_mounts: bool,
     /// Most operations that are worked on at a time, 1 or more.
     pub threads: usize,
     /// How far the daemon confines itself.
@@ -103,6 +107,8 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         allow_other: options.allow_other,
         audit,
         passthrough: options.passthrough.map_or(Passthrough::Auto, |how| how.0),
+        locks: options.locks.map_or(LocksAt::Local, |locks| locks.0),
+        cross_mounts: options.cross_mounts,
         threads: options.threads.unwrap_or(THREADS),
         sandbox: options
             .sandbox

@@ -13,7 +13,7 @@ use super::caching::Caching;
 use super::error::reason;
 use super::{CliError, ExitCode, MountConfig};
 use crate::backing::keeper::{self, Errands};
-use crate::backing::sandbox::{self, Confined};
+use crate::backing::sandbox::{self, Confined, Setting};
 use crate::backing::{Dir, Entries, Privilege, Sandbox, creds, file, private_clone};
 use crate::fs::audit::{Auditor, SinkKind, Syslog};
 use crate::fs::{Config, Utf8Fs};
@@ -53,6 +53,10 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
     let auditor = fs.auditor();
     // Where nothing is mounted there is nothing to sum up.
     let mut mounted = mount_it(&config)?;
+    if enters_mounts(&config, &mounted) {
+        let device = mounted.attached.device();
+        fs.mounted_as(device.map_err(|error| failed("look at the mount", &error))?);
+    }
     greet(&config, &mounted);
     // No thread runs yet, so that all of them inherit what is given up.
     confine(&config, &mut mounted).map_err(|error| failed("confine the daemon", &error))?;
@@ -133,6 +137,7 @@ fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Duration), CliError> {
         exempt: config.exempt.clone(),
         root,
         by_handle,
+        locks: config.locks,
         privilege,
         most_descriptors: usize::try_from(most_descriptors).unwrap_or(usize::MAX),
         auditor,
@@ -160,7 +165,8 @@ fn unfit_log(sink: &SinkKind, error: &io::Error) -> CliError {
 /// The backing directory, and a descriptor by which file handles of its filesystem are opened, for who may.
 ///
 /// For root it is a view of the directory alone: mounts inside it are not entered, and what is mounted over it later,
-/// be it by ourselves, is not seen (law F2).
+/// be it by ourselves, is not seen (law F2). With `--cross-mounts` it is the directory as all others see it; what is
+/// mounted over the directory itself is not seen then either.
 fn open_backing(
     config: &MountConfig,
     privilege: Privilege,
@@ -171,7 +177,17 @@ fn open_backing(
     if privilege == Privilege::User {
         return Ok((root, None));
     }
-    let root = match private_clone(&root) {
+    let root = match config.cross_mounts {
+        true => root,
+        false => without_mounts(root),
+    };
+    let by_handle = file::reopen(&root, libc::O_RDONLY | libc::O_DIRECTORY)?;
+    Ok((root, Some(by_handle)))
+}
+
+/// A view of the directory alone, where the kernel gives one.
+fn without_mounts(root: OwnedFd) -> OwnedFd {
+    match private_clone(&root) {
         Ok(clone) => clone,
         Err(error) => {
             log::warn!(
@@ -179,9 +195,7 @@ fn open_backing(
             );
             root
         }
-    };
-    let by_handle = file::reopen(&root, libc::O_RDONLY | libc::O_DIRECTORY)?;
-    Ok((root, Some(by_handle)))
+    }
 }
 
 fn mount_it(config: &MountConfig) -> Result<Mounted, CliError> {
@@ -221,6 +235,10 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
             Privilege::User => Ok(()),
         };
     }
+    let setting = match config.cross_mounts {
+        true => Setting::AmongAll,
+        false => Setting::Alone,
+    };
     mounted.attached.hold_root()?;
     let outside = Outside {
         spot: mounted.attached.spot(),
@@ -230,8 +248,11 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
         keeper,
         holds,
         lacks,
-    } = sandbox::confine(&outside, privilege)?;
+    } = sandbox::confine(&outside, privilege, setting)?;
     mounted.attached.leave_to(keeper);
+    if setting == Setting::AmongAll && privilege == Privilege::Root {
+        log::warn!("the sandbox is weaker with --cross-mounts: there is no root of its own");
+    }
     log::debug!("sandbox: {}", holds.join(", "));
     if !lacks.is_empty() {
         let lacks: Vec<String> = lacks
@@ -276,13 +297,19 @@ fn greet(config: &MountConfig, mounted: &Mounted) {
         Quoted(config.backing.as_os_str().as_bytes()),
         Quoted(config.mountpoint.as_os_str().as_bytes())
     );
-    if mounted.attached.via() == Via::Direct {
+    if !enters_mounts(config, mounted) {
         warn_of_mounts_inside(config);
-    } else {
+    }
+    if mounted.attached.via() == Via::Fusermount {
         log::info!(
             "mounted as an ordinary user: new files are yours whoever makes them, mounts inside the backing directory are entered, devices and set-user-id do not work"
         );
     }
+}
+
+/// Are mounts inside the backing directory entered?
+fn enters_mounts(config: &MountConfig, mounted: &Mounted) -> bool {
+    config.cross_mounts || mounted.attached.via() == Via::Fusermount
 }
 
 /// Says which mounts inside the backing directory are not shown.

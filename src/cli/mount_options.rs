@@ -7,8 +7,8 @@ use clap::ValueEnum;
 
 use super::CliError;
 use super::args::{
-    self, AuditArgs, ForbidValue, MountArgs, MountEncodingValue, NewNameArgs, PassthroughValue,
-    PolicyArgs, SandboxValue, new_names,
+    self, AuditArgs, ForbidValue, LocksValue, MountArgs, MountEncodingValue, NewNameArgs,
+    PassthroughValue, PolicyArgs, SandboxValue, new_names,
 };
 use super::caching::Cache;
 use crate::codec::Charset;
@@ -38,6 +38,7 @@ const FLAGS: &[&str] = &[
     "nostrictatime",
     "allow_other",
     "noallow_other",
+    "cross_mounts",
 ];
 
 /// Words that are for mount(8), systemd or libfuse, or say what is so anyway. They may have a value.
@@ -80,6 +81,7 @@ const KEYS: &[&str] = &[
     "audit-per-minute",
     "cache",
     "passthrough",
+    "locks",
     "threads",
     "sandbox",
 ];
@@ -122,6 +124,10 @@ pub(super) struct MountOptions {
     pub(super) cache: Option<Cache>,
     /// May the kernel read and write files by itself?
     pub(super) passthrough: Option<PassthroughValue>,
+    /// Where locks are held.
+    pub(super) locks: Option<LocksValue>,
+    /// Are mounts inside the backing directory entered?
+    pub(super) cross_mounts: bool,
     /// Threads that serve requests.
     pub(super) threads: Option<usize>,
     /// How far the daemon confines itself.
@@ -148,6 +154,8 @@ impl MountOptions {
             audit: typed.audit.clone(),
             cache: typed.cache,
             passthrough: typed.passthrough,
+            locks: typed.locks,
+            cross_mounts: typed.cross_mounts,
             threads: typed.threads,
             sandbox: typed.sandbox,
         };
@@ -203,6 +211,7 @@ impl MountOptions {
         match flag {
             "allow_other" => self.allow_other = Some(true),
             "noallow_other" => self.allow_other = Some(false),
+            "cross_mounts" => self.cross_mounts = true,
             other => {
                 let is_known = self.flags.set(other);
                 debug_assert!(is_known, "invariant: FLAGS lists what MountFlags knows");
@@ -277,6 +286,7 @@ impl MountOptions {
             ),
             "cache" => set(&mut self.cache, number(key, args::cache(text), text)?, key),
             "passthrough" => set(&mut self.passthrough, word(key, text)?, key),
+            "locks" => set(&mut self.locks, word(key, text)?, key),
             "threads" => set(
                 &mut self.threads,
                 number(key, args::threads(text), text)?,

@@ -70,7 +70,7 @@ impl Inodes {
         if last != 0 && age < unseen {
             return Ok(());
         }
-        if !self.is_below(fd)? {
+        if !self.is_below(inode, fd)? {
             return Err(FsError::Stale);
         }
         inode.confined.store(now.max(1), Ordering::Relaxed);
@@ -78,23 +78,65 @@ impl Inodes {
     }
 
     /// Does a directory lie below the root?
-    fn is_below(&self, fd: &OwnedFd) -> io::Result<bool> {
+    fn is_below(&self, inode: &Inode, fd: &OwnedFd) -> io::Result<bool> {
+        if inode.is_elsewhere() {
+            return self.is_mounted_below(inode);
+        }
         let Some(root) = self.root.held() else {
             return Ok(true);
         };
         let directory = Dir::new(fd);
         let below = || match self.is_mount_root {
-            // No way leads up from what lies outside of a mount.
-            true => match directory.stat_parent() {
-                Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
-                above => above.map(|_| true),
+            true => is_inside_mount(&directory),
+            false => match self.in_view(inode)? {
+                Some(seen) => is_inside_mount(&Dir::new(&seen)),
+                None => directory.is_below(&root, self.cover.get().copied()),
             },
-            false => directory.is_below(&root),
         };
         match self.with_descriptors(below) {
             // Nobody can do anything in a directory that can't be searched, but list it.
             Err(error) if error.raw_os_error() == Some(libc::EACCES) => Ok(true),
             told => told,
         }
+    }
+
+    /// A directory as it is seen in the view of the root alone, whatever is mounted where; `None` where that can't be had.
+    fn in_view(&self, inode: &Inode) -> io::Result<Option<OwnedFd>> {
+        let (Some(handle), Some(view)) = (inode.handle(), &self.view) else {
+            return Ok(None);
+        };
+        match handle.open(view, libc::O_PATH) {
+            // It was removed, and is still open.
+            Err(error) if error.raw_os_error() == Some(libc::ESTALE) => Ok(None),
+            seen => seen,
+        }
+    }
+
+    /// Does a directory of another mount lie below the root? It was opened by its name, by way of the directory of the
+    /// root's mount that it is mounted below: that one must.
+    fn is_mounted_below(&self, inode: &Inode) -> io::Result<bool> {
+        let mut above = inode.place().map(|place| place.parent);
+        // A path has at most PATH_MAX / 2 components.
+        for _ in 0..2048 {
+            let Some(Ok(directory)) = above.map(|number| self.get(number)) else {
+                return Ok(false);
+            };
+            if directory.number == ROOT {
+                return Ok(true);
+            }
+            if !directory.is_elsewhere() {
+                return self.is_below(&directory, &*self.fd(&directory)?);
+            }
+            above = directory.place().map(|place| place.parent);
+        }
+        Ok(false)
+    }
+}
+
+/// Does a directory lie in the mount that it was reached through? No way leads up from what does not.
+fn is_inside_mount(directory: &Dir<&OwnedFd>) -> io::Result<bool> {
+    match directory.stat_parent() {
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+        above => above.map(|_| true),
     }
 }

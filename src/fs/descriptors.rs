@@ -47,6 +47,33 @@ impl Drop for Taken {
     }
 }
 
+/// What those who have something open may take, one by one, as open files do.
+#[derive(Debug, Clone)]
+pub(super) struct Allowance {
+    all: Arc<AtomicUsize>,
+    most: usize,
+}
+
+impl Allowance {
+    /// Takes a descriptor.
+    ///
+    /// # Errors
+    /// `EMFILE`: too many are open.
+    pub(super) fn take(&self) -> io::Result<Taken> {
+        take(&self.all, 1, self.most)
+    }
+}
+
+fn take(all: &Arc<AtomicUsize>, count: usize, most: usize) -> io::Result<Taken> {
+    let more = |taken: usize| Some(taken + count).filter(|&taken| taken <= most);
+    all.try_update(Ordering::Relaxed, Ordering::Relaxed, more)
+        .map_err(|_taken| io::Error::from_raw_os_error(libc::EMFILE))?;
+    Ok(Taken {
+        all: Arc::clone(all),
+        count,
+    })
+}
+
 /// The process's descriptors.
 #[derive(Debug)]
 pub(super) struct Descriptors {
@@ -78,15 +105,15 @@ impl Descriptors {
             Use::File => self.limit - self.reserve,
             Use::Directory => self.limit - self.reserve / 2,
         };
-        let count = what.count();
-        let more = |taken: usize| Some(taken + count).filter(|&taken| taken <= most);
-        self.taken
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, more)
-            .map_err(|_taken| io::Error::from_raw_os_error(libc::EMFILE))?;
-        Ok(Taken {
+        take(&self.taken, what.count(), most)
+    }
+
+    /// For what is open beside files and directories, and leaves the reserve alone too.
+    pub(super) fn allowance(&self) -> Allowance {
+        Allowance {
             all: Arc::clone(&self.taken),
-            count,
-        })
+            most: self.limit - self.reserve,
+        }
     }
 
     /// How many inodes may be held now.

@@ -34,6 +34,11 @@ impl OpenFile {
             _taken: taken,
         }
     }
+
+    /// What tells its inode from every other.
+    pub(super) fn identity(&self) -> (u64, u64) {
+        (self.inode.number, self.inode.generation())
+    }
 }
 
 impl Drop for OpenFile {

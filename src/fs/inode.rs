@@ -89,24 +89,35 @@ pub(super) enum Identity {
     Looks {
         /// Its inode number.
         ino: u64,
-        /// The second in which it was made, where the filesystem keeps that.
+        /// When it was made, in nanoseconds, where the filesystem keeps that; comes round every 584 years.
         born: i64,
-        /// Nanoseconds after that.
-        nanos: u32,
         /// What it is.
         kind: Kind,
+        /// The mount that it was reached through, where that is not the root's; else 0.
+        mount: u32,
     },
 }
 
 impl Identity {
-    /// What the file looks like that `stat` describes.
-    pub(super) fn looks(stat: &Stat) -> Self {
+    /// What the file looks like that `stat` describes, and that was reached through `mount`, 0 for the root's.
+    pub(super) fn looks(stat: &Stat, mount: u32) -> Self {
         let born = stat.btime.unwrap_or_default();
         Self::Looks {
             ino: stat.ino,
-            born: born.secs,
-            nanos: born.nanos,
+            born: born
+                .secs
+                .wrapping_mul(1_000_000_000)
+                .wrapping_add(born.nanos.into()),
             kind: stat.kind(),
+            mount,
+        }
+    }
+
+    /// The mount that it was reached through, where that is not the root's; else 0.
+    pub(super) fn mount(&self) -> u32 {
+        match self {
+            Self::Handle(_) => 0,
+            Self::Looks { mount, .. } => *mount,
         }
     }
 }
@@ -223,6 +234,11 @@ impl Inode {
         }
         let mut state = lock(&self.state);
         state.fd.take_if(|fd| Arc::strong_count(fd) == 1)
+    }
+
+    /// Does it lie in another mount than the root? It must not be held there, so that it can be unmounted.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.identity.mount() != 0
     }
 
     /// Its file handle, where it can be opened by that.

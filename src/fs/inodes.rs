@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use super::FsError;
-use super::descriptors::{Descriptors, Taken, Use};
+use super::descriptors::{Allowance, Descriptors, Taken, Use};
 use super::inode::{ByNumber, Identity, Inode, Place, ROOT, lock};
 use super::number::{Device, Numbering};
 use crate::backing::{Dir, FileHandle, Stat, file, give_memory_back};
@@ -42,6 +42,11 @@ pub struct Inodes {
     mount: Option<OwnedFd>,
     /// What that reaches: the id of the mount, and its device.
     reach: (u64, u64),
+    /// A view of the root alone, for opening by handle: no way leads up out of it, and reading through it leaves access
+    /// times as they are.
+    pub(super) view: Option<OwnedFd>,
+    /// The device of a mount of ours that covers the root.
+    pub(super) cover: OnceLock<u64>,
     descriptors: Descriptors,
     /// Is the root its own parent: the root of a mount, so that the kernel tells what lies outside of it?
     pub(super) is_mount_root: bool,
@@ -64,7 +69,7 @@ impl Inodes {
         };
         let mount = mount.filter(opens);
         let above = Dir::new(&root).stat_parent()?;
-        let inode = Arc::new(Inode::new(ROOT, 0, Identity::looks(&stat), &stat));
+        let inode = Arc::new(Inode::new(ROOT, 0, Identity::looks(&stat, 0), &stat));
         let (_root, _) = inode.hold(root);
         Ok(Self {
             root: inode,
@@ -78,6 +83,8 @@ impl Inodes {
             generations: AtomicUsize::new(1),
             mount,
             reach: (stat.mnt_id, stat.dev),
+            view: None,
+            cover: OnceLock::new(),
             descriptors: Descriptors::new(limit),
             is_mount_root: (above.dev, above.ino) == (stat.dev, stat.ino),
             started: Instant::now(),
@@ -100,18 +107,23 @@ impl Inodes {
     /// The inode of the file that `stat` describes, if the kernel knows it. It may be an earlier one of that number.
     pub(super) fn known(&self, stat: &Stat) -> Option<Arc<Inode>> {
         let inode = self.get(self.number(stat)).ok()?;
-        (inode.device == Device::new(stat.dev) && !inode.is_renumbered).then_some(inode)
+        let is_it = inode.device == Device::new(stat.dev)
+            && inode.identity.mount() == self.mount_of(stat)
+            && !inode.is_renumbered;
+        is_it.then_some(inode)
     }
 
     /// An inode that is not in the table: it has no place and can't be opened.
     pub(super) fn aside(&self, stat: &Stat) -> Arc<Inode> {
         let number = self.number(stat);
-        Arc::new(Inode::new(number, 0, Identity::looks(stat), stat))
+        let identity = Identity::looks(stat, self.mount_of(stat));
+        Arc::new(Inode::new(number, 0, identity, stat))
     }
 
     /// The number of the file `ino` in `directory`, as it is listed: what stat(2) shows for it.
     pub(super) fn listed_number(&self, directory: &Inode, ino: u64) -> u64 {
-        self.numbering.shown(directory.device, ino)
+        self.numbering
+            .shown(directory.device, ino, directory.is_elsewhere())
     }
 
     /// Enters the file open as `fd`, which `stat` describes, or finds it, and counts one lookup.
@@ -127,12 +139,14 @@ impl Inodes {
             Some(_) if self.reaches(stat) => FileHandle::of(&fd)?.map(Identity::Handle),
             _ => None,
         };
-        let mut identity = identity.unwrap_or_else(|| Identity::looks(stat));
+        let mut identity = identity.unwrap_or_else(|| Identity::looks(stat, self.mount_of(stat)));
         let device = Device::new(stat.dev);
         let others = (0..OFFERED).map(|tried| Numbering::other(device, stat.ino, tried));
         let entered = |inode: Arc<Inode>| {
             inode.set_place(place);
-            self.descriptors.hold(&inode, fd);
+            if !inode.is_elsewhere() {
+                self.descriptors.hold(&inode, fd);
+            }
             Ok(inode)
         };
         // A file that has another number keeps it.
@@ -157,7 +171,18 @@ impl Inodes {
     }
 
     fn number(&self, stat: &Stat) -> u64 {
-        self.numbering.number(Device::new(stat.dev), stat.ino)
+        let is_elsewhere = self.mount_of(stat) != 0;
+        self.numbering
+            .number(Device::new(stat.dev), stat.ino, is_elsewhere)
+    }
+
+    /// The mount through which a file was reached, where that is not the root's; else 0.
+    fn mount_of(&self, stat: &Stat) -> u32 {
+        match stat.mnt_id == self.reach.0 {
+            true => 0,
+            // The kernel's are small numbers.
+            false => u32::try_from(stat.mnt_id).unwrap_or(u32::MAX).max(1),
+        }
     }
 
     /// Can a file be opened by its handle and our descriptor?
@@ -197,7 +222,12 @@ impl Inodes {
                 known.0.lookups.fetch_add(1, Ordering::Relaxed);
                 return Ok(Arc::clone(&known.0));
             }
-            Some(known) if is_other || known.0.is_renumbered || known.0.device != device => {
+            Some(known)
+                if is_other
+                    || known.0.is_renumbered
+                    || known.0.device != device
+                    || known.0.identity.mount() != identity.mount() =>
+            {
                 return Err(identity);
             }
             // The number of a file that is gone is used again. The kernel forgets the old one under it too.
@@ -283,6 +313,9 @@ impl Inodes {
             _ => self.open_in_place(inode),
         };
         let fd = self.descriptors.enough_for(open)?;
+        if inode.is_elsewhere() {
+            return Ok(Arc::new(fd));
+        }
         Ok(self.descriptors.hold(inode, fd))
     }
 
@@ -317,7 +350,8 @@ impl Inodes {
             child => child?,
         };
         let stat = Stat::of(&fd)?;
-        if Identity::looks(&stat) == inode.identity && Device::new(stat.dev) == inode.device {
+        let looks = Identity::looks(&stat, self.mount_of(&stat));
+        if looks == inode.identity && Device::new(stat.dev) == inode.device {
             Ok(fd)
         } else {
             Err(stale())
@@ -330,6 +364,11 @@ impl Inodes {
     /// `EMFILE`: too many are open.
     pub(super) fn take_descriptors(&self, what: Use) -> io::Result<Taken> {
         self.descriptors.take(what)
+    }
+
+    /// For what is open beside files and directories.
+    pub(super) fn allowance(&self) -> Allowance {
+        self.descriptors.allowance()
     }
 
     /// Runs `act`; where it fails for want of a descriptor, once more after closing those that nobody needs.

@@ -97,12 +97,14 @@ impl Utf8Fs {
             writes,
             as_root: identity.0 == 0,
         };
+        // A close must be told of where it gives locks up, and where other filesystems have more to report.
+        let closes_quietly = self.closes_quietly && !self.carries_locks() && !inode.is_elsewhere();
         Ok(Opened {
             handle: self.files.add(OpenFile::new(fd, inode, opener, taken)),
             open,
             path_only,
             identity,
-            closes_quietly: self.closes_quietly,
+            closes_quietly,
         })
     }
 
@@ -168,6 +170,7 @@ impl Utf8Fs {
 
     /// Closes a handle, and tells of which inode it was.
     pub fn release(&self, handle: u64) -> Option<InodeId> {
+        self.release_locks(handle);
         // The file is closed when the last operation on it has ended.
         let open = self.files.remove(handle)?;
         Some((open.inode.number, open.inode.generation()))

@@ -7,6 +7,7 @@
 mod attr;
 pub mod audit;
 mod confine;
+mod create;
 mod descriptors;
 mod directory;
 mod error;
@@ -17,6 +18,7 @@ mod indexed;
 mod inode;
 mod inodes;
 mod io;
+mod locks;
 mod namespace;
 mod number;
 mod readdir;
@@ -32,17 +34,18 @@ mod walk;
 pub mod watch;
 mod xattr;
 
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::backing::watch::Watcher;
-use crate::backing::{FsType, Privilege, Stat, quiet_clone};
+use crate::backing::{FsType, Privilege, Stat, device_unasked, quiet_clone};
 use crate::names::NameMap;
 use crate::policy::Alike;
 pub use attr::{Change, Shown};
 use audit::Auditor;
+use create::SentBack;
 pub use error::FsError;
 pub use exempt::{Exempt, Exemptions, PatternError};
 use handle::Handles;
@@ -51,6 +54,8 @@ use indexed::IndexedDirectories;
 pub use inode::{Inode, ROOT};
 pub use inodes::Inodes;
 pub use io::Opened;
+use locks::Locks;
+pub use locks::{Answer, LockRequest, LocksAt};
 pub use readdir::{Listed, OpenedDirectory, Plus};
 use unkept::Unkept;
 use walk::Aside;
@@ -75,6 +80,8 @@ pub struct Config {
     pub watcher: Option<Watcher>,
     /// May the kernel keep lists of names?
     pub keeps_lists: bool,
+    /// Where locks are held.
+    pub locks: LocksAt,
     /// May the process act as other users?
     pub privilege: Privilege,
     /// Descriptors that the process may have (`RLIMIT_NOFILE`), without those that it has anyway.
@@ -88,7 +95,7 @@ pub struct Config {
 }
 
 /// Who asks.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
     /// Its filesystem user id.
     pub uid: u32,
@@ -125,9 +132,10 @@ pub struct Utf8Fs {
     unkept: Unkept,
     watch: Option<Watch>,
     keeps_lists: bool,
+    sent_back: SentBack,
     aside: Aside,
-    /// By which symlinks are opened to be read without a trace.
-    quiet: Option<OwnedFd>,
+    locks: Locks,
+    own_device: OnceLock<u64>,
     privilege: Privilege,
     auditor: Arc<Auditor>,
     mountpoint: Vec<u8>,
@@ -154,27 +162,31 @@ impl Utf8Fs {
     /// Its root can't be looked at.
     pub fn new(config: Config) -> std::io::Result<Self> {
         let below = FsType::of(&config.root)?;
-        let quiet = config.by_handle.as_ref().and_then(|_may| {
+        let view = config.by_handle.as_ref().and_then(|_may| {
             let clone = quiet_clone(&config.root);
             clone
                 .inspect_err(|error| log::debug!("lstat of links is reading them: {error}"))
                 .ok()
         });
+        let mut inodes = Inodes::new(config.root, config.by_handle, config.most_descriptors)?;
+        inodes.view = view;
         Ok(Self {
             unkept: Unkept::default(),
             watch: config.watcher.map(Watch::new),
             keeps_lists: config.keeps_lists,
-            quiet,
+            sent_back: SentBack::default(),
             // An ordinary user's daemon enters other filesystems too.
             closes_quietly: below.closes_quietly() && config.privilege == Privilege::Root,
             is_stacked: below.is_stacked(),
-            inodes: Inodes::new(config.root, config.by_handle, config.most_descriptors)?,
             map: config.map,
             exempt: config.exempt,
             files: Handles::default(),
             directories: Handles::default(),
             indexed: IndexedDirectories::new(config.unique, config.unseen),
             aside: Aside::default(),
+            locks: Locks::new(config.locks, inodes.allowance()),
+            inodes,
+            own_device: OnceLock::new(),
             privilege: config.privilege,
             auditor: Arc::new(config.auditor),
             mountpoint: config.mountpoint,
@@ -187,6 +199,23 @@ impl Utf8Fs {
     #[must_use]
     pub fn is_stacked(&self) -> bool {
         self.is_stacked
+    }
+
+    /// Takes the device that this filesystem is mounted as, for where mounts inside the backing directory are entered: what
+    /// leads back into it is not there. The first call counts.
+    pub fn mounted_as(&self, device: u64) {
+        self.own_device.get_or_init(|| device);
+        if self.covers_backing {
+            self.inodes.cover.get_or_init(|| device);
+        }
+    }
+
+    /// Does `fd` lie in this filesystem itself? To ask it anything would be to wait for ourselves.
+    fn is_own(&self, fd: impl AsFd) -> std::io::Result<bool> {
+        match self.own_device.get() {
+            Some(own) => Ok(device_unasked(fd)? == *own),
+            None => Ok(false),
+        }
     }
 
     /// Counts one operation.

@@ -1,16 +1,14 @@
-//! Operations on names: lookup, mknod, mkdir, symlink, link, create, unlink, rmdir, rename.
+//! Operations on names: lookup, mknod, mkdir, symlink, link, unlink, rmdir, rename.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use super::descriptors::Use;
 use super::inode::{Inode, Place};
-use super::io::{KERNELS_OWN, Opened};
 use super::resolve::{Making, NewName};
 use super::unique::At;
 use super::{Caller, Entry, FsError, Utf8Fs};
-use crate::backing::{Dir, Nature, Stat, become_caller, creds, file};
+use crate::backing::{Dir, Stat, become_caller, creds};
 use crate::names::{BackingName, VisibleName};
 
 impl Utf8Fs {
@@ -58,6 +56,9 @@ impl Utf8Fs {
         visible: VisibleName,
         alias: bool,
     ) -> Result<Entry, FsError> {
+        if self.is_own(&fd)? {
+            return Err(io::Error::from_raw_os_error(libc::ENOENT).into());
+        }
         let stat = Stat::of(&fd)?;
         let is_followed = self.is_followed(directory);
         let lasting = is_followed
@@ -76,7 +77,7 @@ impl Utf8Fs {
     }
 
     /// Makes an entry: finds its place, acts as the caller, makes it, and reports it if it offends.
-    fn make<T>(
+    pub(super) fn make<T>(
         &self,
         making: Making,
         parent: u64,
@@ -214,47 +215,6 @@ impl Utf8Fs {
         self.make_node(making, parent, name, (0, 0), |dir, backing| {
             dir.link(&*source, backing)
         })
-    }
-
-    /// Makes a file and opens it with `flags` (open(2)). Where the entry is there already, the answer is `EEXIST` with
-    /// `O_EXCL` and `ESTALE` without: then the kernel looks it up and checks the caller's rights to it, which this
-    /// process must not skip.
-    ///
-    /// # Errors
-    /// The name is refused, or the system's error.
-    pub fn create(
-        &self,
-        caller: Caller,
-        parent: u64,
-        name: &[u8],
-        mode: u32,
-        umask: u32,
-        flags: i32,
-    ) -> Result<(Entry, Opened), FsError> {
-        let making = Making {
-            operation: "create",
-            caller,
-        };
-        let taken = self.inodes.take_descriptors(Use::File)?;
-        let made = self.make(making, parent, name, (mode, umask), |dir, backing| {
-            let flags = flags & !KERNELS_OWN | libc::O_EXCL;
-            self.inodes
-                .with_descriptors(|| dir.create(backing, flags, mode))
-        });
-        let (opened, inode, place) = match made {
-            Err(FsError::Io(error))
-                if error.raw_os_error() == Some(libc::EEXIST) && flags & libc::O_EXCL == 0 =>
-            {
-                return Err(FsError::Stale);
-            }
-            made => made?,
-        };
-        let path_only = self.inodes.with_descriptors(|| file::path_only(&opened))?;
-        let entry = self.enter(path_only, &inode, place.backing, place.visible, place.alias)?;
-        let (inode, path_only) = self.open_inode(entry.number)?;
-        let nature = Nature::made(entry.stat.mode, entry.stat.uid, entry.stat.gid);
-        let opened = self.opened(caller, (opened, taken), path_only, inode, &nature, flags)?;
-        Ok((entry, opened))
     }
 
     /// Removes a name of a file.

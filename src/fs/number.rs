@@ -17,6 +17,7 @@ impl Device {
 
 /// Numbers of files towards the kernel. The kernel wants 1 for the root, and fuser wants the number of each inode to
 /// be its `st_ino`: so the root's and 1 change places, and files of other devices get their device's number on top.
+/// Files of the root's device that are reached through another mount get one by the same way as clashes.
 ///
 /// A number depends on the file's device and inode number alone. Two devices can still give one number to two files,
 /// where inode numbers are over 32 bits long: then one of them gets another, see [`Numbering::other`].
@@ -34,10 +35,11 @@ impl Numbering {
         }
     }
 
-    /// The number of the file `ino` on `device`.
-    pub(super) fn number(&self, device: Device, ino: u64) -> u64 {
+    /// The number of the file `ino` on `device`; is it reached through another mount than the root's?
+    pub(super) fn number(&self, device: Device, ino: u64, is_elsewhere: bool) -> u64 {
         if device == self.root {
             return match ino {
+                ino if is_elsewhere => Self::other(device, ino, 0),
                 ino if ino == self.root_ino => ROOT,
                 ROOT => self.root_ino,
                 other => other,
@@ -51,8 +53,8 @@ impl Numbering {
     }
 
     /// What stat(2) shows as the number of that file: the root shows its own.
-    pub(super) fn shown(&self, device: Device, ino: u64) -> u64 {
-        match self.number(device, ino) {
+    pub(super) fn shown(&self, device: Device, ino: u64, is_elsewhere: bool) -> u64 {
+        match self.number(device, ino, is_elsewhere) {
             ROOT => self.root_ino,
             number => number,
         }
@@ -79,11 +81,17 @@ mod tests {
     fn the_root_and_1_change_places() {
         let numbering = Numbering::new(makedev(0, 7), 42);
         let root = Device::new(makedev(0, 7));
-        assert_eq!(numbering.number(root, 42), ROOT);
-        assert_eq!(numbering.number(root, 1), 42);
-        assert_eq!(numbering.number(root, 43), 43);
-        assert_eq!(numbering.shown(root, 42), 42);
-        assert_eq!(numbering.shown(root, 43), 43);
+        assert_eq!(numbering.number(root, 42, false), ROOT);
+        assert_eq!(numbering.number(root, 1, false), 42);
+        assert_eq!(numbering.number(root, 43, false), 43);
+        assert_eq!(numbering.shown(root, 42, false), 42);
+        assert_eq!(numbering.shown(root, 43, false), 43);
+        // Through another mount no file has the number of one that is reached through the root's.
+        assert!(numbering.number(root, 42, true) > u64::from(u32::MAX));
+        assert_eq!(
+            numbering.shown(root, 43, true),
+            numbering.number(root, 43, true)
+        );
     }
 
     #[test]
@@ -99,7 +107,7 @@ mod tests {
             let mut numbers: Vec<u64> = order
                 .iter()
                 .flat_map(|&dev| (1..100).map(move |ino| (dev, ino)))
-                .map(|(dev, ino)| numbering.number(Device::new(dev), ino))
+                .map(|(dev, ino)| numbering.number(Device::new(dev), ino, false))
                 .collect();
             numbers.sort_unstable();
             numbers
@@ -121,7 +129,7 @@ mod tests {
         let device = Device::new(makedev(0, 9));
         for wanted in [0, ROOT] {
             let ino = wanted ^ 9 << 32;
-            assert!(numbering.number(device, ino) > ROOT);
+            assert!(numbering.number(device, ino, false) > ROOT);
         }
         assert_ne!(
             Numbering::other(device, 5, 0),

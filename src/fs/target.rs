@@ -98,7 +98,9 @@ impl Utf8Fs {
 
     /// A descriptor of a link through which it is read with its access time left as it is, as lstat(2) leaves it.
     fn opened_quietly(&self, inode: &Inode, stat: &Stat) -> Option<OwnedFd> {
-        let fd = inode.handle()?.open(self.quiet.as_ref()?, libc::O_PATH);
+        let fd = inode
+            .handle()?
+            .open(self.inodes.view.as_ref()?, libc::O_PATH);
         let fd = fd.ok()??;
         // A handle is of one filesystem only.
         let opened = Stat::of(&fd).ok()?;

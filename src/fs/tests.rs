@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::audit::{AuditOptions, Auditor, Format, SinkKind};
 use super::inode::lock;
-use super::{Caller, Config, Exemptions, Plus, ROOT, Utf8Fs};
+use super::{Caller, Config, Exemptions, LocksAt, Plus, ROOT, Utf8Fs};
 use crate::backing::{Dir, Privilege};
 use crate::codec::Charset;
 use crate::names::{Legacy, NameMap, OnViolation};
@@ -77,6 +77,7 @@ impl Scratch {
             by_handle: None,
             watcher: None,
             keeps_lists: false,
+            locks: LocksAt::Local,
             privilege: Privilege::User,
             most_descriptors: 16,
             auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),

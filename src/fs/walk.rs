@@ -168,6 +168,7 @@ impl<'a> Walk<'a> {
         };
         let child = || Dir::new(directory).child(name);
         match self.fs.inodes.with_descriptors(child) {
+            Ok(child) if self.fs.is_own(&child)? => Ok(None),
             Ok(child) => Ok(Some(child)),
             Err(error) if error.raw_os_error().is_some_and(is_no_way) => Ok(None),
             Err(error) => Err(error.into()),

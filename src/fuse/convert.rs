@@ -2,10 +2,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fuser::{Errno, FileAttr, FileType, INodeNo, TimeOrNow};
+use fuser::{Errno, FileAttr, FileType, INodeNo, LockOwner, Request, TimeOrNow};
 
-use crate::backing::{Kind, SetTime, Stat, Time};
-use crate::fs::FsError;
+use crate::backing::{Kind, LockKind, LockRange, SetTime, Stat, Time};
+use crate::fs::{FsError, LockRequest};
 
 pub(super) fn errno(error: &FsError) -> Errno {
     Errno::from_i32(error.errno())
@@ -79,6 +79,37 @@ fn before_epoch(before: Duration) -> Time {
     Time {
         secs,
         nanos: before.subsec_nanos(),
+    }
+}
+
+/// What is asked for by getlk and setlk; `EINVAL` for an unknown type.
+pub(super) fn lock_request(
+    request: &Request,
+    owner: LockOwner,
+    range: LockRange,
+    kind: i32,
+    pid: u32,
+) -> Result<LockRequest, Errno> {
+    let kind = match kind {
+        libc::F_UNLCK => None,
+        libc::F_RDLCK => Some(LockKind::Read),
+        libc::F_WRLCK => Some(LockKind::Write),
+        _ => return Err(Errno::EINVAL),
+    };
+    Ok(LockRequest {
+        owner: owner.0,
+        pid,
+        tid: request.pid(),
+        range,
+        kind,
+    })
+}
+
+/// `l_type` of `struct flock`.
+pub(super) fn lock_type(kind: LockKind) -> i32 {
+    match kind {
+        LockKind::Read => libc::F_RDLCK,
+        LockKind::Write => libc::F_WRLCK,
     }
 }
 

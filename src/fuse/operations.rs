@@ -9,17 +9,17 @@ use fuser::{
     AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags,
     Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner, OpenFlags, PollEvents,
     PollFlags, PollNotifier, RenameFlags, ReplyAttr, ReplyBmap, ReplyCreate, ReplyData,
-    ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen,
-    ReplyPoll, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLock, ReplyLseek,
+    ReplyOpen, ReplyPoll, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
 use super::adapter::{Adapter, caller};
 use super::answer::{absent, attributes, empty, entry, xattr};
-use super::convert::{attr, file_type, number_only, set_time};
+use super::convert::{attr, errno, file_type, lock_request, lock_type, number_only, set_time};
 use super::data::{self, Created};
-use crate::backing::SetIds;
 use crate::backing::file::{Place, Sync};
-use crate::fs::{Change, Plus};
+use crate::backing::{LockRange, SetIds};
+use crate::fs::{Answer, Change, Plus};
 
 fn sync(datasync: bool) -> Sync {
     if datasync { Sync::Data } else { Sync::All }
@@ -36,7 +36,9 @@ impl Filesystem for Adapter {
             InitFlags::FUSE_ASYNC_DIO,
             InitFlags::FUSE_NO_EXPORT_SUPPORT,
         ];
-        for flags in wanted {
+        let locks = self.fs.carries_locks();
+        let locks = locks.then_some(InitFlags::FUSE_POSIX_LOCKS | InitFlags::FUSE_FLOCK_LOCKS);
+        for flags in wanted.into_iter().chain(locks) {
             if let Err(missing) = config.add_capabilities(flags) {
                 log::warn!("this kernel lacks {missing:?}");
             }
@@ -287,11 +289,15 @@ impl Filesystem for Adapter {
         _request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
-        _owner: LockOwner,
+        owner: LockOwner,
         reply: ReplyEmpty,
     ) {
         let _turn = self.turns.begin();
-        empty(reply, self.run("flush", |fs| fs.flush(fh.0)));
+        let flushed = self.run("flush", |fs| {
+            fs.close_locks(fh.0, owner.0);
+            fs.flush(fh.0)
+        });
+        empty(reply, flushed);
     }
 
     fn release(
@@ -520,6 +526,62 @@ impl Filesystem for Adapter {
             let adapter = self;
             self.answer_opened(Created { adapter, reply, entry }, &opened);
         });
+    }
+
+    fn getlk(
+        &self,
+        request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        lock_owner: LockOwner,
+        start: u64,
+        end: u64,
+        typ: i32,
+        pid: u32,
+        reply: ReplyLock,
+    ) {
+        let _turn = self.turns.begin();
+        let range = LockRange { start, end };
+        let found = lock_request(request, lock_owner, range, typ, pid)
+            .and_then(|asked| self.run("getlk", |fs| fs.test_lock(fh.0, asked)));
+        answer!(reply, found, found => match found {
+            Some(held) => {
+                let (start, end) = (held.range.start, held.range.end);
+                reply.locked(start, end, lock_type(held.kind), held.pid.unwrap_or(0));
+            }
+            None => reply.locked(start, end, libc::F_UNLCK, 0),
+        });
+    }
+
+    fn setlk(
+        &self,
+        request: &Request,
+        _ino: INodeNo,
+        fh: FileHandle,
+        lock_owner: LockOwner,
+        start: u64,
+        end: u64,
+        typ: i32,
+        pid: u32,
+        sleep: bool,
+        reply: ReplyEmpty,
+    ) {
+        let _turn = self.turns.begin();
+        let range = LockRange { start, end };
+        let asked = match lock_request(request, lock_owner, range, typ, pid) {
+            Ok(asked) => asked,
+            Err(errno) => return reply.error(errno),
+        };
+        let answer: Answer = Box::new(move |set| match set {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(errno(&error)),
+        });
+        let handed_on = self.run("setlk", |fs| {
+            fs.set_lock(fh.0, asked, sleep, answer);
+            Ok(())
+        });
+        // Where it panicked, the answer was dropped, which gives EIO.
+        debug_assert!(handed_on.is_ok(), "setlk panicked");
     }
 
     fn bmap(

@@ -18,7 +18,7 @@ use super::mount::{Attached, Mounted, UnmountOutcome};
 use crate::names::Quoted;
 
 /// How long a mount may be in use before it is detached instead of unmounted.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What the program does at the turns of a session's life. Called from threads of the session, one call at a time
 /// per method.

@@ -5,6 +5,7 @@ use clap::builder::PossibleValue;
 
 use crate::backing::Sandbox;
 use crate::codec::{Encoding, Form, Repair};
+use crate::fs::LocksAt;
 use crate::fs::audit::Format;
 use crate::fuse::Passthrough;
 use crate::names::{Legacy, OnViolation};
@@ -176,6 +177,14 @@ values! {
         "eilseq" => ErrnoChoice::Eilseq, "Illegal byte sequence, as ZFS answers (default)";
         "einval" => ErrnoChoice::Einval, "Invalid argument, for NFS servers, which do not know EILSEQ";
         "eperm" => ErrnoChoice::Eperm, "Operation not permitted";
+    }
+}
+
+values! {
+    /// `--locks`.
+    LocksValue(LocksAt) {
+        "local" => LocksAt::Local, "Among the users of the mount, by the kernel alone (default)";
+        "backing" => LocksAt::Backing, "On the backing files, so that they hold beside programs that work below";
     }
 }
 

@@ -35,10 +35,13 @@ fn set_user_id_and_devices_are_off_unless_asked_for() {
 fn every_flag_that_is_listed_is_known_below() {
     for flag in FLAGS {
         assert!(
-            flag.ends_with("allow_other") || MountFlags::default().set(flag),
+            flag.ends_with("allow_other")
+                || *flag == "cross_mounts"
+                || MountFlags::default().set(flag),
             "{flag}"
         );
-        read(&["-o", flag]).unwrap();
+        let given = read(&["-o", flag]).unwrap();
+        assert_eq!(given.cross_mounts, *flag == "cross_mounts", "{flag}");
     }
 }
 
@@ -59,6 +62,7 @@ fn every_key_that_is_listed_is_taken_with_either_dash() {
                 "audit-format" => "json",
                 "sandbox" => "none",
                 "passthrough" => "off",
+                "locks" => "backing",
                 _ => "30",
             };
             let given = read(&["-o", &format!("{spelling}={value}")]).unwrap();

@@ -48,6 +48,7 @@ fn over(directory: &std::path::Path) -> Utf8Fs {
         by_handle: None,
         watcher: None,
         keeps_lists: false,
+        locks: crate::fs::LocksAt::Local,
         privilege: Privilege::User,
         most_descriptors: 64,
         auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),

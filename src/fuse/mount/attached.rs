@@ -170,6 +170,18 @@ impl Attached {
         Ok(root)
     }
 
+    /// The device of its filesystem, which is not asked anything.
+    ///
+    /// # Errors
+    /// The mount is gone or covered, or cannot be looked at.
+    pub fn device(&self) -> io::Result<u64> {
+        let status = status(&self.open_root()?, StatxFlags::MNT_ID)?;
+        Ok(rustix::fs::makedev(
+            status.stx_dev_major,
+            status.stx_dev_minor,
+        ))
+    }
+
     /// From now on the keeper unmounts and detaches: this process cannot.
     pub fn leave_to(&mut self, keeper: MountLine) {
         self.keeper = Some(keeper);

@@ -12,6 +12,8 @@ mod confinement;
 mod data;
 /// F7: daemons that are killed at any moment.
 mod death;
+/// F1, F3: lengths, offsets, flags and names at the edges, as on a bare directory.
+mod edges;
 /// C1: which names are well-formed by which definition.
 mod encodings;
 /// N9: whose names are let through, and where.
@@ -40,16 +42,24 @@ mod lifecycle;
 mod links;
 /// N13: links made through the mount.
 mod links_made;
+/// F3: locks, among the users of a mount and beside those below.
+mod locks;
 /// N8: lookups, counted by their system calls.
 mod lookups;
 /// N2, N3, N5, F4: very many names in one directory.
 mod many;
+/// F2: mounts inside the backing directory.
+mod mounts_inside;
+/// F2, F7: mounts on mounts, over directories in use, and twice.
+mod nested;
 /// N9, L2: each offence by each operation.
 mod offences;
 /// F3: the mount as the upper layer of an overlay.
 mod overlay;
 /// Bugs of others, tried on ours.
 mod peers;
+/// F2: an enemy who swaps links and directories.
+mod races;
 /// Faults found from outside.
 mod regressions;
 /// Faults found from outside: devices, descriptors, refusals, and what the daemon says.
@@ -64,6 +74,8 @@ mod stalls;
 mod storing;
 /// F4: reading a directory while it changes.
 mod streams;
+/// F3: many processes at one name, and deep trees.
+mod together;
 /// N9: new names that differ from a sibling in case or form alone.
 mod unique;
 /// F1: an ordinary user, above and below.

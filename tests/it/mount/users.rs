@@ -2,11 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use rustix::process::Signal;
+use rustix::process::{Signal, Uid};
 
-use crate::support::mount::{binary, mounted};
+use crate::support::mount::{binary, detach, mounted, wait_until_unmounted};
 use crate::support::snapshot::{self, Times};
 use crate::support::{Mount, Tree, at, needs, user};
 
@@ -145,6 +145,37 @@ fn an_ordinary_user_can_mount() {
     let records = mount.stop();
     assert_eq!(records.len(), 1, "{records:?}");
     assert_eq!(records[0].name("name"), Some(b"bad\xE9".to_vec()));
+}
+
+/// An ordinary user's mount over its own backing directory: above the directories in it lies the mount itself, which one
+/// thread that asks it would wait for.
+#[test]
+fn an_ordinary_user_can_mount_over_the_backing_directory() {
+    let tree = Tree::new();
+    at::mkdir(tree.directory(b"dir"), b"deep").unwrap();
+    let program = prepare_for_user(&tree);
+    for path in ["dir", "dir/deep"] {
+        let owner = needs::is_root().then(|| Uid::from_raw(user::NOBODY));
+        rustix::fs::chown(tree.backing().join(path), owner, None).unwrap();
+    }
+    let held = tree.below_dir();
+    let real = tree.backing();
+    let status = user::command(user::NOBODY, &program)
+        .args(["mount", "--background", "--threads", "1"])
+        .args([&real, &real])
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    let script = r#"cd "$PLACE" && timeout 20 mkdir dir/new dir/deep/new && ls dir dir/deep"#;
+    let output = user::script(user::NOBODY, &real, script);
+    detach(&real);
+    wait_until_unmounted(&real);
+    assert!(status.success());
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        at::sorted(at::open_dir(&held, b"dir").unwrap()),
+        [b"deep".as_slice(), b"new"]
+    );
 }
 
 /// A mount by an ordinary user ends in order on SIGINT too.

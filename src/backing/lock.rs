@@ -1,0 +1,158 @@
+//! Locks on open files: flock(2), and those of fcntl(2) that belong to the open file description (OFD locks).
+//!
+//! Nothing here waits: who wants a lock that another has is told so.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use super::sys;
+
+/// What a lock shuts out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LockKind {
+    /// Those who want to write: `F_RDLCK`, `LOCK_SH`.
+    Read,
+    /// Everybody: `F_WRLCK`, `LOCK_EX`.
+    Write,
+}
+
+/// The octets that a lock is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockRange {
+    /// The first, at most `i64::MAX`.
+    pub start: u64,
+    /// The last; `i64::MAX` or more is the end of the file, wherever it will be.
+    pub end: u64,
+}
+
+impl LockRange {
+    /// The whole file.
+    pub const WHOLE: Self = Self {
+        start: 0,
+        end: i64::MAX.unsigned_abs(),
+    };
+
+    /// Is it the whole file?
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        self.start == 0 && self.end >= Self::WHOLE.end
+    }
+
+    /// Have the two an octet in common?
+    #[must_use]
+    pub fn meets(self, other: Self) -> bool {
+        self.start <= other.end && other.start <= self.end
+    }
+
+    /// `l_start` and `l_len` of `struct flock`.
+    fn to_kernel(self) -> io::Result<(i64, i64)> {
+        let wrong = |_too_large| io::Error::from(Errno::INVAL);
+        let start = i64::try_from(self.start).map_err(wrong)?;
+        if self.end >= Self::WHOLE.end {
+            return Ok((start, 0));
+        }
+        let length = (self.end + 1)
+            .checked_sub(self.start)
+            .filter(|&length| length > 0)
+            .ok_or_else(|| io::Error::from(Errno::INVAL))?;
+        Ok((start, i64::try_from(length).map_err(wrong)?))
+    }
+}
+
+/// A lock that stands in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    /// What it is about.
+    pub range: LockRange,
+    /// What it shuts out.
+    pub kind: LockKind,
+    /// The process that holds it; `None` for an OFD lock, which no process holds.
+    pub pid: Option<u32>,
+}
+
+/// Did another's lock stand in the way?
+fn granted(result: io::Result<()>) -> io::Result<bool> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Sets the OFD lock of `fd` on a range, in place of what it has there; `None` unlocks. False if another has it.
+///
+/// # Errors
+/// `EBADF` if `fd` is not open for what is asked; else those of fcntl(2).
+pub fn set(fd: impl AsFd, kind: Option<LockKind>, range: LockRange) -> io::Result<bool> {
+    let (start, length) = range.to_kernel()?;
+    let kind = match kind {
+        None => libc::F_UNLCK,
+        Some(LockKind::Read) => libc::F_RDLCK,
+        Some(LockKind::Write) => libc::F_WRLCK,
+    };
+    let asked = (kind, start, length, 0);
+    granted(sys::ofd_lock(fd.as_fd(), sys::OfdLock::Set, asked).map(drop))
+}
+
+/// A lock that stands in the way of this one for `fd`; `None` where there is none.
+///
+/// # Errors
+/// Those of fcntl(2).
+pub fn test(fd: impl AsFd, kind: LockKind, range: LockRange) -> io::Result<Option<Holder>> {
+    let (start, length) = range.to_kernel()?;
+    let kind = match kind {
+        LockKind::Read => libc::F_RDLCK,
+        LockKind::Write => libc::F_WRLCK,
+    };
+    let asked = (kind, start, length, 0);
+    let (kind, start, length, pid) = sys::ofd_lock(fd.as_fd(), sys::OfdLock::Get, asked)?;
+    let kind = match kind {
+        libc::F_UNLCK => return Ok(None),
+        libc::F_RDLCK => LockKind::Read,
+        _ => LockKind::Write,
+    };
+    let start = u64::try_from(start).unwrap_or(0);
+    let end = match u64::try_from(length) {
+        Ok(length @ 1..) => start.saturating_add(length - 1),
+        _ => LockRange::WHOLE.end,
+    };
+    Ok(Some(Holder {
+        range: LockRange { start, end },
+        kind,
+        pid: u32::try_from(pid).ok().filter(|&pid| pid > 0),
+    }))
+}
+
+/// Sets the flock(2) of `fd`; `None` unlocks. False if another has it: then `fd` has none, if it had another before.
+///
+/// # Errors
+/// Those of flock(2).
+pub fn flock(fd: impl AsFd, kind: Option<LockKind>) -> io::Result<bool> {
+    let operation = match kind {
+        None => FlockOperation::Unlock,
+        Some(LockKind::Read) => FlockOperation::NonBlockingLockShared,
+        Some(LockKind::Write) => FlockOperation::NonBlockingLockExclusive,
+    };
+    granted(rustix::fs::flock(fd, operation).map_err(io::Error::from))
+}
+
+/// What open(2) and a program's own flags say about reading and writing: may `fd` be read, and may it be written?
+///
+/// # Errors
+/// Those of fcntl(2).
+pub fn access(fd: impl AsFd) -> io::Result<(bool, bool)> {
+    let flags = rustix::fs::fcntl_getfl(fd)?.bits().cast_signed();
+    Ok(match flags & libc::O_ACCMODE {
+        libc::O_RDONLY => (true, false),
+        libc::O_WRONLY => (false, true),
+        _ => (true, true),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! Locks carried to the backing files (`--locks backing`), so that they hold beside programs that work below.
+//!
+//! Each owner that the kernel names has a descriptor of its own on the backing file, with the locks of fcntl(2) as OFD
+//! locks on it; each file that a program has open has one for flock(2). So the backing filesystem itself decides who gets
+//! what, above and below alike, and all locks go with the daemon.
+//!
+//! The protocol tells flock(2) from fcntl(2), but fuser does not hand it on. A lock of the whole file is taken as both,
+//! unless it can be told which it is; see [`table`]. Who waits is asked about again and again (see [`waiters`]), since
+//! fuser does not hand on either that a program was interrupted: no thread ever waits for a lock.
+
+mod flocked;
+mod table;
+mod waiters;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use super::descriptors::Allowance;
+use super::inode::lock;
+use super::{FsError, Utf8Fs};
+use crate::backing::{Holder, LockKind, LockRange};
+use table::FileLocks;
+use waiters::{Waiters, Waiting};
+
+/// Where locks are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LocksAt {
+    /// By the kernel, among the users of the mount.
+    #[default]
+    Local,
+    /// On the backing files, beside programs that work below.
+    Backing,
+}
+
+/// Who asks for what lock.
+#[derive(Debug, Clone, Copy)]
+pub struct LockRequest {
+    /// The owner, as the kernel names it: a program's files, or one open file.
+    pub owner: u64,
+    /// The process, for those who ask who holds it; 0 if it is not of our pid namespace.
+    pub pid: u32,
+    /// The thread that asks.
+    pub tid: u32,
+    /// The octets.
+    pub range: LockRange,
+    /// What it shuts out; `None` unlocks.
+    pub kind: Option<LockKind>,
+}
+
+/// What is done with the answer to a lock, now or when it is granted.
+pub type Answer = Box<dyn FnOnce(Result<(), FsError>) + Send>;
+
+/// One file's locks, shared with those who wait for one.
+type Shared = Arc<Mutex<FileLocks>>;
+
+/// All locks.
+#[derive(Debug)]
+pub(super) struct Locks {
+    at: LocksAt,
+    allowance: Allowance,
+    /// By number and generation. Taken before the lock of one of them.
+    files: Mutex<HashMap<(u64, u64), Shared>>,
+    waiters: Arc<Waiters>,
+}
+
+impl Locks {
+    /// No locks yet. The descriptors that they take are of the `allowance`.
+    pub(super) fn new(at: LocksAt, allowance: Allowance) -> Self {
+        Self {
+            at,
+            allowance,
+            files: Mutex::default(),
+            waiters: Arc::default(),
+        }
+    }
+
+    fn of(&self, file: (u64, u64)) -> Shared {
+        let fresh = || Arc::new(Mutex::new(FileLocks::new(self.allowance.clone())));
+        Arc::clone(lock(&self.files).entry(file).or_insert_with(fresh))
+    }
+
+    /// Runs `act` on the locks of a file, if it has any, and lets go of them if it has none after that.
+    fn let_go(&self, file: (u64, u64), act: impl FnOnce(&mut FileLocks)) {
+        {
+            let mut files = lock(&self.files);
+            let Some(shared) = files.get(&file) else {
+                return;
+            };
+            let mut locks = lock(shared);
+            act(&mut locks);
+            let is_idle = locks.is_empty();
+            drop(locks);
+            // Nobody else can get hold of it meanwhile.
+            if is_idle && Arc::strong_count(shared) == 1 {
+                files.remove(&file);
+            }
+        }
+        self.waiters.wake();
+    }
+}
+
+fn no_locks(error: io::Error) -> FsError {
+    match error.raw_os_error() {
+        // There are no more descriptors to hold locks by.
+        Some(libc::EMFILE | libc::ENFILE) => io::Error::from_raw_os_error(libc::ENOLCK).into(),
+        _ => error.into(),
+    }
+}
+
+impl Utf8Fs {
+    /// Are locks carried to the backing files? Then every close must be told of, by [`Utf8Fs::close_locks`].
+    #[must_use]
+    pub fn carries_locks(&self) -> bool {
+        self.locks.at == LocksAt::Backing
+    }
+
+    /// Sets a lock through the open file `handle`. Where another's stands in the way, and `sleep`, `answer` is given when
+    /// it is granted, or `EINTR` when a signal has come for who waits.
+    ///
+    /// Answers `EAGAIN` where it is not granted; `ENOLCK` where there are no more descriptors or too many wait; `EDEADLK`
+    /// after a while for who waits and can't be seen by this process; else the system's error.
+    pub fn set_lock(&self, handle: u64, request: LockRequest, sleep: bool, answer: Answer) {
+        let open = match self.files.get(handle) {
+            Ok(open) => open,
+            Err(error) => return answer(Err(error)),
+        };
+        let shared = self.locks.of(open.identity());
+        let fd = Arc::clone(&open.fd);
+        let attempt = move || lock(&shared).set(&fd, handle, request);
+        let set = self.inodes.with_descriptors(&attempt);
+        if request.kind != Some(LockKind::Write) {
+            // Something became free.
+            self.locks.waiters.wake();
+        }
+        match set {
+            Ok(true) => answer(Ok(())),
+            Ok(false) if sleep => self.locks.waiters.add(Waiting {
+                attempt: Box::new(attempt),
+                tid: request.tid,
+                answer,
+            }),
+            Ok(false) => answer(Err(io::Error::from_raw_os_error(libc::EAGAIN).into())),
+            Err(error) => answer(Err(no_locks(error))),
+        }
+    }
+
+    /// A lock that stands in the way of this one; `None` where there is none, and for an unlocking.
+    ///
+    /// # Errors
+    /// The handle is gone, or the system's error.
+    pub fn test_lock(&self, handle: u64, request: LockRequest) -> Result<Option<Holder>, FsError> {
+        let Some(kind) = request.kind else {
+            return Ok(None);
+        };
+        let open = self.files.get(handle)?;
+        let shared = self.locks.of(open.identity());
+        self.inodes
+            .with_descriptors(|| lock(&shared).test(&open.fd, kind, request))
+            .map_err(no_locks)
+    }
+
+    /// Somebody closed a descriptor of the file: all that `owner` has locked by fcntl(2) in the file becomes free, also
+    /// what it locked by other descriptors, as POSIX has it.
+    pub fn close_locks(&self, handle: u64, owner: u64) {
+        if let Some(file) = self.locked_file(handle) {
+            self.locks.let_go(file, |locks| locks.close(owner));
+        }
+    }
+
+    /// The open file is closed for good, and takes its locks with it.
+    pub(super) fn release_locks(&self, handle: u64) {
+        if let Some(file) = self.locked_file(handle) {
+            self.locks.let_go(file, |locks| locks.release(handle));
+        }
+    }
+
+    fn locked_file(&self, handle: u64) -> Option<(u64, u64)> {
+        if !self.carries_locks() {
+            return None;
+        }
+        self.files.get(handle).ok().map(|open| open.identity())
+    }
+}
+
+#[cfg(test)]
+mod tests;

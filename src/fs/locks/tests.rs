@@ -1,0 +1,127 @@
+//! One file's locks, with owners and open files by number.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::OwnedFd;
+
+use super::super::descriptors::Descriptors;
+use super::LockRequest;
+use super::table::FileLocks;
+use crate::backing::{LockKind, LockRange};
+
+const WRITE: Option<LockKind> = Some(LockKind::Write);
+const READ: Option<LockKind> = Some(LockKind::Read);
+
+struct Bench {
+    path: tempfile::TempPath,
+    locks: FileLocks,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self {
+            path: tempfile::NamedTempFile::new().unwrap().into_temp_path(),
+            locks: FileLocks::new(Descriptors::new(64).allowance()),
+        }
+    }
+
+    fn open(&self) -> OwnedFd {
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&self.path)
+            .unwrap()
+            .into()
+    }
+
+    fn set(&mut self, handle: u64, owner: u64, kind: Option<LockKind>, range: (u64, u64)) -> bool {
+        let base = self.open();
+        let request = LockRequest {
+            owner,
+            pid: u32::try_from(owner).unwrap(),
+            tid: 0,
+            range: LockRange {
+                start: range.0,
+                end: range.1,
+            },
+            kind,
+        };
+        self.locks.set(&base, handle, request).unwrap()
+    }
+}
+
+const ALL: (u64, u64) = (0, LockRange::WHOLE.end);
+
+#[test]
+fn what_is_held_is_let_go_by_closing_and_by_release() {
+    let mut bench = Bench::new();
+    assert!(bench.set(1, 100, WRITE, (0, 9)));
+    assert!(bench.set(2, 100, WRITE, (20, 29)));
+    assert!(!bench.set(3, 101, READ, (0, 0)));
+    assert!(!bench.set(3, 101, WRITE, ALL));
+    // By any descriptor: what the owner holds by all of them goes.
+    bench.locks.close(100);
+    assert!(bench.set(3, 101, WRITE, ALL));
+    assert!(!bench.set(1, 100, READ, (5, 5)));
+    bench.locks.release(3);
+    assert!(bench.set(1, 100, READ, (5, 5)));
+    bench.locks.release(1);
+    assert!(bench.locks.is_empty());
+}
+
+#[test]
+fn a_lock_that_is_refused_leaves_what_was_held() {
+    let mut bench = Bench::new();
+    assert!(bench.set(1, 100, READ, ALL));
+    assert!(bench.set(2, 101, READ, ALL));
+    assert!(!bench.set(1, 100, WRITE, ALL));
+    assert!(!bench.set(2, 101, WRITE, ALL), "still held by 100");
+    assert!(bench.set(1, 100, None, ALL));
+    assert!(bench.set(2, 101, WRITE, ALL));
+}
+
+#[test]
+fn the_whole_file_shuts_out_both_calls_and_parts_only_one() {
+    let mut bench = Bench::new();
+    let below = File::open(&bench.path).unwrap();
+    let is_free = || {
+        let free = crate::backing::lock::flock(&below, READ).unwrap();
+        crate::backing::lock::flock(&below, None).unwrap();
+        free
+    };
+    assert!(bench.set(1, 100, WRITE, ALL));
+    assert!(!is_free());
+    // A part of it is unlocked: so it was not flock(2).
+    assert!(bench.set(1, 100, None, (0, 9)));
+    assert!(is_free());
+    assert!(bench.set(1, 100, WRITE, ALL));
+    assert!(is_free());
+    assert!(!bench.set(2, 101, WRITE, ALL));
+    assert!(bench.set(1, 100, None, ALL));
+    assert!(bench.set(2, 101, WRITE, ALL));
+    assert!(!is_free());
+}
+
+#[test]
+fn locks_leave_the_reserve_of_descriptors_alone() {
+    let mut bench = Bench::new();
+    bench.locks = FileLocks::new(Descriptors::new(8).allowance());
+    let base = bench.open();
+    let ask = |owner: u64| LockRequest {
+        owner,
+        pid: 1,
+        tid: 0,
+        range: LockRange {
+            start: owner,
+            end: owner,
+        },
+        kind: WRITE,
+    };
+    // Half of so few is the reserve.
+    for owner in 0..4 {
+        assert!(bench.locks.set(&base, owner, ask(owner)).unwrap());
+    }
+    let refused = bench.locks.set(&base, 4, ask(4)).unwrap_err();
+    assert_eq!(refused.raw_os_error(), Some(libc::EMFILE));
+    bench.locks.release(0);
+    assert!(bench.locks.set(&base, 4, ask(4)).unwrap());
+}
