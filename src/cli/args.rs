@@ -227,7 +227,8 @@ pub struct MountArgs {
     ///
     ///   SECONDS    so long, 0 to 86400
     ///   none       not at all: the kernel asks each time
-    ///   watch      some milliseconds: changes are heard of, and the kernel keeps all else for as long as it likes;
+    ///   watch      some milliseconds: changes are heard of, and the kernel keeps names for as long as it likes; a second
+    ///              for sizes and times of what is written by a mapping or through another mount of BACKING;
     ///              for root, on a filesystem of this machine, from Linux 6.16 on
     ///   exclusive  for ever: nobody else changes anything
     ///

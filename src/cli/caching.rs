@@ -8,6 +8,7 @@ use super::CliError;
 use super::error::reason;
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, FsType, Privilege};
+use crate::fuse::Kept;
 
 /// How long a change made below may go unseen, where nothing else is to be had.
 const USUAL: Duration = Duration::from_secs(1);
@@ -30,7 +31,7 @@ pub enum Cache {
 #[derive(Debug)]
 pub(super) struct Caching {
     /// How long it keeps names and attributes.
-    pub(super) kept: Duration,
+    pub(super) kept: Kept,
     /// How long a change may go unseen.
     pub(super) unseen: Duration,
     /// What reports changes.
@@ -51,7 +52,10 @@ impl Caching {
         by_handle: Option<&OwnedFd>,
     ) -> Result<Self, CliError> {
         let seconds = |kept| Self {
-            kept,
+            kept: Kept {
+                names: kept,
+                files: kept,
+            },
             unseen: kept,
             watcher: None,
             keeps_lists: false,
@@ -60,10 +64,14 @@ impl Caching {
         let is_shared = below.is_some_and(FsType::is_shared);
         let kept = if is_shared { Duration::ZERO } else { USUAL };
         let watching = |watcher| Self {
-            kept: FOR_EVER,
+            kept: Kept {
+                names: FOR_EVER,
+                files: USUAL,
+            },
             unseen: USUAL,
             watcher: Some(watcher),
-            keeps_lists: true,
+            // The kernel gets attributes with a list that it asks for, and would ask for each file's when these are old.
+            keeps_lists: false,
         };
         match asked {
             Some(Cache::Seconds(kept)) => Ok(seconds(kept)),

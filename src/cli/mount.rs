@@ -6,7 +6,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use super::background::{self, Daemon};
 use super::caching::Caching;
@@ -20,7 +19,7 @@ use crate::fs::{Config, Utf8Fs};
 use crate::fuse::mount::{MountError, MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
 use crate::fuse::mountinfo;
 use crate::fuse::session::{Ended, Hooks, Signals, serve};
-use crate::fuse::{Adapter, Forgetting};
+use crate::fuse::{Adapter, Forgetting, Kept};
 use crate::names::Quoted;
 
 /// What the daemon itself has open beside its threads: standard streams, logs, signals, the backing directory.
@@ -99,7 +98,7 @@ fn failed(doing: &str, error: &io::Error) -> CliError {
 }
 
 /// Opens the backing directory and lays the filesystem over it. Starts no thread.
-fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Duration), CliError> {
+fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
         creds::keep_capabilities().map_err(|error| failed("act as other users", &error))?;

@@ -31,6 +31,8 @@ pub struct Shown {
     pub stat: Stat,
     /// May the kernel keep them? As [`Entry::steady`](super::Entry::steady).
     pub steady: bool,
+    /// As [`Entry::heard`](super::Entry::heard).
+    pub heard: bool,
 }
 
 /// What may clear set-id bits.
@@ -68,7 +70,8 @@ impl Utf8Fs {
         }
         Shown {
             stat,
-            steady: link.is_none() && self.is_steady(inode, &stat),
+            steady: link.is_none(),
+            heard: self.is_heard(inode, &stat),
         }
     }
 

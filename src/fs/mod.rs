@@ -119,6 +119,8 @@ pub struct Entry {
     pub lasting: bool,
     /// May the kernel keep its attributes? Not those of a symlink whose target is shown as another (law N13).
     pub steady: bool,
+    /// Is every change of its attributes heard of, if it is to be? A file's can always change unheard.
+    pub heard: bool,
 }
 
 /// The filesystem over one backing directory.

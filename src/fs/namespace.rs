@@ -72,7 +72,8 @@ impl Utf8Fs {
             generation: inode.generation(),
             stat,
             lasting,
-            steady: self.is_steady(&inode, &stat),
+            steady: true,
+            heard: self.is_heard(&inode, &stat),
         })
     }
 

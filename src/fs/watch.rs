@@ -60,12 +60,17 @@ impl Utf8Fs {
             return;
         }
         let mut marked = lock(&watch.marked);
-        let handle = FileHandle::of(fd).ok().flatten();
+        // What is reported are handles of the root's filesystem; those of others could be the same.
+        let handle = match directory.number {
+            ROOT => FileHandle::of(fd).ok().flatten(),
+            _ => directory.handle().cloned(),
+        };
         let done = match handle {
             Some(handle) => watch.watcher.add(fd).map(|()| {
                 marked.insert(handle, directory.number);
             }),
-            None => Err(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+            // On another mount inside: what is in it is not kept.
+            None => return,
         };
         match done {
             Ok(()) => directory.set_marked(),
@@ -88,17 +93,18 @@ impl Utf8Fs {
         }
     }
 
-    /// Is every change of these attributes heard of, if it is to be? A file with several names can be changed by one in a
-    /// directory that is not marked, and a directory by what is in it.
-    pub(super) fn is_steady(&self, inode: &Inode, stat: &Stat) -> bool {
+    /// Is every change of these attributes heard of, if it is to be? What is in a directory changes it; and what has several
+    /// names can be changed by one in a directory that is not marked.
+    pub(super) fn is_heard(&self, inode: &Inode, stat: &Stat) -> bool {
         let Some(watch) = &self.watch else {
             return true;
         };
         watch.is_alive.load(Ordering::Acquire)
+            && !inode.is_adrift()
             && if stat.is_dir() {
                 inode.is_marked()
             } else {
-                !inode.is_adrift() && stat.nlink <= 1
+                stat.nlink <= 1
             }
     }
 

@@ -3,7 +3,6 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 use fuser::{BackingId, Errno, Request};
 
@@ -25,20 +24,20 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// An adapter for `fs`; the kernel keeps names and attributes that do not change by themselves for as long as `kept`.
+    /// An adapter for `fs`; the kernel keeps names and attributes that do not change by themselves for as long as `kept` says.
     /// It is served by so many `threads`, of which up to so many read while others are stalled.
     ///
     /// # Errors
     /// There can be no thread more.
     pub fn new(
         fs: Arc<Utf8Fs>,
-        kept: Duration,
+        kept: Kept,
         passthrough: Passthrough,
         (threads, readers): (usize, usize),
     ) -> io::Result<Self> {
         Ok(Self {
             fs,
-            kept: Kept(kept),
+            kept,
             turns: Turns::start(threads, readers)?,
             passthrough,
             serving: Serving::default(),

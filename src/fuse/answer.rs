@@ -12,13 +12,19 @@ use crate::fs::{Entry, Shown};
 
 /// How long the kernel may keep names and attributes that do not change by themselves: what `--cache` promises (law F5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kept(pub(super) Duration);
+pub struct Kept {
+    /// Names, that there are none, and attributes of all but regular files.
+    pub names: Duration,
+    /// Attributes of regular files, which can change without anybody being told: by a mapping, or by another mount
+    /// that the kernel serves alone.
+    pub files: Duration,
+}
 
 impl Kept {
     /// How long a name may be kept.
     pub(super) fn entry(self, entry: &Entry) -> Duration {
         if entry.lasting {
-            self.0
+            self.names
         } else {
             Duration::ZERO
         }
@@ -26,18 +32,20 @@ impl Kept {
 
     /// How long attributes may be kept. Not those of a file with set-id bits: a write takes these away below, without
     /// the kernel taking notice, and it must not run the file with them.
-    fn attributes(self, steady: bool, stat: &Stat) -> Duration {
-        if steady && !stat.has_set_id() {
-            self.0
-        } else {
+    fn attributes(self, (steady, heard): (bool, bool), stat: &Stat) -> Duration {
+        if !steady || stat.has_set_id() {
             Duration::ZERO
+        } else if heard && !stat.is_file() {
+            self.names
+        } else {
+            self.files
         }
     }
 
     /// What the kernel may keep of a file's content from one open of it to the next. It asks for the attributes again when
     /// their time is over, and drops the content with them if they show a change.
     pub(super) fn pages(self) -> FopenFlags {
-        if self.0 > Duration::ZERO {
+        if self.files > Duration::ZERO {
             FopenFlags::FOPEN_KEEP_CACHE
         } else {
             FopenFlags::empty()
@@ -47,7 +55,7 @@ impl Kept {
     /// How long a listed entry may be kept, which has one time for its name and its attributes.
     pub(super) fn listed(self, entry: &Entry) -> Duration {
         self.entry(entry)
-            .min(self.attributes(entry.steady, &entry.stat))
+            .min(self.attributes((entry.steady, entry.heard), &entry.stat))
     }
 }
 
@@ -65,7 +73,7 @@ macro_rules! answer {
 pub(super) fn entry(kept: Kept, reply: ReplyEntry, result: Result<Entry, Errno>) {
     answer!(reply, result, found => {
         let attr = attr(found.number, &found.stat);
-        let attributes = kept.attributes(found.steady, &found.stat);
+        let attributes = kept.attributes((found.steady, found.heard), &found.stat);
         reply.entry_with_ttls(&attributes, &kept.entry(&found), &attr, Generation(found.generation));
     });
 }
@@ -73,7 +81,7 @@ pub(super) fn entry(kept: Kept, reply: ReplyEntry, result: Result<Entry, Errno>)
 /// Answers that there is no such entry, and that the kernel may keep that: an entry of inode 0.
 pub(super) fn absent(kept: Kept, reply: ReplyEntry) {
     let attr = number_only(0, Kind::Unknown);
-    reply.entry_with_ttls(&Duration::ZERO, &kept.0, &attr, Generation(0));
+    reply.entry_with_ttls(&Duration::ZERO, &kept.names, &attr, Generation(0));
 }
 
 /// Attributes of the inode that the kernel knows as `number`. They show that number, as a lookup does, so that a file
@@ -84,9 +92,9 @@ pub(super) fn attributes(
     number: INodeNo,
     result: Result<Shown, Errno>,
 ) {
-    answer!(reply, result, Shown { stat, steady } => {
+    answer!(reply, result, Shown { stat, steady, heard } => {
         let shown = if number == INodeNo::ROOT { stat.ino } else { number.0 };
-        reply.attr(&kept.attributes(steady, &stat), &attr(shown, &stat));
+        reply.attr(&kept.attributes((steady, heard), &stat), &attr(shown, &stat));
     });
 }
 

@@ -14,6 +14,7 @@ pub mod session;
 mod turns;
 
 pub use adapter::Adapter;
+pub use answer::Kept;
 pub use data::Passthrough;
 pub use forget::Forgetting;
 
