@@ -4,14 +4,14 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use fuser::{BackingId, Errno, Request};
+use fuser::{BackingId, Errno, ReplyEmpty, ReplyEntry, Request};
 
-use super::answer::Kept;
+use super::answer::{Kept, empty, entry};
 use super::convert::errno;
 use super::data::Passthrough;
 use super::turns::Turns;
 use crate::fs::serving::Serving;
-use crate::fs::{Caller, FsError, Utf8Fs};
+use crate::fs::{Caller, Entry, FsError, Utf8Fs};
 
 /// The filesystem towards the kernel.
 #[derive(Debug)]
@@ -62,6 +62,28 @@ impl Adapter {
                 Err(Errno::EIO)
             }
         }
+    }
+}
+
+impl Adapter {
+    /// Runs one operation, and answers that it is done.
+    pub(super) fn done(
+        &self,
+        operation: &str,
+        reply: ReplyEmpty,
+        act: impl FnOnce(&Utf8Fs) -> Result<(), FsError>,
+    ) {
+        empty(reply, self.run(operation, act));
+    }
+
+    /// Runs one operation that makes or finds an entry, and answers with that.
+    pub(super) fn made(
+        &self,
+        operation: &str,
+        reply: ReplyEntry,
+        act: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
+    ) {
+        entry(self.kept, reply, self.run(operation, act));
     }
 }
 

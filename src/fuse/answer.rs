@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use fuser::{
-    Errno, FopenFlags, Generation, INodeNo, ReplyAttr, ReplyEmpty, ReplyEntry, ReplyXattr,
+    Errno, FopenFlags, Generation, INodeNo, ReplyAttr, ReplyEmpty, ReplyEntry, ReplyStatfs,
+    ReplyXattr,
 };
 
 use super::convert::{attr, number_only};
-use crate::backing::{Kind, Stat, Xattr};
+use crate::backing::{Kind, Stat, StatFs, Xattr};
 use crate::fs::{Entry, Shown};
 
 /// How long the kernel may keep names and attributes that do not change by themselves: what `--cache` promises (law F5).
@@ -101,6 +102,23 @@ pub(super) fn attributes(
 /// Answers that it is done.
 pub(super) fn empty(reply: ReplyEmpty, result: Result<(), Errno>) {
     answer!(reply, result, () => reply.ok());
+}
+
+/// Answers with the size and limits of the filesystem.
+pub(super) fn statfs(reply: ReplyStatfs, result: Result<StatFs, Errno>) {
+    answer!(reply, result, stat => {
+        let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        reply.statfs(
+            stat.blocks,
+            stat.bfree,
+            stat.bavail,
+            stat.files,
+            stat.ffree,
+            narrow(stat.bsize),
+            narrow(stat.namelen),
+            narrow(stat.frsize),
+        );
+    });
 }
 
 /// Answers with an extended attribute, a list of their names, or the size of either.

@@ -7,10 +7,12 @@ mod answer;
 mod convert;
 mod data;
 mod forget;
+mod listing;
 pub mod mount;
 pub mod mountinfo;
 mod operations;
 pub mod session;
+mod start;
 mod turns;
 
 pub use adapter::Adapter;

@@ -3,23 +3,25 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use fuser::{
     AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags,
-    Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner, OpenFlags, PollEvents,
-    PollFlags, PollNotifier, RenameFlags, ReplyAttr, ReplyBmap, ReplyCreate, ReplyData,
-    ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLock, ReplyLseek,
-    ReplyOpen, ReplyPoll, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    INodeNo, IoctlFlags, KernelConfig, LockOwner, OpenFlags, PollEvents, PollFlags, PollNotifier,
+    RenameFlags, ReplyAttr, ReplyBmap, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
+    ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLock, ReplyLseek, ReplyOpen, ReplyPoll, ReplyStatfs,
+    ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
 use super::adapter::{Adapter, caller};
-use super::answer::{absent, attributes, empty, entry, xattr};
-use super::convert::{attr, errno, file_type, lock_request, lock_type, number_only, set_time};
+use super::answer::{absent, attributes, empty, entry, statfs, xattr};
+use super::convert::{errno, lock_request, lock_type, set_time};
 use super::data::{self, Created};
+use super::listing::{list, list_plus};
+use super::start;
 use crate::backing::file::{Place, Sync};
 use crate::backing::{LockRange, SetIds};
-use crate::fs::{Answer, Change, Plus};
+use crate::fs::{Answer, Change};
 
 fn sync(datasync: bool) -> Sync {
     if datasync { Sync::Data } else { Sync::All }
@@ -27,22 +29,7 @@ fn sync(datasync: bool) -> Sync {
 
 impl Filesystem for Adapter {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
-        let wanted = [
-            InitFlags::FUSE_DO_READDIRPLUS | InitFlags::FUSE_READDIRPLUS_AUTO,
-            InitFlags::FUSE_PARALLEL_DIROPS,
-            InitFlags::FUSE_DONT_MASK,
-            InitFlags::FUSE_POSIX_ACL,
-            InitFlags::FUSE_AUTO_INVAL_DATA,
-            InitFlags::FUSE_ASYNC_DIO,
-            InitFlags::FUSE_NO_EXPORT_SUPPORT,
-        ];
-        let locks = self.fs.carries_locks();
-        let locks = locks.then_some(InitFlags::FUSE_POSIX_LOCKS | InitFlags::FUSE_FLOCK_LOCKS);
-        for flags in wanted.into_iter().chain(locks) {
-            if let Err(missing) = config.add_capabilities(flags) {
-                log::warn!("this kernel lacks {missing:?}");
-            }
-        }
+        start::configure(&self.fs, config);
         data::configure(self, config);
         Ok(())
     }
@@ -152,29 +139,19 @@ impl Filesystem for Adapter {
     ) {
         let _turn = self.turns.begin();
         let caller = caller(request);
-        entry(
-            self.kept,
-            reply,
-            self.run("mkdir", |fs| {
-                fs.mkdir(caller, parent.0, name.as_bytes(), mode, umask)
-            }),
-        );
+        self.made("mkdir", reply, |fs| {
+            fs.mkdir(caller, parent.0, name.as_bytes(), mode, umask)
+        });
     }
 
     fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let _turn = self.turns.begin();
-        empty(
-            reply,
-            self.run("unlink", |fs| fs.unlink(parent.0, name.as_bytes())),
-        );
+        self.done("unlink", reply, |fs| fs.unlink(parent.0, name.as_bytes()));
     }
 
     fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let _turn = self.turns.begin();
-        empty(
-            reply,
-            self.run("rmdir", |fs| fs.rmdir(parent.0, name.as_bytes())),
-        );
+        self.done("rmdir", reply, |fs| fs.rmdir(parent.0, name.as_bytes()));
     }
 
     fn symlink(
@@ -188,13 +165,9 @@ impl Filesystem for Adapter {
         let _turn = self.turns.begin();
         let caller = caller(request);
         let target = target.as_os_str().as_bytes();
-        entry(
-            self.kept,
-            reply,
-            self.run("symlink", |fs| {
-                fs.symlink(caller, parent.0, link_name.as_bytes(), target)
-            }),
-        );
+        self.made("symlink", reply, |fs| {
+            fs.symlink(caller, parent.0, link_name.as_bytes(), target)
+        });
     }
 
     fn rename(
@@ -211,10 +184,9 @@ impl Filesystem for Adapter {
         let caller = caller(request);
         let from = (parent.0, name.as_bytes());
         let to = (newparent.0, newname.as_bytes());
-        empty(
-            reply,
-            self.run("rename", |fs| fs.rename(caller, from, to, flags.bits())),
-        );
+        self.done("rename", reply, |fs| {
+            fs.rename(caller, from, to, flags.bits())
+        });
     }
 
     fn link(
@@ -227,13 +199,9 @@ impl Filesystem for Adapter {
     ) {
         let _turn = self.turns.begin();
         let caller = caller(request);
-        entry(
-            self.kept,
-            reply,
-            self.run("link", |fs| {
-                fs.link(caller, ino.0, newparent.0, newname.as_bytes())
-            }),
-        );
+        self.made("link", reply, |fs| {
+            fs.link(caller, ino.0, newparent.0, newname.as_bytes())
+        });
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
@@ -329,10 +297,7 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let _turn = self.turns.begin();
-        empty(
-            reply,
-            self.run("fsync", |fs| fs.fsync(fh.0, sync(datasync))),
-        );
+        self.done("fsync", reply, |fs| fs.fsync(fh.0, sync(datasync)));
     }
 
     fn opendir(&self, _request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
@@ -356,17 +321,7 @@ impl Filesystem for Adapter {
         mut reply: ReplyDirectory,
     ) {
         let _turn = self.turns.begin();
-        let read = self.run("readdir", |fs| {
-            fs.readdir(fh.0, offset, Plus::No, |listed| {
-                let number = INodeNo(listed.number);
-                reply.add(
-                    number,
-                    listed.cookie,
-                    file_type(listed.kind),
-                    OsStr::from_bytes(listed.name),
-                )
-            })
-        });
+        let read = self.run("readdir", |fs| list(fs, fh.0, offset, &mut reply));
         answer!(reply, read, () => reply.ok());
     }
 
@@ -379,26 +334,9 @@ impl Filesystem for Adapter {
         mut reply: ReplyDirectoryPlus,
     ) {
         let _turn = self.turns.begin();
+        let kept = self.kept;
         let read = self.run("readdirplus", |fs| {
-            fs.readdir(fh.0, offset, Plus::Yes, |listed| {
-                let (attr, kept, generation) = match &listed.entry {
-                    Some(entry) => (
-                        attr(entry.number, &entry.stat),
-                        self.kept.listed(entry),
-                        entry.generation,
-                    ),
-                    None => (number_only(listed.number, listed.kind), Duration::ZERO, 0),
-                };
-                let name = OsStr::from_bytes(listed.name);
-                reply.add(
-                    INodeNo(listed.number),
-                    listed.cookie,
-                    name,
-                    &kept,
-                    &attr,
-                    Generation(generation),
-                )
-            })
+            list_plus(fs, fh.0, offset, kept, &mut reply)
         });
         answer!(reply, read, () => reply.ok());
     }
@@ -412,11 +350,10 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let _turn = self.turns.begin();
-        let released = self.run("releasedir", |fs| {
+        self.done("releasedir", reply, |fs| {
             fs.releasedir(fh.0);
             Ok(())
         });
-        empty(reply, released);
     }
 
     fn fsyncdir(
@@ -428,27 +365,12 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let _turn = self.turns.begin();
-        empty(
-            reply,
-            self.run("fsyncdir", |fs| fs.fsyncdir(fh.0, sync(datasync))),
-        );
+        self.done("fsyncdir", reply, |fs| fs.fsyncdir(fh.0, sync(datasync)));
     }
 
     fn statfs(&self, _request: &Request, ino: INodeNo, reply: ReplyStatfs) {
         let _turn = self.turns.begin();
-        answer!(reply, self.run("statfs", |fs| fs.statfs(ino.0)), stat => {
-            let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-            reply.statfs(
-                stat.blocks,
-                stat.bfree,
-                stat.bavail,
-                stat.files,
-                stat.ffree,
-                narrow(stat.bsize),
-                narrow(stat.namelen),
-                narrow(stat.frsize),
-            );
-        });
+        statfs(reply, self.run("statfs", |fs| fs.statfs(ino.0)));
     }
 
     fn setxattr(
@@ -463,12 +385,9 @@ impl Filesystem for Adapter {
     ) {
         let _turn = self.turns.begin();
         let caller = caller(request);
-        empty(
-            reply,
-            self.run("setxattr", |fs| {
-                fs.setxattr(caller, ino.0, name.as_bytes(), value, flags)
-            }),
-        );
+        self.done("setxattr", reply, |fs| {
+            fs.setxattr(caller, ino.0, name.as_bytes(), value, flags)
+        });
     }
 
     fn getxattr(
@@ -493,18 +412,14 @@ impl Filesystem for Adapter {
 
     fn removexattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let _turn = self.turns.begin();
-        empty(
-            reply,
-            self.run("removexattr", |fs| fs.removexattr(ino.0, name.as_bytes())),
-        );
+        self.done("removexattr", reply, |fs| {
+            fs.removexattr(ino.0, name.as_bytes())
+        });
     }
 
     fn access(&self, _request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
         let _turn = self.turns.begin();
-        empty(
-            reply,
-            self.run("access", |fs| fs.access(ino.0, mask.bits())),
-        );
+        self.done("access", reply, |fs| fs.access(ino.0, mask.bits()));
     }
 
     fn create(
@@ -637,12 +552,9 @@ impl Filesystem for Adapter {
     ) {
         let _turn = self.turns.begin();
         let caller = caller(request);
-        empty(
-            reply,
-            self.run("fallocate", |fs| {
-                fs.fallocate(caller, fh.0, mode, offset, length)
-            }),
-        );
+        self.done("fallocate", reply, |fs| {
+            fs.fallocate(caller, fh.0, mode, offset, length)
+        });
     }
 
     fn lseek(
