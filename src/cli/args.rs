@@ -232,7 +232,7 @@ pub struct MountArgs {
     ///              for root, on a filesystem of this machine, from Linux 6.16 on
     ///   exclusive  for ever: nobody else changes anything
     ///
-    /// [default: watch where it can be had; none where other machines share the filesystem; else 1]
+    /// [default: none where other machines share the filesystem, else 1]
     #[arg(long, value_name = "HOW", value_parser = cache, allow_negative_numbers = true, verbatim_doc_comment)]
     pub cache: Option<Cache>,
 

@@ -41,7 +41,7 @@ pub(super) struct Caching {
 }
 
 impl Caching {
-    /// What was asked for, or is best for the filesystem that `root` is on, whose file handles `by_handle` opens.
+    /// What was asked for, or is right for the filesystem that `root` is on, whose file handles `by_handle` opens.
     ///
     /// # Errors
     /// `--cache watch` was asked for and cannot be had.
@@ -85,13 +85,7 @@ impl Caching {
                     CliError::failure(format!("--cache watch cannot be had: {}", reason(&error)))
                         .hint("give a number of seconds, or none where changes have to be seen at once")
                 }),
-            None => Ok(watcher(privilege, below, root, by_handle).map_or_else(
-                |error| {
-                    log::debug!("changes below are not heard of: {error}");
-                    seconds(kept)
-                },
-                watching,
-            )),
+            None => Ok(seconds(kept)),
         }
     }
 }
