@@ -227,7 +227,8 @@ impl MountOptions {
             "audit-log" => return set(&mut self.audit.audit_log, bytes(), key),
             _ => {}
         }
-        let text = core::str::from_utf8(value).map_err(|_not_utf8| wrong(key, value))?;
+        let text = core::str::from_utf8(value)
+            .map_err(|_not_utf8| wrong(key, value).hint("it has to be text in UTF-8"))?;
         let policy = &mut self.policy;
         let new_names = &mut self.new_names;
         let audit = &mut self.audit;

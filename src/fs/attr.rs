@@ -59,8 +59,12 @@ impl Utf8Fs {
     /// The inode is gone, or the system's error.
     pub fn getattr(&self, number: u64) -> Result<Shown, FsError> {
         let (inode, fd) = self.open_inode(number)?;
-        self.mark_if_directory(&inode, &fd);
-        Ok(self.shown(&inode, Stat::of(&*fd)?))
+        let mut stat = Stat::of(&*fd)?;
+        // What is in a directory changes it: read again once every change of that is heard of.
+        if stat.is_dir() && self.mark(&inode, &fd) {
+            stat = Stat::of(&*fd)?;
+        }
+        Ok(self.shown(&inode, stat))
     }
 
     fn shown(&self, inode: &Inode, mut stat: Stat) -> Shown {

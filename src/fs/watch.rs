@@ -51,13 +51,14 @@ impl Watch {
 }
 
 impl Utf8Fs {
-    /// Marks a directory, if changes are followed. To be called before anything is read of it that the kernel is to keep.
-    pub(super) fn mark(&self, directory: &Inode, fd: &OwnedFd) {
+    /// Marks a directory, if changes are followed; says whether it had no mark before. To be called before anything is read of
+    /// it that the kernel is to keep.
+    pub(super) fn mark(&self, directory: &Inode, fd: &OwnedFd) -> bool {
         let Some(watch) = &self.watch else {
-            return;
+            return false;
         };
         if directory.is_marked() || !watch.is_alive.load(Ordering::Acquire) {
-            return;
+            return false;
         }
         let mut marked = lock(&watch.marked);
         // What is reported are handles of the root's filesystem; those of others could be the same.
@@ -70,9 +71,9 @@ impl Utf8Fs {
                 marked.insert(handle, directory.number);
             }),
             // On another mount inside: what is in it is not kept.
-            None => return,
+            None => return false,
         };
-        match done {
+        match &done {
             Ok(()) => directory.set_marked(),
             Err(error) if !watch.has_complained.swap(true, Ordering::Relaxed) => {
                 log::warn!(
@@ -81,16 +82,7 @@ impl Utf8Fs {
             }
             Err(_) => {}
         }
-    }
-
-    /// Marks what may be a directory, before its attributes are read: a change of what is in it changes them.
-    pub(super) fn mark_if_directory(&self, inode: &Inode, fd: &OwnedFd) {
-        if self.watch.is_some()
-            && !inode.is_marked()
-            && Stat::of(fd).is_ok_and(|stat| stat.is_dir())
-        {
-            self.mark(inode, fd);
-        }
+        done.is_ok()
     }
 
     /// Is every change of these attributes heard of, if it is to be? What is in a directory changes it; and what has several

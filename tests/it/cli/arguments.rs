@@ -287,6 +287,11 @@ fn wrong_options_are_refused() {
             "'utf8fs mount --help'",
         ),
         (
+            &[b"-o", b"cache=\xFE"],
+            "-o cache=\"\\xFE\" is not possible",
+            "it has to be text in UTF-8",
+        ),
+        (
             &[b"-o", b"\xFF=\xFE"],
             "unknown option in -o: \"\\xFF=\\xFE\"",
             "'utf8fs mount --help'",
