@@ -104,6 +104,7 @@ pub fn serve<F: Filesystem>(
         attached,
         hooks,
         stopping: AtomicBool::new(false),
+        unmounted: AtomicBool::new(false),
         aborted: AtomicBool::new(false),
         over: AtomicBool::new(false),
     });
@@ -155,6 +156,8 @@ struct Life {
     hooks: Arc<dyn Hooks>,
     /// A signal asked for the end.
     stopping: AtomicBool,
+    /// We unmounted.
+    unmounted: AtomicBool,
     /// We cut the connection.
     aborted: AtomicBool,
     /// fuser serves no more.
@@ -201,7 +204,10 @@ impl Life {
             outcome = self.attached.unmount();
         }
         match outcome {
-            Ok(UnmountOutcome::Done) => log::info!("{mount} is unmounted"),
+            Ok(UnmountOutcome::Done) => {
+                self.unmounted.store(true, Ordering::Release);
+                log::info!("{mount} is unmounted");
+            }
             _ if again => self.cut(),
             Ok(UnmountOutcome::Gone) => {
                 log::info!("{mount} was unmounted before; serving what is open");
@@ -248,6 +254,8 @@ impl Life {
         }
         let left = self.attached.detach();
         let ended = match result {
+            // However the connection ended then: it was orderly.
+            Ok(()) | Err(_) if self.unmounted.load(Ordering::Acquire) => Ended::Signalled,
             Ok(()) if self.aborted.load(Ordering::Acquire) => Ended::Aborted,
             Ok(()) if matches!(left, Ok(UnmountOutcome::Done | UnmountOutcome::Covered)) => {
                 Ended::Aborted
