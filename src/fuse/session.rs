@@ -253,21 +253,24 @@ impl Life {
             log::debug!("the connection was not aborted: {error}");
         }
         let left = self.attached.detach();
-        let ended = match result {
-            // However the connection ended then: it was orderly.
-            Ok(()) | Err(_) if self.unmounted.load(Ordering::Acquire) => Ended::Signalled,
-            Ok(()) if self.aborted.load(Ordering::Acquire) => Ended::Aborted,
-            Ok(()) if matches!(left, Ok(UnmountOutcome::Done | UnmountOutcome::Covered)) => {
-                Ended::Aborted
+        match result {
+            // What was being read while the connection ended, such as the release of the last file before a mere
+            // unmount, fails with ECONNABORTED too, so the error does not say how it ended.
+            Err(error) if error.raw_os_error() != Some(Errno::CONNABORTED.raw_os_error()) => {
+                return Err(error);
             }
-            Ok(()) if self.stopping.load(Ordering::Acquire) => Ended::Signalled,
-            Ok(()) => Ended::Unmounted,
-            Err(error) if error.raw_os_error() == Some(Errno::CONNABORTED.raw_os_error()) => {
-                Ended::Aborted
-            }
-            Err(error) => return Err(error),
-        };
-        Ok(ended)
+            Ok(()) | Err(_) => {}
+        }
+        let there = matches!(left, Ok(UnmountOutcome::Done | UnmountOutcome::Covered));
+        Ok(if self.unmounted.load(Ordering::Acquire) {
+            Ended::Signalled
+        } else if there || self.aborted.load(Ordering::Acquire) {
+            Ended::Aborted
+        } else if self.stopping.load(Ordering::Acquire) {
+            Ended::Signalled
+        } else {
+            Ended::Unmounted
+        })
     }
 
     fn shown(&self) -> Quoted<'_> {
