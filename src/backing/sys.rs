@@ -45,25 +45,31 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     }
 }
 
-/// The file handle of the inode that `fd` refers to.
-pub(super) fn name_to_handle(fd: BorrowedFd<'_>) -> io::Result<RawHandle> {
+/// The file handle of the inode that `name` leads to in the directory `fd`, of the symlink itself if it is one, and for the
+/// empty name that of the inode that `fd` refers to.
+pub(super) fn name_to_handle(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<RawHandle> {
     let mut handle = RawHandle {
         length: 128,
         kind: 0,
         bytes: [0; MAX_HANDLE],
     };
     let mut mount_id: libc::c_int = 0;
-    // SAFETY: `fd` is open for the length of the call; the path is a NUL-terminated literal; `handle` has the layout
+    let flags = if name.is_empty() {
+        libc::AT_EMPTY_PATH
+    } else {
+        0
+    };
+    // SAFETY: `fd` is open for the length of the call; `name` is NUL-terminated and lives as long; `handle` has the layout
     // of struct file_handle with as many bytes behind the header as its length says, and the kernel writes no more;
     // `mount_id` is a live int. Both are exclusively ours.
     let result = unsafe {
         libc::syscall(
             libc::SYS_name_to_handle_at,
             fd.as_raw_fd(),
-            c"".as_ptr(),
+            name.as_ptr(),
             &raw mut handle,
             &raw mut mount_id,
-            libc::AT_EMPTY_PATH,
+            flags,
         )
     };
     checked(result)?;

@@ -24,8 +24,12 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    pub(super) fn new(fd: OwnedFd, inode: Arc<Inode>, opener: (u32, u32), taken: Taken) -> Self {
-        let fd = Arc::new(fd);
+    pub(super) fn new(
+        fd: Arc<OwnedFd>,
+        inode: Arc<Inode>,
+        opener: (u32, u32),
+        taken: Taken,
+    ) -> Self {
         inode.opened(&fd);
         Self {
             fd,

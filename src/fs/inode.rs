@@ -22,6 +22,12 @@ const MARKED: u8 = 1;
 /// It may change unheard: it was seen last in a directory that is not marked, or lost its name there.
 const ADRIFT: u8 = 2;
 
+/// Its handle may be that of another file than its number.
+const UNPROVEN: u8 = 4;
+
+/// It is a regular file.
+const REGULAR: u8 = 8;
+
 /// Takes a lock. A panic elsewhere leaves no half-made state behind these locks, so that a poisoned one is as good.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -141,8 +147,8 @@ pub struct Inode {
     pub(super) confined: AtomicU32,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
-    /// [`MARKED`] and [`ADRIFT`].
-    followed: AtomicU8,
+    /// [`MARKED`], [`ADRIFT`], [`UNPROVEN`] and [`REGULAR`].
+    marks: AtomicU8,
     /// Is the number another than that of its device and inode number, since it was taken?
     pub(super) is_renumbered: bool,
     /// Is its place wanted? Paths lead over directories, targets start at symlinks, and what has no handle is opened there.
@@ -176,7 +182,11 @@ impl Inode {
             generation,
             confined: AtomicU32::new(0),
             used: AtomicBool::new(true),
-            followed: AtomicU8::new(0),
+            marks: AtomicU8::new(if stat.kind() == Kind::File {
+                REGULAR
+            } else {
+                0
+            }),
             is_renumbered: false,
             has_place,
         }
@@ -251,24 +261,42 @@ impl Inode {
 
     /// Is every change of what is in this directory reported?
     pub(super) fn is_marked(&self) -> bool {
-        self.followed.load(Ordering::Acquire) & MARKED != 0
+        self.marks.load(Ordering::Acquire) & MARKED != 0
     }
 
     pub(super) fn set_marked(&self) {
-        self.followed.fetch_or(MARKED, Ordering::Release);
+        self.marks.fetch_or(MARKED, Ordering::Release);
     }
 
     /// May it change unheard?
     pub(super) fn is_adrift(&self) -> bool {
-        self.followed.load(Ordering::Acquire) & ADRIFT != 0
+        self.marks.load(Ordering::Acquire) & ADRIFT != 0
     }
 
     pub(super) fn set_adrift(&self, is_adrift: bool) {
         if is_adrift {
-            self.followed.fetch_or(ADRIFT, Ordering::Release);
+            self.marks.fetch_or(ADRIFT, Ordering::Release);
         } else if self.is_adrift() {
-            self.followed.fetch_and(!ADRIFT, Ordering::Release);
+            self.marks.fetch_and(!ADRIFT, Ordering::Release);
         }
+    }
+
+    /// Is what its handle opens known to be the file of its number?
+    pub(super) fn is_proven(&self) -> bool {
+        self.marks.load(Ordering::Acquire) & UNPROVEN == 0
+    }
+
+    pub(super) fn set_proven(&self, is_proven: bool) {
+        if is_proven {
+            self.marks.fetch_and(!UNPROVEN, Ordering::Release);
+        } else {
+            self.marks.fetch_or(UNPROVEN, Ordering::Release);
+        }
+    }
+
+    /// Is it a regular file?
+    pub(super) fn is_regular(&self) -> bool {
+        self.marks.load(Ordering::Relaxed) & REGULAR != 0
     }
 
     /// Where it was last seen, if that is kept.

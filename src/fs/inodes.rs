@@ -10,6 +10,7 @@ use std::time::Instant;
 use super::FsError;
 use super::descriptors::{Allowance, Descriptors, Taken, Use};
 use super::inode::{ByNumber, Identity, Inode, Place, ROOT, lock};
+use super::look::{By, Looked};
 use super::number::{Device, Numbering};
 use crate::backing::{Dir, FileHandle, Stat, file, give_memory_back};
 use crate::names::VisibleName;
@@ -24,6 +25,10 @@ const MANY: usize = 16_384;
 
 /// How many other numbers a file is offered where its own is taken.
 const OFFERED: u32 = 16;
+
+/// What was looked at by name is to be looked at by a descriptor.
+#[derive(Debug)]
+pub(super) struct Unproven;
 
 /// The table of inodes.
 #[derive(Debug)]
@@ -126,28 +131,47 @@ impl Inodes {
             .shown(directory.device, ino, directory.is_elsewhere())
     }
 
-    /// Enters the file open as `fd`, which `stat` describes, or finds it, and counts one lookup.
+    /// Enters the file that was looked at, or finds it, and counts one lookup; [`Unproven`] where its number is that of
+    /// another file by what is known, and it may be that just because it was not looked at by a descriptor.
     ///
     /// # Errors
     /// Its handle can't be had.
-    pub(super) fn enter(&self, fd: OwnedFd, stat: &Stat, place: &Place) -> io::Result<Arc<Inode>> {
-        let number = self.number(stat);
+    pub(super) fn enter(
+        &self,
+        looked: Looked,
+        place: &Place,
+    ) -> io::Result<Result<(Arc<Inode>, Stat), Unproven>> {
+        let Looked { stat, by } = looked;
+        let number = self.number(&stat);
         if number == ROOT {
-            return Ok(Arc::clone(&self.root));
+            return Ok(Ok((Arc::clone(&self.root), stat)));
         }
-        let identity = match &self.mount {
-            Some(_) if self.reaches(stat) => FileHandle::of(&fd)?.map(Identity::Handle),
-            _ => None,
+        let is_proven = matches!(by, By::Fd(_));
+        let (fd, handle) = match by {
+            By::Handle(handle) => (None, Some(handle)),
+            By::Fd(fd) => {
+                let handle = match self.uses_handles() && self.reaches(&stat) {
+                    true => FileHandle::of(&fd)?,
+                    false => None,
+                };
+                (Some(fd), handle)
+            }
         };
+        let identity = handle.map(Identity::Handle);
+        let stat = &stat;
         let mut identity = identity.unwrap_or_else(|| Identity::looks(stat, self.mount_of(stat)));
         let device = Device::new(stat.dev);
         let others = (0..OFFERED).map(|tried| Numbering::other(device, stat.ino, tried));
         let entered = |inode: Arc<Inode>| {
             inode.set_place(place);
-            if !inode.is_elsewhere() {
+            // Most regular files that are looked up are not opened; of those that are many are opened by their handles.
+            if let Some(fd) = fd
+                && !inode.is_elsewhere()
+                && (!inode.is_regular() || inode.handle().is_none() || self.descriptors.has_room())
+            {
                 self.descriptors.hold(&inode, fd);
             }
-            Ok(inode)
+            Ok(Ok((inode, *stat)))
         };
         // A file that has another number keeps it.
         if self.is_renumbered.load(Ordering::Acquire)
@@ -157,13 +181,11 @@ impl Inodes {
         {
             return entered(inode);
         }
-        match self.enter_as(number, false, identity, stat) {
-            Ok(inode) => return entered(inode),
-            Err(back) => identity = back,
-        }
-        for number in others {
-            match self.enter_as(number, true, identity, stat) {
+        let others = others.map(|number| (number, true));
+        for (number, is_other) in std::iter::once((number, false)).chain(others) {
+            match self.enter_as(number, is_other, is_proven, identity, stat) {
                 Ok(inode) => return entered(inode),
+                Err(_) if !is_proven => return Ok(Err(Unproven)),
                 Err(back) => identity = back,
             }
         }
@@ -185,8 +207,13 @@ impl Inodes {
         }
     }
 
+    /// Are files opened by their handles, where these reach?
+    pub(super) fn uses_handles(&self) -> bool {
+        self.mount.is_some()
+    }
+
     /// Can a file be opened by its handle and our descriptor?
-    fn reaches(&self, stat: &Stat) -> bool {
+    pub(super) fn reaches(&self, stat: &Stat) -> bool {
         match self.reach {
             (0, dev) => stat.dev == dev,
             (id, _) => stat.mnt_id == id,
@@ -204,11 +231,13 @@ impl Inodes {
         Some(Arc::clone(&known.0))
     }
 
-    /// Enters a file under a number, or finds it there; gives its identity back where the number is another file's.
+    /// Enters a file under a number, or finds it there; gives its identity back where the number is another file's, or was
+    /// and the identity is not proven to be that of the file of that number.
     fn enter_as(
         &self,
         number: u64,
         is_other: bool,
+        is_proven: bool,
         identity: Identity,
         stat: &Stat,
     ) -> Result<Arc<Inode>, Identity> {
@@ -224,6 +253,7 @@ impl Inodes {
             }
             Some(known)
                 if is_other
+                    || !is_proven
                     || known.0.is_renumbered
                     || known.0.device != device
                     || known.0.identity.mount() != identity.mount() =>
@@ -240,6 +270,7 @@ impl Inodes {
         };
         let mut inode = Inode::new(number, generation, identity, stat);
         inode.is_renumbered = is_other;
+        inode.set_proven(is_proven);
         inode.lookups = (lookups + 1).into();
         let inode = Arc::new(inode);
         let replaced = slots.replace(ByNumber(Arc::clone(&inode)));
@@ -313,10 +344,46 @@ impl Inodes {
             _ => self.open_in_place(inode),
         };
         let fd = self.descriptors.enough_for(open)?;
+        self.prove(inode, &fd)?;
         if inode.is_elsewhere() {
             return Ok(Arc::new(fd));
         }
         Ok(self.descriptors.hold(inode, fd))
+    }
+
+    /// Opens a regular file with the given open(2) flags and its handle; `None` where that can't be had.
+    ///
+    /// # Errors
+    /// The file is gone (`ESTALE`), or can't be opened.
+    pub(super) fn open(&self, inode: &Inode, flags: i32) -> io::Result<Option<OwnedFd>> {
+        let (Some(handle), Some(mount)) = (inode.handle(), &self.mount) else {
+            return Ok(None);
+        };
+        if !inode.is_regular() {
+            return Ok(None);
+        }
+        let flags = flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_PATH);
+        let Some(fd) = self.descriptors.enough_for(|| handle.open(mount, flags))? else {
+            return Ok(None);
+        };
+        self.prove(inode, &fd)?;
+        Ok(Some(fd))
+    }
+
+    /// Sees to it that `fd`, opened by the handle of an inode, is the file that the kernel knows by its number.
+    ///
+    /// # Errors
+    /// `ESTALE`: it is another. The kernel looks the name up once more then.
+    fn prove(&self, inode: &Inode, fd: &OwnedFd) -> io::Result<()> {
+        if inode.is_proven() {
+            return Ok(());
+        }
+        let stat = Stat::of(fd)?;
+        if Device::new(stat.dev) != inode.device || self.number(&stat) != inode.number {
+            return Err(io::Error::from_raw_os_error(libc::ESTALE));
+        }
+        inode.set_proven(true);
+        Ok(())
     }
 
     /// Opens what has the handle `handle`, an `O_PATH` descriptor.

@@ -19,6 +19,7 @@ mod inode;
 mod inodes;
 mod io;
 mod locks;
+mod look;
 mod namespace;
 mod number;
 mod readdir;

@@ -122,7 +122,7 @@ impl Utf8Fs {
             }
             listed.name = visible.as_bytes();
             if plus == Plus::Yes {
-                let mut entry = match self.look_up_listed(&open, backing, visible.clone()) {
+                let mut entry = match self.look_up_listed(&open, kind, backing, visible.clone()) {
                     Ok(entry) => entry,
                     Err(error) if error.errno() == libc::ENOENT => continue,
                     // What was given stands; the next reading starts at this entry and fails, if it fails still.
@@ -201,12 +201,12 @@ impl Utf8Fs {
     fn look_up_listed(
         &self,
         open: &OpenDirectory,
+        kind: Kind,
         backing: BackingName,
         visible: VisibleName,
     ) -> Result<Entry, FsError> {
-        let child = || Dir::new(&*open.fd).child(&backing);
-        let fd = self.inodes.with_descriptors(child)?;
-        self.enter(fd, &open.inode, backing, visible, false)
+        let looked = self.look_at_listed(&Dir::new(&*open.fd), &backing, kind)?;
+        self.enter(looked, (&open.inode, &open.fd), backing, visible, false)
     }
 
     /// Closes a directory.
