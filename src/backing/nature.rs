@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 
+use super::calls;
 use super::stat::Kind;
 
 /// What an inode is, as far as opening it is concerned.
@@ -30,6 +31,7 @@ impl Nature {
     pub fn of(fd: impl AsFd) -> io::Result<Self> {
         let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
         let wanted = StatxFlags::TYPE | StatxFlags::MODE | StatxFlags::UID | StatxFlags::GID;
+        calls::count();
         let raw = rustix::fs::statx(fd, c"", flags, wanted)?;
         let mode = u32::from(raw.stx_mode);
         Ok(Self {
