@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::mount::OpenTreeFlags;
 
 use super::stat::{self, Stat};
-use super::{creds, file, sys};
+use super::{calls, creds, file, sys};
 use crate::names::BackingName;
 
 /// How a name is opened to be held: neither read nor written, never followed.
@@ -26,6 +26,7 @@ impl Dir {
     /// Those of open(2); `ENOTDIR` if it is none.
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        calls::count();
         Ok(Self(rustix::fs::open(path, flags, Mode::empty())?))
     }
 
@@ -53,6 +54,7 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of openat(2).
     pub fn child(&self, name: &BackingName) -> io::Result<OwnedFd> {
+        calls::count();
         Ok(rustix::fs::openat(
             &self.0,
             name.as_bytes(),
@@ -67,6 +69,7 @@ impl<F: AsFd> Dir<F> {
     /// Those of statx(2).
     pub fn stat_child(&self, name: &BackingName) -> io::Result<Stat> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        calls::count();
         let raw = rustix::fs::statx(&self.0, name.as_bytes(), flags, stat::wanted())?;
         Ok(Stat::from(&raw))
     }
@@ -76,6 +79,7 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of statx(2); `ENOENT` where it lies outside of the mount that it was reached through.
     pub fn stat_parent(&self) -> io::Result<Stat> {
+        calls::count();
         let raw = rustix::fs::statx(&self.0, c"..", AtFlags::empty(), stat::wanted())?;
         Ok(Stat::from(&raw))
     }
@@ -92,6 +96,7 @@ impl<F: AsFd> Dir<F> {
         let mut above: Option<OwnedFd> = None;
         while here != root {
             let fd = above.as_ref().map_or(self.0.as_fd(), AsFd::as_fd);
+            calls::count();
             let up = rustix::fs::openat(fd, c"..", HOLD | OFlags::DIRECTORY, Mode::empty())?;
             if let Some(cover) = cover
                 && stat::device_unasked(&up)? == cover
@@ -114,6 +119,7 @@ impl<F: AsFd> Dir<F> {
     /// Those of statx(2), but for `ENOENT` and `ENAMETOOLONG`.
     pub fn exists(&self, name: &BackingName) -> io::Result<bool> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        calls::count();
         match rustix::fs::statx(&self.0, name.as_bytes(), flags, StatxFlags::TYPE) {
             Ok(_) => Ok(true),
             Err(Errno::NOENT | Errno::NAMETOOLONG) => Ok(false),
@@ -133,6 +139,7 @@ impl<F: AsFd> Dir<F> {
         let flags = file::open_flags(flags) | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let _kept = creds::raise_fsetid_for(mode)?;
         let mode = Mode::from_raw_mode(mode);
+        calls::count();
         Ok(rustix::fs::openat(&self.0, name.as_bytes(), flags, mode)?)
     }
 
@@ -147,6 +154,7 @@ impl<F: AsFd> Dir<F> {
         };
         let _kept = creds::raise_fsetid_for(mode)?;
         let mode = Mode::from_raw_mode(mode);
+        calls::count();
         Ok(rustix::fs::mknodat(
             &self.0,
             name.as_bytes(),
@@ -162,6 +170,7 @@ impl<F: AsFd> Dir<F> {
     /// Those of mkdirat(2).
     pub fn mkdir(&self, name: &BackingName, mode: u32) -> io::Result<()> {
         let mode = Mode::from_raw_mode(mode);
+        calls::count();
         Ok(rustix::fs::mkdirat(&self.0, name.as_bytes(), mode)?)
     }
 
@@ -170,6 +179,7 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of symlinkat(2); `EINVAL` for a NUL in the target.
     pub fn symlink(&self, name: &BackingName, target: &[u8]) -> io::Result<()> {
+        calls::count();
         Ok(rustix::fs::symlinkat(target, &self.0, name.as_bytes())?)
     }
 
@@ -180,11 +190,13 @@ impl<F: AsFd> Dir<F> {
     pub fn link(&self, source: impl AsFd, name: &BackingName) -> io::Result<()> {
         let source = source.as_fd();
         let name = name.as_bytes();
+        calls::count();
         match rustix::fs::linkat(source, c"", &self.0, name, AtFlags::EMPTY_PATH) {
             // What the kernel says to those without CAP_DAC_READ_SEARCH, who may take the way through /proc.
             Err(Errno::NOENT) => {
                 let path = file::proc_path(source);
                 let flags = AtFlags::SYMLINK_FOLLOW;
+                calls::count();
                 Ok(rustix::fs::linkat(CWD, path, &self.0, name, flags)?)
             }
             result => Ok(result?),
@@ -197,6 +209,7 @@ impl<F: AsFd> Dir<F> {
     /// Those of unlinkat(2).
     pub fn unlink(&self, name: &BackingName) -> io::Result<()> {
         let name = name.as_bytes();
+        calls::count();
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
     }
 
@@ -206,6 +219,7 @@ impl<F: AsFd> Dir<F> {
     /// Those of unlinkat(2).
     pub fn rmdir(&self, name: &BackingName) -> io::Result<()> {
         let name = name.as_bytes();
+        calls::count();
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
@@ -222,9 +236,11 @@ impl<F: AsFd> Dir<F> {
     ) -> io::Result<()> {
         let (from, to) = (name.as_bytes(), new_name.as_bytes());
         let result = if flags == 0 {
+            calls::count();
             rustix::fs::renameat(&self.0, from, &new_dir.0, to)
         } else {
             let flags = RenameFlags::from_bits_retain(flags);
+            calls::count();
             rustix::fs::renameat_with(&self.0, from, &new_dir.0, to, flags)
         };
         Ok(result?)
@@ -267,6 +283,7 @@ pub fn quiet_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
     let clone = rustix::mount::open_tree(fd, c"", flags)?;
     sys::make_mount_quiet(clone.as_fd())?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    calls::count();
     Ok(rustix::fs::openat(&clone, c".", flags, Mode::empty())?)
 }
 

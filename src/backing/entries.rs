@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, SeekFrom};
 
 use super::stat::Kind;
-use super::{file, sys};
+use super::{calls, file, sys};
 use crate::names::BackingName;
 
 /// How much is asked of the kernel at once: what glibc's readdir asks for.
@@ -104,6 +104,7 @@ impl Entries {
         {
             self.next = place;
         } else {
+            calls::count();
             rustix::fs::seek(&self.fd, SeekFrom::Start(cookie))?;
             self.filled = 0;
             self.next = 0;

@@ -11,7 +11,7 @@ use rustix::fs::{
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::stat::{Kind, SetTime};
-use super::{creds, sys};
+use super::{calls, creds, sys};
 
 /// The path that names the inode of a descriptor of ours, without a walk through the backing tree.
 ///
@@ -28,6 +28,7 @@ pub(super) fn open_flags(flags: i32) -> OFlags {
 /// What `fd` refers to.
 fn kind(fd: BorrowedFd<'_>) -> io::Result<Kind> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+    calls::count();
     let raw = rustix::fs::statx(fd, c"", flags, StatxFlags::TYPE)?;
     Ok(Kind::from_mode(u32::from(raw.stx_mode)))
 }
@@ -58,6 +59,7 @@ pub fn reopen_known(fd: impl AsFd, kind: Kind, flags: i32) -> io::Result<OwnedFd
     }
     let left_out = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
     let flags = open_flags(flags).difference(left_out) | OFlags::CLOEXEC;
+    calls::count();
     Ok(rustix::fs::open(
         proc_path(fd.as_fd()),
         flags,
@@ -70,7 +72,9 @@ pub fn reopen_known(fd: impl AsFd, kind: Kind, flags: i32) -> io::Result<OwnedFd
 /// # Errors
 /// Those of fcntl(2).
 pub fn buffered(fd: impl AsFd) -> io::Result<()> {
+    calls::count();
     let flags = rustix::fs::fcntl_getfl(&fd)?;
+    calls::count();
     Ok(rustix::fs::fcntl_setfl(
         fd,
         flags.difference(OFlags::DIRECT),
@@ -84,6 +88,7 @@ pub fn buffered(fd: impl AsFd) -> io::Result<()> {
 pub fn read_at(fd: impl AsFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut done = 0;
     while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        calls::count();
         match rustix::io::pread(&fd, rest, after(offset, done)?) {
             Ok(0) => break,
             Ok(count) => done += count,
@@ -111,6 +116,7 @@ pub enum Place {
 pub fn write(fd: impl AsFd, data: &[u8], place: Place) -> io::Result<usize> {
     let mut done = 0;
     while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
+        calls::count();
         let written = match place {
             Place::At(offset) => rustix::io::pwrite(&fd, rest, after(offset, done)?),
             Place::End => {
@@ -150,6 +156,7 @@ pub enum Sync {
 /// # Errors
 /// Those of fsync(2).
 pub fn fsync(fd: impl AsFd, what: Sync) -> io::Result<()> {
+    calls::count();
     match what {
         Sync::Data => Ok(rustix::fs::fdatasync(fd)?),
         Sync::All => Ok(rustix::fs::fsync(fd)?),
@@ -161,6 +168,7 @@ pub fn fsync(fd: impl AsFd, what: Sync) -> io::Result<()> {
 /// # Errors
 /// Those of close(2).
 pub fn flush(fd: impl AsFd) -> io::Result<()> {
+    calls::count();
     sys::close(rustix::io::fcntl_dupfd_cloexec(fd, 0)?)
 }
 
@@ -170,6 +178,7 @@ pub fn flush(fd: impl AsFd) -> io::Result<()> {
 /// Those of fallocate(2).
 pub fn fallocate(fd: impl AsFd, mode: i32, offset: u64, length: u64) -> io::Result<()> {
     let mode = FallocateFlags::from_bits_retain(mode.cast_unsigned());
+    calls::count();
     Ok(rustix::fs::fallocate(fd, mode, offset, length)?)
 }
 
@@ -187,6 +196,7 @@ pub fn seek(fd: impl AsFd, offset: i64, whence: i32) -> io::Result<u64> {
         libc::SEEK_HOLE => SeekFrom::Hole(place),
         _ => return Err(Errno::INVAL.into()),
     };
+    calls::count();
     Ok(rustix::fs::seek(fd, target)?)
 }
 
@@ -201,6 +211,7 @@ pub fn copy_range(
     mut to_offset: u64,
     length: usize,
 ) -> io::Result<usize> {
+    calls::count();
     Ok(rustix::fs::copy_file_range(
         from,
         Some(&mut from_offset),
@@ -215,6 +226,7 @@ pub fn copy_range(
 /// # Errors
 /// Those of ftruncate(2).
 pub fn truncate_open(fd: impl AsFd, size: u64) -> io::Result<()> {
+    calls::count();
     Ok(rustix::fs::ftruncate(fd, size)?)
 }
 
@@ -240,6 +252,7 @@ pub fn chmod(fd: impl AsFd, mode: u32) -> io::Result<()> {
     }
     let _kept = creds::raise_fsetid_for(mode)?;
     let mode = Mode::from_raw_mode(mode);
+    calls::count();
     Ok(rustix::fs::chmodat(
         CWD,
         proc_path(fd),
@@ -258,6 +271,7 @@ pub fn chown(fd: impl AsFd, uid: Option<u32>, gid: Option<u32>) -> io::Result<()
     }
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     let (uid, gid) = (uid.map(Uid::from_raw), gid.map(Gid::from_raw));
+    calls::count();
     Ok(rustix::fs::chownat(fd, c"", uid, gid, flags)?)
 }
 
@@ -271,6 +285,7 @@ pub fn set_times(fd: impl AsFd, atime: SetTime, mtime: SetTime) -> io::Result<()
         last_modification: timespec(mtime)?,
     };
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+    calls::count();
     Ok(rustix::fs::utimensat(fd, c"", &times, flags)?)
 }
 
@@ -291,6 +306,7 @@ fn timespec(time: SetTime) -> io::Result<Timespec> {
 /// # Errors
 /// `ENOENT` if it is not a symlink; else those of readlinkat(2).
 pub fn readlink(fd: impl AsFd) -> io::Result<Vec<u8>> {
+    calls::count();
     Ok(rustix::fs::readlinkat(fd, c"", Vec::new())?.into_bytes())
 }
 
@@ -300,6 +316,7 @@ pub fn readlink(fd: impl AsFd) -> io::Result<Vec<u8>> {
 /// `EACCES`; else those of faccessat(2).
 pub fn access(fd: impl AsFd, mask: i32) -> io::Result<()> {
     let access = Access::from_bits_retain(mask.cast_unsigned());
+    calls::count();
     Ok(rustix::fs::accessat(
         CWD,
         proc_path(fd.as_fd()),
@@ -314,6 +331,7 @@ pub fn access(fd: impl AsFd, mask: i32) -> io::Result<()> {
 /// Those of open(2).
 pub fn path_only(fd: impl AsFd) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
+    calls::count();
     Ok(rustix::fs::open(
         proc_path(fd.as_fd()),
         flags,

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use super::sys;
+use super::{calls, sys};
 
 /// What a lock shuts out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,6 +138,7 @@ pub fn flock(fd: impl AsFd, kind: Option<LockKind>) -> io::Result<bool> {
         Some(LockKind::Read) => FlockOperation::NonBlockingLockShared,
         Some(LockKind::Write) => FlockOperation::NonBlockingLockExclusive,
     };
+    calls::count();
     granted(rustix::fs::flock(fd, operation).map_err(io::Error::from))
 }
 
@@ -146,6 +147,7 @@ pub fn flock(fd: impl AsFd, kind: Option<LockKind>) -> io::Result<bool> {
 /// # Errors
 /// Those of fcntl(2).
 pub fn access(fd: impl AsFd) -> io::Result<(bool, bool)> {
+    calls::count();
     let flags = rustix::fs::fcntl_getfl(fd)?.bits().cast_signed();
     Ok(match flags & libc::O_ACCMODE {
         libc::O_RDONLY => (true, false),

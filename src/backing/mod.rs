@@ -4,6 +4,7 @@
 //! open with `O_NOFOLLOW | O_CLOEXEC`. The one way around it is `/proc/self/fd/N`, which names an inode that is held
 //! already. Errors are the kernel's, unchanged. No policy, no knowledge of visible names.
 
+pub mod calls;
 pub mod creds;
 pub mod dir;
 pub mod entries;

@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 
+use super::calls;
 use super::stat::Kind;
 
 /// What an inode is, as far as opening it is concerned.
@@ -36,6 +37,7 @@ impl Nature {
             | StatxFlags::UID
             | StatxFlags::GID
             | StatxFlags::SIZE;
+        calls::count();
         let raw = rustix::fs::statx(fd, c"", flags, wanted)?;
         let mode = u32::from(raw.stx_mode);
         Ok(Self {

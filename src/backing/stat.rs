@@ -5,6 +5,8 @@ use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, Statx, StatxFlags, StatxTimestamp};
 
+use super::calls;
+
 /// What an inode is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -126,6 +128,7 @@ impl Stat {
     /// Those of statx(2).
     pub fn of(fd: impl AsFd) -> io::Result<Self> {
         let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+        calls::count();
         Ok(Self::from(&rustix::fs::statx(fd, c"", flags, wanted())?))
     }
 
@@ -166,6 +169,7 @@ impl Stat {
 /// Those of statx(2).
 pub fn device_unasked(fd: impl AsFd) -> io::Result<u64> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+    calls::count();
     let raw = rustix::fs::statx(fd, c"", flags, StatxFlags::empty())?;
     Ok(rustix::fs::makedev(raw.stx_dev_major, raw.stx_dev_minor))
 }
@@ -242,6 +246,7 @@ impl StatFs {
     /// # Errors
     /// Those of fstatfs(2).
     pub fn of(fd: impl AsFd) -> io::Result<Self> {
+        calls::count();
         let raw = rustix::fs::fstatvfs(fd)?;
         Ok(Self {
             bsize: raw.f_bsize,

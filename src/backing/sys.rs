@@ -12,6 +12,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
+use super::calls;
+
 /// Most bytes in a file handle, `MAX_HANDLE_SZ` of the kernel.
 pub(super) const MAX_HANDLE: usize = 128;
 
@@ -48,6 +50,7 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
 /// The file handle of the inode that `name` leads to in the directory `fd`, of the symlink itself if it is one, and for the
 /// empty name that of the inode that `fd` refers to.
 pub(super) fn name_to_handle(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<RawHandle> {
+    calls::count();
     let mut handle = RawHandle {
         length: 128,
         kind: 0,
@@ -82,6 +85,7 @@ pub(super) fn open_by_handle(
     handle: &RawHandle,
     flags: libc::c_int,
 ) -> io::Result<OwnedFd> {
+    calls::count();
     // SAFETY: `mount` is open for the length of the call; `handle` has the layout of struct file_handle, is only
     // read, and the kernel refuses a length over 128, which is what lies behind the header.
     let result = unsafe {
@@ -99,6 +103,7 @@ pub(super) fn open_by_handle(
 
 /// Reads directory records from `fd` into `buffer`; returns how many bytes of it are filled, 0 at the end.
 pub(super) fn getdents(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    calls::count();
     // SAFETY: `fd` is open for the length of the call; `buffer` is exclusively ours and the kernel writes at most its
     // length. Any bytes are valid u8.
     let result = unsafe {
@@ -160,6 +165,7 @@ pub(super) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
 
 /// Sets the size of the file at `path`, following symlinks.
 pub(super) fn truncate(path: &CStr, size: i64) -> io::Result<()> {
+    calls::count();
     // SAFETY: `path` is NUL-terminated and only read.
     let result = unsafe { libc::truncate64(path.as_ptr(), size) };
     checked(libc::c_long::from(result)).map(drop)
@@ -167,6 +173,7 @@ pub(super) fn truncate(path: &CStr, size: i64) -> io::Result<()> {
 
 /// Closes `fd` and reports what close(2) says; the descriptor is gone in any case.
 pub(super) fn close(fd: OwnedFd) -> io::Result<()> {
+    calls::count();
     let raw = fd.into_raw_fd();
     // SAFETY: `raw` came out of an OwnedFd that is consumed, so that nobody closes or uses it after this.
     let result = unsafe { libc::close(raw) };
@@ -189,6 +196,7 @@ pub(super) fn ofd_lock(
     what: OfdLock,
     (kind, start, length, pid): (i32, i64, i64, i32),
 ) -> io::Result<(i32, i64, i64, i32)> {
+    calls::count();
     let narrow = |word: i32| i16::try_from(word).map_err(io::Error::other);
     let command = match what {
         OfdLock::Get => libc::F_OFD_GETLK,
@@ -274,6 +282,7 @@ pub(super) fn fanotify_mark(
     mask: u64,
     directory: BorrowedFd<'_>,
 ) -> io::Result<()> {
+    calls::count();
     // SAFETY: both descriptors are open for the length of the call; the path is a NUL-terminated literal.
     let result = unsafe {
         libc::fanotify_mark(

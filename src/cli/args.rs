@@ -1,6 +1,7 @@
 //! The command line: exactly what was typed. What it means is for [`super::config`] to say.
 
 pub mod new_names;
+pub mod status;
 pub mod values;
 
 use std::ffi::OsString;
@@ -12,10 +13,11 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use super::caching::Cache;
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
 pub use new_names::NewNameArgs;
+pub use status::StatusArgs;
 pub use values::{
     AuditFormatValue, EncodingValue, ErrnoValue, ForbidValue, LegacyValue, LocksValue, LossyValue,
     MountEncodingValue, NormalizationValue, OnViolationValue, PassthroughValue, ProfileValue,
-    SandboxValue, UniqueValue,
+    SandboxValue, StatusFormatValue, UniqueValue,
 };
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
@@ -70,6 +72,10 @@ pub enum Command {
     /// Reads standard input and writes standard output. Strict: what is malformed, or what the target lacks, ends it, and
     /// everything before that is written.
     Convert(ConvertArgs),
+    /// Say how a mount does: requests, errors, time, caches, offences, options
+    ///
+    /// Asks the daemon of the mount. Only root and the user who mounted may ask.
+    Status(StatusArgs),
     /// Show all of it on a directory made for the purpose, and clean up
     ///
     /// Makes a directory of legacy and hostile names in a temporary place, mounts it, shows backing and visible names

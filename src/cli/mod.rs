@@ -13,9 +13,11 @@ pub mod demo;
 mod error;
 mod exit;
 mod explain;
+mod in_force;
 pub mod mount;
 mod mount_options;
 pub mod output;
+mod status;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -80,6 +82,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, CliError> {
         }
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Convert(args)) => convert::run(&args),
+        Some(Command::Status(args)) => status::run(&args),
         Some(Command::Demo) => {
             init_log(LevelFilter::Warn, false);
             demo::run()

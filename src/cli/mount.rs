@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use super::background::{self, Daemon};
 use super::caching::Caching;
 use super::error::reason;
-use super::{CliError, ExitCode, MountConfig};
+use super::{CliError, ExitCode, MountConfig, in_force};
 use crate::backing::keeper::{self, Errands};
 use crate::backing::sandbox::{self, Confined, Setting};
 use crate::backing::{Dir, Entries, Privilege, Sandbox, creds, file, private_clone};
@@ -70,7 +70,8 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
         follower: Mutex::default(),
     });
     let threads = (config.threads, readers());
-    let served = Adapter::new(Arc::clone(&fs), kept, config.passthrough, threads)
+    let about = in_force::about(&config);
+    let served = Adapter::new(Arc::clone(&fs), kept, config.passthrough, threads, about)
         .and_then(|adapter| {
             let hooks = Arc::clone(&hooks);
             serve(adapter, mounted, config.threads, signals, hooks)

@@ -74,6 +74,21 @@ fn take(all: &Arc<AtomicUsize>, count: usize, most: usize) -> io::Result<Taken> 
     })
 }
 
+/// Who has how many of the process's descriptors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shares {
+    /// There may be so many, all told.
+    pub most: usize,
+    /// So many are out of the reach of open files.
+    pub reserve: usize,
+    /// Open files and directories, and those who hold locks, have so many.
+    pub open: usize,
+    /// Inodes that are not open keep so many.
+    pub inodes: usize,
+    /// And may keep so many at present.
+    pub most_inodes: usize,
+}
+
 /// The process's descriptors.
 #[derive(Debug)]
 pub(super) struct Descriptors {
@@ -113,6 +128,20 @@ impl Descriptors {
         Allowance {
             all: Arc::clone(&self.taken),
             most: self.limit - self.reserve,
+        }
+    }
+
+    /// How they are shared out now.
+    pub(super) fn shares(&self) -> Shares {
+        Shares {
+            most: self.limit,
+            reserve: self.reserve,
+            open: self.taken.load(Ordering::Relaxed),
+            inodes: lock(&self.held)
+                .iter()
+                .filter(|inode| inode.strong_count() > 0)
+                .count(),
+            most_inodes: self.most_held(),
         }
     }
 

@@ -41,6 +41,8 @@ pub struct Exemptions {
     names: GlobSet,
     /// Matched against visible paths from the root of the mount.
     paths: GlobSet,
+    /// As they were given.
+    patterns: Vec<String>,
 }
 
 impl Exemptions {
@@ -79,7 +81,19 @@ impl Exemptions {
             uids: uids.into_iter().collect(),
             names: build(names)?,
             paths: build(paths)?,
+            patterns: patterns.to_vec(),
         })
+    }
+
+    /// The users that are exempt, in order.
+    pub fn uids(&self) -> impl Iterator<Item = u32> {
+        self.uids.iter().copied()
+    }
+
+    /// The patterns as they were given.
+    #[must_use]
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
     }
 
     /// Is nobody and nothing exempt?

@@ -93,6 +93,12 @@ impl<T> Handles<T> {
         open.get(&number).map(Arc::clone).ok_or(FsError::Stale)
     }
 
+    /// How many are open.
+    pub(super) fn count(&self) -> usize {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.len()
+    }
+
     pub(super) fn remove(&self, number: u64) -> Option<Arc<T>> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         open.remove(&number)

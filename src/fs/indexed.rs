@@ -74,6 +74,12 @@ impl IndexedDirectories {
         lock(&self.all).bytes
     }
 
+    /// How many directories have an index, and the bytes that all are counted with.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let indexed = lock(&self.all);
+        (indexed.queue.len(), indexed.bytes)
+    }
+
     /// Notes a new index, or what one has grown by; drops the oldest ones while all together are too large.
     pub(super) fn note(&self, directory: &Arc<Inode>, bytes: usize) {
         let mut indexed = lock(&self.all);

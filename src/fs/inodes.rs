@@ -36,7 +36,7 @@ pub struct Inodes {
     pub(super) root: Arc<Inode>,
     /// A number is looked up, counted and forgotten under its shard's lock; nothing else is locked meanwhile.
     shards: Vec<Mutex<HashSet<ByNumber>>>,
-    count: AtomicUsize,
+    pub(super) count: AtomicUsize,
     /// The largest `count` since memory was given back last.
     peak: AtomicUsize,
     numbering: Numbering,
@@ -52,7 +52,7 @@ pub struct Inodes {
     pub(super) view: Option<OwnedFd>,
     /// The device of a mount of ours that covers the root.
     pub(super) cover: OnceLock<u64>,
-    descriptors: Descriptors,
+    pub(super) descriptors: Descriptors,
     /// Is the root its own parent: the root of a mount, so that the kernel tells what lies outside of it?
     pub(super) is_mount_root: bool,
     /// Where the clock of [`Inode::confined`] starts.

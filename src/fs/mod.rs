@@ -26,6 +26,7 @@ mod readdir;
 mod report;
 mod resolve;
 pub mod serving;
+pub mod state;
 mod target;
 #[cfg(test)]
 mod tests;

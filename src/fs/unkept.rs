@@ -33,6 +33,11 @@ pub(super) struct Unkept {
 }
 
 impl Unkept {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
     /// May the kernel keep this name of the directory of number `directory`?
     pub(super) fn allows(&self, directory: u64, name: &[u8]) -> bool {
         self.count.load(Ordering::Acquire) == 0

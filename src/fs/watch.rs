@@ -50,7 +50,27 @@ impl Watch {
     }
 }
 
+/// How it stands with the following of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Following {
+    /// Are changes reported, and followed? Else nothing is kept.
+    pub is_alive: bool,
+    /// So many directories are marked.
+    pub directories: usize,
+    /// So often there were more changes than could be reported.
+    pub overflows: u64,
+}
+
 impl Utf8Fs {
+    /// How it stands with the following of changes, if they are to be followed.
+    pub(super) fn following(&self) -> Option<Following> {
+        self.watch.as_ref().map(|watch| Following {
+            is_alive: watch.is_alive.load(Ordering::Acquire),
+            directories: lock(&watch.marked).len(),
+            overflows: watch.overflows.load(Ordering::Relaxed),
+        })
+    }
+
     /// Marks a directory, if changes are followed; says whether it had no mark before. To be called before anything is read of
     /// it that the kernel is to keep.
     pub(super) fn mark(&self, directory: &Inode, fd: &OwnedFd) -> bool {

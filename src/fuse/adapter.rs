@@ -9,6 +9,9 @@ use fuser::{BackingId, Errno, ReplyEmpty, ReplyEntry, Request};
 use super::answer::{Kept, empty, entry};
 use super::convert::errno;
 use super::data::Passthrough;
+use super::operation::Operation;
+use super::status::About;
+use super::tally::{Counted, Tally};
 use super::turns::Turns;
 use crate::fs::serving::Serving;
 use crate::fs::{Caller, Entry, FsError, Utf8Fs};
@@ -19,13 +22,15 @@ pub struct Adapter {
     pub(super) fs: Arc<Utf8Fs>,
     pub(super) kept: Kept,
     pub(super) turns: Arc<Turns>,
+    pub(super) tally: Arc<Tally>,
+    pub(super) about: About,
     pub(super) passthrough: Passthrough,
     pub(super) serving: Serving<BackingId>,
 }
 
 impl Adapter {
     /// An adapter for `fs`; the kernel keeps names and attributes that do not change by themselves for as long as `kept` says.
-    /// It is served by so many `threads`, of which up to so many read while others are stalled.
+    /// It is served by so many `threads`, of which up to so many read while others are stalled. `about` is told to who asks how it does.
     ///
     /// # Errors
     /// There can be no thread more.
@@ -34,30 +39,41 @@ impl Adapter {
         kept: Kept,
         passthrough: Passthrough,
         (threads, readers): (usize, usize),
+        about: About,
     ) -> io::Result<Self> {
         Ok(Self {
             fs,
             kept,
             turns: Turns::start(threads, readers)?,
+            tally: Arc::new(Tally::new(threads)),
+            about,
             passthrough,
             serving: Serving::default(),
         })
     }
 
+    /// Begins a request on this thread. What is returned lives until it is answered.
+    pub(super) fn begin(&self, operation: Operation) -> Counted<'_> {
+        self.tally.begin(operation, self.turns.begin())
+    }
+
     /// Runs one operation. A panic in it is a bug, and costs that operation only.
     pub(super) fn run<T>(
         &self,
-        operation: &str,
+        counted: &Counted<'_>,
         act: impl FnOnce(&Utf8Fs) -> Result<T, FsError>,
     ) -> Result<T, Errno> {
         self.fs.count();
+        let operation = counted.operation().name();
         match catch_unwind(AssertUnwindSafe(|| act(&self.fs))) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => {
+                counted.fail();
                 log::trace!("{operation}: errno {}", error.errno());
                 Err(errno(&error))
             }
             Err(_panic) => {
+                counted.fail();
                 log::error!("{operation}: internal error, answered with EIO; please report it");
                 Err(Errno::EIO)
             }
@@ -69,21 +85,21 @@ impl Adapter {
     /// Runs one operation, and answers that it is done.
     pub(super) fn done(
         &self,
-        operation: &str,
+        counted: &Counted<'_>,
         reply: ReplyEmpty,
         act: impl FnOnce(&Utf8Fs) -> Result<(), FsError>,
     ) {
-        empty(reply, self.run(operation, act));
+        empty(reply, self.run(counted, act));
     }
 
     /// Runs one operation that makes or finds an entry, and answers with that.
     pub(super) fn made(
         &self,
-        operation: &str,
+        counted: &Counted<'_>,
         reply: ReplyEntry,
         act: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
     ) {
-        entry(self.kept, reply, self.run(operation, act));
+        entry(self.kept, reply, self.run(counted, act));
     }
 }
 

@@ -4,21 +4,26 @@
 mod adapter;
 #[macro_use]
 mod answer;
+pub mod ask;
 mod convert;
 mod data;
 mod forget;
 mod listing;
 pub mod mount;
 pub mod mountinfo;
+mod operation;
 mod operations;
 pub mod session;
 mod start;
+pub mod status;
+mod tally;
 mod turns;
 
 pub use adapter::Adapter;
 pub use answer::Kept;
 pub use data::Passthrough;
 pub use forget::Forgetting;
+pub use operation::Operation;
 
 /// Is this a message of fuser's about an answer that nobody waits for any more? That is so whenever a program is
 /// interrupted, or the mount goes while it closes its files, and is no error.

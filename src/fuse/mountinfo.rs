@@ -15,6 +15,19 @@ pub struct MountInfo {
     pub fs_type: Vec<u8>,
     /// What is mounted; the kernel says `none` where nothing was given.
     pub source: Vec<u8>,
+    /// The filesystem's own options, with commas between them.
+    pub options: Vec<u8>,
+}
+
+impl MountInfo {
+    /// What follows `word` in the first of the filesystem's own options that begins with it; `None` where none does, or it is
+    /// not UTF-8.
+    #[must_use]
+    pub fn option(&self, word: &str) -> Option<&str> {
+        let mut options = self.options.split(|&octet| octet == b',');
+        let rest = options.find_map(|option| option.strip_prefix(word.as_bytes()))?;
+        str::from_utf8(rest).ok()
+    }
 }
 
 /// Reads the mounts of this process's mount namespace, oldest first.
@@ -40,12 +53,14 @@ fn line(line: &[u8]) -> Option<MountInfo> {
     fields.find(|field| *field == b"-")?;
     let fs_type = unescape(fields.next()?);
     let source = unescape(fields.next()?);
+    let options = unescape(fields.next().unwrap_or_default());
     Some(MountInfo {
         id,
         parent,
         mount_point,
         fs_type,
         source,
+        options,
     })
 }
 
@@ -79,7 +94,7 @@ mod tests {
 
     #[test]
     fn every_field_is_taken_as_bytes_with_its_octal_escapes_undone() {
-        let table = b"36 35 98:0 /mnt1 /a\\040b\\011\\134\xff rw,noatime master:1 shared:2 - fuse.utf8fs /s\\043\\012 rw\n\
+        let table = b"36 35 98:0 /mnt1 /a\\040b\\011\\134\xff rw,noatime master:1 shared:2 - fuse.utf8fs /s\\043\\012 rw,user_id=65534,group_id=0\n\
             not a line\n\
             27 1 0:25 / / rw - ext4 /dev/vda rw,discard\n";
         assert_eq!(
@@ -91,6 +106,7 @@ mod tests {
                     mount_point: b"/a b\t\\\xff".to_vec(),
                     fs_type: b"fuse.utf8fs".to_vec(),
                     source: b"/s#\n".to_vec(),
+                    options: b"rw,user_id=65534,group_id=0".to_vec(),
                 },
                 MountInfo {
                     id: 27,
@@ -98,9 +114,26 @@ mod tests {
                     mount_point: b"/".to_vec(),
                     fs_type: b"ext4".to_vec(),
                     source: b"/dev/vda".to_vec(),
+                    options: b"rw,discard".to_vec(),
                 },
             ]
         );
+    }
+
+    #[test]
+    fn an_option_is_found_by_its_word() {
+        let [mount] = parse(b"1 2 0:3 / /m rw - fuse s rw,user_id=7,allow_other,x=\xff")
+            .try_into()
+            .unwrap();
+        let rows = [
+            ("user_id=", Some("7")),
+            ("allow_other", Some("")),
+            ("group_id=", None),
+            ("x=", None),
+        ];
+        for (word, value) in rows {
+            assert_eq!(mount.option(word), value, "{word}");
+        }
     }
 
     #[test]

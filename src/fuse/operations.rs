@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use fuser::{
@@ -18,6 +19,7 @@ use super::answer::{absent, attributes, empty, entry, statfs, xattr};
 use super::convert::{errno, lock_request, lock_type, set_time};
 use super::data::{self, Created};
 use super::listing::{list, list_plus};
+use super::operation::Operation;
 use super::start;
 use crate::backing::file::{Place, Sync};
 use crate::backing::{LockRange, SetIds};
@@ -35,9 +37,9 @@ impl Filesystem for Adapter {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Lookup);
         let caller = caller(request);
-        let found = self.run("lookup", |fs| fs.lookup(caller, parent.0, name.as_bytes()));
+        let found = self.run(&turn, |fs| fs.lookup(caller, parent.0, name.as_bytes()));
         if matches!(found, Err(Errno::ENOENT))
             && self.fs.is_absence_lasting(parent.0, name.as_bytes())
         {
@@ -47,18 +49,16 @@ impl Filesystem for Adapter {
     }
 
     fn forget(&self, _request: &Request, ino: INodeNo, nlookup: u64) {
-        let _turn = self.turns.begin();
+        let turn = self.turns.begin();
+        // One for each inode, and nobody waits for it.
+        self.tally.note(Operation::Forget, &turn);
         self.fs.forget(ino.0, nlookup);
     }
 
     fn getattr(&self, _request: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
-        let _turn = self.turns.begin();
-        attributes(
-            self.kept,
-            reply,
-            ino,
-            self.run("getattr", |fs| fs.getattr(ino.0)),
-        );
+        let turn = self.begin(Operation::Getattr);
+        let got = self.run(&turn, |fs| fs.getattr(ino.0));
+        attributes(self.kept, reply, ino, got);
     }
 
     fn setattr(
@@ -79,7 +79,7 @@ impl Filesystem for Adapter {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Setattr);
         let change = Change {
             mode,
             uid,
@@ -90,17 +90,13 @@ impl Filesystem for Adapter {
         };
         let handle = fh.map(|fh| fh.0);
         let caller = caller(request);
-        attributes(
-            self.kept,
-            reply,
-            ino,
-            self.run("setattr", |fs| fs.setattr(caller, ino.0, handle, change)),
-        );
+        let set = self.run(&turn, |fs| fs.setattr(caller, ino.0, handle, change));
+        attributes(self.kept, reply, ino, set);
     }
 
     fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
-        let _turn = self.turns.begin();
-        answer!(reply, self.run("readlink", |fs| fs.readlink(ino.0)), target => reply.data(&target));
+        let turn = self.begin(Operation::Readlink);
+        answer!(reply, self.run(&turn, |fs| fs.readlink(ino.0)), target => reply.data(&target));
     }
 
     fn mknod(
@@ -113,9 +109,9 @@ impl Filesystem for Adapter {
         rdev: u32,
         reply: ReplyEntry,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Mknod);
         let caller = caller(request);
-        let made = self.run("mknod", |fs| {
+        let made = self.run(&turn, |fs| {
             fs.mknod(
                 caller,
                 parent.0,
@@ -137,21 +133,21 @@ impl Filesystem for Adapter {
         umask: u32,
         reply: ReplyEntry,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Mkdir);
         let caller = caller(request);
-        self.made("mkdir", reply, |fs| {
+        self.made(&turn, reply, |fs| {
             fs.mkdir(caller, parent.0, name.as_bytes(), mode, umask)
         });
     }
 
     fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let _turn = self.turns.begin();
-        self.done("unlink", reply, |fs| fs.unlink(parent.0, name.as_bytes()));
+        let turn = self.begin(Operation::Unlink);
+        self.done(&turn, reply, |fs| fs.unlink(parent.0, name.as_bytes()));
     }
 
     fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let _turn = self.turns.begin();
-        self.done("rmdir", reply, |fs| fs.rmdir(parent.0, name.as_bytes()));
+        let turn = self.begin(Operation::Rmdir);
+        self.done(&turn, reply, |fs| fs.rmdir(parent.0, name.as_bytes()));
     }
 
     fn symlink(
@@ -162,10 +158,10 @@ impl Filesystem for Adapter {
         target: &Path,
         reply: ReplyEntry,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Symlink);
         let caller = caller(request);
         let target = target.as_os_str().as_bytes();
-        self.made("symlink", reply, |fs| {
+        self.made(&turn, reply, |fs| {
             fs.symlink(caller, parent.0, link_name.as_bytes(), target)
         });
     }
@@ -180,13 +176,11 @@ impl Filesystem for Adapter {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Rename);
         let caller = caller(request);
         let from = (parent.0, name.as_bytes());
         let to = (newparent.0, newname.as_bytes());
-        self.done("rename", reply, |fs| {
-            fs.rename(caller, from, to, flags.bits())
-        });
+        self.done(&turn, reply, |fs| fs.rename(caller, from, to, flags.bits()));
     }
 
     fn link(
@@ -197,17 +191,17 @@ impl Filesystem for Adapter {
         newname: &OsStr,
         reply: ReplyEntry,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Link);
         let caller = caller(request);
-        self.made("link", reply, |fs| {
+        self.made(&turn, reply, |fs| {
             fs.link(caller, ino.0, newparent.0, newname.as_bytes())
         });
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Open);
         let caller = caller(request);
-        let opened = self.run("open", |fs| fs.open(caller, ino.0, flags.0));
+        let opened = self.run(&turn, |fs| fs.open(caller, ino.0, flags.0));
         answer!(reply, opened, opened => self.answer_opened(reply, &opened));
     }
 
@@ -222,8 +216,8 @@ impl Filesystem for Adapter {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let _turn = self.turns.begin();
-        answer!(reply, self.run("read", |fs| fs.read(fh.0, offset, size)), data => reply.data(&data));
+        let turn = self.begin(Operation::Read);
+        answer!(reply, self.run(&turn, |fs| fs.read(fh.0, offset, size)), data => reply.data(&data));
     }
 
     fn write(
@@ -238,7 +232,7 @@ impl Filesystem for Adapter {
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Write);
         let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
         let place = match flags.0 & libc::O_APPEND != 0 && !is_mapped {
             true => Place::End,
@@ -248,7 +242,7 @@ impl Filesystem for Adapter {
             true => SetIds::Clear,
             false => SetIds::Keep,
         };
-        let written = self.run("write", |fs| fs.write(fh.0, place, data, set_ids));
+        let written = self.run(&turn, |fs| fs.write(fh.0, place, data, set_ids));
         answer!(reply, written, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
     }
 
@@ -260,8 +254,8 @@ impl Filesystem for Adapter {
         owner: LockOwner,
         reply: ReplyEmpty,
     ) {
-        let _turn = self.turns.begin();
-        let flushed = self.run("flush", |fs| {
+        let turn = self.begin(Operation::Flush);
+        let flushed = self.run(&turn, |fs| {
             fs.close_locks(fh.0, owner.0);
             fs.flush(fh.0)
         });
@@ -278,8 +272,8 @@ impl Filesystem for Adapter {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        let _turn = self.turns.begin();
-        let released = self.run("release", |fs| {
+        let turn = self.begin(Operation::Release);
+        let released = self.run(&turn, |fs| {
             if let Some(inode) = fs.release(fh.0) {
                 self.serving.leave(inode);
             }
@@ -296,13 +290,13 @@ impl Filesystem for Adapter {
         datasync: bool,
         reply: ReplyEmpty,
     ) {
-        let _turn = self.turns.begin();
-        self.done("fsync", reply, |fs| fs.fsync(fh.0, sync(datasync)));
+        let turn = self.begin(Operation::Fsync);
+        self.done(&turn, reply, |fs| fs.fsync(fh.0, sync(datasync)));
     }
 
     fn opendir(&self, _request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        let _turn = self.turns.begin();
-        let opened = self.run("opendir", |fs| fs.opendir(ino.0));
+        let turn = self.begin(Operation::Opendir);
+        let opened = self.run(&turn, |fs| fs.opendir(ino.0));
         answer!(reply, opened, opened => {
             let flags = match opened.keeps_list {
                 true => FopenFlags::FOPEN_CACHE_DIR | FopenFlags::FOPEN_KEEP_CACHE,
@@ -320,8 +314,8 @@ impl Filesystem for Adapter {
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
-        let _turn = self.turns.begin();
-        let read = self.run("readdir", |fs| list(fs, fh.0, offset, &mut reply));
+        let turn = self.begin(Operation::Readdir);
+        let read = self.run(&turn, |fs| list(fs, fh.0, offset, &mut reply));
         answer!(reply, read, () => reply.ok());
     }
 
@@ -333,11 +327,9 @@ impl Filesystem for Adapter {
         offset: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Readdirplus);
         let kept = self.kept;
-        let read = self.run("readdirplus", |fs| {
-            list_plus(fs, fh.0, offset, kept, &mut reply)
-        });
+        let read = self.run(&turn, |fs| list_plus(fs, fh.0, offset, kept, &mut reply));
         answer!(reply, read, () => reply.ok());
     }
 
@@ -349,8 +341,8 @@ impl Filesystem for Adapter {
         _flags: OpenFlags,
         reply: ReplyEmpty,
     ) {
-        let _turn = self.turns.begin();
-        self.done("releasedir", reply, |fs| {
+        let turn = self.begin(Operation::Releasedir);
+        self.done(&turn, reply, |fs| {
             fs.releasedir(fh.0);
             Ok(())
         });
@@ -364,13 +356,13 @@ impl Filesystem for Adapter {
         datasync: bool,
         reply: ReplyEmpty,
     ) {
-        let _turn = self.turns.begin();
-        self.done("fsyncdir", reply, |fs| fs.fsyncdir(fh.0, sync(datasync)));
+        let turn = self.begin(Operation::Fsyncdir);
+        self.done(&turn, reply, |fs| fs.fsyncdir(fh.0, sync(datasync)));
     }
 
     fn statfs(&self, _request: &Request, ino: INodeNo, reply: ReplyStatfs) {
-        let _turn = self.turns.begin();
-        statfs(reply, self.run("statfs", |fs| fs.statfs(ino.0)));
+        let turn = self.begin(Operation::Statfs);
+        statfs(reply, self.run(&turn, |fs| fs.statfs(ino.0)));
     }
 
     fn setxattr(
@@ -383,43 +375,42 @@ impl Filesystem for Adapter {
         _position: u32,
         reply: ReplyEmpty,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Setxattr);
         let caller = caller(request);
-        self.done("setxattr", reply, |fs| {
+        self.done(&turn, reply, |fs| {
             fs.setxattr(caller, ino.0, name.as_bytes(), value, flags)
         });
     }
 
     fn getxattr(
         &self,
-        _request: &Request,
+        request: &Request,
         ino: INodeNo,
         name: &OsStr,
         size: u32,
         reply: ReplyXattr,
     ) {
-        let _turn = self.turns.begin();
-        xattr(
-            reply,
-            self.run("getxattr", |fs| fs.getxattr(ino.0, name.as_bytes(), size)),
-        );
+        if let Some((_turn, answer)) = self.status_asked(request, ino, name, size) {
+            return xattr(reply, answer);
+        }
+        let turn = self.begin(Operation::Getxattr);
+        let got = self.run(&turn, |fs| fs.getxattr(ino.0, name.as_bytes(), size));
+        xattr(reply, got);
     }
 
     fn listxattr(&self, _request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        let _turn = self.turns.begin();
-        xattr(reply, self.run("listxattr", |fs| fs.listxattr(ino.0, size)));
+        let turn = self.begin(Operation::Listxattr);
+        xattr(reply, self.run(&turn, |fs| fs.listxattr(ino.0, size)));
     }
 
     fn removexattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let _turn = self.turns.begin();
-        self.done("removexattr", reply, |fs| {
-            fs.removexattr(ino.0, name.as_bytes())
-        });
+        let turn = self.begin(Operation::Removexattr);
+        self.done(&turn, reply, |fs| fs.removexattr(ino.0, name.as_bytes()));
     }
 
     fn access(&self, _request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
-        let _turn = self.turns.begin();
-        self.done("access", reply, |fs| fs.access(ino.0, mask.bits()));
+        let turn = self.begin(Operation::Access);
+        self.done(&turn, reply, |fs| fs.access(ino.0, mask.bits()));
     }
 
     fn create(
@@ -432,9 +423,9 @@ impl Filesystem for Adapter {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Create);
         let caller = caller(request);
-        let created = self.run("create", |fs| {
+        let created = self.run(&turn, |fs| {
             fs.create(caller, parent.0, name.as_bytes(), mode, umask, flags)
         });
         answer!(reply, created, (entry, opened) => {
@@ -455,10 +446,10 @@ impl Filesystem for Adapter {
         pid: u32,
         reply: ReplyLock,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Getlk);
         let range = LockRange { start, end };
         let found = lock_request(request, lock_owner, range, typ, pid)
-            .and_then(|asked| self.run("getlk", |fs| fs.test_lock(fh.0, asked)));
+            .and_then(|asked| self.run(&turn, |fs| fs.test_lock(fh.0, asked)));
         answer!(reply, found, found => match found {
             Some(held) => {
                 let (start, end) = (held.range.start, held.range.end);
@@ -481,17 +472,24 @@ impl Filesystem for Adapter {
         sleep: bool,
         reply: ReplyEmpty,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Setlk);
         let range = LockRange { start, end };
         let asked = match lock_request(request, lock_owner, range, typ, pid) {
             Ok(asked) => asked,
-            Err(errno) => return reply.error(errno),
+            Err(errno) => {
+                turn.fail();
+                return reply.error(errno);
+            }
         };
+        let tally = Arc::clone(&self.tally);
         let answer: Answer = Box::new(move |set| match set {
             Ok(()) => reply.ok(),
-            Err(error) => reply.error(errno(&error)),
+            Err(error) => {
+                tally.fail_late(Operation::Setlk);
+                reply.error(errno(&error));
+            }
         });
-        let handed_on = self.run("setlk", |fs| {
+        let handed_on = self.run(&turn, |fs| {
             fs.set_lock(fh.0, asked, sleep, answer);
             Ok(())
         });
@@ -507,7 +505,8 @@ impl Filesystem for Adapter {
         _idx: u64,
         reply: ReplyBmap,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Bmap);
+        turn.fail();
         reply.error(Errno::ENOSYS);
     }
 
@@ -522,7 +521,8 @@ impl Filesystem for Adapter {
         _out_size: u32,
         reply: ReplyIoctl,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Ioctl);
+        turn.fail();
         reply.error(Errno::ENOTTY);
     }
 
@@ -536,7 +536,8 @@ impl Filesystem for Adapter {
         _flags: PollFlags,
         reply: ReplyPoll,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Poll);
+        turn.fail();
         reply.error(Errno::ENOSYS);
     }
 
@@ -550,9 +551,9 @@ impl Filesystem for Adapter {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::Fallocate);
         let caller = caller(request);
-        self.done("fallocate", reply, |fs| {
+        self.done(&turn, reply, |fs| {
             fs.fallocate(caller, fh.0, mode, offset, length)
         });
     }
@@ -566,8 +567,8 @@ impl Filesystem for Adapter {
         whence: i32,
         reply: ReplyLseek,
     ) {
-        let _turn = self.turns.begin();
-        let sought = self.run("lseek", |fs| fs.lseek(fh.0, offset, whence));
+        let turn = self.begin(Operation::Lseek);
+        let sought = self.run(&turn, |fs| fs.lseek(fh.0, offset, whence));
         answer!(reply, sought, place => reply.offset(i64::try_from(place).unwrap_or(i64::MAX)));
     }
 
@@ -584,13 +585,11 @@ impl Filesystem for Adapter {
         _flags: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
-        let _turn = self.turns.begin();
+        let turn = self.begin(Operation::CopyFileRange);
         let from = (fh_in.0, offset_in);
         let to = (fh_out.0, offset_out);
         let caller = caller(request);
-        let copied = self.run("copy_file_range", |fs| {
-            fs.copy_file_range(caller, from, to, len)
-        });
+        let copied = self.run(&turn, |fs| fs.copy_file_range(caller, from, to, len));
         answer!(reply, copied, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
     }
 }

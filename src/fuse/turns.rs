@@ -145,6 +145,13 @@ impl Turns {
     }
 }
 
+impl Turn<'_> {
+    /// The thread's place in the table; `None` if it has none.
+    pub(super) fn place(&self) -> Option<usize> {
+        self.place
+    }
+}
+
 impl Drop for Turns {
     fn drop(&mut self) {
         self.wake();

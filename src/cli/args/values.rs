@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
+use super::status::StatusFormat;
 use crate::backing::Sandbox;
 use crate::codec::{Encoding, Form, Repair};
 use crate::fs::LocksAt;
@@ -201,5 +202,14 @@ values! {
     AuditFormatValue(Format) {
         "text" => Format::Text, "A line for people (default)";
         "json" => Format::Json, "A line of JSON";
+    }
+}
+
+values! {
+    /// `status --format`.
+    StatusFormatValue(StatusFormat) {
+        "text" => StatusFormat::Text, "A table for people (default)";
+        "json" => StatusFormat::Json, "One JSON object; docs/status.md has its fields";
+        "prometheus" => StatusFormat::Prometheus, "Metrics, for the textfile collector of a node exporter, say";
     }
 }

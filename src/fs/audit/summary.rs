@@ -49,6 +49,20 @@ impl Counts {
         self.refused + self.normalized + self.reported
     }
 
+    /// Offences by the stable name of the rule.
+    #[must_use]
+    pub fn by_rule(&self) -> [(&'static str, u64); 7] {
+        [
+            ("ill-formed", self.ill_formed),
+            ("too-long", self.too_long),
+            ("forbidden", self.forbidden),
+            ("not-normalized", self.not_normalized),
+            ("unmappable", self.unmappable),
+            ("not-unique", self.not_unique),
+            ("not-a-component", self.not_a_component),
+        ]
+    }
+
     /// Counts one offence.
     pub(super) fn add(&mut self, rule: Rule, verdict: Verdict) {
         *match rule {

@@ -73,9 +73,10 @@ fn a_panic_costs_one_operation_and_is_logged_with_its_name() {
         },
         Passthrough::Off,
         (1, 1),
+        About::default(),
     )
     .unwrap();
-    let failed = adapter.run::<()>("mkdir", |fs| {
+    let failed = adapter.run::<()>(&adapter.begin(Operation::Mkdir), |fs| {
         // In the middle of a change, with what it holds.
         let _entry = fs.lookup(CALLER, ROOT, b"file")?;
         panic!("a bug");
@@ -87,6 +88,15 @@ fn a_panic_costs_one_operation_and_is_logged_with_its_name() {
             .any(|line| line.starts_with("ERROR: mkdir: internal error")),
         "{said:?}"
     );
-    let found = adapter.run("lookup", |fs| fs.lookup(CALLER, ROOT, b"file"));
-    assert!(found.is_ok());
+    for (name, is_found) in [(&b"file"[..], true), (b"none", false)] {
+        let counted = adapter.begin(Operation::Lookup);
+        let found = adapter.run(&counted, |fs| fs.lookup(CALLER, ROOT, name));
+        assert_eq!(found.is_ok(), is_found);
+    }
+    let count = |operation| {
+        let count = adapter.tally.count(operation);
+        (count.requests, count.errors, count.calls > 0)
+    };
+    assert_eq!(count(Operation::Mkdir), (1, 1, true));
+    assert_eq!(count(Operation::Lookup), (2, 1, true));
 }

@@ -34,6 +34,7 @@ fn the_help_is_what_it_was() {
     assert_snapshot("help-mount.txt", &helped(&[b"mount", b"--help"]).stdout);
     assert_snapshot("help-explain.txt", &helped(&[b"explain", b"--help"]).stdout);
     assert_snapshot("help-convert.txt", &helped(&[b"convert", b"--help"]).stdout);
+    assert_snapshot("help-status.txt", &helped(&[b"status", b"--help"]).stdout);
     assert_snapshot("help-demo.txt", &helped(&[b"demo", b"--help"]).stdout);
 }
 

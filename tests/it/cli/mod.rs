@@ -6,6 +6,7 @@ mod demo;
 mod explain;
 mod explain_rules;
 mod help;
+mod status;
 
 use std::ffi::OsStr;
 use std::io::Write;

@@ -64,12 +64,16 @@ mod races;
 mod regressions;
 /// Faults found from outside: devices, descriptors, refusals, and what the daemon says.
 mod regressions_more;
+/// The requests that each operation costs.
+mod requests;
 /// F1: rights, line by line, and what suites of others found.
 mod rights;
 /// F7, L2: what a daemon gives up once it has mounted, and what works all the same.
 mod sandbox;
 /// F7: operations that wait for the backing filesystem.
 mod stalls;
+/// What a mount says of itself.
+mod status;
 /// N12, N10: names stored in a legacy charset, and escapes as spellings.
 mod storing;
 /// F4: reading a directory while it changes.

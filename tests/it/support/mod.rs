@@ -6,6 +6,7 @@ pub(crate) mod mount;
 pub(crate) mod needs;
 pub(crate) mod random;
 pub(crate) mod snapshot;
+pub(crate) mod status;
 pub(crate) mod strace;
 pub(crate) mod tree;
 pub(crate) mod user;

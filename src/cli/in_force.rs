@@ -1,0 +1,117 @@
+//! The options that a mount was made with, defaults filled in, as `utf8fs status` tells them.
+
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::{Map, Value, json};
+
+use super::MountConfig;
+use super::args::{
+    AuditFormatValue, EncodingValue, ErrnoValue, LegacyValue, LocksValue, NormalizationValue,
+    OnViolationValue, PassthroughValue, SandboxValue, UniqueValue,
+};
+use super::caching::Cache;
+use crate::backing::creds;
+use crate::fs::audit::SinkKind;
+use crate::fuse::mount::MountFlags;
+use crate::fuse::status::About;
+use crate::names::json::json_name;
+use crate::policy::Class;
+
+/// What a mount tells of itself that does not change.
+pub(super) fn about(config: &MountConfig) -> About {
+    About {
+        owner: rustix::process::getuid().as_raw(),
+        backing: config.backing.as_os_str().as_bytes().to_vec(),
+        mountpoint: config.mountpoint.as_os_str().as_bytes().to_vec(),
+        options: options(config),
+    }
+}
+
+/// By the long options' names. What can be set once is a value, what can be set many times a list; `null` is no limit, none, or
+/// what is decided by where it is mounted.
+fn options(config: &MountConfig) -> Map<String, Value> {
+    let (map, policy, audit) = (&config.map, &config.map.policy, &config.audit);
+    let charsets: Vec<&str> = map.from.iter().map(|charset| charset.label()).collect();
+    let classes: Vec<&str> = policy.forbid.iter().map(Class::label).collect();
+    let uids: Vec<u32> = config.exempt.uids().collect();
+    let log = match &audit.sink {
+        SinkKind::Stderr => json!("-"),
+        SinkKind::Syslog => json!("syslog"),
+        SinkKind::File(path) => json_name(path.as_os_str().as_bytes()),
+    };
+    let cache = match config.cache {
+        Some(Cache::Seconds(time)) => json!(time.as_secs_f64()),
+        Some(Cache::Watch) => json!("watch"),
+        Some(Cache::Exclusive) => json!("exclusive"),
+        None => Value::Null,
+    };
+    let all = [
+        ("encoding", json!(EncodingValue(policy.encoding).word())),
+        ("from", json!(charsets)),
+        ("legacy", json!(LegacyValue(map.legacy).word())),
+        (
+            "store-as",
+            json!(map.store_as.map(|charset| charset.label())),
+        ),
+        (
+            "on-violation",
+            json!(OnViolationValue(map.on_violation).word()),
+        ),
+        ("errno", json!(ErrnoValue(map.errno).word())),
+        (
+            "normalization",
+            json!(NormalizationValue(policy.form).word()),
+        ),
+        ("forbid", json!(classes)),
+        ("max-bytes", json!(policy.max_bytes)),
+        ("max-chars", json!(policy.max_chars)),
+        ("max-utf16", json!(policy.max_utf16)),
+        (
+            "unique",
+            json!(config.unique.map(|alike| UniqueValue(alike).word())),
+        ),
+        ("exempt-uid", json!(uids)),
+        ("exempt", json!(config.exempt.patterns())),
+        ("cache", cache),
+        ("locks", json!(LocksValue(config.locks).word())),
+        ("cross-mounts", json!(config.cross_mounts)),
+        (
+            "passthrough",
+            json!(PassthroughValue(config.passthrough).word()),
+        ),
+        ("threads", json!(config.threads)),
+        ("sandbox", json!(SandboxValue(config.sandbox).word())),
+        ("audit-log", log),
+        ("audit-format", json!(AuditFormatValue(audit.format).word())),
+        ("audit-burst", json!(audit.limit.burst)),
+        ("audit-per-minute", json!(audit.limit.per_minute)),
+        ("background", json!(config.background)),
+        ("fsname", json_name(config.fsname.as_bytes())),
+        (
+            "allow-other",
+            json!(config.allow_other.unwrap_or_else(creds::is_privileged)),
+        ),
+        ("flags", flags(&config.flags)),
+    ];
+    Map::from_iter(all.map(|(name, value)| (name.to_owned(), value)))
+}
+
+/// The words of `-o` that are in force, of each pair the one that restricts.
+fn flags(flags: &MountFlags) -> Value {
+    let words = [
+        (flags.read_only, "ro"),
+        (flags.nosuid, "nosuid"),
+        (flags.nodev, "nodev"),
+        (flags.noexec, "noexec"),
+        (flags.noatime, "noatime"),
+        (flags.nodiratime, "nodiratime"),
+        (flags.relatime, "relatime"),
+        (flags.strictatime, "strictatime"),
+        (flags.sync, "sync"),
+        (flags.dirsync, "dirsync"),
+    ];
+    words
+        .into_iter()
+        .filter_map(|(is_set, word)| is_set.then_some(word))
+        .collect()
+}

@@ -1,0 +1,150 @@
+//! The formats, on a status made up.
+
+use serde_json::json;
+
+use super::*;
+use crate::names::json::json_name;
+
+/// A directory that tries to end its line and its label, and to move the cursor.
+const HOSTILE: &[u8] = b"/a\"} 1\n# caf\xE9\\\x1B[2J";
+
+fn status() -> Status {
+    let counted = |requests: u64, errors: u64, calls: u64, times: &[u64]| {
+        json!({
+            "requests": requests, "errors": errors, "backing_calls": calls,
+            "microseconds": 1000 * requests, "times": times,
+        })
+    };
+    let whole = json!({
+        "format": FORMAT,
+        "version": "0.1.0",
+        "pid": 42,
+        "mountpoint": json_name(HOSTILE),
+        "backing": json_name("/srv/ä".as_bytes()),
+        "uptime_seconds": 7384.5,
+        "total": counted(105, 3, 210, &[]),
+        "operations": {
+            "lookup": counted(5, 3, 10, &[5, 0, 0]),
+            "getattr": counted(100, 0, 200, &[50, 49, 1]),
+            "link": counted(0, 0, 0, &[0, 0, 0]),
+        },
+        "times_below_microseconds": [4, 16],
+        "inodes": 7,
+        "open": { "files": 2, "directories": 1 },
+        "descriptors": { "limit": 1000, "reserve": 64, "open": 4, "inodes": 6, "inodes_limit": 250 },
+        "indexes": { "directories": 3, "bytes": 2049, "readings": 9 },
+        "kept": { "names_seconds": 315_360_000.0, "files_seconds": 1.0, "names_barred": 0 },
+        "passthrough": true,
+        "watch": { "alive": true, "directories": 12, "overflows": 1 },
+        "offences": { "ill-formed": 2, "too-long": 0, "forbidden": 1 },
+        "verdicts": { "refused": 3, "normalized": 0, "reported": 0 },
+        "audit_records": { "written": 3, "left_out": 0, "dropped": 0 },
+        "options": { "legacy": "decode", "from": ["koi8-r", "cp866"], "unique": null,
+            "exempt": [], "threads": 32, "fsname": json_name(b"\xFF"), "x": "\u{1B}[2J" },
+    });
+    Status::parse(&serde_json::to_vec(&whole).unwrap()).unwrap()
+}
+
+#[test]
+fn people_get_aligned_columns_with_the_most_frequent_first_and_the_total_last() {
+    let expected = r#"
+"/srv/ä" shown at "/a\"} 1\n# caf\xE9\\\x1B[2J", for 2.1 h, by process 42, utf8fs 0.1.0
+
+request  count  errors  calls      time     mean  99 % below
+getattr    100       0    200  100.0 ms  1000 µs       16 µs
+lookup       5       3     10   5000 µs  1000 µs        4 µs
+total      105       3    210  105.0 ms  1000 µs       16 µs
+
+inodes known        7
+open                2 files, 1 directories
+descriptors         4 for what is open, 6 of 250 kept for inodes; 1000 in all, 64 in reserve
+indexes of names    3 directories, 3 KiB, 9 readings
+kept by the kernel  names for ever, attributes of files 1 s; 0 names barred
+changes below       followed, in 12 directories; 1 overflows
+data                read and written by the kernel where it can
+offences            3 (2 ill-formed, 1 forbidden): 3 refused, 0 normalized, 0 reported
+audit records       3 written, 0 left out, 0 dropped
+
+options in force
+  legacy   decode
+  from     koi8-r, cp866
+  unique   -
+  exempt   -
+  threads  32
+  fsname   "\xFF"
+  x        \u{1B}[2J
+"#;
+    let got = text::lines(&status()).join("\n");
+    assert_eq!(format!("\n{got}\n"), expected, "{got}");
+}
+
+#[test]
+fn metrics_are_prometheus_text_and_a_hostile_path_stays_in_its_label() {
+    let lines = prometheus::lines(&status());
+    let mount = r#"mountpoint="/a\\\"} 1\\n# caf\\xE9\\\\\\x1B[2J""#;
+    for line in &lines {
+        assert!(!line.contains(|c: char| c.is_control()), "{line:?}");
+        let is_head = line.starts_with("# HELP utf8fs_") || line.starts_with("# TYPE utf8fs_");
+        let is_sample = line.starts_with("utf8fs_") && line.contains(&format!("{{{mount}"));
+        assert!(is_head || is_sample, "{line}");
+    }
+    let expected = [
+        "info{M,backing=\"/srv/ä\",version=\"0.1.0\"} 1",
+        "uptime_seconds{M} 7384.5",
+        "requests_total{M,operation=\"lookup\"} 5",
+        "requests_total{M,operation=\"link\"} 0",
+        "request_errors_total{M,operation=\"lookup\"} 3",
+        "backing_calls_total{M,operation=\"getattr\"} 200",
+        "request_duration_seconds_bucket{M,operation=\"getattr\",le=\"0.000004\"} 50",
+        "request_duration_seconds_bucket{M,operation=\"getattr\",le=\"0.000016\"} 99",
+        "request_duration_seconds_bucket{M,operation=\"getattr\",le=\"+Inf\"} 100",
+        "request_duration_seconds_sum{M,operation=\"getattr\"} 0.100000",
+        "request_duration_seconds_count{M,operation=\"getattr\"} 100",
+        "inodes{M} 7",
+        "watch_overflows_total{M} 1",
+        "offences_total{M,rule=\"ill-formed\"} 2",
+        "verdicts_total{M,verdict=\"refused\"} 3",
+        "audit_records_total{M,fate=\"left_out\"} 0",
+    ];
+    for sample in expected {
+        let sample = format!("utf8fs_{}", sample.replace('M', mount));
+        assert!(
+            lines.contains(&sample),
+            "{sample}\nin\n{}",
+            lines.join("\n")
+        );
+    }
+    // Of what never came there is no histogram, and each metric has one head, before its samples.
+    let link = "duration_seconds_count{";
+    assert_eq!(lines.iter().filter(|line| line.contains(link)).count(), 2);
+    let mut heads = lines.iter().filter(|line| line.starts_with("# TYPE"));
+    let first = heads.next().unwrap();
+    assert!(!heads.any(|head| head == first));
+}
+
+#[test]
+fn where_changes_are_not_followed_nothing_is_told_of_it() {
+    let mut status = status();
+    status.0["watch"] = Value::Null;
+    assert!(text::lines(&status).contains(&"changes below       not followed".to_owned()));
+    let lines = prometheus::lines(&status);
+    assert!(!lines.iter().any(|line| line.contains("utf8fs_watch")));
+}
+
+#[test]
+fn another_version_of_the_protocol_is_an_error_that_names_the_program() {
+    let rows = [
+        (
+            &br#"{"format":2,"version":"9.1"}"#[..],
+            Some("use the program that mounted: utf8fs 9.1"),
+        ),
+        (br#"{"version":1}"#, None),
+        (b"[]", None),
+    ];
+    for (answer, hint) in rows {
+        let error = Status::parse(answer).unwrap_err();
+        assert_eq!(error.hint.as_deref(), hint);
+        assert_eq!(error.code, ExitCode::Failure);
+    }
+    assert!(Status::parse(b"{\"form").is_err());
+}

@@ -1,0 +1,259 @@
+//! The status for people.
+
+use serde_json::Value;
+
+use super::{Operation, Status, name};
+use crate::cli::output::harmless;
+use crate::names::Quoted;
+
+/// The lines of it.
+pub(super) fn lines(status: &Status) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{} shown at {}, for {}, by process {}, utf8fs {}",
+        Quoted(&status.name("/backing")),
+        Quoted(&status.name("/mountpoint")),
+        span(status.seconds("/uptime_seconds")),
+        status.number("/pid"),
+        harmless(status.text("/version")),
+    )];
+    lines.push(String::new());
+    lines.extend(requests(status));
+    lines.push(String::new());
+    lines.extend(columns(&held(status), &[]));
+    let options: Vec<_> = status
+        .fields("/options")
+        .map(|(option, value)| vec![harmless(option).into_owned(), shown(value)])
+        .collect();
+    if !options.is_empty() {
+        lines.push(String::new());
+        lines.push("options in force".to_owned());
+        let options = columns(&options, &[]);
+        lines.extend(options.into_iter().map(|line| format!("  {line}")));
+    }
+    lines
+}
+
+/// The table of requests, most frequent first, with what they come to at the end.
+fn requests(status: &Status) -> Vec<String> {
+    let head = [
+        "request",
+        "count",
+        "errors",
+        "calls",
+        "time",
+        "mean",
+        "99 % below",
+    ];
+    let mut table = vec![head.map(str::to_owned).to_vec()];
+    let mut seen: Vec<Operation<'_>> = status
+        .operations()
+        .filter(|operation| operation.number("requests") > 0)
+        .collect();
+    seen.sort_by_key(|operation| std::cmp::Reverse(operation.number("requests")));
+    let limits = status.limits();
+    let mut all = vec![0; limits.len() + 1];
+    for operation in seen {
+        let times = operation.times();
+        for (sum, more) in all.iter_mut().zip(&times) {
+            *sum += more;
+        }
+        table.push(row(operation, &times, &limits));
+    }
+    if let Some(counted) = status.0.get("total") {
+        let name = "total";
+        table.push(row(Operation { name, counted }, &all, &limits));
+    }
+    columns(&table, &[1, 2, 3, 4, 5, 6])
+}
+
+fn row(operation: Operation<'_>, times: &[u64], limits: &[u64]) -> Vec<String> {
+    let ended: u64 = times.iter().sum();
+    let microseconds = operation.number("microseconds");
+    let (mean, most) = match ended {
+        0 => ("-".to_owned(), "-".to_owned()),
+        _ => (time(microseconds / ended), most(times, limits)),
+    };
+    vec![
+        harmless(operation.name).into_owned(),
+        operation.number("requests").to_string(),
+        operation.number("errors").to_string(),
+        operation.number("backing_calls").to_string(),
+        time(microseconds),
+        mean,
+        most,
+    ]
+}
+
+/// The limit that 99 of 100 stay below.
+fn most(times: &[u64], limits: &[u64]) -> String {
+    let all: u64 = times.iter().sum();
+    let mut rest = all / 100;
+    for (index, count) in times.iter().enumerate().rev() {
+        if *count > rest {
+            return limits
+                .get(index)
+                .map_or_else(|| "longer".to_owned(), |limit| time(*limit));
+        }
+        rest -= count;
+    }
+    "-".to_owned()
+}
+
+/// What is held, kept and counted besides.
+fn held(status: &Status) -> Vec<Vec<String>> {
+    let number = |path: &str| status.number(path);
+    let watch = match status.0.get("watch") {
+        None | Some(Value::Null) => "not followed".to_owned(),
+        Some(_) => format!(
+            "{}, in {} directories; {} overflows",
+            match status.is_true("/watch/alive") {
+                true => "followed",
+                false => "followed no more",
+            },
+            number("/watch/directories"),
+            number("/watch/overflows"),
+        ),
+    };
+    let rules: Vec<(&str, u64)> = status
+        .fields("/offences")
+        .filter_map(|(rule, count)| Some((rule, count.as_u64().filter(|count| *count > 0)?)))
+        .collect();
+    let offences: u64 = rules.iter().map(|(_, count)| count).sum();
+    let rules: Vec<String> = rules
+        .iter()
+        .map(|(rule, count)| format!("{count} {}", harmless(rule)))
+        .collect();
+    let offences = match rules.as_slice() {
+        [] => "none".to_owned(),
+        rules => format!(
+            "{offences} ({}): {} refused, {} normalized, {} reported",
+            rules.join(", "),
+            number("/verdicts/refused"),
+            number("/verdicts/normalized"),
+            number("/verdicts/reported"),
+        ),
+    };
+    let rows = [
+        ("inodes known", number("/inodes").to_string()),
+        (
+            "open",
+            format!(
+                "{} files, {} directories",
+                number("/open/files"),
+                number("/open/directories")
+            ),
+        ),
+        (
+            "descriptors",
+            format!(
+                "{} for what is open, {} of {} kept for inodes; {} in all, {} in reserve",
+                number("/descriptors/open"),
+                number("/descriptors/inodes"),
+                number("/descriptors/inodes_limit"),
+                number("/descriptors/limit"),
+                number("/descriptors/reserve"),
+            ),
+        ),
+        (
+            "indexes of names",
+            format!(
+                "{} directories, {} KiB, {} readings",
+                number("/indexes/directories"),
+                number("/indexes/bytes").div_ceil(1024),
+                number("/indexes/readings"),
+            ),
+        ),
+        (
+            "kept by the kernel",
+            format!(
+                "names {}, attributes of files {}; {} names barred",
+                span(status.seconds("/kept/names_seconds")),
+                span(status.seconds("/kept/files_seconds")),
+                number("/kept/names_barred"),
+            ),
+        ),
+        ("changes below", watch),
+        (
+            "data",
+            match status.is_true("/passthrough") {
+                true => "read and written by the kernel where it can",
+                false => "read and written by the daemon",
+            }
+            .to_owned(),
+        ),
+        ("offences", offences),
+        (
+            "audit records",
+            format!(
+                "{} written, {} left out, {} dropped",
+                number("/audit_records/written"),
+                number("/audit_records/left_out"),
+                number("/audit_records/dropped"),
+            ),
+        ),
+    ];
+    rows.into_iter()
+        .map(|(what, is)| vec![what.to_owned(), is])
+        .collect()
+}
+
+/// The rows with each column as wide as its widest; those in `right` are flush right.
+fn columns(rows: &[Vec<String>], right: &[usize]) -> Vec<String> {
+    let width = |index: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(index));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let cell = |(index, cell): (usize, &String)| {
+        let width = width(index);
+        match right.contains(&index) {
+            true => format!("{cell:>width$}"),
+            false => format!("{cell:<width$}"),
+        }
+    };
+    rows.iter()
+        .map(|row| {
+            let cells: Vec<String> = row.iter().enumerate().map(cell).collect();
+            cells.join("  ").trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// Microseconds, in the unit that suits.
+fn time(microseconds: u64) -> String {
+    let (whole, unit) = match microseconds {
+        0..10_000 => return format!("{microseconds} µs"),
+        10_000..10_000_000 => (microseconds / 100, "ms"),
+        _ => (microseconds / 100_000, "s"),
+    };
+    format!("{}.{} {unit}", whole / 10, whole % 10)
+}
+
+/// Seconds, in words.
+fn span(seconds: f64) -> String {
+    const YEAR: f64 = 365.0 * 86_400.0;
+    match seconds {
+        0.0 => "not at all".to_owned(),
+        _ if seconds >= YEAR => "for ever".to_owned(),
+        _ if seconds >= 172_800.0 => format!("{:.1} days", seconds / 86_400.0),
+        _ if seconds >= 7200.0 => format!("{:.1} h", seconds / 3600.0),
+        _ if seconds >= 120.0 => format!("{:.1} min", seconds / 60.0),
+        _ => format!("{seconds} s"),
+    }
+}
+
+/// The value of an option, harmless to a terminal.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => harmless(text).into_owned(),
+        Value::Array(values) if values.is_empty() => "-".to_owned(),
+        Value::Array(values) => {
+            let values: Vec<String> = values.iter().map(shown).collect();
+            values.join(", ")
+        }
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::Object(_) => {
+            name(value).map_or_else(|| "?".to_owned(), |octets| Quoted(&octets).to_string())
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Asking a mount how it does.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::process::geteuid;
+use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
+
+use super::mount::FS_TYPE;
+use super::mountinfo::{self, MountInfo};
+use super::status::{ATTRIBUTE, LONGEST};
+use crate::backing::{Xattr, xattr};
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum AskError {
+    /// The path leads nowhere, or where we may not look.
+    Path(io::Error),
+    /// There is another filesystem, of this type.
+    Other(Vec<u8>),
+    /// It is inside the mount at this path, not the mount point.
+    Inside(Vec<u8>),
+    /// The question was refused, or nobody is there.
+    Refused(io::Error),
+}
+
+/// Asks the mount on `path`, as the user who mounted where only that one gets in: then this thread keeps that user's identity.
+///
+/// Waits for the daemon, for ever where that is stuck.
+///
+/// # Errors
+/// As [`AskError`] says; `ENOTCONN` where the daemon is gone, `EPERM` or `EACCES` for who may not ask.
+pub fn ask(path: &Path) -> Result<Vec<u8>, AskError> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let root = rustix::fs::open(path, flags, Mode::empty())
+        .map_err(|errno| AskError::Path(errno.into()))?;
+    let mount = mount_of(&root)?;
+    become_owner(&mount).map_err(AskError::Refused)?;
+    match xattr::get(&root, ATTRIBUTE, LONGEST) {
+        Ok(Xattr::Data(status)) => Ok(status),
+        Ok(Xattr::Size(_)) => Err(AskError::Refused(io::ErrorKind::InvalidData.into())),
+        Err(error) => Err(AskError::Refused(error)),
+    }
+}
+
+/// The mount that `root` is the root of, without asking it anything.
+fn mount_of(root: impl AsFd) -> Result<MountInfo, AskError> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+    // What the kernel knows without the filesystem it tells in any case; for anything else it would have to let us in.
+    let stat = rustix::fs::statx(root, c"", flags, StatxFlags::empty())
+        .map_err(|errno| AskError::Path(errno.into()))?;
+    let mounts = mountinfo::read().map_err(AskError::Path)?;
+    let mount = mounts
+        .into_iter()
+        .find(|mount| mount.id == stat.stx_mnt_id)
+        .ok_or_else(|| AskError::Other(Vec::new()))?;
+    if mount.fs_type != FS_TYPE.as_bytes() {
+        return Err(AskError::Other(mount.fs_type));
+    }
+    if !stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) {
+        return Err(AskError::Inside(mount.mount_point));
+    }
+    Ok(mount)
+}
+
+/// Root is not let into another user's mount either, unless that has `allow_other`; but it may become that user.
+fn become_owner(mount: &MountInfo) -> io::Result<()> {
+    let number = |option: &str| mount.option(option).and_then(|value| value.parse().ok());
+    let (Some(uid), Some(gid)) = (number("user_id="), number("group_id=")) else {
+        return Ok(());
+    };
+    if !geteuid().is_root() || uid == 0 || mount.option("allow_other").is_some() {
+        return Ok(());
+    }
+    let (uid, gid) = (
+        rustix::fs::Uid::from_raw(uid),
+        rustix::fs::Gid::from_raw(gid),
+    );
+    set_thread_res_gid(gid, gid, gid)?;
+    Ok(set_thread_res_uid(uid, uid, uid)?)
+}

@@ -1,0 +1,270 @@
+//! What was done for how many requests, and how long it took: the instruments that `utf8fs status` reads.
+//!
+//! Each thread that serves has counters of its own, which nobody else writes, so that counting is a load and a store. Who reads them
+//! adds them up while they change.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::operation::Operation;
+use super::turns::Turn;
+use crate::backing::calls;
+
+/// Requests are counted by how long they took, in ranges that end before so many microseconds, and one more for all above.
+pub const LIMITS: [u64; 10] = [
+    4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576,
+];
+
+const RANGES: usize = LIMITS.len() + 1;
+const OPERATIONS: usize = Operation::ALL.len();
+
+/// What was counted of one kind of request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// Requests that were begun.
+    pub requests: u64,
+    /// Those answered by an error, or that there is no such entry.
+    pub errors: u64,
+    /// System calls on the backing filesystem, as [`calls`] counts them.
+    pub calls: u64,
+    /// The time from when a request was read until its answer was sent, of those that have ended.
+    pub nanoseconds: u64,
+    /// How many of these took so long, by the ranges of [`LIMITS`].
+    pub times: [u64; RANGES],
+}
+
+impl Count {
+    /// Adds what another thread counted.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.errors += other.errors;
+        self.calls += other.calls;
+        self.nanoseconds += other.nanoseconds;
+        for (sum, more) in self.times.iter_mut().zip(other.times) {
+            *sum += more;
+        }
+    }
+}
+
+/// The counters of one kind of request on one thread.
+#[derive(Debug, Default)]
+struct Counters {
+    requests: AtomicU64,
+    errors: AtomicU64,
+    calls: AtomicU64,
+    nanoseconds: AtomicU64,
+    times: [AtomicU64; RANGES],
+}
+
+/// Adds to a counter that only this thread writes.
+fn add(counter: &AtomicU64, more: u64) {
+    let before = counter.load(Ordering::Relaxed);
+    counter.store(before.wrapping_add(more), Ordering::Relaxed);
+}
+
+/// Which of the ranges a time is in.
+fn range(time: Duration) -> usize {
+    // Each limit is four times the one before it.
+    let over = time.as_micros() >> 2;
+    let range = (u128::BITS - over.leading_zeros()).div_ceil(2);
+    usize::try_from(range).map_or(RANGES - 1, |range| range.min(RANGES - 1))
+}
+
+impl Counters {
+    fn end(&self, time: Duration, calls: u64, has_failed: bool) {
+        add(&self.calls, calls);
+        add(
+            &self.nanoseconds,
+            u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+        );
+        if let Some(times) = self.times.get(range(time)) {
+            add(times, 1);
+        }
+        if has_failed {
+            add(&self.errors, 1);
+        }
+    }
+
+    fn read(&self) -> Count {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Count {
+            requests: read(&self.requests),
+            errors: read(&self.errors),
+            calls: read(&self.calls),
+            nanoseconds: read(&self.nanoseconds),
+            times: std::array::from_fn(|index| self.times.get(index).map_or(0, read)),
+        }
+    }
+}
+
+/// The counters of one thread. They begin a line of the cache, so that no two threads write to one.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Sheet([Counters; OPERATIONS]);
+
+/// The counters of all threads of a mount.
+#[derive(Debug)]
+pub(super) struct Tally {
+    /// By the place of the thread in the table of turns.
+    sheets: Vec<OnceLock<Box<Sheet>>>,
+    /// Of errors that another thread answered.
+    late_errors: [AtomicU64; OPERATIONS],
+    started: Instant,
+}
+
+impl Default for Sheet {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Counters::default()))
+    }
+}
+
+impl Tally {
+    /// Nothing was counted yet; `threads` will count.
+    pub(super) fn new(threads: usize) -> Self {
+        Self {
+            sheets: std::iter::repeat_with(OnceLock::new)
+                .take(threads)
+                .collect(),
+            late_errors: std::array::from_fn(|_| AtomicU64::new(0)),
+            started: Instant::now(),
+        }
+    }
+
+    fn counters(&self, operation: Operation, turn: &Turn<'_>) -> Option<&Counters> {
+        let sheet = self.sheets.get(turn.place()?)?;
+        let sheet = sheet.get_or_init(Box::default);
+        sheet.0.get(operation as usize)
+    }
+
+    /// Counts a request of this thread, whose turn it is, and no more: for what is too short to be timed.
+    pub(super) fn note(&self, operation: Operation, turn: &Turn<'_>) {
+        if let Some(counters) = self.counters(operation, turn) {
+            add(&counters.requests, 1);
+        }
+    }
+
+    /// Begins a request on this thread, whose turn it is.
+    pub(super) fn begin<'a>(&'a self, operation: Operation, turn: Turn<'a>) -> Counted<'a> {
+        let counters = self.counters(operation, &turn);
+        // Counted before the answer, so that who has the answer finds it counted.
+        if let Some(counters) = counters {
+            add(&counters.requests, 1);
+        }
+        Counted {
+            operation,
+            counters,
+            calls: calls::made(),
+            begun: Instant::now(),
+            has_failed: Cell::new(false),
+            _turn: turn,
+        }
+    }
+
+    /// Counts an error that is answered by another thread than the request was handed to, or later.
+    pub(super) fn fail_late(&self, operation: Operation) {
+        if let Some(errors) = self.late_errors.get(operation as usize) {
+            errors.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What was counted of a kind of request so far.
+    pub(super) fn count(&self, operation: Operation) -> Count {
+        let mut sum = Count::default();
+        let sheets = self.sheets.iter().filter_map(OnceLock::get);
+        for counters in sheets.filter_map(|sheet| sheet.0.get(operation as usize)) {
+            sum.add(&counters.read());
+        }
+        let late = self.late_errors.get(operation as usize);
+        sum.errors += late.map_or(0, |errors| errors.load(Ordering::Relaxed));
+        sum
+    }
+
+    /// How long it is counted.
+    pub(super) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+/// A request that is worked on. Dropped after the answer, it is counted.
+#[derive(Debug)]
+pub(super) struct Counted<'a> {
+    operation: Operation,
+    counters: Option<&'a Counters>,
+    calls: u64,
+    begun: Instant,
+    has_failed: Cell<bool>,
+    /// Ended after it is counted, as that may take until the thread is needed again.
+    _turn: Turn<'a>,
+}
+
+impl Counted<'_> {
+    /// Which one it is.
+    pub(super) fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    /// It is answered by an error.
+    pub(super) fn fail(&self) {
+        self.has_failed.set(true);
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        if let Some(counters) = self.counters {
+            let calls = calls::made().wrapping_sub(self.calls);
+            counters.end(self.begun.elapsed(), calls, self.has_failed.get());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::turns::Turns;
+    use super::*;
+
+    #[test]
+    fn a_time_is_in_the_first_range_whose_limit_it_is_below() {
+        for micros in (0..70_000).chain([262_143, 262_144, 1_048_575, 1_048_576, 1 << 40]) {
+            let expected = LIMITS.iter().take_while(|limit| micros >= **limit).count();
+            assert_eq!(range(Duration::from_micros(micros)), expected, "{micros}");
+        }
+        assert_eq!(range(Duration::MAX), RANGES - 1);
+    }
+
+    #[test]
+    fn names_are_those_of_the_protocol_and_no_two_are_alike() {
+        for (index, operation) in Operation::ALL.iter().enumerate() {
+            assert_eq!(*operation as usize, index);
+            let same = |other: &&Operation| other.name() == operation.name();
+            assert_eq!(Operation::ALL.iter().filter(same).count(), 1);
+        }
+    }
+
+    #[test]
+    fn what_threads_count_is_added_up() {
+        let turns = Turns::start(3, 3).unwrap();
+        let tally = Tally::new(3);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for number in 0..1000 {
+                        let counted = tally.begin(Operation::Rename, turns.begin());
+                        assert_eq!(counted.operation(), Operation::Rename);
+                        if number % 10 == 0 {
+                            counted.fail();
+                        }
+                    }
+                });
+            }
+        });
+        tally.fail_late(Operation::Rename);
+        let count = tally.count(Operation::Rename);
+        assert_eq!((count.requests, count.errors, count.calls), (3000, 301, 0));
+        assert_eq!(count.times.iter().sum::<u64>(), 3000);
+        assert!(count.nanoseconds > 0);
+        assert_eq!(tally.count(Operation::Link), Count::default());
+    }
+}
