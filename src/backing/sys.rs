@@ -14,6 +14,9 @@ use rustix::thread::UnshareFlags;
 
 use super::calls;
 
+/// A block of so many bytes is mapped by itself.
+const LARGE_BLOCK: libc::c_int = 1 << 20;
+
 /// Most bytes in a file handle, `MAX_HANDLE_SZ` of the kernel.
 pub(super) const MAX_HANDLE: usize = 128;
 
@@ -146,6 +149,15 @@ pub(super) fn trim_heap() {
     // SAFETY: malloc_trim(3) is safe to call from any thread, and gives up only pages with no live allocation in them.
     unsafe {
         libc::malloc_trim(0);
+    }
+}
+
+/// Has the C library map large blocks one by one, also after such a block was freed; does nothing where that is not glibc.
+pub(super) fn map_large_blocks() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: mallopt(3) changes nothing but how blocks are found from now on.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK);
     }
 }
 

@@ -13,7 +13,9 @@ use super::error::reason;
 use super::{CliError, ExitCode, MountConfig, in_force};
 use crate::backing::keeper::{self, Errands};
 use crate::backing::sandbox::{self, Confined, Setting};
-use crate::backing::{Dir, Entries, Privilege, Sandbox, creds, file, private_clone};
+use crate::backing::{
+    Dir, Entries, Privilege, Sandbox, creds, file, map_large_blocks, private_clone,
+};
 use crate::fs::audit::{Auditor, SinkKind, Syslog};
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::mount::{MountError, MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
@@ -70,8 +72,15 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
         follower: Mutex::default(),
     });
     let threads = (config.threads, readers());
+    map_large_blocks();
     let about = in_force::about(&config);
-    let served = Adapter::new(Arc::clone(&fs), kept, config.passthrough, threads, about)
+    let served = mounted
+        .fuse_fd
+        .try_clone()
+        .and_then(|connection| {
+            let fs = Arc::clone(&fs);
+            Adapter::new(fs, kept, config.passthrough, threads, connection, about)
+        })
         .and_then(|adapter| {
             let hooks = Arc::clone(&hooks);
             serve(adapter, mounted, config.threads, signals, hooks)
