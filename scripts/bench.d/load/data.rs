@@ -36,9 +36,6 @@ pub fn job(order: &Order) -> io::Result<Job> {
                 "rewrite" => options.write(true),
                 _ => options.append(true),
             };
-            if order.work == "append" {
-                File::create(&path)?;
-            }
             Box::new(move || {
                 for _ in 0..passes {
                     let mut file = options.open(&path)?;
@@ -49,6 +46,7 @@ pub fn job(order: &Order) -> io::Result<Job> {
                 Ok(blocks as usize * passes)
             })
         }
+        "empty" => Box::new(move || File::create(&path).map(|_| 1)),
         "read" => Box::new(move || {
             let mut operations = 0;
             for _ in 0..passes {

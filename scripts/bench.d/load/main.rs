@@ -9,8 +9,8 @@
 //!   create, stat, absent (stat of what is not there), open (and close), rename, unlink, list (names alone),
 //!   list-long (and a stat of each); mkdir and rmdir of a tree of `files` directories
 //! On DIRECTORY/data, of `bytes` bytes, in blocks of `block` bytes:
-//!   write (anew), rewrite (what is there), append (to an empty file), read; `count` blocks anywhere: read-random,
-//!   write-random; by shared memory, a touch of each page: map-read, map-write
+//!   write (anew), rewrite (what is there), append, read, empty (the file); `count` blocks anywhere: read-random, write-random;
+//!   by shared memory, a touch of each page: map-read, map-write
 //! Without clocks:
 //!   populate (a tree of `files` empty files, a thousand to a directory)
 //!
