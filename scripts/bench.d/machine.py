@@ -42,7 +42,7 @@ class Material:
     def __init__(self, project, place, small):
         self.small = small
         self.tar, self.repository = place / "tree.tar", place / "tree.git"
-        self.crates = "" if small else "--package sha2 --package base64"
+        self.crates = "" if small else "--package base64 --package strsim"
         self.files = self.mib = 0
         if not (self.tar.exists() and self.repository.exists()):
             shutil.rmtree(place, ignore_errors=True)
