@@ -77,13 +77,17 @@ def table(result, key, measure):
     return rows(header, lines)
 
 
+def counted(rounds):
+    return "1 round" if rounds == 1 else f"{rounds} rounds"
+
+
 def suite_block(result, key):
     first, second = TABLES[key]
     parts = []
     if key in PLOTS:
         parts.append(f"![{PLOTS[key][0]}](performance/{key}.svg)")
     rounds = result["suites"][key]["rounds"]
-    parts.append(f"{MEASURES[first].capitalize()} of {rounds} rounds:".replace("Cpu", "CPU"))
+    parts.append(f"{MEASURES[first].capitalize()} of {counted(rounds)}:".replace("Cpu", "CPU"))
     parts.append(table(result, key, first))
     parts.append(f"<details><summary>{MEASURES[second].capitalize()}</summary>".replace("Cpu", "CPU"))
     parts.append(table(result, key, second))
@@ -108,7 +112,7 @@ def policy_block(result):
     header = ["step", *(result["contestants"][each]["title"] for each in suite["contestants"])]
     commands = "; ".join(f"*{result['contestants'][each]['title']}* is `{result['contestants'][each]['command']}`"
                          for each in suite["contestants"])
-    said = f"{MEASURES['cpu']} of {suite['rounds']} rounds; the last row sums the steps of each round."
+    said = f"{MEASURES['cpu']} of {counted(suite['rounds'])}; the last row sums the steps of each round."
     return f"{said}\n\n{rows(header, lines)}\n\n{commands}."
 
 
