@@ -50,6 +50,8 @@ pub struct Inodes {
     descriptors: Descriptors,
     /// Is the root its own parent: the root of a mount, so that the kernel tells what lies outside of it?
     pub(super) is_mount_root: bool,
+    /// Are the places of all inodes wanted?
+    pub(super) keeps_places: bool,
     /// Where the clock of [`Inode::confined`] starts.
     pub(super) started: Instant,
 }
@@ -87,6 +89,7 @@ impl Inodes {
             cover: OnceLock::new(),
             descriptors: Descriptors::new(limit),
             is_mount_root: (above.dev, above.ino) == (stat.dev, stat.ino),
+            keeps_places: false,
             started: Instant::now(),
         })
     }
@@ -126,14 +129,20 @@ impl Inodes {
             .shown(directory.device, ino, directory.is_elsewhere())
     }
 
-    /// Enters the file open as `fd`, which `stat` describes, or finds it, and counts one lookup.
+    /// Enters the file open as `fd`, which `stat` describes, or finds it, and counts one lookup. Tells also where it was seen
+    /// before, if that is known and another place.
     ///
     /// # Errors
     /// Its handle can't be had.
-    pub(super) fn enter(&self, fd: OwnedFd, stat: &Stat, place: &Place) -> io::Result<Arc<Inode>> {
+    pub(super) fn enter(
+        &self,
+        fd: OwnedFd,
+        stat: &Stat,
+        place: &Place,
+    ) -> io::Result<(Arc<Inode>, Option<Place>)> {
         let number = self.number(stat);
         if number == ROOT {
-            return Ok(Arc::clone(&self.root));
+            return Ok((Arc::clone(&self.root), None));
         }
         let identity = match &self.mount {
             Some(_) if self.reaches(stat) => FileHandle::of(&fd)?.map(Identity::Handle),
@@ -143,11 +152,16 @@ impl Inodes {
         let device = Device::new(stat.dev);
         let others = (0..OFFERED).map(|tried| Numbering::other(device, stat.ino, tried));
         let entered = |inode: Arc<Inode>| {
-            inode.set_place(place);
+            // Of the names of a file that has several, the one by which the kernel may keep it for long stays known.
+            let is_one_of_many = self.keeps_places && stat.is_file() && stat.nlink > 1;
+            let left = match is_one_of_many && inode.handle().is_some() {
+                true => None,
+                false => inode.set_place(place),
+            };
             if !inode.is_elsewhere() {
                 self.descriptors.hold(&inode, fd);
             }
-            Ok(inode)
+            Ok((inode, left))
         };
         // A file that has another number keeps it.
         if self.is_renumbered.load(Ordering::Acquire)
@@ -240,6 +254,7 @@ impl Inodes {
         };
         let mut inode = Inode::new(number, generation, identity, stat);
         inode.is_renumbered = is_other;
+        inode.has_place |= self.keeps_places;
         inode.lookups = (lookups + 1).into();
         let inode = Arc::new(inode);
         let replaced = slots.replace(ByNumber(Arc::clone(&inode)));

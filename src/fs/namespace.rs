@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::inode::{Inode, Place};
 use super::resolve::{Making, NewName};
 use super::unique::At;
-use super::{Caller, Entry, FsError, Utf8Fs};
+use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
 use crate::backing::{Dir, Stat, become_caller, creds};
 use crate::names::{BackingName, VisibleName};
 
@@ -61,17 +61,17 @@ impl Utf8Fs {
         }
         let stat = Stat::of(&fd)?;
         let is_followed = self.is_followed(directory);
-        let lasting = is_followed
-            && self.is_lasting(&backing, &visible, alias)
+        let may_last = self.is_lasting(&backing, &visible, alias)
             && self.unkept.allows(directory.number, visible.as_bytes());
         let place = Place::new(directory.number, backing, visible);
-        let inode = self.inodes.enter(fd, &stat, &place)?;
+        let (inode, left) = self.inodes.enter(fd, &stat, &place)?;
         inode.set_adrift(!is_followed);
+        let lasts = self.lasts(directory, &inode, &stat, left.as_ref());
         Ok(Entry {
             number: inode.number,
             generation: inode.generation(),
             stat,
-            lasting,
+            lasts: if may_last { lasts } else { Lasts::Not },
             steady: true,
             heard: self.is_heard(&inode, &stat),
         })
@@ -345,11 +345,8 @@ impl Utf8Fs {
             .ok()
             .and_then(|stat| self.inodes.known(&stat));
         if let Some(inode) = inode {
-            inode.set_place(&Place::new(
-                directory.number,
-                backing.clone(),
-                visible.clone(),
-            ));
+            let place = Place::new(directory.number, backing.clone(), visible.clone());
+            inode.set_place(&place);
         }
     }
 }

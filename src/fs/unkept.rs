@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::inode::{Inode, lock};
-use super::{FsError, Utf8Fs};
+use super::{FsError, Lasts, Utf8Fs};
 use crate::names::{BackingName, VisibleName};
 
 /// So many renames may be under way; of more, the oldest would be told `ESTALE` once more.
@@ -119,14 +119,16 @@ impl Utf8Fs {
         Ok(())
     }
 
-    /// May the kernel keep that there is no entry `name`? Only of names that no mapping yields, and that are no spelling of
-    /// others: these change by nothing that is done to other names.
+    /// How long may the kernel keep that there is no entry `name`? Only of names that no mapping yields, and that are no
+    /// spelling of others: these change by nothing that is done to other names.
     #[must_use]
-    pub fn is_absence_lasting(&self, directory: u64, name: &[u8]) -> bool {
-        let directory = self.inodes.get(directory);
-        directory.is_ok_and(|directory| self.is_followed(&directory))
-            && self.map.policy.conforms(name)
+    pub fn keep_absence(&self, directory: u64, name: &[u8]) -> Lasts {
+        let is_alone = self.map.policy.conforms(name)
             && !self.map.may_be_mapped(name)
-            && self.map.is_only_spelling(name)
+            && self.map.is_only_spelling(name);
+        match self.inodes.get(directory) {
+            Ok(directory) if is_alone => self.absence_lasts(&directory, name),
+            _ => Lasts::Not,
+        }
     }
 }

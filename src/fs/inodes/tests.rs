@@ -33,7 +33,7 @@ impl Table {
         let name = BackingName::parse(b"file").unwrap();
         let place = Place::new(ROOT, name.clone(), name.as_visible());
         let fd = self.fd.try_clone().unwrap();
-        self.inodes.enter(fd, stat, &place).unwrap()
+        self.inodes.enter(fd, stat, &place).unwrap().0
     }
 
     /// A file of another device.
