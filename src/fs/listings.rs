@@ -44,12 +44,11 @@ impl Listings {
     /// A directory was listed to its end.
     pub(super) fn note(&self, directory: u64, began: Instant) {
         let mut listed = lock(&self.0);
+        // Who lists so many lists none of them again soon.
         if listed.len() >= MOST {
-            listed.retain(|_, began| began.elapsed() < FRESH);
+            listed.clear();
         }
-        if listed.len() < MOST {
-            listed.insert(directory, began);
-        }
+        listed.insert(directory, began);
     }
 
     /// Is a directory to be kept that is about to be listed, and are the attributes that its last listing gave fresh?
@@ -75,8 +74,8 @@ mod tests {
         for number in 0..2000 {
             listed.note(number, Instant::now());
         }
-        assert_eq!(listed.is_kept_and_fresh(1000), (true, true));
-        assert_eq!(listed.is_kept_and_fresh(1999), (false, false));
+        assert_eq!(listed.is_kept_and_fresh(1000), (false, false));
+        assert_eq!(listed.is_kept_and_fresh(1999), (true, true));
     }
 
     #[test]
