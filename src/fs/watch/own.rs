@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::backing::FileHandle;
 use crate::fs::inode::lock;
 
-/// A file that was closed is reported to be within this time, or twice.
+/// What was closed is known for so long, at most twice: it may be reported before or after the daemon is asked to close it.
 const TOLD: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
@@ -18,6 +18,19 @@ struct Files {
     /// Those closed earlier.
     before: HashSet<FileHandle>,
     since: Option<Instant>,
+}
+
+impl Files {
+    fn grow_old(&mut self) {
+        let age = self.since.get_or_insert_with(Instant::now).elapsed();
+        if age > TOLD {
+            self.before = std::mem::take(&mut self.closed);
+            self.since = Some(Instant::now());
+        }
+        if age > TOLD * 2 {
+            self.before = HashSet::new();
+        }
+    }
 }
 
 /// The files.
@@ -39,18 +52,15 @@ impl Own {
                 files.open.remove(file);
             }
         }
-        let since = *files.since.get_or_insert_with(Instant::now);
-        if since.elapsed() > TOLD {
-            files.before = std::mem::take(&mut files.closed);
-            files.since = Some(Instant::now());
-        }
+        files.grow_old();
         files.closed.insert(file.clone());
     }
 
     /// Is it one of these that is reported to be closed?
     pub(super) fn is_told(&self, file: &FileHandle) -> bool {
         let mut files = lock(&self.0);
-        files.open.contains_key(file) || files.closed.remove(file) || files.before.remove(file)
+        files.grow_old();
+        files.open.contains_key(file) || files.closed.contains(file) || files.before.contains(file)
     }
 }
 
@@ -59,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_that_was_closed_is_told_once() {
+    fn a_file_that_is_written_is_known_until_some_time_after_it_was_closed() {
         let own = Own::default();
         let file = FileHandle::from_parts(1, b"abcdefgh").unwrap();
         assert!(!own.is_told(&file));
@@ -71,6 +81,9 @@ mod tests {
         assert!(own.is_told(&file));
         own.close(&file);
         assert!(own.is_told(&file));
+        assert!(own.is_told(&file));
+        let past = Instant::now().checked_sub(TOLD * 3);
+        lock(&own.0).since = past;
         assert!(!own.is_told(&file));
     }
 }
