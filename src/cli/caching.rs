@@ -70,8 +70,8 @@ impl Caching {
             },
             unseen: USUAL,
             watcher: Some(watcher),
-            // The kernel gets attributes with a list that it asks for, and would ask for each file's when these are old.
-            keeps_lists: false,
+            // While their attributes are fresh.
+            keeps_lists: true,
         };
         match asked {
             Some(Cache::Seconds(kept)) => Ok(seconds(kept)),
@@ -85,7 +85,14 @@ impl Caching {
                     CliError::failure(format!("--cache watch cannot be had: {}", reason(&error)))
                         .hint("give a number of seconds, or none where changes have to be seen at once")
                 }),
-            None => Ok(seconds(kept)),
+            None if is_shared => Ok(seconds(kept)),
+            None => Ok(match watcher(privilege, below, root, by_handle) {
+                Ok(watcher) => watching(watcher),
+                Err(error) => {
+                    log::debug!("changes below are not followed: {}", reason(&error));
+                    seconds(kept)
+                }
+            }),
         }
     }
 }
@@ -104,8 +111,8 @@ fn watcher(
             "this filesystem may not tell of all changes",
         ));
     }
-    if !forgets_all_names() {
-        return Err(io::Error::other("it takes Linux 6.16"));
+    if !doubts_names() {
+        return Err(io::Error::other("it takes Linux 6.2"));
     }
     let handle = FileHandle::of(root)?.zip(by_handle);
     let opened = handle.map(|(handle, mount)| handle.open(mount.as_fd(), libc::O_PATH));
@@ -119,13 +126,13 @@ fn watcher(
     Ok(watcher)
 }
 
-/// Can the kernel be told to forget all names, where more happened than could be reported (Linux 6.16)?
-fn forgets_all_names() -> bool {
+/// Can the kernel be told to look a name up anew, where more happened than could be reported (Linux 6.2)?
+fn doubts_names() -> bool {
     let uname = rustix::system::uname();
     let release = uname.release().to_bytes();
     let mut numbers = release
         .split(|octet| !octet.is_ascii_digit())
         .map_while(|digits| std::str::from_utf8(digits).ok()?.parse::<u32>().ok());
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    version >= (6, 16)
+    version >= (6, 2)
 }

@@ -26,6 +26,17 @@ const MANY: usize = 16_384;
 /// How many other numbers a file is offered where its own is taken.
 const OFFERED: u32 = 16;
 
+/// A file that was entered or found.
+#[derive(Debug)]
+pub(super) struct Entered {
+    /// Its inode.
+    pub(super) inode: Arc<Inode>,
+    /// Its attributes.
+    pub(super) stat: Stat,
+    /// Where it was seen before, if that is known and another place.
+    pub(super) left: Option<Place>,
+}
+
 /// What was looked at by name is to be looked at by a descriptor.
 #[derive(Debug)]
 pub(super) struct Unproven;
@@ -55,6 +66,8 @@ pub struct Inodes {
     pub(super) descriptors: Descriptors,
     /// Is the root its own parent: the root of a mount, so that the kernel tells what lies outside of it?
     pub(super) is_mount_root: bool,
+    /// Are the places of all inodes wanted?
+    pub(super) keeps_places: bool,
     /// Where the clock of [`Inode::confined`] starts.
     pub(super) started: Instant,
 }
@@ -92,6 +105,7 @@ impl Inodes {
             cover: OnceLock::new(),
             descriptors: Descriptors::new(limit),
             is_mount_root: (above.dev, above.ino) == (stat.dev, stat.ino),
+            keeps_places: false,
             started: Instant::now(),
         })
     }
@@ -132,7 +146,8 @@ impl Inodes {
     }
 
     /// Enters the file that was looked at, or finds it, and counts one lookup; [`Unproven`] where its number is that of
-    /// another file by what is known, and it may be that just because it was not looked at by a descriptor.
+    /// another file by what is known, and it may be that just because it was not looked at by a descriptor. Tells also where
+    /// it was seen before, if that is known and another place.
     ///
     /// # Errors
     /// Its handle can't be had.
@@ -140,11 +155,15 @@ impl Inodes {
         &self,
         looked: Looked,
         place: &Place,
-    ) -> io::Result<Result<(Arc<Inode>, Stat), Unproven>> {
+    ) -> io::Result<Result<Entered, Unproven>> {
         let Looked { stat, by } = looked;
         let number = self.number(&stat);
         if number == ROOT {
-            return Ok(Ok((Arc::clone(&self.root), stat)));
+            return Ok(Ok(Entered {
+                inode: Arc::clone(&self.root),
+                stat,
+                left: None,
+            }));
         }
         let is_proven = matches!(by, By::Fd(_));
         let (fd, handle) = match by {
@@ -163,7 +182,12 @@ impl Inodes {
         let device = Device::new(stat.dev);
         let others = (0..OFFERED).map(|tried| Numbering::other(device, stat.ino, tried));
         let entered = |inode: Arc<Inode>| {
-            inode.set_place(place);
+            // Of the names of a file that has several, the one by which the kernel may keep it for long stays known.
+            let is_one_of_many = self.keeps_places && stat.is_file() && stat.nlink > 1;
+            let left = match is_one_of_many && inode.handle().is_some() {
+                true => None,
+                false => inode.set_place(place),
+            };
             // Most regular files that are looked up are not opened; of those that are many are opened by their handles.
             if let Some(fd) = fd
                 && !inode.is_elsewhere()
@@ -171,7 +195,8 @@ impl Inodes {
             {
                 self.descriptors.hold(&inode, fd);
             }
-            Ok(Ok((inode, *stat)))
+            let stat = *stat;
+            Ok(Ok(Entered { inode, stat, left }))
         };
         // A file that has another number keeps it.
         if self.is_renumbered.load(Ordering::Acquire)
@@ -271,6 +296,7 @@ impl Inodes {
         let mut inode = Inode::new(number, generation, identity, stat);
         inode.is_renumbered = is_other;
         inode.set_proven(is_proven);
+        inode.has_place |= self.keeps_places;
         inode.lookups = (lookups + 1).into();
         let inode = Arc::new(inode);
         let replaced = slots.replace(ByNumber(Arc::clone(&inode)));

@@ -5,11 +5,11 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::inode::{Inode, Place};
-use super::inodes::Unproven;
+use super::inodes::{Entered, Unproven};
 use super::look::Looked;
 use super::resolve::{Making, NewName};
 use super::unique::At;
-use super::{Caller, Entry, FsError, Utf8Fs};
+use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
 use crate::backing::{Dir, become_caller, creds};
 use crate::names::{BackingName, VisibleName};
 
@@ -61,11 +61,10 @@ impl Utf8Fs {
         alias: bool,
     ) -> Result<Entry, FsError> {
         let is_followed = self.is_followed(directory);
-        let lasting = is_followed
-            && self.is_lasting(&backing, &visible, alias)
+        let may_last = self.is_lasting(&backing, &visible, alias)
             && self.unkept.allows(directory.number, visible.as_bytes());
         let place = Place::new(directory.number, backing, visible);
-        let (inode, stat) = match self.inodes.enter(looked, &place)? {
+        let Entered { inode, stat, left } = match self.inodes.enter(looked, &place)? {
             Ok(entered) => entered,
             Err(Unproven) => {
                 let looked = self.look_by_fd(&Dir::new(fd), &place.backing)?;
@@ -76,11 +75,12 @@ impl Utf8Fs {
             }
         };
         inode.set_adrift(!is_followed);
+        let lasts = self.lasts(directory, &inode, &stat, left.as_ref());
         Ok(Entry {
             number: inode.number,
             generation: inode.generation(),
             stat,
-            lasting,
+            lasts: if may_last { lasts } else { Lasts::Not },
             steady: true,
             heard: self.is_heard(&inode, &stat),
         })
@@ -359,11 +359,8 @@ impl Utf8Fs {
             .ok()
             .and_then(|stat| self.inodes.known(&stat));
         if let Some(inode) = inode {
-            inode.set_place(&Place::new(
-                directory.number,
-                backing.clone(),
-                visible.clone(),
-            ));
+            let place = Place::new(directory.number, backing.clone(), visible.clone());
+            inode.set_place(&place);
         }
     }
 }

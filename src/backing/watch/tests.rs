@@ -1,4 +1,5 @@
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use super::*;
@@ -68,12 +69,19 @@ fn names_and_contents_in_a_marked_directory_are_told_and_no_others() {
             inode: Some(handle_of(&inside.join("sub"))),
             is_of_name: true,
             is_gone: false,
+            is_close: false,
             pid: std::process::id(),
         }
     );
 
-    fs::write(inside.join("old"), "content").unwrap();
+    // Not each write, which it would make dearer.
+    let mut file = fs::File::create(inside.join("old")).unwrap();
+    assert_eq!(changes(&watcher), []);
+    file.write_all(b"content").unwrap();
+    assert_eq!(changes(&watcher), []);
+    drop(file);
     let told = changes(&watcher);
+    assert!(told.iter().all(|change| change.is_close));
     assert!(!told.is_empty());
     for change in told {
         assert_eq!((&*change.name, change.is_of_name), (&b"old"[..], false));
@@ -140,9 +148,9 @@ fn it_waits_for_a_change_or_for_the_end() {
     watcher.add(open(scratch.path())).unwrap();
     let (end, other) = io::pipe().unwrap();
     fs::create_dir(scratch.path().join("a")).unwrap();
-    assert!(!watcher.wait(&end).unwrap());
+    assert_eq!(watcher.wait(&end, None).unwrap(), Woken::Called);
     drop(other);
-    assert!(watcher.wait(&end).unwrap());
+    assert_eq!(watcher.wait(&end, None).unwrap(), Woken::Ended);
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Table {
         let fd = self.fd.try_clone().unwrap();
         let (stat, by) = (*stat, By::Fd(fd));
         let entered = self.inodes.enter(Looked { stat, by }, &place).unwrap();
-        entered.unwrap().0
+        entered.unwrap().inode
     }
 
     /// A file of another device.
@@ -201,7 +201,7 @@ fn a_handle_that_is_another_file_s_opens_nothing_under_the_number() {
     let name = BackingName::parse(b"a").unwrap();
     let place = Place::new(ROOT, name.clone(), name.as_visible());
     let entered = inodes.enter(by_handle(&a, &handle_b), &place).unwrap();
-    let (mixed, _) = entered.unwrap();
+    let mixed = entered.unwrap().inode;
     let errno = |error: io::Error| error.raw_os_error();
     assert_eq!(errno(inodes.fd(&mixed).unwrap_err()), Some(libc::ESTALE));
     let opened = inodes.open(&mixed, libc::O_RDONLY);
@@ -214,7 +214,7 @@ fn a_handle_that_is_another_file_s_opens_nothing_under_the_number() {
         stat: a,
         by: By::Fd(fd),
     };
-    let (right, _) = inodes.enter(looked, &place).unwrap().unwrap();
+    let right = inodes.enter(looked, &place).unwrap().unwrap().inode;
     assert_eq!(right.number, mixed.number);
     assert_ne!(right.generation(), mixed.generation());
     let fd = inodes.open(&right, libc::O_RDONLY).unwrap().unwrap();
@@ -228,10 +228,8 @@ fn a_handle_that_is_another_file_s_opens_nothing_under_the_number() {
     );
     assert!(Arc::ptr_eq(&inodes.get(right.number).unwrap(), &right));
     // One that is right is proven when it is opened.
-    let (other, _) = inodes
-        .enter(by_handle(&b, &handle_b), &place)
-        .unwrap()
-        .unwrap();
+    let entered = inodes.enter(by_handle(&b, &handle_b), &place).unwrap();
+    let other = entered.unwrap().inode;
     assert!(!other.is_proven());
     let fd = inodes.fd(&other).unwrap();
     assert_eq!(Stat::of(&*fd).unwrap().ino, b.ino);
