@@ -104,6 +104,20 @@ impl Watcher {
         )
     }
 
+    /// Leaves out what is written through the mount that `root` lies in, by whomever: for one that nobody else has.
+    ///
+    /// # Errors
+    /// Those of `fanotify_mark(2)`.
+    pub fn leave_out_writes_through(&self, root: impl AsFd) -> io::Result<()> {
+        let ignore = libc::FAN_MARK_IGNORED_MASK | libc::FAN_MARK_IGNORED_SURV_MODIFY;
+        sys::fanotify_mark(
+            self.group.as_fd(),
+            libc::FAN_MARK_ADD | libc::FAN_MARK_MOUNT | ignore,
+            libc::FAN_CLOSE_WRITE,
+            root.as_fd(),
+        )
+    }
+
     /// Takes the mark of a directory away.
     ///
     /// # Errors

@@ -1,11 +1,12 @@
 //! What `--cache` comes to on the backing filesystem at hand.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use super::CliError;
 use super::error::reason;
+use super::mount::BackingDirectory;
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, FsType, Privilege};
 use crate::fuse::Kept;
@@ -41,15 +42,14 @@ pub(super) struct Caching {
 }
 
 impl Caching {
-    /// What was asked for, or is right for the filesystem that `root` is on, whose file handles `by_handle` opens.
+    /// What was asked for, or is right for the filesystem that `backing` is on.
     ///
     /// # Errors
     /// `--cache watch` was asked for and cannot be had.
     pub(super) fn decide(
         asked: Option<Cache>,
         privilege: Privilege,
-        root: &OwnedFd,
-        by_handle: Option<&OwnedFd>,
+        backing: &BackingDirectory,
     ) -> Result<Self, CliError> {
         let seconds = |kept| Self {
             kept: Kept {
@@ -60,7 +60,7 @@ impl Caching {
             watcher: None,
             keeps_lists: false,
         };
-        let below = FsType::of(root).ok();
+        let below = FsType::of(&backing.root).ok();
         let is_shared = below.is_some_and(FsType::is_shared);
         let kept = if is_shared { Duration::ZERO } else { USUAL };
         let watching = |watcher| Self {
@@ -79,14 +79,14 @@ impl Caching {
                 keeps_lists: true,
                 ..seconds(FOR_EVER)
             }),
-            Some(Cache::Watch) => watcher(privilege, below, root, by_handle)
+            Some(Cache::Watch) => watcher(privilege, below, backing)
                 .map(watching)
                 .map_err(|error| {
                     CliError::failure(format!("--cache watch cannot be had: {}", reason(&error)))
                         .hint("give a number of seconds, or none where changes have to be seen at once")
                 }),
             None if is_shared => Ok(seconds(kept)),
-            None => Ok(match watcher(privilege, below, root, by_handle) {
+            None => Ok(match watcher(privilege, below, backing) {
                 Ok(watcher) => watching(watcher),
                 Err(error) => {
                     log::debug!("changes below are not followed: {}", reason(&error));
@@ -100,8 +100,7 @@ impl Caching {
 fn watcher(
     privilege: Privilege,
     below: Option<FsType>,
-    root: &OwnedFd,
-    by_handle: Option<&OwnedFd>,
+    backing: &BackingDirectory,
 ) -> io::Result<Watcher> {
     if privilege != Privilege::Root {
         return Err(io::Error::other("it is for root"));
@@ -114,7 +113,8 @@ fn watcher(
     if !doubts_names() {
         return Err(io::Error::other("it takes Linux 6.2"));
     }
-    let handle = FileHandle::of(root)?.zip(by_handle);
+    let root = &backing.root;
+    let handle = FileHandle::of(root)?.zip(backing.by_handle.as_ref());
     let opened = handle.map(|(handle, mount)| handle.open(mount.as_fd(), libc::O_PATH));
     if !matches!(opened, Some(Ok(Some(_)))) {
         return Err(io::Error::other(
@@ -123,6 +123,12 @@ fn watcher(
     }
     let watcher = Watcher::new()?;
     watcher.add(root)?;
+    // What is written through a mount of ours alone is known anyway.
+    if backing.is_alone
+        && let Err(error) = watcher.leave_out_writes_through(root)
+    {
+        log::debug!("our own writes are reported too: {error}");
+    }
     Ok(watcher)
 }
 

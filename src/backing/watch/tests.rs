@@ -167,3 +167,30 @@ fn what_cannot_be_understood_is_no_event() {
     bytes[0] = 255;
     assert_eq!(event(&bytes), None);
 }
+
+#[test]
+fn what_is_written_through_a_mount_that_is_left_out_is_not_told() {
+    let Some(watcher) = watcher() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = open(scratch.path());
+    let Ok(alone) = crate::backing::private_clone(&directory) else {
+        return;
+    };
+    watcher.add(&alone).unwrap();
+    watcher.leave_out_writes_through(&alone).unwrap();
+    fs::write(scratch.path().join("file"), "").unwrap();
+    changes(&watcher);
+    let write = |directory: &OwnedFd| {
+        let flags = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::CLOEXEC;
+        let file = rustix::fs::openat(directory, "file", flags, rustix::fs::Mode::empty()).unwrap();
+        rustix::io::write(&file, b"more").unwrap();
+    };
+    write(&alone);
+    assert_eq!(changes(&watcher), []);
+    // A write below is told, before and after.
+    write(&directory);
+    let told = changes(&watcher);
+    assert!(told.iter().any(|change| change.name == b"file"), "{told:?}");
+    write(&alone);
+    assert_eq!(changes(&watcher), []);
+}
