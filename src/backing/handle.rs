@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::OFlags;
 
 use super::sys::{self, MAX_HANDLE, RawHandle};
+use crate::names::BackingName;
 
 /// Handles of most filesystems are no longer than this and live in place: 8 bytes on ext4, 12 on tmpfs.
 const INLINE: usize = 22;
@@ -33,7 +34,22 @@ impl FileHandle {
     /// # Errors
     /// Those of `name_to_handle_at(2)`, but for `EOPNOTSUPP`, `EOVERFLOW`, `EPERM` and `ENOSYS`.
     pub fn of(fd: impl AsFd) -> io::Result<Option<Self>> {
-        match sys::name_to_handle(fd.as_fd()) {
+        match sys::name_to_handle(fd.as_fd(), c"") {
+            Ok(raw) => Ok(Some(Self::from_raw(&raw))),
+            Err(error) => unsupported(error),
+        }
+    }
+
+    /// The handle of the inode that `name` leads to in the directory `dir`, of the symlink itself if it is one; `None` as
+    /// for [`FileHandle::of`].
+    ///
+    /// # Errors
+    /// Those of `name_to_handle_at(2)`, `ENOENT` among them, but for those of [`FileHandle::of`].
+    pub fn of_child(dir: impl AsFd, name: &BackingName) -> io::Result<Option<Self>> {
+        let given = rustix::path::Arg::into_with_c_str(name.as_bytes(), |name| {
+            Ok(sys::name_to_handle(dir.as_fd(), name))
+        })?;
+        match given {
             Ok(raw) => Ok(Some(Self::from_raw(&raw))),
             Err(error) => unsupported(error),
         }

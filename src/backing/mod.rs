@@ -59,6 +59,12 @@ pub fn give_memory_back() {
     sys::trim_heap();
 }
 
+/// Has blocks of a megabyte and more mapped one by one: where they are not, one that is to be zero is written to, and each
+/// of the threads that serve a mount has one of 16 megabytes.
+pub fn map_large_blocks() {
+    sys::map_large_blocks();
+}
+
 /// Keeps every descriptor but standard input, output and error out of programs that this one runs from now on, those
 /// too that it was itself given without `O_CLOEXEC`.
 ///

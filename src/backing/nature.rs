@@ -17,6 +17,8 @@ pub struct Nature {
     pub has_set_id: bool,
     /// Can it only be appended to (chattr +a)? `false` too where the filesystem does not tell.
     pub is_append_only: bool,
+    /// Has it no content?
+    pub is_empty: bool,
     /// Its owner.
     pub uid: u32,
     /// Its group.
@@ -30,12 +32,17 @@ impl Nature {
     /// Those of statx(2).
     pub fn of(fd: impl AsFd) -> io::Result<Self> {
         let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
-        let wanted = StatxFlags::TYPE | StatxFlags::MODE | StatxFlags::UID | StatxFlags::GID;
+        let wanted = StatxFlags::TYPE
+            | StatxFlags::MODE
+            | StatxFlags::UID
+            | StatxFlags::GID
+            | StatxFlags::SIZE;
         calls::count();
         let raw = rustix::fs::statx(fd, c"", flags, wanted)?;
         let mode = u32::from(raw.stx_mode);
         Ok(Self {
             is_append_only: raw.stx_attributes.contains(StatxAttributes::APPEND),
+            is_empty: raw.stx_size == 0,
             ..Self::made(mode, raw.stx_uid, raw.stx_gid)
         })
     }
@@ -47,6 +54,7 @@ impl Nature {
             kind: Kind::from_mode(mode),
             has_set_id: mode & (libc::S_ISUID | libc::S_ISGID) != 0,
             is_append_only: false,
+            is_empty: true,
             uid,
             gid,
         }

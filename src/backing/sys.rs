@@ -14,6 +14,9 @@ use rustix::thread::UnshareFlags;
 
 use super::calls;
 
+/// A block of so many bytes is mapped by itself.
+const LARGE_BLOCK: libc::c_int = 1 << 20;
+
 /// Most bytes in a file handle, `MAX_HANDLE_SZ` of the kernel.
 pub(super) const MAX_HANDLE: usize = 128;
 
@@ -47,8 +50,9 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     }
 }
 
-/// The file handle of the inode that `fd` refers to.
-pub(super) fn name_to_handle(fd: BorrowedFd<'_>) -> io::Result<RawHandle> {
+/// The file handle of the inode that `name` leads to in the directory `fd`, of the symlink itself if it is one, and for the
+/// empty name that of the inode that `fd` refers to.
+pub(super) fn name_to_handle(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<RawHandle> {
     calls::count();
     let mut handle = RawHandle {
         length: 128,
@@ -56,17 +60,22 @@ pub(super) fn name_to_handle(fd: BorrowedFd<'_>) -> io::Result<RawHandle> {
         bytes: [0; MAX_HANDLE],
     };
     let mut mount_id: libc::c_int = 0;
-    // SAFETY: `fd` is open for the length of the call; the path is a NUL-terminated literal; `handle` has the layout
+    let flags = if name.is_empty() {
+        libc::AT_EMPTY_PATH
+    } else {
+        0
+    };
+    // SAFETY: `fd` is open for the length of the call; `name` is NUL-terminated and lives as long; `handle` has the layout
     // of struct file_handle with as many bytes behind the header as its length says, and the kernel writes no more;
     // `mount_id` is a live int. Both are exclusively ours.
     let result = unsafe {
         libc::syscall(
             libc::SYS_name_to_handle_at,
             fd.as_raw_fd(),
-            c"".as_ptr(),
+            name.as_ptr(),
             &raw mut handle,
             &raw mut mount_id,
-            libc::AT_EMPTY_PATH,
+            flags,
         )
     };
     checked(result)?;
@@ -140,6 +149,15 @@ pub(super) fn trim_heap() {
     // SAFETY: malloc_trim(3) is safe to call from any thread, and gives up only pages with no live allocation in them.
     unsafe {
         libc::malloc_trim(0);
+    }
+}
+
+/// Has the C library map large blocks one by one, also after such a block was freed; does nothing where that is not glibc.
+pub(super) fn map_large_blocks() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: mallopt(3) changes nothing but how blocks are found from now on.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK);
     }
 }
 

@@ -1,13 +1,16 @@
 //! Who changed what in directories: marks of fanotify(7) on each of them.
 //!
-//! A mark reports what happens to names in its directory, to the attributes and contents of what is reached through
-//! them, and to itself; nothing elsewhere on the filesystem. It holds the directory's inode in memory. The kernel
+//! A mark reports what happens to names in its directory, to the attributes of what is reached through them, that a file was
+//! closed that could be written to, and what happens to itself; nothing elsewhere on the filesystem. Writing costs nobody
+//! more than without it. It holds the directory's inode in memory. The kernel
 //! reports handles and names, never descriptors. It takes `CAP_SYS_ADMIN`, and Linux 5.17.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
 
 use super::{FileHandle, sys};
 
@@ -23,11 +26,27 @@ const HANDLE: usize = 8;
 const BUFFER: usize = 1 << 16;
 
 const NAMES: u64 = libc::FAN_CREATE | libc::FAN_DELETE | libc::FAN_MOVED_FROM | libc::FAN_MOVED_TO;
-const CONTENT: u64 = libc::FAN_ATTRIB | libc::FAN_MODIFY | libc::FAN_CLOSE_WRITE;
+/// Not `FAN_MODIFY`: it would make each small write cost three times as much, below and through the mount.
+const CONTENT: u64 = libc::FAN_ATTRIB | libc::FAN_CLOSE_WRITE;
 
 /// The marks, and what they report.
 #[derive(Debug)]
-pub struct Watcher(OwnedFd);
+pub struct Watcher {
+    group: OwnedFd,
+    /// Can be read when somebody is to be woken who waits.
+    waker: OwnedFd,
+}
+
+/// Why somebody who waited waits no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Woken {
+    /// The end has come.
+    Ended,
+    /// Something happened, or somebody woke him.
+    Called,
+    /// The time is over.
+    Late,
+}
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +70,8 @@ pub struct Change {
     pub is_of_name: bool,
     /// Did it lose the name?
     pub is_gone: bool,
+    /// Was a file closed that could be written to, and nothing else?
+    pub is_close: bool,
     /// The process that did it; 0 where it cannot be told.
     pub pid: u32,
 }
@@ -65,7 +86,8 @@ impl Watcher {
             | libc::FAN_NONBLOCK
             | libc::FAN_UNLIMITED_MARKS
             | libc::FAN_REPORT_DFID_NAME_TARGET;
-        sys::fanotify_init(flags).map(Self)
+        let waker = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        sys::fanotify_init(flags).map(|group| Self { group, waker })
     }
 
     /// Marks a directory; once more is as good as once.
@@ -75,10 +97,24 @@ impl Watcher {
     pub fn add(&self, directory: impl AsFd) -> io::Result<()> {
         let mask = NAMES | CONTENT | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
         sys::fanotify_mark(
-            self.0.as_fd(),
+            self.group.as_fd(),
             libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR,
             mask,
             directory.as_fd(),
+        )
+    }
+
+    /// Leaves out what is written through the mount that `root` lies in, by whomever: for one that nobody else has.
+    ///
+    /// # Errors
+    /// Those of `fanotify_mark(2)`.
+    pub fn leave_out_writes_through(&self, root: impl AsFd) -> io::Result<()> {
+        let ignore = libc::FAN_MARK_IGNORED_MASK | libc::FAN_MARK_IGNORED_SURV_MODIFY;
+        sys::fanotify_mark(
+            self.group.as_fd(),
+            libc::FAN_MARK_ADD | libc::FAN_MARK_MOUNT | ignore,
+            libc::FAN_CLOSE_WRITE,
+            root.as_fd(),
         )
     }
 
@@ -89,28 +125,55 @@ impl Watcher {
     pub fn remove(&self, directory: impl AsFd) -> io::Result<()> {
         let mask = NAMES | CONTENT | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
         sys::fanotify_mark(
-            self.0.as_fd(),
+            self.group.as_fd(),
             libc::FAN_MARK_REMOVE | libc::FAN_MARK_ONLYDIR,
             mask,
             directory.as_fd(),
         )
     }
 
-    /// Waits until something happened, or `end` can be read or its other side is closed; says whether it is the end.
+    /// Waits until something happened, [`Self::wake`] was called, or `end` can be read or its other side is closed; for no longer
+    /// than `patience`.
     ///
     /// # Errors
     /// Those of poll(2).
-    pub fn wait(&self, end: impl AsFd) -> io::Result<bool> {
+    pub fn wait(&self, end: impl AsFd, patience: Option<Duration>) -> io::Result<Woken> {
         let mut fds = [
-            PollFd::new(&self.0, PollFlags::IN),
+            PollFd::new(&self.group, PollFlags::IN),
+            PollFd::new(&self.waker, PollFlags::IN),
             PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN),
         ];
-        loop {
-            match poll(&mut fds, None) {
-                Err(rustix::io::Errno::INTR) => {}
+        poll_for(&mut fds, patience)?;
+        if !fds[2].revents().is_empty() {
+            return Ok(Woken::Ended);
+        }
+        if !fds[1].revents().is_empty() {
+            // It holds a number, which tells nothing.
+            match rustix::io::read(&self.waker, &mut [0; 8]) {
+                Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(errno) => return Err(errno.into()),
-                Ok(_) => return Ok(!fds[1].revents().is_empty()),
             }
+        }
+        match fds.iter().all(|fd| fd.revents().is_empty()) {
+            true => Ok(Woken::Late),
+            false => Ok(Woken::Called),
+        }
+    }
+
+    /// Waits for the end alone, for so long; says whether it has come.
+    ///
+    /// # Errors
+    /// Those of poll(2).
+    pub fn pause(&self, end: impl AsFd, patience: Duration) -> io::Result<bool> {
+        let mut fds = [PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)];
+        poll_for(&mut fds, Some(patience))?;
+        Ok(!fds[0].revents().is_empty())
+    }
+
+    /// Has whoever waits, or will wait next, come back.
+    pub fn wake(&self) {
+        if let Err(errno) = rustix::io::write(&self.waker, &1_u64.to_ne_bytes()) {
+            log::debug!("nobody is woken: {errno}");
         }
     }
 
@@ -120,9 +183,9 @@ impl Watcher {
     /// Those of read(2), or `EPROTO` for what cannot be understood.
     pub fn take(&self) -> io::Result<Vec<Happened>> {
         let mut buffer = vec![0; BUFFER];
-        let length = match rustix::io::read(&self.0, buffer.as_mut_slice()) {
+        let length = match rustix::io::read(&self.group, buffer.as_mut_slice()) {
             Ok(length) => length,
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(Vec::new()),
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(Vec::new()),
             Err(errno) => return Err(errno.into()),
         };
         let mut rest = buffer.get(..length).unwrap_or_default();
@@ -134,6 +197,18 @@ impl Watcher {
             rest = after;
         }
         Ok(happened)
+    }
+}
+
+fn poll_for(fds: &mut [PollFd<'_>], patience: Option<Duration>) -> io::Result<()> {
+    let time = patience.map(Timespec::try_from).transpose();
+    let time = time.map_err(io::Error::other)?;
+    loop {
+        match poll(fds, time.as_ref()) {
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+            Ok(_) => return Ok(()),
+        }
     }
 }
 
@@ -160,6 +235,7 @@ fn event(bytes: &[u8]) -> Option<(Happened, &[u8])> {
         inode: None,
         is_of_name: mask & NAMES != 0,
         is_gone: mask & (libc::FAN_DELETE | libc::FAN_MOVED_FROM) != 0,
+        is_close: mask & (NAMES | CONTENT) == libc::FAN_CLOSE_WRITE,
         pid: u32::try_from(pid).unwrap_or(0),
     };
     let mut rest = whole.get(head..)?;

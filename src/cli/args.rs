@@ -233,12 +233,12 @@ pub struct MountArgs {
     ///
     ///   SECONDS    so long, 0 to 86400
     ///   none       not at all: the kernel asks each time
-    ///   watch      some milliseconds: changes are heard of, and the kernel keeps names for as long as it likes; a second
-    ///              for sizes and times of what is written by a mapping or through another mount of BACKING;
-    ///              for root, on a filesystem of this machine, from Linux 6.16 on
+    ///   watch      some milliseconds, a second at most: changes are heard of, and the kernel keeps names for as long as it
+    ///              likes; a second for what cannot be heard: what is written and not closed yet, by a mapping, by another name
+    ///              or through another mount of BACKING; for root, on a filesystem of this machine, from Linux 6.2 on
     ///   exclusive  for ever: nobody else changes anything
     ///
-    /// [default: none where other machines share the filesystem, else 1]
+    /// [default: none where other machines share the filesystem, watch where it can be had, else 1]
     #[arg(long, value_name = "HOW", value_parser = cache, allow_negative_numbers = true, verbatim_doc_comment)]
     pub cache: Option<Cache>,
 

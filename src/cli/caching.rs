@@ -1,11 +1,12 @@
 //! What `--cache` comes to on the backing filesystem at hand.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use super::CliError;
 use super::error::reason;
+use super::mount::BackingDirectory;
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, FsType, Privilege};
 use crate::fuse::Kept;
@@ -41,15 +42,14 @@ pub(super) struct Caching {
 }
 
 impl Caching {
-    /// What was asked for, or is right for the filesystem that `root` is on, whose file handles `by_handle` opens.
+    /// What was asked for, or is right for the filesystem that `backing` is on.
     ///
     /// # Errors
     /// `--cache watch` was asked for and cannot be had.
     pub(super) fn decide(
         asked: Option<Cache>,
         privilege: Privilege,
-        root: &OwnedFd,
-        by_handle: Option<&OwnedFd>,
+        backing: &BackingDirectory,
     ) -> Result<Self, CliError> {
         let seconds = |kept| Self {
             kept: Kept {
@@ -60,7 +60,7 @@ impl Caching {
             watcher: None,
             keeps_lists: false,
         };
-        let below = FsType::of(root).ok();
+        let below = FsType::of(&backing.root).ok();
         let is_shared = below.is_some_and(FsType::is_shared);
         let kept = if is_shared { Duration::ZERO } else { USUAL };
         let watching = |watcher| Self {
@@ -70,8 +70,8 @@ impl Caching {
             },
             unseen: USUAL,
             watcher: Some(watcher),
-            // The kernel gets attributes with a list that it asks for, and would ask for each file's when these are old.
-            keeps_lists: false,
+            // While their attributes are fresh.
+            keeps_lists: true,
         };
         match asked {
             Some(Cache::Seconds(kept)) => Ok(seconds(kept)),
@@ -79,13 +79,20 @@ impl Caching {
                 keeps_lists: true,
                 ..seconds(FOR_EVER)
             }),
-            Some(Cache::Watch) => watcher(privilege, below, root, by_handle)
+            Some(Cache::Watch) => watcher(privilege, below, backing)
                 .map(watching)
                 .map_err(|error| {
                     CliError::failure(format!("--cache watch cannot be had: {}", reason(&error)))
                         .hint("give a number of seconds, or none where changes have to be seen at once")
                 }),
-            None => Ok(seconds(kept)),
+            None if is_shared => Ok(seconds(kept)),
+            None => Ok(match watcher(privilege, below, backing) {
+                Ok(watcher) => watching(watcher),
+                Err(error) => {
+                    log::debug!("changes below are not followed: {}", reason(&error));
+                    seconds(kept)
+                }
+            }),
         }
     }
 }
@@ -93,8 +100,7 @@ impl Caching {
 fn watcher(
     privilege: Privilege,
     below: Option<FsType>,
-    root: &OwnedFd,
-    by_handle: Option<&OwnedFd>,
+    backing: &BackingDirectory,
 ) -> io::Result<Watcher> {
     if privilege != Privilege::Root {
         return Err(io::Error::other("it is for root"));
@@ -104,10 +110,11 @@ fn watcher(
             "this filesystem may not tell of all changes",
         ));
     }
-    if !forgets_all_names() {
-        return Err(io::Error::other("it takes Linux 6.16"));
+    if !doubts_names() {
+        return Err(io::Error::other("it takes Linux 6.2"));
     }
-    let handle = FileHandle::of(root)?.zip(by_handle);
+    let root = &backing.root;
+    let handle = FileHandle::of(root)?.zip(backing.by_handle.as_ref());
     let opened = handle.map(|(handle, mount)| handle.open(mount.as_fd(), libc::O_PATH));
     if !matches!(opened, Some(Ok(Some(_)))) {
         return Err(io::Error::other(
@@ -116,16 +123,22 @@ fn watcher(
     }
     let watcher = Watcher::new()?;
     watcher.add(root)?;
+    // What is written through a mount of ours alone is known anyway.
+    if backing.is_alone
+        && let Err(error) = watcher.leave_out_writes_through(root)
+    {
+        log::debug!("our own writes are reported too: {error}");
+    }
     Ok(watcher)
 }
 
-/// Can the kernel be told to forget all names, where more happened than could be reported (Linux 6.16)?
-fn forgets_all_names() -> bool {
+/// Can the kernel be told to look a name up anew, where more happened than could be reported (Linux 6.2)?
+fn doubts_names() -> bool {
     let uname = rustix::system::uname();
     let release = uname.release().to_bytes();
     let mut numbers = release
         .split(|octet| !octet.is_ascii_digit())
         .map_while(|digits| std::str::from_utf8(digits).ok()?.parse::<u32>().ok());
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    version >= (6, 16)
+    version >= (6, 2)
 }

@@ -13,7 +13,9 @@ use super::error::reason;
 use super::{CliError, ExitCode, MountConfig, in_force};
 use crate::backing::keeper::{self, Errands};
 use crate::backing::sandbox::{self, Confined, Setting};
-use crate::backing::{Dir, Entries, Privilege, Sandbox, creds, file, private_clone};
+use crate::backing::{
+    Dir, Entries, Privilege, Sandbox, creds, file, map_large_blocks, private_clone,
+};
 use crate::fs::audit::{Auditor, SinkKind, Syslog};
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::mount::{MountError, MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
@@ -70,8 +72,15 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
         follower: Mutex::default(),
     });
     let threads = (config.threads, readers());
+    map_large_blocks();
     let about = in_force::about(&config);
-    let served = Adapter::new(Arc::clone(&fs), kept, config.passthrough, threads, about)
+    let served = mounted
+        .fuse_fd
+        .try_clone()
+        .and_then(|connection| {
+            let fs = Arc::clone(&fs);
+            Adapter::new(fs, kept, config.passthrough, threads, connection, about)
+        })
         .and_then(|adapter| {
             let hooks = Arc::clone(&hooks);
             serve(adapter, mounted, config.threads, signals, hooks)
@@ -106,7 +115,7 @@ fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
     }
     let descriptors =
         creds::raise_nofile().map_err(|error| failed("raise the limit of open files", &error))?;
-    let (root, by_handle) = open_backing(config, privilege).map_err(|error| {
+    let backing = open_backing(config, privilege).map_err(|error| {
         failed(
             &format!("open {}", Quoted(config.backing.as_os_str().as_bytes())),
             &error,
@@ -127,7 +136,10 @@ fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
         unseen,
         watcher,
         keeps_lists,
-    } = Caching::decide(config.cache, privilege, &root, by_handle.as_ref())?;
+    } = Caching::decide(config.cache, privilege, &backing)?;
+    let BackingDirectory {
+        root, by_handle, ..
+    } = backing;
     let fs = Utf8Fs::new(Config {
         map: config.map.clone(),
         unique: config.unique,
@@ -162,40 +174,49 @@ fn unfit_log(sink: &SinkKind, error: &io::Error) -> CliError {
     }
 }
 
-/// The backing directory, and a descriptor by which file handles of its filesystem are opened, for who may.
+/// The backing directory, open.
+pub(super) struct BackingDirectory {
+    /// An `O_PATH` descriptor.
+    pub(super) root: OwnedFd,
+    /// What file handles of its filesystem are opened by, for who may.
+    pub(super) by_handle: Option<OwnedFd>,
+    /// Is it in a mount of its own, which nobody else has?
+    pub(super) is_alone: bool,
+}
+
+/// Opens the backing directory.
 ///
 /// For root it is a view of the directory alone: mounts inside it are not entered, and what is mounted over it later,
 /// be it by ourselves, is not seen (law F2). With `--cross-mounts` it is the directory as all others see it; what is
 /// mounted over the directory itself is not seen then either.
-fn open_backing(
-    config: &MountConfig,
-    privilege: Privilege,
-) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
+fn open_backing(config: &MountConfig, privilege: Privilege) -> io::Result<BackingDirectory> {
     let root = Dir::open_root(&config.backing)?.into_fd();
     // Only who may list it can show it.
     drop(Entries::open(&root)?);
-    if privilege == Privilege::User {
-        return Ok((root, None));
-    }
-    let root = match config.cross_mounts {
-        true => root,
-        false => without_mounts(root),
+    let mut backing = BackingDirectory {
+        root,
+        by_handle: None,
+        is_alone: false,
     };
-    let by_handle = file::reopen(&root, libc::O_RDONLY | libc::O_DIRECTORY)?;
-    Ok((root, Some(by_handle)))
-}
-
-/// A view of the directory alone, where the kernel gives one.
-fn without_mounts(root: OwnedFd) -> OwnedFd {
-    match private_clone(&root) {
-        Ok(clone) => clone,
-        Err(error) => {
-            log::warn!(
+    if privilege == Privilege::User {
+        return Ok(backing);
+    }
+    if !config.cross_mounts {
+        match private_clone(&backing.root) {
+            Ok(clone) => {
+                backing.root = clone;
+                backing.is_alone = true;
+            }
+            Err(error) => log::warn!(
                 "mounts inside the backing directory are entered: this kernel gives no view without them: {error}"
-            );
-            root
+            ),
         }
     }
+    backing.by_handle = Some(file::reopen(
+        &backing.root,
+        libc::O_RDONLY | libc::O_DIRECTORY,
+    )?);
+    Ok(backing)
 }
 
 fn mount_it(config: &MountConfig) -> Result<Mounted, CliError> {

@@ -70,17 +70,21 @@ impl Utf8Fs {
         let made = self.make(making, parent, name, (mode, umask), |dir, backing| {
             let flags = flags & !KERNELS_OWN | libc::O_EXCL;
             let create = || dir.create(backing, flags, mode);
+            let mut opened = self.inodes.with_descriptors(create);
             for _ in 0..patience {
-                match self.inodes.with_descriptors(create) {
+                match &opened {
                     Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {
                         std::thread::sleep(PATIENCE.1);
+                        opened = self.inodes.with_descriptors(create);
                     }
-                    done => return done,
+                    _ => break,
                 }
             }
-            self.inodes.with_descriptors(create)
+            let opened = opened?;
+            let looked = self.look_at_made(dir, backing, &opened)?;
+            Ok((opened, looked))
         });
-        let (opened, inode, place) = match made {
+        let ((opened, looked), (directory, fd), place) = match made {
             Err(FsError::Io(error))
                 if error.raw_os_error() == Some(libc::EEXIST) && !is_exclusive =>
             {
@@ -89,8 +93,8 @@ impl Utf8Fs {
             }
             made => made?,
         };
-        let path_only = self.inodes.with_descriptors(|| file::path_only(&opened))?;
-        let entry = self.enter(path_only, &inode, place.backing, place.visible, place.alias)?;
+        let here = (&*directory, &*fd);
+        let entry = self.enter(looked, here, place.backing, place.visible, place.alias)?;
         let inode = self.inodes.get(entry.number)?;
         let path_only = match inode.is_elsewhere() {
             // Not by its name: somebody may have removed it already.
@@ -101,7 +105,14 @@ impl Utf8Fs {
             false => self.inodes.fd(&inode)?,
         };
         let nature = Nature::made(entry.stat.mode, entry.stat.uid, entry.stat.gid);
-        let opened = self.opened(caller, (opened, taken), path_only, inode, &nature, flags)?;
+        let opened = self.opened(
+            caller,
+            (Arc::new(opened), taken),
+            path_only,
+            inode,
+            &nature,
+            flags,
+        )?;
         Ok((entry, opened))
     }
 }

@@ -177,6 +177,17 @@ impl Descriptors {
         fd
     }
 
+    /// Is there room to hold one more inode without another being let go?
+    pub(super) fn has_room(&self) -> bool {
+        let most = self.most_held();
+        let mut held = lock(&self.held);
+        // Those that are forgotten take no room.
+        while held.len() >= most && held.front().is_some_and(|inode| inode.strong_count() == 0) {
+            held.pop_front();
+        }
+        held.len() < most
+    }
+
     /// Runs `act`; where it fails for want of a descriptor, once more after closing those that nobody needs.
     pub(super) fn enough_for<T>(&self, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
         match act() {

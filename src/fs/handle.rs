@@ -9,6 +9,7 @@ use super::FsError;
 use super::descriptors::Taken;
 use super::given::Given;
 use super::inode::Inode;
+use super::listings::Listing;
 use crate::backing::Entries;
 
 /// A file that a program has open.
@@ -20,17 +21,25 @@ pub struct OpenFile {
     pub(super) inode: Arc<Inode>,
     /// Who opened it, and writes to it therefore: user and group.
     pub(super) opener: (u32, u32),
+    /// May it be written to?
+    pub(super) writes: bool,
     _taken: Taken,
 }
 
 impl OpenFile {
-    pub(super) fn new(fd: OwnedFd, inode: Arc<Inode>, opener: (u32, u32), taken: Taken) -> Self {
-        let fd = Arc::new(fd);
+    pub(super) fn new(
+        fd: Arc<OwnedFd>,
+        inode: Arc<Inode>,
+        opener: (u32, u32),
+        writes: bool,
+        taken: Taken,
+    ) -> Self {
         inode.opened(&fd);
         Self {
             fd,
             inode,
             opener,
+            writes,
             _taken: taken,
         }
     }
@@ -54,6 +63,8 @@ pub struct OpenDirectory {
     pub(super) stream: Mutex<Entries>,
     /// Taken after `stream`.
     pub(super) given: Mutex<Given>,
+    /// Taken after `given`.
+    pub(super) listing: Mutex<Listing>,
     /// The directory and its descriptor.
     pub(super) inode: Arc<Inode>,
     pub(super) fd: Arc<OwnedFd>,

@@ -22,6 +22,12 @@ const MARKED: u8 = 1;
 /// It may change unheard: it was seen last in a directory that is not marked, or lost its name there.
 const ADRIFT: u8 = 2;
 
+/// Its handle may be that of another file than its number.
+const UNPROVEN: u8 = 4;
+
+/// It is a regular file.
+const REGULAR: u8 = 8;
+
 /// Takes a lock. A panic elsewhere leaves no half-made state behind these locks, so that a poisoned one is as good.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -47,30 +53,51 @@ impl Place {
             visible: mapped.then_some(visible),
         }
     }
+
+    /// The visible name.
+    pub(super) fn shown(&self) -> &[u8] {
+        match &self.visible {
+            Some(visible) => visible.as_bytes(),
+            None => self.backing.as_bytes(),
+        }
+    }
 }
 
-/// A [`Place`] in one piece of memory: the parent's number, the backing name, and after a `/` the visible one.
+/// A [`Place`] in one piece of memory: how many octets the parent's number has, these, the backing name, and after a `/` the
+/// visible one. There is one for each file where changes are followed.
 #[derive(Debug)]
 struct PackedPlace(Box<[u8]>);
 
 impl From<&Place> for PackedPlace {
     fn from(place: &Place) -> Self {
-        let parent = place.parent.to_ne_bytes();
+        let parent = place.parent.to_le_bytes();
+        let used = 8 - place.parent.leading_zeros() / 8;
+        let length = [u8::try_from(used).unwrap_or(8)];
+        let parent = parent.get(..usize::from(length[0])).unwrap_or(&parent);
         let backing = place.backing.as_bytes();
         let packed = match &place.visible {
-            Some(visible) => [&parent, backing, b"/", visible.as_bytes()].concat(),
-            None => [&parent, backing].concat(),
+            Some(visible) => [&length, parent, backing, b"/", visible.as_bytes()].concat(),
+            None => [&length, parent, backing].concat(),
         };
         Self(packed.into())
     }
 }
 
 impl PackedPlace {
+    /// The parent's number, and the names.
+    fn split(&self) -> Option<(u64, &[u8])> {
+        let (&length, rest) = self.0.split_first()?;
+        let (octets, names) = rest.split_at_checked(length.into())?;
+        let mut parent = [0; 8];
+        parent.get_mut(..octets.len())?.copy_from_slice(octets);
+        Some((u64::from_le_bytes(parent), names))
+    }
+
     fn unpack(&self) -> Option<Place> {
-        let (parent, names) = self.0.split_first_chunk()?;
+        let (parent, names) = self.split()?;
         let mut names = names.splitn(2, |&byte| byte == b'/');
         Some(Place {
-            parent: u64::from_ne_bytes(*parent),
+            parent,
             backing: BackingName::parse(names.next()?).ok()?,
             visible: match names.next() {
                 Some(visible) => Some(VisibleName::parse(visible).ok()?),
@@ -141,12 +168,13 @@ pub struct Inode {
     pub(super) confined: AtomicU32,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
-    /// [`MARKED`] and [`ADRIFT`].
-    followed: AtomicU8,
+    /// [`MARKED`], [`ADRIFT`], [`UNPROVEN`] and [`REGULAR`].
+    marks: AtomicU8,
     /// Is the number another than that of its device and inode number, since it was taken?
     pub(super) is_renumbered: bool,
-    /// Is its place wanted? Paths lead over directories, targets start at symlinks, and what has no handle is opened there.
-    has_place: bool,
+    /// Is its place wanted? Paths lead over directories, targets start at symlinks, what has no handle is opened there, and
+    /// where changes are followed, the names that the kernel keeps are remembered.
+    pub(super) has_place: bool,
 }
 
 #[derive(Debug, Default)]
@@ -176,7 +204,11 @@ impl Inode {
             generation,
             confined: AtomicU32::new(0),
             used: AtomicBool::new(true),
-            followed: AtomicU8::new(0),
+            marks: AtomicU8::new(if stat.kind() == Kind::File {
+                REGULAR
+            } else {
+                0
+            }),
             is_renumbered: false,
             has_place,
         }
@@ -251,24 +283,42 @@ impl Inode {
 
     /// Is every change of what is in this directory reported?
     pub(super) fn is_marked(&self) -> bool {
-        self.followed.load(Ordering::Acquire) & MARKED != 0
+        self.marks.load(Ordering::Acquire) & MARKED != 0
     }
 
     pub(super) fn set_marked(&self) {
-        self.followed.fetch_or(MARKED, Ordering::Release);
+        self.marks.fetch_or(MARKED, Ordering::Release);
     }
 
     /// May it change unheard?
     pub(super) fn is_adrift(&self) -> bool {
-        self.followed.load(Ordering::Acquire) & ADRIFT != 0
+        self.marks.load(Ordering::Acquire) & ADRIFT != 0
     }
 
     pub(super) fn set_adrift(&self, is_adrift: bool) {
         if is_adrift {
-            self.followed.fetch_or(ADRIFT, Ordering::Release);
+            self.marks.fetch_or(ADRIFT, Ordering::Release);
         } else if self.is_adrift() {
-            self.followed.fetch_and(!ADRIFT, Ordering::Release);
+            self.marks.fetch_and(!ADRIFT, Ordering::Release);
         }
+    }
+
+    /// Is what its handle opens known to be the file of its number?
+    pub(super) fn is_proven(&self) -> bool {
+        self.marks.load(Ordering::Acquire) & UNPROVEN == 0
+    }
+
+    pub(super) fn set_proven(&self, is_proven: bool) {
+        if is_proven {
+            self.marks.fetch_and(!UNPROVEN, Ordering::Release);
+        } else {
+            self.marks.fetch_or(UNPROVEN, Ordering::Release);
+        }
+    }
+
+    /// Is it a regular file?
+    pub(super) fn is_regular(&self) -> bool {
+        self.marks.load(Ordering::Relaxed) & REGULAR != 0
     }
 
     /// Where it was last seen, if that is kept.
@@ -276,12 +326,27 @@ impl Inode {
         lock(&self.state).place.as_ref()?.unpack()
     }
 
-    /// Notes where it was seen, if that is wanted.
-    pub(super) fn set_place(&self, place: &Place) {
-        if self.has_place {
-            let packed = PackedPlace::from(place);
-            lock(&self.state).place = Some(packed);
+    /// Is it the last that was seen under this name, which lies below as it is shown?
+    pub(super) fn is_at(&self, parent: u64, name: &[u8]) -> bool {
+        let state = lock(&self.state);
+        let place = state.place.as_ref().and_then(PackedPlace::split);
+        place == Some((parent, name))
+    }
+
+    /// Notes where it was seen, if that is wanted; returns where it was before, if that is another place.
+    pub(super) fn set_place(&self, place: &Place) -> Option<Place> {
+        if !self.has_place {
+            return None;
         }
+        let packed = PackedPlace::from(place);
+        let mut state = lock(&self.state);
+        let is_same = state
+            .place
+            .as_ref()
+            .is_some_and(|place| place.0 == packed.0);
+        let left = state.place.replace(packed);
+        drop(state);
+        left.filter(|_| !is_same)?.unpack()
     }
 }
 
@@ -338,6 +403,8 @@ mod tests {
             Place::new(u64::MAX, name(b"a"), visible(b"a")),
             Place::new(7, name(b"caf\xE9"), visible("caf\u{E9}".as_bytes())),
             Place::new(7, name(&[0xFF; 255]), visible(&[b'%'; 255])),
+            Place::new(0, name(b"a"), visible(b"a")),
+            Place::new(0x0100, name(b"a"), visible(b"a")),
         ] {
             assert_eq!(PackedPlace::from(&place).unpack(), Some(place));
         }

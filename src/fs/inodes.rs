@@ -10,6 +10,7 @@ use std::time::Instant;
 use super::FsError;
 use super::descriptors::{Allowance, Descriptors, Taken, Use};
 use super::inode::{ByNumber, Identity, Inode, Place, ROOT, lock};
+use super::look::{By, Looked};
 use super::number::{Device, Numbering};
 use crate::backing::{Dir, FileHandle, Stat, file, give_memory_back};
 use crate::names::VisibleName;
@@ -24,6 +25,21 @@ const MANY: usize = 16_384;
 
 /// How many other numbers a file is offered where its own is taken.
 const OFFERED: u32 = 16;
+
+/// A file that was entered or found.
+#[derive(Debug)]
+pub(super) struct Entered {
+    /// Its inode.
+    pub(super) inode: Arc<Inode>,
+    /// Its attributes.
+    pub(super) stat: Stat,
+    /// Where it was seen before, if that is known and another place.
+    pub(super) left: Option<Place>,
+}
+
+/// What was looked at by name is to be looked at by a descriptor.
+#[derive(Debug)]
+pub(super) struct Unproven;
 
 /// The table of inodes.
 #[derive(Debug)]
@@ -50,6 +66,8 @@ pub struct Inodes {
     pub(super) descriptors: Descriptors,
     /// Is the root its own parent: the root of a mount, so that the kernel tells what lies outside of it?
     pub(super) is_mount_root: bool,
+    /// Are the places of all inodes wanted?
+    pub(super) keeps_places: bool,
     /// Where the clock of [`Inode::confined`] starts.
     pub(super) started: Instant,
 }
@@ -87,6 +105,7 @@ impl Inodes {
             cover: OnceLock::new(),
             descriptors: Descriptors::new(limit),
             is_mount_root: (above.dev, above.ino) == (stat.dev, stat.ino),
+            keeps_places: false,
             started: Instant::now(),
         })
     }
@@ -126,28 +145,58 @@ impl Inodes {
             .shown(directory.device, ino, directory.is_elsewhere())
     }
 
-    /// Enters the file open as `fd`, which `stat` describes, or finds it, and counts one lookup.
+    /// Enters the file that was looked at, or finds it, and counts one lookup; [`Unproven`] where its number is that of
+    /// another file by what is known, and it may be that just because it was not looked at by a descriptor. Tells also where
+    /// it was seen before, if that is known and another place.
     ///
     /// # Errors
     /// Its handle can't be had.
-    pub(super) fn enter(&self, fd: OwnedFd, stat: &Stat, place: &Place) -> io::Result<Arc<Inode>> {
-        let number = self.number(stat);
+    pub(super) fn enter(
+        &self,
+        looked: Looked,
+        place: &Place,
+    ) -> io::Result<Result<Entered, Unproven>> {
+        let Looked { stat, by } = looked;
+        let number = self.number(&stat);
         if number == ROOT {
-            return Ok(Arc::clone(&self.root));
+            return Ok(Ok(Entered {
+                inode: Arc::clone(&self.root),
+                stat,
+                left: None,
+            }));
         }
-        let identity = match &self.mount {
-            Some(_) if self.reaches(stat) => FileHandle::of(&fd)?.map(Identity::Handle),
-            _ => None,
+        let is_proven = matches!(by, By::Fd(_));
+        let (fd, handle) = match by {
+            By::Handle(handle) => (None, Some(handle)),
+            By::Fd(fd) => {
+                let handle = match self.uses_handles() && self.reaches(&stat) {
+                    true => FileHandle::of(&fd)?,
+                    false => None,
+                };
+                (Some(fd), handle)
+            }
         };
+        let identity = handle.map(Identity::Handle);
+        let stat = &stat;
         let mut identity = identity.unwrap_or_else(|| Identity::looks(stat, self.mount_of(stat)));
         let device = Device::new(stat.dev);
         let others = (0..OFFERED).map(|tried| Numbering::other(device, stat.ino, tried));
         let entered = |inode: Arc<Inode>| {
-            inode.set_place(place);
-            if !inode.is_elsewhere() {
+            // Of the names of a file that has several, the one by which the kernel may keep it for long stays known.
+            let is_one_of_many = self.keeps_places && stat.is_file() && stat.nlink > 1;
+            let left = match is_one_of_many && inode.handle().is_some() {
+                true => None,
+                false => inode.set_place(place),
+            };
+            // Most regular files that are looked up are not opened; of those that are many are opened by their handles.
+            if let Some(fd) = fd
+                && !inode.is_elsewhere()
+                && (!inode.is_regular() || inode.handle().is_none() || self.descriptors.has_room())
+            {
                 self.descriptors.hold(&inode, fd);
             }
-            Ok(inode)
+            let stat = *stat;
+            Ok(Ok(Entered { inode, stat, left }))
         };
         // A file that has another number keeps it.
         if self.is_renumbered.load(Ordering::Acquire)
@@ -157,13 +206,11 @@ impl Inodes {
         {
             return entered(inode);
         }
-        match self.enter_as(number, false, identity, stat) {
-            Ok(inode) => return entered(inode),
-            Err(back) => identity = back,
-        }
-        for number in others {
-            match self.enter_as(number, true, identity, stat) {
+        let others = others.map(|number| (number, true));
+        for (number, is_other) in std::iter::once((number, false)).chain(others) {
+            match self.enter_as(number, is_other, is_proven, identity, stat) {
                 Ok(inode) => return entered(inode),
+                Err(_) if !is_proven => return Ok(Err(Unproven)),
                 Err(back) => identity = back,
             }
         }
@@ -185,8 +232,13 @@ impl Inodes {
         }
     }
 
+    /// Are files opened by their handles, where these reach?
+    pub(super) fn uses_handles(&self) -> bool {
+        self.mount.is_some()
+    }
+
     /// Can a file be opened by its handle and our descriptor?
-    fn reaches(&self, stat: &Stat) -> bool {
+    pub(super) fn reaches(&self, stat: &Stat) -> bool {
         match self.reach {
             (0, dev) => stat.dev == dev,
             (id, _) => stat.mnt_id == id,
@@ -204,11 +256,13 @@ impl Inodes {
         Some(Arc::clone(&known.0))
     }
 
-    /// Enters a file under a number, or finds it there; gives its identity back where the number is another file's.
+    /// Enters a file under a number, or finds it there; gives its identity back where the number is another file's, or was
+    /// and the identity is not proven to be that of the file of that number.
     fn enter_as(
         &self,
         number: u64,
         is_other: bool,
+        is_proven: bool,
         identity: Identity,
         stat: &Stat,
     ) -> Result<Arc<Inode>, Identity> {
@@ -224,6 +278,7 @@ impl Inodes {
             }
             Some(known)
                 if is_other
+                    || !is_proven
                     || known.0.is_renumbered
                     || known.0.device != device
                     || known.0.identity.mount() != identity.mount() =>
@@ -240,6 +295,8 @@ impl Inodes {
         };
         let mut inode = Inode::new(number, generation, identity, stat);
         inode.is_renumbered = is_other;
+        inode.set_proven(is_proven);
+        inode.has_place |= self.keeps_places;
         inode.lookups = (lookups + 1).into();
         let inode = Arc::new(inode);
         let replaced = slots.replace(ByNumber(Arc::clone(&inode)));
@@ -313,10 +370,46 @@ impl Inodes {
             _ => self.open_in_place(inode),
         };
         let fd = self.descriptors.enough_for(open)?;
+        self.prove(inode, &fd)?;
         if inode.is_elsewhere() {
             return Ok(Arc::new(fd));
         }
         Ok(self.descriptors.hold(inode, fd))
+    }
+
+    /// Opens a regular file with the given open(2) flags and its handle; `None` where that can't be had.
+    ///
+    /// # Errors
+    /// The file is gone (`ESTALE`), or can't be opened.
+    pub(super) fn open(&self, inode: &Inode, flags: i32) -> io::Result<Option<OwnedFd>> {
+        let (Some(handle), Some(mount)) = (inode.handle(), &self.mount) else {
+            return Ok(None);
+        };
+        if !inode.is_regular() {
+            return Ok(None);
+        }
+        let flags = flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_PATH);
+        let Some(fd) = self.descriptors.enough_for(|| handle.open(mount, flags))? else {
+            return Ok(None);
+        };
+        self.prove(inode, &fd)?;
+        Ok(Some(fd))
+    }
+
+    /// Sees to it that `fd`, opened by the handle of an inode, is the file that the kernel knows by its number.
+    ///
+    /// # Errors
+    /// `ESTALE`: it is another. The kernel looks the name up once more then.
+    fn prove(&self, inode: &Inode, fd: &OwnedFd) -> io::Result<()> {
+        if inode.is_proven() {
+            return Ok(());
+        }
+        let stat = Stat::of(fd)?;
+        if Device::new(stat.dev) != inode.device || self.number(&stat) != inode.number {
+            return Err(io::Error::from_raw_os_error(libc::ESTALE));
+        }
+        inode.set_proven(true);
+        Ok(())
     }
 
     /// Opens what has the handle `handle`, an `O_PATH` descriptor.

@@ -24,7 +24,7 @@ pub struct Opened {
     pub handle: u64,
     /// How it is best served.
     pub open: Open,
-    /// The backing file, an `O_PATH` descriptor: unlike the one that the handle has, it does not hold the file open for writing.
+    /// The backing file, by a descriptor that does not hold it open for writing, as the one that the handle has may.
     pub path_only: Arc<OwnedFd>,
     /// As whom the kernel is to read and write it by itself: user and group.
     pub identity: (u32, u32),
@@ -39,16 +39,28 @@ impl Utf8Fs {
     /// The inode is gone, or the system's error.
     pub fn open(&self, caller: Caller, number: u64, flags: i32) -> Result<Opened, FsError> {
         let taken = self.inodes.take_descriptors(Use::File)?;
-        let (inode, path_only) = self.open_inode(number)?;
+        let inode = self.inodes.get(number)?;
+        let reads_only = flags & (libc::O_ACCMODE | libc::O_TRUNC) == libc::O_RDONLY;
+        if reads_only && let Some(fd) = self.inodes.open(&inode, flags & !KERNELS_OWN)? {
+            let nature = Nature::of(&fd)?;
+            let fd = Arc::new(fd);
+            let path_only = Arc::clone(&fd);
+            return Ok(self.opened(caller, (fd, taken), path_only, inode, &nature, flags)?);
+        }
+        let path_only = self.inodes.fd(&inode)?;
         let nature = Nature::of(&*path_only)?;
         let mut kept = None;
         if flags & libc::O_TRUNC != 0 {
             let stat = Stat::of(&*path_only)?;
             kept = Some(self.clear_set_ids_as(caller, &stat, Clears::BySize)?);
         }
-        let reopen = |flags| {
-            self.inodes
-                .with_descriptors(|| file::reopen_known(&*path_only, nature.kind, flags))
+        let reopen = |flags| match self.inodes.open(&inode, flags) {
+            Ok(None) => {
+                let reopen = || file::reopen_known(&*path_only, nature.kind, flags);
+                self.inodes.with_descriptors(reopen)
+            }
+            Ok(Some(fd)) => Ok(fd),
+            Err(error) => Err(error),
         };
         let fd = match reopen(flags & !KERNELS_OWN) {
             // A file that may only be appended to (chattr +a) is opened so or not at all.
@@ -60,6 +72,7 @@ impl Utf8Fs {
             opened => opened?,
         };
         drop(kept);
+        let fd = Arc::new(fd);
         Ok(self.opened(caller, (fd, taken), path_only, inode, &nature, flags)?)
     }
 
@@ -70,7 +83,7 @@ impl Utf8Fs {
     pub(super) fn opened(
         &self,
         caller: Caller,
-        (fd, taken): (OwnedFd, Taken),
+        (fd, taken): (Arc<OwnedFd>, Taken),
         path_only: Arc<OwnedFd>,
         inode: Arc<Inode>,
         nature: &Nature,
@@ -89,6 +102,8 @@ impl Utf8Fs {
         let wish = match nature {
             nature if nature.is_append_only => Wish::Us,
             nature if nature.has_set_id => Wish::KernelButWrites,
+            // There is nothing to read that would be worth telling the kernel of the file.
+            nature if nature.is_empty && !writes => Wish::Us,
             _ => Wish::Kernel,
         };
         let open = Open {
@@ -97,10 +112,15 @@ impl Utf8Fs {
             writes,
             as_root: identity.0 == 0,
         };
+        if writes {
+            self.writer_comes(&inode);
+        }
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
         let closes_quietly = self.closes_quietly && !self.carries_locks() && !inode.is_elsewhere();
         Ok(Opened {
-            handle: self.files.add(OpenFile::new(fd, inode, opener, taken)),
+            handle: self
+                .files
+                .add(OpenFile::new(fd, inode, opener, writes, taken)),
             open,
             path_only,
             identity,
@@ -173,6 +193,9 @@ impl Utf8Fs {
         self.release_locks(handle);
         // The file is closed when the last operation on it has ended.
         let open = self.files.remove(handle)?;
+        if open.writes {
+            self.writer_goes(&open.inode);
+        }
         Some((open.inode.number, open.inode.generation()))
     }
 

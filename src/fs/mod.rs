@@ -18,7 +18,9 @@ mod indexed;
 mod inode;
 mod inodes;
 mod io;
+mod listings;
 mod locks;
+mod look;
 mod namespace;
 mod number;
 mod readdir;
@@ -55,6 +57,7 @@ use indexed::IndexedDirectories;
 pub use inode::{Inode, ROOT};
 pub use inodes::Inodes;
 pub use io::Opened;
+use listings::Listings;
 use locks::Locks;
 pub use locks::{Answer, LockRequest, LocksAt};
 pub use readdir::{Listed, OpenedDirectory, Plus};
@@ -106,6 +109,18 @@ pub struct Caller {
     pub pid: u32,
 }
 
+/// How long the kernel may keep a name, or that there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasts {
+    /// Not at all: it is mapped or may be one spelling of several, and what it stands for can change without a change of that
+    /// name itself (law N10).
+    Not,
+    /// As long as a change may go unseen that nobody hears of.
+    Briefly,
+    /// As long as it likes, where it is told of changes.
+    Long,
+}
+
 /// An entry that was looked up or made.
 #[derive(Debug)]
 pub struct Entry {
@@ -115,9 +130,8 @@ pub struct Entry {
     pub generation: u64,
     /// Its attributes.
     pub stat: Stat,
-    /// May the kernel keep the name? Not one that is mapped or may be one spelling of several: what it stands for can
-    /// change without a change of that name itself (law N10).
-    pub lasting: bool,
+    /// How long may the kernel keep the name?
+    pub lasts: Lasts,
     /// May the kernel keep its attributes? Not those of a symlink whose target is shown as another (law N13).
     pub steady: bool,
     /// Is every change of its attributes heard of, if it is to be? A file's can always change unheard.
@@ -135,6 +149,8 @@ pub struct Utf8Fs {
     unkept: Unkept,
     watch: Option<Watch>,
     keeps_lists: bool,
+    /// Where lists are kept no longer than their attributes.
+    listed: Option<Listings>,
     sent_back: SentBack,
     aside: Aside,
     locks: Locks,
@@ -173,8 +189,10 @@ impl Utf8Fs {
         });
         let mut inodes = Inodes::new(config.root, config.by_handle, config.most_descriptors)?;
         inodes.view = view;
+        inodes.keeps_places = config.watcher.is_some();
         Ok(Self {
             unkept: Unkept::default(),
+            listed: config.watcher.is_some().then(Listings::default),
             watch: config.watcher.map(Watch::new),
             keeps_lists: config.keeps_lists,
             sent_back: SentBack::default(),

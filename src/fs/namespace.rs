@@ -5,11 +5,16 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::inode::{Inode, Place};
+use super::inodes::{Entered, Unproven};
+use super::look::Looked;
 use super::resolve::{Making, NewName};
 use super::unique::At;
-use super::{Caller, Entry, FsError, Utf8Fs};
-use crate::backing::{Dir, Stat, become_caller, creds};
+use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
+use crate::backing::{Dir, become_caller, creds};
 use crate::names::{BackingName, VisibleName};
+
+/// A directory, and its descriptor.
+pub(super) type Here = (Arc<Inode>, Arc<OwnedFd>);
 
 impl Utf8Fs {
     /// An inode and its descriptor.
@@ -32,13 +37,12 @@ impl Utf8Fs {
         let (directory, fd) = self.open_directory(parent)?;
         self.mark(&directory, &fd);
         let found = self.on_entry(&directory, &fd, name, &mut |backing| {
-            self.inodes
-                .with_descriptors(|| Dir::new(&*fd).child(backing))
+            self.look_by_fd(&Dir::new(&*fd), backing)
         });
         let found = found.map_err(|error| self.too_long(making, &directory, name, error))?;
         let entry = self.enter(
             found.value,
-            &directory,
+            (&directory, &fd),
             found.backing,
             found.visible,
             found.alias,
@@ -47,31 +51,36 @@ impl Utf8Fs {
         Ok(self.fitted(entry))
     }
 
-    /// Enters a file just opened under `backing` into the table.
+    /// Enters what was just looked at under `backing` into the table.
     pub(super) fn enter(
         &self,
-        fd: OwnedFd,
-        directory: &Inode,
+        looked: Looked,
+        (directory, fd): (&Inode, &OwnedFd),
         backing: BackingName,
         visible: VisibleName,
         alias: bool,
     ) -> Result<Entry, FsError> {
-        if self.is_own(&fd)? {
-            return Err(io::Error::from_raw_os_error(libc::ENOENT).into());
-        }
-        let stat = Stat::of(&fd)?;
         let is_followed = self.is_followed(directory);
-        let lasting = is_followed
-            && self.is_lasting(&backing, &visible, alias)
+        let may_last = self.is_lasting(&backing, &visible, alias)
             && self.unkept.allows(directory.number, visible.as_bytes());
         let place = Place::new(directory.number, backing, visible);
-        let inode = self.inodes.enter(fd, &stat, &place)?;
+        let Entered { inode, stat, left } = match self.inodes.enter(looked, &place)? {
+            Ok(entered) => entered,
+            Err(Unproven) => {
+                let looked = self.look_by_fd(&Dir::new(fd), &place.backing)?;
+                match self.inodes.enter(looked, &place)? {
+                    Ok(entered) => entered,
+                    Err(Unproven) => return Err(FsError::Stale),
+                }
+            }
+        };
         inode.set_adrift(!is_followed);
+        let lasts = self.lasts(directory, &inode, &stat, left.as_ref());
         Ok(Entry {
             number: inode.number,
             generation: inode.generation(),
             stat,
-            lasting,
+            lasts: if may_last { lasts } else { Lasts::Not },
             steady: true,
             heard: self.is_heard(&inode, &stat),
         })
@@ -85,7 +94,7 @@ impl Utf8Fs {
         name: &[u8],
         (mode, umask): (u32, u32),
         make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
-    ) -> Result<(T, Arc<Inode>, NewName), FsError> {
+    ) -> Result<(T, Here, NewName), FsError> {
         let (inode, fd) = self.open_to_change(parent)?;
         self.mark(&inode, &fd);
         let place = self.place_new(making, &inode, &fd, name)?;
@@ -105,7 +114,7 @@ impl Utf8Fs {
         drop(directory);
         self.report(making, &inode, &fd, name, &place)?;
         self.report_clash(making, &inode, name, &place, clash.as_ref());
-        Ok((made, inode, place))
+        Ok((made, (inode, fd), place))
     }
 
     /// Makes an entry that nobody opens, and looks it up.
@@ -118,11 +127,13 @@ impl Utf8Fs {
         make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<Entry, FsError> {
         let modes = (mode, umask);
-        let (child, inode, place) = self.make(making, parent, name, modes, |dir, backing| {
-            make(dir, backing)?;
-            self.inodes.with_descriptors(|| dir.child(backing))
-        })?;
-        let entry = self.enter(child, &inode, place.backing, place.visible, place.alias)?;
+        let (child, (directory, fd), place) =
+            self.make(making, parent, name, modes, |dir, backing| {
+                make(dir, backing)?;
+                self.look_by_fd(dir, backing)
+            })?;
+        let here = (&*directory, &*fd);
+        let entry = self.enter(child, here, place.backing, place.visible, place.alias)?;
         Ok(self.fitted(entry))
     }
 
@@ -262,7 +273,10 @@ impl Utf8Fs {
         flags: u32,
     ) -> Result<(), FsError> {
         let (from_inode, from_fd) = self.open_to_change(from.0)?;
-        let (to_inode, to_fd) = self.open_to_change(to.0)?;
+        let (to_inode, to_fd) = match from.0 == to.0 {
+            true => (Arc::clone(&from_inode), Arc::clone(&from_fd)),
+            false => self.open_to_change(to.0)?,
+        };
         self.mark(&to_inode, &to_fd);
         let rename = |old: &BackingName, new: &BackingName| {
             Dir::new(&*from_fd).rename(old, &Dir::new(&*to_fd), new, flags)
@@ -345,11 +359,8 @@ impl Utf8Fs {
             .ok()
             .and_then(|stat| self.inodes.known(&stat));
         if let Some(inode) = inode {
-            inode.set_place(&Place::new(
-                directory.number,
-                backing.clone(),
-                visible.clone(),
-            ));
+            let place = Place::new(directory.number, backing.clone(), visible.clone());
+            inode.set_place(&place);
         }
     }
 }

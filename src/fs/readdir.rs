@@ -33,6 +33,8 @@ pub struct OpenedDirectory {
     pub handle: u64,
     /// May the kernel keep what it lists?
     pub keeps_list: bool,
+    /// And what it listed before?
+    pub kept_list: bool,
 }
 
 /// Are entries to be looked up as they are listed?
@@ -53,17 +55,26 @@ impl Utf8Fs {
         let taken = self.inodes.take_descriptors(Use::Directory)?;
         let (inode, fd) = self.open_directory(number)?;
         self.mark(&inode, &fd);
-        let keeps_list = self.keeps_lists && self.is_followed(&inode);
+        let may_keep = self.keeps_lists && self.is_followed(&inode);
+        let (is_kept, is_fresh) = self
+            .listed
+            .as_ref()
+            .map_or((true, true), |listed| listed.is_kept_and_fresh(number));
         let entries = self.inodes.with_descriptors(|| Entries::open(&*fd))?;
         let stream = Mutex::new(entries);
         let handle = self.directories.add(OpenDirectory {
             stream,
             given: Mutex::default(),
+            listing: Mutex::default(),
             inode,
             fd,
             _taken: taken,
         });
-        Ok(OpenedDirectory { handle, keeps_list })
+        Ok(OpenedDirectory {
+            handle,
+            keeps_list: may_keep && is_kept,
+            kept_list: may_keep && is_fresh,
+        })
     }
 
     /// Gives the entries after `cookie` to `give` until it returns true, which means that it had no room for that one.
@@ -88,6 +99,8 @@ impl Utf8Fs {
         if cookie == 0 {
             given.clear();
         }
+        let mut listing = lock(&open.listing);
+        listing.goes_on(cookie == 0, plus == Plus::Yes);
         // Locked when the first name that does not conform comes, and until the end: one check serves all.
         let mut directory = None;
         let mut is_given = false;
@@ -122,7 +135,7 @@ impl Utf8Fs {
             }
             listed.name = visible.as_bytes();
             if plus == Plus::Yes {
-                let mut entry = match self.look_up_listed(&open, backing, visible.clone()) {
+                let mut entry = match self.look_up_listed(&open, kind, backing, visible.clone()) {
                     Ok(entry) => entry,
                     Err(error) if error.errno() == libc::ENOENT => continue,
                     // What was given stands; the next reading starts at this entry and fails, if it fails still.
@@ -147,6 +160,9 @@ impl Utf8Fs {
                 return Ok(());
             }
             is_given = true;
+        }
+        if let Some((listed, began)) = self.listed.as_ref().zip(listing.began) {
+            listed.note(open.inode.number, began);
         }
         Ok(())
     }
@@ -201,12 +217,12 @@ impl Utf8Fs {
     fn look_up_listed(
         &self,
         open: &OpenDirectory,
+        kind: Kind,
         backing: BackingName,
         visible: VisibleName,
     ) -> Result<Entry, FsError> {
-        let child = || Dir::new(&*open.fd).child(&backing);
-        let fd = self.inodes.with_descriptors(child)?;
-        self.enter(fd, &open.inode, backing, visible, false)
+        let looked = self.look_at_listed(&Dir::new(&*open.fd), &backing, kind)?;
+        self.enter(looked, (&open.inode, &open.fd), backing, visible, false)
     }
 
     /// Closes a directory.

@@ -10,8 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::inode::{Inode, lock};
-use super::{FsError, Utf8Fs};
-use crate::names::{BackingName, VisibleName};
+use super::{FsError, Lasts, Utf8Fs};
+use crate::names::{BackingName, OnViolation, VisibleName};
 
 /// So many renames may be under way; of more, the oldest would be told `ESTALE` once more.
 const MOST: usize = 4096;
@@ -124,14 +124,33 @@ impl Utf8Fs {
         Ok(())
     }
 
-    /// May the kernel keep that there is no entry `name`? Only of names that no mapping yields, and that are no spelling of
-    /// others: these change by nothing that is done to other names.
+    /// How long may the kernel keep that there is no entry `name`? Only of names that change by nothing that is done to other
+    /// names: they are no spelling of others, and no mapping yields them; or one does, by decoding alone, and nobody can make
+    /// the name that it would decode. What is there already and would be decoded as an absent name is listed under it, so
+    /// that the name is not absent.
     #[must_use]
-    pub fn is_absence_lasting(&self, directory: u64, name: &[u8]) -> bool {
-        let directory = self.inodes.get(directory);
-        directory.is_ok_and(|directory| self.is_followed(&directory))
-            && self.map.policy.conforms(name)
-            && !self.map.may_be_mapped(name)
-            && self.map.is_only_spelling(name)
+    pub fn keep_absence(&self, directory: u64, name: &[u8]) -> Lasts {
+        let is_alone = self.map.policy.conforms(name) && self.map.is_only_spelling(name);
+        match self.inodes.get(directory) {
+            Ok(directory) if is_alone && !self.map.may_be_mapped(name) => {
+                self.absence_lasts(&directory, name)
+            }
+            // Changes are reported by backing names, of which it may not be one.
+            Ok(_) if is_alone && self.is_never_made_by_others(name) => match self.follows() {
+                true => Lasts::Briefly,
+                false => Lasts::Long,
+            },
+            _ => Lasts::Not,
+        }
+    }
+
+    /// Does nothing that is made through the mount get this name but by this name?
+    fn is_never_made_by_others(&self, name: &[u8]) -> bool {
+        let is_marked = name.iter().any(|octet| matches!(octet, b'%' | b'~'));
+        !is_marked
+            && self.map.on_violation == OnViolation::Reject
+            && self.map.policy.form.is_none()
+            && self.map.store_as.is_none()
+            && self.exempt.is_empty()
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use super::inode::{Inode, ROOT, lock};
 use super::inodes::Inodes;
+use super::namespace::Here;
 use super::{FsError, Utf8Fs};
 use crate::backing::{Dir, Kind, Stat, file};
 use crate::names::BackingName;
@@ -25,9 +26,6 @@ const MOST_DEPTH: usize = 256;
 
 /// Directories whose names stay known that were met on a way and are not known to the kernel.
 const MOST_ASIDE: usize = 64;
-
-/// A directory, and its descriptor.
-type Here = (Arc<Inode>, Arc<OwnedFd>);
 
 /// Why a way is not gone to its end.
 #[derive(Debug)]

@@ -1,29 +1,46 @@
 //! Following what others change below the mount, so that the kernel may keep what it knows for as long as it likes (law F5).
 //!
 //! A directory is marked before anything in it is given to the kernel to keep, so that no change falls between. Changes
-//! that this process makes are the kernel's own; what others change it is told to forget.
+//! that this process makes are the kernel's own; what others change it is told to forget. All names that it may keep for long
+//! are remembered, so that it can be told to forget them where it was not heard what changed.
 
-use std::collections::{HashMap, HashSet};
-use std::os::fd::{AsFd, OwnedFd};
+mod follow;
+mod gate;
+mod known;
+mod own;
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use super::Utf8Fs;
-use super::inode::{Inode, ROOT, lock};
-use crate::backing::watch::{Change, Happened, Watcher};
+use gate::Gate;
+use known::Known;
+use own::Own;
+
+use super::inode::{Inode, Place, ROOT, lock};
+use super::{Lasts, Utf8Fs};
+use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, Stat};
 
 /// What the kernel keeps, and can be told to forget.
 pub trait Kernel {
-    /// Forgets what `name` leads to in a directory, and that it leads nowhere.
+    /// Forgets what `name` leads to in a directory, and that it leads nowhere. What is mounted at it or below is gone with it.
     fn forget_name(&self, directory: u64, name: &[u8]);
+
+    /// Looks `name` up anew when it is asked for.
+    fn doubt_name(&self, directory: u64, name: &[u8]);
 
     /// Forgets attributes, contents and lists of names.
     fn forget_inode(&self, number: u64);
-
-    /// Forgets all names; says whether that can be had.
-    fn forget_all_names(&self) -> bool;
 }
+
+/// Changes are reported, and are followed.
+const HEARD: u8 = 0;
+/// There were more of them than are reported; nothing is kept for long.
+const TOO_MANY: u8 = 1;
+/// Nobody follows them.
+const UNHEARD: u8 = 2;
 
 /// The marked directories.
 #[derive(Debug)]
@@ -31,11 +48,15 @@ pub(super) struct Watch {
     watcher: Watcher,
     /// By the handles that are reported. A mark is put and taken under this lock.
     marked: Mutex<HashMap<FileHandle, u64>>,
-    /// Changes are reported, and are followed.
-    is_alive: AtomicBool,
+    /// [`HEARD`], [`TOO_MANY`] or [`UNHEARD`].
+    state: AtomicU8,
     /// Was it said that a directory cannot be marked?
     has_complained: AtomicBool,
+    /// How often more changes came than could be reported.
     overflows: AtomicU64,
+    gate: Gate,
+    known: Known,
+    own: Own,
 }
 
 impl Watch {
@@ -43,10 +64,17 @@ impl Watch {
         Self {
             watcher,
             marked: Mutex::default(),
-            is_alive: AtomicBool::new(true),
+            state: AtomicU8::new(HEARD),
             has_complained: AtomicBool::new(false),
             overflows: AtomicU64::new(0),
+            gate: Gate::default(),
+            known: Known::default(),
+            own: Own::default(),
         }
+    }
+
+    fn is_heard(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == HEARD
     }
 }
 
@@ -65,7 +93,7 @@ impl Utf8Fs {
     /// How it stands with the following of changes, if they are to be followed.
     pub(super) fn following(&self) -> Option<Following> {
         self.watch.as_ref().map(|watch| Following {
-            is_alive: watch.is_alive.load(Ordering::Acquire),
+            is_alive: watch.state.load(Ordering::SeqCst) != UNHEARD,
             directories: lock(&watch.marked).len(),
             overflows: watch.overflows.load(Ordering::Relaxed),
         })
@@ -77,7 +105,7 @@ impl Utf8Fs {
         let Some(watch) = &self.watch else {
             return false;
         };
-        if directory.is_marked() || !watch.is_alive.load(Ordering::Acquire) {
+        if directory.is_marked() || watch.state.load(Ordering::SeqCst) == UNHEARD {
             return false;
         }
         let mut marked = lock(&watch.marked);
@@ -90,14 +118,14 @@ impl Utf8Fs {
             Some(handle) => watch.watcher.add(fd).map(|()| {
                 marked.insert(handle, directory.number);
             }),
-            // On another mount inside: what is in it is not kept.
+            // On another mount inside: what is in it is not kept for long.
             None => return false,
         };
         match &done {
             Ok(()) => directory.set_marked(),
             Err(error) if !watch.has_complained.swap(true, Ordering::Relaxed) => {
                 log::warn!(
-                    "changes in some directories cannot be followed, and what is in them is not kept: {error}"
+                    "changes in some directories cannot be followed, and what is in them is kept for a second only: {error}"
                 );
             }
             Err(_) => {}
@@ -111,7 +139,7 @@ impl Utf8Fs {
         let Some(watch) = &self.watch else {
             return true;
         };
-        watch.is_alive.load(Ordering::Acquire)
+        watch.is_heard()
             && !inode.is_adrift()
             && if stat.is_dir() {
                 inode.is_marked()
@@ -124,7 +152,71 @@ impl Utf8Fs {
     pub(super) fn is_followed(&self, directory: &Inode) -> bool {
         self.watch
             .as_ref()
-            .is_none_or(|watch| watch.is_alive.load(Ordering::Acquire) && directory.is_marked())
+            .is_none_or(|watch| watch.is_heard() && directory.is_marked())
+    }
+
+    /// How long the kernel may keep the name by which it was just told of `inode` in `directory`, where it may keep it at all.
+    /// `left` is where it was before.
+    pub(super) fn lasts(
+        &self,
+        directory: &Inode,
+        inode: &Inode,
+        stat: &Stat,
+        left: Option<&Place>,
+    ) -> Lasts {
+        let Some(watch) = &self.watch else {
+            return Lasts::Long;
+        };
+        match left {
+            Some(left) if !stat.is_dir() => {
+                // The kernel may have both names, and only one is remembered.
+                watch.known.add_late(left.parent, left.shown());
+                watch.watcher.wake();
+            }
+            Some(left) if left.parent != directory.number => {
+                watch.gate.leave(inode.number, left.parent);
+            }
+            _ => watch.gate.stay(inode.number),
+        }
+        // Asked last: who finds all that is to be forgotten finds this name from now on.
+        let is_remembered = stat.is_dir() || stat.nlink <= 1;
+        match is_remembered && self.is_followed(directory) {
+            true => Lasts::Long,
+            false => Lasts::Briefly,
+        }
+    }
+
+    /// How long the kernel may keep that there is no such name in `directory`, where it may keep it at all.
+    pub(super) fn absence_lasts(&self, directory: &Inode, name: &[u8]) -> Lasts {
+        let Some(watch) = &self.watch else {
+            return Lasts::Long;
+        };
+        if !self.is_followed(directory) {
+            return Lasts::Briefly;
+        }
+        let (is_remembered, has_late) = watch.known.add_absent(directory.number, name);
+        if has_late {
+            watch.watcher.wake();
+        }
+        // As above.
+        match is_remembered && watch.is_heard() {
+            true => Lasts::Long,
+            false => Lasts::Briefly,
+        }
+    }
+
+    /// Somebody opened a file for writing through the mount.
+    pub(super) fn writer_comes(&self, inode: &Inode) {
+        if let Some((watch, handle)) = self.watch.as_ref().zip(inode.handle()) {
+            watch.own.open(handle);
+        }
+    }
+
+    /// He closes it.
+    pub(super) fn writer_goes(&self, inode: &Inode) {
+        if let Some((watch, handle)) = self.watch.as_ref().zip(inode.handle()) {
+            watch.own.close(handle);
+        }
     }
 
     /// Takes the mark of a directory away that the kernel has forgotten.
@@ -154,104 +246,10 @@ impl Utf8Fs {
         self.watch.is_some()
     }
 
-    /// Nobody follows changes: the kernel is given nothing to keep from now on.
+    /// Nobody follows changes: the kernel is given nothing to keep for long from now on.
     pub fn follow_no_more(&self) {
         if let Some(watch) = &self.watch {
-            watch.is_alive.store(false, Ordering::Release);
-        }
-    }
-
-    /// Follows changes until `end` can be read or its other side is closed. Blocks; to be run on a thread of its own, and not
-    /// where a request is served, since the kernel may wait for that.
-    pub fn follow(&self, kernel: &dyn Kernel, end: impl AsFd) {
-        let Some(watch) = &self.watch else {
-            return;
-        };
-        let ended = loop {
-            match watch.watcher.wait(&end) {
-                Ok(false) => {}
-                Ok(true) => break Ok(()),
-                Err(error) => break Err(error),
-            }
-            match watch.watcher.take() {
-                Ok(happened) => self.forget_changed(watch, kernel, happened),
-                Err(error) => break Err(error),
-            }
-        };
-        self.follow_no_more();
-        if let Err(error) = ended {
-            log::error!(
-                "changes made below the mount are not heard of any more, so that nothing is kept: {error}"
-            );
-            self.forget_everything(kernel);
-        }
-    }
-
-    fn forget_changed(&self, watch: &Watch, kernel: &dyn Kernel, happened: Vec<Happened>) {
-        let own = std::process::id();
-        let (mut names, mut inodes) = (HashSet::new(), HashSet::new());
-        for happened in happened {
-            let change = match happened {
-                Happened::Change(change) => change,
-                Happened::Overflow => {
-                    let before = watch.overflows.fetch_add(1, Ordering::Relaxed);
-                    if before == 0 {
-                        log::warn!(
-                            "more changes below the mount than can be followed: all that was kept is forgotten"
-                        );
-                    }
-                    return self.forget_everything(kernel);
-                }
-            };
-            if change.pid == own {
-                continue;
-            }
-            let directory = change
-                .directory
-                .as_ref()
-                .and_then(|handle| lock(&watch.marked).get(handle).copied());
-            if let Some(inode) = self.changed_inode(&change) {
-                if change.is_gone
-                    && let Ok(inode) = self.inodes.get(inode)
-                {
-                    // What happens to it elsewhere may go unheard.
-                    inode.set_adrift(true);
-                }
-                inodes.insert(inode);
-            }
-            let Some(directory) = directory else {
-                continue;
-            };
-            if change.is_of_name || change.name == b"." {
-                inodes.insert(directory);
-            }
-            if change.is_of_name {
-                names.insert((directory, change.name));
-            }
-        }
-        for (directory, name) in names {
-            kernel.forget_name(directory, &name);
-        }
-        for number in inodes {
-            kernel.forget_inode(number);
-        }
-    }
-
-    /// The number of what changed, or lost or got its name.
-    fn changed_inode(&self, change: &Change) -> Option<u64> {
-        let fd = self.inodes.open_handle(change.inode.as_ref()?).ok()?;
-        let stat = Stat::of(fd).ok()?;
-        self.inodes.known(&stat).map(|inode| inode.number)
-    }
-
-    fn forget_everything(&self, kernel: &dyn Kernel) {
-        let numbers = self.inodes.numbers();
-        if !kernel.forget_all_names() {
-            log::error!("the kernel does not forget names: some may be stale until the mount ends");
-        }
-        kernel.forget_inode(ROOT);
-        for number in numbers {
-            kernel.forget_inode(number);
+            watch.state.store(UNHEARD, Ordering::SeqCst);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Running an operation of the filesystem for a request.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ pub struct Adapter {
 
 impl Adapter {
     /// An adapter for `fs`; the kernel keeps names and attributes that do not change by themselves for as long as `kept` says.
-    /// It is served by so many `threads`, of which up to so many read while others are stalled. `about` is told to who asks how it does.
+    /// It is served over `connection` by so many `threads`, of which up to so many read while others are stalled. `about` is told to who asks how it does.
     ///
     /// # Errors
     /// There can be no thread more.
@@ -39,12 +40,13 @@ impl Adapter {
         kept: Kept,
         passthrough: Passthrough,
         (threads, readers): (usize, usize),
+        connection: OwnedFd,
         about: About,
     ) -> io::Result<Self> {
         Ok(Self {
             fs,
             kept,
-            turns: Turns::start(threads, readers)?,
+            turns: Turns::start(threads, readers, connection)?,
             tally: Arc::new(Tally::new(threads)),
             about,
             passthrough,

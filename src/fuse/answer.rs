@@ -9,7 +9,7 @@ use fuser::{
 
 use super::convert::{attr, number_only};
 use crate::backing::{Kind, Stat, StatFs, Xattr};
-use crate::fs::{Entry, Shown};
+use crate::fs::{Entry, Lasts, Shown};
 
 /// How long the kernel may keep names and attributes that do not change by themselves: what `--cache` promises (law F5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,17 +17,17 @@ pub struct Kept {
     /// Names, that there are none, and attributes of all but regular files.
     pub names: Duration,
     /// Attributes of regular files, which can change without anybody being told: by a mapping, or by another mount
-    /// that the kernel serves alone.
+    /// that the kernel serves alone; and what else may change unheard.
     pub files: Duration,
 }
 
 impl Kept {
-    /// How long a name may be kept.
-    pub(super) fn entry(self, entry: &Entry) -> Duration {
-        if entry.lasting {
-            self.names
-        } else {
-            Duration::ZERO
+    /// How long a name may be kept, or that there is none.
+    fn name(self, lasts: Lasts) -> Duration {
+        match lasts {
+            Lasts::Not => Duration::ZERO,
+            Lasts::Briefly => self.files,
+            Lasts::Long => self.names,
         }
     }
 
@@ -55,7 +55,7 @@ impl Kept {
 
     /// How long a listed entry may be kept, which has one time for its name and its attributes.
     pub(super) fn listed(self, entry: &Entry) -> Duration {
-        self.entry(entry)
+        self.name(entry.lasts)
             .min(self.attributes((entry.steady, entry.heard), &entry.stat))
     }
 }
@@ -75,14 +75,14 @@ pub(super) fn entry(kept: Kept, reply: ReplyEntry, result: Result<Entry, Errno>)
     answer!(reply, result, found => {
         let attr = attr(found.number, &found.stat);
         let attributes = kept.attributes((found.steady, found.heard), &found.stat);
-        reply.entry_with_ttls(&attributes, &kept.entry(&found), &attr, Generation(found.generation));
+        reply.entry_with_ttls(&attributes, &kept.name(found.lasts), &attr, Generation(found.generation));
     });
 }
 
 /// Answers that there is no such entry, and that the kernel may keep that: an entry of inode 0.
-pub(super) fn absent(kept: Kept, reply: ReplyEntry) {
+pub(super) fn absent(kept: Kept, reply: ReplyEntry, lasts: Lasts) {
     let attr = number_only(0, Kind::Unknown);
-    reply.entry_with_ttls(&Duration::ZERO, &kept.names, &attr, Generation(0));
+    reply.entry_with_ttls(&Duration::ZERO, &kept.name(lasts), &attr, Generation(0));
 }
 
 /// Attributes of the inode that the kernel knows as `number`. They show that number, as a lookup does, so that a file

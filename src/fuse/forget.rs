@@ -9,9 +9,10 @@ use fuser::{INodeNo, Notifier};
 
 use crate::fs::watch::Kernel;
 
-/// The notification by which the kernel takes all names for old (`FUSE_NOTIFY_INC_EPOCH`, Linux 6.16), which fuser does not
-/// know: a header of 16 bytes with this in the place of the error.
-const INC_EPOCH: u32 = 8;
+/// The notification by which the kernel forgets a name (`FUSE_NOTIFY_INVAL_ENTRY`), and the flag by which it only takes it for
+/// old (`FUSE_EXPIRE_ONLY`, Linux 6.2), which fuser does not know.
+const INVAL_ENTRY: u32 = 3;
+const EXPIRE_ONLY: u32 = 1;
 
 /// The way to the kernel that serves a mount.
 ///
@@ -54,13 +55,26 @@ impl Kernel for Forgetting {
         note("an inode", self.notifier.inval_inode(INodeNo(number), 0, 0));
     }
 
-    fn forget_all_names(&self) -> bool {
-        let mut header = [0; 16];
-        let (length, rest) = header.split_at_mut(4);
-        length.copy_from_slice(&16_u32.to_ne_bytes());
-        if let Some(code) = rest.get_mut(..4) {
-            code.copy_from_slice(&INC_EPOCH.to_ne_bytes());
-        }
-        rustix::io::write(&self.connection, &header).is_ok()
+    fn doubt_name(&self, directory: u64, name: &[u8]) {
+        let done = expiry(directory, name)
+            .and_then(|message| Ok(rustix::io::write(&self.connection, &message)?));
+        note("a name in doubt", done.map(drop));
     }
+}
+
+/// A header with the notification in the place of the error, what it is about, and the name with a NUL.
+fn expiry(directory: u64, name: &[u8]) -> io::Result<Vec<u8>> {
+    let size = u32::try_from(name.len()).map_err(io::Error::other)?;
+    let whole = u32::try_from(16 + 16 + name.len() + 1).map_err(io::Error::other)?;
+    Ok([
+        &whole.to_ne_bytes()[..],
+        &INVAL_ENTRY.to_ne_bytes(),
+        &0_u64.to_ne_bytes(),
+        &directory.to_ne_bytes(),
+        &size.to_ne_bytes(),
+        &EXPIRE_ONLY.to_ne_bytes(),
+        name,
+        &[0],
+    ]
+    .concat())
 }

@@ -23,7 +23,7 @@ use super::operation::Operation;
 use super::start;
 use crate::backing::file::{Place, Sync};
 use crate::backing::{LockRange, SetIds};
-use crate::fs::{Answer, Change};
+use crate::fs::{Answer, Change, Lasts};
 
 fn sync(datasync: bool) -> Sync {
     if datasync { Sync::Data } else { Sync::All }
@@ -40,10 +40,11 @@ impl Filesystem for Adapter {
         let turn = self.begin(Operation::Lookup);
         let caller = caller(request);
         let found = self.run(&turn, |fs| fs.lookup(caller, parent.0, name.as_bytes()));
-        if matches!(found, Err(Errno::ENOENT))
-            && self.fs.is_absence_lasting(parent.0, name.as_bytes())
-        {
-            return absent(self.kept, reply);
+        if matches!(found, Err(Errno::ENOENT)) {
+            let lasts = self.fs.keep_absence(parent.0, name.as_bytes());
+            if lasts != Lasts::Not {
+                return absent(self.kept, reply, lasts);
+            }
         }
         entry(self.kept, reply, found);
     }
@@ -298,10 +299,9 @@ impl Filesystem for Adapter {
         let turn = self.begin(Operation::Opendir);
         let opened = self.run(&turn, |fs| fs.opendir(ino.0));
         answer!(reply, opened, opened => {
-            let flags = match opened.keeps_list {
-                true => FopenFlags::FOPEN_CACHE_DIR | FopenFlags::FOPEN_KEEP_CACHE,
-                false => FopenFlags::empty(),
-            };
+            let mut flags = FopenFlags::empty();
+            flags.set(FopenFlags::FOPEN_CACHE_DIR, opened.keeps_list);
+            flags.set(FopenFlags::FOPEN_KEEP_CACHE, opened.kept_list);
             reply.opened(FileHandle(opened.handle), flags);
         });
     }

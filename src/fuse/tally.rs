@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn what_threads_count_is_added_up() {
-        let turns = Turns::start(3, 3).unwrap();
+        let turns = Turns::new(3, 3);
         let tally = Tally::new(3);
         std::thread::scope(|scope| {
             for _ in 0..3 {

@@ -5,13 +5,18 @@
 //! there is work for cost time: each request then wakes another thread, whose caches are cold. Too few, and operations that
 //! wait for a stalled disk stop all others. So many threads are started, and all but some are parked when they have answered
 //! a request. A watcher looks at them now and then while there is work: it lets one more read where all are busy, one
-//! fewer where they are not, and one more for each operation that lasts.
+//! fewer where they are not, and one more for each operation that lasts. Where there is no work it sleeps until the next
+//! request, and those that are parked stay so.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
-use std::thread::{self, Thread};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::thread;
 use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 
 /// How often the watcher looks. An operation that it sees at two looks in a row is taken to be stalled.
 const LOOK: Duration = Duration::from_millis(10);
@@ -43,9 +48,6 @@ pub(super) struct Turns {
     unpark: Condvar,
     /// Most readers beside those that are stalled.
     most_ready: usize,
-    /// The watcher sleeps until it is woken.
-    asleep: AtomicBool,
-    watcher: OnceLock<Thread>,
 }
 
 /// An operation. Dropped after the answer, it may park the thread.
@@ -56,22 +58,25 @@ pub(super) struct Turn<'a> {
 }
 
 impl Turns {
-    /// The turns of `threads` threads, of which usually up to `most_ready` read. Starts the watcher, which ends some time after
-    /// the last [`Arc`] is dropped.
+    /// The turns of `threads` threads, of which usually up to `most_ready` read. Starts the watcher, which ends with the
+    /// connection to the kernel, `connection`: then all threads may read, and learn of it.
     ///
     /// # Errors
     /// There can be no thread more.
-    pub(super) fn start(threads: usize, most_ready: usize) -> std::io::Result<Arc<Self>> {
+    pub(super) fn start(
+        threads: usize,
+        most_ready: usize,
+        connection: OwnedFd,
+    ) -> std::io::Result<Arc<Self>> {
         let turns = Arc::new(Self::new(threads, most_ready));
         let weak = Arc::downgrade(&turns);
-        let watcher = thread::Builder::new()
+        thread::Builder::new()
             .name("turns".to_owned())
-            .spawn(move || Watcher::default().run(&weak))?;
-        turns.watcher.get_or_init(|| watcher.thread().clone());
+            .spawn(move || Watcher::default().run(&weak, &connection))?;
         Ok(turns)
     }
 
-    fn new(threads: usize, most_ready: usize) -> Self {
+    pub(super) fn new(threads: usize, most_ready: usize) -> Self {
         Self {
             operations: std::iter::repeat_with(Operations::default)
                 .take(threads)
@@ -82,8 +87,6 @@ impl Turns {
             parked: Mutex::new(()),
             unpark: Condvar::new(),
             most_ready: most_ready.clamp(1, threads.max(1)),
-            asleep: AtomicBool::new(true),
-            watcher: OnceLock::new(),
         }
     }
 
@@ -98,18 +101,9 @@ impl Turns {
         if let Some(operation) = operation {
             operation.0.fetch_add(1, Ordering::Relaxed);
         }
-        if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::AcqRel) {
-            self.wake();
-        }
         Turn {
             turns: self,
             place: operation.map(|_| place),
-        }
-    }
-
-    fn wake(&self) {
-        if let Some(watcher) = self.watcher.get() {
-            watcher.unpark();
         }
     }
 
@@ -135,6 +129,14 @@ impl Turns {
         self.unparked.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Of each thread, what [`Operations`] counts.
+    fn counts(&self) -> Vec<u64> {
+        self.operations
+            .iter()
+            .map(|operation| operation.0.load(Ordering::Relaxed))
+            .collect()
+    }
+
     /// Lets so many threads read.
     fn allow(&self, count: usize) {
         let _parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,12 +151,6 @@ impl Turn<'_> {
     /// The thread's place in the table; `None` if it has none.
     pub(super) fn place(&self) -> Option<usize> {
         self.place
-    }
-}
-
-impl Drop for Turns {
-    fn drop(&mut self) {
-        self.wake();
     }
 }
 
@@ -182,32 +178,27 @@ struct Watcher {
 enum Decision {
     /// Let so many read.
     Allow(usize),
-    /// Nothing happens: let all read, and sleep.
-    Sleep,
+    /// Nothing happens: let so many read, and sleep.
+    Sleep(usize),
 }
 
 impl Watcher {
-    fn run(mut self, turns: &Weak<Turns>) {
+    fn run(mut self, turns: &Weak<Turns>, connection: &OwnedFd) {
         // Held only for a look, so that the last one who serves can drop it.
         while let Some(turns) = turns.upgrade() {
-            let operations: Vec<u64> = turns
-                .operations
-                .iter()
-                .map(|operation| operation.0.load(Ordering::Relaxed))
-                .collect();
-            match self.look(operations, turns.most_ready) {
-                Decision::Allow(count) => {
+            match self.look(turns.counts(), turns.most_ready) {
+                Decision::Allow(count) => turns.allow(count),
+                Decision::Sleep(count) => {
                     turns.allow(count);
-                    drop(turns);
-                    thread::park_timeout(LOOK);
-                }
-                Decision::Sleep => {
-                    turns.allow(turns.operations.len());
-                    turns.asleep.store(true, Ordering::Release);
-                    drop(turns);
-                    thread::park();
+                    // What nobody reads is seen here too, whatever those who could read it wait for.
+                    if !is_asked(connection) {
+                        turns.allow(turns.operations.len());
+                        return;
+                    }
                 }
             }
+            drop(turns);
+            thread::sleep(LOOK);
         }
     }
 
@@ -217,8 +208,10 @@ impl Watcher {
             .iter()
             .filter(|operation| is_busy(operation))
             .count();
+        self.ready = self.ready.clamp(1, most_ready);
         if self.before == operations {
-            return Decision::Sleep;
+            // What is worked on now is stalled, and others read.
+            return Decision::Sleep(self.ready + busy);
         }
         let stalled = operations
             .iter()
@@ -226,7 +219,6 @@ impl Watcher {
             .filter(|(now, before)| is_busy(now) && now == before)
             .count();
         self.before = operations;
-        self.ready = self.ready.clamp(1, most_ready);
         self.looks += 1;
         if busy - stalled >= self.ready {
             self.full += 1;
@@ -243,6 +235,18 @@ impl Watcher {
     }
 }
 
+/// Waits until there is a request; `false` if there will be none any more.
+fn is_asked(connection: &OwnedFd) -> bool {
+    let mut asked = [PollFd::new(connection, PollFlags::IN)];
+    loop {
+        match poll(&mut asked, None) {
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+            Ok(_) => return asked.iter().all(|fd| fd.revents() == PollFlags::IN),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Receiver, channel};
@@ -253,7 +257,7 @@ mod tests {
     /// Looks `count` times at threads of which the first `stalled` stay at one operation, the next `busy` are at a new one
     /// each time, and one more has just ended one.
     fn look(watcher: &mut Watcher, count: usize, stalled: usize, busy: usize) -> Decision {
-        let mut decision = Decision::Sleep;
+        let mut decision = Decision::Sleep(0);
         for _ in 0..count {
             let last = watcher.before.iter().max().copied().unwrap_or(0);
             let next = last / 2 * 2 + 2;
@@ -292,7 +296,8 @@ mod tests {
         let mut watcher = Watcher::default();
         look(&mut watcher, 1, 1, 0);
         let same = watcher.before.clone();
-        assert_eq!(watcher.look(same, 3), Decision::Sleep);
+        // One reads beside the one that is stalled.
+        assert_eq!(watcher.look(same, 3), Decision::Sleep(2));
     }
 
     /// A thread that works on one operation for each message, and says when it has a turn again.
@@ -312,7 +317,6 @@ mod tests {
     fn parked_threads_go_on_when_they_may() {
         let turns = Arc::new(Turns::new(2, 1));
         // There is no watcher here.
-        turns.asleep.store(false, Ordering::Relaxed);
         turns.allow(1);
         let (to_one, for_one) = channel();
         let (one, one_is_done) = worker(&turns, for_one);

@@ -1,4 +1,5 @@
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use super::*;
@@ -68,12 +69,19 @@ fn names_and_contents_in_a_marked_directory_are_told_and_no_others() {
             inode: Some(handle_of(&inside.join("sub"))),
             is_of_name: true,
             is_gone: false,
+            is_close: false,
             pid: std::process::id(),
         }
     );
 
-    fs::write(inside.join("old"), "content").unwrap();
+    // Not each write, which it would make dearer.
+    let mut file = fs::File::create(inside.join("old")).unwrap();
+    assert_eq!(changes(&watcher), []);
+    file.write_all(b"content").unwrap();
+    assert_eq!(changes(&watcher), []);
+    drop(file);
     let told = changes(&watcher);
+    assert!(told.iter().all(|change| change.is_close));
     assert!(!told.is_empty());
     for change in told {
         assert_eq!((&*change.name, change.is_of_name), (&b"old"[..], false));
@@ -140,9 +148,9 @@ fn it_waits_for_a_change_or_for_the_end() {
     watcher.add(open(scratch.path())).unwrap();
     let (end, other) = io::pipe().unwrap();
     fs::create_dir(scratch.path().join("a")).unwrap();
-    assert!(!watcher.wait(&end).unwrap());
+    assert_eq!(watcher.wait(&end, None).unwrap(), Woken::Called);
     drop(other);
-    assert!(watcher.wait(&end).unwrap());
+    assert_eq!(watcher.wait(&end, None).unwrap(), Woken::Ended);
 }
 
 #[test]
@@ -158,4 +166,31 @@ fn what_cannot_be_understood_is_no_event() {
     // It says that it is longer than it is.
     bytes[0] = 255;
     assert_eq!(event(&bytes), None);
+}
+
+#[test]
+fn what_is_written_through_a_mount_that_is_left_out_is_not_told() {
+    let Some(watcher) = watcher() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = open(scratch.path());
+    let Ok(alone) = crate::backing::private_clone(&directory) else {
+        return;
+    };
+    watcher.add(&alone).unwrap();
+    watcher.leave_out_writes_through(&alone).unwrap();
+    fs::write(scratch.path().join("file"), "").unwrap();
+    changes(&watcher);
+    let write = |directory: &OwnedFd| {
+        let flags = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::CLOEXEC;
+        let file = rustix::fs::openat(directory, "file", flags, rustix::fs::Mode::empty()).unwrap();
+        rustix::io::write(&file, b"more").unwrap();
+    };
+    write(&alone);
+    assert_eq!(changes(&watcher), []);
+    // A write below is told, before and after.
+    write(&directory);
+    let told = changes(&watcher);
+    assert!(told.iter().any(|change| change.name == b"file"), "{told:?}");
+    write(&alone);
+    assert_eq!(changes(&watcher), []);
 }

@@ -33,7 +33,9 @@ impl Table {
         let name = BackingName::parse(b"file").unwrap();
         let place = Place::new(ROOT, name.clone(), name.as_visible());
         let fd = self.fd.try_clone().unwrap();
-        self.inodes.enter(fd, stat, &place).unwrap()
+        let (stat, by) = (*stat, By::Fd(fd));
+        let entered = self.inodes.enter(Looked { stat, by }, &place).unwrap();
+        entered.unwrap().inode
     }
 
     /// A file of another device.
@@ -156,4 +158,80 @@ fn no_more_inodes_are_held_than_there_are_descriptors_for() {
     });
     assert!(done.is_ok());
     assert_eq!(count(), 2);
+}
+
+/// A file's attributes and its handle.
+type Known = (Stat, FileHandle);
+
+/// A table that opens by handles, and two files with their attributes and handles; `None` where handles can't be opened.
+fn with_handles() -> Option<(tempfile::TempDir, Inodes, [Known; 2])> {
+    let below = tempfile::tempdir().unwrap();
+    let files = [b"a", b"b"].map(|name| {
+        std::fs::write(below.path().join(std::str::from_utf8(name).unwrap()), name).unwrap();
+        BackingName::parse(name).unwrap()
+    });
+    let root = Dir::open_root(below.path()).unwrap();
+    let mount = file::reopen(&root, libc::O_RDONLY).unwrap();
+    let known = files.map(|name| {
+        let fd = root.child(&name).unwrap();
+        let handle = FileHandle::of(&fd).ok().flatten();
+        assert_eq!(handle, FileHandle::of_child(&root, &name).ok().flatten());
+        handle.map(|handle| (Stat::of(&fd).unwrap(), handle))
+    });
+    let [Some(a), Some(b)] = known else {
+        return None;
+    };
+    let inodes = Inodes::new(root.into_fd(), Some(mount), 64).unwrap();
+    inodes.uses_handles().then_some((below, inodes, [a, b]))
+}
+
+fn by_handle(stat: &Stat, handle: &FileHandle) -> Looked {
+    Looked {
+        stat: *stat,
+        by: By::Handle(handle.clone()),
+    }
+}
+
+/// Between the two questions that tell attributes and handle, another file can come under the name.
+#[test]
+fn a_handle_that_is_another_file_s_opens_nothing_under_the_number() {
+    let Some((_below, inodes, [(a, handle_a), (b, handle_b)])) = with_handles() else {
+        return;
+    };
+    let name = BackingName::parse(b"a").unwrap();
+    let place = Place::new(ROOT, name.clone(), name.as_visible());
+    let entered = inodes.enter(by_handle(&a, &handle_b), &place).unwrap();
+    let mixed = entered.unwrap().inode;
+    let errno = |error: io::Error| error.raw_os_error();
+    assert_eq!(errno(inodes.fd(&mixed).unwrap_err()), Some(libc::ESTALE));
+    let opened = inodes.open(&mixed, libc::O_RDONLY);
+    assert_eq!(errno(opened.unwrap_err()), Some(libc::ESTALE));
+    // The file itself is not taken for it, and is not taken by a number alone.
+    let own = inodes.enter(by_handle(&a, &handle_a), &place).unwrap();
+    assert!(own.is_err());
+    let fd = inodes.open_handle(&handle_a).unwrap();
+    let looked = Looked {
+        stat: a,
+        by: By::Fd(fd),
+    };
+    let right = inodes.enter(looked, &place).unwrap().unwrap().inode;
+    assert_eq!(right.number, mixed.number);
+    assert_ne!(right.generation(), mixed.generation());
+    let fd = inodes.open(&right, libc::O_RDONLY).unwrap().unwrap();
+    assert_eq!(Stat::of(&fd).unwrap().ino, a.ino);
+    // What is known stands, whatever handle comes with its attributes.
+    assert!(
+        inodes
+            .enter(by_handle(&a, &handle_b), &place)
+            .unwrap()
+            .is_err()
+    );
+    assert!(Arc::ptr_eq(&inodes.get(right.number).unwrap(), &right));
+    // One that is right is proven when it is opened.
+    let entered = inodes.enter(by_handle(&b, &handle_b), &place).unwrap();
+    let other = entered.unwrap().inode;
+    assert!(!other.is_proven());
+    let fd = inodes.fd(&other).unwrap();
+    assert_eq!(Stat::of(&*fd).unwrap().ino, b.ino);
+    assert!(other.is_proven());
 }

@@ -73,6 +73,7 @@ fn a_panic_costs_one_operation_and_is_logged_with_its_name() {
         },
         Passthrough::Off,
         (1, 1),
+        std::fs::File::open(below.path()).unwrap().into(),
         About::default(),
     )
     .unwrap();

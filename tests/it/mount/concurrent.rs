@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use crate::support::{Tree, at};
@@ -129,4 +130,59 @@ fn many_that_work_side_by_side_lose_nothing() {
     assert_eq!(at::list(dir).len(), THREADS * 100);
     assert_eq!(at::sorted(dir), at::sorted(tree.below_dir()));
     mount.stop();
+}
+
+/// Two files change names below all the time. Whoever opens one by its name has one of them whole: its number, its content
+/// and its mode, and keeps it.
+#[test]
+fn two_files_that_change_names_below_are_never_mixed_up() {
+    let tree = Tree::new();
+    tree.file(b"one", b"first");
+    tree.file(b"two", b"the second");
+    let below = tree.below_dir();
+    rustix::fs::chmodat(&below, &b"two"[..], Mode::from(0o600), AtFlags::empty()).unwrap();
+    let wanted = [b"one", b"two"].map(|name| {
+        let stat = at::stat(&below, name).unwrap();
+        (stat.st_ino, stat.st_mode, at::read(&below, name).unwrap())
+    });
+    for options in [&["--cache", "none"][..], &[], &["--passthrough", "off"]] {
+        let mount = tree.mount(options);
+        let dir = mount.dir();
+        let kept = [b"one", b"two"].map(|name| at::open(dir, name, OFlags::RDONLY).unwrap());
+        let numbers = kept
+            .each_ref()
+            .map(|fd| rustix::fs::fstat(fd).unwrap().st_ino);
+        let done = AtomicBool::new(false);
+        let surprises = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Acquire) {
+                    let (one, two) = (&b"one"[..], &b"two"[..]);
+                    rustix::fs::renameat_with(&below, one, &below, two, RenameFlags::EXCHANGE)
+                        .unwrap();
+                }
+            });
+            let _done = Done(&done);
+            for _ in 0..2000 {
+                for name in [b"one", b"two"] {
+                    let seen = at::open(dir, name, OFlags::RDONLY).and_then(|fd| {
+                        let stat = rustix::fs::fstat(&fd)?;
+                        let mut content = [0; 32];
+                        let length = rustix::io::pread(&fd, &mut content, 0)?;
+                        Ok((stat.st_ino, stat.st_mode, content[..length].to_vec()))
+                    });
+                    match seen {
+                        Ok(seen) if wanted.contains(&seen) => {}
+                        other => surprises.lock().unwrap().push(other),
+                    }
+                }
+            }
+        });
+        assert_eq!(surprises.into_inner().unwrap(), []);
+        for (fd, number) in kept.iter().zip(numbers) {
+            assert_eq!(rustix::fs::fstat(fd).unwrap().st_ino, number);
+        }
+        drop(kept);
+        mount.stop();
+    }
 }

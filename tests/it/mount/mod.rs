@@ -22,6 +22,8 @@ mod exempt;
 mod faults;
 /// F1, F3: copies, archives and builds through the mount equal those beside it.
 mod fidelity;
+/// F5: what is heard of changes below, and what that must not cost.
+mod followed;
 /// N9, N10: normalization forms.
 mod forms;
 /// N2, N3, N4, N8: directories made by an enemy.

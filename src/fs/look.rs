@@ -1,0 +1,91 @@
+//! Looking an entry up: what it is, and what it can be opened by later.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::Utf8Fs;
+use crate::backing::{Dir, FileHandle, Kind, Stat, file};
+use crate::names::BackingName;
+
+/// An entry that was looked at.
+#[derive(Debug)]
+pub(super) struct Looked {
+    /// What it is.
+    pub(super) stat: Stat,
+    /// What it can be opened by.
+    pub(super) by: By,
+}
+
+/// What an inode can be opened by.
+#[derive(Debug)]
+pub(super) enum By {
+    /// An `O_PATH` descriptor. What is known of it was asked of this descriptor: all is of one inode.
+    Fd(OwnedFd),
+    /// Its handle. The name was asked twice, and can have led to two inodes: the handle can be that of another than the
+    /// attributes.
+    Handle(FileHandle),
+}
+
+impl Utf8Fs {
+    /// Looks at an entry that was just listed with this `kind`. Most are regular files that nobody opens: where they can be
+    /// opened by a handle they are not opened here.
+    ///
+    /// # Errors
+    /// As for [`look_by_fd`](Self::look_by_fd), and those of `name_to_handle_at(2)`.
+    pub(super) fn look_at_listed(
+        &self,
+        dir: &Dir<&OwnedFd>,
+        name: &BackingName,
+        kind: Kind,
+    ) -> io::Result<Looked> {
+        // What could lead back into this filesystem must not be asked before it is known not to.
+        if kind == Kind::File && self.own_device.get().is_none() && self.inodes.uses_handles() {
+            let stat = dir.stat_child(name)?;
+            if stat.kind() == Kind::File
+                && self.inodes.reaches(&stat)
+                && let Some(handle) = FileHandle::of_child(dir, name)?
+            {
+                let by = By::Handle(handle);
+                return Ok(Looked { stat, by });
+            }
+        }
+        self.look_by_fd(dir, name)
+    }
+
+    /// Looks at the entry `name` of a directory, at the symlink itself if it is one: one call names it (law N8).
+    ///
+    /// # Errors
+    /// Those of openat(2) and statx(2); `ENOENT` too for what leads back into this filesystem.
+    pub(super) fn look_by_fd(&self, dir: &Dir<&OwnedFd>, name: &BackingName) -> io::Result<Looked> {
+        let fd = self.inodes.with_descriptors(|| dir.child(name))?;
+        if self.is_own(&fd)? {
+            return Err(io::Error::from_raw_os_error(libc::ENOENT));
+        }
+        let stat = Stat::of(&fd)?;
+        let by = By::Fd(fd);
+        Ok(Looked { stat, by })
+    }
+
+    /// Looks at the file open as `opened`, which was made under `name`. Somebody may have put another there since.
+    ///
+    /// # Errors
+    /// Those of statx(2) and open(2).
+    pub(super) fn look_at_made(
+        &self,
+        dir: &Dir<&OwnedFd>,
+        name: &BackingName,
+        opened: &OwnedFd,
+    ) -> io::Result<Looked> {
+        let stat = Stat::of(opened)?;
+        let is_it = |there: &Stat| {
+            (there.dev, there.ino, there.mnt_id) == (stat.dev, stat.ino, stat.mnt_id)
+        };
+        let there = self.look_by_fd(dir, name);
+        let by = match there {
+            // A number is not used again while its file is open.
+            Ok(looked) if is_it(&looked.stat) => looked.by,
+            Ok(_) | Err(_) => By::Fd(self.inodes.with_descriptors(|| file::path_only(opened))?),
+        };
+        Ok(Looked { stat, by })
+    }
+}

@@ -1,0 +1,219 @@
+//! Law F5 with `--cache watch`: what hearing of changes must not cost.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::process::Signal;
+
+use crate::support::mount::mounted;
+use crate::support::{Tree, at, needs};
+
+/// A mount of the test's own, away with it.
+struct Inner(PathBuf);
+
+impl Inner {
+    fn memory(at: PathBuf) -> Self {
+        mount("none", &at, "tmpfs", MountFlags::empty(), c"size=1m").unwrap();
+        Self(at)
+    }
+
+    fn is_there(&self) -> bool {
+        mounted(&self.0).as_deref() == Some("tmpfs")
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        _ = unmount(&self.0, UnmountFlags::DETACH);
+    }
+}
+
+fn until(mut is_right: impl FnMut() -> bool) {
+    while !is_right() {
+        thread::yield_now();
+    }
+}
+
+/// The kernel takes a directory from where it knew it only if nobody works there, and that is where it is told of the move.
+#[test]
+fn f5_a_directory_that_is_moved_below_is_never_stale_to_who_looks_it_up() {
+    const MOVES: usize = 3000;
+    const LOOKERS: usize = 3;
+    if !needs::root("fanotify") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    tree.directory(b"from");
+    tree.directory(b"to");
+    tree.directory(b"from/moved");
+    for number in 0..100 {
+        tree.file(format!("from/moved/file{number}").as_bytes(), b"");
+    }
+    let mount = tree.mount(&["--cache=watch"]);
+    let (above, below) = (mount.dir(), tree.below_dir());
+    let is_over = AtomicBool::new(false);
+    let looked = AtomicUsize::new(0);
+    let look = || {
+        while !is_over.load(Ordering::Acquire) {
+            for name in [
+                "from/moved/file7",
+                "to/moved/file7",
+                "from/moved",
+                "to/moved",
+            ] {
+                match at::stat(above, name.as_bytes()) {
+                    Ok(_) | Err(Errno::NOENT) => {}
+                    Err(errno) => panic!("{name}: {errno}"),
+                }
+                looked.fetch_add(1, Ordering::AcqRel);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let lookers: Vec<_> = (0..LOOKERS).map(|_| scope.spawn(look)).collect();
+        for number in 0..MOVES {
+            let names = [&b"from/moved"[..], b"to/moved"];
+            at::rename(&below, names[number % 2], names[(number + 1) % 2]).unwrap();
+            // Each time at another moment of theirs.
+            let seen = looked.load(Ordering::Acquire) + number % 17;
+            until(|| {
+                looked.load(Ordering::Acquire) >= seen
+                    || lookers.iter().any(|looker| looker.is_finished())
+            });
+        }
+        is_over.store(true, Ordering::Release);
+    });
+    // An even number of them.
+    until(|| at::stat(above, b"to/moved").err() == Some(Errno::NOENT));
+    until(|| at::stat(above, b"from/moved/file7").is_ok());
+    mount.stop();
+}
+
+/// Only what leads elsewhere by now takes what is mounted there with it.
+#[test]
+fn f5_what_is_mounted_inside_outlives_changes_below_and_their_overflow() {
+    if !needs::root("mounts, fanotify") {
+        return;
+    }
+    let most = std::fs::read_to_string("/proc/sys/fs/fanotify/max_queued_events").unwrap();
+    let most: usize = most.trim().parse().unwrap();
+    let tree = Tree::in_memory();
+    tree.directory(b"a");
+    tree.directory(b"a/in");
+    tree.directory(b"many");
+    let mut mount = tree.mount(&["--cache=watch"]);
+    mount.allow_warning("more changes below the mount than can be followed");
+    let (above, below) = (mount.dir(), tree.below_dir());
+    at::list(at::open_dir(above, b"many").unwrap());
+    let inner = Inner::memory(mount.point().join("a/in"));
+    let held = at::open_dir(above, b"a").unwrap();
+
+    // Away and back, before anybody looks.
+    at::rename(&below, b"a", b"b").unwrap();
+    at::rename(&below, b"b", b"a").unwrap();
+    assert_eq!(at::stat(above, b"seen").err(), Some(Errno::NOENT));
+    at::write_new(&below, b"seen", b"").unwrap();
+    until(|| at::stat(above, b"seen").is_ok());
+    assert!(inner.is_there());
+    at::write_new(above, b"a/in/mine", b"").unwrap();
+
+    if most <= 100_000 {
+        assert_eq!(at::stat(above, b"late").err(), Some(Errno::NOENT));
+        mount.signal(Signal::STOP);
+        for number in 0..=most {
+            at::mkdir(&below, format!("many/{number}").as_bytes()).unwrap();
+        }
+        at::write_new(&below, b"late", b"").unwrap();
+        mount.signal(Signal::CONT);
+        until(|| at::stat(above, b"late").is_ok());
+        assert!(inner.is_there());
+        assert!(at::stat(above, b"a/in/mine").is_ok());
+    }
+
+    // The directory is another: what was mounted there is gone, as it is where the kernel finds that out by itself.
+    at::rename(&below, b"a", b"c").unwrap();
+    at::mkdir(&below, b"a").unwrap();
+    until(|| at::stat(above, b"a/in").err() == Some(Errno::NOENT));
+    assert!(!inner.is_there());
+    assert!(at::stat(&held, b"in").is_ok());
+    drop(held);
+    mount.stop();
+}
+
+/// A hundred thousand changes in a row, in the directory that is looked at.
+#[test]
+fn f5_changes_without_a_pause_leave_nothing_stale() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    tree.directory(b"d");
+    tree.file(b"d/removed", b"");
+    let mut mount = tree.mount(&["--cache=watch"]);
+    mount.allow_warning("more changes below the mount than can be followed");
+    let (above, below) = (mount.dir(), tree.below_dir());
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Acquire) {
+                for name in [&b"d/0"[..], b"d/1", b"d/last", b"d/removed"] {
+                    _ = at::stat(above, name);
+                }
+            }
+        });
+        for number in 0..50_000 {
+            let name = format!("d/{}", number % 100);
+            at::mkdir(&below, name.as_bytes()).unwrap();
+            at::rmdir(&below, name.as_bytes()).unwrap();
+        }
+        is_over.store(true, Ordering::Release);
+    });
+    at::write_new(&below, b"d/last", b"content").unwrap();
+    at::unlink(&below, b"d/removed").unwrap();
+    at::mkdir(&below, b"d/1").unwrap();
+    until(|| at::stat(above, b"d/last").is_ok_and(|stat| stat.st_size == 7));
+    until(|| at::stat(above, b"d/removed").err() == Some(Errno::NOENT));
+    until(|| at::stat(above, b"d/1").is_ok());
+    until(|| at::stat(above, b"d/0").err() == Some(Errno::NOENT));
+    let dir = at::open_dir(above, b"d").unwrap();
+    until(|| at::sorted(&dir) == [&b"1"[..], b"last"]);
+    drop(dir);
+    mount.stop();
+}
+
+/// Writers that the kernel serves alone act in their own names; nobody is told of what they do.
+#[test]
+fn what_is_written_through_the_mount_is_not_heard_of() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let mount = tree.mount(&["--cache=watch"]);
+    let above = mount.dir();
+    at::list(above);
+    // The kernel asks for attributes after a write, once; told of a change, it would ask once more.
+    let round = |name: &[u8]| {
+        let file = at::open(above, name, OFlags::RDWR | OFlags::CREATE).unwrap();
+        at::write_all(&file, &[1; 4096]).unwrap();
+        drop(file);
+    };
+    for number in 0..1000 {
+        round(format!("file{}", number % 10).as_bytes());
+    }
+    let debug = std::fs::read_dir(format!("/proc/{}/task", mount.id())).unwrap();
+    let follower = debug.filter_map(Result::ok).find(|task| {
+        std::fs::read(task.path().join("comm")).is_ok_and(|comm| comm == b"changes\n")
+    });
+    // What it tells the kernel it writes, and nothing else.
+    let written = std::fs::read(follower.unwrap().path().join("io")).unwrap();
+    let written = String::from_utf8(written).unwrap();
+    let count = written
+        .lines()
+        .find_map(|line| line.strip_prefix("syscw: "));
+    assert_eq!(count, Some("0"), "{written}");
+    mount.stop();
+}
