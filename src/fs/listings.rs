@@ -1,8 +1,7 @@
 //! Directories that were just listed with all attributes.
 //!
 //! The kernel may keep a list that it asked for with attributes, but would have to ask for each file's anew once these are old,
-//! which costs more than another list with attributes does. So it is to keep a list only while they are fresh, and only where
-//! a directory is listed again and again, since keeping costs too.
+//! which costs more than another list with attributes does. So it is to use a list that it kept only while they are fresh.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -12,9 +11,6 @@ use super::inode::lock;
 
 /// So long after the listing began the attributes are fresh: half as long as they are kept.
 const FRESH: Duration = Duration::from_millis(500);
-
-/// Who lists a directory again within this time may well do so once more.
-const AGAIN: Duration = Duration::from_secs(2);
 
 /// Of so many directories it is known when they were listed.
 const MOST: usize = 1024;
@@ -51,13 +47,12 @@ impl Listings {
         listed.insert(directory, began);
     }
 
-    /// Is a directory to be kept that is about to be listed, and are the attributes that its last listing gave fresh?
-    pub(super) fn is_kept_and_fresh(&self, directory: u64) -> (bool, bool) {
+    /// Are the attributes fresh that the last listing of a directory gave?
+    pub(super) fn is_fresh(&self, directory: u64) -> bool {
         let listed = lock(&self.0);
-        listed.get(&directory).map_or((false, false), |began| {
-            let age = began.elapsed();
-            (age < AGAIN, age < FRESH)
-        })
+        listed
+            .get(&directory)
+            .is_some_and(|began| began.elapsed() < FRESH)
     }
 }
 
@@ -68,14 +63,14 @@ mod tests {
     #[test]
     fn a_list_is_fresh_for_half_a_second_after_it_began() {
         let listed = Listings::default();
-        assert_eq!(listed.is_kept_and_fresh(1), (false, false));
+        assert!(!listed.is_fresh(1));
         listed.note(1, Instant::now() - FRESH);
-        assert_eq!(listed.is_kept_and_fresh(1), (true, false));
+        assert!(!listed.is_fresh(1));
         for number in 0..2000 {
             listed.note(number, Instant::now());
         }
-        assert_eq!(listed.is_kept_and_fresh(1000), (false, false));
-        assert_eq!(listed.is_kept_and_fresh(1999), (true, true));
+        assert!(!listed.is_fresh(1000));
+        assert!(listed.is_fresh(1999));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::directory::Directory;
 use super::given::Given;
 use super::handle::OpenDirectory;
 use super::inode::lock;
+use super::listings::Listings;
 use super::{Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Entries, Kind, file};
 use crate::names::{BackingName, Legacy, VisibleName};
@@ -56,10 +57,8 @@ impl Utf8Fs {
         let (inode, fd) = self.open_directory(number)?;
         self.mark(&inode, &fd);
         let may_keep = self.keeps_lists && self.is_followed(&inode);
-        let (is_kept, is_fresh) = self
-            .listed
-            .as_ref()
-            .map_or((true, true), |listed| listed.is_kept_and_fresh(number));
+        let is_fresh = |listed: &Listings| listed.is_fresh(number);
+        let is_fresh = self.listed.as_ref().is_none_or(is_fresh);
         let entries = self.inodes.with_descriptors(|| Entries::open(&*fd))?;
         let stream = Mutex::new(entries);
         let handle = self.directories.add(OpenDirectory {
@@ -72,7 +71,7 @@ impl Utf8Fs {
         });
         Ok(OpenedDirectory {
             handle,
-            keeps_list: may_keep && is_kept,
+            keeps_list: may_keep,
             kept_list: may_keep && is_fresh,
         })
     }

@@ -19,7 +19,7 @@ use crate::names::BackingName;
 const READINGS: usize = 32;
 
 /// So long changes are collected: one reading for each would cost more than what it is about.
-const COLLECTED: Duration = Duration::from_millis(2);
+const COLLECTED: Duration = Duration::from_millis(5);
 
 /// How long after too many changes the next ones are not even looked at. What the kernel was given meanwhile is old then.
 const DEAF: Duration = Duration::from_secs(1);
