@@ -2,6 +2,8 @@
 
 /// N10, N11: other spellings of a name, and names that a legacy sibling has.
 mod aliases;
+/// F2: where the audit log is written.
+mod audit_log;
 /// N11, F2: many at once, and others below.
 /// F5: changes made below, while the kernel keeps what it knows.
 mod coherence;
