@@ -61,6 +61,15 @@ pub fn give_memory_back() {
 
 /// Keeps every descriptor but standard input, output and error out of programs that this one runs from now on, those
 /// too that it was itself given without `O_CLOEXEC`.
+/// Lets this thread, and those that it starts, have `signals` delivered, which the program that started this one may have
+/// blocked.
+///
+/// # Errors
+/// Those of `pthread_sigmask(3)`.
+pub fn unblock_signals(signals: &[i32]) -> std::io::Result<()> {
+    sys::unblock_signals(signals)
+}
+
 ///
 /// # Errors
 /// `ENOSYS` before Linux 5.11.

@@ -104,6 +104,7 @@ fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
     if privilege == Privilege::Root {
         creds::keep_capabilities().map_err(|error| failed("act as other users", &error))?;
     }
+    creds::raise_limits();
     let descriptors =
         creds::raise_nofile().map_err(|error| failed("raise the limit of open files", &error))?;
     let (root, by_handle) = open_backing(config, privilege).map_err(|error| {

@@ -32,6 +32,8 @@ mod hostile;
 mod identity;
 /// F5, N10: which names the kernel keeps.
 mod kept;
+/// F7: limits and signals that a daemon inherits.
+mod inherited;
 /// N11: kills at every point.
 mod kills;
 /// N3, N5, N7: names of every length and of every octet.
