@@ -4,6 +4,7 @@
 //! open with `O_NOFOLLOW | O_CLOEXEC`. The one way around it is `/proc/self/fd/N`, which names an inode that is held
 //! already. Errors are the kernel's, unchanged. No policy, no knowledge of visible names.
 
+mod as_owner;
 pub mod calls;
 pub mod creds;
 pub mod dir;
@@ -23,6 +24,7 @@ pub mod waiting;
 pub mod watch;
 pub mod xattr;
 
+pub use as_owner::{Reply, ask_as};
 pub use creds::{Privilege, SetIds, act_as, become_caller};
 pub use dir::{Dir, private_clone, quiet_clone};
 pub use entries::{Entries, Entry};
@@ -59,8 +61,6 @@ pub fn give_memory_back() {
     sys::trim_heap();
 }
 
-/// Keeps every descriptor but standard input, output and error out of programs that this one runs from now on, those
-/// too that it was itself given without `O_CLOEXEC`.
 /// Lets this thread, and those that it starts, have `signals` delivered, which the program that started this one may have
 /// blocked.
 ///
@@ -70,6 +70,8 @@ pub fn unblock_signals(signals: &[i32]) -> std::io::Result<()> {
     sys::unblock_signals(signals)
 }
 
+/// Keeps every descriptor but standard input, output and error out of programs that this one runs from now on, those
+/// too that it was itself given without `O_CLOEXEC`.
 ///
 /// # Errors
 /// `ENOSYS` before Linux 5.11.

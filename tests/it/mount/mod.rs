@@ -12,6 +12,8 @@ mod concurrent;
 mod confinement;
 /// F1, F3: the content of files, served by the kernel and by the daemon.
 mod data;
+/// F7: dead mounts that cover what they show, or are another user's.
+mod dead;
 /// F7: daemons that are killed at any moment.
 mod death;
 /// F1, F3: lengths, offsets, flags and names at the edges, as on a bare directory.
@@ -30,10 +32,10 @@ mod forms;
 mod hostile;
 /// What a file is known by, and stays known by.
 mod identity;
-/// F5, N10: which names the kernel keeps.
-mod kept;
 /// F7: limits and signals that a daemon inherits.
 mod inherited;
+/// F5, N10: which names the kernel keeps.
+mod kept;
 /// N11: kills at every point.
 mod kills;
 /// N3, N5, N7: names of every length and of every octet.
