@@ -312,5 +312,41 @@ pub fn raise_nofile() -> io::Result<Option<u64>> {
     Ok(maximum)
 }
 
+/// Raises the limits of what the daemon does for others, which whoever started it may have meant for a shell: the size of
+/// files, processor time, memory and threads. The soft ones go to the hard ones; those to none at all, where that is allowed
+/// (`CAP_SYS_RESOURCE`). What cannot be raised is left: it is an error of single operations at most.
+///
+/// The kernel holds callers to limits of their own before it asks the daemon.
+pub fn raise_limits() {
+    for resource in [
+        Resource::Fsize,
+        Resource::Cpu,
+        Resource::As,
+        Resource::Data,
+        Resource::Rss,
+        Resource::Nproc,
+        Resource::Locks,
+    ] {
+        let Rlimit { current, maximum } = rustix::process::getrlimit(resource);
+        let raised = [None, maximum].into_iter().any(|limit| {
+            let both = Rlimit {
+                current: limit,
+                maximum: limit,
+            };
+            (current, maximum) == (limit, limit)
+                || rustix::process::setrlimit(resource, both).is_ok()
+        });
+        if !raised {
+            log::debug!("the limit {resource:?} stays");
+        }
+    }
+}
+
+/// Does the user namespace that this process is in forbid it to set its groups (`user_namespaces(7)`)?
+#[must_use]
+pub fn groups_are_denied() -> bool {
+    std::fs::read("/proc/self/setgroups").is_ok_and(|word| word.starts_with(b"deny"))
+}
+
 #[cfg(test)]
 mod tests;

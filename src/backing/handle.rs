@@ -74,6 +74,18 @@ impl FileHandle {
         }
     }
 
+    /// A number for the file: the same for the same handle, always, and rarely the same for two (FNV-1a).
+    #[must_use]
+    pub fn digest(&self) -> u32 {
+        let octets = self.kind.to_le_bytes();
+        octets
+            .iter()
+            .chain(self.as_bytes())
+            .fold(0x811C_9DC5, |sum, &octet| {
+                (sum ^ u32::from(octet)).wrapping_mul(0x0100_0193)
+            })
+    }
+
     /// The filesystem's kind of handle, which is part of its identity.
     #[must_use]
     pub fn kind(&self) -> i32 {

@@ -4,6 +4,7 @@
 //! open with `O_NOFOLLOW | O_CLOEXEC`. The one way around it is `/proc/self/fd/N`, which names an inode that is held
 //! already. Errors are the kernel's, unchanged. No policy, no knowledge of visible names.
 
+mod as_owner;
 pub mod calls;
 pub mod creds;
 pub mod dir;
@@ -23,6 +24,7 @@ pub mod waiting;
 pub mod watch;
 pub mod xattr;
 
+pub use as_owner::{Reply, ask_as};
 pub use creds::{Privilege, SetIds, act_as, become_caller};
 pub use dir::{Dir, private_clone, quiet_clone};
 pub use entries::{Entries, Entry};
@@ -63,6 +65,15 @@ pub fn give_memory_back() {
 /// of the threads that serve a mount has one of 16 megabytes.
 pub fn map_large_blocks() {
     sys::map_large_blocks();
+}
+
+/// Lets this thread, and those that it starts, have `signals` delivered, which the program that started this one may have
+/// blocked.
+///
+/// # Errors
+/// Those of `pthread_sigmask(3)`.
+pub fn unblock_signals(signals: &[i32]) -> std::io::Result<()> {
+    sys::unblock_signals(signals)
 }
 
 /// Keeps every descriptor but standard input, output and error out of programs that this one runs from now on, those

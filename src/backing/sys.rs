@@ -345,6 +345,24 @@ pub(super) fn fork() -> io::Result<Forked> {
         .ok_or(failed)
 }
 
+/// Lets the calling thread have `signals` delivered.
+pub(super) fn unblock_signals(signals: &[libc::c_int]) -> io::Result<()> {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: `set` is exclusively ours and large enough; sigemptyset(3) only writes it.
+    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    for &signal in signals {
+        // SAFETY: `set` was filled above and is exclusively ours; a number that is no signal is refused.
+        unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
+    }
+    // SAFETY: `set` was filled above and is only read; the set of before is not asked for.
+    let result =
+        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut()) };
+    match result {
+        0 => Ok(()),
+        errno => Err(io::Error::from_raw_os_error(errno)),
+    }
+}
+
 /// Ends this process at once: nothing is dropped, flushed or run at exit.
 pub(super) fn exit_now(code: i32) -> ! {
     // SAFETY: _exit(2) does not return and touches no memory.

@@ -114,13 +114,19 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
             .sandbox
             .map_or_else(Sandbox::default, |sandbox| sandbox.0),
         background: args.background,
-        verbosity: match (args.quiet, args.verbose) {
-            (true, _) => LevelFilter::Warn,
-            (false, 0) => LevelFilter::Info,
-            (false, 1) => LevelFilter::Debug,
-            (false, _) => LevelFilter::Trace,
-        },
+        verbosity: verbosity(&args),
     })
+}
+
+/// Decides how much the program's own log says.
+#[must_use]
+pub fn verbosity(args: &MountArgs) -> LevelFilter {
+    match (args.quiet, args.verbose) {
+        (true, _) => LevelFilter::Warn,
+        (false, 0) => LevelFilter::Info,
+        (false, 1) => LevelFilter::Debug,
+        (false, _) => LevelFilter::Trace,
+    }
 }
 
 /// Decides which names conform, being well-formed by `encoding`, and what becomes of the others.

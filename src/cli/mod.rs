@@ -18,6 +18,7 @@ pub mod mount;
 mod mount_options;
 pub mod output;
 mod status;
+mod unfit;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -76,8 +77,9 @@ fn as_command(args: Vec<OsString>) -> Vec<OsString> {
 fn dispatch(cli: Cli) -> Result<ExitCode, CliError> {
     match cli.command {
         Some(Command::Mount(args)) => {
+            // What is found in the way is told as it is cleared away.
+            init_log(config::verbosity(&args), args.background);
             let config = config::mount(*args)?;
-            init_log(config.verbosity, config.background);
             mount::run(config)
         }
         Some(Command::Explain(args)) => explain::run(&args),

@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use super::background::{self, Daemon};
 use super::caching::Caching;
 use super::error::reason;
+use super::unfit::{cannot_act, not_mounted, unfit_log};
 use super::{CliError, ExitCode, MountConfig, in_force};
 use crate::backing::keeper::{self, Errands};
 use crate::backing::sandbox::{self, Confined, Setting};
@@ -18,7 +19,7 @@ use crate::backing::{
 };
 use crate::fs::audit::{Auditor, SinkKind, Syslog};
 use crate::fs::{Config, Utf8Fs};
-use crate::fuse::mount::{MountError, MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
+use crate::fuse::mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
 use crate::fuse::mountinfo;
 use crate::fuse::session::{Ended, Hooks, Signals, serve};
 use crate::fuse::{Adapter, Forgetting, Kept};
@@ -103,7 +104,7 @@ fn readers() -> usize {
     thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
 }
 
-fn failed(doing: &str, error: &io::Error) -> CliError {
+pub(super) fn failed(doing: &str, error: &io::Error) -> CliError {
     CliError::failure(format!("cannot {doing}: {}", reason(error)))
 }
 
@@ -111,8 +112,9 @@ fn failed(doing: &str, error: &io::Error) -> CliError {
 fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
-        creds::keep_capabilities().map_err(|error| failed("act as other users", &error))?;
+        creds::keep_capabilities().map_err(|error| cannot_act(&error))?;
     }
+    creds::raise_limits();
     let descriptors =
         creds::raise_nofile().map_err(|error| failed("raise the limit of open files", &error))?;
     let backing = open_backing(config, privilege).map_err(|error| {
@@ -158,20 +160,6 @@ fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
     })
     .map_err(|error| failed("look at the backing directory", &error))?;
     Ok((fs, kept))
-}
-
-fn unfit_log(sink: &SinkKind, error: &io::Error) -> CliError {
-    match sink {
-        SinkKind::File(path) => {
-            let path = Quoted(path.as_os_str().as_bytes());
-            CliError::usage(format!(
-                "audit log {path} cannot be opened: {}",
-                reason(error)
-            ))
-            .hint("name a file that can be written, or one in a directory where it can be made")
-        }
-        SinkKind::Stderr | SinkKind::Syslog => failed("open the audit log", error),
-    }
 }
 
 /// The backing directory, open.
@@ -227,23 +215,7 @@ fn mount_it(config: &MountConfig) -> Result<Mounted, CliError> {
         allow_other: config.allow_other.unwrap_or_else(creds::is_privileged),
         max_read: None,
     };
-    mount(&spec).map_err(|error| {
-        let mountpoint = Quoted(config.mountpoint.as_os_str().as_bytes());
-        let message = format!("cannot mount on {mountpoint}: {error}");
-        let failure = match error {
-            MountError::AlreadyMounted { .. }
-            | MountError::AllowOther
-            | MountError::Helper { .. } => CliError::usage(message),
-            MountError::Io { .. }
-            | MountError::NoDevice
-            | MountError::DeviceDenied
-            | MountError::NoHelper => CliError::failure(message),
-        };
-        match error.hint() {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    })
+    mount(&spec).map_err(|error| not_mounted(&config.mountpoint, &error))
 }
 
 /// Gives up what serving does not take.

@@ -271,6 +271,11 @@ impl Inodes {
         };
         let mut slots = lock(shard);
         let device = Device::new(stat.dev);
+        // By which a file is the same under another daemon, and after the kernel forgot it.
+        let own_generation = match &identity {
+            Identity::Handle(handle) => Some(handle.digest()),
+            Identity::Looks { .. } => None,
+        };
         let (generation, lookups) = match slots.get(&number) {
             Some(known) if known.0.identity == identity && known.0.device == device => {
                 known.0.lookups.fetch_add(1, Ordering::Relaxed);
@@ -287,11 +292,17 @@ impl Inodes {
             }
             // The number of a file that is gone is used again. The kernel forgets the old one under it too.
             Some(known) => {
-                let generation = self.generations.fetch_add(1, Ordering::Relaxed);
-                let generation = u32::try_from(generation % 0x1_0000_0000).unwrap_or_default();
-                (generation, known.0.lookups.load(Ordering::Relaxed))
+                let generation = own_generation.unwrap_or_else(|| {
+                    let generation = self.generations.fetch_add(1, Ordering::Relaxed);
+                    u32::try_from(generation % 0x1_0000_0000).unwrap_or_default()
+                });
+                let is_taken = known.0.generation() == u64::from(generation);
+                (
+                    generation.wrapping_add(is_taken.into()),
+                    known.0.lookups.load(Ordering::Relaxed),
+                )
             }
-            None => (0, 0),
+            None => (own_generation.unwrap_or_default(), 0),
         };
         let mut inode = Inode::new(number, generation, identity, stat);
         inode.is_renumbered = is_other;

@@ -1,11 +1,16 @@
 //! Extended attributes. Their names are not file names: they pass as they are.
 
+use std::io;
+
 use super::attr::Clears;
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Stat, Xattr, xattr};
 
 /// The attribute that a POSIX ACL is set by.
 const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
+
+/// What the names of attributes start with that are the administrator's alone (xattr(7)).
+const TRUSTED: &[u8] = b"trusted.";
 
 impl Utf8Fs {
     /// setxattr(2). An ACL clears set-group-id where it would for `caller`: the kernel says whether in a field of the
@@ -40,11 +45,30 @@ impl Utf8Fs {
 
     /// listxattr(2); a `limit` of 0 asks for the size.
     ///
+    /// Below, names of trusted attributes are listed to who has `CAP_SYS_ADMIN`. Of a caller no more is known than its ids:
+    /// root is taken to have it, and nobody else.
+    ///
     /// # Errors
-    /// The inode is gone, or the system's error.
-    pub fn listxattr(&self, number: u64, limit: u32) -> Result<Xattr, FsError> {
+    /// The inode is gone, or the system's error; `ERANGE` if the names are longer than `limit`.
+    pub fn listxattr(&self, caller: Caller, number: u64, limit: u32) -> Result<Xattr, FsError> {
         let (_, fd) = self.open_inode(number)?;
-        Ok(xattr::list(&*fd, limit)?)
+        if caller.uid == 0 {
+            return Ok(xattr::list(&*fd, limit)?);
+        }
+        let names = match xattr::list(&*fd, u32::MAX)? {
+            Xattr::Data(names) => names,
+            size @ Xattr::Size(_) => return Ok(size),
+        };
+        let told = names.split_inclusive(|&octet| octet == 0);
+        let told: Vec<&[u8]> = told.filter(|name| !name.starts_with(TRUSTED)).collect();
+        let told = told.concat();
+        match usize::try_from(limit) {
+            Ok(0) => Ok(Xattr::Size(told.len())),
+            Ok(limit) if limit < told.len() => {
+                Err(io::Error::from_raw_os_error(libc::ERANGE).into())
+            }
+            Ok(_) | Err(_) => Ok(Xattr::Data(told)),
+        }
     }
 
     /// removexattr(2).

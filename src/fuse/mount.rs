@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use rustix::mount as sys;
 use rustix::process::{getegid, geteuid};
 
+use crate::backing::{Reply, ask_as};
 use crate::fuse::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
 pub use attached::{Attached, MountId, Spot, UnmountOutcome};
@@ -31,6 +32,9 @@ pub const FS_TYPE: &str = "fuse.utf8fs";
 const SUBTYPE: &str = "utf8fs";
 /// So many dead mounts, one upon the other, are cleared away.
 const DEAD_MOUNTS: usize = 64;
+
+/// What [`MountError`] says a dead mount was to undergo.
+const TAKE_AWAY: &str = "take the dead mount away";
 
 /// What to mount, where and how.
 #[derive(Debug, Clone)]
@@ -191,6 +195,30 @@ pub fn already_mounted(path: &Path) -> io::Result<Option<MountInfo>> {
     mounted_at(&dir, &path_of(&dir)?)
 }
 
+/// Is the mount `there`, whose root `path` is, one of ours whose daemon was killed? Symlinks are followed.
+///
+/// # Errors
+/// `path` cannot be opened as a directory.
+pub fn is_dead_mount(path: &Path, there: &MountInfo) -> io::Result<bool> {
+    Ok(there.fs_type == FS_TYPE.as_bytes() && is_dead(&open_directory(path)?, there))
+}
+
+/// Takes dead mounts of ours at `path` away, and says whether there was one. For what such a mount hides; [`mount`] does
+/// so by itself.
+///
+/// # Errors
+/// As for [`mount`], where there is a dead one.
+pub fn clear_dead(path: &Path) -> Result<bool, MountError> {
+    let Ok(Some(there)) = already_mounted(path) else {
+        return Ok(false);
+    };
+    let is_dead = is_dead_mount(path, &there).map_err(MountError::io("open the mount point"))?;
+    if is_dead {
+        clear_target(path)?;
+    }
+    Ok(is_dead)
+}
+
 /// The directory to mount on, free of dead mounts of ours.
 fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
     for _ in 0..DEAD_MOUNTS {
@@ -202,7 +230,7 @@ fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
         let Some(there) = there.filter(|mount| mount.fs_type == FS_TYPE.as_bytes()) else {
             return Ok(dir);
         };
-        if !is_dead(&dir) {
+        if !is_dead(&dir, &there) {
             return Err(MountError::AlreadyMounted {
                 source: there.source,
             });
@@ -216,7 +244,7 @@ fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
             Err(Errno::PERM) => fusermount::detach(&canonical),
             done => done.map_err(io::Error::from),
         }
-        .map_err(MountError::io("take the dead mount away"))?;
+        .map_err(MountError::io(TAKE_AWAY))?;
     }
     Err(MountError::Io {
         doing: "take the dead mounts away",
@@ -224,12 +252,28 @@ fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
     })
 }
 
-/// Whether the daemon of a FUSE mount is gone. Waits for the daemon where it lives.
-fn is_dead(root: &OwnedFd) -> bool {
+/// Whether the daemon of the FUSE mount `there` is gone, whose root is `root`. Waits for the daemon where it lives, but for
+/// that of another user's mount, which is asked as that user.
+fn is_dead(root: &OwnedFd, there: &MountInfo) -> bool {
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-    match rustix::fs::statx(root, c"", flags, StatxFlags::BASIC_STATS) {
-        Ok(_) => false,
-        Err(errno) => matches!(errno, Errno::NOTCONN | Errno::CONNABORTED),
+    let errno = match rustix::fs::statx(root, c"", flags, StatxFlags::BASIC_STATS) {
+        Ok(_) => return false,
+        Err(Errno::ACCESS) => ask_as_owner(root, there),
+        Err(errno) => Some(errno),
+    };
+    matches!(errno, Some(Errno::NOTCONN | Errno::CONNABORTED))
+}
+
+/// How a mount fails that shuts us out, towards its owner; `None` if it does not, or that can't be told.
+fn ask_as_owner(root: &OwnedFd, there: &MountInfo) -> Option<Errno> {
+    let id = |word| there.option(word)?.parse().ok();
+    match ask_as(root, id("user_id=")?, id("group_id=")?) {
+        Ok(Reply::Failure(errno)) => Some(Errno::from_raw_os_error(errno)),
+        Ok(Reply::Answer | Reply::Nothing) => None,
+        Err(error) => {
+            log::debug!("the mount's owner cannot be asked for: {error}");
+            None
+        }
     }
 }
 

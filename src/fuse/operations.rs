@@ -398,9 +398,11 @@ impl Filesystem for Adapter {
         xattr(reply, got);
     }
 
-    fn listxattr(&self, _request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
+    fn listxattr(&self, request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
         let turn = self.begin(Operation::Listxattr);
-        xattr(reply, self.run(&turn, |fs| fs.listxattr(ino.0, size)));
+        let caller = caller(request);
+        let listed = self.run(&turn, |fs| fs.listxattr(caller, ino.0, size));
+        xattr(reply, listed);
     }
 
     fn removexattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {

@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use fuser::{Config, Filesystem, Session, SessionACL};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator;
+use signal_hook::{flag, iterator};
 
 use super::forget::Forgetting;
 use super::mount::{Attached, Mounted, UnmountOutcome};
+use crate::backing::unblock_signals;
 use crate::names::Quoted;
 
 /// How long a mount may be in use before it is detached instead of unmounted.
@@ -65,12 +66,18 @@ pub enum Ended {
 pub struct Signals(iterator::Signals);
 
 impl Signals {
-    /// Catches the signals, for the whole process.
+    /// Catches the signals, for the whole process, also where whoever started it had them blocked. For the thread that
+    /// starts all others. From now on a write beyond the limit of file sizes gives `EFBIG`, and no SIGXFSZ ends the process.
     ///
     /// # Errors
     /// The system refused.
     pub fn catch() -> io::Result<Self> {
-        Ok(Self(iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?))
+        let ends = [SIGINT, SIGTERM, SIGHUP];
+        let signals = iterator::Signals::new(ends)?;
+        // Programs that this one runs do not inherit it, as they would an ignored one.
+        flag::register(libc::SIGXFSZ, Arc::default())?;
+        unblock_signals(&ends)?;
+        Ok(Self(signals))
     }
 }
 

@@ -1,14 +1,17 @@
 //! Are the directories fit? Asked before anything is mounted, so that the answer is a sentence and not an errno.
 
+use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::cli::CliError;
 use crate::cli::error::reason;
-use crate::fuse::mount::{FS_TYPE, already_mounted};
+use crate::cli::unfit::not_mounted;
+use crate::fuse::mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount};
+use crate::fuse::mountinfo::MountInfo;
 use crate::names::Quoted;
 
 /// Checks both directories and gives their absolute paths, without symlinks.
@@ -18,7 +21,8 @@ use crate::names::Quoted;
 /// # Errors
 /// One of them is missing, no directory or cannot be read; the mount point is taken, or lies inside the backing directory.
 pub(super) fn check(backing: &Path, mountpoint: &Path) -> Result<(PathBuf, PathBuf), CliError> {
-    let backing_path = check_backing(backing)?;
+    check_proc()?;
+    let backing_path = check_backing(backing, mountpoint)?;
     let mountpoint_path = check_mountpoint(mountpoint, &backing_path)?;
     if backing_path != mountpoint_path && is_inside(&mountpoint_path, &backing_path) {
         return Err(CliError::usage(format!(
@@ -65,15 +69,27 @@ pub(super) fn check_log(
     clippy::wildcard_enum_match_arm,
     reason = "the standard library adds kinds; the rest is told in the system's words"
 )]
-fn check_backing(typed: &Path) -> Result<PathBuf, CliError> {
+fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, CliError> {
     let wrong =
         |what: &str| CliError::usage(format!("the backing directory {} {what}", quoted(typed)));
-    let opened = typed.canonicalize().and_then(|path| {
-        // Opening it for reading and looking something up in it are two permissions.
-        std::fs::read_dir(&path)?;
-        std::fs::symlink_metadata(path.join("."))?;
-        Ok(path)
-    });
+    let open = || {
+        typed.canonicalize().and_then(|path| {
+            // Opening it for reading and looking something up in it are two permissions.
+            std::fs::read_dir(&path)?;
+            std::fs::symlink_metadata(path.join("."))?;
+            Ok(path)
+        })
+    };
+    let opened = match open() {
+        // A dead mount of ours may cover it (law F7), which shuts root out where it is another user's.
+        Err(error)
+            if (is_cut(&error) || error.kind() == ErrorKind::PermissionDenied)
+                && clear_dead(mountpoint).map_err(|error| not_mounted(mountpoint, &error))? =>
+        {
+            open()
+        }
+        opened => opened,
+    };
     opened.map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             wrong("does not exist").hint("give an existing directory first, then the mount point")
@@ -81,6 +97,10 @@ fn check_backing(typed: &Path) -> Result<PathBuf, CliError> {
         ErrorKind::NotADirectory => {
             wrong("is not a directory").hint("give the directory whose names are to be shown")
         }
+        ErrorKind::PermissionDenied if let Some(kind) = fuse_at(typed) => wrong(&format!(
+            "cannot be read: the mount on it ({kind}) is another user's"
+        ))
+        .hint(unmount_hint(typed)),
         ErrorKind::PermissionDenied => wrong("cannot be read: permission denied")
             .hint("run utf8fs as its owner or as root, or make it readable and searchable"),
         _ => wrong(&format!("cannot be read: {}", reason(&error)))
@@ -102,37 +122,57 @@ fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, CliError> {
         _ => wrong(&format!("cannot be used: {}", reason(&error)))
             .hint("give a directory that you may enter and write to"),
     };
-    let path = typed.canonicalize().map_err(told)?;
     // This asks no filesystem, so that a dead mount gives an answer too.
     let Some(there) = already_mounted(typed).map_err(told)? else {
-        return Ok(path);
+        return typed.canonicalize().map_err(told);
     };
-    let is_fuse = there.fs_type == b"fuse" || there.fs_type.starts_with(b"fuse.");
-    let is_ours = there.fs_type == FS_TYPE.as_bytes();
+    let path = PathBuf::from(OsString::from_vec(there.mount_point.clone()));
     // The mount replaces a dead one of ours (law F7), and another filesystem can be mounted over itself.
-    let is_fit = if is_ours {
-        is_dead(&path)
-    } else {
-        !is_fuse || path == backing
+    let is_fit = match there.fs_type == FS_TYPE.as_bytes() {
+        true => is_dead_mount(typed, &there).map_err(told)?,
+        false => !is_fuse(&there) || path == backing,
     };
     if is_fit {
         return Ok(path);
     }
     let kind = String::from_utf8(there.fs_type).unwrap_or_default();
-    Err(wrong(&format!("is mounted already ({kind})")).hint(format!(
-        "unmount it first: umount {0}, or fusermount3 -u {0} where you are not root",
-        quoted(&path)
-    )))
+    Err(wrong(&format!("is mounted already ({kind})")).hint(unmount_hint(&path)))
 }
 
-/// Was the daemon of the mount at `path` killed?
-fn is_dead(path: &Path) -> bool {
-    std::fs::metadata(path).is_err_and(|error| {
-        matches!(
-            error.kind(),
-            ErrorKind::NotConnected | ErrorKind::ConnectionAborted
-        )
-    })
+/// Whose connection is cut, as that of a killed daemon?
+fn is_cut(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::NotConnected | ErrorKind::ConnectionAborted
+    )
+}
+
+fn is_fuse(mount: &MountInfo) -> bool {
+    mount.fs_type == b"fuse" || mount.fs_type.starts_with(b"fuse.")
+}
+
+/// The type of the FUSE mount whose root `path` is, if it is one.
+fn fuse_at(path: &Path) -> Option<String> {
+    let there = already_mounted(path).ok()?.filter(is_fuse)?;
+    String::from_utf8(there.fs_type).ok()
+}
+
+fn unmount_hint(path: &Path) -> String {
+    format!(
+        "unmount it first: umount {0}, or fusermount3 -u {0} where you are not root",
+        quoted(path)
+    )
+}
+
+/// Descriptors are known by their paths in /proc, and mounts by its table.
+fn check_proc() -> Result<(), CliError> {
+    match std::fs::symlink_metadata("/proc/self/fd") {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(CliError::failure("/proc is not mounted here")
+                .hint("mount it: mount -t proc proc /proc"))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Is `path` below `directory`, by whatever names and bind mounts it got there? Both are absolute, without symlinks.

@@ -5,6 +5,7 @@
 //! fails; what is lost is counted, and each offence ends up as written, left out by the rate limit, or dropped.
 
 mod limit;
+mod log_file;
 mod record;
 #[cfg(test)]
 mod record_tests;
@@ -24,6 +25,7 @@ use jiff::Timestamp;
 
 pub use limit::AuditOptions;
 use limit::RateLimit;
+pub use log_file::is_unsafe_log;
 pub use record::{Record, Verdict};
 use sink::Sink;
 pub use sink::{Severity, SinkKind, Syslog};

@@ -1,14 +1,14 @@
 //! Where the lines of the audit log go. Each may be stuck, full or gone; all waiting here is bounded but for a
 //! blocking stderr, and only the writer thread waits.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use super::log_file::open_file;
 use crate::backing::keeper;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -24,7 +24,8 @@ const SYSLOG: &str = "/dev/log";
 pub enum SinkKind {
     /// Standard error, one line each.
     Stderr,
-    /// A file, appended to, made with mode 0640 if it is not there; may be a FIFO.
+    /// A file, appended to, made with mode 0640 if it is not there; may be a FIFO or a character device. No symlink is
+    /// followed to it; it is ours or root's, and has one name.
     File(PathBuf),
     /// The system's log, through `/dev/log`.
     Syslog,
@@ -112,21 +113,6 @@ impl SinkKind {
             Self::Stderr | Self::Syslog => Err(io::ErrorKind::NotFound.into()),
         }
     }
-}
-
-/// Opens the file at `path` for appending; never waits for the reader of a FIFO.
-fn open_file(path: &Path) -> io::Result<File> {
-    // Linux opens a FIFO for both ways at once, and then it needs no reader and survives the loss of one (fifo(7)).
-    let fifo = path
-        .metadata()
-        .is_ok_and(|metadata| metadata.file_type().is_fifo());
-    OpenOptions::new()
-        .read(fifo)
-        .append(true)
-        .create(!fifo)
-        .mode(0o640)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(path)
 }
 
 /// A descriptor that lines are written to, each with one call where the system takes it whole.

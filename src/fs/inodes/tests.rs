@@ -235,3 +235,49 @@ fn a_handle_that_is_another_file_s_opens_nothing_under_the_number() {
     assert_eq!(Stat::of(&*fd).unwrap().ino, b.ino);
     assert!(other.is_proven());
 }
+
+/// Whoever sees a number again sees by the generation whether it is the same file, also under another daemon.
+#[test]
+fn a_generation_is_that_of_the_file_whichever_table_it_is_in() {
+    let Some((below, inodes, [(a, handle_a), (b, handle_b)])) = with_handles() else {
+        return;
+    };
+    let name = BackingName::parse(b"a").unwrap();
+    let place = Place::new(ROOT, name.clone(), name.as_visible());
+    let generation = |inodes: &Inodes, stat: &Stat, handle: &FileHandle| {
+        let entered = inodes.enter(by_handle(stat, handle), &place).unwrap();
+        entered.unwrap().inode.generation()
+    };
+    let first = generation(&inodes, &a, &handle_a);
+    assert_ne!(first, generation(&inodes, &b, &handle_b));
+    inodes.forget(inodes.number(&a), 1);
+    assert_eq!(first, generation(&inodes, &a, &handle_a));
+    let root = Dir::open_root(below.path()).unwrap();
+    let mount = file::reopen(&root, libc::O_RDONLY).unwrap();
+    let again = Inodes::new(root.into_fd(), Some(mount), 64).unwrap();
+    assert_eq!(first, generation(&again, &a, &handle_a));
+}
+
+/// Twenty files that had one name in turn, and often one number, are twenty.
+#[test]
+fn files_that_had_one_number_in_turn_have_each_a_generation() {
+    let Some((below, inodes, _)) = with_handles() else {
+        return;
+    };
+    let name = BackingName::parse(b"turn").unwrap();
+    let place = Place::new(ROOT, name.clone(), name.as_visible());
+    let root = Dir::open_root(below.path()).unwrap();
+    let mut seen = HashSet::new();
+    for _ in 0..20 {
+        std::fs::write(below.path().join("turn"), "").unwrap();
+        let fd = root.child(&name).unwrap();
+        let stat = Stat::of(&fd).unwrap();
+        let by = By::Fd(fd);
+        let entered = inodes.enter(Looked { stat, by }, &place).unwrap();
+        let inode = entered.unwrap().inode;
+        assert!(seen.insert((inode.number, inode.generation())));
+        inodes.forget(inode.number, 1);
+        drop(inode);
+        std::fs::remove_file(below.path().join("turn")).unwrap();
+    }
+}

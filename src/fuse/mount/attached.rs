@@ -345,17 +345,21 @@ pub(super) fn detach_by_fd(root: &OwnedFd) -> rustix::io::Result<()> {
 
 /// Says which mount `fd` lies in, without asking its filesystem.
 pub(super) fn identify(fd: &OwnedFd) -> io::Result<MountId> {
-    let number = status(fd, StatxFlags::MNT_ID)?;
+    // It comes unasked. Who may not look at the mount, as anybody at another user's, must ask for nothing.
+    let number = status(fd, StatxFlags::empty())?;
     if number.stx_mask & StatxFlags::MNT_ID.bits() == 0 {
         return Err(io::Error::new(
             io::ErrorKind::Unsupported,
             "Linux 5.8 or newer is needed",
         ));
     }
-    let unique = status(fd, MNT_ID_UNIQUE)?;
+    let unique = match status(fd, MNT_ID_UNIQUE) {
+        Err(Errno::ACCESS) => None,
+        asked => Some(asked?).filter(|status| status.stx_mask & MNT_ID_UNIQUE.bits() != 0),
+    };
     Ok(MountId {
         number: number.stx_mnt_id,
-        unique: (unique.stx_mask & MNT_ID_UNIQUE.bits() != 0).then_some(unique.stx_mnt_id),
+        unique: unique.map(|status| status.stx_mnt_id),
     })
 }
 

@@ -2,6 +2,8 @@
 
 /// N10, N11: other spellings of a name, and names that a legacy sibling has.
 mod aliases;
+/// F2: where the audit log is written.
+mod audit_log;
 /// N11, F2: many at once, and others below.
 /// F5: changes made below, while the kernel keeps what it knows.
 mod coherence;
@@ -10,6 +12,8 @@ mod concurrent;
 mod confinement;
 /// F1, F3: the content of files, served by the kernel and by the daemon.
 mod data;
+/// F7: dead mounts that cover what they show, or are another user's.
+mod dead;
 /// F7: daemons that are killed at any moment.
 mod death;
 /// F1, F3: lengths, offsets, flags and names at the edges, as on a bare directory.
@@ -30,6 +34,8 @@ mod forms;
 mod hostile;
 /// What a file is known by, and stays known by.
 mod identity;
+/// F7: limits and signals that a daemon inherits.
+mod inherited;
 /// F5, N10: which names the kernel keeps.
 mod kept;
 /// N11: kills at every point.

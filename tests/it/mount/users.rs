@@ -99,7 +99,7 @@ fn other_users_can_be_kept_out() {
 }
 
 /// A copy of the program where any user can run it, and the tree given to that user.
-fn prepare_for_user(tree: &Tree) -> PathBuf {
+pub(super) fn prepare_for_user(tree: &Tree) -> PathBuf {
     let program = tree.parent().join("utf8fs");
     // By a program of its own: while one of ours has it open for writing, it can't be run, and others fork meanwhile.
     let copied = Command::new("cp").arg(binary()).arg(&program).status();
@@ -187,4 +187,31 @@ fn an_ordinary_user_can_end_the_mount_by_interrupting() {
     mount.signal(Signal::INT);
     mount.finish();
     assert_eq!(mounted(&tree.point()), None);
+}
+
+/// The names of attributes that only the administrator may read are told to root alone.
+#[test]
+fn names_of_trusted_attributes_are_listed_to_root_alone() {
+    if !needs::root("trusted attributes") {
+        return;
+    }
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    tree.file(b"bare", b"content");
+    root_script(
+        &tree.backing(),
+        r#"cd "$PLACE" && chmod 644 file bare && setfattr -n trusted.a -v x file
+        setfattr -n user.b -v y file && setfattr -n trusted.z -v x file && setfattr -n trusted.a -v x bare"#,
+    );
+    let mount = tree.mount(&[]);
+    let script = r#"cd "$PLACE" && getfattr -m- file bare"#;
+    for uid in [0, user::NOBODY, DAEMON] {
+        let below = user::script(uid, &tree.backing(), script);
+        let above = user::script(uid, &mount.point(), script);
+        let above = String::from_utf8(above.stdout).unwrap();
+        assert_eq!(above, String::from_utf8(below.stdout).unwrap(), "as {uid}");
+        assert_eq!(above.contains("trusted."), uid == 0, "as {uid}: {above}");
+        assert!(above.contains("user.b"), "as {uid}: {above}");
+    }
+    mount.stop();
 }

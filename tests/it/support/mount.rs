@@ -48,9 +48,14 @@ impl<'t> Mount<'t> {
 
     /// As [`Mount::start`], with at most `descriptors` of them for the daemon.
     pub(crate) fn start_limited(tree: &'t Tree, descriptors: usize, options: &[&str]) -> Self {
-        let mut command = command_of(Path::new("prlimit"));
         let limit = format!("--nofile={descriptors}:{descriptors}");
-        command.args([&limit, "--", binary()]);
+        Self::start_under(tree, &["prlimit", &limit, "--"], options)
+    }
+
+    /// As [`Mount::start`], by a program that runs the daemon in its own place.
+    pub(crate) fn start_under(tree: &'t Tree, program: &[&str], options: &[&str]) -> Self {
+        let mut command = command_of(Path::new(program[0]));
+        command.args(&program[1..]).arg(binary());
         let mount = Self::spawn(tree, command, options);
         mount.dir();
         mount

@@ -1,0 +1,74 @@
+//! Asking a mount as the user whose it is. The kernel lets nobody else look at an ordinary user's FUSE mount, root neither.
+//!
+//! A child asks, so that this process never has the ids of another; and whoever asks a daemon that is stuck cannot be killed, so
+//! that the child is left to itself when it takes too long.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{AtFlags, StatxFlags, statx};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{
+    Gid, Pid, PidfdFlags, Signal, Uid, WaitOptions, kill_process, pidfd_open, waitpid,
+};
+use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
+
+use super::sys::{self, Forked};
+
+/// How long the daemon may take to answer.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 5,
+    tv_nsec: 0,
+};
+
+/// What a mount says to its owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// It answers.
+    Answer,
+    /// It fails with this errno, by which a dead one is known.
+    Failure(i32),
+    /// It says nothing in time.
+    Nothing,
+}
+
+/// Asks the filesystem of `root` for the status of that directory, as `uid` with `gid`. Waits for it five seconds at most.
+///
+/// # Errors
+/// `EBUSY` if this process has more than one thread; those of fork(2) and waitpid(2).
+pub fn ask_as(root: &OwnedFd, uid: u32, gid: u32) -> io::Result<Reply> {
+    match sys::fork()? {
+        Forked::Child => {
+            sys::exit_now(question(root, uid, gid).map_or_else(Errno::raw_os_error, |()| 0))
+        }
+        Forked::Parent(child) => wait_for(child),
+    }
+}
+
+fn question(root: &OwnedFd, uid: u32, gid: u32) -> rustix::io::Result<()> {
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)?;
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+    statx(root, c"", flags, StatxFlags::BASIC_STATS).map(drop)
+}
+
+fn wait_for(child: Pid) -> io::Result<Reply> {
+    let ended = pidfd_open(child, PidfdFlags::empty()).and_then(|fd| {
+        retry_on_intr(|| poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&PATIENCE)))
+    });
+    if ended != Ok(1) {
+        // Not waited for: it ends when it can.
+        kill_process(child, Signal::KILL)?;
+        return ended.map(|_none| Reply::Nothing).map_err(io::Error::from);
+    }
+    let status = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()))?;
+    Ok(
+        match status.and_then(|(_child, status)| status.exit_status()) {
+            Some(0) => Reply::Answer,
+            Some(errno) => Reply::Failure(errno),
+            None => Reply::Nothing,
+        },
+    )
+}

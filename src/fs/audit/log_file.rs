@@ -1,0 +1,121 @@
+//! Opening the file of the audit log, in a directory to which others may be able to write.
+//!
+//! Whoever can put a link in the place of the log could have root append to any file. So no symlink is followed, not for
+//! a directory on the way either, and what is opened has one name and is ours or root's. A device is let pass whosever it is: a
+//! terminal is its user's, and nobody but root can make one.
+
+use std::error::Error;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path};
+use std::sync::LazyLock;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::io::Errno;
+
+/// Our user. Asked when the log is opened first: the keeper, which opens it later, may not ask.
+static OURSELVES: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as_raw());
+
+/// Why a file is not written to, though it could be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unsafe {
+    Symlink,
+    OtherNames,
+    Foreign(u32),
+    Kind,
+}
+
+impl fmt::Display for Unsafe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Symlink => f.write_str("it is a symbolic link"),
+            Self::OtherNames => {
+                f.write_str("there is another name of it (a hard link), or none any more")
+            }
+            Self::Foreign(uid) => write!(f, "it is another user's (uid {uid})"),
+            Self::Kind => f.write_str("it is no file, FIFO or character device"),
+        }
+    }
+}
+
+impl Error for Unsafe {}
+
+/// Was a log refused, not by the system, but since others could have put it there?
+#[must_use]
+pub fn is_unsafe_log(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Unsafe>())
+}
+
+/// Opens the file at `path` for appending; never waits for the reader of a FIFO.
+///
+/// # Errors
+/// Of opening; one that [`is_unsafe_log`] tells.
+pub(super) fn open_file(path: &Path) -> io::Result<File> {
+    LazyLock::force(&OURSELVES);
+    let name = path.file_name().ok_or(Errno::ISDIR)?;
+    let directory = directory_of(path)?;
+    let is_fifo = match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(there) => {
+            check(&there)?;
+            FileType::from_raw_mode(there.st_mode) == FileType::Fifo
+        }
+        Err(Errno::NOENT) => false,
+        Err(errno) => return Err(errno.into()),
+    };
+    let flags =
+        OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // Linux opens a FIFO for both ways at once, and then it needs no reader and survives the loss of one (fifo(7)).
+    let way = match is_fifo {
+        true => OFlags::RDWR,
+        false => OFlags::WRONLY | OFlags::CREATE,
+    };
+    let mode = Mode::from_raw_mode(0o640);
+    let log = match openat(&directory, name, flags | way, mode) {
+        // It became one just now.
+        Err(Errno::LOOP) => return Err(refused(Unsafe::Symlink)),
+        opened => opened?,
+    };
+    // What was looked at may have been replaced.
+    check(&fstat(&log)?)?;
+    Ok(log.into())
+}
+
+/// The directory that `path` is in, along no symlink.
+fn directory_of(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = |at: &OwnedFd, name: &OsStr| openat(at, name, flags, Mode::empty());
+    let start = if path.is_absolute() { "/" } else { "." };
+    let mut here = openat(CWD, start, flags, Mode::empty())?;
+    for component in path.parent().unwrap_or(Path::new("")).components() {
+        here = match component {
+            Component::Normal(name) => open(&here, name)?,
+            Component::ParentDir => open(&here, OsStr::new(".."))?,
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => here,
+        };
+    }
+    Ok(here)
+}
+
+fn check(there: &Stat) -> io::Result<()> {
+    let is_ours = there.st_uid == 0 || there.st_uid == *OURSELVES;
+    match FileType::from_raw_mode(there.st_mode) {
+        FileType::CharacterDevice => Ok(()),
+        FileType::RegularFile | FileType::Fifo if !is_ours => {
+            Err(refused(Unsafe::Foreign(there.st_uid)))
+        }
+        FileType::RegularFile | FileType::Fifo if there.st_nlink != 1 => {
+            Err(refused(Unsafe::OtherNames))
+        }
+        FileType::RegularFile | FileType::Fifo => Ok(()),
+        FileType::Symlink => Err(refused(Unsafe::Symlink)),
+        FileType::Directory => Err(Errno::ISDIR.into()),
+        FileType::BlockDevice | FileType::Socket | FileType::Unknown => Err(refused(Unsafe::Kind)),
+    }
+}
+
+fn refused(reason: Unsafe) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
+}

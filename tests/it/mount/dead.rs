@@ -1,0 +1,191 @@
+//! Law F7: dead mounts that cover what they show, or are another user's; and what keeps a mount from being made.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::users::prepare_for_user;
+use crate::support::mount::{binary, detach, mounted};
+use crate::support::{Tree, needs, user};
+
+/// Who mounts: root where we are it, and an ordinary user.
+fn mounters() -> Vec<u32> {
+    match needs::is_root() {
+        true => vec![0, user::NOBODY],
+        false => vec![user::NOBODY],
+    }
+}
+
+/// Mounts in the background as `uid`.
+fn background(uid: u32, program: &Path, backing: &Path, point: &Path) -> Output {
+    user::command(uid, program)
+        .args(["mount", "--background", "--audit-log", "/dev/null"])
+        .args([backing, point])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// A daemon in the foreground, which goes with the test.
+struct Daemon {
+    child: Child,
+}
+
+impl Daemon {
+    /// Mounts as `uid` and waits until the mount answers.
+    fn start(uid: u32, program: &Path, backing: &Path, point: &Path) -> Self {
+        let mounts = File::open("/proc/self/mountinfo").unwrap();
+        let child = user::command(uid, program)
+            .args(["mount", "--quiet", "--audit-log", "/dev/null"])
+            .args([backing, point])
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut daemon = Self { child };
+        while mounted(point).is_none() {
+            assert_eq!(daemon.child.try_wait().unwrap(), None, "nothing is mounted");
+            let mut fds = [PollFd::new(&mounts, PollFlags::PRI | PollFlags::ERR)];
+            let second = rustix::event::Timespec {
+                tv_sec: 1,
+                tv_nsec: 0,
+            };
+            poll(&mut fds, Some(&second)).unwrap();
+        }
+        let asked = user::script(uid, point, "ls \"$PLACE\"");
+        assert!(asked.status.success(), "{asked:?}");
+        daemon
+    }
+
+    /// Kills the daemon, which leaves its mount behind.
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The backing directory cannot be opened before the dead mount over it is gone; nor can one that lies below the mount point.
+#[test]
+fn f7_a_dead_mount_over_its_own_backing_directory_is_mounted_again() {
+    for uid in mounters() {
+        for inside in [false, true] {
+            let tree = Tree::new();
+            let program = prepare_for_user(&tree);
+            let point = tree.backing();
+            let backing = match inside {
+                true => point.join("inside"),
+                false => point.clone(),
+            };
+            let owner = if needs::is_root() {
+                Some(user::NOBODY)
+            } else {
+                None
+            };
+            std::fs::create_dir_all(&backing).unwrap();
+            std::fs::write(backing.join("file"), "content").unwrap();
+            std::os::unix::fs::chown(&backing, owner, owner).unwrap();
+            Daemon::start(uid, &program, &backing, &point).kill();
+            assert_eq!(mounted(&point).as_deref(), Some("fuse.utf8fs"));
+            let output = background(uid, &program, &backing, &point);
+            let listed = user::script(uid, &point, "ls \"$PLACE\"");
+            detach(&point);
+            let text = said(&output);
+            assert!(output.status.success(), "{uid} {inside}: {text}");
+            assert!(text.contains("is dead: its daemon was killed"), "{text}");
+            assert_eq!(listed.stdout, b"file\n", "{uid} {inside}");
+        }
+    }
+}
+
+/// Only the dead mount at the mount point is taken away.
+#[test]
+fn a_dead_mount_elsewhere_and_a_live_one_stay() {
+    let tree = Tree::new();
+    let program = prepare_for_user(&tree);
+    let uid = mounters()[0];
+    let real = tree.backing();
+    let daemon = Daemon::start(uid, &program, &real, &real);
+    let output = background(uid, &program, &real, &real);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(said(&output).contains("is mounted already"), "{output:?}");
+    daemon.kill();
+    let output = background(uid, &program, &real, &tree.point());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(said(&output).contains("cannot be read"), "{output:?}");
+    assert_eq!(mounted(&real).as_deref(), Some("fuse.utf8fs"));
+    assert_eq!(mounted(&tree.point()), None);
+}
+
+/// Root may not even look at an ordinary user's mount, dead or not.
+#[test]
+fn f7_root_takes_an_ordinary_users_dead_mount_away_and_no_live_one() {
+    if !needs::root("an ordinary user's dead mount, cleared by root") {
+        return;
+    }
+    for over in [false, true] {
+        let tree = Tree::new();
+        let program = prepare_for_user(&tree);
+        let point = if over { tree.backing() } else { tree.point() };
+        let daemon = Daemon::start(user::NOBODY, &program, &tree.backing(), &point);
+        let live = background(0, Path::new(binary()), &tree.backing(), &point);
+        daemon.kill();
+        let dead = background(0, Path::new(binary()), &tree.backing(), &point);
+        let answers = std::fs::read_dir(&point).map(drop);
+        detach(&point);
+        assert_eq!(live.status.code(), Some(2), "{over}: {live:?}");
+        if !over {
+            let text = said(&live);
+            assert!(text.contains("is mounted already (fuse.utf8fs)"), "{text}");
+        }
+        assert!(dead.status.success(), "{over}: {}", said(&dead));
+        assert!(said(&dead).contains("is dead"), "{dead:?}");
+        answers.unwrap();
+    }
+}
+
+/// In a user namespace whose groups cannot be set, and where there is no /proc, the error says so.
+#[test]
+fn what_a_namespace_lacks_is_named_with_a_hint() {
+    if !needs::root("namespaces without /proc or groups") {
+        return;
+    }
+    let tree = Tree::new();
+    for (options, script, reason) in [
+        ("-Urm", "", "user namespace"),
+        (
+            "-m",
+            "mount --make-rprivate / && umount -l /proc &&",
+            "/proc is not mounted here",
+        ),
+    ] {
+        let script = format!("{script} exec \"$0\" mount \"$1\" \"$2\"");
+        let output = Command::new("unshare")
+            .args([options, "--", "sh", "-c", &script, binary()])
+            .args([tree.backing(), tree.point()])
+            .output()
+            .unwrap();
+        let text = said(&output);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(!output.status.success());
+        assert!(lines.len() == 2, "{text}");
+        assert!(
+            lines[0].starts_with("error: ") && lines[0].contains(reason),
+            "{text}"
+        );
+        assert!(lines[1].starts_with("hint: "), "{text}");
+    }
+}
