@@ -10,10 +10,11 @@ use std::thread::{self, JoinHandle};
 use super::background::{self, Daemon};
 use super::caching::Caching;
 use super::error::reason;
-use super::{CliError, ExitCode, MountConfig, in_force};
+use super::opened::{Opened, open};
+use super::{CliError, ExitCode, MountConfig, in_force, strictness};
 use crate::backing::keeper::{self, Errands};
 use crate::backing::sandbox::{self, Confined, Setting};
-use crate::backing::{Dir, Entries, Privilege, Sandbox, creds, file, private_clone};
+use crate::backing::{Privilege, Sandbox, creds};
 use crate::fs::audit::{Auditor, SinkKind, Syslog};
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::mount::{MountError, MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
@@ -35,7 +36,7 @@ const SOME_DESCRIPTORS: u64 = 1024;
 ///
 /// # Errors
 /// What stands in the way of the mount, or ended it.
-pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
+pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     let daemon = match config.background {
         true => Daemon::detect().map_err(|error| failed("go to the background", &error))?,
         false => None,
@@ -45,7 +46,7 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::Daemon(code));
     }
     let signals = Signals::catch().map_err(|error| failed("catch signals", &error))?;
-    let (fs, kept) = filesystem(&config)?;
+    let (fs, kept) = filesystem(&mut config)?;
     let fs = Arc::new(fs);
     // Whoever follows changes does so until its other end is closed.
     let (end, keep_on) = io::pipe().map_err(|error| failed("make a pipe", &error))?;
@@ -99,19 +100,28 @@ fn failed(doing: &str, error: &io::Error) -> CliError {
 }
 
 /// Opens the backing directory and lays the filesystem over it. Starts no thread.
-fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
+///
+/// What the mounts below forbid is added to the flags.
+fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
         creds::keep_capabilities().map_err(|error| failed("act as other users", &error))?;
     }
     let descriptors =
         creds::raise_nofile().map_err(|error| failed("raise the limit of open files", &error))?;
-    let (root, by_handle) = open_backing(config, privilege).map_err(|error| {
+    let Opened {
+        root,
+        by_handle,
+        flags,
+        enters,
+    } = open(config, privilege).map_err(|error| {
         failed(
             &format!("open {}", Quoted(config.backing.as_os_str().as_bytes())),
             &error,
         )
     })?;
+    strictness::follow(config, flags, enters)
+        .map_err(|error| failed("read the table of mounts", &error))?;
     let audit = config.audit.clone();
     let mountpoint = config.mountpoint.as_os_str().as_bytes().to_vec();
     let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
@@ -159,42 +169,6 @@ fn unfit_log(sink: &SinkKind, error: &io::Error) -> CliError {
             .hint("name a file that can be written, or one in a directory where it can be made")
         }
         SinkKind::Stderr | SinkKind::Syslog => failed("open the audit log", error),
-    }
-}
-
-/// The backing directory, and a descriptor by which file handles of its filesystem are opened, for who may.
-///
-/// For root it is a view of the directory alone: mounts inside it are not entered, and what is mounted over it later,
-/// be it by ourselves, is not seen (law F2). With `--cross-mounts` it is the directory as all others see it; what is
-/// mounted over the directory itself is not seen then either.
-fn open_backing(
-    config: &MountConfig,
-    privilege: Privilege,
-) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
-    let root = Dir::open_root(&config.backing)?.into_fd();
-    // Only who may list it can show it.
-    drop(Entries::open(&root)?);
-    if privilege == Privilege::User {
-        return Ok((root, None));
-    }
-    let root = match config.cross_mounts {
-        true => root,
-        false => without_mounts(root),
-    };
-    let by_handle = file::reopen(&root, libc::O_RDONLY | libc::O_DIRECTORY)?;
-    Ok((root, Some(by_handle)))
-}
-
-/// A view of the directory alone, where the kernel gives one.
-fn without_mounts(root: OwnedFd) -> OwnedFd {
-    match private_clone(&root) {
-        Ok(clone) => clone,
-        Err(error) => {
-            log::warn!(
-                "mounts inside the backing directory are entered: this kernel gives no view without them: {error}"
-            );
-            root
-        }
     }
 }
 

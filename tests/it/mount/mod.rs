@@ -22,6 +22,8 @@ mod exempt;
 mod faults;
 /// F1, F3: copies, archives and builds through the mount equal those beside it.
 mod fidelity;
+/// F1: flags of the mount, and of those below.
+mod flags;
 /// N9, N10: normalization forms.
 mod forms;
 /// N2, N3, N4, N8: directories made by an enemy.
