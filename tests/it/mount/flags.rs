@@ -151,3 +151,16 @@ fn f3_access_times_move_as_the_options_say() {
     assert!(mount.stderr().contains("access times are those"));
     mount.stop();
 }
+
+#[test]
+fn f3_o_noatime_leaves_the_access_times_of_files_and_directories() {
+    let Some(tree) = tree_to_read() else { return };
+    let mount = tree.mount(&["--cache", "none"]);
+    let moved = moved_by_reading(&tree, Some(&mount), OFlags::RDONLY | OFlags::NOATIME);
+    assert_eq!(moved, (false, false));
+    assert_eq!(
+        moved_by_reading(&tree, Some(&mount), OFlags::RDONLY),
+        (true, true)
+    );
+    mount.stop();
+}
