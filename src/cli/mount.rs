@@ -148,6 +148,7 @@ fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
         root,
         by_handle,
         locks: config.locks,
+        waits: strictness::wait(config),
         privilege,
         most_descriptors: usize::try_from(most_descriptors).unwrap_or(usize::MAX),
         auditor,

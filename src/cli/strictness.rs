@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::MountConfig;
 use crate::backing::{AccessTimes, Atime, set_access_times as set_times};
+use crate::fs::Waits;
+use crate::fuse::Passthrough;
 use crate::fuse::mount::MountFlags;
 use crate::fuse::mountinfo;
 
@@ -93,5 +95,17 @@ pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) {
     };
     if let Err(reason) = done {
         log::warn!("access times are those of the mount below, whatever -o says: {reason}");
+    }
+}
+
+/// Which changes wait for the disk. Where all do, each write has to come to us: the kernel would not wait.
+pub(super) fn wait(config: &mut MountConfig) -> Waits {
+    if config.flags.sync {
+        config.passthrough = Passthrough::Off;
+        Waits::All
+    } else if config.flags.dirsync {
+        Waits::Names
+    } else {
+        Waits::None
     }
 }

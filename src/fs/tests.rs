@@ -78,6 +78,7 @@ impl Scratch {
             watcher: None,
             keeps_lists: false,
             locks: LocksAt::Local,
+            waits: crate::fs::Waits::None,
             privilege: Privilege::User,
             most_descriptors: 16,
             auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),

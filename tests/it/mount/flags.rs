@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount_remount};
 
 use super::mounts_inside::Inner;
+use crate::support::strace::Strace;
 use crate::support::{Mount, Tree, at, needs};
 
 const LONG_AGO: i64 = 1_000_000;
@@ -163,4 +164,42 @@ fn f3_o_noatime_leaves_the_access_times_of_files_and_directories() {
         (true, true)
     );
     mount.stop();
+}
+
+/// The system calls by which a daemon waits for the disk, with these options, while names, content and attributes change.
+fn waits(options: &str) -> (usize, usize) {
+    let tree = Tree::new();
+    let mount = tree.mount(&["-o", options]);
+    let dir = mount.dir();
+    let log = tree.parent().join("calls");
+    let tracer = Strace::attach(&mount, &["-o", log.to_str().unwrap()]);
+    at::mkdir(dir, b"directory").unwrap();
+    at::write_new(dir, b"file", b"content").unwrap();
+    rustix::fs::chmodat(dir, c"file", Mode::RUSR, AtFlags::empty()).unwrap();
+    at::link(dir, b"file", b"link").unwrap();
+    at::rename(dir, b"file", b"newer").unwrap();
+    at::rename(dir, b"newer", b"directory/inside").unwrap();
+    at::symlink(b"target", dir, b"symlink").unwrap();
+    at::unlink(dir, b"directory/inside").unwrap();
+    at::rmdir(dir, b"directory").unwrap();
+    tracer.detach();
+    let calls = std::fs::read(&log).unwrap().escape_ascii().to_string();
+    let count = |what| {
+        calls
+            .split("\\n")
+            .filter(|call| call.contains(what))
+            .count()
+    };
+    let counts = (count(" fsync("), count("O_SYNC"));
+    mount.stop();
+    counts
+}
+
+#[test]
+fn f3_changes_wait_for_the_disk_where_the_options_say_so() {
+    assert_eq!(waits("async"), (0, 0));
+    // One for each directory in which a name came or went.
+    assert_eq!(waits("dirsync"), (9, 0));
+    // And one for the mode, and each write of the file that is open.
+    assert_eq!(waits("sync"), (10, 1));
 }
