@@ -41,7 +41,7 @@ pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::
         if config.said.contains(&allows) {
             log::warn!("-o {allows} has no effect: a mount below has {forbids}");
         } else if config.flags != before {
-            log::info!("{forbids}, as a mount below has it");
+            log::info!("the mount has {forbids}, as a mount below has");
         }
     }
     Ok(())
