@@ -265,7 +265,8 @@ pub fn private_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
     let clone = rustix::mount::open_tree(fd, c"", flags)?;
     // The clone of a shared mount is a peer of it. Most kernels propagate nothing into detached mounts, 6.15 did;
     // those without mount_setattr(2) never do.
-    match sys::set_mount_attributes(clone.as_fd(), libc::MOUNT_ATTR_NODEV, libc::MS_PRIVATE) {
+    let nodev = (libc::MOUNT_ATTR_NODEV, 0);
+    match sys::set_mount_attributes(clone.as_fd(), nodev, libc::MS_PRIVATE) {
         Err(error) if error.raw_os_error() != Some(libc::ENOSYS) => Err(error),
         _ => Ok(clone),
     }
@@ -281,10 +282,48 @@ pub fn quiet_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH;
     let clone = rustix::mount::open_tree(fd, c"", flags)?;
-    sys::make_mount_quiet(clone.as_fd())?;
+    let quiet = (libc::MOUNT_ATTR_NOATIME, libc::MOUNT_ATTR__ATIME);
+    sys::set_mount_attributes(clone.as_fd(), quiet, libc::MS_PRIVATE)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     calls::count();
     Ok(rustix::fs::openat(&clone, c".", flags, Mode::empty())?)
+}
+
+/// When reading through a view changes access times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AccessTimes {
+    /// Of everything; `None` leaves it as it is on the mount that the view is of.
+    pub of_all: Option<Atime>,
+    /// Never those of directories.
+    pub not_of_directories: bool,
+}
+
+/// When reading changes an access time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Atime {
+    /// Never.
+    Never,
+    /// Where it is older than a change, or than a day.
+    Relative,
+    /// Always.
+    Always,
+}
+
+/// Sets when reading through a view that [`private_clone`] gave changes access times. What is open already is read by it too.
+///
+/// # Errors
+/// `ENOSYS` before Linux 5.12; `EPERM` without `CAP_SYS_ADMIN`.
+pub fn set_access_times(view: impl AsFd, times: AccessTimes) -> io::Result<()> {
+    let (mut set, clear) = match times.of_all {
+        None => (0, 0),
+        Some(Atime::Never) => (libc::MOUNT_ATTR_NOATIME, libc::MOUNT_ATTR__ATIME),
+        Some(Atime::Relative) => (libc::MOUNT_ATTR_RELATIME, libc::MOUNT_ATTR__ATIME),
+        Some(Atime::Always) => (libc::MOUNT_ATTR_STRICTATIME, libc::MOUNT_ATTR__ATIME),
+    };
+    if times.not_of_directories {
+        set |= libc::MOUNT_ATTR_NODIRATIME;
+    }
+    sys::set_mount_attributes(view.as_fd(), (set, clear), 0)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{OFlags, SeekFrom};
+use rustix::fs::SeekFrom;
 
 use super::stat::Kind;
 use super::{calls, file, sys};
@@ -66,8 +66,16 @@ impl Entries {
     /// # Errors
     /// Those of open(2); `ENOTDIR` if it is none.
     pub fn open(fd: impl AsFd) -> io::Result<Self> {
-        let flags = (OFlags::RDONLY | OFlags::DIRECTORY).bits();
-        Ok(Self::new(file::reopen(fd, flags.cast_signed())?))
+        Self::open_with(fd, 0)
+    }
+
+    /// As [`Entries::open`], with `O_NOATIME` if `flags` have it: reading then leaves the access time.
+    ///
+    /// # Errors
+    /// Those of open(2); `EPERM` with `O_NOATIME` for who does not own the directory.
+    pub fn open_with(fd: impl AsFd, flags: i32) -> io::Result<Self> {
+        let flags = flags & libc::O_NOATIME | libc::O_RDONLY | libc::O_DIRECTORY;
+        Ok(Self::new(file::reopen(fd, flags)?))
     }
 
     /// Takes a directory that is open for reading and stands at its start.

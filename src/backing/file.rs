@@ -163,6 +163,15 @@ pub fn fsync(fd: impl AsFd, what: Sync) -> io::Result<()> {
     }
 }
 
+/// Waits until all of the filesystem that `fd` is on is on the medium. `fd` must be open for real, not `O_PATH`.
+///
+/// # Errors
+/// Those of syncfs(2).
+pub fn sync_filesystem(fd: impl AsFd) -> io::Result<()> {
+    calls::count();
+    Ok(rustix::fs::syncfs(fd)?)
+}
+
 /// Reports what closing a descriptor of the file reports (quota, NFS), and keeps `fd` open.
 ///
 /// # Errors

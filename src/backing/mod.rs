@@ -26,7 +26,7 @@ pub mod xattr;
 
 pub use as_owner::{Reply, ask_as};
 pub use creds::{Privilege, SetIds, act_as, become_caller};
-pub use dir::{Dir, private_clone, quiet_clone};
+pub use dir::{AccessTimes, Atime, Dir, private_clone, quiet_clone, set_access_times};
 pub use entries::{Entries, Entry};
 pub use fs_type::FsType;
 pub use handle::FileHandle;

@@ -228,34 +228,19 @@ pub(super) fn ofd_lock(
     Ok((i32::from(lock.l_type), lock.l_start, lock.l_len, lock.l_pid))
 }
 
-/// Changes attributes of the mount that `fd` is the root of: `set` are `MOUNT_ATTR_*`, `propagation` is `MS_PRIVATE` or
-/// 0, which leaves it.
+/// Changes attributes of the mount that `fd` is the root of: `set` and `clear` are `MOUNT_ATTR_*`, `propagation` is
+/// `MS_PRIVATE` or 0, which leaves it.
 pub(super) fn set_mount_attributes(
     fd: BorrowedFd<'_>,
-    set: u64,
+    (set, clear): (u64, u64),
     propagation: u64,
 ) -> io::Result<()> {
     let attr = MountAttr {
         set,
-        clear: 0,
+        clear,
         propagation,
         userns_fd: 0,
     };
-    set_mount(fd, &attr)
-}
-
-/// As [`make_mount_private`], and nothing that is read through the mount has its access time changed.
-pub(super) fn make_mount_quiet(fd: BorrowedFd<'_>) -> io::Result<()> {
-    let attr = MountAttr {
-        set: libc::MOUNT_ATTR_NOATIME,
-        clear: libc::MOUNT_ATTR__ATIME,
-        propagation: libc::MS_PRIVATE,
-        userns_fd: 0,
-    };
-    set_mount(fd, &attr)
-}
-
-fn set_mount(fd: BorrowedFd<'_>, attr: &MountAttr) -> io::Result<()> {
     // SAFETY: `fd` is open for the length of the call; the path is a NUL-terminated literal; `attr` has the layout of
     // struct mount_attr, is only read, and its size is passed.
     let result = unsafe {
@@ -264,7 +249,7 @@ fn set_mount(fd: BorrowedFd<'_>, attr: &MountAttr) -> io::Result<()> {
             fd.as_raw_fd(),
             c"".as_ptr(),
             libc::AT_EMPTY_PATH,
-            &raw const *attr,
+            &raw const attr,
             size_of::<MountAttr>(),
         )
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::CliError;
 use super::error::reason;
-use super::mount::BackingDirectory;
+use super::opened::Opened;
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, FsType, Privilege};
 use crate::fuse::Kept;
@@ -49,7 +49,7 @@ impl Caching {
     pub(super) fn decide(
         asked: Option<Cache>,
         privilege: Privilege,
-        backing: &BackingDirectory,
+        backing: &Opened,
     ) -> Result<Self, CliError> {
         let seconds = |kept| Self {
             kept: Kept {
@@ -97,11 +97,7 @@ impl Caching {
     }
 }
 
-fn watcher(
-    privilege: Privilege,
-    below: Option<FsType>,
-    backing: &BackingDirectory,
-) -> io::Result<Watcher> {
+fn watcher(privilege: Privilege, below: Option<FsType>, backing: &Opened) -> io::Result<Watcher> {
     if privilege != Privilege::Root {
         return Err(io::Error::other("it is for root"));
     }
@@ -124,7 +120,7 @@ fn watcher(
     let watcher = Watcher::new()?;
     watcher.add(root)?;
     // What is written through a mount of ours alone is known anyway.
-    if backing.is_alone
+    if !backing.enters
         && let Err(error) = watcher.leave_out_writes_through(root)
     {
         log::debug!("our own writes are reported too: {error}");

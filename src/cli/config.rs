@@ -40,6 +40,8 @@ pub struct MountConfig {
     pub exempt: Exemptions,
     /// Flags of the mount.
     pub flags: MountFlags,
+    /// The words of `-o` without a value that were said.
+    pub said: Vec<&'static str>,
     /// May users other than the one who mounts use it? `None`: if root mounts it.
     pub allow_other: Option<bool>,
     /// The source that `/proc/mounts` shows; the backing directory unless told otherwise.
@@ -104,6 +106,7 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         unique: options.new_names.unique.map(|alike| alike.0),
         exempt,
         flags: options.flags,
+        said: options.said,
         allow_other: options.allow_other,
         audit,
         passthrough: options.passthrough.map_or(Passthrough::Auto, |how| how.0),

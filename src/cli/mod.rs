@@ -16,8 +16,10 @@ mod explain;
 mod in_force;
 pub mod mount;
 mod mount_options;
+mod opened;
 pub mod output;
 mod status;
+mod strictness;
 mod unfit;
 
 use std::ffi::OsString;

@@ -10,13 +10,12 @@ use std::thread::{self, JoinHandle};
 use super::background::{self, Daemon};
 use super::caching::Caching;
 use super::error::reason;
+use super::opened::{self, Opened};
 use super::unfit::{cannot_act, not_mounted, unfit_log};
-use super::{CliError, ExitCode, MountConfig, in_force};
+use super::{CliError, ExitCode, MountConfig, in_force, strictness};
 use crate::backing::keeper::{self, Errands};
 use crate::backing::sandbox::{self, Confined, Setting};
-use crate::backing::{
-    Dir, Entries, Privilege, Sandbox, creds, file, map_large_blocks, private_clone,
-};
+use crate::backing::{Privilege, Sandbox, creds, map_large_blocks};
 use crate::fs::audit::{Auditor, SinkKind, Syslog};
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
@@ -38,7 +37,7 @@ const SOME_DESCRIPTORS: u64 = 1024;
 ///
 /// # Errors
 /// What stands in the way of the mount, or ended it.
-pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
+pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     let daemon = match config.background {
         true => Daemon::detect().map_err(|error| failed("go to the background", &error))?,
         false => None,
@@ -48,7 +47,7 @@ pub fn run(config: MountConfig) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::Daemon(code));
     }
     let signals = Signals::catch().map_err(|error| failed("catch signals", &error))?;
-    let (fs, kept) = filesystem(&config)?;
+    let (fs, kept) = filesystem(&mut config)?;
     let fs = Arc::new(fs);
     // Whoever follows changes does so until its other end is closed.
     let (end, keep_on) = io::pipe().map_err(|error| failed("make a pipe", &error))?;
@@ -109,7 +108,9 @@ pub(super) fn failed(doing: &str, error: &io::Error) -> CliError {
 }
 
 /// Opens the backing directory and lays the filesystem over it. Starts no thread.
-fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
+///
+/// What the mounts below forbid is added to the flags.
+fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
         creds::keep_capabilities().map_err(|error| cannot_act(&error))?;
@@ -117,12 +118,14 @@ fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
     creds::raise_limits();
     let descriptors =
         creds::raise_nofile().map_err(|error| failed("raise the limit of open files", &error))?;
-    let backing = open_backing(config, privilege).map_err(|error| {
+    let backing = opened::open(config, privilege).map_err(|error| {
         failed(
             &format!("open {}", Quoted(config.backing.as_os_str().as_bytes())),
             &error,
         )
     })?;
+    strictness::follow(config, backing.flags, backing.enters)
+        .map_err(|error| failed("read the table of mounts", &error))?;
     let audit = config.audit.clone();
     let mountpoint = config.mountpoint.as_os_str().as_bytes().to_vec();
     let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
@@ -139,7 +142,7 @@ fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
         watcher,
         keeps_lists,
     } = Caching::decide(config.cache, privilege, &backing)?;
-    let BackingDirectory {
+    let Opened {
         root, by_handle, ..
     } = backing;
     let fs = Utf8Fs::new(Config {
@@ -152,6 +155,7 @@ fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
         root,
         by_handle,
         locks: config.locks,
+        waits: strictness::wait(config),
         privilege,
         most_descriptors: usize::try_from(most_descriptors).unwrap_or(usize::MAX),
         auditor,
@@ -160,51 +164,6 @@ fn filesystem(config: &MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
     })
     .map_err(|error| failed("look at the backing directory", &error))?;
     Ok((fs, kept))
-}
-
-/// The backing directory, open.
-pub(super) struct BackingDirectory {
-    /// An `O_PATH` descriptor.
-    pub(super) root: OwnedFd,
-    /// What file handles of its filesystem are opened by, for who may.
-    pub(super) by_handle: Option<OwnedFd>,
-    /// Is it in a mount of its own, which nobody else has?
-    pub(super) is_alone: bool,
-}
-
-/// Opens the backing directory.
-///
-/// For root it is a view of the directory alone: mounts inside it are not entered, and what is mounted over it later,
-/// be it by ourselves, is not seen (law F2). With `--cross-mounts` it is the directory as all others see it; what is
-/// mounted over the directory itself is not seen then either.
-fn open_backing(config: &MountConfig, privilege: Privilege) -> io::Result<BackingDirectory> {
-    let root = Dir::open_root(&config.backing)?.into_fd();
-    // Only who may list it can show it.
-    drop(Entries::open(&root)?);
-    let mut backing = BackingDirectory {
-        root,
-        by_handle: None,
-        is_alone: false,
-    };
-    if privilege == Privilege::User {
-        return Ok(backing);
-    }
-    if !config.cross_mounts {
-        match private_clone(&backing.root) {
-            Ok(clone) => {
-                backing.root = clone;
-                backing.is_alone = true;
-            }
-            Err(error) => log::warn!(
-                "mounts inside the backing directory are entered: this kernel gives no view without them: {error}"
-            ),
-        }
-    }
-    backing.by_handle = Some(file::reopen(
-        &backing.root,
-        libc::O_RDONLY | libc::O_DIRECTORY,
-    )?);
-    Ok(backing)
 }
 
 fn mount_it(config: &MountConfig) -> Result<Mounted, CliError> {

@@ -108,6 +108,8 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
 pub(super) struct MountOptions {
     /// Flags of the mount.
     pub(super) flags: MountFlags,
+    /// The words without a value that were said.
+    pub(super) said: Vec<&'static str>,
     /// May others use it? `None` if nothing was said.
     pub(super) allow_other: Option<bool>,
     /// The source to show.
@@ -146,6 +148,7 @@ impl MountOptions {
                 nodev: true,
                 ..MountFlags::default()
             },
+            said: Vec::new(),
             allow_other: None,
             fsname: None,
             policy: typed.policy.clone(),
@@ -163,6 +166,7 @@ impl MountOptions {
         for option in typed.options.iter().flat_map(|list| split(list.as_bytes())) {
             options.take(&option, &mut seen)?;
         }
+        options.said = seen;
         Ok(options)
     }
 

@@ -122,6 +122,7 @@ impl Utf8Fs {
         if change.atime != SetTime::Omit || change.mtime != SetTime::Omit {
             file::set_times(&*fd, change.atime, change.mtime)?;
         }
+        self.settle_attributes(&fd)?;
         Ok(self.shown(&inode, Stat::of(&*fd)?))
     }
 

@@ -68,7 +68,7 @@ impl Utf8Fs {
         };
         let taken = self.inodes.take_descriptors(Use::File)?;
         let made = self.make(making, parent, name, (mode, umask), |dir, backing| {
-            let flags = flags & !KERNELS_OWN | libc::O_EXCL;
+            let flags = flags & !KERNELS_OWN | self.waiting() | libc::O_EXCL;
             let create = || dir.create(backing, flags, mode);
             let mut opened = self.inodes.with_descriptors(create);
             for _ in 0..patience {

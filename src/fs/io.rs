@@ -40,6 +40,7 @@ impl Utf8Fs {
     pub fn open(&self, caller: Caller, number: u64, flags: i32) -> Result<Opened, FsError> {
         let taken = self.inodes.take_descriptors(Use::File)?;
         let inode = self.inodes.get(number)?;
+        let flags = flags | self.waiting();
         let reads_only = flags & (libc::O_ACCMODE | libc::O_TRUNC) == libc::O_RDONLY;
         if reads_only && let Some(fd) = self.inodes.open(&inode, flags & !KERNELS_OWN)? {
             let nature = Nature::of(&fd)?;
@@ -72,6 +73,9 @@ impl Utf8Fs {
             opened => opened?,
         };
         drop(kept);
+        if flags & libc::O_TRUNC != 0 {
+            self.settle_attributes(&fd)?;
+        }
         let fd = Arc::new(fd);
         Ok(self.opened(caller, (fd, taken), path_only, inode, &nature, flags)?)
     }

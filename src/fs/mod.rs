@@ -27,6 +27,7 @@ mod readdir;
 mod report;
 mod resolve;
 pub mod serving;
+mod settle;
 pub mod state;
 mod target;
 #[cfg(test)]
@@ -61,6 +62,7 @@ use listings::Listings;
 use locks::Locks;
 pub use locks::{Answer, LockRequest, LocksAt};
 pub use readdir::{Listed, OpenedDirectory, Plus};
+pub use settle::Waits;
 use unkept::Unkept;
 use walk::Aside;
 use watch::Watch;
@@ -86,6 +88,8 @@ pub struct Config {
     pub keeps_lists: bool,
     /// Where locks are held.
     pub locks: LocksAt,
+    /// Which changes are on the disk before they are answered.
+    pub waits: Waits,
     /// May the process act as other users?
     pub privilege: Privilege,
     /// Descriptors that the process may have (`RLIMIT_NOFILE`), without those that it has anyway.
@@ -155,6 +159,7 @@ pub struct Utf8Fs {
     aside: Aside,
     locks: Locks,
     own_device: OnceLock<u64>,
+    waits: Waits,
     privilege: Privilege,
     auditor: Arc<Auditor>,
     mountpoint: Vec<u8>,
@@ -208,6 +213,7 @@ impl Utf8Fs {
             locks: Locks::new(config.locks, inodes.allowance()),
             inodes,
             own_device: OnceLock::new(),
+            waits: config.waits,
             privilege: config.privilege,
             auditor: Arc::new(config.auditor),
             mountpoint: config.mountpoint,

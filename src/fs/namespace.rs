@@ -114,6 +114,7 @@ impl Utf8Fs {
         drop(directory);
         self.report(making, &inode, &fd, name, &place)?;
         self.report_clash(making, &inode, name, &place, clash.as_ref());
+        self.settle_names(&fd)?;
         Ok((made, (inode, fd), place))
     }
 
@@ -258,7 +259,7 @@ impl Utf8Fs {
         })?;
         self.directory(&inode, &fd)
             .changed(Some(&found.backing), None)?;
-        Ok(())
+        Ok(self.settle_names(&fd)?)
     }
 
     /// Renames, with the flags of renameat2(2).
@@ -299,7 +300,8 @@ impl Utf8Fs {
             self.unkept.renamed(to_inode.number, to.1);
             self.moved(&to_inode, &to_fd, &new.backing, &new.visible);
             self.moved(&from_inode, &from_fd, &old.backing, &old.visible);
-            return Ok(());
+            self.settle_names(&to_fd)?;
+            return Ok(self.settle_names(&from_fd)?);
         }
         let making = Making {
             operation: "rename",
@@ -348,6 +350,10 @@ impl Utf8Fs {
         self.moved(&to_inode, &to_fd, &place.backing, &place.visible);
         self.report(making, &to_inode, &to_fd, to.1, &place)?;
         self.report_clash(making, &to_inode, to.1, &place, clash.as_ref());
+        self.settle_names(&to_fd)?;
+        if !is_same {
+            self.settle_names(&from_fd)?;
+        }
         Ok(())
     }
 

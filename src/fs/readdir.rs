@@ -48,18 +48,20 @@ pub enum Plus {
 }
 
 impl Utf8Fs {
-    /// Opens a directory for reading.
+    /// Opens a directory for reading, with the flags of open(2).
     ///
     /// # Errors
     /// The inode is gone, or the system's error.
-    pub fn opendir(&self, number: u64) -> Result<OpenedDirectory, FsError> {
+    pub fn opendir(&self, number: u64, flags: i32) -> Result<OpenedDirectory, FsError> {
         let taken = self.inodes.take_descriptors(Use::Directory)?;
         let (inode, fd) = self.open_directory(number)?;
         self.mark(&inode, &fd);
         let may_keep = self.keeps_lists && self.is_followed(&inode);
         let is_fresh = |listed: &Listings| listed.is_fresh(number);
         let is_fresh = self.listed.as_ref().is_none_or(is_fresh);
-        let entries = self.inodes.with_descriptors(|| Entries::open(&*fd))?;
+        let entries = self
+            .inodes
+            .with_descriptors(|| Entries::open_with(&*fd, flags))?;
         let stream = Mutex::new(entries);
         let handle = self.directories.add(OpenDirectory {
             stream,

@@ -78,6 +78,7 @@ impl Scratch {
             watcher: None,
             keeps_lists: false,
             locks: LocksAt::Local,
+            waits: crate::fs::Waits::None,
             privilege: Privilege::User,
             most_descriptors: 16,
             auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),
@@ -115,7 +116,7 @@ impl Scratch {
     }
 
     fn list(&self) -> Vec<Vec<u8>> {
-        let handle = self.fs.opendir(ROOT).unwrap().handle;
+        let handle = self.fs.opendir(ROOT, 0).unwrap().handle;
         let mut names = Vec::new();
         self.fs
             .readdir(handle, 0, Plus::No, |listed| {
@@ -281,7 +282,7 @@ fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
     assert_eq!(mapped.stat.size, 8);
     assert_eq!(scratch.fs.getattr(mapped.number).unwrap().stat.size, 8);
     assert_eq!(scratch.fs.readlink(mapped.number).unwrap(), b"./caf%E9");
-    let handle = scratch.fs.opendir(ROOT).unwrap().handle;
+    let handle = scratch.fs.opendir(ROOT, 0).unwrap().handle;
     let mut sizes = Vec::new();
     let give = |listed: super::Listed<'_>| {
         sizes.extend(

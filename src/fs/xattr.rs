@@ -31,7 +31,8 @@ impl Utf8Fs {
             ACCESS_ACL => Some(self.clear_set_ids_as(caller, &Stat::of(&*fd)?, Clears::ByOwner)?),
             _ => None,
         };
-        Ok(xattr::set(&*fd, name, value, flags)?)
+        xattr::set(&*fd, name, value, flags)?;
+        Ok(self.settle_attributes(&fd)?)
     }
 
     /// getxattr(2); a `limit` of 0 asks for the size.
@@ -77,6 +78,7 @@ impl Utf8Fs {
     /// The inode is gone, or the system's error.
     pub fn removexattr(&self, number: u64, name: &[u8]) -> Result<(), FsError> {
         let (_, fd) = self.open_inode(number)?;
-        Ok(xattr::remove(&*fd, name)?)
+        xattr::remove(&*fd, name)?;
+        Ok(self.settle_attributes(&fd)?)
     }
 }

@@ -11,6 +11,8 @@ pub struct MountInfo {
     pub parent: u64,
     /// Where it is mounted, from this process's root.
     pub mount_point: Vec<u8>,
+    /// The mount's flags, with commas between them: `ro`, `nosuid` and so on.
+    pub flags: Vec<u8>,
     /// The filesystem's type with its subtype, such as `fuse.utf8fs`.
     pub fs_type: Vec<u8>,
     /// What is mounted; the kernel says `none` where nothing was given.
@@ -49,7 +51,8 @@ fn line(line: &[u8]) -> Option<MountInfo> {
     let id = number(fields.next()?)?;
     let parent = number(fields.next()?)?;
     let mount_point = unescape(fields.nth(2)?);
-    // Any number of optional fields stands before the lone hyphen; the mount options before them are never one.
+    let flags = unescape(fields.next()?);
+    // Any number of optional fields stands before the lone hyphen.
     fields.find(|field| *field == b"-")?;
     let fs_type = unescape(fields.next()?);
     let source = unescape(fields.next()?);
@@ -58,6 +61,7 @@ fn line(line: &[u8]) -> Option<MountInfo> {
         id,
         parent,
         mount_point,
+        flags,
         fs_type,
         source,
         options,
@@ -104,6 +108,7 @@ mod tests {
                     id: 36,
                     parent: 35,
                     mount_point: b"/a b\t\\\xff".to_vec(),
+                    flags: b"rw,noatime".to_vec(),
                     fs_type: b"fuse.utf8fs".to_vec(),
                     source: b"/s#\n".to_vec(),
                     options: b"rw,user_id=65534,group_id=0".to_vec(),
@@ -112,6 +117,7 @@ mod tests {
                     id: 27,
                     parent: 1,
                     mount_point: b"/".to_vec(),
+                    flags: b"rw".to_vec(),
                     fs_type: b"ext4".to_vec(),
                     source: b"/dev/vda".to_vec(),
                     options: b"rw,discard".to_vec(),

@@ -295,9 +295,9 @@ impl Filesystem for Adapter {
         self.done(&turn, reply, |fs| fs.fsync(fh.0, sync(datasync)));
     }
 
-    fn opendir(&self, _request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+    fn opendir(&self, _request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let turn = self.begin(Operation::Opendir);
-        let opened = self.run(&turn, |fs| fs.opendir(ino.0));
+        let opened = self.run(&turn, |fs| fs.opendir(ino.0, flags.0));
         answer!(reply, opened, opened => {
             let mut flags = FopenFlags::empty();
             flags.set(FopenFlags::FOPEN_CACHE_DIR, opened.keeps_list);

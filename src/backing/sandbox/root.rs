@@ -54,7 +54,7 @@ fn build() -> io::Result<()> {
     rustix::mount::mount_change("/", everything)?;
     let root = memory()?;
     let descriptors = clone(DESCRIPTORS)?;
-    sys::set_mount_attributes(descriptors.as_fd(), inert(), 0)?;
+    sys::set_mount_attributes(descriptors.as_fd(), (inert(), 0), 0)?;
     let fuse = clone(FUSE)?;
     attach(&root, CWD, "/")?;
     let directory = Mode::from_raw_mode(0o755);
@@ -65,7 +65,7 @@ fn build() -> io::Result<()> {
     drop(rustix::fs::openat(&root, FUSE, flags, Mode::RUSR)?);
     attach(&descriptors, &root, DESCRIPTORS)?;
     attach(&fuse, &root, FUSE)?;
-    sys::set_mount_attributes(root.as_fd(), inert(), 0)?;
+    sys::set_mount_attributes(root.as_fd(), (inert(), 0), 0)?;
     rustix::process::fchdir(&root)?;
     // The old root comes to lie on the new one, and is taken off it, with every mount in it.
     rustix::process::pivot_root(".", ".")?;

@@ -50,6 +50,7 @@ fn over(directory: &std::path::Path) -> Utf8Fs {
         watcher: None,
         keeps_lists: false,
         locks: crate::fs::LocksAt::Local,
+        waits: crate::fs::Waits::None,
         privilege: Privilege::User,
         most_descriptors: 64,
         auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),

@@ -26,6 +26,8 @@ mod exempt;
 mod faults;
 /// F1, F3: copies, archives and builds through the mount equal those beside it.
 mod fidelity;
+/// F1: flags of the mount, and of those below.
+mod flags;
 /// F5: what is heard of changes below, and what that must not cost.
 mod followed;
 /// N9, N10: normalization forms.

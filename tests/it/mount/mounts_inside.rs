@@ -16,11 +16,11 @@ use crate::support::mount::{binary, detach};
 use crate::support::{Mount, Tree, at, needs};
 
 /// A mount of the test's own, away with it.
-struct Inner(PathBuf);
+pub(super) struct Inner(PathBuf);
 
 impl Inner {
-    fn memory(at: PathBuf) -> Self {
-        mount("none", &at, "tmpfs", MountFlags::empty(), c"size=1m").unwrap();
+    pub(super) fn memory(at: PathBuf) -> Self {
+        mount("none", &at, "tmpfs", MountFlags::empty(), c"size=2m").unwrap();
         Self(at)
     }
 
