@@ -11,6 +11,9 @@ use crate::names::BackingName;
 /// Handles of most filesystems are no longer than this and live in place: 8 bytes on ext4, 12 on tmpfs.
 const INLINE: usize = 22;
 
+/// So often an inode is opened once more for which there is said to be no memory.
+const TRIES: usize = 8;
+
 /// A file handle. It holds the inode's generation: a number used again for another file gives another handle.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileHandle {
@@ -68,7 +71,19 @@ impl FileHandle {
     pub fn open(&self, mount: impl AsFd, flags: i32) -> io::Result<Option<OwnedFd>> {
         let flags = OFlags::from_bits_retain(flags.cast_unsigned());
         let flags = (flags | OFlags::NOFOLLOW | OFlags::CLOEXEC).bits();
-        match sys::open_by_handle(mount.as_fd(), &self.to_raw(), flags.cast_signed()) {
+        let raw = self.to_raw();
+        let mut opened = sys::open_by_handle(mount.as_fd(), &raw, flags.cast_signed());
+        // The kernel says so too of an inode that is just going away.
+        for _ in 0..TRIES {
+            match &opened {
+                Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {
+                    std::thread::yield_now();
+                    opened = sys::open_by_handle(mount.as_fd(), &raw, flags.cast_signed());
+                }
+                _ => break,
+            }
+        }
+        match opened {
             Ok(fd) => Ok(Some(fd)),
             Err(error) => unsupported(error),
         }

@@ -31,7 +31,7 @@ pub(super) fn unfit_log(sink: &SinkKind, error: &io::Error) -> CliError {
                 reason(error)
             ))
             .hint(match is_unsafe_log(error) {
-                true => "name a file of your own that has one name, in a directory that nobody else may write to",
+                true => "name a file of your own that has one name, in a directory that nobody else may write to, or `-` for the standard error output",
                 false => "name a file that can be written, or one in a directory where it can be made",
             })
         }
