@@ -278,13 +278,20 @@ fn ready(process: impl AsFd, timeout: Option<Duration>) -> bool {
     poll(&mut fds, timeout.as_ref()).unwrap() == 1
 }
 
+/// How much longer a test lasts where it was asked to.
+fn longer() -> Duration {
+    let seconds = std::env::var("UTF8FS_RACES_SECONDS").unwrap_or_default();
+    Duration::from_secs(seconds.parse().unwrap_or(0))
+}
+
 /// Kills a daemon that a test waits for in vain, so that the test fails and does not hang.
 fn guard(process: &OwnedFd, point: PathBuf) -> Sender<()> {
     let process = process.try_clone().unwrap();
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
-        if receiver.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            eprintln!("no end after {PATIENCE:?}: killing the daemon of {point:?}");
+        let patience = PATIENCE + longer();
+        if receiver.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("no end after {patience:?}: killing the daemon of {point:?}");
             _ = pidfd_send_signal(&process, Signal::KILL);
             detach(&point);
         }
