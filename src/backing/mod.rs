@@ -61,7 +61,7 @@ pub fn give_memory_back() {
     sys::trim_heap();
 }
 
-/// Has blocks of a megabyte and more mapped one by one: where they are not, one that is to be zero is written to, and each
+/// Has blocks of 128 KiB and more mapped one by one: where they are not, one that is to be zero is written to, and each
 /// of the threads that serve a mount has one of 16 megabytes.
 pub fn map_large_blocks() {
     sys::map_large_blocks();

@@ -15,7 +15,7 @@ use rustix::thread::UnshareFlags;
 use super::calls;
 
 /// A block of so many bytes is mapped by itself.
-const LARGE_BLOCK: libc::c_int = 1 << 20;
+const LARGE_BLOCK: libc::c_int = 128 << 10;
 
 /// Most bytes in a file handle, `MAX_HANDLE_SZ` of the kernel.
 pub(super) const MAX_HANDLE: usize = 128;
