@@ -70,8 +70,6 @@ pub struct Change {
     pub is_of_name: bool,
     /// Did it lose the name?
     pub is_gone: bool,
-    /// Was a file closed that could be written to, and nothing else?
-    pub is_close: bool,
     /// The process that did it; 0 where it cannot be told.
     pub pid: u32,
 }
@@ -235,7 +233,6 @@ fn event(bytes: &[u8]) -> Option<(Happened, &[u8])> {
         inode: None,
         is_of_name: mask & NAMES != 0,
         is_gone: mask & (libc::FAN_DELETE | libc::FAN_MOVED_FROM) != 0,
-        is_close: mask & (NAMES | CONTENT) == libc::FAN_CLOSE_WRITE,
         pid: u32::try_from(pid).unwrap_or(0),
     };
     let mut rest = whole.get(head..)?;

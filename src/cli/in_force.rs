@@ -12,7 +12,6 @@ use super::args::{
 use super::caching::Cache;
 use crate::backing::creds;
 use crate::fs::audit::SinkKind;
-use crate::fuse::mount::MountFlags;
 use crate::fuse::status::About;
 use crate::names::json::json_name;
 use crate::policy::Class;
@@ -91,27 +90,8 @@ fn options(config: &MountConfig) -> Map<String, Value> {
             "allow-other",
             json!(config.allow_other.unwrap_or_else(creds::is_privileged)),
         ),
-        ("flags", flags(&config.flags)),
+        // Of each pair of words the one that restricts.
+        ("flags", config.flags.words().collect()),
     ];
     Map::from_iter(all.map(|(name, value)| (name.to_owned(), value)))
-}
-
-/// The words of `-o` that are in force, of each pair the one that restricts.
-fn flags(flags: &MountFlags) -> Value {
-    let words = [
-        (flags.read_only, "ro"),
-        (flags.nosuid, "nosuid"),
-        (flags.nodev, "nodev"),
-        (flags.noexec, "noexec"),
-        (flags.noatime, "noatime"),
-        (flags.nodiratime, "nodiratime"),
-        (flags.relatime, "relatime"),
-        (flags.strictatime, "strictatime"),
-        (flags.sync, "sync"),
-        (flags.dirsync, "dirsync"),
-    ];
-    words
-        .into_iter()
-        .filter_map(|(is_set, word)| is_set.then_some(word))
-        .collect()
 }

@@ -21,8 +21,6 @@ pub struct OpenFile {
     pub(super) inode: Arc<Inode>,
     /// Who opened it, and writes to it therefore: user and group.
     pub(super) opener: (u32, u32),
-    /// May it be written to?
-    pub(super) writes: bool,
     _taken: Taken,
 }
 
@@ -31,7 +29,6 @@ impl OpenFile {
         fd: Arc<OwnedFd>,
         inode: Arc<Inode>,
         opener: (u32, u32),
-        writes: bool,
         taken: Taken,
     ) -> Self {
         inode.opened(&fd);
@@ -39,7 +36,6 @@ impl OpenFile {
             fd,
             inode,
             opener,
-            writes,
             _taken: taken,
         }
     }

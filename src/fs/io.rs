@@ -116,15 +116,10 @@ impl Utf8Fs {
             writes,
             as_root: identity.0 == 0,
         };
-        if writes {
-            self.writer_comes(&inode);
-        }
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
         let closes_quietly = self.closes_quietly && !self.carries_locks() && !inode.is_elsewhere();
         Ok(Opened {
-            handle: self
-                .files
-                .add(OpenFile::new(fd, inode, opener, writes, taken)),
+            handle: self.files.add(OpenFile::new(fd, inode, opener, taken)),
             open,
             path_only,
             identity,
@@ -197,9 +192,6 @@ impl Utf8Fs {
         self.release_locks(handle);
         // The file is closed when the last operation on it has ended.
         let open = self.files.remove(handle)?;
-        if open.writes {
-            self.writer_goes(&open.inode);
-        }
         Some((open.inode.number, open.inode.generation()))
     }
 

@@ -7,7 +7,6 @@
 mod follow;
 mod gate;
 mod known;
-mod own;
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -16,7 +15,6 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use gate::Gate;
 use known::Known;
-use own::Own;
 
 use super::inode::{Inode, Place, ROOT, lock};
 use super::{Lasts, Utf8Fs};
@@ -56,7 +54,6 @@ pub(super) struct Watch {
     overflows: AtomicU64,
     gate: Gate,
     known: Known,
-    own: Own,
 }
 
 impl Watch {
@@ -69,7 +66,6 @@ impl Watch {
             overflows: AtomicU64::new(0),
             gate: Gate::default(),
             known: Known::default(),
-            own: Own::default(),
         }
     }
 
@@ -202,20 +198,6 @@ impl Utf8Fs {
         match is_remembered && watch.is_heard() {
             true => Lasts::Long,
             false => Lasts::Briefly,
-        }
-    }
-
-    /// Somebody opened a file for writing through the mount.
-    pub(super) fn writer_comes(&self, inode: &Inode) {
-        if let Some((watch, handle)) = self.watch.as_ref().zip(inode.handle()) {
-            watch.own.open(handle);
-        }
-    }
-
-    /// He closes it.
-    pub(super) fn writer_goes(&self, inode: &Inode) {
-        if let Some((watch, handle)) = self.watch.as_ref().zip(inode.handle()) {
-            watch.own.close(handle);
         }
     }
 

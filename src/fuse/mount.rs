@@ -126,19 +126,28 @@ impl MountFlags {
         .collect()
     }
 
-    /// The words that fusermount3 knows.
-    fn to_helper(self) -> impl Iterator<Item = &'static str> {
+    /// The words of those that are set.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
         [
             (self.read_only, "ro"),
             (self.nosuid, "nosuid"),
             (self.nodev, "nodev"),
             (self.noexec, "noexec"),
             (self.noatime, "noatime"),
+            (self.nodiratime, "nodiratime"),
+            (self.relatime, "relatime"),
+            (self.strictatime, "strictatime"),
             (self.sync, "sync"),
             (self.dirsync, "dirsync"),
         ]
         .into_iter()
         .filter_map(|(set, word)| set.then_some(word))
+    }
+
+    /// The words that fusermount3 knows.
+    fn to_helper(self) -> impl Iterator<Item = &'static str> {
+        self.words()
+            .filter(|word| !matches!(*word, "nodiratime" | "relatime" | "strictatime"))
     }
 }
 

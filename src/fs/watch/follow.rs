@@ -267,12 +267,6 @@ fn take(watch: &Watch) -> io::Result<Changed> {
         for happened in happened {
             match happened {
                 Happened::Change(change) if change.pid == own => {}
-                Happened::Change(change)
-                    if change.is_close
-                        && change
-                            .inode
-                            .as_ref()
-                            .is_some_and(|file| watch.own.is_told(file)) => {}
                 Happened::Change(change) => {
                     let directory = change
                         .directory
