@@ -6,11 +6,12 @@
 //!
 //! It acts on no signal: it leads a session of its own, away from the terminal, and blocks what can be blocked. It ends
 //! when the daemon does, however that ends, and unmounts nothing then: a dead mount keeps programs from writing to the
-//! directory below it (law F7).
+//! directory below it (law F7). But it cuts the connection of a daemon that was killed. The kernel does so itself only when
+//! all threads of that are gone, and one that tells it what to forget waits for a program that waits for the daemon.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -21,7 +22,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, Shutdown, SocketFlags, SocketType, recv, recvmsg, send,
     sendmsg, socketpair,
 };
-use rustix::process::{DumpableBehavior, Pid, WaitOptions, waitpid};
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, waitpid};
 use rustix::{cmsg_space, fs::Mode, fs::OFlags};
 
 use super::sys::{self, Forked};
@@ -37,6 +38,9 @@ const LOG: u8 = b'l';
 const SYSLOG: u8 = b's';
 const COMMAND: u8 = b'c';
 const STATUS: u8 = b'p';
+
+/// The signal by which the keeper learns that the daemon died.
+const DIED: i32 = libc::SIGUSR1;
 
 /// How an answer starts: it worked, it failed with an errno in four octets, it failed with a text.
 const DONE: u8 = 0;
@@ -62,6 +66,9 @@ pub trait Errands: Sync {
     /// # Errors
     /// As for [`Errands::unmount`].
     fn open_log(&self) -> io::Result<OwnedFd>;
+
+    /// What cuts the connection to the kernel when it is written to, if that can be had.
+    fn cutter(&self) -> Option<BorrowedFd<'_>>;
 
     /// Makes a datagram socket that is connected to the system's log.
     ///
@@ -174,11 +181,12 @@ fn of_process(request: u8, pid: u32) -> Option<io::Result<Vec<u8>>> {
 pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLine> {
     let (our_mount, their_mount) = pair()?;
     let (our_window, their_window) = pair()?;
+    let daemon = rustix::process::getpid();
     let keeper = match sys::fork()? {
         Forked::Child => {
             // It must not unwind into what the parent was doing, nor drop what the parent owns.
             let done = catch_unwind(AssertUnwindSafe(|| {
-                live(errands, privilege, &their_mount, &their_window)
+                live(errands, privilege, daemon, (&their_mount, &their_window))
             }));
             sys::exit_now(i32::from(!matches!(done, Ok(Ok(())))))
         }
@@ -258,23 +266,33 @@ fn answer(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
 fn live(
     errands: &impl Errands,
     privilege: Privilege,
-    mount: &OwnedFd,
-    window: &OwnedFd,
+    daemon: Pid,
+    (mount, window): (&OwnedFd, &OwnedFd),
 ) -> io::Result<()> {
     log::set_max_level(log::LevelFilter::Off);
-    if let Err(error) = settle(privilege, mount, window) {
+    let cutter = errands.cutter();
+    let kept = [Some(mount.as_fd()), Some(window.as_fd()), cutter];
+    if let Err(error) = settle(privilege, daemon, &kept) {
         return reply(mount.as_fd(), Err(error));
     }
     reply(mount.as_fd(), Ok((Vec::new(), None)))?;
     std::thread::scope(|scope| {
         scope.spawn(|| attend(mount, errands));
+        scope.spawn(|| -> io::Result<()> {
+            sys::wait_for_signal_of(DIED, daemon)?;
+            if let Some(cutter) = cutter {
+                rustix::io::write(cutter, b"1")?;
+            }
+            // The rest ends with the sockets, which are the daemon's until the last of it is gone.
+            Ok(())
+        });
         attend(window, errands);
         // The daemon is gone, and nobody waits for the end of an errand.
         sys::exit_now(0);
     })
 }
 
-fn settle(privilege: Privilege, mount: &OwnedFd, window: &OwnedFd) -> io::Result<()> {
+fn settle(privilege: Privilege, daemon: Pid, kept: &[Option<BorrowedFd<'_>>]) -> io::Result<()> {
     // It fails nowhere: a child leads no group.
     rustix::process::setsid()?;
     rustix::thread::set_name(c"utf8fs-keeper")?;
@@ -285,13 +303,20 @@ fn settle(privilege: Privilege, mount: &OwnedFd, window: &OwnedFd) -> io::Result
     rustix::stdio::dup2_stderr(&null)?;
     drop(null);
     // The connection to the kernel among them: were it open here, a killed daemon would leave its callers waiting.
-    sys::close_all_but(&[mount.as_raw_fd(), window.as_raw_fd()])?;
+    let kept: Vec<RawFd> = kept.iter().flatten().map(AsRawFd::as_raw_fd).collect();
+    sys::close_all_but(&kept)?;
     if privilege == Privilege::Root {
         creds::lock_capabilities(creds::KEPT_BY_KEEPER)?;
         rustix::thread::set_no_new_privs(true)?;
     }
     // What runs as the same user must not get at it through /proc or by ptrace.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    // Of that of the daemon's first thread, which is the first that a killed process loses. After what drops rights, which
+    // drops this as well.
+    rustix::process::set_parent_process_death_signal(Signal::from_named_raw(DIED))?;
+    if rustix::process::getppid() != Some(daemon) {
+        return Err(io::Error::from_raw_os_error(libc::ESRCH));
+    }
     if privilege == Privilege::Root {
         // A kernel without seccomp has the daemon say so.
         sandbox::filter(sandbox::KEEPER, privilege).or_else(sandbox::unless_missing)?;

@@ -348,6 +348,36 @@ pub(super) fn unblock_signals(signals: &[libc::c_int]) -> io::Result<()> {
     }
 }
 
+/// Waits until `signal` is sent by the process `sender`, by itself or by the kernel when it dies. The signal has to be blocked in
+/// all threads.
+///
+/// # Errors
+/// Those of sigwaitinfo(2).
+pub(super) fn wait_for_signal_of(signal: libc::c_int, sender: Pid) -> io::Result<()> {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: `set` is exclusively ours and large enough; sigemptyset(3) only writes it.
+    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    // SAFETY: `set` was filled above and is exclusively ours; a number that is no signal is refused.
+    unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
+    loop {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        // SAFETY: `set` was filled above and is only read; `info` is exclusively ours and only written.
+        let result = unsafe { libc::sigwaitinfo(set.as_ptr(), info.as_mut_ptr()) };
+        match checked(result.into()) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        // SAFETY: all zeroes is a `siginfo_t`, and the call has filled it.
+        let info = unsafe { info.assume_init() };
+        // SAFETY: zeroed before, so that whatever is in the place of the sender is a number.
+        let from = unsafe { info.si_pid() };
+        if Pid::from_raw(from) == Some(sender) {
+            return Ok(());
+        }
+    }
+}
+
 /// Ends this process at once: nothing is dropped, flushed or run at exit.
 pub(super) fn exit_now(code: i32) -> ! {
     // SAFETY: _exit(2) does not return and touches no memory.

@@ -1,7 +1,7 @@
 //! `utf8fs mount`: from a decided [`MountConfig`] to a served mount and its end.
 
 use std::io::{self, PipeReader};
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -195,6 +195,7 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
     let outside = Outside {
         spot: mounted.attached.spot(),
         log: &config.audit.sink,
+        cutter: mounted.attached.cutter(),
     };
     let Confined {
         keeper,
@@ -219,10 +220,11 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
     Ok(())
 }
 
-/// What the keeper does for the daemon. It has no descriptor of the daemon's, so none of these may hold one.
+/// What the keeper does for the daemon. It has no descriptor of the daemon's but one, so no other may be held by these.
 struct Outside<'a> {
     spot: &'a Spot,
     log: &'a SinkKind,
+    cutter: Option<BorrowedFd<'a>>,
 }
 
 impl Errands for Outside<'_> {
@@ -236,6 +238,10 @@ impl Errands for Outside<'_> {
 
     fn open_log(&self) -> io::Result<OwnedFd> {
         self.log.open_log()
+    }
+
+    fn cutter(&self) -> Option<BorrowedFd<'_>> {
+        self.cutter
     }
 
     fn connect_syslog(&self) -> io::Result<OwnedFd> {

@@ -211,6 +211,7 @@ pub const OLDER: &[Call] = &[];
 /// What the keeper of root's daemon calls.
 pub const KEEPER: &[Call] = calls! {
     read = SYS_read,
+    write = SYS_write,
     openat = SYS_openat,
     close = SYS_close,
     fcntl = SYS_fcntl,
@@ -247,6 +248,7 @@ pub const KEEPER: &[Call] = calls! {
     rt_sigprocmask = SYS_rt_sigprocmask,
     rt_sigreturn = SYS_rt_sigreturn,
     sigaltstack = SYS_sigaltstack,
+    rt_sigtimedwait = SYS_rt_sigtimedwait,
     tgkill = SYS_tgkill,
     gettid = SYS_gettid,
     getpid = SYS_getpid,

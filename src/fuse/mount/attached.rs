@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -240,6 +240,12 @@ impl Attached {
             Some(file) => (&*file).write_all(b"1"),
             None => Err(io::ErrorKind::Unsupported.into()),
         }
+    }
+
+    /// What [`abort`](Self::abort) writes to, if that can be had.
+    #[must_use]
+    pub fn cutter(&self) -> Option<BorrowedFd<'_>> {
+        self.abort.as_ref().map(AsFd::as_fd)
     }
 
     /// Asks the daemon for the status of the root, and waits for the answer. The descriptor is closed on return.

@@ -9,9 +9,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rustix::io::Errno;
 use rustix::process::Signal;
 
 use crate::support::random::Random;
+use crate::support::strace::Strace;
 use crate::support::{Mount, Tree, at, needs, show};
 
 const WRITERS: usize = 4;
@@ -200,4 +202,60 @@ fn f7_what_was_acknowledged_is_there_after_a_kill_at_any_moment() {
         std::fs::remove_dir_all(place).unwrap();
     }
     eprintln!("{} files were acknowledged, and are there", all.len());
+}
+
+/// The kernel cuts the connection of a daemon whose last thread is gone. One that tells it what to forget waits for whoever
+/// works in that directory, and who works there waited for the daemon: neither went away.
+#[test]
+fn f7_a_killed_daemon_lets_go_of_callers_that_its_own_thread_waits_for() {
+    if !needs::root("fanotify, strace(1) of a daemon") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    tree.directory(b"d");
+    let mut mount = tree.mount(&["--cache=watch"]);
+    let (above, below) = (mount.dir(), tree.below_dir());
+    at::list(at::open_dir(above, b"d").unwrap());
+    // The directory is made in an hour; until then it is locked above.
+    let log = tree.parent().join("calls");
+    let delay = [
+        "-e",
+        "trace=mkdirat",
+        "-e",
+        "inject=mkdirat:delay_enter=3600000000",
+    ];
+    let tracer = Strace::attach(
+        &mount,
+        &[&delay[..], &["-o", log.to_str().unwrap()]].concat(),
+    );
+    let made = std::thread::scope(|scope| {
+        let made = scope.spawn(|| at::mkdir(above, b"d/above"));
+        let mut number = 0;
+        // What it waits for, where the kernel says.
+        while !waits_for(mount.id(), "changes").contains("inval_entry") {
+            number += 1;
+            at::write_new(&below, format!("d/below{number}").as_bytes(), b"").unwrap();
+            assert!(!made.is_finished());
+        }
+        mount.signal(Signal::KILL);
+        made.join().unwrap()
+    });
+    let errno = made.unwrap_err();
+    assert!(
+        matches!(errno, Errno::CONNABORTED | Errno::NOTCONN),
+        "{errno}"
+    );
+    drop(tracer);
+    mount.close();
+    mount.kill();
+}
+
+/// Where in the kernel the thread of this name is.
+fn waits_for(process: u32, name: &str) -> String {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let task = tasks.filter_map(Result::ok).find(|task| {
+        let comm = std::fs::read_to_string(task.path().join("comm"));
+        comm.is_ok_and(|comm| comm.trim_end() == name)
+    });
+    std::fs::read_to_string(task.unwrap().path().join("wchan")).unwrap()
 }
