@@ -1,9 +1,10 @@
 //! Who changed what in directories: marks of fanotify(7) on each of them.
 //!
 //! A mark reports what happens to names in its directory, to the attributes of what is reached through them, that a file was
-//! closed that could be written to, and what happens to itself; nothing elsewhere on the filesystem. Writing costs nobody
-//! more than without it. It holds the directory's inode in memory. The kernel
-//! reports handles and names, never descriptors. It takes `CAP_SYS_ADMIN`, and Linux 5.17.
+//! closed that could be written to, each write where our own can be left out, and what happens to itself; nothing elsewhere on
+//! the filesystem, and nothing that is written by a mapping. It holds the
+//! directory's inode in memory. The kernel reports handles and names, never descriptors. It takes `CAP_SYS_ADMIN`, and Linux
+//! 5.17.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -26,8 +27,9 @@ const HANDLE: usize = 8;
 const BUFFER: usize = 1 << 16;
 
 const NAMES: u64 = libc::FAN_CREATE | libc::FAN_DELETE | libc::FAN_MOVED_FROM | libc::FAN_MOVED_TO;
-/// Not `FAN_MODIFY`: it would make each small write cost three times as much, below and through the mount.
 const CONTENT: u64 = libc::FAN_ATTRIB | libc::FAN_CLOSE_WRITE;
+/// These make small writes dearer for who is heard.
+const WRITES: u64 = libc::FAN_MODIFY | libc::FAN_CLOSE_WRITE;
 
 /// The marks, and what they report.
 #[derive(Debug)]
@@ -35,6 +37,8 @@ pub struct Watcher {
     group: OwnedFd,
     /// Can be read when somebody is to be woken who waits.
     waker: OwnedFd,
+    /// Is each write reported, or only that the file was closed?
+    hears_writes: bool,
 }
 
 /// Why somebody who waited waits no more.
@@ -85,7 +89,11 @@ impl Watcher {
             | libc::FAN_UNLIMITED_MARKS
             | libc::FAN_REPORT_DFID_NAME_TARGET;
         let waker = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        sys::fanotify_init(flags).map(|group| Self { group, waker })
+        sys::fanotify_init(flags).map(|group| Self {
+            group,
+            waker,
+            hears_writes: false,
+        })
     }
 
     /// Marks a directory; once more is as good as once.
@@ -93,27 +101,40 @@ impl Watcher {
     /// # Errors
     /// Those of `fanotify_mark(2)`: `ENODEV` and `EXDEV` where the filesystem has no handles to report.
     pub fn add(&self, directory: impl AsFd) -> io::Result<()> {
-        let mask = NAMES | CONTENT | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
         sys::fanotify_mark(
             self.group.as_fd(),
             libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR,
-            mask,
+            self.mask(),
             directory.as_fd(),
         )
     }
 
-    /// Leaves out what is written through the mount that `root` lies in, by whomever: for one that nobody else has.
+    fn mask(&self) -> u64 {
+        let writes = if self.hears_writes { WRITES } else { 0 };
+        NAMES | CONTENT | writes | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD
+    }
+
+    /// Is each write reported? Else only that the file was closed.
+    #[must_use]
+    pub fn hears_writes(&self) -> bool {
+        self.hears_writes
+    }
+
+    /// Leaves out what is written through the mount that `root` lies in, by whomever: for one that nobody else has. All other
+    /// writes in directories that are marked from now on are heard of.
     ///
     /// # Errors
     /// Those of `fanotify_mark(2)`.
-    pub fn leave_out_writes_through(&self, root: impl AsFd) -> io::Result<()> {
+    pub fn leave_out_writes_through(&mut self, root: impl AsFd) -> io::Result<()> {
         let ignore = libc::FAN_MARK_IGNORED_MASK | libc::FAN_MARK_IGNORED_SURV_MODIFY;
         sys::fanotify_mark(
             self.group.as_fd(),
             libc::FAN_MARK_ADD | libc::FAN_MARK_MOUNT | ignore,
-            libc::FAN_CLOSE_WRITE,
+            WRITES,
             root.as_fd(),
-        )
+        )?;
+        self.hears_writes = true;
+        Ok(())
     }
 
     /// Takes the mark of a directory away.
@@ -121,11 +142,10 @@ impl Watcher {
     /// # Errors
     /// Those of `fanotify_mark(2)`: `ENOENT` where there is none.
     pub fn remove(&self, directory: impl AsFd) -> io::Result<()> {
-        let mask = NAMES | CONTENT | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
         sys::fanotify_mark(
             self.group.as_fd(),
             libc::FAN_MARK_REMOVE | libc::FAN_MARK_ONLYDIR,
-            mask,
+            self.mask(),
             directory.as_fd(),
         )
     }

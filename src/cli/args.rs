@@ -233,9 +233,10 @@ pub struct MountArgs {
     ///
     ///   SECONDS    so long, 0 to 86400
     ///   none       not at all: the kernel asks each time
-    ///   watch      some milliseconds, a second at most: changes are heard of, and the kernel keeps names for as long as it
-    ///              likes; a second for what cannot be heard: what is written and not closed yet, by a mapping, by another name
-    ///              or through another mount of BACKING; for root, on a filesystem of this machine, from Linux 6.2 on
+    ///   watch      some milliseconds: changes are heard of, and the kernel keeps names as
+    ///              long as it likes; for what cannot be heard, as what is written by a
+    ///              mapping, a second, and up to a minute for a file that was left alone
+    ///              for so long; for root, on filesystems of this machine, from Linux 6.2
     ///   exclusive  for ever: nobody else changes anything
     ///
     /// [default: none where other machines share the filesystem, watch where it can be had, else 1]

@@ -53,8 +53,8 @@ impl Caching {
     ) -> Result<Self, CliError> {
         let seconds = |kept| Self {
             kept: Kept {
-                names: kept,
-                files: kept,
+                heard: kept,
+                unheard: kept,
             },
             unseen: kept,
             watcher: None,
@@ -65,8 +65,8 @@ impl Caching {
         let kept = if is_shared { Duration::ZERO } else { USUAL };
         let watching = |watcher| Self {
             kept: Kept {
-                names: FOR_EVER,
-                files: USUAL,
+                heard: FOR_EVER,
+                unheard: USUAL,
             },
             unseen: USUAL,
             watcher: Some(watcher),
@@ -117,14 +117,14 @@ fn watcher(privilege: Privilege, below: Option<FsType>, backing: &Opened) -> io:
             "this filesystem has no file handles that can be opened",
         ));
     }
-    let watcher = Watcher::new()?;
-    watcher.add(root)?;
+    let mut watcher = Watcher::new()?;
     // What is written through a mount of ours alone is known anyway.
     if !backing.enters
         && let Err(error) = watcher.leave_out_writes_through(root)
     {
-        log::debug!("our own writes are reported too: {error}");
+        log::debug!("the closing of what we write is reported too: {error}");
     }
+    watcher.add(root)?;
     Ok(watcher)
 }
 

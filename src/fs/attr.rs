@@ -3,7 +3,7 @@
 use std::io;
 
 use super::inode::Inode;
-use super::{Caller, FsError, Utf8Fs};
+use super::{Caller, FsError, Lasts, Utf8Fs};
 use crate::backing::creds::Fsetid;
 use crate::backing::{Privilege, SetIds, SetTime, Stat, StatFs, act_as, creds, file};
 
@@ -29,10 +29,8 @@ pub struct Change {
 pub struct Shown {
     /// The attributes.
     pub stat: Stat,
-    /// May the kernel keep them? As [`Entry::steady`](super::Entry::steady).
-    pub steady: bool,
-    /// As [`Entry::heard`](super::Entry::heard).
-    pub heard: bool,
+    /// How long may the kernel keep them?
+    pub attributes: Lasts,
 }
 
 /// What may clear set-id bits.
@@ -72,11 +70,11 @@ impl Utf8Fs {
         if let Some(link) = &link {
             self.fit_size(link, &mut stat);
         }
-        Shown {
-            stat,
-            steady: link.is_none(),
-            heard: self.is_heard(inode, &stat),
-        }
+        let attributes = match link {
+            Some(_) => Lasts::Not,
+            None => self.attributes_last(inode, &stat),
+        };
+        Shown { stat, attributes }
     }
 
     /// Changes attributes; through the open file `handle` where its size changes and there is one.

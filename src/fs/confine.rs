@@ -64,8 +64,9 @@ impl Inodes {
         if inode.number == ROOT {
             return Ok(());
         }
+        let confined = &inode.as_directory()?.confined;
         let now = u32::try_from(self.started.elapsed().as_millis() % (1 << 32)).unwrap_or_default();
-        let last = inode.confined.load(Ordering::Relaxed);
+        let last = confined.load(Ordering::Relaxed);
         let age = Duration::from_millis(now.wrapping_sub(last).into());
         if last != 0 && age < unseen {
             return Ok(());
@@ -73,7 +74,7 @@ impl Inodes {
         if !self.is_below(inode, fd)? {
             return Err(FsError::Stale);
         }
-        inode.confined.store(now.max(1), Ordering::Relaxed);
+        confined.store(now.max(1), Ordering::Relaxed);
         Ok(())
     }
 

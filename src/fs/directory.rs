@@ -134,21 +134,26 @@ pub(super) struct Directory<'a> {
 }
 
 impl<'a> Directory<'a> {
+    /// Waits until nobody else has it.
+    ///
+    /// # Errors
+    /// `ENOTDIR`.
     pub(super) fn new(
         inode: &'a Arc<Inode>,
         fd: &'a OwnedFd,
         map: &'a NameMap,
         all: &'a IndexedDirectories,
-    ) -> Self {
-        Self {
+    ) -> io::Result<Self> {
+        let listed = inode.as_directory()?;
+        Ok(Self {
             inode,
             fd,
             map,
             all,
-            state: lock(&inode.index),
+            state: lock(&listed.index),
             is_checked: false,
             is_read: false,
-        }
+        })
     }
 
     /// The backing name that does not conform and is visible as `name`.

@@ -96,7 +96,8 @@ impl IndexedDirectories {
             if let Some(inode) = oldest
                 .upgrade()
                 .filter(|inode| !Arc::ptr_eq(inode, directory))
-                && let Ok(mut index) = inode.index.try_lock()
+                && let Ok(listed) = inode.as_directory()
+                && let Ok(mut index) = listed.index.try_lock()
             {
                 *index = None;
             }

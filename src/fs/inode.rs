@@ -4,6 +4,7 @@
 
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -159,13 +160,10 @@ pub struct Inode {
     pub(super) identity: Identity,
     /// No other lock is taken while this one is held.
     state: Mutex<State>,
-    /// The visible names of a directory. Taken after the lock of a directory stream, before `state`; never that of two
-    /// directories at once. Where siblings are compared it is held while a name is made, never across a reply.
-    pub(super) index: Mutex<Option<Box<DirectoryIndex>>>,
+    /// What a directory has.
+    directory: Option<Box<AsDirectory>>,
     pub(super) device: Device,
     generation: u32,
-    /// When a directory was last known to lie below the root, by the clock of the table; 0 for never.
-    pub(super) confined: AtomicU32,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
     /// [`MARKED`], [`ADRIFT`], [`UNPROVEN`] and [`REGULAR`].
@@ -177,17 +175,42 @@ pub struct Inode {
     pub(super) has_place: bool,
 }
 
+/// What only directories have.
 #[derive(Debug, Default)]
-struct State {
-    /// An `O_PATH` descriptor, if it is open.
-    fd: Option<Arc<OwnedFd>>,
-    /// The open files of this inode, if there are any.
-    files: Option<Box<Files>>,
-    place: Option<PackedPlace>,
+pub(super) struct AsDirectory {
+    /// The visible names. Taken after the lock of a directory stream, before `state`; never that of two directories at once.
+    /// Where siblings are compared it is held while a name is made, never across a reply.
+    pub(super) index: Mutex<Option<Box<DirectoryIndex>>>,
+    /// When it was last known to lie below the root, by the clock of the table; 0 for never.
+    pub(super) confined: AtomicU32,
 }
 
 #[derive(Debug, Default)]
-struct Files(Vec<Weak<OwnedFd>>);
+struct State {
+    held: Option<Box<Held>>,
+    place: Option<PackedPlace>,
+}
+
+/// What is held of an inode, which is nothing for most.
+#[derive(Debug, Default)]
+struct Held {
+    /// An `O_PATH` descriptor, if it is open.
+    fd: Option<Arc<OwnedFd>>,
+    /// The files of this inode that programs have open.
+    files: Vec<Weak<OwnedFd>>,
+}
+
+impl State {
+    /// Changes what is held.
+    fn hold<T>(&mut self, change: impl FnOnce(&mut Held) -> T) -> T {
+        let held = self.held.get_or_insert_default();
+        let done = change(held);
+        if held.fd.is_none() && held.files.is_empty() {
+            self.held = None;
+        }
+        done
+    }
+}
 
 impl Inode {
     /// The file that `stat` describes, with one lookup.
@@ -199,10 +222,9 @@ impl Inode {
             lookups: AtomicU64::new(1),
             identity,
             state: Mutex::default(),
-            index: Mutex::default(),
+            directory: stat.is_dir().then(Box::default),
             device: Device::new(stat.dev),
             generation,
-            confined: AtomicU32::new(0),
             used: AtomicBool::new(true),
             marks: AtomicU8::new(if stat.kind() == Kind::File {
                 REGULAR
@@ -222,40 +244,44 @@ impl Inode {
 
     /// Notes a file of this inode that a program has open.
     pub(super) fn opened(&self, file: &Arc<OwnedFd>) {
-        let mut state = lock(&self.state);
-        let files = state.files.get_or_insert_default();
-        files.0.push(Arc::downgrade(file));
+        lock(&self.state).hold(|held| held.files.push(Arc::downgrade(file)));
     }
 
     /// Notes that a program has closed a file.
     pub(super) fn closed(&self, file: &Arc<OwnedFd>) {
-        let mut state = lock(&self.state);
-        if let Some(files) = &mut state.files {
-            let gone = Arc::as_ptr(file);
-            files.0.retain(|file| !std::ptr::eq(file.as_ptr(), gone));
-        }
-        state.files.take_if(|files| files.0.is_empty());
+        let gone = Arc::as_ptr(file);
+        lock(&self.state).hold(|held| {
+            held.files.retain(|file| !std::ptr::eq(file.as_ptr(), gone));
+        });
+    }
+
+    /// Has a program a file of this inode open?
+    pub(super) fn is_open(&self) -> bool {
+        let state = lock(&self.state);
+        state
+            .held
+            .as_ref()
+            .is_some_and(|held| !held.files.is_empty())
     }
 
     /// A file of this inode that a program has open.
     pub(super) fn open_file(&self) -> Option<Arc<OwnedFd>> {
         let state = lock(&self.state);
-        state.files.as_ref()?.0.iter().find_map(Weak::upgrade)
+        state.held.as_ref()?.files.iter().find_map(Weak::upgrade)
     }
 
     /// Its descriptor, if it is open; that counts as a use.
     pub(super) fn held(&self) -> Option<Arc<OwnedFd>> {
         self.used.store(true, Ordering::Relaxed);
-        lock(&self.state).fd.clone()
+        lock(&self.state).held.as_ref()?.fd.clone()
     }
 
     /// Holds it by `fd`, unless it is held already; returns what it is held by, and whether that is `fd`.
     pub(super) fn hold(&self, fd: OwnedFd) -> (Arc<OwnedFd>, bool) {
-        let mut state = lock(&self.state);
-        match &state.fd {
+        lock(&self.state).hold(|held| match &held.fd {
             Some(fd) => (Arc::clone(fd), false),
-            None => (Arc::clone(state.fd.insert(Arc::new(fd))), true),
-        }
+            None => (Arc::clone(held.fd.insert(Arc::new(fd))), true),
+        })
     }
 
     /// Gives its descriptor up if no operation uses it; with `Spare::Used` only if none has since the last time.
@@ -264,8 +290,16 @@ impl Inode {
         if spare == Spare::Used && was_used {
             return None;
         }
-        let mut state = lock(&self.state);
-        state.fd.take_if(|fd| Arc::strong_count(fd) == 1)
+        lock(&self.state).hold(|held| held.fd.take_if(|fd| Arc::strong_count(fd) == 1))
+    }
+
+    /// What it has as a directory.
+    ///
+    /// # Errors
+    /// `ENOTDIR`.
+    pub(super) fn as_directory(&self) -> io::Result<&AsDirectory> {
+        let not_one = || io::Error::from_raw_os_error(libc::ENOTDIR);
+        self.directory.as_deref().ok_or_else(not_one)
     }
 
     /// Does it lie in another mount than the root? It must not be held there, so that it can be unmounted.
@@ -388,10 +422,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_inode_takes_144_bytes_of_memory() {
+    fn an_inode_takes_128_bytes_of_memory() {
         // Two counts of the Arc before it, and 8 bytes of the C library's, rounded up to 16.
         assert!(size_of::<Identity>() <= 32, "{}", size_of::<Identity>());
-        assert!(size_of::<Inode>() + 16 + 8 <= 144, "{}", size_of::<Inode>());
+        assert!(size_of::<Inode>() + 16 + 8 <= 128, "{}", size_of::<Inode>());
         assert_eq!(size_of::<ByNumber>(), 8);
     }
 

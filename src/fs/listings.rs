@@ -7,10 +7,14 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use super::Lasts;
 use super::inode::lock;
 
-/// So long after the listing began the attributes are fresh: half as long as they are kept.
-const FRESH: Duration = Duration::from_millis(500);
+/// Attributes are kept for so long at least, and taken for fresh half as long as the first of them are kept.
+const BRIEFLY: Duration = Duration::from_secs(1);
+
+/// No list is used for longer.
+const MOST_TIME: Duration = Duration::from_secs(60);
 
 /// Of so many directories it is known when they were listed.
 const MOST: usize = 1024;
@@ -18,33 +22,51 @@ const MOST: usize = 1024;
 /// How far a stream has listed its directory.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    /// When it began, if all entries since were given with attributes.
-    pub(super) began: Option<Instant>,
+    /// When it began, and for how long all attributes are kept that were given since, if all entries had them.
+    given: Option<(Instant, Duration)>,
 }
 
 impl Listing {
     /// More is read.
     pub(super) fn goes_on(&mut self, from_start: bool, has_attributes: bool) {
         if from_start {
-            self.began = Some(Instant::now());
+            self.given = Some((Instant::now(), MOST_TIME));
         }
-        self.began.take_if(|_| !has_attributes);
+        self.given.take_if(|_| !has_attributes);
+    }
+
+    /// An entry was given whose attributes are kept so long.
+    pub(super) fn give(&mut self, attributes: Lasts) {
+        let time = match attributes {
+            // The kernel asks for these each time.
+            Lasts::Not | Lasts::Long => return,
+            Lasts::Briefly => BRIEFLY,
+            Lasts::For(time) => time.max(BRIEFLY),
+        };
+        if let Some((_, least)) = &mut self.given {
+            *least = time.min(*least);
+        }
+    }
+
+    /// Until when the attributes are fresh that were given.
+    pub(super) fn fresh_until(&self) -> Option<Instant> {
+        self.given.map(|(began, least)| began + least / 2)
     }
 }
 
-/// When directories were listed, by their numbers.
+/// Until when what was listed of directories is fresh, by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Listings(Mutex<HashMap<u64, Instant>>);
 
 impl Listings {
     /// A directory was listed to its end.
-    pub(super) fn note(&self, directory: u64, began: Instant) {
+    pub(super) fn note(&self, directory: u64, fresh_until: Instant) {
         let mut listed = lock(&self.0);
         // Who lists so many lists none of them again soon.
         if listed.len() >= MOST {
             listed.clear();
         }
-        listed.insert(directory, began);
+        listed.insert(directory, fresh_until);
     }
 
     /// Are the attributes fresh that the last listing of a directory gave?
@@ -52,7 +74,7 @@ impl Listings {
         let listed = lock(&self.0);
         listed
             .get(&directory)
-            .is_some_and(|began| began.elapsed() < FRESH)
+            .is_some_and(|&until| Instant::now() < until)
     }
 }
 
@@ -61,13 +83,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_fresh_for_half_a_second_after_it_began() {
+    fn a_list_is_fresh_until_its_time() {
         let listed = Listings::default();
         assert!(!listed.is_fresh(1));
-        listed.note(1, Instant::now() - FRESH);
+        listed.note(1, Instant::now());
         assert!(!listed.is_fresh(1));
         for number in 0..2000 {
-            listed.note(number, Instant::now());
+            listed.note(number, Instant::now() + MOST_TIME);
         }
         assert!(!listed.is_fresh(1000));
         assert!(listed.is_fresh(1999));
@@ -78,9 +100,23 @@ mod tests {
         let mut listing = Listing::default();
         listing.goes_on(true, true);
         listing.goes_on(false, true);
-        assert!(listing.began.is_some());
+        let began = listing.given.unwrap().0;
+        let fresh = |listing: &Listing| listing.fresh_until().unwrap() - began;
+        assert_eq!(fresh(&listing), MOST_TIME / 2);
+        // The first that is old makes the list so.
+        for (attributes, time) in [
+            (Lasts::Long, MOST_TIME),
+            (Lasts::For(Duration::from_secs(7)), Duration::from_secs(7)),
+            (Lasts::For(Duration::from_secs(9)), Duration::from_secs(7)),
+            (Lasts::Not, Duration::from_secs(7)),
+            (Lasts::For(Duration::ZERO), BRIEFLY),
+            (Lasts::Briefly, BRIEFLY),
+        ] {
+            listing.give(attributes);
+            assert_eq!(fresh(&listing), time / 2);
+        }
         listing.goes_on(false, false);
         listing.goes_on(false, true);
-        assert!(listing.began.is_none());
+        assert_eq!(listing.fresh_until(), None);
     }
 }

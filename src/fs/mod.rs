@@ -113,14 +113,16 @@ pub struct Caller {
     pub pid: u32,
 }
 
-/// How long the kernel may keep a name, or that there is none.
+/// How long the kernel may keep a name, that there is none, or attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lasts {
-    /// Not at all: it is mapped or may be one spelling of several, and what it stands for can change without a change of that
-    /// name itself (law N10).
+    /// Not at all: a name is mapped or may be one spelling of several, and what it stands for can change without a change of
+    /// that name itself (law N10).
     Not,
     /// As long as a change may go unseen that nobody hears of.
     Briefly,
+    /// So long, and at least [`Briefly`](Self::Briefly).
+    For(Duration),
     /// As long as it likes, where it is told of changes.
     Long,
 }
@@ -136,10 +138,8 @@ pub struct Entry {
     pub stat: Stat,
     /// How long may the kernel keep the name?
     pub lasts: Lasts,
-    /// May the kernel keep its attributes? Not those of a symlink whose target is shown as another (law N13).
-    pub steady: bool,
-    /// Is every change of its attributes heard of, if it is to be? A file's can always change unheard.
-    pub heard: bool,
+    /// How long may it keep the attributes? Not at all those of a symlink whose target is shown as another (law N13).
+    pub attributes: Lasts,
 }
 
 /// The filesystem over one backing directory.

@@ -81,8 +81,7 @@ impl Utf8Fs {
             generation: inode.generation(),
             stat,
             lasts: if may_last { lasts } else { Lasts::Not },
-            steady: true,
-            heard: self.is_heard(&inode, &stat),
+            attributes: self.attributes_last(&inode, &stat),
         })
     }
 
@@ -99,7 +98,7 @@ impl Utf8Fs {
         self.mark(&inode, &fd);
         let place = self.place_new(making, &inode, &fd, name)?;
         self.become_caller(making.caller, umask)?;
-        let mut directory = self.directory(&inode, &fd);
+        let mut directory = self.directory(&inode, &fd)?;
         let clash = self.check_unique(making, &mut directory, &inode, name, &place, None)?;
         directory.before_change()?;
         let kept = directory.kept();
@@ -109,7 +108,7 @@ impl Utf8Fs {
             _ => Some(creds::raise_fsetid()?),
         };
         let made = make(&Dir::new(&*fd), &place.backing)?;
-        let mut directory = kept.unwrap_or_else(|| self.directory(&inode, &fd));
+        let mut directory = kept.map_or_else(|| self.directory(&inode, &fd), Ok)?;
         directory.changed(None, Some(&place.backing))?;
         drop(directory);
         self.report(making, &inode, &fd, name, &place)?;
@@ -253,11 +252,11 @@ impl Utf8Fs {
         remove: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<(), FsError> {
         let (inode, fd) = self.open_to_change(parent)?;
-        self.directory(&inode, &fd).before_change()?;
+        self.directory(&inode, &fd)?.before_change()?;
         let found = self.on_entry(&inode, &fd, name, &mut |backing| {
             remove(&Dir::new(&*fd), backing)
         })?;
-        self.directory(&inode, &fd)
+        self.directory(&inode, &fd)?
             .changed(Some(&found.backing), None)?;
         Ok(self.settle_names(&fd)?)
     }
@@ -314,7 +313,7 @@ impl Utf8Fs {
         if flags & libc::RENAME_WHITEOUT != 0 {
             self.become_caller(caller, 0)?;
         }
-        self.directory(&from_inode, &from_fd).before_change()?;
+        self.directory(&from_inode, &from_fd)?.before_change()?;
         let (old, mut directory, clash) = if self.indexed.unique.is_some() {
             let from = At {
                 inode: &from_inode,
@@ -328,11 +327,11 @@ impl Utf8Fs {
             };
             self.rename_uniquely(making, from, to, &place, flags)?
         } else {
-            self.directory(&to_inode, &to_fd).before_change()?;
+            self.directory(&to_inode, &to_fd)?.before_change()?;
             let old = self.on_entry(&from_inode, &from_fd, from.1, &mut |old| {
                 rename(old, &place.backing)
             })?;
-            (old, self.directory(&to_inode, &to_fd), None)
+            (old, self.directory(&to_inode, &to_fd)?, None)
         };
         let is_same = from.0 == to.0;
         // A whiteout is left under the old name, so that only a new name comes.
@@ -344,7 +343,7 @@ impl Utf8Fs {
         // No two directories are locked at once.
         drop(directory);
         if !is_same {
-            self.directory(&from_inode, &from_fd).changed(gone, None)?;
+            self.directory(&from_inode, &from_fd)?.changed(gone, None)?;
         }
         self.unkept.renamed(from_inode.number, from.1);
         self.moved(&to_inode, &to_fd, &place.backing, &place.visible);

@@ -8,7 +8,7 @@ use super::given::Given;
 use super::handle::OpenDirectory;
 use super::inode::lock;
 use super::listings::Listings;
-use super::{Entry, FsError, Utf8Fs};
+use super::{Entry, FsError, Lasts, Utf8Fs};
 use crate::backing::{Dir, Entries, Kind, file};
 use crate::names::{BackingName, Legacy, VisibleName};
 
@@ -147,8 +147,9 @@ impl Utf8Fs {
                     // Its target may lead through this directory, or one that another reads who waits for this one.
                     directory = None;
                     self.fit_size(&link, &mut entry.stat);
-                    entry.steady = false;
+                    entry.attributes = Lasts::Not;
                 }
+                listing.give(entry.attributes);
                 listed.number = entry.number;
                 listed.kind = entry.stat.kind();
                 listed.entry = Some(entry);
@@ -162,8 +163,8 @@ impl Utf8Fs {
             }
             is_given = true;
         }
-        if let Some((listed, began)) = self.listed.as_ref().zip(listing.began) {
-            listed.note(open.inode.number, began);
+        if let Some((listed, until)) = self.listed.as_ref().zip(listing.fresh_until()) {
+            listed.note(open.inode.number, until);
         }
         Ok(())
     }
@@ -185,7 +186,10 @@ impl Utf8Fs {
         if !self.map.maps() {
             return Ok(None);
         }
-        let directory = directory.get_or_insert_with(|| self.directory(&open.inode, &open.fd));
+        let directory = match directory {
+            Some(locked) => locked,
+            None => directory.insert(self.directory(&open.inode, &open.fd)?),
+        };
         let visible = directory.visible(&backing)?;
         Ok(visible.map(|visible| (backing, visible)))
     }

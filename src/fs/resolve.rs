@@ -85,7 +85,14 @@ fn on_let_through<T>(
 
 impl Utf8Fs {
     /// The visible names of a directory, locked as long as the result lives.
-    pub(super) fn directory<'a>(&'a self, inode: &'a Arc<Inode>, fd: &'a OwnedFd) -> Directory<'a> {
+    ///
+    /// # Errors
+    /// `ENOTDIR`.
+    pub(super) fn directory<'a>(
+        &'a self,
+        inode: &'a Arc<Inode>,
+        fd: &'a OwnedFd,
+    ) -> io::Result<Directory<'a>> {
         Directory::new(inode, fd, &self.map, &self.indexed)
     }
 
@@ -162,7 +169,7 @@ impl Utf8Fs {
             backing = None;
         }
         if backing.is_none() && name.contains(&b'~') {
-            backing = self.directory(inode, fd).cut_spelling(name)?;
+            backing = self.directory(inode, fd)?.cut_spelling(name)?;
         }
         let Some(backing) = backing else {
             return Ok(None);
@@ -206,7 +213,7 @@ impl Utf8Fs {
         let is_marked = |offence: Offence| offence.rule == Rule::Forbidden(Class::NotPosix);
         if self.map.may_be_mapped(bytes)
             && checked.err().is_none_or(is_marked)
-            && let Some(backing) = self.directory(inode, fd).backing(bytes)?
+            && let Some(backing) = self.directory(inode, fd)?.backing(bytes)?
             && let Some(value) = if_there(act(&backing))?
         {
             return Ok(Some(found(value, backing)));
@@ -224,7 +231,7 @@ impl Utf8Fs {
         match self.map.legacy {
             Legacy::Raw => Ok(Some(backing.as_visible())),
             Legacy::Hide => Ok(None),
-            Legacy::Decode | Legacy::Escape => self.directory(inode, fd).visible(backing),
+            Legacy::Decode | Legacy::Escape => self.directory(inode, fd)?.visible(backing),
         }
     }
 
@@ -368,7 +375,7 @@ impl Utf8Fs {
         offence: Option<(Offence, Verdict)>,
     ) -> Result<Result<NewName, Offence>, FsError> {
         let legacy = if self.map.may_be_mapped(visible.as_bytes()) {
-            self.directory(inode, fd).backing(visible.as_bytes())?
+            self.directory(inode, fd)?.backing(visible.as_bytes())?
         } else {
             None
         };

@@ -12,7 +12,7 @@ use super::inode::{Inode, ROOT};
 use super::report::Outcome;
 use super::resolve::Making;
 use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
-use super::{Entry, FsError, Utf8Fs};
+use super::{Entry, FsError, Lasts, Utf8Fs};
 use crate::backing::{Dir, Stat, file};
 use crate::names::{BackingName, OnViolation, VisibleName};
 use crate::policy::Offence;
@@ -119,7 +119,7 @@ impl Utf8Fs {
     pub(super) fn fitted(&self, mut entry: Entry) -> Entry {
         if let Some(link) = self.mapped_link(entry.number, &entry.stat) {
             self.fit_size(&link, &mut entry.stat);
-            entry.steady = false;
+            entry.attributes = Lasts::Not;
         }
         entry
     }
@@ -144,7 +144,7 @@ impl Utf8Fs {
         // Asked for first: a directory is read again for a name that it does not list.
         let child = walk.child(&backing)?;
         let listed = match (&child, walk.here()?) {
-            (Some(_), Some((inode, fd))) => self.directory(&inode, &fd).visible(&backing)?,
+            (Some(_), Some((inode, fd))) => self.directory(&inode, &fd)?.visible(&backing)?,
             _ => None,
         };
         let visible = match listed {

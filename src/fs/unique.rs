@@ -139,7 +139,7 @@ impl Utf8Fs {
         // A whiteout keeps the old name.
         let is_leaving = from.inode.number == to.inode.number && flags & libc::RENAME_WHITEOUT == 0;
         let leaving = is_leaving.then_some(&old.backing);
-        let mut directory = self.directory(to.inode, to.fd);
+        let mut directory = self.directory(to.inode, to.fd)?;
         let clash = self.check_unique(making, &mut directory, to.inode, to.name, place, leaving)?;
         directory.before_change()?;
         Dir::new(from.fd).rename(&old.backing, &Dir::new(to.fd), &place.backing, flags)?;

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gate::Gate;
 use known::Known;
@@ -19,7 +20,7 @@ use known::Known;
 use super::inode::{Inode, Place, ROOT, lock};
 use super::{Lasts, Utf8Fs};
 use crate::backing::watch::Watcher;
-use crate::backing::{FileHandle, Stat};
+use crate::backing::{FileHandle, Stat, Time};
 
 /// What the kernel keeps, and can be told to forget.
 pub trait Kernel {
@@ -32,6 +33,9 @@ pub trait Kernel {
     /// Forgets attributes, contents and lists of names.
     fn forget_inode(&self, number: u64);
 }
+
+/// What may change unheard is kept no longer than this.
+const AT_REST: Duration = Duration::from_secs(60);
 
 /// Changes are reported, and are followed.
 const HEARD: u8 = 0;
@@ -52,8 +56,23 @@ pub(super) struct Watch {
     has_complained: AtomicBool,
     /// How often more changes came than could be reported.
     overflows: AtomicU64,
+    /// May attributes of files at rest be kept: is each write to them heard of, and has the kernel no content of its own that
+    /// would be wrong with them?
+    keeps_at_rest: AtomicBool,
     gate: Gate,
     known: Known,
+}
+
+/// How long a file has been as it is that was changed last at `changed`, and [`AT_REST`] at most: for so long the kernel may
+/// keep attributes of which not all changes are heard. Who wrote to it of late is likely to do so again.
+fn at_rest(changed: Time, now: SystemTime) -> Duration {
+    let since = |secs| {
+        let whole = UNIX_EPOCH.checked_add(Duration::from_secs(secs))?;
+        let changed = whole.checked_add(Duration::from_nanos(changed.nanos.into()))?;
+        now.duration_since(changed).ok()
+    };
+    let age = u64::try_from(changed.secs).ok().and_then(since);
+    age.unwrap_or_default().min(AT_REST)
 }
 
 impl Watch {
@@ -64,6 +83,7 @@ impl Watch {
             state: AtomicU8::new(HEARD),
             has_complained: AtomicBool::new(false),
             overflows: AtomicU64::new(0),
+            keeps_at_rest: AtomicBool::new(false),
             gate: Gate::default(),
             known: Known::default(),
         }
@@ -129,19 +149,36 @@ impl Utf8Fs {
         done.is_ok()
     }
 
-    /// Is every change of these attributes heard of, if it is to be? What is in a directory changes it; and what has several
-    /// names can be changed by one in a directory that is not marked.
-    pub(super) fn is_heard(&self, inode: &Inode, stat: &Stat) -> bool {
+    /// How long the kernel may keep these attributes. What is in a directory changes it; what has several names can be changed
+    /// by one in a directory that is not marked; and files can be by a mapping, which nobody hears of: who has one open through
+    /// this mount may be doing so.
+    pub(super) fn attributes_last(&self, inode: &Inode, stat: &Stat) -> Lasts {
         let Some(watch) = &self.watch else {
-            return true;
+            return Lasts::Long;
         };
-        watch.is_heard()
-            && !inode.is_adrift()
-            && if stat.is_dir() {
-                inode.is_marked()
-            } else {
-                stat.nlink <= 1
-            }
+        let is_heard = if stat.is_dir() {
+            inode.is_marked()
+        } else {
+            stat.nlink <= 1
+        };
+        if !is_heard || inode.is_adrift() || !watch.is_heard() {
+            return Lasts::Briefly;
+        }
+        if !stat.is_file() {
+            return Lasts::Long;
+        }
+        if inode.is_open() || !watch.keeps_at_rest.load(Ordering::Relaxed) {
+            return Lasts::Briefly;
+        }
+        Lasts::For(at_rest(stat.ctime, SystemTime::now()))
+    }
+
+    /// The kernel keeps no content of files in this mount's name: it serves them by itself.
+    pub fn keeps_no_pages(&self) {
+        if let Some(watch) = &self.watch {
+            let is_heard = watch.watcher.hears_writes();
+            watch.keeps_at_rest.store(is_heard, Ordering::Relaxed);
+        }
     }
 
     /// Are all changes of what is in this directory heard of, if they are to be?
@@ -235,3 +272,6 @@ impl Utf8Fs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

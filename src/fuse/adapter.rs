@@ -27,6 +27,7 @@ pub struct Adapter {
     pub(super) about: About,
     pub(super) passthrough: Passthrough,
     pub(super) serving: Serving<BackingId>,
+    pub(super) connection: Arc<OwnedFd>,
 }
 
 impl Adapter {
@@ -43,14 +44,16 @@ impl Adapter {
         connection: OwnedFd,
         about: About,
     ) -> io::Result<Self> {
+        let connection = Arc::new(connection);
         Ok(Self {
             fs,
             kept,
-            turns: Turns::start(threads, readers, connection)?,
+            turns: Turns::start(threads, readers, Arc::clone(&connection))?,
             tally: Arc::new(Tally::new(threads)),
             about,
             passthrough,
             serving: Serving::default(),
+            connection,
         })
     }
 

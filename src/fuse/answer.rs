@@ -14,39 +14,36 @@ use crate::fs::{Entry, Lasts, Shown};
 /// How long the kernel may keep names and attributes that do not change by themselves: what `--cache` promises (law F5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
-    /// Names, that there are none, and attributes of all but regular files.
-    pub names: Duration,
-    /// Attributes of regular files, which can change without anybody being told: by a mapping, or by another mount
-    /// that the kernel serves alone; and what else may change unheard.
-    pub files: Duration,
+    /// What does not change unheard.
+    pub heard: Duration,
+    /// What may change unheard.
+    pub unheard: Duration,
 }
 
 impl Kept {
-    /// How long a name may be kept, or that there is none.
-    fn name(self, lasts: Lasts) -> Duration {
+    /// How long what `lasts` may be kept.
+    fn time(self, lasts: Lasts) -> Duration {
         match lasts {
             Lasts::Not => Duration::ZERO,
-            Lasts::Briefly => self.files,
-            Lasts::Long => self.names,
+            Lasts::Briefly => self.unheard,
+            Lasts::For(time) => time.max(self.unheard),
+            Lasts::Long => self.heard,
         }
     }
 
     /// How long attributes may be kept. Not those of a file with set-id bits: a write takes these away below, without
     /// the kernel taking notice, and it must not run the file with them.
-    fn attributes(self, (steady, heard): (bool, bool), stat: &Stat) -> Duration {
-        if !steady || stat.has_set_id() {
-            Duration::ZERO
-        } else if heard && !stat.is_file() {
-            self.names
-        } else {
-            self.files
+    fn attributes(self, lasts: Lasts, stat: &Stat) -> Duration {
+        match stat.has_set_id() {
+            true => Duration::ZERO,
+            false => self.time(lasts),
         }
     }
 
     /// What the kernel may keep of a file's content from one open of it to the next. It asks for the attributes again when
     /// their time is over, and drops the content with them if they show a change.
     pub(super) fn pages(self) -> FopenFlags {
-        if self.files > Duration::ZERO {
+        if self.unheard > Duration::ZERO {
             FopenFlags::FOPEN_KEEP_CACHE
         } else {
             FopenFlags::empty()
@@ -55,8 +52,8 @@ impl Kept {
 
     /// How long a listed entry may be kept, which has one time for its name and its attributes.
     pub(super) fn listed(self, entry: &Entry) -> Duration {
-        self.name(entry.lasts)
-            .min(self.attributes((entry.steady, entry.heard), &entry.stat))
+        self.time(entry.lasts)
+            .min(self.attributes(entry.attributes, &entry.stat))
     }
 }
 
@@ -74,15 +71,15 @@ macro_rules! answer {
 pub(super) fn entry(kept: Kept, reply: ReplyEntry, result: Result<Entry, Errno>) {
     answer!(reply, result, found => {
         let attr = attr(found.number, &found.stat);
-        let attributes = kept.attributes((found.steady, found.heard), &found.stat);
-        reply.entry_with_ttls(&attributes, &kept.name(found.lasts), &attr, Generation(found.generation));
+        let attributes = kept.attributes(found.attributes, &found.stat);
+        reply.entry_with_ttls(&attributes, &kept.time(found.lasts), &attr, Generation(found.generation));
     });
 }
 
 /// Answers that there is no such entry, and that the kernel may keep that: an entry of inode 0.
 pub(super) fn absent(kept: Kept, reply: ReplyEntry, lasts: Lasts) {
     let attr = number_only(0, Kind::Unknown);
-    reply.entry_with_ttls(&Duration::ZERO, &kept.name(lasts), &attr, Generation(0));
+    reply.entry_with_ttls(&Duration::ZERO, &kept.time(lasts), &attr, Generation(0));
 }
 
 /// Attributes of the inode that the kernel knows as `number`. They show that number, as a lookup does, so that a file
@@ -93,9 +90,9 @@ pub(super) fn attributes(
     number: INodeNo,
     result: Result<Shown, Errno>,
 ) {
-    answer!(reply, result, Shown { stat, steady, heard } => {
+    answer!(reply, result, Shown { stat, attributes } => {
         let shown = if number == INodeNo::ROOT { stat.ino } else { number.0 };
-        reply.attr(&kept.attributes((steady, heard), &stat), &attr(shown, &stat));
+        reply.attr(&kept.attributes(attributes, &stat), &attr(shown, &stat));
     });
 }
 

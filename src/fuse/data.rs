@@ -50,7 +50,9 @@ pub(super) fn configure(adapter: &mut Adapter, config: &mut KernelConfig) {
     if !can {
         log::debug!("the kernel does not read and write files by itself");
         adapter.passthrough = Passthrough::Off;
+        return;
     }
+    adapter.fs.keeps_no_pages();
 }
 
 /// Asks for a feature that can be done without.

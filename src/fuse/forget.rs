@@ -9,6 +9,9 @@ use fuser::{INodeNo, Notifier};
 
 use crate::fs::watch::Kernel;
 
+/// The notification by which the kernel forgets an inode's attributes and content (`FUSE_NOTIFY_INVAL_INODE`).
+const INVAL_INODE: u32 = 2;
+
 /// The notification by which the kernel forgets a name (`FUSE_NOTIFY_INVAL_ENTRY`), and the flag by which it only takes it for
 /// old (`FUSE_EXPIRE_ONLY`, Linux 6.2), which fuser does not know.
 const INVAL_ENTRY: u32 = 3;
@@ -31,6 +34,24 @@ impl Forgetting {
             connection,
         }
     }
+}
+
+/// Has the kernel ask for the attributes of an inode when it needs them next. Waits for nobody, so that it may be called while
+/// a request is served.
+pub(super) fn forget_attributes(connection: &OwnedFd, number: u64) {
+    // From before the start: no content.
+    let [offset, length] = [-1_i64, 0];
+    let message = [
+        &40_u32.to_ne_bytes()[..],
+        &INVAL_INODE.to_ne_bytes(),
+        &0_u64.to_ne_bytes(),
+        &number.to_ne_bytes(),
+        &offset.to_ne_bytes(),
+        &length.to_ne_bytes(),
+    ]
+    .concat();
+    let done = rustix::io::write(connection, &message);
+    note("attributes", done.map(drop).map_err(io::Error::from));
 }
 
 /// That there is nothing to forget is no error.

@@ -18,6 +18,7 @@ use super::adapter::{Adapter, caller};
 use super::answer::{absent, attributes, empty, entry, statfs, xattr};
 use super::convert::{errno, lock_request, lock_type, set_time};
 use super::data::{self, Created};
+use super::forget::forget_attributes;
 use super::listing::{list, list_plus};
 use super::operation::Operation;
 use super::start;
@@ -203,7 +204,13 @@ impl Filesystem for Adapter {
         let turn = self.begin(Operation::Open);
         let caller = caller(request);
         let opened = self.run(&turn, |fs| fs.open(caller, ino.0, flags.0));
-        answer!(reply, opened, opened => self.answer_opened(reply, &opened));
+        answer!(reply, opened, opened => {
+            // What the kernel keeps for longer it got when nobody could write to it by a mapping.
+            if opened.open.writes && self.fs.follows() {
+                forget_attributes(&self.connection, ino.0);
+            }
+            self.answer_opened(reply, &opened);
+        });
     }
 
     fn read(

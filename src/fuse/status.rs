@@ -103,8 +103,8 @@ impl Adapter {
                 "readings": state.index_readings,
             },
             "kept": {
-                "names_seconds": whole_milliseconds(self.kept.names),
-                "files_seconds": whole_milliseconds(self.kept.files),
+                "names_seconds": whole_milliseconds(self.kept.heard),
+                "files_seconds": whole_milliseconds(self.kept.unheard),
                 "names_barred": state.unkept_names,
             },
             "passthrough": self.passthrough == Passthrough::Auto,

@@ -66,7 +66,7 @@ impl Turns {
     pub(super) fn start(
         threads: usize,
         most_ready: usize,
-        connection: OwnedFd,
+        connection: Arc<OwnedFd>,
     ) -> std::io::Result<Arc<Self>> {
         let turns = Arc::new(Self::new(threads, most_ready));
         let weak = Arc::downgrade(&turns);

@@ -3,7 +3,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::*;
-use crate::backing::Dir;
+use crate::backing::{Dir, private_clone};
 
 fn open(path: &Path) -> OwnedFd {
     Dir::open_root(path).unwrap().into_fd()
@@ -47,8 +47,10 @@ fn changes(watcher: &Watcher) -> Vec<Change> {
 
 #[test]
 fn names_and_contents_in_a_marked_directory_are_told_and_no_others() {
-    let Some(watcher) = watcher() else { return };
+    let Some(mut watcher) = watcher() else { return };
     let scratch = tempfile::tempdir().unwrap();
+    let alone = private_clone(open(scratch.path())).unwrap();
+    watcher.leave_out_writes_through(&alone).unwrap();
     let (inside, outside) = (scratch.path().join("in"), scratch.path().join("out"));
     fs::create_dir(&inside).unwrap();
     fs::create_dir(&outside).unwrap();
@@ -73,18 +75,25 @@ fn names_and_contents_in_a_marked_directory_are_told_and_no_others() {
         }
     );
 
-    // Not each write, which it would make dearer.
-    let mut file = fs::File::create(inside.join("old")).unwrap();
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open(inside.join("old"))
+        .unwrap();
     assert_eq!(changes(&watcher), []);
-    file.write_all(b"content").unwrap();
-    assert_eq!(changes(&watcher), []);
+    let is_told = || {
+        let told = changes(&watcher);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!((&*told[0].name, told[0].is_of_name), (&b"old"[..], false));
+        assert_eq!(told[0].inode, Some(handle_of(&inside.join("old"))));
+    };
+    (&file).write_all(b"content").unwrap();
+    is_told();
+    // Several that nobody took yet are one.
+    file.set_len(1).unwrap();
+    (&file).write_all(b"more").unwrap();
+    is_told();
     drop(file);
-    let told = changes(&watcher);
-    assert!(!told.is_empty());
-    for change in told {
-        assert_eq!((&*change.name, change.is_of_name), (&b"old"[..], false));
-        assert_eq!(change.inode, Some(handle_of(&inside.join("old"))));
-    }
+    is_told();
 
     let old = handle_of(&inside.join("old"));
     let cwd = rustix::fs::CWD;
@@ -168,27 +177,37 @@ fn what_cannot_be_understood_is_no_event() {
 
 #[test]
 fn what_is_written_through_a_mount_that_is_left_out_is_not_told() {
-    let Some(watcher) = watcher() else { return };
+    let Some(mut watcher) = watcher() else { return };
     let scratch = tempfile::tempdir().unwrap();
+    fs::write(scratch.path().join("file"), "").unwrap();
     let directory = open(scratch.path());
-    let Ok(alone) = crate::backing::private_clone(&directory) else {
+    let Ok(alone) = private_clone(&directory) else {
         return;
     };
-    watcher.add(&alone).unwrap();
-    watcher.leave_out_writes_through(&alone).unwrap();
-    fs::write(scratch.path().join("file"), "").unwrap();
-    changes(&watcher);
-    let write = |directory: &OwnedFd| {
+    // How often something is told of the file: when it was written to, and when it was closed.
+    let write = |watcher: &Watcher, directory: &OwnedFd| {
         let flags = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::CLOEXEC;
         let file = rustix::fs::openat(directory, "file", flags, rustix::fs::Mode::empty()).unwrap();
         rustix::io::write(&file, b"more").unwrap();
+        let written = changes(watcher);
+        drop(file);
+        let closed = changes(watcher);
+        for change in written.iter().chain(&closed) {
+            assert_eq!(change.name, b"file");
+        }
+        (written.len(), closed.len())
     };
-    write(&alone);
-    assert_eq!(changes(&watcher), []);
+    // Who cannot leave our own writes out does not ask to be told of each.
+    watcher.add(&alone).unwrap();
+    assert!(!watcher.hears_writes());
+    assert_eq!(write(&watcher, &alone), (0, 1));
+    assert_eq!(write(&watcher, &directory), (0, 1));
+
+    watcher.leave_out_writes_through(&alone).unwrap();
+    watcher.add(&alone).unwrap();
+    assert!(watcher.hears_writes());
+    assert_eq!(write(&watcher, &alone), (0, 0));
     // A write below is told, before and after.
-    write(&directory);
-    let told = changes(&watcher);
-    assert!(told.iter().any(|change| change.name == b"file"), "{told:?}");
-    write(&alone);
-    assert_eq!(changes(&watcher), []);
+    assert_eq!(write(&watcher, &directory), (1, 1));
+    assert_eq!(write(&watcher, &alone), (0, 0));
 }

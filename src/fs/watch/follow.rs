@@ -30,21 +30,43 @@ const QUIET: Duration = Duration::from_secs(2);
 /// How often it is looked whether there are still too many.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Names that the kernel was told to doubt, and is to be told so once more when nobody looks them up any more who began before.
+/// What the kernel was told of.
+#[derive(Debug, Default)]
+struct Told {
+    /// Names that it is to doubt.
+    names: HashSet<Name>,
+    /// Files and directories whose attributes it is to forget.
+    files: HashSet<FileHandle>,
+    directories: HashSet<u64>,
+}
+
+impl Told {
+    fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.files.is_empty() && self.directories.is_empty()
+    }
+
+    fn add(&mut self, others: Self) {
+        self.names.extend(others.names);
+        self.files.extend(others.files);
+        self.directories.extend(others.directories);
+    }
+}
+
+/// What the kernel is to be told once more, when nobody is being answered any more who asked before.
 #[derive(Debug, Default)]
 struct Doubted {
-    /// Told last, when that was, and others told before.
-    recent: (HashSet<Name>, Option<Instant>),
-    before: HashSet<Name>,
+    /// What it was told last, since when, and what it was told before.
+    recent: (Told, Option<Instant>),
+    before: Told,
 }
 
 /// How long after it was told first the kernel is told once more, at least; at most twice as long.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Doubted {
-    fn add(&mut self, names: HashSet<Name>) {
-        if !names.is_empty() {
-            self.recent.0.extend(names);
+    fn add(&mut self, told: Told) {
+        if !told.is_empty() {
+            self.recent.0.add(told);
             self.recent.1.get_or_insert_with(Instant::now);
         }
     }
@@ -55,18 +77,16 @@ impl Doubted {
         Some(AGAIN.saturating_sub(since.elapsed()))
     }
 
-    fn doubt_again(&mut self, watch: &Watch, kernel: &dyn Kernel) {
+    /// Takes what is to be told now.
+    fn take(&mut self) -> Told {
         if self.next() != Some(Duration::ZERO) {
-            return;
+            return Told::default();
         }
-        for name in std::mem::take(&mut self.before) {
-            watch.doubt(kernel, &name);
-        }
-        let (names, _) = std::mem::take(&mut self.recent);
-        if !names.is_empty() {
-            self.before = names;
+        let (recent, _) = std::mem::take(&mut self.recent);
+        if !recent.is_empty() {
             self.recent.1 = Some(Instant::now());
         }
+        std::mem::replace(&mut self.before, recent)
     }
 }
 
@@ -111,7 +131,7 @@ impl Utf8Fs {
         let mut overflow: Option<Instant> = None;
         let mut doubted = Doubted::default();
         loop {
-            doubted.doubt_again(watch, kernel);
+            self.tell_again(watch, kernel, doubted.take());
             let patience = match overflow {
                 Some(since) if since.elapsed() < DEAF => {
                     // Nothing is lost by what is not heard now: the kernel keeps nothing for longer than this lasts.
@@ -156,18 +176,28 @@ impl Utf8Fs {
         }
     }
 
-    /// Tells the kernel of changes, and gives the names that it is to be told of once more.
+    /// Tells the kernel once more of what it may have learned from an answer that is older than the change.
+    fn tell_again(&self, watch: &Watch, kernel: &dyn Kernel, told: Told) {
+        for name in told.names {
+            watch.doubt(kernel, &name);
+        }
+        let files = told.files.iter().filter_map(|file| self.known_by(file));
+        let numbers = files.map(|(inode, _)| inode.number);
+        for number in numbers.chain(told.directories) {
+            kernel.forget_inode(number);
+        }
+    }
+
+    /// Tells the kernel of changes, and gives what it is to be told of once more.
     ///
     /// What it forgets is gone with all that is mounted there, while what it only doubts stays where it is found to be right. So
     /// it forgets what can hold no mount, and doubts the rest: known directories that left their places, and what is in its
     /// place again by now. If it was just looking such a name up, it may believe what it was told before the change.
-    fn forget_changed(
-        &self,
-        watch: &Watch,
-        kernel: &dyn Kernel,
-        mut changed: Changed,
-    ) -> HashSet<Name> {
-        let mut doubted = HashSet::new();
+    fn forget_changed(&self, watch: &Watch, kernel: &dyn Kernel, mut changed: Changed) -> Told {
+        let mut told = Told {
+            directories: changed.directories.clone(),
+            ..Told::default()
+        };
         let mut left = HashSet::new();
         for (name, handle) in changed.gone {
             if let Some((inode, stat)) = self.known_by(&handle)
@@ -186,7 +216,7 @@ impl Utf8Fs {
             watch.known.remove_absent(&name);
             if left.contains(&name) || self.is_known(&name) {
                 watch.doubt(kernel, &name);
-                doubted.insert(name);
+                told.names.insert(name);
             } else {
                 watch
                     .gate
@@ -194,19 +224,19 @@ impl Utf8Fs {
             }
         }
         for (handle, is_gone) in changed.files {
-            let Some((inode, _)) = self.known_by(&handle) else {
-                continue;
-            };
-            if is_gone && !inode.is_marked() {
-                // What happens to it elsewhere may go unheard.
-                inode.set_adrift(true);
+            if let Some((inode, _)) = self.known_by(&handle) {
+                if is_gone && !inode.is_marked() {
+                    // What happens to it elsewhere may go unheard.
+                    inode.set_adrift(true);
+                }
+                changed.directories.insert(inode.number);
             }
-            changed.directories.insert(inode.number);
+            told.files.insert(handle);
         }
         for number in changed.directories {
             kernel.forget_inode(number);
         }
-        doubted
+        told
     }
 
     /// The inode of what changed, or lost or got its name.

@@ -69,8 +69,8 @@ fn a_panic_costs_one_operation_and_is_logged_with_its_name() {
     let adapter = Adapter::new(
         Arc::new(over(below.path())),
         Kept {
-            names: Duration::ZERO,
-            files: Duration::ZERO,
+            heard: Duration::ZERO,
+            unheard: Duration::ZERO,
         },
         Passthrough::Off,
         (1, 1),

@@ -1,16 +1,20 @@
 //! Law F5 with `--cache watch`: what hearing of changes must not cost.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::Signal;
 
+use super::nested::Beside;
 use crate::support::mount::mounted;
-use crate::support::{Tree, at, needs};
+use crate::support::{Mount, Tree, at, needs, status};
 
 /// A mount of the test's own, away with it.
 struct Inner(PathBuf);
@@ -185,6 +189,59 @@ fn f5_changes_without_a_pause_leave_nothing_stale() {
     mount.stop();
 }
 
+/// What may change unheard is asked for again, the later the longer it is as it is.
+#[test]
+fn attributes_of_a_file_at_rest_are_asked_for_ever_more_seldom() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    tree.file(b"file", b"content");
+    let mount = tree.mount(&["--cache=watch"]);
+    let above = mount.dir();
+    let asked = || {
+        let requests = status::requests(&mount.point());
+        let of = |kind: &str| requests.get(kind).copied().unwrap_or(0);
+        of("lookup") + of("getattr")
+    };
+    let changed = at::stat(above, b"file").unwrap();
+    let age = || {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        now.as_secs().cast_signed() - changed.st_ctime
+    };
+    // With a second's patience it would be asked for about eight times, and by its age when it is 1, 2, 4 and 8 seconds old.
+    let before = asked();
+    until(|| {
+        assert_eq!(at::stat(above, b"file").unwrap().st_size, 7);
+        thread::sleep(Duration::from_millis(10));
+        age() >= 9
+    });
+    // Once more for the root, which `status` asks for.
+    let count = asked() - before;
+    assert!(count <= 6, "{count}");
+
+    // And still it is heard of when it changes.
+    let file = at::open(tree.below_dir(), b"file", OFlags::WRONLY | OFlags::APPEND).unwrap();
+    at::write_all(&file, b"more").unwrap();
+    until(|| at::stat(above, b"file").unwrap().st_size == 11);
+    drop(file);
+    // What is written by a mapping through the mount is told to nobody, and changes the time of a file that was at rest.
+    let script = r"
+import mmap, os, sys
+path = sys.argv[1]
+fd = os.open(path, os.O_RDWR)
+before = os.stat(path).st_mtime_ns
+with mmap.mmap(fd, 11) as mapped:
+    mapped[0] = 67
+    while os.stat(path).st_mtime_ns == before:
+        pass
+";
+    let mut run = Command::new("python3");
+    let run = run.args(["-c", script]).arg(mount.point().join("file"));
+    assert!(run.status().unwrap().success());
+    mount.stop();
+}
+
 /// Writers that the kernel serves alone act in their own names; nobody is told of what they do.
 #[test]
 fn what_is_written_through_the_mount_is_not_heard_of() {
@@ -204,16 +261,45 @@ fn what_is_written_through_the_mount_is_not_heard_of() {
     for number in 0..1000 {
         round(format!("file{}", number % 10).as_bytes());
     }
-    let debug = std::fs::read_dir(format!("/proc/{}/task", mount.id())).unwrap();
-    let follower = debug.filter_map(Result::ok).find(|task| {
+    // Once the last of it would have been told.
+    let file = at::open(tree.below_dir(), b"file0", OFlags::WRONLY).unwrap();
+    assert_eq!(told(&mount), 0);
+    at::write_all(&file, b"more").unwrap();
+    until(|| told(&mount) > 0);
+    mount.stop();
+}
+
+/// So often the kernel was told to forget something.
+fn told(mount: &Mount<'_>) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", mount.id())).unwrap();
+    let follower = tasks.filter_map(Result::ok).find(|task| {
         std::fs::read(task.path().join("comm")).is_ok_and(|comm| comm == b"changes\n")
     });
-    // What it tells the kernel it writes, and nothing else.
-    let written = std::fs::read(follower.unwrap().path().join("io")).unwrap();
-    let written = String::from_utf8(written).unwrap();
-    let count = written
-        .lines()
-        .find_map(|line| line.strip_prefix("syscw: "));
-    assert_eq!(count, Some("0"), "{written}");
+    // That is all it writes.
+    let io = std::fs::read_to_string(follower.unwrap().path().join("io")).unwrap();
+    let count = io.lines().find_map(|line| line.strip_prefix("syscw: "));
+    count.unwrap().parse().unwrap()
+}
+
+/// Two mounts may lie over one directory, and the kernel serves both alone.
+#[test]
+fn what_is_written_through_another_mount_is_heard_of_before_it_is_closed() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    tree.file(b"file", b"content");
+    let mount = tree.mount(&["--cache=watch"]);
+    let other = tempfile::tempdir().unwrap();
+    let second = Beside::start(&tree.backing(), other.path(), &["--cache=watch"]);
+    at::stat(mount.dir(), b"file").unwrap();
+    let other = at::open(CWD, other.path().as_os_str().as_bytes(), OFlags::PATH).unwrap();
+    let file = at::open(&other, b"file", OFlags::WRONLY).unwrap();
+    assert_eq!(told(&mount), 0);
+    at::write_all(&file, b"more of it").unwrap();
+    until(|| told(&mount) > 0);
+    until(|| at::stat(mount.dir(), b"file").unwrap().st_size == 10);
+    drop((file, other));
+    second.stop();
     mount.stop();
 }

@@ -26,10 +26,10 @@ fn background(backing: &Path, point: &Path, options: &[&str]) -> Output {
 }
 
 /// A mount in the background that goes with the test.
-struct Beside(PathBuf);
+pub(super) struct Beside(PathBuf);
 
 impl Beside {
-    fn start(backing: &Path, point: &Path, options: &[&str]) -> Self {
+    pub(super) fn start(backing: &Path, point: &Path, options: &[&str]) -> Self {
         let beside = Self(point.to_owned());
         let output = background(backing, point, options);
         assert!(output.status.success(), "{output:?}");
@@ -37,7 +37,7 @@ impl Beside {
     }
 
     /// Unmounts it, which nothing may stand in the way of.
-    fn stop(self) {
+    pub(super) fn stop(self) {
         let program = if needs::is_root() {
             ("umount", "--")
         } else {

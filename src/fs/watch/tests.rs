@@ -1,0 +1,160 @@
+//! What the kernel is told, and what it may keep, where changes are followed.
+
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::*;
+use crate::backing::{Dir, Privilege, private_clone};
+use crate::fs::audit::{AuditOptions, Auditor, Format, SinkKind};
+use crate::fs::{Caller, Config, Exemptions, LocksAt, Waits};
+use crate::names::{Legacy, NameMap, OnViolation};
+use crate::policy::{ErrnoChoice, Policy};
+
+const CALLER: Caller = Caller {
+    uid: 0,
+    gid: 0,
+    pid: 0,
+};
+
+/// Says which inodes it is told of.
+struct Listener(Sender<u64>);
+
+impl Kernel for Listener {
+    fn forget_name(&self, _directory: u64, _name: &[u8]) {}
+    fn doubt_name(&self, _directory: u64, _name: &[u8]) {}
+    fn forget_inode(&self, number: u64) {
+        // Who listens may have gone.
+        _ = self.0.send(number);
+    }
+}
+
+/// A filesystem that follows changes, or none where this process may not.
+fn following(below: &Path) -> Option<Utf8Fs> {
+    let mut watcher = match Watcher::new() {
+        Ok(watcher) => watcher,
+        Err(error) => {
+            assert_eq!(error.raw_os_error(), Some(libc::EPERM), "{error}");
+            return None;
+        }
+    };
+    let root = Dir::open_root(below).unwrap().into_fd();
+    let own = private_clone(&root).unwrap();
+    watcher.leave_out_writes_through(&own).unwrap();
+    watcher.add(&root).unwrap();
+    let log = SinkKind::File("/dev/null".into());
+    let fs = Utf8Fs::new(Config {
+        map: NameMap {
+            policy: Policy::default(),
+            legacy: Legacy::Escape,
+            from: Vec::new(),
+            store_as: None,
+            on_violation: OnViolation::Reject,
+            errno: ErrnoChoice::default(),
+        },
+        unique: None,
+        unseen: Duration::from_secs(1),
+        exempt: Exemptions::default(),
+        root,
+        by_handle: Some(std::fs::File::open(below).unwrap().into()),
+        watcher: Some(watcher),
+        keeps_lists: true,
+        locks: LocksAt::Local,
+        waits: Waits::None,
+        privilege: Privilege::User,
+        most_descriptors: 64,
+        auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),
+        mountpoint: Vec::new(),
+        covers_backing: false,
+    });
+    Some(fs.unwrap())
+}
+
+/// Law F5.
+#[test]
+fn what_others_write_is_told_before_they_close_the_file_and_once_more() {
+    let below = tempfile::tempdir().unwrap();
+    let file = below.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let Some(fs) = following(below.path()) else {
+        return;
+    };
+    let number = fs.lookup(CALLER, ROOT, b"file").unwrap().number;
+    let (told, hears): (_, Receiver<u64>) = channel();
+    let (ends, end) = std::io::pipe().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| fs.follow(&Listener(told), &ends));
+        // Changes of this process are the kernel's own.
+        let mut other = Command::new("sh")
+            .args(["-c", r#"exec 3>>"$0"; printf more >&3; read -r _"#])
+            .arg(&file)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let until_told = || while hears.recv().unwrap() != number {};
+        until_told();
+        // Somebody may have been answering with what was before.
+        until_told();
+        assert_eq!(std::fs::metadata(&file).unwrap().size(), 4);
+        other.stdin.take().unwrap().write_all(b"\n").unwrap();
+        assert!(other.wait().unwrap().success());
+        drop(end);
+    });
+}
+
+#[test]
+fn attributes_are_kept_for_as_long_as_their_changes_are_heard_of() {
+    let below = tempfile::tempdir().unwrap();
+    for name in ["file", "linked", "open"] {
+        std::fs::write(below.path().join(name), "content").unwrap();
+    }
+    std::fs::hard_link(below.path().join("linked"), below.path().join("other")).unwrap();
+    std::fs::create_dir(below.path().join("dir")).unwrap();
+    std::os::unix::fs::symlink("file", below.path().join("link")).unwrap();
+    let Some(fs) = following(below.path()) else {
+        return;
+    };
+    let last = |name: &[u8]| fs.lookup(CALLER, ROOT, name).unwrap().attributes;
+    assert_eq!(last(b"link"), Lasts::Long);
+    // The kernel would keep its content for as long.
+    assert_eq!(last(b"file"), Lasts::Briefly);
+    fs.keeps_no_pages();
+    assert!(matches!(last(b"file"), Lasts::For(_)));
+    // Nobody hears of what is done to it by its other name, if that is in a directory that nobody looked at.
+    assert_eq!(last(b"linked"), Lasts::Briefly);
+    // Who has it open can write to it by a mapping.
+    let number = fs.lookup(CALLER, ROOT, b"open").unwrap().number;
+    let opened = fs.open(CALLER, number, libc::O_RDWR).unwrap();
+    assert_eq!(last(b"open"), Lasts::Briefly);
+    fs.release(opened.handle);
+    assert!(matches!(last(b"open"), Lasts::For(_)));
+    // What is made in it changes it; it is marked when somebody looks at its attributes, or into it.
+    assert_eq!(last(b"dir"), Lasts::Briefly);
+    let number = fs.lookup(CALLER, ROOT, b"dir").unwrap().number;
+    assert_eq!(fs.getattr(number).unwrap().attributes, Lasts::Long);
+    fs.follow_no_more();
+    for name in [&b"file"[..], b"link", b"dir"] {
+        assert_eq!(last(name), Lasts::Briefly);
+    }
+}
+
+#[test]
+fn a_file_is_at_rest_for_as_long_as_it_was_not_changed() {
+    let now = UNIX_EPOCH + Duration::new(1_000_000, 500_000_000);
+    for (secs, nanos, rest) in [
+        (1_000_000, 500_000_000, Duration::ZERO),
+        (1_000_000, 400_000_000, Duration::from_millis(100)),
+        (999_990, 500_000_000, Duration::from_secs(10)),
+        (999_900, 0, AT_REST),
+        // By another clock, or by one that was set back.
+        (1_000_001, 0, Duration::ZERO),
+        (i64::MAX, 999_999_999, Duration::ZERO),
+        // Before 1970: nobody's clock says when that was.
+        (-1, 0, Duration::ZERO),
+        (i64::MIN, 0, Duration::ZERO),
+    ] {
+        assert_eq!(at_rest(Time { secs, nanos }, now), rest, "{secs}");
+    }
+}
