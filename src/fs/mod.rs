@@ -26,6 +26,8 @@ mod number;
 mod readdir;
 mod report;
 mod resolve;
+#[cfg(test)]
+pub(crate) mod samples;
 pub mod serving;
 mod settle;
 pub mod state;

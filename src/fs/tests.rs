@@ -7,39 +7,17 @@ mod unique;
 use std::cell::Cell;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use super::audit::{AuditOptions, Auditor, Format, SinkKind};
 use super::inode::lock;
-use super::{Caller, Config, Exemptions, Lasts, LocksAt, Plus, ROOT, Utf8Fs};
-use crate::backing::{Dir, Privilege};
-use crate::codec::Charset;
+use super::samples::{CALLER, config, map};
+use super::{Caller, Config, Exemptions, Lasts, Plus, ROOT, Utf8Fs};
+use crate::backing::Dir;
 use crate::names::{Legacy, NameMap, OnViolation};
-use crate::policy::{Alike, ErrnoChoice, Policy};
-
-const CALLER: Caller = Caller {
-    uid: 0,
-    gid: 0,
-    pid: 0,
-};
+use crate::policy::Alike;
 
 struct Scratch {
     below: std::sync::Arc<tempfile::TempDir>,
     fs: Utf8Fs,
-}
-
-fn map(legacy: Legacy, from: &[&str]) -> NameMap {
-    NameMap {
-        policy: Policy::default(),
-        legacy,
-        from: from
-            .iter()
-            .map(|label| Charset::from_label(label).unwrap())
-            .collect(),
-        store_as: None,
-        on_violation: OnViolation::Reject,
-        errno: ErrnoChoice::default(),
-    }
 }
 
 impl Scratch {
@@ -67,23 +45,12 @@ impl Scratch {
         map: NameMap,
         unique: Option<Alike>,
     ) -> Self {
-        let log = SinkKind::File("/dev/null".into());
+        let root = Dir::open_root(below.path()).unwrap().into_fd();
         let fs = Utf8Fs::new(Config {
-            map,
             unique,
-            unseen: Duration::from_secs(1),
             exempt,
-            root: Dir::open_root(below.path()).unwrap().into_fd(),
-            by_handle: None,
-            watcher: None,
-            keeps_lists: false,
-            locks: LocksAt::Local,
-            waits: crate::fs::Waits::None,
-            privilege: Privilege::User,
             most_descriptors: 16,
-            auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),
-            mountpoint: Vec::new(),
-            covers_backing: false,
+            ..config(root, map)
         })
         .unwrap();
         Self { below, fs }

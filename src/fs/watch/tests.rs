@@ -7,17 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::*;
-use crate::backing::{Dir, Privilege, private_clone};
-use crate::fs::audit::{AuditOptions, Auditor, Format, SinkKind};
-use crate::fs::{Caller, Config, Exemptions, LocksAt, Waits};
-use crate::names::{Legacy, NameMap, OnViolation};
-use crate::policy::{ErrnoChoice, Policy};
-
-const CALLER: Caller = Caller {
-    uid: 0,
-    gid: 0,
-    pid: 0,
-};
+use crate::backing::{Dir, private_clone};
+use crate::fs::Config;
+use crate::fs::samples::{CALLER, config, map};
+use crate::names::Legacy;
 
 /// Says which inodes it is told of.
 struct Listener(Sender<u64>);
@@ -44,30 +37,11 @@ fn following(below: &Path) -> Option<Utf8Fs> {
     let own = private_clone(&root).unwrap();
     watcher.leave_out_writes_through(&own).unwrap();
     watcher.add(&root).unwrap();
-    let log = SinkKind::File("/dev/null".into());
     let fs = Utf8Fs::new(Config {
-        map: NameMap {
-            policy: Policy::default(),
-            legacy: Legacy::Escape,
-            from: Vec::new(),
-            store_as: None,
-            on_violation: OnViolation::Reject,
-            errno: ErrnoChoice::default(),
-        },
-        unique: None,
-        unseen: Duration::from_secs(1),
-        exempt: Exemptions::default(),
-        root,
         by_handle: Some(std::fs::File::open(below).unwrap().into()),
         watcher: Some(watcher),
         keeps_lists: true,
-        locks: LocksAt::Local,
-        waits: Waits::None,
-        privilege: Privilege::User,
-        most_descriptors: 64,
-        auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),
-        mountpoint: Vec::new(),
-        covers_backing: false,
+        ..config(root, map(Legacy::Escape, &[]))
     });
     Some(fs.unwrap())
 }

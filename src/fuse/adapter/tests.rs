@@ -4,17 +4,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::*;
-use crate::backing::{Dir, Privilege};
-use crate::fs::audit::{AuditOptions, Auditor, Format, SinkKind};
-use crate::fs::{Config, Exemptions, ROOT};
-use crate::names::{Legacy, NameMap, OnViolation};
-use crate::policy::{ErrnoChoice, Policy};
-
-const CALLER: Caller = Caller {
-    uid: 0,
-    gid: 0,
-    pid: 0,
-};
+use crate::backing::Dir;
+use crate::fs::ROOT;
+use crate::fs::samples::{CALLER, config, map};
+use crate::names::Legacy;
 
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -32,32 +25,8 @@ impl log::Log for Listener {
 }
 
 fn over(directory: &std::path::Path) -> Utf8Fs {
-    let log = SinkKind::File("/dev/null".into());
-    Utf8Fs::new(Config {
-        map: NameMap {
-            policy: Policy::default(),
-            legacy: Legacy::Escape,
-            from: Vec::new(),
-            store_as: None,
-            on_violation: OnViolation::Reject,
-            errno: ErrnoChoice::default(),
-        },
-        unique: None,
-        unseen: Duration::from_secs(1),
-        exempt: Exemptions::default(),
-        root: Dir::open_root(directory).unwrap().into_fd(),
-        by_handle: None,
-        watcher: None,
-        keeps_lists: false,
-        locks: crate::fs::LocksAt::Local,
-        waits: crate::fs::Waits::None,
-        privilege: Privilege::User,
-        most_descriptors: 64,
-        auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),
-        mountpoint: Vec::new(),
-        covers_backing: false,
-    })
-    .unwrap()
+    let root = Dir::open_root(directory).unwrap().into_fd();
+    Utf8Fs::new(config(root, map(Legacy::Escape, &[]))).unwrap()
 }
 
 #[test]

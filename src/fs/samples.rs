@@ -1,0 +1,55 @@
+//! What unit tests make filesystems of.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use super::audit::{AuditOptions, Auditor, Format, SinkKind};
+use super::{Caller, Config, Exemptions, LocksAt, Waits};
+use crate::backing::Privilege;
+use crate::codec::Charset;
+use crate::names::{Legacy, NameMap, OnViolation};
+use crate::policy::{ErrnoChoice, Policy};
+
+/// Somebody.
+pub(crate) const CALLER: Caller = Caller {
+    uid: 0,
+    gid: 0,
+    pid: 0,
+};
+
+/// Names that are shown as `legacy` says, decoded from the charsets of these labels.
+pub(crate) fn map(legacy: Legacy, from: &[&str]) -> NameMap {
+    NameMap {
+        policy: Policy::default(),
+        legacy,
+        from: from
+            .iter()
+            .map(|label| Charset::from_label(label).unwrap())
+            .collect(),
+        store_as: None,
+        on_violation: OnViolation::Reject,
+        errno: ErrnoChoice::default(),
+    }
+}
+
+/// An ordinary user's filesystem over `root`, whose log nobody reads.
+pub(crate) fn config(root: OwnedFd, map: NameMap) -> Config {
+    let log = SinkKind::File("/dev/null".into());
+    Config {
+        map,
+        unique: None,
+        unseen: Duration::from_secs(1),
+        exempt: Exemptions::default(),
+        root,
+        by_handle: None,
+        watcher: None,
+        keeps_lists: false,
+        locks: LocksAt::Local,
+        waits: Waits::None,
+        privilege: Privilege::User,
+        most_descriptors: 64,
+        auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),
+        mountpoint: Vec::new(),
+        covers_backing: false,
+    }
+}
