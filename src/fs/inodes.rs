@@ -1,5 +1,8 @@
 //! The inodes that the kernel knows, by number, and how each is opened.
 
+mod enter;
+mod open;
+
 use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,10 +12,9 @@ use std::time::Instant;
 
 use super::FsError;
 use super::descriptors::{Allowance, Descriptors, Taken, Use};
-use super::inode::{ByNumber, Identity, Inode, Place, ROOT, lock};
-use super::look::{By, Looked};
+use super::inode::{ByNumber, Identity, Inode, ROOT, lock};
 use super::number::{Device, Numbering};
-use crate::backing::{Dir, FileHandle, Stat, file, give_memory_back};
+use crate::backing::{Dir, FileHandle, Stat, give_memory_back};
 use crate::names::VisibleName;
 
 const SHARDS: usize = 64;
@@ -23,23 +25,7 @@ const SMALL_SHARD: usize = 64;
 /// So many forgotten inodes are worth the time that giving memory back takes.
 const MANY: usize = 16_384;
 
-/// How many other numbers a file is offered where its own is taken.
-const OFFERED: u32 = 16;
-
-/// A file that was entered or found.
-#[derive(Debug)]
-pub(super) struct Entered {
-    /// Its inode.
-    pub(super) inode: Arc<Inode>,
-    /// Its attributes.
-    pub(super) stat: Stat,
-    /// Where it was seen before, if that is known and another place.
-    pub(super) left: Option<Place>,
-}
-
-/// What was looked at by name is to be looked at by a descriptor.
-#[derive(Debug)]
-pub(super) struct Unproven;
+pub(super) use enter::{Entered, Unproven};
 
 /// The table of inodes.
 #[derive(Debug)]
@@ -145,78 +131,6 @@ impl Inodes {
             .shown(directory.device, ino, directory.is_elsewhere())
     }
 
-    /// Enters the file that was looked at, or finds it, and counts one lookup; [`Unproven`] where its number is that of
-    /// another file by what is known, and it may be that just because it was not looked at by a descriptor. Tells also where
-    /// it was seen before, if that is known and another place.
-    ///
-    /// # Errors
-    /// Its handle can't be had.
-    pub(super) fn enter(
-        &self,
-        looked: Looked,
-        place: &Place,
-    ) -> io::Result<Result<Entered, Unproven>> {
-        let Looked { stat, by } = looked;
-        let number = self.number(&stat);
-        if number == ROOT {
-            return Ok(Ok(Entered {
-                inode: Arc::clone(&self.root),
-                stat,
-                left: None,
-            }));
-        }
-        let is_proven = matches!(by, By::Fd(_));
-        let (fd, handle) = match by {
-            By::Handle(handle) => (None, Some(handle)),
-            By::Fd(fd) => {
-                let handle = match self.uses_handles() && self.reaches(&stat) {
-                    true => FileHandle::of(&fd)?,
-                    false => None,
-                };
-                (Some(fd), handle)
-            }
-        };
-        let identity = handle.map(Identity::Handle);
-        let stat = &stat;
-        let mut identity = identity.unwrap_or_else(|| Identity::looks(stat, self.mount_of(stat)));
-        let device = Device::new(stat.dev);
-        let others = (0..OFFERED).map(|tried| Numbering::other(device, stat.ino, tried));
-        let entered = |inode: Arc<Inode>| {
-            // Of the names of a file that has several, the one by which the kernel may keep it for long stays known.
-            let is_one_of_many = self.keeps_places && stat.is_file() && stat.nlink > 1;
-            let left = match is_one_of_many && inode.handle().is_some() {
-                true => None,
-                false => inode.set_place(place),
-            };
-            // Most regular files that are looked up are not opened; of those that are many are opened by their handles.
-            if let Some(fd) = fd
-                && !inode.is_elsewhere()
-                && (!inode.is_regular() || inode.handle().is_none() || self.descriptors.has_room())
-            {
-                self.descriptors.hold(&inode, fd);
-            }
-            let stat = *stat;
-            Ok(Ok(Entered { inode, stat, left }))
-        };
-        // A file that has another number keeps it.
-        if self.is_renumbered.load(Ordering::Acquire)
-            && let Some(inode) = others
-                .clone()
-                .find_map(|number| self.meet(number, device, &identity))
-        {
-            return entered(inode);
-        }
-        let others = others.map(|number| (number, true));
-        for (number, is_other) in std::iter::once((number, false)).chain(others) {
-            match self.enter_as(number, is_other, is_proven, identity, stat) {
-                Ok(inode) => return entered(inode),
-                Err(_) if !is_proven => return Ok(Err(Unproven)),
-                Err(back) => identity = back,
-            }
-        }
-        Err(io::Error::from_raw_os_error(libc::EIO))
-    }
-
     fn number(&self, stat: &Stat) -> u64 {
         let is_elsewhere = self.mount_of(stat) != 0;
         self.numbering
@@ -243,83 +157,6 @@ impl Inodes {
             (0, dev) => stat.dev == dev,
             (id, _) => stat.mnt_id == id,
         }
-    }
-
-    /// Finds a file by a number and counts one lookup.
-    fn meet(&self, number: u64, device: Device, identity: &Identity) -> Option<Arc<Inode>> {
-        let slots = lock(self.shard(number)?);
-        let known = slots.get(&number)?;
-        if known.0.device != device || known.0.identity != *identity {
-            return None;
-        }
-        known.0.lookups.fetch_add(1, Ordering::Relaxed);
-        Some(Arc::clone(&known.0))
-    }
-
-    /// Enters a file under a number, or finds it there; gives its identity back where the number is another file's, or was
-    /// and the identity is not proven to be that of the file of that number.
-    fn enter_as(
-        &self,
-        number: u64,
-        is_other: bool,
-        is_proven: bool,
-        identity: Identity,
-        stat: &Stat,
-    ) -> Result<Arc<Inode>, Identity> {
-        let Some(shard) = self.shard(number) else {
-            return Err(identity);
-        };
-        let mut slots = lock(shard);
-        let device = Device::new(stat.dev);
-        // By which a file is the same under another daemon, and after the kernel forgot it.
-        let own_generation = match &identity {
-            Identity::Handle(handle) => Some(handle.digest()),
-            Identity::Looks { .. } => None,
-        };
-        let (generation, lookups) = match slots.get(&number) {
-            Some(known) if known.0.identity == identity && known.0.device == device => {
-                known.0.lookups.fetch_add(1, Ordering::Relaxed);
-                return Ok(Arc::clone(&known.0));
-            }
-            Some(known)
-                if is_other
-                    || !is_proven
-                    || known.0.is_renumbered
-                    || known.0.device != device
-                    || known.0.identity.mount() != identity.mount() =>
-            {
-                return Err(identity);
-            }
-            // The number of a file that is gone is used again. The kernel forgets the old one under it too.
-            Some(known) => {
-                let generation = own_generation.unwrap_or_else(|| {
-                    let generation = self.generations.fetch_add(1, Ordering::Relaxed);
-                    u32::try_from(generation % 0x1_0000_0000).unwrap_or_default()
-                });
-                let is_taken = known.0.generation() == u64::from(generation);
-                (
-                    generation.wrapping_add(is_taken.into()),
-                    known.0.lookups.load(Ordering::Relaxed),
-                )
-            }
-            None => (own_generation.unwrap_or_default(), 0),
-        };
-        let mut inode = Inode::new(number, generation, identity, stat);
-        inode.is_renumbered = is_other;
-        inode.set_proven(is_proven);
-        inode.has_place |= self.keeps_places;
-        inode.lookups = (lookups + 1).into();
-        let inode = Arc::new(inode);
-        let replaced = slots.replace(ByNumber(Arc::clone(&inode)));
-        drop(slots);
-        if is_other {
-            self.is_renumbered.store(true, Ordering::Release);
-        }
-        if replaced.is_none() {
-            let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-            self.peak.fetch_max(count, Ordering::Relaxed);
-        }
-        Ok(inode)
     }
 
     /// Takes `count` lookups back; the inode goes with the last.
@@ -363,77 +200,6 @@ impl Inodes {
         }
     }
 
-    /// An `O_PATH` descriptor of the inode, opened again if it had to be closed.
-    ///
-    /// # Errors
-    /// The file is gone (`ESTALE`), or can't be opened.
-    pub fn fd(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
-        if let Some(fd) = inode.held() {
-            return Ok(fd);
-        }
-        let open_file = inode.open_file();
-        let stale = || io::Error::from_raw_os_error(libc::ESTALE);
-        let open = || match (&inode.identity, &self.mount) {
-            _ if let Some(file) = &open_file => file::path_only(file),
-            (Identity::Handle(handle), Some(mount)) => {
-                handle.open(mount, libc::O_PATH)?.ok_or_else(stale)
-            }
-            _ => self.open_in_place(inode),
-        };
-        let fd = self.descriptors.enough_for(open)?;
-        self.prove(inode, &fd)?;
-        if inode.is_elsewhere() {
-            return Ok(Arc::new(fd));
-        }
-        Ok(self.descriptors.hold(inode, fd))
-    }
-
-    /// Opens a regular file with the given open(2) flags and its handle; `None` where that can't be had.
-    ///
-    /// # Errors
-    /// The file is gone (`ESTALE`), or can't be opened.
-    pub(super) fn open(&self, inode: &Inode, flags: i32) -> io::Result<Option<OwnedFd>> {
-        let (Some(handle), Some(mount)) = (inode.handle(), &self.mount) else {
-            return Ok(None);
-        };
-        if !inode.is_regular() {
-            return Ok(None);
-        }
-        let flags = flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_PATH);
-        let Some(fd) = self.descriptors.enough_for(|| handle.open(mount, flags))? else {
-            return Ok(None);
-        };
-        self.prove(inode, &fd)?;
-        Ok(Some(fd))
-    }
-
-    /// Sees to it that `fd`, opened by the handle of an inode, is the file that the kernel knows by its number.
-    ///
-    /// # Errors
-    /// `ESTALE`: it is another. The kernel looks the name up once more then.
-    fn prove(&self, inode: &Inode, fd: &OwnedFd) -> io::Result<()> {
-        if inode.is_proven() {
-            return Ok(());
-        }
-        let stat = Stat::of(fd)?;
-        if Device::new(stat.dev) != inode.device || self.number(&stat) != inode.number {
-            return Err(io::Error::from_raw_os_error(libc::ESTALE));
-        }
-        inode.set_proven(true);
-        Ok(())
-    }
-
-    /// Opens what has the handle `handle`, an `O_PATH` descriptor.
-    ///
-    /// # Errors
-    /// `ESTALE` if it is gone or handles are not used.
-    pub(super) fn open_handle(&self, handle: &FileHandle) -> io::Result<OwnedFd> {
-        let stale = || io::Error::from_raw_os_error(libc::ESTALE);
-        let mount = self.mount.as_ref().ok_or_else(stale)?;
-        let open = || handle.open(mount, libc::O_PATH)?.ok_or_else(stale);
-        self.descriptors.enough_for(open)
-    }
-
     /// The numbers of all inodes but the root.
     pub(super) fn numbers(&self) -> Vec<u64> {
         let mut numbers = Vec::new();
@@ -441,25 +207,6 @@ impl Inodes {
             numbers.extend(lock(shard).iter().map(|known| known.0.number));
         }
         numbers
-    }
-
-    /// Opens an inode that has no handle by the name under which it was last seen, if it is still there.
-    fn open_in_place(&self, inode: &Inode) -> io::Result<OwnedFd> {
-        let stale = || io::Error::from_raw_os_error(libc::ESTALE);
-        let place = inode.place().ok_or_else(stale)?;
-        let parent = self.get(place.parent).map_err(|_gone| stale())?;
-        let fd = match Dir::new(&*self.fd(&parent)?).child(&place.backing) {
-            // The name is gone, which says nothing about the file: whoever asks looks it up again.
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Err(stale()),
-            child => child?,
-        };
-        let stat = Stat::of(&fd)?;
-        let looks = Identity::looks(&stat, self.mount_of(&stat));
-        if looks == inode.identity && Device::new(stat.dev) == inode.device {
-            Ok(fd)
-        } else {
-            Err(stale())
-        }
     }
 
     /// Lets somebody open a file or directory, as long as the result lives.

@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use rustix::fs::makedev;
 
 use super::*;
+use crate::backing::file;
+use crate::fs::inode::Place;
+use crate::fs::look::{By, Looked};
 use crate::names::BackingName;
 
 struct Table {

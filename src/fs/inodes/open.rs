@@ -1,0 +1,102 @@
+//! Opening inodes: by what is held of them, by their handles, or where they were last seen.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use super::Inodes;
+use crate::backing::{Dir, FileHandle, Stat, file};
+use crate::fs::inode::{Identity, Inode};
+use crate::fs::number::Device;
+
+impl Inodes {
+    /// An `O_PATH` descriptor of the inode, opened again if it had to be closed.
+    ///
+    /// # Errors
+    /// The file is gone (`ESTALE`), or can't be opened.
+    pub fn fd(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
+        if let Some(fd) = inode.held() {
+            return Ok(fd);
+        }
+        let open_file = inode.open_file();
+        let stale = || io::Error::from_raw_os_error(libc::ESTALE);
+        let open = || match (&inode.identity, &self.mount) {
+            _ if let Some(file) = &open_file => file::path_only(file),
+            (Identity::Handle(handle), Some(mount)) => {
+                handle.open(mount, libc::O_PATH)?.ok_or_else(stale)
+            }
+            _ => self.open_in_place(inode),
+        };
+        let fd = self.descriptors.enough_for(open)?;
+        self.prove(inode, &fd)?;
+        if inode.is_elsewhere() {
+            return Ok(Arc::new(fd));
+        }
+        Ok(self.descriptors.hold(inode, fd))
+    }
+
+    /// Opens a regular file with the given open(2) flags and its handle; `None` where that can't be had.
+    ///
+    /// # Errors
+    /// The file is gone (`ESTALE`), or can't be opened.
+    pub(in crate::fs) fn open(&self, inode: &Inode, flags: i32) -> io::Result<Option<OwnedFd>> {
+        let (Some(handle), Some(mount)) = (inode.handle(), &self.mount) else {
+            return Ok(None);
+        };
+        if !inode.is_regular() {
+            return Ok(None);
+        }
+        let flags = flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_PATH);
+        let Some(fd) = self.descriptors.enough_for(|| handle.open(mount, flags))? else {
+            return Ok(None);
+        };
+        self.prove(inode, &fd)?;
+        Ok(Some(fd))
+    }
+
+    /// Sees to it that `fd`, opened by the handle of an inode, is the file that the kernel knows by its number.
+    ///
+    /// # Errors
+    /// `ESTALE`: it is another. The kernel looks the name up once more then.
+    fn prove(&self, inode: &Inode, fd: &OwnedFd) -> io::Result<()> {
+        if inode.is_proven() {
+            return Ok(());
+        }
+        let stat = Stat::of(fd)?;
+        if Device::new(stat.dev) != inode.device || self.number(&stat) != inode.number {
+            return Err(io::Error::from_raw_os_error(libc::ESTALE));
+        }
+        inode.set_proven(true);
+        Ok(())
+    }
+
+    /// Opens what has the handle `handle`, an `O_PATH` descriptor.
+    ///
+    /// # Errors
+    /// `ESTALE` if it is gone or handles are not used.
+    pub(in crate::fs) fn open_handle(&self, handle: &FileHandle) -> io::Result<OwnedFd> {
+        let stale = || io::Error::from_raw_os_error(libc::ESTALE);
+        let mount = self.mount.as_ref().ok_or_else(stale)?;
+        let open = || handle.open(mount, libc::O_PATH)?.ok_or_else(stale);
+        self.descriptors.enough_for(open)
+    }
+
+    /// Opens an inode that has no handle by the name under which it was last seen, if it is still there.
+    fn open_in_place(&self, inode: &Inode) -> io::Result<OwnedFd> {
+        let stale = || io::Error::from_raw_os_error(libc::ESTALE);
+        let place = inode.place().ok_or_else(stale)?;
+        let parent = self.get(place.parent).map_err(|_gone| stale())?;
+        let fd = match Dir::new(&*self.fd(&parent)?).child(&place.backing) {
+            // The name is gone, which says nothing about the file: whoever asks looks it up again.
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Err(stale()),
+            child => child?,
+        };
+        let stat = Stat::of(&fd)?;
+        let looks = Identity::looks(&stat, self.mount_of(&stat));
+        if looks == inode.identity && Device::new(stat.dev) == inode.device {
+            Ok(fd)
+        } else {
+            Err(stale())
+        }
+    }
+}
