@@ -40,7 +40,7 @@ impl Listing {
         let time = match attributes {
             // The kernel asks for these each time.
             Lasts::Not | Lasts::Long => return,
-            Lasts::Briefly => BRIEFLY,
+            Lasts::Open | Lasts::Briefly => BRIEFLY,
             Lasts::For(time) => time.max(BRIEFLY),
         };
         if let Some((_, least)) = &mut self.given {

@@ -123,6 +123,8 @@ pub enum Lasts {
     Not,
     /// As long as a change may go unseen that nobody hears of.
     Briefly,
+    /// A second at most: nobody hears of what a program writes to it by a mapping.
+    Open,
     /// So long, and at least [`Briefly`](Self::Briefly).
     For(Duration),
     /// As long as it likes, where it is told of changes.

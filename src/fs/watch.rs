@@ -151,8 +151,11 @@ impl Utf8Fs {
 
     /// How long the kernel may keep these attributes. What is in a directory changes it; what has several names can be changed
     /// by one in a directory that is not marked; and files can be by a mapping, which nobody hears of: who has one open through
-    /// this mount may be doing so.
+    /// this mount may be doing so, also where nobody else changes anything.
     pub(super) fn attributes_last(&self, inode: &Inode, stat: &Stat) -> Lasts {
+        if stat.is_file() && inode.is_open() {
+            return Lasts::Open;
+        }
         let Some(watch) = &self.watch else {
             return Lasts::Long;
         };
@@ -167,7 +170,7 @@ impl Utf8Fs {
         if !stat.is_file() {
             return Lasts::Long;
         }
-        if inode.is_open() || !watch.keeps_at_rest.load(Ordering::Relaxed) {
+        if !watch.keeps_at_rest.load(Ordering::Relaxed) {
             return Lasts::Briefly;
         }
         Lasts::For(at_rest(stat.ctime, SystemTime::now()))

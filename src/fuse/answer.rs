@@ -20,12 +20,16 @@ pub struct Kept {
     pub unheard: Duration,
 }
 
+/// For so long attributes are kept of a file that a program has open.
+pub(super) const OPEN: Duration = Duration::from_secs(1);
+
 impl Kept {
     /// How long what `lasts` may be kept.
     fn time(self, lasts: Lasts) -> Duration {
         match lasts {
             Lasts::Not => Duration::ZERO,
             Lasts::Briefly => self.unheard,
+            Lasts::Open => self.unheard.min(OPEN),
             Lasts::For(time) => time.max(self.unheard),
             Lasts::Long => self.heard,
         }

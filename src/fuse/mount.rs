@@ -6,6 +6,7 @@
 mod attached;
 mod error;
 mod fusermount;
+mod remains;
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt::Write;
@@ -23,7 +24,7 @@ use crate::backing::{Reply, ask_as};
 use crate::fuse::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
 pub use attached::{Attached, MountId, Spot, UnmountOutcome};
-use attached::{detach_by_fd, identify};
+use attached::{detach_by_fd, identify, status};
 pub use error::MountError;
 
 /// The filesystem type that `/proc/mounts` shows, and that `mount -t` and `findmnt -t` take.
@@ -262,8 +263,11 @@ fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
 }
 
 /// Whether the daemon of the FUSE mount `there` is gone, whose root is `root`. Waits for the daemon where it lives, but for
-/// that of another user's mount, which is asked as that user.
+/// that of another user's mount, which is asked as that user. What a dead one has left is cut off.
 fn is_dead(root: &OwnedFd, there: &MountInfo) -> bool {
+    if let Ok(status) = status(root, StatxFlags::MNT_ID) {
+        remains::cut(status.stx_dev_minor);
+    }
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
     let errno = match rustix::fs::statx(root, c"", flags, StatxFlags::BASIC_STATS) {
         Ok(_) => return false,

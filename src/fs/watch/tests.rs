@@ -101,7 +101,7 @@ fn attributes_are_kept_for_as_long_as_their_changes_are_heard_of() {
     // Who has it open can write to it by a mapping.
     let number = fs.lookup(CALLER, ROOT, b"open").unwrap().number;
     let opened = fs.open(CALLER, number, libc::O_RDWR).unwrap();
-    assert_eq!(last(b"open"), Lasts::Briefly);
+    assert_eq!(last(b"open"), Lasts::Open);
     fs.release(opened.handle);
     assert!(matches!(last(b"open"), Lasts::For(_)));
     // What is made in it changes it; it is marked when somebody looks at its attributes, or into it.

@@ -369,7 +369,7 @@ pub(super) fn identify(fd: &OwnedFd) -> io::Result<MountId> {
     })
 }
 
-fn status(fd: &OwnedFd, mask: StatxFlags) -> rustix::io::Result<Statx> {
+pub(super) fn status(fd: &OwnedFd, mask: StatxFlags) -> rustix::io::Result<Statx> {
     rustix::fs::statx(
         fd,
         c"",
@@ -386,7 +386,7 @@ fn open_root(path: &Path) -> io::Result<OwnedFd> {
 
 /// The file that aborts the connection whose filesystem has this device number. Where the list of connections is
 /// not mounted, the administrator looks into a private instance of it.
-fn open_abort(minor: u32) -> io::Result<File> {
+pub(super) fn open_abort(minor: u32) -> io::Result<File> {
     let name = format!("{minor}/abort");
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let listed = rustix::fs::open(Path::new(CONNECTIONS).join(&name), flags, Mode::empty());

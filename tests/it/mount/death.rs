@@ -10,7 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::io::Errno;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::sandbox::keeper_of;
 
 use crate::support::random::Random;
 use crate::support::strace::Strace;
@@ -205,13 +207,9 @@ fn f7_what_was_acknowledged_is_there_after_a_kill_at_any_moment() {
 }
 
 /// The kernel cuts the connection of a daemon whose last thread is gone. One that tells it what to forget waits for whoever
-/// works in that directory, and who works there waited for the daemon: neither went away.
-#[test]
-fn f7_a_killed_daemon_lets_go_of_callers_that_its_own_thread_waits_for() {
-    if !needs::root("fanotify, strace(1) of a daemon") {
-        return;
-    }
-    let tree = Tree::in_memory();
+/// works in that directory, and who works there waited for the daemon: neither went away. `end` kills it in that moment, and
+/// has to let go of who works there.
+fn kill_while_a_thread_waits(tree: &Tree, end: impl FnOnce(&Mount<'_>, Strace)) {
     tree.directory(b"d");
     let mut mount = tree.mount(&["--cache=watch"]);
     let (above, below) = (mount.dir(), tree.below_dir());
@@ -224,10 +222,8 @@ fn f7_a_killed_daemon_lets_go_of_callers_that_its_own_thread_waits_for() {
         "-e",
         "inject=mkdirat:delay_enter=3600000000",
     ];
-    let tracer = Strace::attach(
-        &mount,
-        &[&delay[..], &["-o", log.to_str().unwrap()]].concat(),
-    );
+    let arguments = [&delay[..], &["-o", log.to_str().unwrap()]].concat();
+    let tracer = Strace::attach(&mount, &arguments);
     let made = std::thread::scope(|scope| {
         let made = scope.spawn(|| at::mkdir(above, b"d/above"));
         let mut number = 0;
@@ -237,7 +233,7 @@ fn f7_a_killed_daemon_lets_go_of_callers_that_its_own_thread_waits_for() {
             at::write_new(&below, format!("d/below{number}").as_bytes(), b"").unwrap();
             assert!(!made.is_finished());
         }
-        mount.signal(Signal::KILL);
+        end(&mount, tracer);
         made.join().unwrap()
     });
     let errno = made.unwrap_err();
@@ -245,9 +241,38 @@ fn f7_a_killed_daemon_lets_go_of_callers_that_its_own_thread_waits_for() {
         matches!(errno, Errno::CONNABORTED | Errno::NOTCONN),
         "{errno}"
     );
-    drop(tracer);
     mount.close();
     mount.kill();
+}
+
+#[test]
+fn f7_a_killed_daemon_lets_go_of_callers_that_its_own_thread_waits_for() {
+    if needs::root("fanotify, strace(1) of a daemon") {
+        let tree = Tree::in_memory();
+        kill_while_a_thread_waits(&tree, |mount, tracer| {
+            mount.signal(Signal::KILL);
+            drop(tracer);
+        });
+    }
+}
+
+/// As service managers kill what does not end in time.
+#[test]
+fn f7_mounting_again_lets_go_of_them_where_the_keeper_was_killed_too() {
+    if !needs::root("fanotify, strace(1) of a daemon") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    kill_while_a_thread_waits(&tree, |mount, tracer| {
+        let keeper = Pid::from_raw(keeper_of(mount.id()).cast_signed()).unwrap();
+        kill_process(keeper, Signal::KILL).unwrap();
+        mount.signal(Signal::KILL);
+        drop(tracer);
+        let mut again = tree.mount(&[]);
+        again.allow_warning("is dead: its daemon was killed; taking it away");
+        at::mkdir(again.dir(), b"d/again").unwrap();
+        again.stop();
+    });
 }
 
 /// Where in the kernel the thread of this name is.

@@ -128,7 +128,7 @@ fn threads(pid: u32) -> Vec<String> {
 }
 
 /// The keeper: the one child of a daemon.
-fn keeper_of(daemon: u32) -> u32 {
+pub(super) fn keeper_of(daemon: u32) -> u32 {
     let parent = daemon.to_string();
     let children: Vec<u32> = std::fs::read_dir("/proc")
         .unwrap()

@@ -132,7 +132,7 @@ impl<'t> Mount<'t> {
         mounted(&point).is_some()
             && match opened {
                 Ok(root) => rustix::fs::fstatfs(root).is_ok_and(|fs| fs.f_type == FUSE),
-                Err(error) => error != Errno::NOTCONN,
+                Err(error) => !matches!(error, Errno::NOTCONN | Errno::CONNABORTED),
             }
     }
 
