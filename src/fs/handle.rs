@@ -29,9 +29,10 @@ impl OpenFile {
         fd: Arc<OwnedFd>,
         inode: Arc<Inode>,
         opener: (u32, u32),
+        runs: bool,
         taken: Taken,
     ) -> Self {
-        inode.opened(&fd);
+        inode.opened(&fd, runs);
         Self {
             fd,
             inode,

@@ -196,8 +196,8 @@ struct State {
 struct Held {
     /// An `O_PATH` descriptor, if it is open.
     fd: Option<Arc<OwnedFd>>,
-    /// The files of this inode that programs have open.
-    files: Vec<Weak<OwnedFd>>,
+    /// The files of this inode that programs have open; was it opened to be run?
+    files: Vec<(Weak<OwnedFd>, bool)>,
 }
 
 impl State {
@@ -242,16 +242,17 @@ impl Inode {
         self.generation.into()
     }
 
-    /// Notes a file of this inode that a program has open.
-    pub(super) fn opened(&self, file: &Arc<OwnedFd>) {
-        lock(&self.state).hold(|held| held.files.push(Arc::downgrade(file)));
+    /// Notes a file of this inode that a program has open, or that is a program to be run.
+    pub(super) fn opened(&self, file: &Arc<OwnedFd>, runs: bool) {
+        lock(&self.state).hold(|held| held.files.push((Arc::downgrade(file), runs)));
     }
 
     /// Notes that a program has closed a file.
     pub(super) fn closed(&self, file: &Arc<OwnedFd>) {
         let gone = Arc::as_ptr(file);
         lock(&self.state).hold(|held| {
-            held.files.retain(|file| !std::ptr::eq(file.as_ptr(), gone));
+            held.files
+                .retain(|(file, _)| !std::ptr::eq(file.as_ptr(), gone));
         });
     }
 
@@ -264,10 +265,18 @@ impl Inode {
             .is_some_and(|held| !held.files.is_empty())
     }
 
+    /// Is it a program that runs?
+    pub(super) fn runs(&self) -> bool {
+        let state = lock(&self.state);
+        let held = state.held.as_ref();
+        held.is_some_and(|held| held.files.iter().any(|(_, runs)| *runs))
+    }
+
     /// A file of this inode that a program has open.
     pub(super) fn open_file(&self) -> Option<Arc<OwnedFd>> {
         let state = lock(&self.state);
-        state.held.as_ref()?.files.iter().find_map(Weak::upgrade)
+        let files = &state.held.as_ref()?.files;
+        files.iter().find_map(|(file, _)| file.upgrade())
     }
 
     /// Its descriptor, if it is open; that counts as a use.

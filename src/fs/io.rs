@@ -17,6 +17,10 @@ use crate::backing::{Nature, SetIds, Stat, act_as, file};
 /// open file, and pages that were mapped are written to where they are.
 pub(super) const KERNELS_OWN: i32 = libc::O_APPEND;
 
+/// The kernel's own flag for a program that is opened to be run; it is open for as long as that runs (`__FMODE_EXEC` of
+/// `include/linux/fs.h`).
+const FMODE_EXEC: i32 = 0x20;
+
 /// A file that was just opened, and what has to be known to serve it.
 #[derive(Debug)]
 pub struct Opened {
@@ -41,6 +45,10 @@ impl Utf8Fs {
         let taken = self.inodes.take_descriptors(Use::File)?;
         let inode = self.inodes.get(number)?;
         let flags = flags | self.waiting();
+        // The kernel asks whether it may be written to only where it is opened for that, and after it was cut where not.
+        if flags & (libc::O_ACCMODE | libc::O_TRUNC) == libc::O_TRUNC && inode.runs() {
+            return Err(io::Error::from_raw_os_error(libc::ETXTBSY).into());
+        }
         let reads_only = flags & (libc::O_ACCMODE | libc::O_TRUNC) == libc::O_RDONLY;
         if reads_only && let Some(fd) = self.inodes.open(&inode, flags & !KERNELS_OWN)? {
             let nature = Nature::of(&fd)?;
@@ -97,6 +105,7 @@ impl Utf8Fs {
             file::buffered(&fd)?;
         }
         let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
+        let runs = flags & FMODE_EXEC != 0;
         let opener = (caller.uid, caller.gid);
         // Reading takes no privilege, and who writes later is most likely the owner.
         let identity = match writes {
@@ -119,7 +128,9 @@ impl Utf8Fs {
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
         let closes_quietly = self.closes_quietly && !self.carries_locks() && !inode.is_elsewhere();
         Ok(Opened {
-            handle: self.files.add(OpenFile::new(fd, inode, opener, taken)),
+            handle: self
+                .files
+                .add(OpenFile::new(fd, inode, opener, runs, taken)),
             open,
             path_only,
             identity,

@@ -148,6 +148,11 @@ fn f1_a_running_program_is_not_written_to() {
                 .unwrap();
             let open = at::open(mount.dir(), b"cat", OFlags::WRONLY);
             assert_eq!(open.unwrap_err(), Errno::TXTBSY, "{options:?} {is_above}");
+            // Nor is it cut by who opens it to read.
+            let open = at::open(mount.dir(), b"cat", OFlags::RDONLY | OFlags::TRUNC);
+            assert_eq!(open.unwrap_err(), Errno::TXTBSY, "{options:?} {is_above}");
+            let size = at::stat(tree.below_dir(), b"cat").unwrap().st_size;
+            assert_ne!(size, 0, "{options:?} {is_above}");
             let below = at::open(tree.below_dir(), b"cat", OFlags::RDONLY).unwrap();
             let above = at::open(mount.dir(), b"cat", OFlags::RDONLY).unwrap();
             assert!(at::read_all(&below).unwrap() == at::read_all(&above).unwrap());
