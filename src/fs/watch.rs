@@ -18,7 +18,7 @@ use gate::Gate;
 use known::Known;
 
 use super::inode::{Inode, Place, ROOT, lock};
-use super::{Lasts, Utf8Fs};
+use super::{Lasts, Opened, Utf8Fs};
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, Stat, Time};
 
@@ -174,6 +174,14 @@ impl Utf8Fs {
             return Lasts::Briefly;
         }
         Lasts::For(at_rest(stat.ctime, SystemTime::now()))
+    }
+
+    /// May the kernel keep the attributes of a file that was just opened for longer than a second?
+    #[must_use]
+    pub fn was_at_rest(&self, opened: &Opened) -> bool {
+        self.watch.is_some()
+            && Stat::of(&*opened.path_only)
+                .is_ok_and(|stat| at_rest(stat.ctime, SystemTime::now()) > Duration::from_secs(1))
     }
 
     /// The kernel keeps no content of files in this mount's name: it serves them by itself.

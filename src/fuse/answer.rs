@@ -21,7 +21,7 @@ pub struct Kept {
 }
 
 /// For so long attributes are kept of a file that a program has open.
-pub(super) const OPEN: Duration = Duration::from_secs(1);
+const OPEN: Duration = Duration::from_secs(1);
 
 impl Kept {
     /// How long what `lasts` may be kept.

@@ -15,7 +15,7 @@ use fuser::{
 };
 
 use super::adapter::{Adapter, caller};
-use super::answer::{OPEN, absent, attributes, empty, entry, statfs, xattr};
+use super::answer::{absent, attributes, empty, entry, statfs, xattr};
 use super::convert::{errno, lock_request, lock_type, set_time};
 use super::data::{self, Created};
 use super::forget::forget_attributes;
@@ -206,7 +206,7 @@ impl Filesystem for Adapter {
         let opened = self.run(&turn, |fs| fs.open(caller, ino.0, flags.0));
         answer!(reply, opened, opened => {
             // What the kernel keeps for longer it got when nobody could write to it by a mapping.
-            if opened.open.writes && self.kept.heard > OPEN {
+            if opened.open.writes && self.fs.was_at_rest(&opened) {
                 forget_attributes(&self.connection, ino.0);
             }
             self.answer_opened(reply, &opened);
