@@ -10,3 +10,4 @@ pub mod fs;
 pub mod fuse;
 pub mod names;
 pub mod policy;
+pub mod tree;

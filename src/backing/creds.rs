@@ -296,6 +296,24 @@ fn status_keeps_sgid(status: &[u8], group: u32) -> bool {
     in_group || effective.is_some_and(|set| set & CapabilitySet::FSETID.bits() != 0)
 }
 
+/// Is process `pid`, whose filesystem group is `gid`, in one of `groups`? By its supplementary groups at this moment, and no where
+/// they can't be told, as for a process of another pid namespace that is in none by `gid`.
+///
+/// A process that changes its groups while it asks, or ends and leaves its number to another, is judged by what is found.
+#[must_use]
+pub fn is_member(pid: u32, gid: u32, groups: &std::collections::BTreeSet<u32>) -> bool {
+    groups.contains(&gid)
+        || super::status_of(pid).is_ok_and(|status| {
+            let mut lines = status.split(|&octet| octet == b'\n');
+            let members = lines.find_map(|line| line.strip_prefix(b"Groups:"));
+            let members = members.and_then(|members| std::str::from_utf8(members).ok());
+            members.is_some_and(|members| {
+                let mut numbers = members.split_ascii_whitespace();
+                numbers.any(|group| group.parse().is_ok_and(|group| groups.contains(&group)))
+            })
+        })
+}
+
 /// Raises the soft limit on open descriptors to the hard one, and returns it; `None` if there is no limit.
 ///
 /// # Errors

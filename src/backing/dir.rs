@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, StatxFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::OpenTreeFlags;
 
@@ -63,6 +63,27 @@ impl<F: AsFd> Dir<F> {
         )?)
     }
 
+    /// Opens the directory of that name for reading. Where another filesystem or directory is mounted there, what is mounted is
+    /// opened if `crosses` is true. Reading it leaves its access time, where that is for us to say.
+    ///
+    /// # Errors
+    /// Those of openat2(2): `ELOOP` for a symlink, `ENOTDIR` for what else is no directory, `EXDEV` for a mount point that is not
+    /// crossed.
+    pub fn list_child(&self, name: &BackingName, crosses: bool) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        resolve.set(ResolveFlags::NO_XDEV, !crosses);
+        let open = |flags| {
+            calls::count();
+            rustix::fs::openat2(&self.0, name.as_bytes(), flags, Mode::empty(), resolve)
+        };
+        match open(flags | OFlags::NOATIME) {
+            // For the owner and the privileged only.
+            Err(Errno::PERM) => Ok(open(flags)?),
+            opened => Ok(opened?),
+        }
+    }
+
     /// Attributes of the inode of that name, of the symlink itself if it is one.
     ///
     /// # Errors
@@ -71,6 +92,17 @@ impl<F: AsFd> Dir<F> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
         calls::count();
         let raw = rustix::fs::statx(&self.0, name.as_bytes(), flags, stat::wanted())?;
+        Ok(Stat::from(&raw))
+    }
+
+    /// Attributes of what a path leads to from here, on the way that the kernel goes: over links, and from the root of the filesystem if it
+    /// begins with `/`. For looking only; what is found may lie anywhere.
+    ///
+    /// # Errors
+    /// Those of statx(2).
+    pub fn stat_path(&self, path: &[u8]) -> io::Result<Stat> {
+        calls::count();
+        let raw = rustix::fs::statx(&self.0, path, AtFlags::NO_AUTOMOUNT, stat::wanted())?;
         Ok(Stat::from(&raw))
     }
 

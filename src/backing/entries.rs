@@ -81,14 +81,26 @@ impl Entries {
     /// Takes a directory that is open for reading and stands at its start.
     #[must_use]
     pub fn new(fd: OwnedFd) -> Self {
+        Self::with_buffer(fd, vec![0; BUFFER].into())
+    }
+
+    /// As [`Entries::new`], with a buffer of the caller's, which is of 1 KiB or more.
+    #[must_use]
+    pub fn with_buffer(fd: OwnedFd, buffer: Box<[u8]>) -> Self {
         Self {
             fd,
-            buffer: vec![0; BUFFER].into(),
+            buffer,
             filled: 0,
             next: 0,
             start: 0,
             position: 0,
         }
+    }
+
+    /// Gives the directory and the buffer back.
+    #[must_use]
+    pub fn into_parts(self) -> (OwnedFd, Box<[u8]>) {
+        (self.fd, self.buffer)
     }
 
     /// The cookie of the next entry: 0 at the start, else that of the entry given last.

@@ -45,6 +45,20 @@ pub fn reopen(fd: impl AsFd, flags: i32) -> io::Result<OwnedFd> {
     reopen_known(fd, kind(fd)?, flags)
 }
 
+/// [`reopen`] for reading with these further flags, so that reading leaves the access time where that is for us to say.
+///
+/// # Errors
+/// As for [`reopen`].
+pub fn reopen_quietly(fd: impl AsFd, flags: i32) -> io::Result<OwnedFd> {
+    match reopen(&fd, flags | libc::O_RDONLY | libc::O_NOATIME) {
+        // For the owner and the privileged only.
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
+            reopen(fd, flags | libc::O_RDONLY)
+        }
+        opened => opened,
+    }
+}
+
 /// [`reopen`] of what is known to be of this `kind`.
 ///
 /// # Errors

@@ -1,13 +1,15 @@
 //! The keeper: a small process that stays outside when the daemon confines itself, and runs a few errands for it.
 //!
 //! It is forked after mounting and before the daemon enters a root of its own. It can unmount this one mount, open the
-//! audit log anew at its path, connect to the system's log, and tell the command name and status of a process. It takes no paths
+//! audit log anew at its path, read the policy anew from its path, connect to the system's log or journal, and tell the command name and status of a process. It takes no paths
 //! and no descriptors, so that whoever owns the daemon gains nothing by it but these.
 //!
 //! It acts on no signal: it leads a session of its own, away from the terminal, and blocks what can be blocked. It ends
 //! when the daemon does, however that ends, and unmounts nothing then: a dead mount keeps programs from writing to the
 //! directory below it (law F7). But it cuts the connection of a daemon that was killed. The kernel does so itself only when
 //! all threads of that are gone, and one that tells it what to forget waits for a program that waits for the daemon.
+
+mod policy;
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -27,6 +29,7 @@ use rustix::{cmsg_space, fs::Mode, fs::OFlags};
 
 use super::sys::{self, Forked};
 use super::{Privilege, creds, sandbox};
+pub use policy::read_policy;
 
 /// The longest answer.
 const LONGEST: usize = 4096;
@@ -36,6 +39,7 @@ const UNMOUNT: u8 = b'u';
 const DETACH: u8 = b'd';
 const LOG: u8 = b'l';
 const SYSLOG: u8 = b's';
+const JOURNAL: u8 = b'j';
 const COMMAND: u8 = b'c';
 const STATUS: u8 = b'p';
 
@@ -67,6 +71,9 @@ pub trait Errands: Sync {
     /// As for [`Errands::unmount`].
     fn open_log(&self) -> io::Result<OwnedFd>;
 
+    /// Reads the policy from its path, in whatever form the daemon takes it.
+    fn read_policy(&self) -> Vec<u8>;
+
     /// What cuts the connection to the kernel when it is written to, if that can be had.
     fn cutter(&self) -> Option<BorrowedFd<'_>>;
 
@@ -75,6 +82,12 @@ pub trait Errands: Sync {
     /// # Errors
     /// As for [`Errands::unmount`].
     fn connect_syslog(&self) -> io::Result<OwnedFd>;
+
+    /// Makes a datagram socket that is connected to the system's journal.
+    ///
+    /// # Errors
+    /// As for [`Errands::unmount`].
+    fn connect_journal(&self) -> io::Result<OwnedFd>;
 }
 
 /// The line on which the mount's end is asked for. Unmounting may take its time, and nothing else waits for it.
@@ -146,12 +159,15 @@ pub fn connect_syslog() -> Option<io::Result<OwnedFd>> {
     fetch(SYSLOG)
 }
 
+/// A socket that is connected to the system's journal by the keeper; `None` where there is no keeper.
+#[must_use]
+pub fn connect_journal() -> Option<io::Result<OwnedFd>> {
+    fetch(JOURNAL)
+}
+
 fn fetch(request: u8) -> Option<io::Result<OwnedFd>> {
-    let (_empty, fd) = match WINDOW.get()?.0.ask(&[request]) {
-        Ok(answer) => answer,
-        Err(error) => return Some(Err(error)),
-    };
-    Some(fd.ok_or_else(garbled))
+    let answer = WINDOW.get()?.0.ask(&[request]);
+    Some(answer.and_then(|(_empty, fd)| fd.ok_or_else(garbled)))
 }
 
 /// The command name of a process, as the keeper sees it; `None` where there is no keeper.
@@ -181,23 +197,26 @@ fn of_process(request: u8, pid: u32) -> Option<io::Result<Vec<u8>>> {
 pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLine> {
     let (our_mount, their_mount) = pair()?;
     let (our_window, their_window) = pair()?;
+    let (our_policy, their_policy) = pair()?;
     let daemon = rustix::process::getpid();
     let keeper = match sys::fork()? {
         Forked::Child => {
             // It must not unwind into what the parent was doing, nor drop what the parent owns.
             let done = catch_unwind(AssertUnwindSafe(|| {
-                live(errands, privilege, daemon, (&their_mount, &their_window))
+                let lines = [&their_mount, &their_window, &their_policy];
+                live(errands, privilege, daemon, lines)
             }));
             sys::exit_now(i32::from(!matches!(done, Ok(Ok(())))))
         }
         Forked::Parent(keeper) => keeper,
     };
-    drop((their_mount, their_window));
+    drop((their_mount, their_window, their_policy));
     let mount = Line(Mutex::new(our_mount));
     mount.hear()?;
     WINDOW
         .set((Line(Mutex::new(our_window)), keeper))
         .map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))?;
+    policy::set(our_policy)?;
     Ok(MountLine(mount))
 }
 
@@ -267,17 +286,19 @@ fn live(
     errands: &impl Errands,
     privilege: Privilege,
     daemon: Pid,
-    (mount, window): (&OwnedFd, &OwnedFd),
+    [mount, window, policy]: [&OwnedFd; 3],
 ) -> io::Result<()> {
     log::set_max_level(log::LevelFilter::Off);
     let cutter = errands.cutter();
-    let kept = [Some(mount.as_fd()), Some(window.as_fd()), cutter];
+    let lines = [mount, window, policy].map(|line| Some(line.as_fd()));
+    let kept = [&lines[..], &[cutter]].concat();
     if let Err(error) = settle(privilege, daemon, &kept) {
         return reply(mount.as_fd(), Err(error));
     }
     reply(mount.as_fd(), Ok((Vec::new(), None)))?;
     std::thread::scope(|scope| {
         scope.spawn(|| attend(mount, errands));
+        scope.spawn(|| attend(policy, errands));
         scope.spawn(|| -> io::Result<()> {
             sys::wait_for_signal_of(DIED, daemon)?;
             if let Some(cutter) = cutter {
@@ -347,6 +368,8 @@ fn run(request: &[u8], errands: &impl Errands) -> io::Result<Answer> {
         [DETACH] => Ok((vec![errands.detach()?], None)),
         [LOG] => Ok((Vec::new(), Some(errands.open_log()?))),
         [SYSLOG] => Ok((Vec::new(), Some(errands.connect_syslog()?))),
+        [policy::READ, offset @ ..] => policy::answer(offset, || errands.read_policy()),
+        [JOURNAL] => Ok((Vec::new(), Some(errands.connect_journal()?))),
         [which @ (COMMAND | STATUS), pid @ ..] => {
             let pid = pid.try_into().map(u32::from_le_bytes);
             let pid = pid.map_err(|_short| garbled())?;

@@ -7,6 +7,7 @@
 mod as_owner;
 pub mod calls;
 pub mod creds;
+mod descend;
 pub mod dir;
 pub mod entries;
 pub mod file;

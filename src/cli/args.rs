@@ -1,23 +1,36 @@
 //! The command line: exactly what was typed. What it means is for [`super::config`] to say.
 
+pub mod audit;
+pub mod journal;
+pub mod migrate;
 pub mod new_names;
+pub mod policy;
+pub mod scan;
 pub mod status;
+pub mod umount;
 pub mod values;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueHint};
 
 use super::caching::Cache;
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
+pub use audit::AuditLogArgs;
+pub use journal::{JournalArgs, UndoArgs};
+pub use migrate::MigrateArgs;
 pub use new_names::NewNameArgs;
+pub use policy::{PolicyAction, PolicyCommandArgs, PolicyFileArgs};
+pub use scan::{ScanArgs, ShardValue};
 pub use status::StatusArgs;
+pub use umount::UmountArgs;
 pub use values::{
-    AuditFormatValue, EncodingValue, ErrnoValue, ForbidValue, LegacyValue, LocksValue, LossyValue,
-    MountEncodingValue, NormalizationValue, OnViolationValue, PassthroughValue, ProfileValue,
-    SandboxValue, StatusFormatValue, UniqueValue,
+    AuditFormatValue, CollisionValue, EncodingValue, ErrnoValue, ForbidValue, LegacyValue,
+    LocksValue, LossyValue, ModeValue, MountEncodingValue, NormalizationValue, NormalizeValue,
+    OffenceValue, OnViolationValue, PassthroughValue, ProfileValue, SandboxValue,
+    StatusFormatValue, UniqueValue, UnitValue,
 };
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
@@ -44,7 +57,8 @@ Examples:
 Exit status:
   0  done; every name conforms
   1  failed, or some names do not conform
-  2  wrong arguments or directories; nothing was done"
+  2  wrong arguments or directories; nothing was done
+  3  not everything could be read"
 )]
 pub struct Cli {
     /// What to do.
@@ -67,15 +81,39 @@ pub enum Command {
     Mount(Box<MountArgs>),
     /// Say what names are made of, whether they conform, and what they would be visible as
     Explain(ExplainArgs),
+    /// Say which names of a tree offend, where they are, and which charset they are likely in
+    ///
+    /// Reads directories only, and changes nothing.
+    Scan(Box<ScanArgs>),
     /// Convert a stream between encodings: any form of UTF-8, what it encodes, legacy charsets
     ///
     /// Reads standard input and writes standard output. Strict: what is malformed, or what the target lacks, ends it, and
     /// everything before that is written.
     Convert(ConvertArgs),
+    /// Rename what is not UTF-8, or not as it should be, for good: planned, journalled, undoable
+    ///
+    /// Names get what they are text of; symlinks that lead to them follow. Nothing is ever overwritten.
+    Migrate(Box<MigrateArgs>),
+    /// Unmount: take mounts of utf8fs away, and nothing else
+    Umount(UmountArgs),
     /// Say how a mount does: requests, errors, time, caches, offences, options
     ///
     /// Asks the daemon of the mount. Only root and the user who mounted may ask.
     Status(StatusArgs),
+    /// Sum audit logs up: who asked for names that do not conform, where, by which rule, how often over time
+    ///
+    /// Reads logs of --audit-format json, of any size.
+    Audit(Box<AuditLogArgs>),
+    /// Take a migration back, by its journal
+    ///
+    /// Without --apply it only says what it would do.
+    Undo(UndoArgs),
+    /// Show what a journal holds, and how far its migration got
+    ///
+    /// Every octet of it is checked.
+    Journal(JournalArgs),
+    /// Check a policy file, or say what holds by it
+    Policy(PolicyCommandArgs),
     /// Show all of it on a directory made for the purpose, and clean up
     ///
     /// Makes a directory of legacy and hostile names in a temporary place, mounts it, shows backing and visible names
@@ -146,12 +184,13 @@ pub struct PolicyArgs {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Audit log")]
 pub struct AuditArgs {
-    /// File to which a record is added for each name that does not conform; - for standard error, syslog for the system log
+    /// File to which a record is added for each name that does not conform; - for standard error, syslog, or journald
     ///
-    /// The file is opened anew on SIGHUP. A file named - or syslog is written as ./- or ./syslog.
+    /// The file is opened anew on SIGHUP. journald gets each fact as a field (docs/audit.md); journald:SOCKET is one at another
+    /// path, such as /run/systemd/journal.NAME/socket. A file of such a name is written as ./-, ./syslog, ./journald.
     ///
     /// [default: - in the foreground, syslog in the background]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub audit_log: Option<OsString>,
 
     /// How records are written
@@ -178,20 +217,20 @@ Options of -o:
   ro rw suid nosuid dev nodev exec noexec sync async dirsync
   atime noatime diratime nodiratime relatime norelatime strictatime
       as mount(8) says; nosuid and nodev unless told otherwise
-  cross_mounts
-      as --cross-mounts
   allow_other noallow_other
       other users may use the mount; by default if root mounts it
   fsname=TEXT
       the source in /proc/mounts; by default BACKING
-  from=CHARSET:... store-as= forbid=CLASS:... legacy= on-violation= errno=
-  profile= normalization= max-bytes= max-chars= unique= exempt-uid=UID:...
-  exempt= encoding= audit-log= audit-format= audit-burst= audit-per-minute=
-  cache= passthrough= locks= threads= sandbox=
-      the options above, for a line of fstab; a comma in a value is \\,
-  defaults auto noauto user users owner group nofail _netdev x-* comment=
-  subtype= default_permissions
-      taken, without effect
+  from=CHARSET:... max-bytes=N cross-mounts and so on
+      every option above that begins with --, but --background and --foreground,
+      without its dashes, for a line of fstab; a colon stands between values,
+      a comma in a value is \\,; a pattern of exempt with a colon in it is given
+      by --exempt, or with ? for the colon
+  defaults auto noauto user nouser users nousers owner noowner group nogroup
+  nofail _netdev x-* comment= subtype= default_permissions
+      taken, for mount(8), systemd and libfuse; without effect here
+  sloppy
+      leave unknown options out
 
 Examples:
   Names of an old tree are Shift_JIS, the others CP1252:
@@ -200,13 +239,23 @@ Examples:
     utf8fs mount --background --profile portable --unique casefold /srv/share /srv/share
   For everybody, read-only, with the offences in a file:
     utf8fs mount -o ro,allow_other --audit-log /var/log/utf8fs.log /srv/share /mnt/share
+  The first one as a line of /etc/fstab:
+    /srv/old  /mnt/old  fuse.utf8fs  from=shift_jis:windows-1252  0  0
   Unmount:
-    umount /mnt/old, or fusermount3 -u /mnt/old where you are not root")]
+    utf8fs umount /mnt/old
+
+Exit status:
+  0  unmounted again; with --background, mounted
+  1  the mount failed or was cut off
+  2  wrong arguments or directories; nothing was mounted
+  As a helper of mount(8): 0, 1 for wrong arguments, 32 for a failure")]
 pub struct MountArgs {
     /// Directory whose names are to be shown; nothing in it is renamed, and as root no mount inside it is entered without --cross-mounts
+    #[arg(value_hint = ValueHint::DirPath)]
     pub backing: PathBuf,
 
     /// Directory where it is to be seen; may be BACKING itself, but must not be inside it
+    #[arg(value_hint = ValueHint::DirPath)]
     pub mountpoint: PathBuf,
 
     /// Return once the mount answers, and go on in the background
@@ -287,6 +336,10 @@ pub struct MountArgs {
     /// Which names conform.
     #[command(flatten)]
     pub policy: PolicyArgs,
+
+    /// What is said in a file.
+    #[command(flatten)]
+    pub policy_file: PolicyFileArgs,
 
     /// Which new names are refused or let through besides.
     #[command(flatten)]
@@ -427,6 +480,11 @@ pub(super) fn cache(text: &str) -> Result<Cache, String> {
 /// Takes the value of `--threads`.
 pub(super) fn threads(text: &str) -> Result<usize, String> {
     number(text, 1..=1024)
+}
+
+/// Takes the value of `--shard-depth`.
+pub(super) fn shard_depth(text: &str) -> Result<usize, String> {
+    number(text, 1..=64)
 }
 
 fn number(text: &str, range: std::ops::RangeInclusive<usize>) -> Result<usize, String> {

@@ -61,6 +61,16 @@ fn exit_code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
+/// Is this the process that [`start`] started?
+///
+/// # Errors
+/// There is no standard output.
+pub(super) fn is_daemon() -> io::Result<bool> {
+    let stdout = fstat(rustix::stdio::stdout())?;
+    let is_marked = env::var_os(MARK).is_some_and(|mark| mark == *stdout.st_ino.to_string());
+    Ok(is_marked && FileType::from_raw_mode(stdout.st_mode) == FileType::Fifo)
+}
+
 /// The daemon's duty to say that it is ready.
 #[derive(Debug)]
 pub struct Daemon {
@@ -73,9 +83,7 @@ impl Daemon {
     /// # Errors
     /// `/dev/null` cannot be opened.
     pub fn detect() -> io::Result<Option<Self>> {
-        let stdout = fstat(rustix::stdio::stdout())?;
-        let marked = env::var_os(MARK).is_some_and(|mark| mark == *stdout.st_ino.to_string());
-        if !marked || FileType::from_raw_mode(stdout.st_mode) != FileType::Fifo {
+        if !is_daemon()? {
             return Ok(None);
         }
         // It would be `exe`, by the path that was run.

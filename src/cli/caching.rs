@@ -35,6 +35,8 @@ pub(super) struct Caching {
     pub(super) kept: Kept,
     /// How long a change may go unseen.
     pub(super) unseen: Duration,
+    /// Does nobody else change anything?
+    pub(super) is_alone: bool,
     /// What reports changes.
     pub(super) watcher: Option<Watcher>,
     /// May it keep lists of names?
@@ -57,6 +59,7 @@ impl Caching {
                 unheard: kept,
             },
             unseen: kept,
+            is_alone: false,
             watcher: None,
             keeps_lists: false,
         };
@@ -69,6 +72,7 @@ impl Caching {
                 unheard: USUAL,
             },
             unseen: USUAL,
+            is_alone: false,
             watcher: Some(watcher),
             // While their attributes are fresh.
             keeps_lists: true,
@@ -77,6 +81,7 @@ impl Caching {
             Some(Cache::Seconds(kept)) => Ok(seconds(kept)),
             Some(Cache::Exclusive) => Ok(Self {
                 keeps_lists: true,
+                is_alone: true,
                 ..seconds(FOR_EVER)
             }),
             Some(Cache::Watch) => watcher(privilege, below, backing)

@@ -1,8 +1,9 @@
 //! What the arguments mean: defaults filled in, contradictions and unfit directories refused.
 
-mod directories;
+pub(super) mod directories;
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use log::LevelFilter;
@@ -11,9 +12,11 @@ use super::CliError;
 use super::args::{AuditArgs, MountArgs, NewNameArgs, PolicyArgs};
 use super::caching::Cache;
 use super::mount_options::MountOptions;
-use crate::backing::Sandbox;
+use super::policy::{self, Decided, Grounds, MountsInside, PolicySource, Said, absolute};
+use crate::backing::{Privilege, Sandbox};
 use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
-use crate::fs::audit::{AuditOptions, Format, SinkKind};
+use crate::fs::audit::{AuditOptions, Format, JOURNAL, SinkKind};
+use crate::fs::rules::Rules;
 use crate::fs::{Exemptions, LocksAt};
 use crate::fuse::Passthrough;
 use crate::fuse::mount::MountFlags;
@@ -36,8 +39,10 @@ pub struct MountConfig {
     pub unique: Option<Alike>,
     /// How long a change made below may go unseen.
     pub cache: Option<Cache>,
-    /// Whose new names, and which, are let through.
-    pub exempt: Exemptions,
+    /// What holds for new names.
+    pub rules: Rules,
+    /// The policy file, if there is one, and the options that override it.
+    pub policy: Option<PolicySource>,
     /// Flags of the mount.
     pub flags: MountFlags,
     /// The words of `-o` without a value that were said.
@@ -87,13 +92,36 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         );
     }
     let options = MountOptions::read(&args)?;
-    let encoding = options
-        .encoding
-        .map_or(Encoding::Utf8, |encoding| encoding.0);
-    let map = name_map(&options.policy, encoding)?;
-    let exempt = exemptions(&options.new_names)?;
-    let mut audit = audit(&options.audit, args.background)?;
+    let said = Said::of(&args);
+    let mounts_inside = match Privilege::of_thread() {
+        Privilege::Root if !args.cross_mounts => MountsInside::Left,
+        Privilege::Root | Privilege::User => MountsInside::Entered,
+    };
+    let mut policy = match args.policy_file.policy.clone() {
+        None => None,
+        Some(path) => Some(PolicySource {
+            path: absolute(path)?,
+            said: said.clone(),
+            merged: Said::default(),
+            grounds: Grounds::of(&args.backing, &args.mountpoint, mounts_inside),
+        }),
+    };
+    let mut decided = decide(policy.as_ref(), &said)?;
+    let mut audit = audit(&decided.said.audit, args.background)?;
     let (backing, mountpoint) = directories::check(&args.backing, &args.mountpoint)?;
+    if let Some(policy) = &mut policy {
+        let grounds = Grounds::of(&backing, &mountpoint, mounts_inside);
+        if grounds != policy.grounds {
+            // A dead mount, which is gone now, may have covered the backing directory.
+            policy.grounds = grounds;
+            decided = decide(Some(policy), &said)?;
+            audit = self::audit(&decided.said.audit, args.background)?;
+        }
+        policy.merged = decided.said;
+    }
+    let Decided {
+        map, unique, rules, ..
+    } = decided;
     if let SinkKind::File(log) = &mut audit.sink {
         *log = directories::check_log(log, &backing, &mountpoint)?;
     }
@@ -102,23 +130,35 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         backing,
         mountpoint,
         map,
-        cache: options.cache,
-        unique: options.new_names.unique.map(|alike| alike.0),
-        exempt,
+        cache: args.cache,
+        unique,
+        rules,
+        policy,
         flags: options.flags,
         said: options.said,
         allow_other: options.allow_other,
         audit,
-        passthrough: options.passthrough.map_or(Passthrough::Auto, |how| how.0),
-        locks: options.locks.map_or(LocksAt::Local, |locks| locks.0),
-        cross_mounts: options.cross_mounts,
-        threads: options.threads.unwrap_or(THREADS),
-        sandbox: options
+        passthrough: args.passthrough.map_or(Passthrough::Auto, |how| how.0),
+        locks: args.locks.map_or(LocksAt::Local, |locks| locks.0),
+        cross_mounts: args.cross_mounts,
+        threads: args.threads.unwrap_or(THREADS),
+        sandbox: args
             .sandbox
             .map_or_else(Sandbox::default, |sandbox| sandbox.0),
         background: args.background,
         verbosity: verbosity(&args),
     })
+}
+
+/// What a policy and the options come to.
+fn decide(policy: Option<&PolicySource>, said: &Said) -> Result<Decided, CliError> {
+    let Some(policy) = policy else {
+        return Decided::without_file(said.clone());
+    };
+    let text = policy.read();
+    let decided = Decided::with_file(said.clone(), &text)?;
+    policy::warn(&text);
+    Ok(decided)
 }
 
 /// Decides how much the program's own log says.
@@ -196,7 +236,7 @@ pub fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CliErr
     })
 }
 
-fn exemptions(args: &NewNameArgs) -> Result<Exemptions, CliError> {
+pub(super) fn exemptions(args: &NewNameArgs) -> Result<Exemptions, CliError> {
     let uids = args.exempt_uid.iter().flatten().copied();
     let patterns = args.exempt.as_deref().unwrap_or_default();
     Exemptions::new(uids, patterns).map_err(|error| {
@@ -209,7 +249,11 @@ fn exemptions(args: &NewNameArgs) -> Result<Exemptions, CliError> {
     })
 }
 
-fn charset(option: &str, label: &str) -> Result<Charset, CliError> {
+/// Decides on a charset; `option` is the one that names it.
+///
+/// # Errors
+/// A label that is not on offer.
+pub(super) fn charset(option: &str, label: &str) -> Result<Charset, CliError> {
     let offer = format!(
         "{option} takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r"
     );
@@ -250,21 +294,21 @@ fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> CliError {
     })
 }
 
-fn audit(args: &AuditArgs, is_background: bool) -> Result<AuditConfig, CliError> {
-    let sink = match args.audit_log.as_deref().and_then(OsStr::to_str) {
-        Some("-") if is_background => {
+/// Decides where offences are logged, by what was said.
+///
+/// # Errors
+/// It contradicts itself, or names what can be no log.
+pub(super) fn audit(args: &AuditArgs, is_background: bool) -> Result<AuditConfig, CliError> {
+    let sink = match args.audit_log.as_deref() {
+        Some(log) if log == "-" && is_background => {
             return Err(CliError::usage(
                 "--audit-log - contradicts --background: nobody reads its standard error",
             )
-            .hint("log to a file or to syslog, or stay in the foreground"));
+            .hint("log to a file, to syslog or to journald, or stay in the foreground"));
         }
-        Some("-") => SinkKind::Stderr,
-        Some("syslog") => SinkKind::Syslog,
-        _ => match &args.audit_log {
-            Some(file) => SinkKind::File(file.into()),
-            None if is_background => SinkKind::Syslog,
-            None => SinkKind::Stderr,
-        },
+        Some(log) => log_sink(log)?,
+        None if is_background => SinkKind::Syslog,
+        None => SinkKind::Stderr,
     };
     let default = AuditOptions::default();
     Ok(AuditConfig {
@@ -273,6 +317,34 @@ fn audit(args: &AuditArgs, is_background: bool) -> Result<AuditConfig, CliError>
         limit: AuditOptions {
             burst: args.audit_burst.unwrap_or(default.burst),
             per_minute: args.audit_per_minute.unwrap_or(default.per_minute),
+        },
+    })
+}
+
+/// Decides where a log is that was named so.
+///
+/// # Errors
+/// It is on no system.
+pub(super) fn log_sink(log: &OsStr) -> Result<SinkKind, CliError> {
+    Ok(match log.as_bytes() {
+        b"-" => SinkKind::Stderr,
+        b"syslog" => SinkKind::Syslog,
+        b"journald" => SinkKind::Journal(JOURNAL.into()),
+        octets => match octets.strip_prefix(b"journald:") {
+            Some(socket) if socket.starts_with(b"/") => {
+                SinkKind::Journal(OsStr::from_bytes(socket).into())
+            }
+            Some(_) => {
+                return Err(CliError::usage(format!(
+                    "the audit log {}: the socket has no path that begins with /",
+                    Quoted(octets)
+                ))
+                .hint("a file of such a name is written as ./journald:...; the journal of the namespace NAME is journald:/run/systemd/journal.NAME/socket"));
+            }
+            None => {
+                directories::log_name(log.as_ref())?;
+                SinkKind::File(log.into())
+            }
         },
     })
 }

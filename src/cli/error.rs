@@ -42,6 +42,16 @@ impl CliError {
         }
     }
 
+    /// The same of a command whose exit code 1 says that names do not conform: what failed ends it with 3.
+    #[must_use]
+    pub(super) fn of_what_judges(self) -> Self {
+        let code = match self.code == ExitCode::Failure {
+            true => ExitCode::Incomplete,
+            false => self.code,
+        };
+        Self { code, ..self }
+    }
+
     /// Adds what to do.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {

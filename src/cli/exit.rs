@@ -3,7 +3,7 @@
 /// How the program ended. Codes are never given another meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
-    /// 0: done; for `explain`, every name conforms.
+    /// 0: done; for `explain` and `scan`, every name conforms.
     Ok,
     /// 1: done, and some names do not conform.
     NotConforming,
@@ -11,8 +11,15 @@ pub enum ExitCode {
     Failure,
     /// 2: wrong or contradictory arguments, or directories that cannot be mounted; nothing was done.
     Usage,
+    /// 3: not everything could be read; the rest was done, whatever came of it. Of `scan` and `audit` also: not everything could be
+    /// written.
+    Incomplete,
+    /// 128 plus the signal that it stopped for, as 130 for SIGINT; what was begun can be gone on with.
+    Stopped(u8),
     /// What the daemon in the background ended with, or 128 plus the signal that killed it; 0 if it serves.
     Daemon(u8),
+    /// Of the process that asks a daemon for `status`, towards the one that started it.
+    Asked(u8),
 }
 
 impl ExitCode {
@@ -23,7 +30,9 @@ impl ExitCode {
             Self::Ok => 0,
             Self::NotConforming | Self::Failure => 1,
             Self::Usage => 2,
-            Self::Daemon(code) => code,
+            Self::Incomplete => 3,
+            Self::Stopped(signal) => signal.saturating_add(128),
+            Self::Daemon(code) | Self::Asked(code) => code,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `utf8fs explain`: what a name is made of, whether it conforms, what would become of it, and what it may be in.
 
 mod diagnosis;
-mod guess;
+pub(super) mod guess;
 mod render;
 mod sequences;
 

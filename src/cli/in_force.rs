@@ -1,18 +1,21 @@
 //! The options that a mount was made with, defaults filled in, as `utf8fs status` tells them.
 
 use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 
 use super::MountConfig;
 use super::args::{
-    AuditFormatValue, EncodingValue, ErrnoValue, LegacyValue, LocksValue, NormalizationValue,
-    OnViolationValue, PassthroughValue, SandboxValue, UniqueValue,
+    AuditFormatValue, EncodingValue, ErrnoValue, LegacyValue, LocksValue, ModeValue,
+    NormalizationValue, PassthroughValue, SandboxValue, UniqueValue,
 };
 use super::caching::Cache;
+use super::policy;
 use crate::backing::creds;
-use crate::fs::audit::SinkKind;
-use crate::fuse::status::About;
+use crate::fs::audit::{JOURNAL, SinkKind};
+use crate::fs::rules::Mode;
+use crate::fuse::status::{About, Told};
 use crate::names::json::json_name;
 use crate::policy::Class;
 
@@ -22,22 +25,36 @@ pub(super) fn about(config: &MountConfig) -> About {
         owner: rustix::process::getuid().as_raw(),
         backing: config.backing.as_os_str().as_bytes().to_vec(),
         mountpoint: config.mountpoint.as_os_str().as_bytes().to_vec(),
-        options: options(config),
+        told: Arc::new(Mutex::new(Told {
+            options: options(config),
+            policy: policy::told(config),
+        })),
     }
 }
 
 /// By the long options' names. What can be set once is a value, what can be set many times a list; `null` is no limit, none, or
 /// what is decided by where it is mounted.
-fn options(config: &MountConfig) -> Map<String, Value> {
+pub(super) fn options(config: &MountConfig) -> Map<String, Value> {
     let (map, policy, audit) = (&config.map, &config.map.policy, &config.audit);
     let charsets: Vec<&str> = map.from.iter().map(|charset| charset.label()).collect();
     let classes: Vec<&str> = policy.forbid.iter().map(Class::label).collect();
-    let uids: Vec<u32> = config.exempt.uids().collect();
+    let (rules, all) = (&config.rules, config.rules.all());
+    let uids: Vec<u32> = rules.exempt().uids().collect();
+    let mode = match all.mode {
+        Mode::Enforce => "reject",
+        mode @ (Mode::Normalize | Mode::Report | Mode::Off) => ModeValue(mode).word(),
+    };
     let log = match &audit.sink {
         SinkKind::Stderr => json!("-"),
         SinkKind::Syslog => json!("syslog"),
+        SinkKind::Journal(path) if path.as_os_str() == JOURNAL => json!("journald"),
+        SinkKind::Journal(path) => json_name(&[b"journald:", path.as_os_str().as_bytes()].concat()),
         SinkKind::File(path) => json_name(path.as_os_str().as_bytes()),
     };
+    let file = config.policy.as_ref();
+    let file = file.map_or(Value::Null, |source| {
+        json_name(source.path.as_os_str().as_bytes())
+    });
     let cache = match config.cache {
         Some(Cache::Seconds(time)) => json!(time.as_secs_f64()),
         Some(Cache::Watch) => json!("watch"),
@@ -45,6 +62,7 @@ fn options(config: &MountConfig) -> Map<String, Value> {
         None => Value::Null,
     };
     let all = [
+        ("policy", file),
         ("encoding", json!(EncodingValue(policy.encoding).word())),
         ("from", json!(charsets)),
         ("legacy", json!(LegacyValue(map.legacy).word())),
@@ -52,11 +70,8 @@ fn options(config: &MountConfig) -> Map<String, Value> {
             "store-as",
             json!(map.store_as.map(|charset| charset.label())),
         ),
-        (
-            "on-violation",
-            json!(OnViolationValue(map.on_violation).word()),
-        ),
-        ("errno", json!(ErrnoValue(map.errno).word())),
+        ("on-violation", json!(mode)),
+        ("errno", json!(ErrnoValue(all.map.errno).word())),
         (
             "normalization",
             json!(NormalizationValue(policy.form).word()),
@@ -67,10 +82,10 @@ fn options(config: &MountConfig) -> Map<String, Value> {
         ("max-utf16", json!(policy.max_utf16)),
         (
             "unique",
-            json!(config.unique.map(|alike| UniqueValue(alike).word())),
+            json!(all.unique.map(|alike| UniqueValue(alike).word())),
         ),
         ("exempt-uid", json!(uids)),
-        ("exempt", json!(config.exempt.patterns())),
+        ("exempt", json!(rules.exempt().patterns())),
         ("cache", cache),
         ("locks", json!(LocksValue(config.locks).word())),
         ("cross-mounts", json!(config.cross_mounts)),

@@ -4,8 +4,10 @@
 //! exit codes are a documented interface (law L4).
 
 pub mod args;
+pub mod audit;
 pub mod background;
 pub mod caching;
+mod called;
 pub mod config;
 mod convert;
 mod daemon_log;
@@ -14,24 +16,33 @@ mod error;
 mod exit;
 mod explain;
 mod in_force;
+mod journal;
+mod migrate;
 pub mod mount;
 mod mount_options;
+mod notify;
 mod opened;
 pub mod output;
+mod page;
+pub mod policy;
+mod progress;
+mod scan;
 mod status;
 mod strictness;
+mod umount;
+mod undo;
 mod unfit;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use log::LevelFilter;
 
 use crate::codec::{caseless, normalize};
 use crate::fuse;
-use args::{Cli, Command};
+use args::{Cli, Command, MountArgs};
+use called::Called;
 pub use config::{AuditConfig, MountConfig};
 pub use error::CliError;
 pub use exit::ExitCode;
@@ -40,53 +51,51 @@ use output::{Output, harmless, print_error};
 /// Runs the program on the arguments of the process.
 #[must_use]
 pub fn run() -> std::process::ExitCode {
-    let args = as_command(std::env::args_os().collect());
-    let done = match Cli::try_parse_from(&args) {
-        Ok(cli) => dispatch(cli),
-        Err(error) => help_or_error(error, &args),
+    let called = match Called::read(std::env::args_os().collect()) {
+        Ok(called) => called,
+        Err(error) => {
+            print_error(&error);
+            return called::MOUNT_USAGE.into();
+        }
     };
-    done.unwrap_or_else(|error| {
+    let done =
+        mount_options::unfold(called.args.clone()).and_then(|args| {
+            match Cli::try_parse_from(&args) {
+                Ok(cli) => dispatch(cli, called.fake),
+                Err(error) => help_or_error(error, &args),
+            }
+        });
+    let exit = done.unwrap_or_else(|error| {
         print_error(&error);
         error.code
-    })
-    .into()
+    });
+    called.code(exit).into()
 }
 
-/// Makes the way in which mount(8) calls a program of type `fuse.utf8fs`, `utf8fs BACKING MOUNTPOINT -o OPTIONS`, the
-/// command that it stands for: a mount in the background.
-fn as_command(args: Vec<OsString>) -> Vec<OsString> {
-    let is_operand = |arg: &OsString| !arg.as_bytes().starts_with(b"-");
-    match args.as_slice() {
-        [program, backing, mountpoint, option, _]
-            if option == "-o"
-                && is_operand(backing)
-                && is_operand(mountpoint)
-                && !Cli::command()
-                    .get_subcommands()
-                    .any(|command| backing == command.get_name()) =>
-        {
-            let rest = args.iter().skip(1).cloned();
-            let command = ["mount".into(), "--background".into()];
-            std::iter::once(program.clone())
-                .chain(command)
-                .chain(rest)
-                .collect()
-        }
-        _ => args,
-    }
-}
-
-fn dispatch(cli: Cli) -> Result<ExitCode, CliError> {
+fn dispatch(cli: Cli, fake: bool) -> Result<ExitCode, CliError> {
     match cli.command {
         Some(Command::Mount(args)) => {
             // What is found in the way is told as it is cleared away.
             init_log(config::verbosity(&args), args.background);
-            let config = config::mount(*args)?;
+            let config = mount_config(*args)?;
+            if fake {
+                return Ok(ExitCode::Ok);
+            }
             mount::run(config)
         }
         Some(Command::Explain(args)) => explain::run(&args),
+        Some(Command::Scan(args)) => scan::run(&args),
+        Some(Command::Migrate(args)) => migrate::run(&args),
         Some(Command::Convert(args)) => convert::run(&args),
         Some(Command::Status(args)) => status::run(&args),
+        Some(Command::Audit(args)) => audit::run(&args),
+        Some(Command::Undo(args)) => undo::run(&args),
+        Some(Command::Journal(args)) => journal::run(&args),
+        Some(Command::Policy(args)) => policy::run(args.action),
+        Some(Command::Umount(args)) => {
+            init_log(LevelFilter::Warn, false);
+            umount::run(&args)
+        }
         Some(Command::Demo) => {
             init_log(LevelFilter::Warn, false);
             demo::run()
@@ -99,6 +108,18 @@ fn dispatch(cli: Cli) -> Result<ExitCode, CliError> {
             version(cli.verbose)
         }
     }
+}
+
+/// Decides on a mount. What there is to warn of is told once: the process that started this one in the background has decided on
+/// the same, and said so.
+fn mount_config(args: MountArgs) -> Result<MountConfig, CliError> {
+    let level = log::max_level();
+    if args.background && background::is_daemon().unwrap_or_default() {
+        log::set_max_level(LevelFilter::Off);
+    }
+    let config = config::mount(args);
+    log::set_max_level(level);
+    config
 }
 
 /// clap gives the help as an error; the help that nobody asked for is one.
@@ -154,39 +175,5 @@ fn init_log(verbosity: LevelFilter, is_background: bool) {
     if builder.try_init().is_err() {
         // Somebody who embeds the crate has started a log already; it is the better one.
         log::debug!("the log was started before");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn command(args: &[&str]) -> Vec<OsString> {
-        as_command(args.iter().map(OsString::from).collect())
-    }
-
-    #[test]
-    fn mount_8_calls_without_a_command() {
-        assert_eq!(
-            command(&["utf8fs", "/old", "/mnt", "-o", "rw,from=koi8-r"]),
-            [
-                "utf8fs",
-                "mount",
-                "--background",
-                "/old",
-                "/mnt",
-                "-o",
-                "rw,from=koi8-r"
-            ]
-        );
-        for others in [
-            &["utf8fs", "mount", "/mnt", "-o", "rw"][..],
-            &["utf8fs", "/old", "/mnt"],
-            &["utf8fs", "--version", "/mnt", "-o", "rw"],
-            &["utf8fs"],
-            &[],
-        ] {
-            assert_eq!(command(others), others);
-        }
     }
 }

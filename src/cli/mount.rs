@@ -10,7 +10,9 @@ use std::thread::{self, JoinHandle};
 use super::background::{self, Daemon};
 use super::caching::Caching;
 use super::error::reason;
+use super::notify::Manager;
 use super::opened::{self, Opened};
+use super::policy::{PolicySource, Reloader};
 use super::unfit::{cannot_act, not_mounted, unfit_log};
 use super::{CliError, ExitCode, MountConfig, in_force, strictness};
 use crate::backing::keeper::{self, Errands};
@@ -47,6 +49,7 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::Daemon(code));
     }
     let signals = Signals::catch().map_err(|error| failed("catch signals", &error))?;
+    let manager = manager(&config);
     let (fs, kept) = filesystem(&mut config)?;
     let fs = Arc::new(fs);
     // Whoever follows changes does so until its other end is closed.
@@ -54,9 +57,13 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     let auditor = fs.auditor();
     // Where nothing is mounted there is nothing to sum up.
     let mut mounted = mount_it(&config)?;
+    let device = mounted.attached.device();
+    let device = device.map_err(|error| failed("look at the mount", &error))?;
     if enters_mounts(&config, &mounted) {
-        let device = mounted.attached.device();
-        fs.mounted_as(device.map_err(|error| failed("look at the mount", &error))?);
+        fs.mounted_as(device);
+    }
+    if let Some(policy) = &mut config.policy {
+        policy.grounds.mounted_as(device);
     }
     greet(&config, &mounted);
     // No thread runs yet, so that all of them inherit what is given up.
@@ -64,16 +71,21 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     auditor
         .begin()
         .map_err(|error| failed("write the audit log", &error))?;
+    let about = in_force::about(&config);
+    let reloader = Reloader::start(&config, &fs, &about.told);
+    let reloader = reloader.map_err(|error| failed("start the thread of the policy", &error))?;
     let hooks = Arc::new(Life {
+        reloader,
         fs: Arc::clone(&fs),
         auditor: Arc::clone(&auditor),
         daemon: Mutex::new(daemon),
+        manager,
+        shown: shown(&config),
         end: Mutex::new(Some(end)),
         follower: Mutex::default(),
     });
     let threads = (config.threads, readers());
     map_large_blocks();
-    let about = in_force::about(&config);
     let served = mounted
         .fuse_fd
         .try_clone()
@@ -87,6 +99,8 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
         })
         .map_err(|error| failed("serve the mount", &error));
     drop(keep_on);
+    fs.end_pages();
+    hooks.stopping();
     hooks.stop_following();
     auditor.finish(fs.operations());
     if let Err(error) = keeper::dismiss() {
@@ -96,6 +110,17 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
         Ended::Unmounted | Ended::Signalled => Ok(ExitCode::Ok),
         Ended::Aborted => Ok(ExitCode::Failure),
     }
+}
+
+/// The service manager, where it started this very process. In the background it did not, and waits for another.
+fn manager(config: &MountConfig) -> Option<Manager> {
+    if config.background {
+        return None;
+    }
+    Manager::find().unwrap_or_else(|error| {
+        log::warn!("the service manager cannot be told when the mount answers: {error}");
+        None
+    })
 }
 
 /// More than one thread per CPU serve nobody faster, nor do very many.
@@ -139,6 +164,7 @@ fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
     let Caching {
         kept,
         unseen,
+        is_alone,
         watcher,
         keeps_lists,
     } = Caching::decide(config.cache, privilege, &backing)?;
@@ -149,9 +175,11 @@ fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
         map: config.map.clone(),
         unique: config.unique,
         unseen,
+        is_alone,
         watcher,
         keeps_lists,
-        exempt: config.exempt.clone(),
+        rules: config.rules.clone(),
+        rules_may_change: config.policy.is_some(),
         root,
         by_handle,
         locks: config.locks,
@@ -195,6 +223,7 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
     let outside = Outside {
         spot: mounted.attached.spot(),
         log: &config.audit.sink,
+        policy: config.policy.as_ref(),
         cutter: mounted.attached.cutter(),
     };
     let Confined {
@@ -224,6 +253,7 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
 struct Outside<'a> {
     spot: &'a Spot,
     log: &'a SinkKind,
+    policy: Option<&'a PolicySource>,
     cutter: Option<BorrowedFd<'a>>,
 }
 
@@ -240,6 +270,10 @@ impl Errands for Outside<'_> {
         self.log.open_log()
     }
 
+    fn read_policy(&self) -> Vec<u8> {
+        self.policy.map_or_else(Vec::new, PolicySource::gathered)
+    }
+
     fn cutter(&self) -> Option<BorrowedFd<'_>> {
         self.cutter
     }
@@ -247,14 +281,23 @@ impl Errands for Outside<'_> {
     fn connect_syslog(&self) -> io::Result<OwnedFd> {
         Syslog::connect()
     }
+
+    fn connect_journal(&self) -> io::Result<OwnedFd> {
+        self.log.connect_journal()
+    }
 }
 
-fn greet(config: &MountConfig, mounted: &Mounted) {
-    log::info!(
+/// What is mounted where.
+fn shown(config: &MountConfig) -> String {
+    format!(
         "{} is shown at {}",
         Quoted(config.backing.as_os_str().as_bytes()),
         Quoted(config.mountpoint.as_os_str().as_bytes())
-    );
+    )
+}
+
+fn greet(config: &MountConfig, mounted: &Mounted) {
+    log::info!("{}", shown(config));
     if !enters_mounts(config, mounted) {
         warn_of_mounts_inside(config);
     }
@@ -293,12 +336,31 @@ struct Life {
     fs: Arc<Utf8Fs>,
     auditor: Arc<Auditor>,
     daemon: Mutex<Option<Daemon>>,
+    manager: Option<Manager>,
+    /// What is mounted where.
+    shown: String,
     /// Closed at its other end when changes are to be followed no more.
     end: Mutex<Option<PipeReader>>,
     follower: Mutex<Option<JoinHandle<()>>>,
+    reloader: Option<Reloader>,
 }
 
 impl Life {
+    /// Has files looked after of which the kernel keeps pages. The thread is left to end by itself: it may be looking at a file
+    /// of a filesystem that does not answer.
+    fn look_after_pages(&self, kernel: Arc<Forgetting>) {
+        if !self.fs.has_pages() {
+            return;
+        }
+        let fs = Arc::clone(&self.fs);
+        let looker = thread::Builder::new()
+            .name("pages".to_owned())
+            .spawn(move || fs.look_after_pages(&*kernel));
+        if let Err(error) = looker {
+            log::error!("files that are mapped may show old content, as nobody looks: {error}");
+        }
+    }
+
     /// Waits for the thread that follows changes, which has been told to end.
     fn stop_following(&self) {
         let follower = lock(&self.follower).take();
@@ -314,13 +376,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Hooks for Life {
     fn notifier(&self, kernel: Forgetting) {
+        let kernel = Arc::new(kernel);
+        self.look_after_pages(Arc::clone(&kernel));
         let Some(end) = lock(&self.end).take().filter(|_| self.fs.follows()) else {
             return;
         };
         let fs = Arc::clone(&self.fs);
         let follower = thread::Builder::new()
             .name("changes".to_owned())
-            .spawn(move || fs.follow(&kernel, end));
+            .spawn(move || fs.follow(&*kernel, end));
         match follower {
             Ok(follower) => *lock(&self.follower) = Some(follower),
             Err(error) => {
@@ -334,11 +398,24 @@ impl Hooks for Life {
 
     fn ready(&self) -> io::Result<()> {
         let daemon = lock(&self.daemon).take();
-        daemon.map_or(Ok(()), Daemon::ready)
+        daemon.map_or(Ok(()), Daemon::ready)?;
+        if let Some(manager) = &self.manager {
+            manager.ready(&self.shown);
+        }
+        Ok(())
+    }
+
+    fn stopping(&self) {
+        if let Some(manager) = &self.manager {
+            manager.stopping();
+        }
     }
 
     fn reopen(&self) {
         self.auditor.reopen();
+        if let Some(reloader) = &self.reloader {
+            reloader.knock();
+        }
     }
 
     /// The session can't be made to end, and the user wants the end.

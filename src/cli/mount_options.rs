@@ -1,4 +1,7 @@
-//! `-o`, as mount(8) and fstab have it, and our long options in its clothes.
+//! `-o`, as mount(8) and fstab have it: the words that are its own. Those that are long options of `utf8fs mount` too
+//! are for [`long`].
+
+mod long;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -6,14 +9,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use clap::ValueEnum;
 
 use super::CliError;
-use super::args::{
-    self, AuditArgs, ForbidValue, LocksValue, MountArgs, MountEncodingValue, NewNameArgs,
-    PassthroughValue, PolicyArgs, SandboxValue, new_names,
-};
-use super::caching::Cache;
+use super::args::{ForbidValue, MountArgs};
 use crate::codec::Charset;
 use crate::fuse::mount::MountFlags;
 use crate::names::Quoted;
+pub(super) use long::unfold;
 
 /// Words without a value that do something.
 const FLAGS: &[&str] = &[
@@ -38,7 +38,6 @@ const FLAGS: &[&str] = &[
     "nostrictatime",
     "allow_other",
     "noallow_other",
-    "cross_mounts",
 ];
 
 /// Words that are for mount(8), systemd or libfuse, or say what is so anyway. They may have a value.
@@ -49,8 +48,11 @@ const IGNORED: &[&str] = &[
     "user",
     "nouser",
     "users",
+    "nousers",
     "owner",
+    "noowner",
     "group",
+    "nogroup",
     "nofail",
     "_netdev",
     "default_permissions",
@@ -58,33 +60,11 @@ const IGNORED: &[&str] = &[
     "subtype",
 ];
 
-/// Words with a value, with `-` for the `_` that is taken as well.
-const KEYS: &[&str] = &[
-    "fsname",
-    "from",
-    "store-as",
-    "legacy",
-    "on-violation",
-    "errno",
-    "profile",
-    "normalization",
-    "encoding",
-    "forbid",
-    "max-bytes",
-    "max-chars",
-    "unique",
-    "exempt-uid",
-    "exempt",
-    "audit-log",
-    "audit-format",
-    "audit-burst",
-    "audit-per-minute",
-    "cache",
-    "passthrough",
-    "locks",
-    "threads",
-    "sandbox",
-];
+/// Words of the mount that take a value.
+const KEYS: &[&str] = &["fsname"];
+
+/// As mount(8) has it for its helpers: unknown options are left out, not refused.
+const SLOPPY: &str = "sloppy";
 
 /// Pairs of which only one can be meant.
 const CONTRADICTIONS: &[(&str, &str)] = &[
@@ -103,7 +83,7 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
     ("allow_other", "noallow_other"),
 ];
 
-/// What can be said both by long options and by `-o`, from both.
+/// What `-o` says of the mount itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MountOptions {
     /// Flags of the mount.
@@ -114,33 +94,13 @@ pub(super) struct MountOptions {
     pub(super) allow_other: Option<bool>,
     /// The source to show.
     pub(super) fsname: Option<OsString>,
-    /// Which names conform.
-    pub(super) policy: PolicyArgs,
-    /// Which new names are refused or let through besides.
-    pub(super) new_names: NewNameArgs,
-    /// By which definition of UTF-8 they are well-formed.
-    pub(super) encoding: Option<MountEncodingValue>,
-    /// Where offences are logged.
-    pub(super) audit: AuditArgs,
-    /// How long a change made below may go unseen.
-    pub(super) cache: Option<Cache>,
-    /// May the kernel read and write files by itself?
-    pub(super) passthrough: Option<PassthroughValue>,
-    /// Where locks are held.
-    pub(super) locks: Option<LocksValue>,
-    /// Are mounts inside the backing directory entered?
-    pub(super) cross_mounts: bool,
-    /// Threads that serve requests.
-    pub(super) threads: Option<usize>,
-    /// How far the daemon confines itself.
-    pub(super) sandbox: Option<SandboxValue>,
 }
 
 impl MountOptions {
-    /// Reads `-o` on top of the long options of `typed`.
+    /// Reads `-o`. Its words that are long options too were taken by [`unfold`].
     ///
     /// # Errors
-    /// An unknown option, a value that is none, or two that contradict each other, here or there.
+    /// An unknown option, or two that contradict each other.
     pub(super) fn read(typed: &MountArgs) -> Result<Self, CliError> {
         let mut options = Self {
             flags: MountFlags {
@@ -151,58 +111,57 @@ impl MountOptions {
             said: Vec::new(),
             allow_other: None,
             fsname: None,
-            policy: typed.policy.clone(),
-            new_names: typed.new_names.clone(),
-            encoding: typed.encoding,
-            audit: typed.audit.clone(),
-            cache: typed.cache,
-            passthrough: typed.passthrough,
-            locks: typed.locks,
-            cross_mounts: typed.cross_mounts,
-            threads: typed.threads,
-            sandbox: typed.sandbox,
         };
-        let mut seen = Vec::new();
-        for option in typed.options.iter().flat_map(|list| split(list.as_bytes())) {
-            options.take(&option, &mut seen)?;
+        let words: Vec<Vec<u8>> = typed.options.iter().flat_map(|list| split(list)).collect();
+        let is_sloppy = words.iter().any(|word| word == SLOPPY.as_bytes());
+        for option in words {
+            if !options.take(&option)? {
+                if !is_sloppy {
+                    return Err(unknown(&option));
+                }
+                log::warn!("unknown option in -o left out: {}", Quoted(&option));
+            }
         }
-        options.said = seen;
         Ok(options)
     }
 
-    fn take(&mut self, option: &[u8], seen: &mut Vec<&'static str>) -> Result<(), CliError> {
-        let mut parts = option.splitn(2, |&byte| byte == b'=');
-        let word = parts.next().unwrap_or_default();
-        let value = parts.next();
-        let Ok(word) = core::str::from_utf8(word) else {
-            return Err(unknown(option));
+    /// Takes one option; false if it is unknown.
+    fn take(&mut self, option: &[u8]) -> Result<bool, CliError> {
+        let (word, value) = parts(option);
+        let Some(word) = word else {
+            return Ok(false);
         };
         if word.is_empty() && value.is_none()
             || IGNORED.contains(&word)
+            || word == SLOPPY
             || word.starts_with("x-")
             || word.starts_with("X-")
+            || long::find(word).is_some()
         {
-            return Ok(());
+            return Ok(true);
+        }
+        if word == "remount" {
+            return Err(CliError::usage(
+                "-o remount is not possible: the options of a mount are those that it was made with",
+            )
+            .hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone: mount -i -o remount,bind,ro MOUNTPOINT"));
         }
         if let Some(&flag) = FLAGS.iter().find(|&&flag| flag == word) {
             return match value {
-                None => self.flag(flag, seen),
-                Some(_) => Err(CliError::usage(format!("-o {flag} takes no value"))
-                    .hint(format!("write -o {flag}"))),
+                None => self.flag(flag).map(|()| true),
+                Some(_) => Err(no_value(flag)),
             };
         }
-        let key = word.replace('_', "-");
-        let Some(&key) = KEYS.iter().find(|&&known| known == key) else {
-            return Err(unknown(option));
+        let Some(&key) = KEYS.iter().find(|&&known| known == word) else {
+            return Ok(false);
         };
-        let value = value.filter(|value| !value.is_empty()).ok_or_else(|| {
-            CliError::usage(format!("-o {key} needs a value")).hint(format!("write -o {key}=VALUE"))
-        })?;
-        self.value(key, value)
+        let value = needed(key, value)?;
+        set(&mut self.fsname, OsString::from_vec(value.to_vec()), key)?;
+        Ok(true)
     }
 
-    fn flag(&mut self, flag: &'static str, seen: &mut Vec<&'static str>) -> Result<(), CliError> {
-        let rival = seen.iter().find(|&&other| {
+    fn flag(&mut self, flag: &'static str) -> Result<(), CliError> {
+        let rival = self.said.iter().find(|&&other| {
             CONTRADICTIONS.contains(&(flag, other)) || CONTRADICTIONS.contains(&(other, flag))
         });
         if let Some(rival) = rival {
@@ -211,11 +170,10 @@ impl MountOptions {
                     .hint("give one of them"),
             );
         }
-        seen.push(flag);
+        self.said.push(flag);
         match flag {
             "allow_other" => self.allow_other = Some(true),
             "noallow_other" => self.allow_other = Some(false),
-            "cross_mounts" => self.cross_mounts = true,
             other => {
                 let is_known = self.flags.set(other);
                 debug_assert!(is_known, "invariant: FLAGS lists what MountFlags knows");
@@ -223,90 +181,19 @@ impl MountOptions {
         }
         Ok(())
     }
+}
 
-    fn value(&mut self, key: &'static str, value: &[u8]) -> Result<(), CliError> {
-        let bytes = || OsString::from_vec(value.to_vec());
-        match key {
-            "fsname" => return set(&mut self.fsname, bytes(), key),
-            "audit-log" => return set(&mut self.audit.audit_log, bytes(), key),
-            _ => {}
-        }
-        let text = core::str::from_utf8(value)
-            .map_err(|_not_utf8| wrong(key, value).hint("it has to be text in UTF-8"))?;
-        let policy = &mut self.policy;
-        let new_names = &mut self.new_names;
-        let audit = &mut self.audit;
-        match key {
-            "from" => set(
-                &mut policy.from,
-                text.split(':').map(str::to_owned).collect(),
-                key,
-            ),
-            "store-as" => set(&mut policy.store_as, text.to_owned(), key),
-            "legacy" => set(&mut policy.legacy, word(key, text)?, key),
-            "on-violation" => set(&mut policy.on_violation, word(key, text)?, key),
-            "errno" => set(&mut policy.errno, word(key, text)?, key),
-            "profile" => set(&mut policy.profile, word(key, text)?, key),
-            "normalization" => set(&mut policy.normalization, word(key, text)?, key),
-            "encoding" => set(&mut self.encoding, word(key, text)?, key),
-            "forbid" => {
-                let classes: Result<Vec<ForbidValue>, CliError> =
-                    text.split(':').map(|class| word(key, class)).collect();
-                set(&mut policy.forbid, classes?, key)
-            }
-            "max-bytes" => set(
-                &mut policy.max_bytes,
-                number(key, args::max_bytes(text), text)?,
-                key,
-            ),
-            "max-chars" => set(
-                &mut policy.max_chars,
-                number(key, args::max_chars(text), text)?,
-                key,
-            ),
-            "unique" => set(&mut new_names.unique, word(key, text)?, key),
-            "exempt-uid" => {
-                let uids: Result<Vec<u32>, CliError> = text
-                    .split(':')
-                    .map(|uid| number(key, new_names::uid(uid), uid))
-                    .collect();
-                set(&mut new_names.exempt_uid, uids?, key)
-            }
-            // As the long option, it adds to those before.
-            "exempt" => {
-                let patterns = new_names.exempt.get_or_insert_default();
-                patterns.push(text.to_owned());
-                Ok(())
-            }
-            "audit-format" => set(&mut audit.audit_format, word(key, text)?, key),
-            "audit-burst" => set(
-                &mut audit.audit_burst,
-                number(key, text.parse(), text)?,
-                key,
-            ),
-            "audit-per-minute" => set(
-                &mut audit.audit_per_minute,
-                number(key, text.parse(), text)?,
-                key,
-            ),
-            "cache" => set(&mut self.cache, number(key, args::cache(text), text)?, key),
-            "passthrough" => set(&mut self.passthrough, word(key, text)?, key),
-            "locks" => set(&mut self.locks, word(key, text)?, key),
-            "threads" => set(
-                &mut self.threads,
-                number(key, args::threads(text), text)?,
-                key,
-            ),
-            "sandbox" => set(&mut self.sandbox, word(key, text)?, key),
-            other => Err(unknown(other.as_bytes())),
-        }
-    }
+/// The word of an option, `None` where it is no text, and its value.
+fn parts(option: &[u8]) -> (Option<&str>, Option<&[u8]>) {
+    let mut parts = option.splitn(2, |&byte| byte == b'=');
+    let word = parts.next().unwrap_or_default();
+    (str::from_utf8(word).ok(), parts.next())
 }
 
 /// Cuts at commas; a backslash takes the character after it literally, as in libfuse.
-fn split(list: &[u8]) -> Vec<Vec<u8>> {
+fn split(list: &OsStr) -> Vec<Vec<u8>> {
     let mut options = vec![Vec::new()];
-    let mut bytes = list.iter().copied();
+    let mut bytes = list.as_bytes().iter().copied();
     while let Some(byte) = bytes.next() {
         let literal = match byte {
             b',' => {
@@ -325,35 +212,25 @@ fn split(list: &[u8]) -> Vec<Vec<u8>> {
 
 fn set<T: PartialEq>(slot: &mut Option<T>, value: T, key: &str) -> Result<(), CliError> {
     if slot.as_ref().is_some_and(|before| *before != value) {
-        let message = format!("-o {key}= contradicts another value of {key}");
-        return Err(CliError::usage(message)
-            .hint(format!("give {key} once, as an option of its own or in -o")));
+        return Err(contradicts(key));
     }
     *slot = Some(value);
     Ok(())
 }
 
-fn word<T: ValueEnum>(key: &str, text: &str) -> Result<T, CliError> {
-    T::from_str(text, false).map_err(|_no_such_value| {
-        let words: Vec<String> = T::value_variants()
-            .iter()
-            .filter_map(|value| Some(value.to_possible_value()?.get_name().to_owned()))
-            .collect();
-        let near = nearest(text, words.iter().map(String::as_str));
-        let hint = match near {
-            Some(near) => format!("did you mean {key}={near}?"),
-            None => format!("it takes {}", words.join(", ")),
-        };
-        wrong(key, text.as_bytes()).hint(hint)
+fn contradicts(key: &str) -> CliError {
+    CliError::usage(format!("-o {key}= contradicts another value of {key}"))
+        .hint(format!("give {key} once, as an option of its own or in -o"))
+}
+
+fn no_value(word: &str) -> CliError {
+    CliError::usage(format!("-o {word} takes no value")).hint(format!("write -o {word}"))
+}
+
+fn needed<'a>(key: &str, value: Option<&'a [u8]>) -> Result<&'a [u8], CliError> {
+    value.filter(|value| !value.is_empty()).ok_or_else(|| {
+        CliError::usage(format!("-o {key} needs a value")).hint(format!("write -o {key}=VALUE"))
     })
-}
-
-fn number<T, E: ToString>(key: &str, parsed: Result<T, E>, text: &str) -> Result<T, CliError> {
-    parsed.map_err(|error| wrong(key, text.as_bytes()).hint(error.to_string()))
-}
-
-fn wrong(key: &str, value: &[u8]) -> CliError {
-    CliError::usage(format!("-o {key}={} is not possible", Quoted(value)))
 }
 
 fn unknown(option: &[u8]) -> CliError {
@@ -363,7 +240,12 @@ fn unknown(option: &[u8]) -> CliError {
         return error.hint("in -o a colon stands between values: from=shift_jis:windows-1252");
     }
     let word = text.split('=').next().unwrap_or_default().replace('_', "-");
-    let known = || [FLAGS, IGNORED, KEYS].concat().into_iter();
+    if let Some(why) = long::why_not(&word) {
+        return error.hint(why);
+    }
+    let own = [FLAGS, IGNORED, KEYS].concat();
+    let long = long::words();
+    let known = || own.iter().copied().chain(long.iter().map(String::as_str));
     match nearest(&word, known()).or_else(|| nearest(&word.replace('-', "_"), known())) {
         Some(near) => error.hint(format!("did you mean {near}?")),
         None => error.hint("'utf8fs mount --help' lists the options of -o"),
@@ -371,7 +253,7 @@ fn unknown(option: &[u8]) -> CliError {
 }
 
 /// The most similar of `words`, if it is similar enough to be what was meant.
-fn nearest<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     words
         .map(|word| (strsim::jaro_winkler(text, word), word))
         .filter(|&(similarity, _)| similarity > 0.8)

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 
 use super::CliError;
 use super::error::reason;
+use crate::names::Quoted;
 use crate::policy::class::{self, Class, Classes};
 
 /// Standard output, line by line. When the reader is gone, the rest is dropped in silence.
@@ -63,14 +64,28 @@ impl Output {
                 self.is_closed = true;
                 Ok(())
             }
-            result => result.map_err(|error| {
-                CliError::failure(format!(
-                    "standard output cannot be written: {}",
-                    reason(&error)
-                ))
-            }),
+            result => result.map_err(|error| unwritten(&error)),
         }
     }
+}
+
+/// Writes `bytes` to standard output at once, for threads that share it. `false` if the reader is gone.
+///
+/// # Errors
+/// As for [`Output::line`].
+pub fn print_shared(bytes: &[u8]) -> Result<bool, CliError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        result => result.map(|()| true).map_err(|error| unwritten(&error)),
+    }
+}
+
+fn unwritten(error: &io::Error) -> CliError {
+    CliError::failure(format!(
+        "standard output cannot be written: {}",
+        reason(error)
+    ))
 }
 
 /// Writes `error` to standard error. One that cannot be written is lost: there is nobody left to tell.
@@ -83,6 +98,27 @@ pub fn print_error(error: &CliError) {
 pub fn print_note(text: &str) {
     let written = writeln!(io::stderr().lock(), "utf8fs: {}", harmless(text));
     drop(written);
+}
+
+/// So many bytes of a name are shown to people. Those of filesystems have 255 at most; in a list they may have any number.
+const SHOWN: usize = 1000;
+
+/// A name or path in quotes, for people: of a very long one the beginning, and how long it is.
+pub(super) fn quoted(name: &[u8]) -> String {
+    if name.len() <= SHOWN {
+        return Quoted(name).to_string();
+    }
+    // Not within a character.
+    let is_start = |end: &usize| name.get(*end).is_none_or(|byte| byte & 0xC0 != 0x80);
+    let end = (SHOWN - 3..=SHOWN).rev().find(is_start);
+    let start = name.get(..end.unwrap_or(SHOWN)).unwrap_or_default();
+    let length = u64::try_from(name.len()).unwrap_or(u64::MAX);
+    format!("{}... ({} bytes)", Quoted(start), grouped(length))
+}
+
+/// A number with its noun.
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// `text` with all that could move a cursor, forge a line or hide as `\u{1B}`. Not for names: those are
@@ -110,4 +146,52 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     }
     shown.push_str(text.get(written..).unwrap_or_default());
     Cow::Owned(shown)
+}
+
+/// A number with its thousands apart: `1,234,567`.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{grouped, quoted};
+
+    #[test]
+    fn of_a_very_long_name_the_beginning_is_shown_and_its_length() {
+        let shown = |name: &[u8]| quoted(name).len();
+        assert_eq!(quoted(b"caf\xE9"), r#""caf\xE9""#);
+        assert_eq!(shown(&[b'x'; 1000]), 1002);
+        let cut = format!("\"{}\"... (1,001 bytes)", "x".repeat(1000));
+        assert_eq!(quoted(&[b'x'; 1001]), cut);
+        let long = ["x", &"\u{1F600}".repeat(1_000_000)].concat();
+        let cut = format!("\"x{}\"... (4,000,001 bytes)", "\u{1F600}".repeat(249));
+        assert_eq!(quoted(long.as_bytes()), cut);
+        let cut = quoted(&[0x80; 5000]);
+        assert!(
+            cut.ends_with(r#"\x80"... (5,000 bytes)"#) && cut.len() < 5000,
+            "{cut}"
+        );
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+    }
 }

@@ -1,11 +1,13 @@
 //! `utf8fs status`: how a mount does.
 
-mod ask;
+mod all;
+pub(super) mod ask;
 mod prometheus;
 #[cfg(test)]
 mod tests;
 mod text;
 
+use ask::Answer;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
@@ -21,15 +23,18 @@ use crate::names::json::json_line;
 /// # Errors
 /// There is no mount of utf8fs, it does not answer, or whoever asks may not.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
+    let format = args.format.map_or(StatusFormat::Text, |format| format.0);
+    let Some(mountpoint) = &args.mountpoint else {
+        return all::run(format);
+    };
     if args.ask_only {
-        return ask::pass_on(&args.mountpoint);
+        return ask::pass_on(mountpoint);
     }
-    let Some(answer) = ask::ask(&args.mountpoint)? else {
+    let Answer::Status(answer) = ask::aloud(mountpoint)? else {
         return Ok(ExitCode::Failure);
     };
     let status = Status::parse(&answer)?;
     let mut out = Output::stdout();
-    let format = args.format.map_or(StatusFormat::Text, |format| format.0);
     let lines = match format {
         StatusFormat::Text => text::lines(&status),
         StatusFormat::Json => vec![json_line(&status.0)],
@@ -37,7 +42,10 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
     };
     lines.iter().try_for_each(|line| out.line(line))?;
     out.flush()?;
-    Ok(ExitCode::Ok)
+    Ok(match status.is_well() {
+        true => ExitCode::Ok,
+        false => ExitCode::Failure,
+    })
 }
 
 /// What a daemon says of itself.
@@ -59,6 +67,16 @@ impl Status {
             Some(version) => error.hint(format!("use the program that mounted: utf8fs {version}")),
             None => error,
         })
+    }
+
+    /// Does all that was to work? Where changes below were to be followed, they are.
+    fn is_well(&self) -> bool {
+        self.0.pointer("/watch/alive") != Some(&Value::Bool(false))
+    }
+
+    /// Is a policy file in force?
+    fn has_policy(&self) -> bool {
+        self.0.get("policy").is_some_and(Value::is_object)
     }
 
     /// The number at a path of fields (RFC 6901), 0 where there is none.

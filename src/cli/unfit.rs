@@ -35,7 +35,9 @@ pub(super) fn unfit_log(sink: &SinkKind, error: &io::Error) -> CliError {
                 false => "name a file that can be written, or one in a directory where it can be made",
             })
         }
-        SinkKind::Stderr | SinkKind::Syslog => failed("open the audit log", error),
+        SinkKind::Stderr | SinkKind::Syslog | SinkKind::Journal(_) => {
+            failed("open the audit log", error)
+        }
     }
 }
 

@@ -17,7 +17,9 @@
 //! Names may also be too well-formed: UTF-8 that was taken for Latin-1 and encoded again ([`doubly_encoded`]).
 
 mod doubled;
+mod gathered;
 mod model;
+mod pairs;
 mod prior;
 mod reading;
 mod sample;
@@ -29,6 +31,7 @@ mod weigh;
 
 use super::Charset;
 pub use doubled::{Doubled, Route, doubly_encoded};
+pub use gathered::Gathered;
 use sample::Sample;
 use weigh::Candidates;
 

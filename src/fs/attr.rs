@@ -3,6 +3,7 @@
 use std::io;
 
 use super::inode::Inode;
+use super::pages::Outdated;
 use super::{Caller, FsError, Lasts, Utf8Fs};
 use crate::backing::creds::Fsetid;
 use crate::backing::{Privilege, SetIds, SetTime, Stat, StatFs, act_as, creds, file};
@@ -31,6 +32,8 @@ pub struct Shown {
     pub stat: Stat,
     /// How long may the kernel keep them?
     pub attributes: Lasts,
+    /// Pages that the kernel has to drop before it is told of them.
+    pub outdated: Option<Outdated>,
 }
 
 /// What may clear set-id bits.
@@ -57,12 +60,17 @@ impl Utf8Fs {
     /// The inode is gone, or the system's error.
     pub fn getattr(&self, number: u64) -> Result<Shown, FsError> {
         let (inode, fd) = self.open_inode(number)?;
+        let look = self.look();
         let mut stat = Stat::of(&*fd)?;
         // What is in a directory changes it: read again once every change of that is heard of.
         if stat.is_dir() && self.mark(&inode, &fd) {
             stat = Stat::of(&*fd)?;
         }
-        Ok(self.shown(&inode, stat))
+        let outdated = self.outdated(inode.number, &stat, look);
+        Ok(Shown {
+            outdated,
+            ..self.shown(&inode, stat)
+        })
     }
 
     fn shown(&self, inode: &Inode, mut stat: Stat) -> Shown {
@@ -74,7 +82,11 @@ impl Utf8Fs {
             Some(_) => Lasts::Not,
             None => self.attributes_last(inode, &stat),
         };
-        Shown { stat, attributes }
+        Shown {
+            stat,
+            attributes,
+            outdated: None,
+        }
     }
 
     /// Changes attributes; through the open file `handle` where its size changes and there is one.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::audit::Operation;
 use super::descriptors::Use;
 use super::inode::lock;
 use super::io::{KERNELS_OWN, Opened};
@@ -57,9 +58,11 @@ impl Utf8Fs {
         umask: u32,
         flags: i32,
     ) -> Result<(Entry, Opened), FsError> {
+        let rules = self.rules();
         let making = Making {
-            operation: "create",
+            operation: Operation::Create,
             caller,
+            rules: &rules,
         };
         let is_exclusive = flags & libc::O_EXCL != 0;
         let patience = match !is_exclusive && self.sent_back.is_back(caller, parent, name) {

@@ -161,6 +161,11 @@ impl<'a> Directory<'a> {
         Ok(self.index()?.backing(name).cloned())
     }
 
+    /// Was the directory read for this operation? What was looked for in it before may have come since.
+    pub(super) fn is_read(&self) -> bool {
+        self.is_read
+    }
+
     /// The backing name that does not conform and would be escaped and cut as `name`.
     pub(super) fn cut_spelling(&mut self, name: &[u8]) -> io::Result<Option<BackingName>> {
         let map = self.map;
@@ -222,9 +227,12 @@ impl<'a> Directory<'a> {
     }
 
     fn state(&mut self) -> io::Result<&mut DirectoryIndex> {
+        let listed = self.inode.as_directory()?;
+        let is_outdated = !self.is_checked && listed.is_outdated.swap(false, Ordering::AcqRel);
         let state = match self.state.take() {
             Some(state)
-                if self.is_checked || state.is_right(&Stat::of(self.fd)?, self.all.unseen) =>
+                if self.is_checked
+                    || !is_outdated && state.is_right(&Stat::of(self.fd)?, self.all.unseen) =>
             {
                 state
             }

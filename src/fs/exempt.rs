@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
+pub use crate::names::{PatternError, Patterns};
 
 /// Why an offence is let through, though others are refused it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,25 +24,12 @@ impl Exempt {
     }
 }
 
-/// A pattern that is none, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PatternError {
-    /// The pattern.
-    pub pattern: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
 /// Who and what is exempt.
 #[derive(Debug, Clone, Default)]
 pub struct Exemptions {
     uids: BTreeSet<u32>,
-    /// Matched against names, in whatever directory.
-    names: GlobSet,
-    /// Matched against visible paths from the root of the mount.
-    paths: GlobSet,
-    /// As they were given.
-    patterns: Vec<String>,
+    /// Visible names, and paths from the root of the mount.
+    patterns: Patterns,
 }
 
 impl Exemptions {
@@ -58,30 +45,9 @@ impl Exemptions {
         uids: impl IntoIterator<Item = u32>,
         patterns: &[String],
     ) -> Result<Self, PatternError> {
-        let (mut names, mut paths) = (GlobSet::builder(), GlobSet::builder());
-        for pattern in patterns {
-            let fault = |reason: String| PatternError {
-                pattern: pattern.clone(),
-                reason,
-            };
-            let set = if pattern.contains('/') {
-                &mut paths
-            } else {
-                &mut names
-            };
-            add(set, pattern).map_err(fault)?;
-        }
-        let build = |set: GlobSetBuilder| {
-            set.build().map_err(|error| PatternError {
-                pattern: error.glob().unwrap_or_default().to_owned(),
-                reason: error.kind().to_string(),
-            })
-        };
         Ok(Self {
             uids: uids.into_iter().collect(),
-            names: build(names)?,
-            paths: build(paths)?,
-            patterns: patterns.to_vec(),
+            patterns: Patterns::new(patterns)?,
         })
     }
 
@@ -93,67 +59,27 @@ impl Exemptions {
     /// The patterns as they were given.
     #[must_use]
     pub fn patterns(&self) -> &[String] {
-        &self.patterns
+        self.patterns.given()
     }
 
     /// Is nobody and nothing exempt?
     pub(super) fn is_empty(&self) -> bool {
-        self.uids.is_empty() && self.names.is_empty() && self.paths.is_empty()
+        self.uids.is_empty() && self.patterns.is_empty()
     }
 
     /// Is the name `name` exempt, at the visible path that `path` makes, where `uid` asks for it?
-    pub(super) fn of(
-        &self,
-        uid: u32,
-        name: &[u8],
-        path: impl FnOnce() -> Vec<u8>,
-    ) -> Option<Exempt> {
+    #[must_use]
+    pub fn of(&self, uid: u32, name: &[u8], path: impl FnOnce() -> Vec<u8>) -> Option<Exempt> {
         if self.uids.contains(&uid) {
             return Some(Exempt::Uid);
         }
-        self.has_path(name, path).then_some(Exempt::Path)
+        self.patterns.has(name, path).then_some(Exempt::Path)
     }
 
     /// May somebody have made the name as it is?
     pub(super) fn may_have_passed(&self, name: &[u8], path: impl FnOnce() -> Vec<u8>) -> bool {
-        !self.uids.is_empty() || self.has_path(name, path)
+        !self.uids.is_empty() || self.patterns.has(name, path)
     }
-
-    fn has_path(&self, name: &[u8], path: impl FnOnce() -> Vec<u8>) -> bool {
-        let matches =
-            |set: &GlobSet, bytes: &[u8]| set.is_match_candidate(&Candidate::from_bytes(bytes));
-        matches(&self.names, name) || !self.paths.is_empty() && matches(&self.paths, &path())
-    }
-}
-
-fn add(set: &mut GlobSetBuilder, pattern: &str) -> Result<(), String> {
-    if pattern.is_empty() {
-        return Err("it is empty".to_owned());
-    }
-    if pattern.ends_with('/') {
-        return Err(format!(
-            "names do not end in /; {pattern}** is what lies in a directory"
-        ));
-    }
-    // The matcher takes them for classes of octets.
-    let in_class = pattern.split('[').skip(1);
-    if in_class
-        .filter_map(|rest| rest.split(']').next())
-        .any(|class| !class.is_ascii())
-    {
-        return Err("brackets take ASCII characters only; {ä,ö} takes any".to_owned());
-    }
-    let rooted = match pattern {
-        path if path.contains('/') && !path.starts_with('/') => format!("/{path}"),
-        other => other.to_owned(),
-    };
-    let glob = GlobBuilder::new(&rooted)
-        .literal_separator(true)
-        .backslash_escape(true)
-        .build()
-        .map_err(|error| error.kind().to_string())?;
-    set.add(glob);
-    Ok(())
 }
 
 #[cfg(test)]

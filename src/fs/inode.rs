@@ -181,6 +181,11 @@ pub(super) struct AsDirectory {
     /// The visible names. Taken after the lock of a directory stream, before `state`; never that of two directories at once.
     /// Where siblings are compared it is held while a name is made, never across a reply.
     pub(super) index: Mutex<Option<Box<DirectoryIndex>>>,
+    /// Held while an entry is replaced that others may be giving its visible name: both could be seen until that is put right.
+    /// Taken before `index`.
+    pub(super) replacing: Mutex<()>,
+    /// Did others change a name in it since the index was made? Its ctime does not tell where a change of ours came after theirs.
+    pub(super) is_outdated: AtomicBool,
     /// When it was last known to lie below the root, by the clock of the table; 0 for never.
     pub(super) confined: AtomicU32,
 }

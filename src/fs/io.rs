@@ -203,6 +203,9 @@ impl Utf8Fs {
         self.release_locks(handle);
         // The file is closed when the last operation on it has ended.
         let open = self.files.remove(handle)?;
+        if let Some(pages) = &self.pages {
+            pages.close(open.inode.number);
+        }
         Some((open.inode.number, open.inode.generation()))
     }
 

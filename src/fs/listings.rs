@@ -69,6 +69,11 @@ impl Listings {
         listed.insert(directory, fresh_until);
     }
 
+    /// A directory is listed anew: what the kernel keeps of it becomes another list.
+    pub(super) fn forget(&self, directory: u64) {
+        lock(&self.0).remove(&directory);
+    }
+
     /// Are the attributes fresh that the last listing of a directory gave?
     pub(super) fn is_fresh(&self, directory: u64) -> bool {
         let listed = lock(&self.0);
@@ -93,6 +98,8 @@ mod tests {
         }
         assert!(!listed.is_fresh(1000));
         assert!(listed.is_fresh(1999));
+        listed.forget(1999);
+        assert!(!listed.is_fresh(1999));
     }
 
     #[test]

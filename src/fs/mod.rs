@@ -1,6 +1,6 @@
 //! The filesystem: inodes, handles and operations over a backing directory. Knows nothing of FUSE.
 //!
-//! Every operation that takes a name goes through the chokepoint in `resolve`, which turns (directory, visible name)
+//! Every operation that takes a name goes through the chokepoint in `resolve` and `place`, which turns (directory, visible name)
 //! into (descriptor, backing name): `Utf8Fs::on_entry` for names that are there, `Utf8Fs::place_new` for names to be
 //! made.
 
@@ -12,6 +12,7 @@ mod descriptors;
 mod directory;
 mod error;
 mod exempt;
+pub mod fate;
 mod given;
 mod handle;
 mod indexed;
@@ -23,9 +24,12 @@ mod locks;
 mod look;
 mod namespace;
 mod number;
+pub mod pages;
+mod place;
 mod readdir;
 mod report;
 mod resolve;
+pub mod rules;
 #[cfg(test)]
 pub(crate) mod samples;
 pub mod serving;
@@ -53,7 +57,7 @@ pub use attr::{Change, Shown};
 use audit::Auditor;
 use create::SentBack;
 pub use error::FsError;
-pub use exempt::{Exempt, Exemptions, PatternError};
+pub use exempt::{Exempt, Exemptions, PatternError, Patterns};
 use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 use indexed::IndexedDirectories;
@@ -63,7 +67,9 @@ pub use io::Opened;
 use listings::Listings;
 use locks::Locks;
 pub use locks::{Answer, LockRequest, LocksAt};
+use pages::Pages;
 pub use readdir::{Listed, OpenedDirectory, Plus};
+use rules::{InForce, Rules};
 pub use settle::Waits;
 use unkept::Unkept;
 use walk::Aside;
@@ -78,8 +84,12 @@ pub struct Config {
     pub unique: Option<Alike>,
     /// How long a change made below may go unseen (law F5).
     pub unseen: Duration,
-    /// Whose names, and which, are let through.
-    pub exempt: Exemptions,
+    /// Does nobody else change anything below? Then what the kernel keeps of content is not looked after.
+    pub is_alone: bool,
+    /// What holds for new names.
+    pub rules: Rules,
+    /// Can the rules be replaced? Then lookups are answered as whatever rules there could be would have it.
+    pub rules_may_change: bool,
     /// The backing directory, an `O_PATH` descriptor.
     pub root: OwnedFd,
     /// A descriptor by which file handles of its filesystem may be opened; `None` for users who may not.
@@ -149,7 +159,8 @@ pub struct Entry {
 /// The filesystem over one backing directory.
 pub struct Utf8Fs {
     map: NameMap,
-    exempt: Exemptions,
+    rules: InForce,
+    rules_may_change: bool,
     inodes: Inodes,
     files: Handles<OpenFile>,
     directories: Handles<OpenDirectory>,
@@ -157,6 +168,8 @@ pub struct Utf8Fs {
     unkept: Unkept,
     watch: Option<Watch>,
     keeps_lists: bool,
+    /// Of files that are not served by the kernel alone; `None` where nobody else changes any.
+    pages: Option<Pages>,
     /// Where lists are kept no longer than their attributes.
     listed: Option<Listings>,
     sent_back: SentBack,
@@ -204,12 +217,14 @@ impl Utf8Fs {
             listed: config.watcher.is_some().then(Listings::default),
             watch: config.watcher.map(Watch::new),
             keeps_lists: config.keeps_lists,
+            pages: (!config.is_alone).then(|| Pages::new(config.unseen)),
             sent_back: SentBack::default(),
             // An ordinary user's daemon enters other filesystems too.
             closes_quietly: below.closes_quietly() && config.privilege == Privilege::Root,
             is_stacked: below.is_stacked(),
             map: config.map,
-            exempt: config.exempt,
+            rules: InForce::new(config.rules),
+            rules_may_change: config.rules_may_change,
             files: Handles::default(),
             directories: Handles::default(),
             indexed: IndexedDirectories::new(config.unique, config.unseen),
@@ -260,6 +275,25 @@ impl Utf8Fs {
         self.operations.load(Ordering::Relaxed)
     }
 
+    /// The rules in force, for one operation.
+    fn rules(&self) -> Arc<Rules> {
+        self.rules.get()
+    }
+
+    /// Has other rules hold for all operations that begin from now on. Those of [`Config::rules_may_change`] only.
+    pub fn replace_rules(&self, rules: Rules) {
+        debug_assert!(
+            self.rules_may_change,
+            "invariant: lookups are answered for them"
+        );
+        self.rules.replace(rules);
+    }
+
+    /// Can nobody make a name but as the policy of the whole mount has it?
+    fn nobody_is_exempt(&self) -> bool {
+        !self.rules_may_change && self.rules().exempt().is_empty()
+    }
+
     /// The audit log.
     #[must_use]
     pub fn auditor(&self) -> Arc<Auditor> {
@@ -270,6 +304,11 @@ impl Utf8Fs {
     pub fn forget(&self, number: u64, count: u64) {
         if let Some(directory) = self.inodes.forget(number, count) {
             self.unmark(&directory);
+        }
+        if let Some(pages) = self.pages.as_ref().filter(|pages| pages.is_any())
+            && self.inodes.get(number).is_err()
+        {
+            pages.forget(number);
         }
     }
 }

@@ -4,7 +4,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use super::inode::{Inode, Place};
+use super::audit::Operation;
+use super::inode::{Inode, Place, lock};
 use super::inodes::{Entered, Unproven};
 use super::look::Looked;
 use super::resolve::{Making, NewName};
@@ -30,9 +31,11 @@ impl Utf8Fs {
     /// `ENOENT` where nothing is visible under it; where it is too long to be anything's, [`FsError::Refused`], and then
     /// the refusal is in the audit log.
     pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
+        let rules = self.rules();
         let making = Making {
-            operation: "lookup",
+            operation: Operation::Lookup,
             caller,
+            rules: &rules,
         };
         let (directory, fd) = self.open_directory(parent)?;
         self.mark(&directory, &fd);
@@ -96,7 +99,7 @@ impl Utf8Fs {
     ) -> Result<(T, Here, NewName), FsError> {
         let (inode, fd) = self.open_to_change(parent)?;
         self.mark(&inode, &fd);
-        let place = self.place_new(making, &inode, &fd, name)?;
+        let place = self.place_absent(making, &inode, &fd, name)?;
         self.become_caller(making.caller, umask)?;
         let mut directory = self.directory(&inode, &fd)?;
         let clash = self.check_unique(making, &mut directory, &inode, name, &place, None)?;
@@ -154,9 +157,11 @@ impl Utf8Fs {
         umask: u32,
         rdev: u64,
     ) -> Result<Entry, FsError> {
+        let rules = self.rules();
         let making = Making {
-            operation: "mknod",
+            operation: Operation::Mknod,
             caller,
+            rules: &rules,
         };
         self.make_node(making, parent, name, (mode, umask), |dir, backing| {
             dir.mknod(backing, mode, rdev)
@@ -175,9 +180,11 @@ impl Utf8Fs {
         mode: u32,
         umask: u32,
     ) -> Result<Entry, FsError> {
+        let rules = self.rules();
         let making = Making {
-            operation: "mkdir",
+            operation: Operation::Mkdir,
             caller,
+            rules: &rules,
         };
         self.make_node(making, parent, name, (mode, umask), |dir, backing| {
             dir.mkdir(backing, mode)
@@ -195,9 +202,11 @@ impl Utf8Fs {
         name: &[u8],
         target: &[u8],
     ) -> Result<Entry, FsError> {
+        let rules = self.rules();
         let making = Making {
-            operation: "symlink",
+            operation: Operation::Symlink,
             caller,
+            rules: &rules,
         };
         let directory = self.inodes.get(parent)?;
         let stored = self.stored_target(making, &directory, name, target)?;
@@ -219,9 +228,11 @@ impl Utf8Fs {
         parent: u64,
         name: &[u8],
     ) -> Result<Entry, FsError> {
+        let rules = self.rules();
         let making = Making {
-            operation: "link",
+            operation: Operation::Link,
             caller,
+            rules: &rules,
         };
         let (_, source) = self.open_inode(number)?;
         self.make_node(making, parent, name, (0, 0), |dir, backing| {
@@ -302,19 +313,33 @@ impl Utf8Fs {
             self.settle_names(&to_fd)?;
             return Ok(self.settle_names(&from_fd)?);
         }
+        let rules = self.rules();
         let making = Making {
-            operation: "rename",
+            operation: Operation::Rename,
             caller,
+            rules: &rules,
         };
-        let place = self.place_new(making, &to_inode, &to_fd, to.1)?;
+        let mut place = if flags & libc::RENAME_NOREPLACE == 0 {
+            self.place_new(making, &to_inode, &to_fd, to.1)?
+        } else {
+            self.place_absent(making, &to_inode, &to_fd, to.1)?
+        };
         if !self.is_lasting(&place.backing, &place.visible, place.alias) {
             self.have_forgotten(&from_inode, from.1)?;
         }
         if flags & libc::RENAME_WHITEOUT != 0 {
             self.become_caller(caller, 0)?;
         }
+        let replacing = place
+            .is_there
+            .then(|| {
+                to_inode
+                    .as_directory()
+                    .map(|listed| lock(&listed.replacing))
+            })
+            .transpose()?;
         self.directory(&from_inode, &from_fd)?.before_change()?;
-        let (old, mut directory, clash) = if self.indexed.unique.is_some() {
+        let (old, mut directory, clash) = if place.terms.unique.is_some() {
             let from = At {
                 inode: &from_inode,
                 fd: &from_fd,
@@ -345,6 +370,10 @@ impl Utf8Fs {
         if !is_same {
             self.directory(&from_inode, &from_fd)?.changed(gone, None)?;
         }
+        if place.is_there {
+            self.overtake(&to_inode, &to_fd, &mut place)?;
+        }
+        drop(replacing);
         self.unkept.renamed(from_inode.number, from.1);
         self.moved(&to_inode, &to_fd, &place.backing, &place.visible);
         self.report(making, &to_inode, &to_fd, to.1, &place)?;

@@ -8,8 +8,9 @@ use super::given::Given;
 use super::handle::OpenDirectory;
 use super::inode::lock;
 use super::listings::Listings;
+use super::resolve::if_there;
 use super::{Entry, FsError, Lasts, Utf8Fs};
-use crate::backing::{Dir, Entries, Kind, file};
+use crate::backing::{Dir, Entries, Kind, Stat, file};
 use crate::names::{BackingName, Legacy, VisibleName};
 
 /// An entry of a directory as it is listed.
@@ -97,15 +98,29 @@ impl Utf8Fs {
         let mut stream = lock(&open.stream);
         stream.seek(cookie)?;
         let mut given = lock(&open.given);
+        let ctime = || Stat::of(&*open.fd).map(|stat| stat.ctime);
+        let mut is_second = given.goes_on(cookie);
         if cookie == 0 {
-            given.clear();
+            given.start(self.map.maps().then(ctime).transpose()?);
+            if let Some(listed) = &self.listed {
+                listed.forget(open.inode.number);
+            }
         }
         let mut listing = lock(&open.listing);
         listing.goes_on(cookie == 0, plus == Plus::Yes);
         // Locked when the first name that does not conform comes, and until the end: one check serves all.
         let mut directory = None;
         let mut is_given = false;
-        while let Some(raw) = stream.next()? {
+        loop {
+            let Some(raw) = stream.next()? else {
+                if is_second || is_given || !given.is_outdated(ctime)? {
+                    break;
+                }
+                directory = None;
+                stream.seek(0)?;
+                is_second = true;
+                continue;
+            };
             let (ino, cookie, kind) = (raw.ino, raw.cookie, raw.kind);
             let mut listed = Listed {
                 number: self.inodes.listed_number(&open.inode, ino),
@@ -115,44 +130,71 @@ impl Utf8Fs {
                 entry: None,
             };
             if raw.is_dot() {
+                if is_second {
+                    continue;
+                }
                 if give(listed) {
                     return Ok(());
                 }
                 is_given = true;
+                given.gave(cookie, None, is_second);
                 continue;
             }
             let Some((backing, mut visible)) = self.visible_in(&open, &mut directory, raw.name)?
             else {
                 continue;
             };
+            let mut noted = None;
             if self.map.may_be_mapped(visible.as_bytes()) {
-                if backing.as_bytes() != visible.as_bytes()
-                    && !given.is_free(visible.as_bytes(), backing.as_bytes())
-                {
+                let is_itself = backing.as_bytes() == visible.as_bytes();
+                let is_free = given.is_free(visible.as_bytes(), backing.as_bytes());
+                let has_come = is_second
+                    || is_itself && !is_free // by its old name
+                    || is_free && given.is_in_order(); // at its old place
+                if has_come && given.has(visible.as_bytes()) {
+                    continue;
+                }
+                let is_contested = !is_free || self.is_second_choice(&backing, &visible);
+                if is_contested {
+                    directory = None;
+                    drop(lock(&open.inode.as_directory()?.replacing));
+                    let Some(stat) = if_there(Dir::new(&*open.fd).stat_child(&backing))? else {
+                        // It has its first choice by now, which it was just renamed to.
+                        continue;
+                    };
+                    // Renamed back, from the name that it was given by.
+                    let is_one = stat.nlink == 1 || stat.is_dir();
+                    if !is_free && is_one && given.is_of(visible.as_bytes(), ino) {
+                        continue;
+                    }
+                }
+                if !is_free {
                     directory = None;
                     visible = self.other_name(&open, &given, &backing)?.unwrap_or(visible);
                 }
-                given.note(visible.as_bytes(), backing.as_bytes());
+                noted = Some(given.pair(visible.as_bytes(), backing.as_bytes(), ino));
+            } else if is_second {
+                continue;
             }
             listed.name = visible.as_bytes();
             if plus == Plus::Yes {
-                let mut entry = match self.look_up_listed(&open, kind, backing, visible.clone()) {
-                    Ok(entry) => entry,
+                match self.look_up_listed(&open, kind, backing, visible.clone()) {
+                    Ok(mut entry) => {
+                        if let Some(link) = self.mapped_link(entry.number, &entry.stat) {
+                            // Its target may lead through this directory, or one that another reads who waits for this one.
+                            directory = None;
+                            self.fit_size(&link, &mut entry.stat);
+                            entry.attributes = Lasts::Not;
+                        }
+                        listing.give(entry.attributes);
+                        listed.number = entry.number;
+                        listed.kind = entry.stat.kind();
+                        listed.entry = Some(entry);
+                    }
                     Err(error) if error.errno() == libc::ENOENT => continue,
-                    // What was given stands; the next reading starts at this entry and fails, if it fails still.
-                    Err(_) if is_given => return Ok(()),
-                    Err(error) => return Err(error),
-                };
-                if let Some(link) = self.mapped_link(entry.number, &entry.stat) {
-                    // Its target may lead through this directory, or one that another reads who waits for this one.
-                    directory = None;
-                    self.fit_size(&link, &mut entry.stat);
-                    entry.attributes = Lasts::Not;
+                    // It is there, as readdir(3) says. Whoever asks for it is told what is wrong with it.
+                    Err(_) => listing.give(Lasts::Not),
                 }
-                listing.give(entry.attributes);
-                listed.number = entry.number;
-                listed.kind = entry.stat.kind();
-                listed.entry = Some(entry);
             }
             let entered = listed.entry.as_ref().map(|entry| entry.number);
             if give(listed) {
@@ -162,6 +204,10 @@ impl Utf8Fs {
                 return Ok(());
             }
             is_given = true;
+            given.gave(cookie, noted, is_second);
+        }
+        if is_second {
+            return Ok(());
         }
         if let Some((listed, until)) = self.listed.as_ref().zip(listing.fresh_until()) {
             listed.note(open.inode.number, until);
@@ -192,6 +238,13 @@ impl Utf8Fs {
         };
         let visible = directory.visible(&backing)?;
         Ok(visible.map(|visible| (backing, visible)))
+    }
+
+    /// Is an entry visible as an escape because a sibling has the name that it would be visible as?
+    fn is_second_choice(&self, backing: &BackingName, visible: &VisibleName) -> bool {
+        let is_escape =
+            backing.as_bytes() != visible.as_bytes() && visible.as_bytes().contains(&b'%');
+        is_escape && self.map.visible_alone(backing).as_ref() != Some(visible)
     }
 
     /// Another name by which an entry can be reached, and which was not given yet: an escape. It is a spelling of it also where it

@@ -7,15 +7,34 @@ use std::sync::Arc;
 use super::audit::{Record, Verdict};
 use super::inode::Inode;
 use super::resolve::{Making, NewName};
+use super::rules::Terms;
 use super::{FsError, Utf8Fs};
 use crate::names::{BackingName, VisibleName};
-use crate::policy::{Offence, Rule};
+use crate::policy::{ErrnoChoice, Offence, Rule};
+
+impl Terms {
+    /// That a name is refused.
+    pub(super) fn refusal(&self, offence: Offence) -> FsError {
+        FsError::Refused {
+            errno: self.map.errno.errno(offence.rule),
+            offence,
+        }
+    }
+}
+
+/// That this is no name at all.
+pub(super) fn no_name(offence: Offence) -> FsError {
+    FsError::Refused {
+        errno: ErrnoChoice::default().errno(offence.rule),
+        offence,
+    }
+}
 
 impl Utf8Fs {
     /// Reports a new name that was let through, once it is made, with the name that the directory lists it under.
     pub(super) fn report(
         &self,
-        making: Making,
+        making: Making<'_>,
         inode: &Arc<Inode>,
         fd: &OwnedFd,
         name: &[u8],
@@ -41,17 +60,10 @@ impl Utf8Fs {
         Ok(())
     }
 
-    pub(super) fn refusal(&self, offence: Offence) -> FsError {
-        FsError::Refused {
-            errno: self.map.errno.errno(offence.rule),
-            offence,
-        }
-    }
-
     #[cold]
     pub(super) fn audit(
         &self,
-        making: Making,
+        making: Making<'_>,
         directory: &Inode,
         name: &[u8],
         offence: Offence,
@@ -64,7 +76,7 @@ impl Utf8Fs {
     #[cold]
     pub(super) fn audit_at(
         &self,
-        making: Making,
+        making: Making<'_>,
         (directory, entry): (&Inode, &[u8]),
         name: &[u8],
         offence: Offence,
@@ -72,15 +84,18 @@ impl Utf8Fs {
     ) {
         // What would be accepted in place of a name that is like a sibling's is any other.
         let is_like_sibling = matches!(offence.rule, Rule::NotUnique(_));
-        let accepted = self.map.normalized(name).ok().filter(|_| !is_like_sibling);
+        let terms = self.terms(making, directory, entry, true);
+        let accepted = terms.map.normalized(name).ok();
+        let accepted = accepted.filter(|_| !is_like_sibling);
         let exempt = match outcome.verdict {
-            Verdict::Reported => self.exemption(making.caller, directory, entry),
+            Verdict::Reported => self.exemption(making, directory, entry),
             Verdict::Refused | Verdict::Normalized => None,
         };
         let record = Record {
             time: jiff::Timestamp::now(),
             mount: self.mountpoint.clone(),
             operation: making.operation,
+            section: terms.section.clone(),
             path: self.visible_path(directory, entry),
             name: name.to_vec(),
             offence,

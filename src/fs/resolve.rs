@@ -4,14 +4,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use super::audit::Verdict;
+use super::audit::{Operation, Verdict};
 use super::directory::Directory;
 use super::inode::Inode;
-use super::report::Outcome;
+use super::report::no_name;
+use super::rules::{Rules, Terms};
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::Dir;
 use crate::names::{BackingName, Legacy, OnViolation, VisibleName};
-use crate::policy::{Class, NAME_MAX, Offence, Rule, Unit};
+use crate::policy::{Class, Offence, Rule};
 
 /// An existing entry, as an operation found it.
 #[derive(Debug)]
@@ -37,15 +38,21 @@ pub(super) struct NewName {
     pub(super) alias: bool,
     /// The offence to report when it is made.
     pub(super) offence: Option<(Offence, Verdict)>,
+    /// What holds for it.
+    pub(super) terms: Arc<Terms>,
+    /// Was there an entry?
+    pub(super) is_there: bool,
 }
 
 /// An operation that makes a name, for the audit log.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Making {
-    /// Its name: `create`, `mkdir`, ...
-    pub(super) operation: &'static str,
+pub(super) struct Making<'a> {
+    /// Which it is.
+    pub(super) operation: Operation,
     /// Who asks.
     pub(super) caller: Caller,
+    /// What holds for new names while it lasts.
+    pub(super) rules: &'a Rules,
 }
 
 fn not_found() -> FsError {
@@ -53,7 +60,7 @@ fn not_found() -> FsError {
 }
 
 /// Turns "there is none" into `None`; no name is there that is longer than names can be.
-fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+pub(super) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error)
@@ -110,7 +117,7 @@ impl Utf8Fs {
         name: &[u8],
         act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
     ) -> Result<Found<T>, FsError> {
-        let asked = VisibleName::parse(name).map_err(|offence| self.refusal(offence))?;
+        let asked = VisibleName::parse(name).map_err(no_name)?;
         if let Some(found) = self.on_listed(inode, fd, &asked, act)? {
             return Ok(found);
         }
@@ -118,11 +125,13 @@ impl Utf8Fs {
         // What was let through can be reached by the bytes that it was made with: what is exempt before what they stand
         // for, which is made of such bytes where nobody is.
         let path = || self.visible_path(inode, name);
-        let is_exempt = !conforms && self.exempt.may_have_passed(name, path);
+        let may_pass = || self.rules().exempt().may_have_passed(name, path);
+        let is_exempt = !conforms && (self.rules_may_change || may_pass());
         if is_exempt && let Some(found) = on_let_through(&asked, act)? {
             return Ok(found);
         }
-        let spellings = (!conforms).then(|| self.map.spellings(name));
+        let normalizes = || self.rules().normalizes();
+        let spellings = (!conforms).then(|| self.map.spellings(name, normalizes()));
         for spelling in spellings.into_iter().flatten() {
             if let Some(found) = self.on_listed(inode, fd, &spelling, act)? {
                 return Ok(Found {
@@ -203,20 +212,32 @@ impl Utf8Fs {
         };
         let bytes = name.as_bytes();
         let checked = self.map.policy.check(bytes);
-        if checked.is_ok() || self.map.legacy == Legacy::Raw {
-            let exact = name.as_backing();
-            if let Some(value) = if_there(act(&exact))? {
-                return Ok(Some(found(value, exact)));
-            }
+        let may_be_itself = checked.is_ok() || self.map.legacy == Legacy::Raw;
+        let exact = name.as_backing();
+        if may_be_itself && let Some(value) = if_there(act(&exact))? {
+            return Ok(Some(found(value, exact)));
         }
         // Only the profile `posix` has visible names that do not conform: those with the marks of an escape or a cut.
         let is_marked = |offence: Offence| offence.rule == Rule::Forbidden(Class::NotPosix);
-        if self.map.may_be_mapped(bytes)
-            && checked.err().is_none_or(is_marked)
-            && let Some(backing) = self.directory(inode, fd)?.backing(bytes)?
+        if !self.map.may_be_mapped(bytes) || !checked.err().is_none_or(is_marked) {
+            return Ok(None);
+        }
+        let mut directory = self.directory(inode, fd)?;
+        let mapped = directory.backing(bytes)?;
+        let is_read = directory.is_read();
+        drop(directory);
+        let was_mapped = mapped.is_some();
+        if let Some(backing) = mapped
             && let Some(value) = if_there(act(&backing))?
         {
             return Ok(Some(found(value, backing)));
+        }
+        // Somebody may have given it this very name since it was first looked for, as a migration does (law T7).
+        if may_be_itself
+            && (was_mapped || is_read)
+            && let Some(value) = if_there(act(&exact))?
+        {
+            return Ok(Some(found(value, exact)));
         }
         Ok(None)
     }
@@ -233,166 +254,5 @@ impl Utf8Fs {
             Legacy::Hide => Ok(None),
             Legacy::Decode | Legacy::Escape => self.directory(inode, fd)?.visible(backing),
         }
-    }
-
-    /// Finds the place of a new entry named `name`: its own name, that of the entry that is visible as it already, or
-    /// the name that it stands for.
-    ///
-    /// # Errors
-    /// [`FsError::Refused`], and then the refusal is in the audit log (law N9).
-    pub(super) fn place_new(
-        &self,
-        making: Making,
-        inode: &Arc<Inode>,
-        fd: &Arc<OwnedFd>,
-        name: &[u8],
-    ) -> Result<NewName, FsError> {
-        let asked = VisibleName::parse(name).map_err(|offence| self.refusal(offence))?;
-        let refuse = |offence| self.refused(making, inode, name, offence);
-        let Err(offence) = self.map.policy.check(name) else {
-            if self.map.may_be_escaped(name)
-                && let Some(place) = self.existing_place(inode, fd, name)?
-            {
-                return Ok(place);
-            }
-            let as_it_is = asked.as_backing();
-            return match self.conforming_place(inode, fd, asked, false, None)? {
-                Ok(place) => Ok(place),
-                Err(offence)
-                    if self.map.on_violation == OnViolation::Report
-                        || self.exemption(making.caller, inode, name).is_some() =>
-                {
-                    Ok(NewName {
-                        visible: as_it_is.as_visible(),
-                        backing: as_it_is,
-                        alias: false,
-                        offence: Some((offence, Verdict::Reported)),
-                    })
-                }
-                Err(offence) => Err(refuse(offence)),
-            };
-        };
-        // Another spelling of an entry that is there makes nothing new.
-        if let Some(place) = self.existing_place(inode, fd, name)? {
-            return Ok(place);
-        }
-        let on_violation = match self.exemption(making.caller, inode, name) {
-            Some(_) => OnViolation::Report,
-            None => self.map.on_violation,
-        };
-        match on_violation {
-            OnViolation::Reject => Err(refuse(offence)),
-            OnViolation::Normalize => {
-                let normalized = self.map.normalized(name).map_err(refuse)?;
-                let offence = Some((offence, Verdict::Normalized));
-                let place = self.conforming_place(inode, fd, normalized, true, offence)?;
-                place.map_err(refuse)
-            }
-            // Nothing can be made under such a name, so that there is nothing to let through: its length is why.
-            OnViolation::Report if name.len() > NAME_MAX => Err(refuse(Offence {
-                rule: Rule::TooLong {
-                    unit: Unit::Bytes,
-                    actual: name.len(),
-                    limit: NAME_MAX,
-                },
-                offset: NAME_MAX,
-                length: name.len() - NAME_MAX,
-                code_point: None,
-            })),
-            OnViolation::Report => Ok(NewName {
-                backing: asked.as_backing(),
-                visible: asked,
-                alias: true,
-                offence: Some((offence, Verdict::Reported)),
-            }),
-        }
-    }
-
-    /// The refusal of a name, which is in the audit log then.
-    fn refused(&self, making: Making, inode: &Inode, name: &[u8], offence: Offence) -> FsError {
-        let refusal = self.refusal(offence);
-        let outcome = Outcome {
-            errno: Some(refusal.errno()),
-            ..Outcome::of(Verdict::Refused)
-        };
-        self.audit(making, inode, name, offence, &outcome);
-        refusal
-    }
-
-    /// What a lookup that ended with `error` says: that a name is too long, where no name can be so long that the kernel
-    /// takes and none stands for a shorter one. The kernel looks names up before it makes them, and before everything
-    /// else that programs do with them, which then ends with this error as it does natively.
-    pub(super) fn too_long(
-        &self,
-        making: Making,
-        inode: &Inode,
-        name: &[u8],
-        error: FsError,
-    ) -> FsError {
-        let is_cut = self.map.on_violation == OnViolation::Normalize;
-        if name.len() <= NAME_MAX || is_cut || error.errno() != libc::ENOENT {
-            return error;
-        }
-        match self.map.policy.check(name) {
-            Err(offence) if matches!(offence.rule, Rule::TooLong { .. }) => {
-                self.refused(making, inode, name, offence)
-            }
-            // What else is wrong with it is said when it is made: an absent name is just absent.
-            _ => error,
-        }
-    }
-
-    /// The place of an entry that is there already, under whatever spelling.
-    fn existing_place(
-        &self,
-        inode: &Arc<Inode>,
-        fd: &Arc<OwnedFd>,
-        name: &[u8],
-    ) -> Result<Option<NewName>, FsError> {
-        let found = self.on_entry(inode, fd, name, &mut |backing| {
-            Dir::new(fd).stat_child(backing)
-        });
-        match found {
-            Ok(found) => Ok(Some(NewName {
-                backing: found.backing,
-                visible: found.visible,
-                alias: found.alias,
-                offence: None,
-            })),
-            Err(error) if error.errno() == libc::ENOENT => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The place of a conforming name: the legacy sibling that is visible as it (law N11), or the name itself, or what it
-    /// is stored as (law N12); an offence where it cannot be stored.
-    fn conforming_place(
-        &self,
-        inode: &Arc<Inode>,
-        fd: &OwnedFd,
-        visible: VisibleName,
-        alias: bool,
-        offence: Option<(Offence, Verdict)>,
-    ) -> Result<Result<NewName, Offence>, FsError> {
-        let legacy = if self.map.may_be_mapped(visible.as_bytes()) {
-            self.directory(inode, fd)?.backing(visible.as_bytes())?
-        } else {
-            None
-        };
-        let is_itself = || Dir::new(fd).exists(&visible.as_backing());
-        let backing = match legacy {
-            Some(backing) => backing,
-            None if self.map.store_as.is_some() && is_itself()? => visible.as_backing(),
-            None => match self.map.stored(&visible) {
-                Ok(backing) => backing,
-                Err(offence) => return Ok(Err(offence)),
-            },
-        };
-        Ok(Ok(NewName {
-            backing,
-            visible,
-            alias,
-            offence,
-        }))
     }
 }

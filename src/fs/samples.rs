@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use super::audit::{AuditOptions, Auditor, Format, SinkKind};
+use super::rules::{Rules, Terms};
 use super::{Caller, Config, Exemptions, LocksAt, Waits};
 use crate::backing::Privilege;
 use crate::codec::Charset;
@@ -32,14 +33,28 @@ pub(crate) fn map(legacy: Legacy, from: &[&str]) -> NameMap {
     }
 }
 
+/// The rules of a mount without a policy file.
+pub(crate) fn rules(map: &NameMap, exempt: Exemptions) -> Rules {
+    let terms = Terms {
+        mode: map.on_violation.into(),
+        map: map.clone(),
+        unique: None,
+        section: None,
+    };
+    Rules::new(terms, Vec::new(), exempt)
+}
+
 /// An ordinary user's filesystem over `root`, whose log nobody reads.
 pub(crate) fn config(root: OwnedFd, map: NameMap) -> Config {
+    let rules = rules(&map, Exemptions::default());
     let log = SinkKind::File("/dev/null".into());
     Config {
         map,
         unique: None,
         unseen: Duration::from_secs(1),
-        exempt: Exemptions::default(),
+        is_alone: false,
+        rules,
+        rules_may_change: false,
         root,
         by_handle: None,
         watcher: None,

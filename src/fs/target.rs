@@ -11,10 +11,11 @@ use super::audit::Verdict;
 use super::inode::{Inode, ROOT};
 use super::report::Outcome;
 use super::resolve::Making;
+use super::rules::{Mode, Terms};
 use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
 use super::{Entry, FsError, Lasts, Utf8Fs};
 use crate::backing::{Dir, Stat, file};
-use crate::names::{BackingName, OnViolation, VisibleName};
+use crate::names::{BackingName, VisibleName};
 use crate::policy::Offence;
 
 /// Longest target that symlink(2) takes and readlink(2) gives.
@@ -179,19 +180,20 @@ impl Utf8Fs {
     /// [`FsError::Refused`], and then the refusal is in the audit log; `ENAMETOOLONG` if it is too long below.
     pub(super) fn stored_target(
         &self,
-        making: Making,
+        making: Making<'_>,
         directory: &Arc<Inode>,
         link: &[u8],
         target: &[u8],
     ) -> Result<StoredTarget, FsError> {
         let mut noted: Option<Noted> = None;
+        let terms = self.terms(making, directory, link, true);
         let is_itself = |name: &[u8]| self.is_stored_as_itself(name);
         let stored = self.translated(directory, target, &is_itself, &mut |walk, name| {
             if let Some((found, child)) = self.existing_component(walk, name)? {
                 return Ok((found.as_bytes().to_vec(), Some(child)));
             }
-            let is_exempt = || self.exemption(making.caller, directory, link).is_some();
-            let new = match self.new_component(name, is_exempt) {
+            let is_exempt = || self.exemption(making, directory, link).is_some();
+            let new = match self.new_component(name, &terms, is_exempt) {
                 Ok(stored) => return Ok((stored.as_bytes().to_vec(), None)),
                 Err(new) => new,
             };
@@ -209,12 +211,13 @@ impl Utf8Fs {
                 noted: None,
             });
         };
+        let noted = noted.filter(|_| terms.mode != Mode::Off);
         let stored = StoredTarget { text, noted };
         if let Some(noted) = &stored.noted
             && noted.verdict == Verdict::Refused
         {
             self.report_target(making, directory, link, &stored);
-            return Err(self.refusal(noted.offence));
+            return Err(terms.refusal(noted.offence));
         }
         if stored.text.len() > LONGEST {
             return Err(FsError::Io(std::io::Error::from_raw_os_error(
@@ -249,6 +252,7 @@ impl Utf8Fs {
     fn new_component(
         &self,
         name: &[u8],
+        terms: &Terms,
         is_exempt: impl Fn() -> bool,
     ) -> Result<BackingName, Noted> {
         let noted = |offence, verdict, stored: &[u8]| Noted {
@@ -264,13 +268,12 @@ impl Utf8Fs {
             stored(&asked)
         });
         conforming.map_err(|offence| {
-            let is_let_through = self.map.on_violation == OnViolation::Report || is_exempt();
-            if is_let_through {
+            if terms.lets_through() || is_exempt() {
                 return noted(offence, Verdict::Reported, name);
             }
-            let normalized = match self.map.on_violation {
-                OnViolation::Normalize => self.map.normalized(name).and_then(|name| stored(&name)),
-                OnViolation::Reject | OnViolation::Report => Err(offence),
+            let normalized = match terms.mode {
+                Mode::Normalize => self.map.normalized(name).and_then(|name| stored(&name)),
+                Mode::Enforce | Mode::Report | Mode::Off => Err(offence),
             };
             match normalized {
                 Ok(stored) => noted(offence, Verdict::Normalized, stored.as_bytes()),
@@ -283,7 +286,7 @@ impl Utf8Fs {
     /// the name.
     pub(super) fn report_target(
         &self,
-        making: Making,
+        making: Making<'_>,
         directory: &Inode,
         name: &[u8],
         target: &StoredTarget,
@@ -296,7 +299,8 @@ impl Utf8Fs {
         let visible: Option<VisibleName> = backing
             .as_ref()
             .and_then(|backing| self.map.visible_alone(backing));
-        let errno = self.refusal(noted.offence).errno();
+        let terms = self.terms(making, directory, name, true);
+        let errno = terms.refusal(noted.offence).errno();
         let outcome = Outcome {
             verdict: noted.verdict,
             errno: (noted.verdict == Verdict::Refused).then_some(errno),

@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use super::inode::lock;
+use super::rules::{Rules, Terms};
 use super::samples::{CALLER, config, map};
 use super::{Caller, Config, Exemptions, Lasts, Plus, ROOT, Utf8Fs};
 use crate::backing::Dir;
@@ -46,9 +47,15 @@ impl Scratch {
         unique: Option<Alike>,
     ) -> Self {
         let root = Dir::open_root(below.path()).unwrap().into_fd();
+        let terms = Terms {
+            mode: map.on_violation.into(),
+            map: map.clone(),
+            unique,
+            section: None,
+        };
         let fs = Utf8Fs::new(Config {
             unique,
-            exempt,
+            rules: Rules::new(terms, Vec::new(), exempt),
             most_descriptors: 16,
             ..config(root, map)
         })

@@ -9,9 +9,9 @@ use super::exempt::Exempt;
 use super::inode::Inode;
 use super::report::Outcome;
 use super::resolve::{Found, Making, NewName};
-use super::{Caller, FsError, Utf8Fs};
+use super::{FsError, Utf8Fs};
 use crate::backing::Dir;
-use crate::names::{BackingName, OnViolation, VisibleName};
+use crate::names::{BackingName, VisibleName};
 use crate::policy::alike::difference;
 use crate::policy::{Offence, Rule};
 
@@ -49,15 +49,15 @@ impl Utf8Fs {
         path
     }
 
-    /// Why `caller` may make the name `name` in `directory` whatever it offends against; `None` if it may not.
+    /// Why who asks may make the name `name` in `directory` whatever it offends against; `None` if they may not.
     pub(super) fn exemption(
         &self,
-        caller: Caller,
+        making: Making<'_>,
         directory: &Inode,
         name: &[u8],
     ) -> Option<Exempt> {
         let path = || self.visible_path(directory, name);
-        self.exempt.of(caller.uid, name, path)
+        making.rules.exempt().of(making.caller.uid, name, path)
     }
 
     /// Compares the visible name of `place`, asked for as `name`, with its siblings other than `leaving`, if they are to be
@@ -67,14 +67,14 @@ impl Utf8Fs {
     /// `EEXIST`, as [`FsError::Refused`], and then the refusal is in the audit log.
     pub(super) fn check_unique(
         &self,
-        making: Making,
+        making: Making<'_>,
         directory: &mut Directory<'_>,
         inode: &Inode,
         name: &[u8],
         place: &NewName,
         leaving: Option<&BackingName>,
     ) -> Result<Option<Clash>, FsError> {
-        let Some(alike) = self.indexed.unique.filter(|_| place.may_be_new()) else {
+        let Some(alike) = place.terms.unique.filter(|_| place.may_be_new()) else {
             return Ok(None);
         };
         let Some(sibling) = directory.like(&place.visible, leaving)? else {
@@ -87,12 +87,12 @@ impl Utf8Fs {
             length,
             code_point: None,
         };
-        let is_let_through = self.map.on_violation == OnViolation::Report
-            || self.exemption(making.caller, inode, name).is_some();
+        let is_let_through =
+            place.terms.lets_through() || self.exemption(making, inode, name).is_some();
         if is_let_through {
             return Ok(Some(Clash { offence, sibling }));
         }
-        let refusal = self.refusal(offence);
+        let refusal = place.terms.refusal(offence);
         let outcome = Outcome {
             errno: Some(refusal.errno()),
             sibling: Some(&sibling),
@@ -105,7 +105,7 @@ impl Utf8Fs {
     /// Reports a likeness that was let through, once the name is made.
     pub(super) fn report_clash(
         &self,
-        making: Making,
+        making: Making<'_>,
         inode: &Inode,
         name: &[u8],
         made: &NewName,
@@ -127,7 +127,7 @@ impl Utf8Fs {
     /// The old name is resolved before the new one's directory is locked: no two directories are locked at once.
     pub(super) fn rename_uniquely<'a>(
         &'a self,
-        making: Making,
+        making: Making<'_>,
         from: At<'_>,
         to: At<'a>,
         place: &NewName,

@@ -104,7 +104,7 @@ impl Utf8Fs {
             && if self.map.policy.conforms(name) {
                 self.map.is_only_spelling(name)
             } else {
-                !self.map.has_spellings() && self.exempt.is_empty()
+                !self.map.has_spellings() && self.nobody_is_exempt()
             }
     }
 
@@ -151,6 +151,6 @@ impl Utf8Fs {
             && self.map.on_violation == OnViolation::Reject
             && self.map.policy.form.is_none()
             && self.map.store_as.is_none()
-            && self.exempt.is_empty()
+            && self.nobody_is_exempt()
     }
 }

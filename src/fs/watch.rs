@@ -151,8 +151,11 @@ impl Utf8Fs {
 
     /// How long the kernel may keep these attributes. What is in a directory changes it; what has several names can be changed
     /// by one in a directory that is not marked; and files can be by a mapping, which nobody hears of: who has one open through
-    /// this mount may be doing so, also where nobody else changes anything.
+    /// this mount may be doing so, also where nobody else changes anything. Not at all where the kernel's pages are of another state.
     pub(super) fn attributes_last(&self, inode: &Inode, stat: &Stat) -> Lasts {
+        if !self.tell(inode.number, stat) {
+            return Lasts::Not;
+        }
         if stat.is_file() && inode.is_open() {
             return Lasts::Open;
         }
@@ -167,10 +170,11 @@ impl Utf8Fs {
         if !is_heard || inode.is_adrift() || !watch.is_heard() {
             return Lasts::Briefly;
         }
-        if !stat.is_file() {
+        // Only a directory cannot get another name where nobody looks, and be changed by that.
+        if stat.is_dir() {
             return Lasts::Long;
         }
-        if !watch.keeps_at_rest.load(Ordering::Relaxed) {
+        if stat.is_file() && !watch.keeps_at_rest.load(Ordering::Relaxed) {
             return Lasts::Briefly;
         }
         Lasts::For(at_rest(stat.ctime, SystemTime::now()))

@@ -44,8 +44,8 @@ impl Kept {
         }
     }
 
-    /// What the kernel may keep of a file's content from one open of it to the next. It asks for the attributes again when
-    /// their time is over, and drops the content with them if they show a change.
+    /// What the kernel may keep of a file's content from one open of it to the next, where that is right when it is opened. It
+    /// asks for the attributes again when their time is over, and drops the content with them if they show a change.
     pub(super) fn pages(self) -> FopenFlags {
         if self.unheard > Duration::ZERO {
             FopenFlags::FOPEN_KEEP_CACHE
@@ -94,7 +94,7 @@ pub(super) fn attributes(
     number: INodeNo,
     result: Result<Shown, Errno>,
 ) {
-    answer!(reply, result, Shown { stat, attributes } => {
+    answer!(reply, result, Shown { stat, attributes, .. } => {
         let shown = if number == INodeNo::ROOT { stat.ino } else { number.0 };
         reply.attr(&kept.attributes(attributes, &stat), &attr(shown, &stat));
     });

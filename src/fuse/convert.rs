@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{Errno, FileAttr, FileType, INodeNo, LockOwner, Request, TimeOrNow};
 
+use crate::backing::file::Sync;
 use crate::backing::{Kind, LockKind, LockRange, SetTime, Stat, Time};
 use crate::fs::{FsError, LockRequest};
 
@@ -113,7 +114,8 @@ pub(super) fn lock_type(kind: LockKind) -> i32 {
     }
 }
 
-/// What a listed entry without attributes is given: `.` and `..`, of which the kernel takes the number and type only.
+/// What a listed entry without attributes is given, of which the kernel takes the number and type only: `.` and `..`, and with
+/// [`INodeNo::ROOT`], which is nobody's but the root's, any other.
 pub(super) fn number_only(number: u64, kind: Kind) -> FileAttr {
     FileAttr {
         ino: INodeNo(number),
@@ -132,4 +134,9 @@ pub(super) fn number_only(number: u64, kind: Kind) -> FileAttr {
         blksize: 0,
         flags: 0,
     }
+}
+
+/// What fsync(2) or fdatasync(2) is to bring to the disk.
+pub(super) fn sync(datasync: bool) -> Sync {
+    if datasync { Sync::Data } else { Sync::All }
 }

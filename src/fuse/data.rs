@@ -1,15 +1,18 @@
 //! Answers about open files: which of them the kernel reads and writes by itself, and what it keeps of the others.
 
 use std::fmt;
+use std::sync::Arc;
 
-use fuser::{BackingId, FileHandle, FopenFlags, Generation, InitFlags, KernelConfig};
-use fuser::{ReplyCreate, ReplyOpen};
+use fuser::{BackingId, Errno, FileHandle, FopenFlags, Generation, INodeNo};
+use fuser::{InitFlags, KernelConfig, ReplyAttr, ReplyCreate, ReplyOpen};
 
 use super::adapter::Adapter;
+use super::answer::attributes;
 use super::convert::attr;
+use super::forget::forget_content_then;
 use crate::backing::creds;
 use crate::fs::serving::Way;
-use crate::fs::{Entry, Opened};
+use crate::fs::{Entry, Opened, Shown};
 
 /// Most bytes of one write request; reads are as long.
 const MAX_WRITE: u32 = 1 << 20;
@@ -113,6 +116,24 @@ impl Reply for Created<'_> {
 }
 
 impl Adapter {
+    /// Answers to who asks for attributes, when the kernel has dropped content that is not theirs.
+    pub(super) fn answer_attributes(
+        &self,
+        reply: ReplyAttr,
+        number: INodeNo,
+        got: Result<Shown, Errno>,
+    ) {
+        let Some(outdated) = got.as_ref().ok().and_then(|shown| shown.outdated) else {
+            return attributes(self.kept, reply, number, got);
+        };
+        let (fs, kept) = (Arc::clone(&self.fs), self.kept);
+        let answer = move || {
+            fs.dropped(outdated);
+            attributes(kept, reply, number, got);
+        };
+        forget_content_then(&self.connection, number.0, Box::new(answer));
+    }
+
     /// Answers that a file was opened, and how it is served.
     pub(super) fn answer_opened(&self, reply: impl Reply, opened: &Opened) {
         let way = self.serving.enter(opened.open, || {
@@ -132,8 +153,18 @@ impl Adapter {
             Way::KernelButAsked(id) => {
                 reply.send(handle, quietly | FopenFlags::FOPEN_DIRECT_IO, Some(&id));
             }
-            Way::Cached => reply.send(handle, quietly | self.kept.pages(), None),
-            Way::Asked => reply.send(handle, quietly | FopenFlags::FOPEN_DIRECT_IO, None),
+            Way::Cached => {
+                let kept = match self.fs.keeps_pages(opened) {
+                    true => self.kept.pages(),
+                    false => FopenFlags::empty(),
+                };
+                reply.send(handle, quietly | kept, None);
+            }
+            Way::Asked => {
+                // It may be mapped all the same. What there is of pages is dropped in any case.
+                let _kept = self.fs.keeps_pages(opened);
+                reply.send(handle, quietly | FopenFlags::FOPEN_DIRECT_IO, None);
+            }
         }
     }
 }

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use fuser::{INodeNo, Notifier};
 
@@ -40,18 +42,54 @@ impl Forgetting {
 /// a request is served.
 pub(super) fn forget_attributes(connection: &OwnedFd, number: u64) {
     // From before the start: no content.
-    let [offset, length] = [-1_i64, 0];
+    note("attributes", forget_from(connection, number, -1));
+}
+
+/// Has the kernel forget the content of an inode, and ask for its attributes. Waits for what is just being read of it and for
+/// what of it is to be written, and thereby for who serves that: not to be called while a request is served.
+fn forget_content(connection: &OwnedFd, number: u64) {
+    note("content", forget_from(connection, number, 0));
+}
+
+fn forget_from(connection: &OwnedFd, number: u64, offset: i64) -> io::Result<()> {
     let message = [
         &40_u32.to_ne_bytes()[..],
         &INVAL_INODE.to_ne_bytes(),
         &0_u64.to_ne_bytes(),
         &number.to_ne_bytes(),
         &offset.to_ne_bytes(),
-        &length.to_ne_bytes(),
+        // To the end.
+        &0_i64.to_ne_bytes(),
     ]
     .concat();
-    let done = rustix::io::write(connection, &message);
-    note("attributes", done.map(drop).map_err(io::Error::from));
+    rustix::io::write(connection, &message)?;
+    Ok(())
+}
+
+/// An answer that is to be given when the kernel has forgotten something.
+type Answer = Box<dyn FnOnce() + Send>;
+
+/// Has the kernel forget the content of an inode, then calls `answer`: both on a thread of its own, since there may be no other
+/// who serves what the kernel waits for meanwhile. Where there can be no thread, `answer` alone.
+pub(super) fn forget_content_then(connection: &Arc<OwnedFd>, number: u64, answer: Answer) {
+    // So that it is not lost with a thread that does not start.
+    let slot = Arc::new(Mutex::new(Some(answer)));
+    let take = |slot: &Mutex<Option<Answer>>| {
+        let answer = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        answer.into_iter().for_each(|answer| answer());
+    };
+    let (connection, theirs) = (Arc::clone(connection), Arc::clone(&slot));
+    let forget = move || {
+        forget_content(&connection, number);
+        take(&theirs);
+    };
+    let started = thread::Builder::new()
+        .name("content".to_owned())
+        .spawn(forget);
+    if let Err(error) = started {
+        log::debug!("the kernel keeps old content for a moment: {error}");
+        take(&slot);
+    }
 }
 
 /// That there is nothing to forget is no error.

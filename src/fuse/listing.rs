@@ -45,7 +45,11 @@ pub(super) fn list_plus(
                 kept.listed(entry),
                 entry.generation,
             ),
-            None => (number_only(listed.number, listed.kind), Duration::ZERO, 0),
+            None if matches!(listed.name, b"." | b"..") => {
+                (number_only(listed.number, listed.kind), Duration::ZERO, 0)
+            }
+            // The kernel gives the name to who lists, and knows no entry by it.
+            None => (number_only(INodeNo::ROOT.0, listed.kind), Duration::ZERO, 0),
         };
         let name = OsStr::from_bytes(listed.name);
         let number = INodeNo(listed.number);

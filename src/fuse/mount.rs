@@ -4,6 +4,7 @@
 //! a foreign filesystem on the same path. So the mount is ours, and fuser gets the descriptor.
 
 mod attached;
+pub mod away;
 mod error;
 mod fusermount;
 mod remains;

@@ -9,6 +9,10 @@ pub struct MountInfo {
     pub id: u64,
     /// The number of the mount that this one is mounted on.
     pub parent: u64,
+    /// The device of its filesystem, `major:minor`, which for some is another than that of their files.
+    pub device: Vec<u8>,
+    /// What of its filesystem is mounted: a path from the root of that, `/` unless it is a bind mount.
+    pub root: Vec<u8>,
     /// Where it is mounted, from this process's root.
     pub mount_point: Vec<u8>,
     /// The mount's flags, with commas between them: `ro`, `nosuid` and so on.
@@ -50,7 +54,9 @@ fn line(line: &[u8]) -> Option<MountInfo> {
     let mut fields = line.split(|&b| b == b' ');
     let id = number(fields.next()?)?;
     let parent = number(fields.next()?)?;
-    let mount_point = unescape(fields.nth(2)?);
+    let device = fields.next()?.to_vec();
+    let root = unescape(fields.next()?);
+    let mount_point = unescape(fields.next()?);
     let flags = unescape(fields.next()?);
     // Any number of optional fields stands before the lone hyphen.
     fields.find(|field| *field == b"-")?;
@@ -60,6 +66,8 @@ fn line(line: &[u8]) -> Option<MountInfo> {
     Some(MountInfo {
         id,
         parent,
+        device,
+        root,
         mount_point,
         flags,
         fs_type,
@@ -107,6 +115,8 @@ mod tests {
                 MountInfo {
                     id: 36,
                     parent: 35,
+                    device: b"98:0".to_vec(),
+                    root: b"/mnt1".to_vec(),
                     mount_point: b"/a b\t\\\xff".to_vec(),
                     flags: b"rw,noatime".to_vec(),
                     fs_type: b"fuse.utf8fs".to_vec(),
@@ -116,6 +126,8 @@ mod tests {
                 MountInfo {
                     id: 27,
                     parent: 1,
+                    device: b"0:25".to_vec(),
+                    root: b"/".to_vec(),
                     mount_point: b"/".to_vec(),
                     flags: b"rw".to_vec(),
                     fs_type: b"ext4".to_vec(),

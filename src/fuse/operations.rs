@@ -15,20 +15,16 @@ use fuser::{
 };
 
 use super::adapter::{Adapter, caller};
-use super::answer::{absent, attributes, empty, entry, statfs, xattr};
-use super::convert::{errno, lock_request, lock_type, set_time};
+use super::answer::{absent, attributes, entry, statfs, xattr};
+use super::convert::{errno, lock_request, lock_type, set_time, sync};
 use super::data::{self, Created};
 use super::forget::forget_attributes;
 use super::listing::{list, list_plus};
 use super::operation::Operation;
 use super::start;
-use crate::backing::file::{Place, Sync};
+use crate::backing::file::Place;
 use crate::backing::{LockRange, SetIds};
 use crate::fs::{Answer, Change, Lasts};
-
-fn sync(datasync: bool) -> Sync {
-    if datasync { Sync::Data } else { Sync::All }
-}
 
 impl Filesystem for Adapter {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
@@ -60,7 +56,7 @@ impl Filesystem for Adapter {
     fn getattr(&self, _request: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
         let turn = self.begin(Operation::Getattr);
         let got = self.run(&turn, |fs| fs.getattr(ino.0));
-        attributes(self.kept, reply, ino, got);
+        self.answer_attributes(reply, ino, got);
     }
 
     fn setattr(
@@ -263,11 +259,10 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let turn = self.begin(Operation::Flush);
-        let flushed = self.run(&turn, |fs| {
+        self.done(&turn, reply, |fs| {
             fs.close_locks(fh.0, owner.0);
             fs.flush(fh.0)
         });
-        empty(reply, flushed);
     }
 
     fn release(
@@ -281,13 +276,12 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let turn = self.begin(Operation::Release);
-        let released = self.run(&turn, |fs| {
+        self.done(&turn, reply, |fs| {
             if let Some(inode) = fs.release(fh.0) {
                 self.serving.leave(inode);
             }
             Ok(())
         });
-        empty(reply, released);
     }
 
     fn fsync(

@@ -40,7 +40,10 @@ pub trait Hooks: Send + Sync + 'static {
         Ok(())
     }
 
-    /// SIGHUP: the log is to be opened anew.
+    /// A signal asked for the end; called once, before anything is done about it.
+    fn stopping(&self) {}
+
+    /// SIGHUP: the log is to be opened anew, and the policy to be read anew.
     fn reopen(&self) {}
 
     /// The user wants the end at once, and the session cannot be made to end: the process is to exit.
@@ -195,7 +198,11 @@ impl Life {
             if signal == SIGHUP {
                 self.hooks.reopen();
             } else {
-                self.stop(self.stopping.swap(true, Ordering::AcqRel));
+                let again = self.stopping.swap(true, Ordering::AcqRel);
+                if !again {
+                    self.hooks.stopping();
+                }
+                self.stop(again);
             }
         }
     }

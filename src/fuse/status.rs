@@ -6,6 +6,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fuser::{Errno, INodeNo, Request};
@@ -37,8 +38,17 @@ pub struct About {
     pub backing: Vec<u8>,
     /// The mount point.
     pub mountpoint: Vec<u8>,
+    /// What does.
+    pub told: Arc<Mutex<Told>>,
+}
+
+/// What changes where the policy is read anew.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
     /// The options in force.
     pub options: Map<String, Value>,
+    /// The policy file in force; `null` without one.
+    pub policy: Value,
 }
 
 impl Adapter {
@@ -74,10 +84,21 @@ impl Adapter {
             operations.insert(operation.name().to_owned(), told.into());
         }
         let state = self.fs.state();
+        let Told { options, policy } = {
+            let told = self.about.told.lock();
+            told.unwrap_or_else(PoisonError::into_inner).clone()
+        };
         let (descriptors, offences) = (state.descriptors, state.offences);
         let by_rule = offences
             .by_rule()
             .map(|(rule, count)| (rule.to_owned(), count.into()));
+        let became = offences
+            .became()
+            .map(|(rule, [refused, normalized, reported])| {
+                let by_verdict =
+                    json!({"refused": refused, "normalized": normalized, "reported": reported});
+                (rule.to_owned(), by_verdict)
+            });
         json!({
             "format": FORMAT,
             "version": env!("CARGO_PKG_VERSION"),
@@ -114,6 +135,7 @@ impl Adapter {
                 "overflows": following.overflows,
             })),
             "offences": Map::from_iter(by_rule),
+            "offences_by_verdict": Map::from_iter(became),
             "verdicts": {
                 "refused": offences.refused,
                 "normalized": offences.normalized,
@@ -124,7 +146,8 @@ impl Adapter {
                 "left_out": offences.left_out,
                 "dropped": offences.dropped,
             },
-            "options": self.about.options,
+            "policy": policy,
+            "options": options,
         })
     }
 }

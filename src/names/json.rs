@@ -17,6 +17,40 @@ pub fn json_name(bytes: &[u8]) -> Value {
     )
 }
 
+/// Appends what [`json_line`] makes of [`json_name`], without the value in between: for very many names.
+pub fn push_json_name(line: &mut String, bytes: &[u8]) {
+    let Ok(text) = core::str::from_utf8(bytes) else {
+        line.push_str(r#"{"bytes":""#);
+        STANDARD.encode_string(bytes, line);
+        line.push_str(r#""}"#);
+        return;
+    };
+    let is_plain = |c: char| !matches!(c, '"' | '\\') && !is_dangerous(c);
+    if text.chars().all(is_plain) {
+        line.push_str(r#"{"text":""#);
+        line.push_str(text);
+        line.push_str(r#""}"#);
+    } else {
+        line.push_str(&json_line(&json_name(bytes)));
+    }
+}
+
+/// The name or path that such a value stands for; `None` where it is no such value. Text as base64 is taken as well.
+#[must_use]
+pub fn name_of_json(value: &Value) -> Option<Vec<u8>> {
+    let (key, value) = value
+        .as_object()
+        .filter(|all| all.len() == 1)?
+        .iter()
+        .next()?;
+    let value = value.as_str()?;
+    match key.as_str() {
+        "text" => Some(value.as_bytes().to_vec()),
+        "bytes" => STANDARD.decode(value).ok(),
+        _ => None,
+    }
+}
+
 /// `value` as one line of compact JSON, without the newline at its end; keys in the order of their making.
 ///
 /// Characters that could move a cursor, end a line, reorder or hide text (those that [`Quoted`](super::Quoted)
@@ -47,7 +81,7 @@ pub fn json_line(value: &Value) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{is_dangerous, json_line, json_name};
+    use super::{is_dangerous, json_line, json_name, name_of_json, push_json_name};
 
     #[test]
     fn names_are_text_or_base64() {
@@ -60,6 +94,39 @@ mod tests {
         ];
         for (bytes, expected) in rows {
             assert_eq!(json_name(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn names_are_pushed_and_read_back_as_they_are_told() {
+        let names: [&[u8]; 9] = [
+            b"",
+            b"plain.txt",
+            b"caf\xE9",
+            "é\"\\".as_bytes(),
+            "é\u{202E}\n\u{1}".as_bytes(),
+            "日本\u{10FFFF}".as_bytes(),
+            b"\xC0\xAF",
+            b"{\"bytes\":\"\"}",
+            b"\x7F",
+        ];
+        for name in names {
+            let mut line = String::from("x");
+            push_json_name(&mut line, name);
+            let pushed = line.strip_prefix('x').unwrap();
+            assert_eq!(pushed, json_line(&json_name(name)));
+            let value = serde_json::from_str(pushed).unwrap();
+            assert_eq!(name_of_json(&value).as_deref(), Some(name));
+        }
+        for no_name in [
+            json!("text"),
+            json!({}),
+            json!({"text": 1}),
+            json!({"bytes": "?"}),
+            json!({"text": "a", "bytes": ""}),
+            json!({"name": "a"}),
+        ] {
+            assert_eq!(name_of_json(&no_name), None, "{no_name}");
         }
     }
 

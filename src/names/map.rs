@@ -94,17 +94,14 @@ impl NameMap {
     }
 
     /// The other spellings under which the entry may be listed that somebody looks up by `name`, which does not conform
-    /// and is not listed itself (law N10): it in the wanted form, and what `normalize` makes of it.
-    pub fn spellings(&self, name: &[u8]) -> impl Iterator<Item = VisibleName> {
+    /// and is not listed itself (law N10): it in the wanted form, and, where names are normalized, what becomes of it so.
+    pub fn spellings(&self, name: &[u8], normalizes: bool) -> impl Iterator<Item = VisibleName> {
         let in_form = self
             .is_well_formed(name)
             .then(|| VisibleName::parse(&self.policy.in_form(name)).ok())
             .flatten()
             .filter(|spelling| spelling.as_bytes() != name);
-        let normalized = match self.on_violation {
-            OnViolation::Normalize => self.normalized(name).ok(),
-            OnViolation::Reject | OnViolation::Report => None,
-        };
+        let normalized = normalizes.then(|| self.normalized(name).ok()).flatten();
         // Cut, a name that lies below has another hash than a new one of its text.
         let as_below = normalized
             .is_some()
@@ -226,7 +223,14 @@ impl NameMap {
     /// `~`, which the profile `posix` does not allow in names of others (laws C5 and N5).
     pub(super) fn plain_candidate(&self, name: &[u8]) -> Option<VisibleName> {
         let text = self.text(name, self.legacy == Legacy::Decode)?;
-        let visible = self.plain(&text, name);
+        self.spelled(&text, name)
+    }
+
+    /// What `text`, well-formed, is spelled as that the backing name `name` stands for: in the wanted form, with forbidden
+    /// characters escaped, cut to length with the hash of `name`; `None` where that does not conform, but for the marks.
+    #[must_use]
+    pub fn spelled(&self, text: &[u8], name: &[u8]) -> Option<VisibleName> {
+        let visible = self.plain(text, name);
         (self.conforms_but_for_marks(&visible))
             .then(|| VisibleName::parse(&visible).ok())
             .flatten()

@@ -7,7 +7,9 @@ mod escape;
 mod index;
 pub mod json;
 mod map;
+mod patterns;
 pub mod quoted;
+pub mod shell;
 mod shorten;
 mod siblings;
 
@@ -15,9 +17,11 @@ use std::sync::Arc;
 
 use crate::policy::{Offence, Rule, is_component};
 pub use index::{Index, Moves};
-pub use json::{json_line, json_name};
+pub use json::{json_line, json_name, name_of_json, push_json_name};
 pub use map::{Legacy, NameMap, OnViolation};
+pub use patterns::{PatternError, Patterns};
 pub use quoted::Quoted;
+pub use shell::ShellWord;
 pub use siblings::Siblings;
 
 macro_rules! name {

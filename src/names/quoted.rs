@@ -17,14 +17,25 @@ impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_char('"')?;
         for chunk in self.0.utf8_chunks() {
-            for c in chunk.valid().chars() {
+            let mut rest = chunk.valid();
+            loop {
+                // Runs of what stands for itself are written at once.
+                let end = rest.find(|c| matches!(c, '"' | '\\') || is_dangerous(c));
+                let (run, after) = rest
+                    .split_at_checked(end.unwrap_or(rest.len()))
+                    .unwrap_or((rest, ""));
+                f.write_str(run)?;
+                let mut special = after.chars();
+                let Some(c) = special.next() else {
+                    break;
+                };
+                rest = special.as_str();
                 match c {
                     '"' => f.write_str("\\\"")?,
                     '\\' => f.write_str("\\\\")?,
                     '\n' => f.write_str("\\n")?,
                     '\t' => f.write_str("\\t")?,
                     '\r' => f.write_str("\\r")?,
-                    _ if !is_dangerous(c) => f.write_char(c)?,
                     _ if c.is_ascii() => write!(f, "\\x{:02X}", u32::from(c))?,
                     _ => write!(f, "\\u{{{:X}}}", u32::from(c))?,
                 }
@@ -50,13 +61,22 @@ fn dangerous() -> Classes {
 
 /// Could `c`, sent raw, move a cursor, end a line, reorder or hide text, or look like anything?
 pub(super) fn is_dangerous(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
+    // Letters of most alphabets, ideographs and Hangul, for speed.
+    if matches!(c, '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{34E}' | '\u{370}'..='\u{52F}' | '\u{3041}'..='\u{30FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
+    {
+        return false;
+    }
+    is_of_a_dangerous_class(c)
+}
+
+fn is_of_a_dangerous_class(c: char) -> bool {
     const INSIDE: Edges = Edges {
         start: false,
         end: false,
     };
-    if c.is_ascii() {
-        return c.is_ascii_control();
-    }
     forbidden_between(c.encode_utf8(&mut [0; 4]), dangerous(), INSIDE)
         .next()
         .is_some()
@@ -64,7 +84,14 @@ pub(super) fn is_dangerous(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Quoted, is_dangerous};
+    use super::{Quoted, is_dangerous, is_of_a_dangerous_class};
+
+    #[test]
+    fn what_is_found_harmless_at_once_is_of_no_dangerous_class() {
+        for c in '\u{80}'..=char::MAX {
+            assert_eq!(is_dangerous(c), is_of_a_dangerous_class(c), "{c:?}");
+        }
+    }
 
     /// Reads a quoted name back; panics where it is not one.
     fn unquote(quoted: &str) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use super::Rule;
 
-/// The errno of a refusal, where it is a matter of choice: NFS servers do not know `EILSEQ`.
+/// The errno of a refusal, where it is a matter of choice: NFS servers and Samba do not know `EILSEQ`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrnoChoice {
     /// "Illegal byte sequence", as ZFS and APFS answer.
@@ -12,6 +12,8 @@ pub enum ErrnoChoice {
     Einval,
     /// "Operation not permitted", as security modules answer.
     Eperm,
+    /// "File name too long", for Samba: of all errnos it has only this one reach clients as `STATUS_OBJECT_NAME_INVALID`.
+    Enametoolong,
 }
 
 impl ErrnoChoice {
@@ -29,6 +31,7 @@ impl ErrnoChoice {
                 Self::Eilseq => libc::EILSEQ,
                 Self::Einval => libc::EINVAL,
                 Self::Eperm => libc::EPERM,
+                Self::Enametoolong => libc::ENAMETOOLONG,
             },
         }
     }

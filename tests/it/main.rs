@@ -31,9 +31,21 @@ mod names;
 #[cfg(test)]
 mod model;
 
+/// Plans: as a function of listings, as files that somebody altered, and of real trees (laws T1 to T7).
+#[cfg(test)]
+mod migrate;
+
 /// What programs do on a mount, operation by operation and program by program (laws N, F, L, C5).
 #[cfg(test)]
 mod mount;
+
+/// Samba, SFTP, rsync and containers over a mount, as docs/serving.md says (laws N, F1, F7, L2).
+#[cfg(test)]
+mod served;
+
+/// Whole trees, scanned without a mount (laws T).
+#[cfg(test)]
+mod tree;
 
 /// Names that were found in the wild.
 #[cfg(test)]

@@ -60,6 +60,8 @@ const FUSE_DEV_IOC_CLONE: u64 = 0x8004_E500;
 const FUSE_DEV_IOC_BACKING_OPEN: u64 = 0x4010_E501;
 /// `_IOW(229, 2, uint32_t)`.
 const FUSE_DEV_IOC_BACKING_CLOSE: u64 = 0x4004_E502;
+/// As in asm-generic/ioctls.h; C libraries disagree on its type.
+const FIONBIO: u64 = 0x5421;
 
 macro_rules! calls {
     ($($name:ident = $number:ident $(: $only:ident)?),* $(,)?) => {
@@ -312,7 +314,7 @@ fn conditions(only: Only, privilege: Privilege) -> io::Result<Option<Vec<Seccomp
                 FUSE_DEV_IOC_CLONE,
                 FUSE_DEV_IOC_BACKING_OPEN,
                 FUSE_DEV_IOC_BACKING_CLOSE,
-                libc::FIONBIO,
+                FIONBIO,
             ],
         ),
         Only::ThreadName => any_of(0, SeccompCmpOp::Eq, &[bits(libc::PR_SET_NAME)]),

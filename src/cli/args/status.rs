@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::StatusFormatValue;
 
@@ -35,13 +35,22 @@ Examples:
     utf8fs status --format prometheus /mnt/old >/var/lib/node_exporter/utf8fs.prom.new &&
       mv /var/lib/node_exporter/utf8fs.prom.new /var/lib/node_exporter/utf8fs.prom
 
+  Are all mounts well? For a monitor, which goes by the exit status:
+    utf8fs status --all
+
 Exit status:
-  0  answered
-  1  no mount of utf8fs, it does not answer, or you may not ask
+  0  answered, and all is well
+  1  something is wrong: no mount of utf8fs, its daemon is gone or does not answer, you may
+     not ask, or changes made below are followed no more; with --all, of any mount
   2  wrong arguments")]
 pub struct StatusArgs {
     /// Where it is mounted
-    pub mountpoint: PathBuf,
+    #[arg(required_unless_present = "all", value_hint = ValueHint::DirPath)]
+    pub mountpoint: Option<PathBuf>,
+
+    /// Tell of all mounts of utf8fs: a line or an object for each, or the metrics of all
+    #[arg(short, long, conflicts_with = "mountpoint")]
+    pub all: bool,
 
     /// How it is told
     #[arg(long, value_name = "FORMAT", value_enum)]

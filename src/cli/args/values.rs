@@ -5,12 +5,15 @@ use clap::builder::PossibleValue;
 
 use super::status::StatusFormat;
 use crate::backing::Sandbox;
+use crate::cli::audit::{Offended, Unit};
 use crate::codec::{Encoding, Form, Repair};
 use crate::fs::LocksAt;
 use crate::fs::audit::Format;
+use crate::fs::rules::Mode;
 use crate::fuse::Passthrough;
 use crate::names::{Legacy, OnViolation};
 use crate::policy::{Alike, Class, ErrnoChoice, Profile};
+use crate::tree::plan::OnCollision;
 
 /// A value of an option, with its word and its help.
 ///
@@ -66,6 +69,23 @@ values! {
         "preserve" => None, "Any form, kept as it is";
         "nfc" => Some(Form::Nfc), "Composed, as Linux and Windows programs write names";
         "nfd" => Some(Form::Nfd), "Decomposed, as old macOS filesystems store them";
+    }
+}
+
+values! {
+    /// `migrate --normalize`.
+    NormalizeValue(Form) {
+        "nfc" => Form::Nfc, "Composed, as Linux and Windows programs write names";
+        "nfd" => Form::Nfd, "Decomposed, as old macOS filesystems store them";
+    }
+}
+
+values! {
+    /// `migrate --on-collision`.
+    CollisionValue(OnCollision) {
+        "skip" => OnCollision::Skip, "It keeps its name (default)";
+        "suffix" => OnCollision::Suffix, "It gets the first of name-2.ext, name-3.ext, ... that is free";
+        "same" => OnCollision::Same, "Of files with the same content one is set aside, where undo finds it; others keep their names";
     }
 }
 
@@ -173,11 +193,22 @@ values! {
 }
 
 values! {
+    /// `mode` of a policy file.
+    ModeValue(Mode) {
+        "enforce" => Mode::Enforce, "It is refused, and nothing is made";
+        "normalize" => Mode::Normalize, "The conforming name that it stands for is made instead, or it is refused where there is none";
+        "report" => Mode::Report, "It is made as asked, and the audit log says so";
+        "off" => Mode::Off, "It is made as asked, and nothing is said";
+    }
+}
+
+values! {
     /// `--errno`.
     ErrnoValue(ErrnoChoice) {
         "eilseq" => ErrnoChoice::Eilseq, "Illegal byte sequence, as ZFS answers (default)";
         "einval" => ErrnoChoice::Einval, "Invalid argument, for NFS servers, which do not know EILSEQ";
         "eperm" => ErrnoChoice::Eperm, "Operation not permitted";
+        "enametoolong" => ErrnoChoice::Enametoolong, "File name too long, for Samba, whose clients are told then that the name is invalid";
     }
 }
 
@@ -202,6 +233,26 @@ values! {
     AuditFormatValue(Format) {
         "text" => Format::Text, "A line for people (default)";
         "json" => Format::Json, "A line of JSON";
+    }
+}
+
+values! {
+    /// `audit --rule`.
+    OffenceValue(Offended) {
+        "ill-formed" => Offended::IllFormed, "Not well-formed";
+        "too-long" => Offended::TooLong, "Over a limit";
+        "forbidden" => Offended::Forbidden, "With a forbidden character or shape";
+        "not-normalized" => Offended::NotNormalized, "In another normalization form";
+        "unmappable" => Offended::Unmappable, "Not in the charset that names are stored in";
+        "not-unique" => Offended::NotUnique, "Like a sibling in all but case or form";
+    }
+}
+
+values! {
+    /// `audit --by`.
+    UnitValue(Unit) {
+        "hour" => Unit::Hour, "Hours of UTC";
+        "day" => Unit::Day, "Days of UTC";
     }
 }
 

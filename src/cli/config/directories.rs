@@ -1,6 +1,6 @@
 //! Are the directories fit? Asked before anything is mounted, so that the answer is a sentence and not an errno.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -12,7 +12,7 @@ use crate::cli::error::reason;
 use crate::cli::unfit::not_mounted;
 use crate::fuse::mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount};
 use crate::fuse::mountinfo::MountInfo;
-use crate::names::Quoted;
+use crate::names::{Quoted, ShellWord};
 
 /// Checks both directories and gives their absolute paths, without symlinks.
 ///
@@ -35,6 +35,36 @@ pub(super) fn check(backing: &Path, mountpoint: &Path) -> Result<(PathBuf, PathB
     Ok((backing_path, mountpoint_path))
 }
 
+fn unfit(log: &Path, what: &str) -> CliError {
+    CliError::usage(format!("the audit log {} {what}", quoted(log)))
+}
+
+/// The name of the audit log's file.
+///
+/// # Errors
+/// It can be the path of none.
+pub(super) fn log_name(log: &Path) -> Result<&OsStr, CliError> {
+    let name = log
+        .file_name()
+        .filter(|_| !log.as_os_str().as_bytes().contains(&0));
+    name.ok_or_else(|| unfit(log, "is not a file").hint("give the path of a file"))
+}
+
+/// The directory of the audit log, absolute and without symlinks.
+///
+/// # Errors
+/// It is missing.
+pub(in crate::cli) fn log_directory(log: &Path) -> Result<PathBuf, CliError> {
+    let directory = match log.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    directory.canonicalize().map_err(|error| {
+        let what = format!("cannot be written: {}", reason(&error));
+        unfit(log, &what).hint("make its directory first")
+    })
+}
+
 /// Checks the file of the audit log and gives its absolute path.
 ///
 /// # Errors
@@ -45,20 +75,11 @@ pub(super) fn check_log(
     backing: &Path,
     mountpoint: &Path,
 ) -> Result<PathBuf, CliError> {
-    let wrong = |what: &str| CliError::usage(format!("the audit log {} {what}", quoted(log)));
-    let Some(name) = log.file_name() else {
-        return Err(wrong("is not a file").hint("give the path of a file"));
-    };
-    let directory = match log.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let directory = directory.canonicalize().map_err(|error| {
-        wrong(&format!("cannot be written: {}", reason(&error))).hint("make its directory first")
-    })?;
+    let name = log_name(log)?;
+    let directory = log_directory(log)?;
     for (place, what) in [(mountpoint, "mount point"), (backing, "backing directory")] {
         if directory == place || is_inside(&directory, place) {
-            return Err(wrong(&format!("is inside the {what}"))
+            return Err(unfit(log, &format!("is inside the {what}"))
                 .hint("keep it outside of what it reports on"));
         }
     }
@@ -160,7 +181,7 @@ fn fuse_at(path: &Path) -> Option<String> {
 fn unmount_hint(path: &Path) -> String {
     format!(
         "unmount it first: umount {0}, or fusermount3 -u {0} where you are not root",
-        quoted(path)
+        ShellWord(path.as_os_str().as_bytes())
     )
 }
 

@@ -4,11 +4,13 @@ use clap::Parser;
 
 use super::*;
 use crate::cli::args::{Cli, Command};
+use crate::cli::mount_options::unfold;
 use crate::codec::Form;
 use crate::policy::{Class, NAME_MAX};
 
 fn typed(line: &[&str]) -> MountArgs {
     let line = ["utf8fs", "mount"].iter().chain(line);
+    let line = unfold(line.map(OsString::from).collect()).unwrap();
     match Cli::try_parse_from(line).unwrap().command {
         Some(Command::Mount(args)) => *args,
         other => panic!("{other:?}"),
@@ -154,6 +156,25 @@ fn in_the_background_offences_go_to_the_system_log() {
         decided(&["--audit-log", "-"]).unwrap().audit.sink,
         SinkKind::Stderr
     );
+}
+
+#[test]
+fn the_journal_has_a_socket_of_its_own() {
+    let sink = |log: &str| decided(&["--audit-log", log]).unwrap().audit.sink;
+    assert_eq!(
+        sink("journald"),
+        SinkKind::Journal("/run/systemd/journal/socket".into())
+    );
+    assert_eq!(
+        sink("journald:/run/x y"),
+        SinkKind::Journal("/run/x y".into())
+    );
+    assert!(matches!(sink("./journald:x"), SinkKind::File(_)));
+    for log in ["journald:", "journald:run"] {
+        let (message, hint) = refused(&["--audit-log", log]);
+        assert!(message.contains("no path that begins with /"), "{message}");
+        assert!(hint.contains("journal.NAME"), "{hint}");
+    }
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! `utf8fs explain --guess`: what all the names together are likely written in.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::CliError;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, quoted};
 use crate::codec::Charset;
 use crate::codec::guess::{Doubled, DoubledNames, Guess, Guesser};
-use crate::names::{Quoted, json_line, json_name};
+use crate::names::{json_line, json_name};
 
 /// Guesses that people are shown.
 const SHOWN: usize = 5;
@@ -29,7 +29,8 @@ pub(super) fn print(guesser: &Guesser, is_json: bool, out: &mut Output) -> Resul
         let guesses = guesser.guesses();
         let doubled = guesser.doubled();
         let guesses = guesses.iter().map(guess_json);
-        guesses.chain(doubled.as_ref().map(doubled_json)).collect()
+        let objects = guesses.chain(doubled.as_ref().map(doubled_json));
+        objects.map(|object| json_line(&object)).collect()
     } else {
         lines(guesser)
     };
@@ -37,7 +38,7 @@ pub(super) fn print(guesser: &Guesser, is_json: bool, out: &mut Output) -> Resul
 }
 
 /// The keys are part of the interface (law L4).
-fn guess_json(guess: &Guess) -> String {
+pub(in crate::cli) fn guess_json(guess: &Guess) -> Value {
     let labels = |charsets: &[Charset]| -> Vec<&str> {
         charsets.iter().map(|charset| charset.label()).collect()
     };
@@ -47,7 +48,7 @@ fn guess_json(guess: &Guess) -> String {
             "text": example.text.as_ref().map(|text| json_name(text.as_bytes())),
         })
     });
-    json_line(&json!({
+    json!({
         "guess": "charset",
         "charset": guess.charset.label(),
         "alike": labels(&guess.alike),
@@ -55,10 +56,10 @@ fn guess_json(guess: &Guess) -> String {
         "read": guess.read,
         "of": guess.of,
         "examples": examples.collect::<Vec<_>>(),
-    }))
+    })
 }
 
-fn doubled_json(doubled: &DoubledNames) -> String {
+pub(in crate::cli) fn doubled_json(doubled: &DoubledNames) -> Value {
     let examples = doubled.examples.iter().map(|example| {
         json!({
             "name": json_name(example.encoded_again().as_bytes()),
@@ -68,13 +69,13 @@ fn doubled_json(doubled: &DoubledNames) -> String {
             "confidence": example.confidence,
         })
     });
-    json_line(&json!({
+    json!({
         "guess": "doubly-encoded",
         "confidence": doubled.confidence,
         "names": doubled.names,
         "of": doubled.of,
         "examples": examples.collect::<Vec<_>>(),
-    }))
+    })
 }
 
 fn lines(guesser: &Guesser) -> Vec<String> {
@@ -93,35 +94,8 @@ fn lines(guesser: &Guesser) -> Vec<String> {
             "ill-formed names: {ill_formed} of {all}; likely written in"
         ));
     }
-    let is_worth = |guess: &&Guess| guess.confidence >= WORTH_SHOWING;
-    for guess in guesses.iter().filter(is_worth).take(SHOWN) {
-        let mut labels = guess.charset.label().to_owned();
-        let alike = guess
-            .alike
-            .iter()
-            .take(ALIKE)
-            .map(|charset| charset.label());
-        let alike: Vec<&str> = alike.collect();
-        let more = match guess.alike.len().saturating_sub(ALIKE) {
-            0 => String::new(),
-            more => format!(" and {more} others"),
-        };
-        if !alike.is_empty() {
-            labels.push_str(&format!(" (read alike by {}{more})", alike.join(", ")));
-        }
-        lines.push(format!(
-            "  {}  {labels}, which reads {} of {}",
-            percent(guess.confidence),
-            guess.read,
-            guess.of
-        ));
-        for example in guess.examples.iter().take(EXAMPLES) {
-            let text = example.text.as_ref().map_or_else(
-                || "not read".to_owned(),
-                |text| Quoted(text.as_bytes()).to_string(),
-            );
-            lines.push(format!("         {}  {text}", Quoted(&example.name)));
-        }
+    for guess in worth_showing(&guesses) {
+        lines.extend(guess_lines(guess));
     }
     if let Some(doubled) = guesser.doubled() {
         lines.push(format!(
@@ -135,17 +109,55 @@ fn lines(guesser: &Guesser) -> Vec<String> {
     lines
 }
 
-fn doubled_line(example: &Doubled) -> String {
+/// The guesses that people are shown.
+pub(in crate::cli) fn worth_showing(guesses: &[Guess]) -> impl Iterator<Item = &Guess> {
+    let is_worth = |guess: &&Guess| guess.confidence >= WORTH_SHOWING;
+    guesses.iter().filter(is_worth).take(SHOWN)
+}
+
+/// A guess and some examples, for people.
+pub(in crate::cli) fn guess_lines(guess: &Guess) -> Vec<String> {
+    let mut labels = guess.charset.label().to_owned();
+    let alike = guess
+        .alike
+        .iter()
+        .take(ALIKE)
+        .map(|charset| charset.label());
+    let alike: Vec<&str> = alike.collect();
+    let more = match guess.alike.len().saturating_sub(ALIKE) {
+        0 => String::new(),
+        more => format!(" and {more} others"),
+    };
+    if !alike.is_empty() {
+        labels.push_str(&format!(" (read alike by {}{more})", alike.join(", ")));
+    }
+    let head = format!(
+        "  {}  {labels}, which reads {} of {}",
+        percent(guess.confidence),
+        guess.read,
+        guess.of
+    );
+    let examples = guess.examples.iter().take(EXAMPLES).map(|example| {
+        let text = example
+            .text
+            .as_ref()
+            .map_or_else(|| "not read".to_owned(), |text| quoted(text.as_bytes()));
+        format!("         {}  {text}", quoted(&example.name))
+    });
+    std::iter::once(head).chain(examples).collect()
+}
+
+pub(in crate::cli) fn doubled_line(example: &Doubled) -> String {
     format!(
         "         {}  {}, encoded {} times, over {}",
-        Quoted(example.encoded_again().as_bytes()),
-        Quoted(example.text.as_bytes()),
+        quoted(example.encoded_again().as_bytes()),
+        quoted(example.text.as_bytes()),
         example.times,
         example.route
     )
 }
 
 /// A confidence in percent, of five characters. Nothing is certain.
-fn percent(confidence: f64) -> String {
+pub(in crate::cli) fn percent(confidence: f64) -> String {
     format!("{:3.0} %", (confidence * 100.0).clamp(0.0, 99.0))
 }

@@ -4,16 +4,24 @@ use super::*;
 use crate::cli::args::{Cli, Command};
 use crate::policy::Class;
 
-fn typed(line: &[&str]) -> MountArgs {
-    let line = ["utf8fs", "mount", "b", "m"].iter().chain(line);
-    match Cli::try_parse_from(line).unwrap().command {
-        Some(Command::Mount(args)) => *args,
+fn typed(line: &[&str]) -> Result<MountArgs, CliError> {
+    let line: Vec<OsString> = line.iter().map(OsString::from).collect();
+    typed_octets(line)
+}
+
+fn typed_octets(line: Vec<OsString>) -> Result<MountArgs, CliError> {
+    let mut whole = ["utf8fs", "mount", "b", "m"].map(OsString::from).to_vec();
+    whole.extend(line);
+    match Cli::try_parse_from(unfold(whole)?).unwrap().command {
+        Some(Command::Mount(args)) => Ok(*args),
         other => panic!("{other:?}"),
     }
 }
 
-fn read(line: &[&str]) -> Result<MountOptions, CliError> {
-    MountOptions::read(&typed(line))
+/// What it says of the mount itself, and all else.
+fn read(line: &[&str]) -> Result<(MountOptions, MountArgs), CliError> {
+    let typed = typed(line)?;
+    Ok((MountOptions::read(&typed)?, typed))
 }
 
 fn refused(line: &[&str]) -> (String, String) {
@@ -24,10 +32,10 @@ fn refused(line: &[&str]) -> (String, String) {
 
 #[test]
 fn set_user_id_and_devices_are_off_unless_asked_for() {
-    let plain = read(&[]).unwrap();
+    let (plain, _) = read(&[]).unwrap();
     assert!(plain.flags.nosuid && plain.flags.nodev && !plain.flags.read_only);
     assert_eq!(plain.allow_other, None);
-    let asked = read(&["-o", "suid,dev"]).unwrap();
+    let (asked, _) = read(&["-o", "suid,dev"]).unwrap();
     assert!(!asked.flags.nosuid && !asked.flags.nodev);
 }
 
@@ -35,85 +43,133 @@ fn set_user_id_and_devices_are_off_unless_asked_for() {
 fn every_flag_that_is_listed_is_known_below() {
     for flag in FLAGS {
         assert!(
-            flag.ends_with("allow_other")
-                || *flag == "cross_mounts"
-                || MountFlags::default().set(flag),
+            flag.ends_with("allow_other") || MountFlags::default().set(flag),
             "{flag}"
         );
-        let given = read(&["-o", flag]).unwrap();
-        assert_eq!(given.cross_mounts, *flag == "cross_mounts", "{flag}");
+        assert_eq!(read(&["-o", flag]).unwrap().0.said, [*flag]);
     }
 }
 
+/// A value that the long option takes, by its definition where that tells.
+fn value_of(arg: &clap::Arg) -> String {
+    let words = arg.get_possible_values();
+    match words.first() {
+        Some(word) => word.get_name().to_owned(),
+        None if arg.get_long() == Some("store-as") => "koi8-r".to_owned(),
+        None => "30".to_owned(),
+    }
+}
+
+/// Law L4: what can be said by a long option can be said in fstab, by the same word, and is taken the same way.
 #[test]
-fn every_key_that_is_listed_is_taken_with_either_dash() {
-    for key in KEYS {
-        for spelling in [(*key).to_owned(), key.replace('-', "_")] {
-            let value = match *key {
-                "legacy" => "raw",
-                "on-violation" => "report",
-                "errno" => "eperm",
-                "profile" => "safe",
-                "normalization" => "nfd",
-                "store-as" => "koi8-r",
-                "encoding" => "fss-utf",
-                "unique" => "casefold",
-                "forbid" => "bidi",
-                "audit-format" => "json",
-                "sandbox" => "none",
-                "passthrough" => "off",
-                "locks" => "backing",
-                _ => "30",
-            };
-            let given = read(&["-o", &format!("{spelling}={value}")]).unwrap();
-            assert_ne!(given, read(&[]).unwrap(), "{spelling}");
+fn every_long_option_has_a_form_in_o_or_a_reason_to_have_none() {
+    let command = long::mount_command();
+    let mut seen = 0;
+    for arg in command
+        .get_arguments()
+        .filter(|arg| arg.get_long().is_some())
+    {
+        let word = arg.get_long().unwrap();
+        if let Some(why) = long::why_not(word) {
+            assert_eq!(refused(&["-o", word]).1, why);
+            continue;
         }
+        seen += 1;
+        let is_flag = !arg.get_action().takes_values();
+        let value = value_of(arg);
+        let plain = match is_flag {
+            true => format!("--{word}"),
+            false => format!("--{word}={value}"),
+        };
+        let (_, mut wanted) = read(&[&plain]).unwrap();
+        for spelling in [word.to_owned(), word.replace('-', "_")] {
+            let option = match is_flag {
+                true => spelling,
+                false => format!("{spelling}={value}"),
+            };
+            let (_, got) = read(&["-o", &option]).unwrap();
+            wanted.options.clone_from(&got.options);
+            assert_eq!(got, wanted, "{option}");
+        }
+    }
+    assert!(seen > 20, "{seen} options");
+    for (word, _) in long::NONE_OF_O {
+        let is_there = command
+            .get_arguments()
+            .any(|arg| arg.get_long() == Some(word));
+        assert!(
+            is_there || *word == "help",
+            "{word} is no long option any more"
+        );
     }
 }
 
 #[test]
 fn a_line_of_fstab_holds_all_of_it() {
-    let line = "defaults,noauto,nofail,_netdev,user,x-systemd.automount,comment=a b,ro,noexec,noatime,\
-        allow_other,fsname=old\\,stuff,from=shift_jis:windows-1252,on_violation=normalize,forbid=control:bidi,max-bytes=100";
-    let read = read(&["-o", line]).unwrap();
-    assert!(read.flags.read_only && read.flags.noexec && read.flags.noatime && read.flags.nosuid);
-    assert_eq!(read.allow_other, Some(true));
-    assert_eq!(read.fsname.unwrap(), "old,stuff");
-    assert_eq!(read.policy.from.unwrap(), ["shift_jis", "windows-1252"]);
-    assert_eq!(read.policy.on_violation.unwrap().word(), "normalize");
+    let line = "defaults,noauto,nofail,_netdev,user,user=me,x-systemd.automount,comment=a b,ro,noexec,noatime,\
+        allow_other,fsname=old\\,stuff,from=shift_jis:windows-1252,on_violation=normalize,forbid=control:bidi,max-bytes=100,cross_mounts";
+    let (options, args) = read(&["-o", line]).unwrap();
+    let flags = options.flags;
+    assert!(flags.read_only && flags.noexec && flags.noatime && flags.nosuid);
+    assert_eq!(options.allow_other, Some(true));
+    assert_eq!(options.fsname.unwrap(), "old,stuff");
+    assert_eq!(args.policy.from.unwrap(), ["shift_jis", "windows-1252"]);
+    assert_eq!(args.policy.on_violation.unwrap().word(), "normalize");
     assert_eq!(
-        read.policy.forbid.unwrap(),
+        args.policy.forbid.unwrap(),
         [ForbidValue(Class::Control), ForbidValue(Class::Bidi)]
     );
-    assert_eq!(read.policy.max_bytes, Some(100));
+    assert_eq!(args.policy.max_bytes, Some(100));
+    assert!(args.cross_mounts);
 }
 
 #[test]
 fn exemptions_add_up() {
-    let read = read(&[
+    let (_, args) = read(&[
         "--exempt",
         "*.tmp",
         "-o",
-        "exempt=/a/**,exempt={b\\,c}",
+        "exempt=/a/**:/d/*:*.bak,exempt={b\\,c}",
         "-o",
         "exempt-uid=0:1000",
         "--exempt-uid",
         "0,1000",
     ])
     .unwrap();
-    assert_eq!(read.new_names.exempt.unwrap(), ["*.tmp", "/a/**", "{b,c}"]);
-    assert_eq!(read.new_names.exempt_uid.unwrap(), [0, 1000]);
+    let mut patterns = args.new_names.exempt.unwrap();
+    patterns.sort();
+    assert_eq!(patterns, ["*.bak", "*.tmp", "/a/**", "/d/*", "{b,c}"]);
+    assert_eq!(args.new_names.exempt_uid.unwrap(), [0, 1000]);
 }
 
 #[test]
 fn paths_are_bytes() {
-    let mut args = typed(&[]);
-    args.options = vec![OsString::from_vec(
-        b"audit-log=/tmp/\xE9,fsname=\xFF".to_vec(),
-    )];
-    let read = MountOptions::read(&args).unwrap();
-    assert_eq!(read.audit.audit_log.unwrap().as_bytes(), b"/tmp/\xE9");
-    assert_eq!(read.fsname.unwrap().as_bytes(), b"\xFF");
+    let line = b"audit-log=/tmp/\xE9,fsname=\xFF".to_vec();
+    let args = typed_octets(vec!["-o".into(), OsString::from_vec(line)]).unwrap();
+    let options = MountOptions::read(&args).unwrap();
+    assert_eq!(args.audit.audit_log.unwrap().as_bytes(), b"/tmp/\xE9");
+    assert_eq!(options.fsname.unwrap().as_bytes(), b"\xFF");
+    let line = OsString::from_vec(b"from=\xE9".to_vec());
+    let error = typed_octets(vec!["-o".into(), line]).unwrap_err();
+    assert_eq!(error.message, "-o from=\"\\xE9\" is not possible");
+    assert_eq!(error.hint.unwrap(), "it has to be text in UTF-8");
+}
+
+#[test]
+fn a_remount_is_refused_with_what_is_possible() {
+    let (message, hint) = refused(&["-o", "remount,rw"]);
+    assert!(
+        message.starts_with("-o remount is not possible: "),
+        "{message}"
+    );
+    assert!(hint.contains("mount -i -o remount,bind,ro"), "{hint}");
+}
+
+#[test]
+fn sloppy_leaves_unknown_options_out() {
+    let (options, _) = read(&["-o", "zzz=1,sloppy,ro,\u{e9}"]).unwrap();
+    assert!(options.flags.read_only);
+    refused(&["-o", "sloppy,profile=nonsense"]);
 }
 
 #[test]
@@ -223,7 +279,7 @@ fn wrong_values_are_refused_with_the_right_ones() {
         (
             "audit-burst=-1",
             "-o audit-burst=\"-1\" is not possible",
-            "invalid digit found in string",
+            "-1 is not in 0..=4294967295",
         ),
         ("errno", "-o errno needs a value", "write -o errno=VALUE"),
         ("errno=", "-o errno needs a value", "write -o errno=VALUE"),

@@ -1,9 +1,10 @@
 //! Asking, with patience that ends.
 //!
 //! Whoever asks a filesystem whose daemon is stuck can neither be told to stop nor be killed, and a process with one such thread does not
-//! end. So another process asks, and is left to itself when it takes too long.
+//! end. So another process asks, and is left to itself when it takes too long. It holds nothing of ours open: whoever reads
+//! what we print would wait for it.
 
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::cli::error::reason;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, print_error};
 use crate::cli::{CliError, ExitCode};
 use crate::fuse::ask::{self, AskError};
 use crate::names::Quoted;
@@ -21,37 +22,45 @@ use crate::names::Quoted;
 /// How long a daemon may take to answer. It waits for nothing but its turn.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What the mount on `path` says; `None` where it was said already why there is no answer.
+/// How the process that asks ends where there is no answer, by why; 1 is for all else.
+const DEAD: u8 = 3;
+const DENIED: u8 = 4;
+
+/// What a process that asks is told.
+const ASKING: [&str; 3] = ["status", "--ask-only", "--"];
+
+/// Is this the command line of a process that asks, as `/proc` has it?
+pub(in crate::cli) fn is_asking(command_line: &[u8]) -> bool {
+    let mut words = command_line.split(|octet| *octet == 0).skip(1);
+    ASKING
+        .iter()
+        .all(|word| words.next() == Some(word.as_bytes()))
+}
+
+/// What came of asking.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Answer {
+    /// What the daemon says.
+    Status(Vec<u8>),
+    /// Its daemon is gone.
+    Dead,
+    /// It does not answer in time.
+    Silent,
+    /// We may not ask.
+    Denied,
+    /// There is no answer for another reason.
+    None,
+}
+
+/// What the mount on `path` says. Why there is no answer is said on standard error.
 ///
 /// # Errors
 /// It does not answer in time, or another process cannot be had.
-pub(super) fn ask(path: &Path) -> Result<Option<Vec<u8>>, CliError> {
-    let failed = |error: std::io::Error| {
-        CliError::failure(format!("no process can be started: {}", reason(&error)))
-    };
-    let mut child = Command::new("/proc/self/exe")
-        .arg0("utf8fs")
-        .args(["status", "--ask-only", "--"])
-        .arg(path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    let mut answer = child.stdout.take();
-    let (done, is_done) = sync_channel(1);
-    thread::Builder::new()
-        .name("answer".to_owned())
-        .spawn(move || {
-            let mut bytes = Vec::new();
-            let read = answer
-                .as_mut()
-                .map_or(Ok(0), |answer| answer.read_to_end(&mut bytes));
-            done.try_send(read.map(|_length| bytes)).ok();
-        })
-        .map_err(failed)?;
-    let Ok(read) = is_done.recv_timeout(PATIENCE) else {
-        // Not waited for: it ends when it can.
-        child.kill().ok();
+pub(super) fn aloud(path: &Path) -> Result<Answer, CliError> {
+    let (answer, complaint) = ask(path)?;
+    // As it would have been printed by ourselves: where nobody can be told, the exit status tells.
+    io::stderr().write_all(&complaint).ok();
+    if answer == Answer::Silent {
         return Err(CliError::failure(format!(
             "the mount on {} does not answer for {} seconds",
             Quoted(path.as_os_str().as_bytes()),
@@ -60,22 +69,96 @@ pub(super) fn ask(path: &Path) -> Result<Option<Vec<u8>>, CliError> {
         .hint(
             "is its daemon stopped, or waiting for a disk or a network? Its log and 'ps' may tell",
         ));
+    }
+    Ok(answer)
+}
+
+/// What the mount on `path` says; nothing is printed.
+///
+/// # Errors
+/// Another process cannot be had.
+pub(in crate::cli) fn quietly(path: &Path) -> Result<Answer, CliError> {
+    Ok(ask(path)?.0)
+}
+
+/// What the mount says, and what was said of why it says nothing.
+fn ask(path: &Path) -> Result<(Answer, Vec<u8>), CliError> {
+    let failed = |error: io::Error| {
+        CliError::failure(format!("no process can be started: {}", reason(&error)))
     };
-    let bytes = read.map_err(failed)?;
+    let mut child = Command::new("/proc/self/exe")
+        .arg0("utf8fs")
+        .args(ASKING)
+        .arg(path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let (answer, complaint) = (child.stdout.take(), child.stderr.take());
+    let (done, is_done) = sync_channel(1);
+    thread::Builder::new()
+        .name("answer".to_owned())
+        .spawn(move || {
+            // It says one thing or the other, so that it does not wait for us to read both.
+            done.try_send(all(answer).and_then(|answer| Ok((answer, all(complaint)?))))
+                .ok();
+        })
+        .map_err(failed)?;
+    let Ok(read) = is_done.recv_timeout(PATIENCE) else {
+        // Not waited for: it ends when it can.
+        child.kill().ok();
+        return Ok((Answer::Silent, Vec::new()));
+    };
+    let (answer, complaint) = read.map_err(failed)?;
     let ended = child.wait().map_err(failed)?;
-    Ok(ended.success().then_some(bytes))
+    let answer = match ended.code().map(u8::try_from) {
+        Some(Ok(0)) => Answer::Status(answer),
+        Some(Ok(DEAD)) => Answer::Dead,
+        Some(Ok(DENIED)) => Answer::Denied,
+        _ => Answer::None,
+    };
+    Ok((answer, complaint))
+}
+
+/// All that there is to read.
+fn all(from: Option<impl Read>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut from) = from {
+        from.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// Asks in this process, and passes the answer on to who started it.
 ///
 /// # Errors
-/// There is no answer.
+/// The answer cannot be written.
 pub(super) fn pass_on(path: &Path) -> Result<ExitCode, CliError> {
-    let status = ask::ask(path).map_err(|error| why(path, error))?;
+    let status = match ask::ask(path) {
+        Ok(status) => status,
+        Err(error) => {
+            let code = code(&error);
+            print_error(&why(path, error));
+            return Ok(ExitCode::Asked(code));
+        }
+    };
     let mut out = Output::stdout();
     out.bytes(&status)?;
     out.flush()?;
     Ok(ExitCode::Ok)
+}
+
+fn code(error: &AskError) -> u8 {
+    let errno = match error {
+        AskError::Refused(error) | AskError::Path(error) => error.raw_os_error(),
+        AskError::Other(_) | AskError::Inside(_) => None,
+    };
+    match errno {
+        Some(libc::ENOTCONN | libc::ECONNABORTED) => DEAD,
+        Some(libc::EPERM | libc::EACCES) => DENIED,
+        _ => ExitCode::Failure.code(),
+    }
 }
 
 /// Says why there is no answer.

@@ -1,15 +1,13 @@
 //! The status as metrics, in Prometheus' text format, version 0.0.4.
 
+use jiff::Timestamp;
+
 use super::{Operation, Status};
 use crate::names::Quoted;
 
 /// The lines of it. Each series has the mount point as a label.
 pub(super) fn lines(status: &Status) -> Vec<String> {
-    let mount = format!("mountpoint={}", label(&status.name("/mountpoint")));
-    let mut page = Page {
-        lines: Vec::new(),
-        mount,
-    };
+    let mut page = Page::of(&status.name("/mountpoint"));
     let version = label(status.text("/version").as_bytes());
     let backing = label(&status.name("/backing"));
     let about = format!("backing={backing},version={version}");
@@ -29,6 +27,7 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
         "Names that do not conform, by rule.",
         status,
     );
+    page.by_rule_and_verdict(status);
     page.by_label(
         ("verdicts_total", "verdict", "/verdicts"),
         "What became of offences.",
@@ -39,7 +38,40 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
         "Records of offences, by what became of them.",
         status,
     );
+    page.policy(status);
     page.lines
+}
+
+/// Whether a mount answers.
+pub(super) fn up(mountpoint: &[u8], answers: bool) -> Vec<String> {
+    let mut page = Page::of(mountpoint);
+    page.head("up", "gauge", "Does the daemon answer?");
+    page.sample("up", "", if answers { "1" } else { "0" });
+    page.lines
+}
+
+/// Puts pages together: a metric has one head, and all its series behind it.
+pub(super) fn together(pages: impl Iterator<Item = Vec<String>>) -> Vec<String> {
+    let mut metrics: Vec<Vec<String>> = Vec::new();
+    for page in pages {
+        let mut here = 0;
+        for line in page {
+            if line.starts_with("# HELP ") {
+                let known = metrics
+                    .iter()
+                    .position(|lines| lines.first() == Some(&line));
+                here = known.unwrap_or(metrics.len());
+                if known.is_none() {
+                    metrics.push(vec![line]);
+                }
+            } else if let Some(lines) = metrics.get_mut(here)
+                && !(line.starts_with('#') && lines.contains(&line))
+            {
+                lines.push(line);
+            }
+        }
+    }
+    metrics.into_iter().flatten().collect()
 }
 
 /// A number of the status: the metric's name, its type, where it is, and its help.
@@ -118,6 +150,13 @@ struct Page {
 }
 
 impl Page {
+    fn of(mountpoint: &[u8]) -> Self {
+        Self {
+            lines: Vec::new(),
+            mount: format!("mountpoint={}", label(mountpoint)),
+        }
+    }
+
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         self.lines.push(format!("# HELP utf8fs_{name} {help}"));
         self.lines.push(format!("# TYPE utf8fs_{name} {kind}"));
@@ -197,6 +236,61 @@ impl Page {
         }
     }
 
+    /// What became of offences against each rule.
+    fn by_rule_and_verdict(&mut self, status: &Status) {
+        let metric = "offences_by_verdict_total";
+        let help = "Names that do not conform, by rule and by what became of them.";
+        self.head(metric, "counter", help);
+        for (rule, verdicts) in status.fields("/offences_by_verdict") {
+            for (verdict, count) in verdicts.as_object().into_iter().flatten() {
+                let [rule, verdict] = [rule, verdict].map(|text| label(text.as_bytes()));
+                let labels = format!("rule={rule},verdict={verdict}");
+                let count = count.as_u64().unwrap_or(0);
+                self.sample(metric, &labels, &count.to_string());
+            }
+        }
+    }
+
+    /// Which policy is in force, and how reading it anew went. Without a policy file there is nothing to be read.
+    fn policy(&mut self, status: &Status) {
+        let has_file = status.has_policy();
+        self.head("policy_file", "gauge", "Is a policy file in force?");
+        self.sample("policy_file", "", if has_file { "1" } else { "0" });
+        if !has_file {
+            return;
+        }
+        let metric = "policy_reloads_total";
+        let help = "Readings of the policy file since the mount, by how they ended.";
+        self.head(metric, "counter", help);
+        for (result, path) in [
+            ("good", "/policy/reloads"),
+            ("failed", "/policy/failed_reloads"),
+        ] {
+            let labels = format!("result=\"{result}\"");
+            self.sample(metric, &labels, &status.number(path).to_string());
+        }
+        let help =
+            "Did the last reading of the policy file fail, so that one before it is in force?";
+        self.head("policy_fault", "gauge", help);
+        let is_faulty = status
+            .0
+            .pointer("/policy/fault")
+            .is_some_and(|fault| !fault.is_null());
+        self.sample("policy_fault", "", if is_faulty { "1" } else { "0" });
+        if let Some(time) = since_1970(status.text("/policy/since")) {
+            let metric = "policy_good_reading_timestamp_seconds";
+            let help = "When the policy that is in force was read, in seconds since 1970.";
+            self.head(metric, "gauge", help);
+            self.sample(metric, "", &time);
+        }
+        self.head("policy_sections", "gauge", "Sections of the policy.");
+        self.sample(
+            "policy_sections",
+            "",
+            &status.number("/policy/sections").to_string(),
+        );
+    }
+
     /// A counter for each field of an object.
     fn by_label(&mut self, (metric, by, path): (&str, &str, &str), help: &str, status: &Status) {
         self.head(metric, "counter", help);
@@ -206,6 +300,12 @@ impl Page {
             self.sample(metric, &labels, &count.to_string());
         }
     }
+}
+
+/// Seconds since 1970 of a time of the status; `None` if it is none.
+fn since_1970(time: &str) -> Option<String> {
+    let time: Timestamp = time.parse().ok()?;
+    Some(seconds(u64::try_from(time.as_microsecond()).ok()?))
 }
 
 fn labelled(operation: Operation<'_>) -> String {

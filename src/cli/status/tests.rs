@@ -37,6 +37,11 @@ fn status() -> Status {
         "passthrough": true,
         "watch": { "alive": true, "directories": 12, "overflows": 1 },
         "offences": { "ill-formed": 2, "too-long": 0, "forbidden": 1 },
+        "offences_by_verdict": {
+            "ill-formed": { "refused": 1, "normalized": 0, "reported": 1 },
+            "too-long": { "refused": 0, "normalized": 0, "reported": 0 },
+            "forbidden": { "refused": 1, "normalized": 0, "reported": 0 },
+        },
         "verdicts": { "refused": 3, "normalized": 0, "reported": 0 },
         "audit_records": { "written": 3, "left_out": 0, "dropped": 0 },
         "options": { "legacy": "decode", "from": ["koi8-r", "cp866"], "unique": null,
@@ -49,6 +54,7 @@ fn status() -> Status {
 fn people_get_aligned_columns_with_the_most_frequent_first_and_the_total_last() {
     let expected = r#"
 "/srv/ä" shown at "/a\"} 1\n# caf\xE9\\\x1B[2J", for 2.1 h, by process 42, utf8fs 0.1.0
+no policy file is in force
 
 request  count  errors  calls      time     mean  99 % below
 getattr    100       0    200  100.0 ms  1000 µs       16 µs
@@ -63,6 +69,8 @@ kept by the kernel  names for ever, attributes of files 1 s; 0 names barred
 changes below       followed, in 12 directories; 1 overflows
 data                read and written by the kernel where it can
 offences            3 (2 ill-formed, 1 forbidden): 3 refused, 0 normalized, 0 reported
+  ill-formed        1 refused, 1 reported
+  forbidden         1 refused
 audit records       3 written, 0 left out, 0 dropped
 
 options in force
@@ -103,6 +111,9 @@ fn metrics_are_prometheus_text_and_a_hostile_path_stays_in_its_label() {
         "inodes{M} 7",
         "watch_overflows_total{M} 1",
         "offences_total{M,rule=\"ill-formed\"} 2",
+        "offences_by_verdict_total{M,rule=\"ill-formed\",verdict=\"reported\"} 1",
+        "offences_by_verdict_total{M,rule=\"too-long\",verdict=\"refused\"} 0",
+        "policy_file{M} 0",
         "verdicts_total{M,verdict=\"refused\"} 3",
         "audit_records_total{M,fate=\"left_out\"} 0",
     ];
@@ -147,4 +158,107 @@ fn another_version_of_the_protocol_is_an_error_that_names_the_program() {
         assert_eq!(error.code, ExitCode::Failure);
     }
     assert!(Status::parse(b"{\"form").is_err());
+}
+
+fn mount(point: &[u8]) -> crate::fuse::mountinfo::MountInfo {
+    crate::fuse::mountinfo::MountInfo {
+        id: 1,
+        parent: 0,
+        device: b"0:9".to_vec(),
+        root: b"/".to_vec(),
+        mount_point: point.to_vec(),
+        flags: Vec::new(),
+        fs_type: b"fuse.utf8fs".to_vec(),
+        source: b"/srv/\xE4".to_vec(),
+        options: Vec::new(),
+    }
+}
+
+fn two_mounts() -> Vec<(crate::fuse::mountinfo::MountInfo, all::State)> {
+    vec![
+        (mount(HOSTILE), all::State::Well(status())),
+        (mount(b"/b"), all::State::Dead),
+    ]
+}
+
+#[test]
+fn all_mounts_have_a_line_each_with_their_state() {
+    let lines = all::lines(&two_mounts(), StatusFormat::Text);
+    let rows: Vec<Vec<&str>> = lines
+        .iter()
+        .map(|line| line.split("  ").collect())
+        .collect();
+    let cells = |row: &[&str]| -> Vec<String> {
+        let cells = row.iter().map(|cell| cell.trim().to_owned());
+        cells.filter(|cell| !cell.is_empty()).collect()
+    };
+    assert_eq!(
+        cells(&rows[0]),
+        [
+            "mounted on",
+            "shows",
+            "state",
+            "for",
+            "requests",
+            "errors",
+            "offences"
+        ]
+    );
+    let shown = r#""/a\"} 1\n# caf\xE9\\\x1B[2J""#;
+    let source = r#""/srv/\xE4""#;
+    assert_eq!(
+        cells(&rows[1]),
+        [shown, source, "well", "2.1 h", "105", "3", "3"]
+    );
+    assert_eq!(
+        cells(&rows[2]),
+        ["\"/b\"", source, "dead", "-", "-", "-", "-"]
+    );
+    assert_eq!(rows.len(), 3);
+}
+
+#[test]
+fn all_mounts_are_an_object_each() {
+    let lines = all::lines(&two_mounts(), StatusFormat::Json);
+    let objects: Vec<Value> = lines
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(objects[0]["mountpoint"], json_name(HOSTILE));
+    assert_eq!(objects[0]["status"]["pid"], 42);
+    let dead = json!({ "mountpoint": json_name(b"/b"), "source": json_name(b"/srv/\xE4"), "state": "dead", "status": null });
+    assert_eq!(objects[1], dead);
+}
+
+#[test]
+fn metrics_of_all_mounts_have_one_head_each_and_say_who_answers() {
+    let lines = all::lines(&two_mounts(), StatusFormat::Prometheus);
+    let mut heads: Vec<&String> = lines
+        .iter()
+        .filter(|line| line.starts_with("# TYPE"))
+        .collect();
+    let count = heads.len();
+    heads.dedup();
+    heads.sort();
+    heads.dedup();
+    assert_eq!(heads.len(), count);
+    let up: Vec<&String> = lines
+        .iter()
+        .filter(|line| line.starts_with("utf8fs_up{"))
+        .collect();
+    assert!(
+        up[0].ends_with("} 1") && *up[1] == "utf8fs_up{mountpoint=\"/b\"} 0",
+        "{up:?}"
+    );
+    assert!(lines.iter().any(|line| line.starts_with("utf8fs_inodes{")));
+}
+
+#[test]
+fn a_mount_that_follows_changes_no_more_is_not_well() {
+    let mut status = status();
+    assert!(status.is_well());
+    status.0["watch"]["alive"] = json!(false);
+    assert!(!status.is_well());
+    status.0["watch"] = Value::Null;
+    assert!(status.is_well());
 }

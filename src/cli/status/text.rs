@@ -16,6 +16,7 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
         status.number("/pid"),
         harmless(status.text("/version")),
     )];
+    lines.extend(policy(status));
     lines.push(String::new());
     lines.extend(requests(status));
     lines.push(String::new());
@@ -29,6 +30,32 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
         lines.push("options in force".to_owned());
         let options = columns(&options, &[]);
         lines.extend(options.into_iter().map(|line| format!("  {line}")));
+    }
+    lines
+}
+
+/// Which policy file is in force, and why the one that is there now is not.
+fn policy(status: &Status) -> Vec<String> {
+    let text = |path| harmless(status.text(path)).into_owned();
+    if !status.has_policy() {
+        return vec!["no policy file is in force".to_owned()];
+    }
+    let mut lines = vec![format!(
+        "policy {} in force since {}; sections: {}, read anew: {}, not read anew for faults: {}",
+        Quoted(&status.name("/policy/file")),
+        text("/policy/since"),
+        status.number("/policy/sections"),
+        status.number("/policy/reloads"),
+        status.number("/policy/failed_reloads"),
+    )];
+    let faults = status.0.pointer("/policy/fault/lines");
+    if let Some(faults) = faults.and_then(Value::as_array) {
+        let time = text("/policy/fault/time");
+        lines.push(format!(
+            "  not read anew at {time}, for what is wrong with it:"
+        ));
+        let faults = faults.iter().filter_map(Value::as_str);
+        lines.extend(faults.map(|fault| format!("  {}", harmless(fault))));
     }
     lines
 }
@@ -192,13 +219,35 @@ fn held(status: &Status) -> Vec<Vec<String>> {
             ),
         ),
     ];
-    rows.into_iter()
+    let mut rows: Vec<Vec<String>> = rows
+        .into_iter()
         .map(|(what, is)| vec![what.to_owned(), is])
+        .collect();
+    // Behind the row of all offences, which is the last but one.
+    let at = rows.len().saturating_sub(1);
+    rows.splice(at..at, by_rule(status));
+    rows
+}
+
+/// What became of the offences against each rule, where there are any.
+fn by_rule(status: &Status) -> Vec<Vec<String>> {
+    let rules = status.fields("/offences_by_verdict");
+    rules
+        .filter_map(|(rule, verdicts)| {
+            let verdicts = verdicts.as_object().into_iter().flatten();
+            let counts: Vec<String> = verdicts
+                .map(|(verdict, count)| (harmless(verdict), count.as_u64().unwrap_or(0)))
+                .filter(|(_, count)| *count > 0)
+                .map(|(verdict, count)| format!("{count} {verdict}"))
+                .collect();
+            let row = || vec![format!("  {}", harmless(rule)), counts.join(", ")];
+            (!counts.is_empty()).then(row)
+        })
         .collect()
 }
 
 /// The rows with each column as wide as its widest; those in `right` are flush right.
-fn columns(rows: &[Vec<String>], right: &[usize]) -> Vec<String> {
+pub(super) fn columns(rows: &[Vec<String>], right: &[usize]) -> Vec<String> {
     let width = |index: usize| {
         let cells = rows.iter().filter_map(|row| row.get(index));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -229,7 +278,7 @@ fn time(microseconds: u64) -> String {
 }
 
 /// Seconds, in words.
-fn span(seconds: f64) -> String {
+pub(super) fn span(seconds: f64) -> String {
     const YEAR: f64 = 365.0 * 86_400.0;
     match seconds {
         0.0 => "not at all".to_owned(),

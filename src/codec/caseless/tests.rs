@@ -106,3 +106,22 @@ fn the_tables_are_of_the_version_that_is_told() {
     assert_eq!(('\0'..=char::MAX).filter(folded).count(), 1606);
     assert_eq!(UNICODE_VERSION, normalize::UNICODE_VERSION);
 }
+
+#[test]
+fn what_is_put_together_character_by_character_is_the_same() {
+    let mut put_together = 0;
+    for c in ('\0'..='\u{10FFF}').filter(|c| !c.is_ascii()) {
+        for text in [
+            format!("{c}"),
+            format!("aÉ{c}ß日\u{327}"),
+            format!("{c}\u{327}"),
+            format!("{c}{c}É"),
+        ] {
+            if let Some(common) = super::by_character(&text) {
+                assert_eq!(common, super::in_full(&text), "{text:?}");
+                put_together += 1;
+            }
+        }
+    }
+    assert!(put_together > 20_000, "{put_together}");
+}

@@ -33,13 +33,21 @@ pub enum Route {
     Other(Charset),
 }
 
-impl fmt::Display for Route {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Route {
+    /// The label of the charset.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
             Self::Latin1 => "iso-8859-1",
             Self::Windows1252 => "windows-1252",
             Self::Other(charset) => charset.label(),
-        })
+        }
+    }
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())
     }
 }
 
@@ -99,7 +107,7 @@ pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
     }
     let mut best: Option<Doubled> = None;
     let mut as_it_is = None;
-    for table in tables() {
+    for table in likely_tables(name) {
         let mut levels = std::iter::successors(table.undo(name), |text| table.undo(text))
             .take(usize::from(MOST_TIMES));
         let Some(mut text) = levels.next() else {
@@ -139,7 +147,40 @@ pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
 
 /// Whether any route undoes the text.
 pub(super) fn is_undone(text: &str) -> bool {
-    tables().iter().any(|table| table.undo(text).is_some())
+    likely_tables(text).any(|table| table.undo(text).is_some())
+}
+
+/// The tables whose bytes for the first characters beyond ASCII could start a sequence of UTF-8; for most names none, which
+/// takes two looks instead of twenty.
+fn likely_tables(text: &str) -> impl Iterator<Item = &'static Table> {
+    /// For each character: a bit for each table in which it is a lead byte, and one for each in which it is a continuation.
+    static ROLES: OnceLock<HashMap<char, (u16, u16)>> = OnceLock::new();
+    let roles = ROLES.get_or_init(|| {
+        let mut roles: HashMap<char, (u16, u16)> = HashMap::new();
+        for (index, table) in tables().iter().enumerate() {
+            for (c, byte) in &table.bytes {
+                let (leads, continuations) = roles.entry(*c).or_default();
+                match byte {
+                    0xC2..=0xF4 => *leads |= 1 << index,
+                    0x80..=0xBF => *continuations |= 1 << index,
+                    _ => {}
+                }
+            }
+        }
+        roles
+    });
+    let start = text.bytes().position(|byte| !byte.is_ascii());
+    let mut characters = start
+        .and_then(|start| text.get(start..))
+        .unwrap_or_default()
+        .chars();
+    let mut role = || characters.next().and_then(|c| roles.get(&c).copied());
+    let likely = role().map_or(0, |(leads, _)| leads);
+    let likely = likely & role().map_or(0, |(_, continuations)| continuations);
+    let tables = tables().iter().enumerate();
+    tables
+        .filter(move |(index, _)| likely >> index & 1 == 1)
+        .map(|(_, table)| table)
 }
 
 /// Is all that is not ASCII one character of three octets or more?

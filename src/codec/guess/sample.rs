@@ -26,6 +26,20 @@ impl Sample {
         }
     }
 
+    /// The names with their hashes, of which a long one's is not that of what is kept of it.
+    pub(super) fn hashed(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.0.iter().map(|(hash, name)| (*hash, name.as_ref()))
+    }
+
+    /// A sample of such names.
+    pub(super) fn of(names: impl IntoIterator<Item = (u64, Box<[u8]>)>) -> Self {
+        let mut sample = Self::default();
+        for (hash, name) in names {
+            sample.keep(hash, clipped(&name).into());
+        }
+        sample
+    }
+
     pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.0.values().map(AsRef::as_ref)
     }

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::model::{self, Language};
+use super::pairs::Pairs;
 use super::prior::{LANGUAGES, PRIORS};
 use super::reading::Reading;
 use crate::codec::Charset;
 
 /// Charsets in which a byte does not always mean the same.
-const MULTI_BYTE: [&str; 6] = ["shift_jis", "euc-jp", "euc-kr", "gbk", "gb18030", "big5"];
+pub(super) const MULTI_BYTE: [&str; 6] =
+    ["shift_jis", "euc-jp", "euc-kr", "gbk", "gb18030", "big5"];
 
 /// The share of names in another language than most.
 const FOREIGN: f64 = 0.1;
@@ -35,7 +37,8 @@ pub(super) struct Group {
 
 struct Candidate {
     charset: Charset,
-    is_multi_byte: bool,
+    /// Where a byte does not always mean the same.
+    pairs: Option<Pairs>,
     /// Logarithm of its probability before any name is seen.
     prior: f64,
     /// Indices into the model, and logarithms of the shares of languages written in it.
@@ -62,7 +65,7 @@ impl Candidates {
         let unassigned = (0..=255)
             .map(|byte: u8| {
                 let lacks = |row: &&Candidate| {
-                    !row.is_multi_byte
+                    row.pairs.is_none()
                         && row.bytes.get(usize::from(byte)).is_none_or(Option::is_none)
                 };
                 bits(rows.iter().map(|row| lacks(&row)))
@@ -82,10 +85,9 @@ impl Candidates {
             .filter_map(|byte| self.unassigned.get(usize::from(*byte)))
             .fold(0, |all, some| all | some);
         for (index, (row, count)) in self.rows.iter().zip(unread).enumerate() {
-            let fails = if row.is_multi_byte {
-                row.charset.decode_reversibly(name).is_none()
-            } else {
-                lacking >> index & 1 == 1
+            let fails = match &row.pairs {
+                Some(pairs) => !pairs.read(name),
+                None => lacking >> index & 1 == 1,
             };
             *count += u64::from(fails);
         }
@@ -110,7 +112,9 @@ fn candidate(charset: Charset) -> Option<Candidate> {
     let weights: f64 = PRIORS.iter().map(|prior| prior.weight).sum();
     Some(Candidate {
         charset,
-        is_multi_byte: MULTI_BYTE.contains(&prior.label),
+        pairs: MULTI_BYTE
+            .contains(&prior.label)
+            .then(|| Pairs::new(charset)),
         prior: (prior.weight / weights).ln(),
         languages: prior
             .languages
@@ -190,7 +194,7 @@ fn meaning(row: &Candidate, seen: &[u64; 4]) -> Vec<Option<String>> {
         .iter()
         .enumerate()
         .filter(|(byte, _)| is_seen(*byte));
-    if row.is_multi_byte {
+    if row.pairs.is_some() {
         Vec::new()
     } else {
         bytes.map(|(_, text)| text.clone()).collect()

@@ -4,13 +4,17 @@
 //! bounded queue. One thread formats and writes. Whatever is wrong with the sink, an operation neither waits nor
 //! fails; what is lost is counted, and each offence ends up as written, left out by the rate limit, or dropped.
 
+mod datagram;
+mod journal;
 mod limit;
 mod log_file;
+mod operation;
 mod record;
 #[cfg(test)]
 mod record_tests;
 mod sink;
 mod summary;
+mod syslog;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -23,13 +27,16 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+pub use journal::JOURNAL;
 pub use limit::AuditOptions;
 use limit::RateLimit;
 pub use log_file::is_unsafe_log;
+pub use operation::Operation;
 pub use record::{Record, Verdict};
 use sink::Sink;
-pub use sink::{Severity, SinkKind, Syslog};
+pub use sink::{Severity, SinkKind};
 pub use summary::Counts;
+pub use syslog::Syslog;
 use writer::{Finish, Job, Writer};
 
 /// Most records that wait for the writer.
@@ -97,8 +104,8 @@ impl Auditor {
     /// Opens the sink. `mount` is the path of the mount point. Nothing is written before [`Auditor::begin`].
     ///
     /// # Errors
-    /// The file cannot be opened. A syslog that is not there is no error, nor is a FIFO that
-    /// nobody reads.
+    /// The file cannot be opened. A syslog or journal that is not there is no error, nor is a FIFO
+    /// that nobody reads.
     pub fn new(
         options: AuditOptions,
         sink: SinkKind,

@@ -1,10 +1,12 @@
 //! What is recorded of one offence, and how it reads (law L2).
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::operation::Operation;
 use crate::fs::Exempt;
 use crate::names::Quoted;
 use crate::names::json::json_name;
@@ -44,13 +46,15 @@ pub struct Record {
     pub time: Timestamp,
     /// Path of the mount point.
     pub mount: Vec<u8>,
-    /// The operation: `create`, `rename`, ...
-    pub operation: &'static str,
+    /// The operation.
+    pub operation: Operation,
     /// Visible path of the parent, `/`, and the asked name, or that of the symlink whose target has the asked name in it;
     /// starts with `/`, the root of the mount.
     pub path: Vec<u8>,
     /// The name as asked.
     pub name: Vec<u8>,
+    /// The section of the policy that decided, as [`Terms::section`](crate::fs::rules::Terms::section) has it.
+    pub section: Option<Arc<str>>,
     /// The rule that it breaks, and where.
     pub offence: Offence,
     /// What was done about it.
@@ -86,7 +90,7 @@ impl Record {
 
     /// The same for programs. Keys: `time`, `event` (`offence`), `mount`, `operation`, `path`, `name`, `rule`,
     /// `kind`, `offset`, `length`, `code_point`, `verdict`, `exempt`, `errno`, `visible`, `backing`, `accepted`,
-    /// `sibling`, `uid`, `gid`, `pid`, `command`, `left_out`. Names, paths and the command as [`json_name`] makes them; what there is none of
+    /// `sibling`, `uid`, `gid`, `pid`, `command`, `left_out`, and last `section`, where one decided. Names, paths and the command as [`json_name`] makes them; what there is none of
     /// is null; `left_out` is 0.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -99,7 +103,7 @@ impl Record {
         let mut line = format!(
             "{} {} {}: {}",
             time(self.time),
-            self.operation,
+            self.operation.label(),
             Quoted(&self.path),
             self.verdict.label()
         );
@@ -112,6 +116,9 @@ impl Record {
         }
         if let Some(errno) = self.errno {
             add(format_args!(" with {}", symbol(errno)));
+        }
+        if let Some(section) = &self.section {
+            add(format_args!(" in section {}", Quoted(section.as_bytes())));
         }
         add(format_args!(
             ": {}; at byte {}",
@@ -131,7 +138,7 @@ impl Record {
         }
         // That of a symlink is the link's, where a name in its target offends.
         let last = self.path.rsplit(|&byte| byte == b'/').next();
-        if self.operation == "symlink" && last != Some(&self.name) {
+        if self.operation == Operation::Symlink && last != Some(&self.name) {
             add(format_args!("; in the target: {}", Quoted(&self.name)));
         }
         let names = [
@@ -165,11 +172,11 @@ impl Record {
     pub(super) fn json(&self, left_out: u64) -> Value {
         let offence = self.offence;
         let name = |name: &Option<Vec<u8>>| name.as_deref().map(json_name);
-        json!({
+        let mut facts = json!({
             "time": time(self.time),
             "event": "offence",
             "mount": json_name(&self.mount),
-            "operation": self.operation,
+            "operation": self.operation.label(),
             "path": json_name(&self.path),
             "name": json_name(&self.name),
             "rule": offence.rule.label(),
@@ -189,7 +196,11 @@ impl Record {
             "pid": self.pid,
             "command": json_name(&self.command),
             "left_out": left_out,
-        })
+        });
+        if let (Some(section), Some(facts)) = (&self.section, facts.as_object_mut()) {
+            facts.insert("section".to_owned(), json_name(section.as_bytes()));
+        }
+        facts
     }
 
     /// Visible path of the directory in which the name was asked for.

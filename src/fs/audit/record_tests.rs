@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Record, Verdict};
+use super::{Operation, Record, Verdict};
 use crate::codec::{Encoding, Form, Malformed};
 use crate::fs::Exempt;
 use crate::names::Quoted;
@@ -14,7 +14,8 @@ pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> R
     Record {
         time: Timestamp::new(1_763_721_360, 1_234_999).unwrap(),
         mount: b"/mnt/x".to_vec(),
-        operation: "create",
+        operation: Operation::Create,
+        section: None,
         path: [b"/dir/", name].concat(),
         name: name.to_vec(),
         offence: Offence {
@@ -63,7 +64,7 @@ fn a_record_reads_as_the_golden_lines_say() {
         ..latin1()
     };
     let normalized = Record {
-        operation: "rename",
+        operation: Operation::Rename,
         verdict: Verdict::Normalized,
         errno: None,
         visible: Some("é".into()),
@@ -88,7 +89,7 @@ fn a_record_reads_as_the_golden_lines_say() {
         ..record("a\u{202E}b".as_bytes(), Rule::Forbidden(Class::Bidi), 1, 3)
     };
     let clash = Record {
-        operation: "mkdir",
+        operation: Operation::Mkdir,
         errno: Some(libc::EEXIST),
         sibling: Some(b"readme".to_vec()),
         ..record(b"README", Rule::NotUnique(Alike::Casefold), 0, 6)
@@ -175,6 +176,23 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
     );
 }
 
+/// A section's name is quoted as names are; without a section nothing is said of one.
+#[test]
+fn l1_the_section_that_decided_is_told_and_quoted() {
+    let told = Record {
+        section: Some("a\n\u{1B}[2Jé".into()),
+        ..latin1()
+    };
+    let text = told.to_text();
+    let expected = r#": refused with EILSEQ in section "a\n\x1B[2Jé": ill-formed"#;
+    assert!(text.contains(expected), "{text}");
+    let json = json_line(&told.to_json());
+    let expected = r#","left_out":0,"section":{"text":"a\n\u001b[2Jé"}}"#;
+    assert!(json.ends_with(expected), "{json}");
+    assert!(!latin1().to_text().contains("section"));
+    assert_eq!(latin1().to_json().get("section"), None);
+}
+
 #[test]
 fn the_directory_of_a_record_is_its_path_without_the_name() {
     let rows: [(&[u8], &[u8], &[u8]); 5] = [
@@ -197,7 +215,7 @@ fn the_directory_of_a_record_is_its_path_without_the_name() {
 #[test]
 fn a_name_in_the_target_of_a_link_is_told_beside_the_path_of_the_link() {
     let record = Record {
-        operation: "symlink",
+        operation: Operation::Symlink,
         path: b"/dir/link".to_vec(),
         ..latin1()
     };

@@ -4,20 +4,21 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
+use super::datagram;
+use super::journal::Journal;
 use super::log_file::open_file;
+use super::syslog::Syslog;
 use crate::backing::keeper;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long one line may wait for a sink that takes nothing. A sink that let it pass is not waited for again
 /// until it takes a line.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// The socket of the system's log.
-const SYSLOG: &str = "/dev/log";
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where the audit log is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub enum SinkKind {
     File(PathBuf),
     /// The system's log, through `/dev/log`.
     Syslog,
+    /// The system's journal, through its socket at this path, with a field for each fact.
+    Journal(PathBuf),
 }
 
 /// How grave a line is, where the sink cares.
@@ -40,6 +43,16 @@ pub enum Severity {
     Info,
 }
 
+impl Severity {
+    /// As syslog counts it.
+    pub(super) fn number(self) -> u8 {
+        match self {
+            Self::Warning => 4,
+            Self::Info => 6,
+        }
+    }
+}
+
 /// An open sink.
 #[derive(Debug)]
 pub(super) enum Sink {
@@ -47,13 +60,15 @@ pub(super) enum Sink {
     Stream(Stream),
     /// A datagram socket.
     Syslog(Syslog),
+    /// Another, which takes fields.
+    Journal(Journal),
 }
 
 impl Sink {
     /// Opens the sink.
     ///
     /// # Errors
-    /// Of opening the file or the socket. A missing syslog is none: it may come later.
+    /// Of opening the file or the socket. A missing syslog or journal is none: it may come later.
     pub(super) fn open(kind: SinkKind) -> io::Result<Self> {
         match kind {
             SinkKind::Stderr => {
@@ -66,17 +81,29 @@ impl Sink {
                 Ok(Self::Stream(Stream::new(file, Some(path))))
             }
             SinkKind::Syslog => Ok(Self::Syslog(Syslog::system()?)),
+            SinkKind::Journal(path) => Ok(Self::Journal(Journal::new(path)?)),
         }
     }
 
-    /// Writes `line`, which has no newline in it.
+    /// Does it take the facts of a line one by one?
+    pub(super) fn takes_fields(&self) -> bool {
+        matches!(self, Self::Journal(_))
+    }
+
+    /// Writes `line`, which has no newline in it; `facts` are the same as an object, for a sink that takes fields.
     ///
     /// # Errors
     /// The line was not written, or not wholly; the next one is not harmed by that.
-    pub(super) fn write_line(&mut self, line: &str, severity: Severity) -> io::Result<()> {
+    pub(super) fn write_line(
+        &mut self,
+        line: &str,
+        facts: &Value,
+        severity: Severity,
+    ) -> io::Result<()> {
         match self {
             Self::Stream(stream) => stream.write_line(line),
             Self::Syslog(syslog) => syslog.send(line, severity),
+            Self::Journal(journal) => journal.send(line, facts, severity),
         }
     }
 
@@ -110,7 +137,18 @@ impl SinkKind {
     pub fn open_log(&self) -> io::Result<OwnedFd> {
         match self {
             Self::File(path) => open_file(path).map(OwnedFd::from),
-            Self::Stderr | Self::Syslog => Err(io::ErrorKind::NotFound.into()),
+            Self::Stderr | Self::Syslog | Self::Journal(_) => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Makes a socket that is connected to the journal, for a process that has no other way to it.
+    ///
+    /// # Errors
+    /// The journal does not run; `ENOENT` where the log is no journal.
+    pub fn connect_journal(&self) -> io::Result<OwnedFd> {
+        match self {
+            Self::Journal(path) => datagram::connect(path),
+            Self::Stderr | Self::Syslog | Self::File(_) => Err(io::ErrorKind::NotFound.into()),
         }
     }
 }
@@ -187,95 +225,6 @@ fn wait_writable(file: &File, deadline: Instant) -> io::Result<()> {
         return Err(io::ErrorKind::TimedOut.into());
     }
     Ok(())
-}
-
-/// The system's log: a datagram for each line, in the manner of RFC 3164 with no time of its own (section 4.3.2: the
-/// receiver puts its own).
-#[derive(Debug)]
-pub struct Syslog {
-    /// Not connected, so that a log that is started again is found again, but where the keeper has connected it.
-    socket: UnixDatagram,
-    is_connected: bool,
-    path: PathBuf,
-    stuck: bool,
-}
-
-impl Syslog {
-    /// A sender to the socket at `path`, which need not be there yet.
-    ///
-    /// # Errors
-    /// No socket could be made.
-    pub(super) fn new(path: PathBuf) -> io::Result<Self> {
-        let socket = UnixDatagram::unbound()?;
-        socket.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self {
-            socket,
-            is_connected: false,
-            path,
-            stuck: false,
-        })
-    }
-
-    /// A socket that is connected to the system's log, for a process that has no other way to it.
-    ///
-    /// # Errors
-    /// The log does not run.
-    pub fn connect() -> io::Result<OwnedFd> {
-        let socket = UnixDatagram::unbound()?;
-        socket.connect(SYSLOG)?;
-        Ok(socket.into())
-    }
-
-    /// A sender to the system's log, which need not run yet.
-    ///
-    /// # Errors
-    /// No socket could be made.
-    pub fn system() -> io::Result<Self> {
-        Self::new(PathBuf::from(SYSLOG))
-    }
-
-    /// Sends `line`; waits for a log that takes nothing a second at most.
-    ///
-    /// # Errors
-    /// Nobody took it.
-    pub fn send(&mut self, line: &str, severity: Severity) -> io::Result<()> {
-        let priority = Self::DAEMON * 8
-            + match severity {
-                Severity::Warning => 4,
-                Severity::Info => 6,
-            };
-        let message = format!("<{priority}>utf8fs[{}]: {line}", std::process::id());
-        let mut sent = self.try_send(message.as_bytes());
-        // A log that was started again is not the one that we are connected to.
-        let is_lost = sent.as_ref().is_err_and(|error| {
-            matches!(
-                error.raw_os_error(),
-                Some(libc::ECONNREFUSED | libc::ENOTCONN | libc::EPIPE | libc::ENOENT)
-            )
-        });
-        if is_lost && let Some(socket) = keeper::connect_syslog() {
-            self.socket = socket?.into();
-            self.socket.set_write_timeout(Some(PATIENCE))?;
-            self.is_connected = true;
-            sent = self.try_send(message.as_bytes());
-        }
-        self.stuck = sent
-            .as_ref()
-            .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
-        sent.map(|_length| ())
-    }
-
-    fn try_send(&self, message: &[u8]) -> io::Result<usize> {
-        self.socket.set_nonblocking(self.stuck)?;
-        if self.is_connected {
-            self.socket.send(message)
-        } else {
-            self.socket.send_to(message, &self.path)
-        }
-    }
-
-    /// The facility "system daemons".
-    const DAEMON: u8 = 3;
 }
 
 #[cfg(test)]

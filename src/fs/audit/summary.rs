@@ -40,6 +40,8 @@ pub struct Counts {
     pub left_out: u64,
     /// Records lost: the queue was full, or the sink did not take them.
     pub dropped: u64,
+    /// Offences by rule, in the order of [`Counts::by_rule`], and by verdict: refused, normalized, reported.
+    became: [[u64; 3]; 7],
 }
 
 impl Counts {
@@ -63,17 +65,30 @@ impl Counts {
         ]
     }
 
+    /// Offences by the stable name of the rule, each with how many were refused, normalized and reported.
+    #[must_use]
+    pub fn became(&self) -> [(&'static str, [u64; 3]); 7] {
+        let mut became = self.became.into_iter();
+        self.by_rule()
+            .map(|(rule, _)| (rule, became.next().unwrap_or_default()))
+    }
+
     /// Counts one offence.
     pub(super) fn add(&mut self, rule: Rule, verdict: Verdict) {
-        *match rule {
-            Rule::IllFormed(..) => &mut self.ill_formed,
-            Rule::TooLong { .. } => &mut self.too_long,
-            Rule::Forbidden(_) => &mut self.forbidden,
-            Rule::NotNormalized(_) => &mut self.not_normalized,
-            Rule::Unmappable(_) => &mut self.unmappable,
-            Rule::NotUnique(_) => &mut self.not_unique,
-            Rule::NotAComponent => &mut self.not_a_component,
-        } += 1;
+        let (number, counted) = match rule {
+            Rule::IllFormed(..) => (0, &mut self.ill_formed),
+            Rule::TooLong { .. } => (1, &mut self.too_long),
+            Rule::Forbidden(_) => (2, &mut self.forbidden),
+            Rule::NotNormalized(_) => (3, &mut self.not_normalized),
+            Rule::Unmappable(_) => (4, &mut self.unmappable),
+            Rule::NotUnique(_) => (5, &mut self.not_unique),
+            Rule::NotAComponent => (6, &mut self.not_a_component),
+        };
+        *counted += 1;
+        let became = self.became.get_mut::<usize>(number);
+        if let Some(slot) = became.and_then(|all| all.get_mut(verdict as usize)) {
+            *slot += 1;
+        }
         *match verdict {
             Verdict::Refused => &mut self.refused,
             Verdict::Normalized => &mut self.normalized,
@@ -129,5 +144,30 @@ impl Counts {
             "left_out": self.left_out,
             "dropped": self.dropped,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, Verdict};
+    use crate::policy::{Alike, Class, Rule};
+
+    #[test]
+    fn offences_are_counted_by_rule_and_by_what_became_of_them_together() {
+        let mut counts = Counts::default();
+        let class = Rule::Forbidden(Class::Bidi);
+        for verdict in [Verdict::Refused, Verdict::Reported, Verdict::Reported] {
+            counts.add(class, verdict);
+        }
+        counts.add(Rule::NotUnique(Alike::Casefold), Verdict::Refused);
+        counts.add(Rule::NotAComponent, Verdict::Normalized);
+        let became = counts.became();
+        let of = |wanted: &str| became.iter().find(|(rule, _)| *rule == wanted).unwrap().1;
+        assert_eq!(of("forbidden"), [1, 0, 2]);
+        assert_eq!(of("not-unique"), [1, 0, 0]);
+        assert_eq!(of("not-a-component"), [0, 1, 0]);
+        for ((rule, count), (same, became)) in counts.by_rule().into_iter().zip(became) {
+            assert_eq!((rule, count), (same, became.iter().sum()));
+        }
     }
 }

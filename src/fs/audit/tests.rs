@@ -11,7 +11,8 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
 use super::record_tests::{latin1, record};
-use super::sink::{Sink, SinkKind, Stream, Syslog};
+use super::sink::{Sink, SinkKind, Stream};
+use super::syslog::Syslog;
 use super::{AuditOptions, Auditor, Counts, Format, Record, Verdict};
 use crate::codec::Form;
 use crate::names::json::json_line;

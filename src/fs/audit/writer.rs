@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::limit::Leftover;
 use super::record::{Record, time};
@@ -55,11 +55,11 @@ impl Writer {
             self.reopen_if_wanted();
             match job {
                 Job::Record(record, left_out) => {
-                    let line = match self.format {
-                        Format::Text => record.text(left_out),
-                        Format::Json => json_line(&record.json(left_out)),
-                    };
-                    let written = self.write(&line, Severity::Warning);
+                    let written = self.write(
+                        || record.text(left_out),
+                        || record.json(left_out),
+                        Severity::Warning,
+                    );
                     let mut state = self.shared.state();
                     if state.given_up {
                         return;
@@ -87,11 +87,12 @@ impl Writer {
         // From here on no record is on its way: the sender is gone, and the queue is empty.
         let counts = self.shared.state().counts;
         let now = Timestamp::now();
-        let line = match self.format {
-            Format::Text => counts.text(now, &self.mount, finish.operations),
-            Format::Json => json_line(&counts.json(now, &self.mount, finish.operations)),
-        };
-        self.write(&line, Severity::Info);
+        let (mount, operations) = (self.mount.clone(), finish.operations);
+        self.write(
+            || counts.text(now, &mount, operations),
+            || counts.json(now, &mount, operations),
+            Severity::Info,
+        );
         // Nobody waits any more where the time is over.
         finish.done.try_send(()).ok();
     }
@@ -104,27 +105,41 @@ impl Writer {
             directory,
             left_out,
         } = leftover;
-        let line = match self.format {
-            Format::Text => format!(
+        let mount = self.mount.clone();
+        let text = || {
+            format!(
                 "{now} left out {left_out} offences of uid {uid} in {}; mount {}",
                 Quoted(directory),
-                Quoted(&self.mount)
-            ),
-            Format::Json => json_line(&json!({
+                Quoted(&mount)
+            )
+        };
+        let facts = || {
+            json!({
                 "time": now,
                 "event": "left-out",
-                "mount": json_name(&self.mount),
+                "mount": json_name(&mount),
                 "directory": json_name(directory),
                 "uid": uid,
                 "left_out": left_out,
-            })),
+            })
         };
-        self.write(&line, Severity::Warning);
+        self.write(text, facts, Severity::Warning);
     }
 
     /// Writes a line; whether the sink took it.
-    fn write(&mut self, line: &str, severity: Severity) -> bool {
-        let result = self.sink.write_line(line, severity);
+    fn write(
+        &mut self,
+        text: impl FnOnce() -> String,
+        facts: impl FnOnce() -> Value,
+        severity: Severity,
+    ) -> bool {
+        let is_json = self.format == Format::Json;
+        let facts = match is_json || self.sink.takes_fields() {
+            true => facts(),
+            false => Value::Null,
+        };
+        let line = if is_json { json_line(&facts) } else { text() };
+        let result = self.sink.write_line(&line, &facts, severity);
         if let Err(error) = &result {
             self.complain(error);
         }

@@ -4,6 +4,8 @@
 //! for writing by a file that is open for reading only (or the other way round) is one of flock(2), which does not mind.
 //! Any other of the whole file may be either: it is taken as both, but where the process has one of the whole file by the
 //! same open file under another name already: then this is the other of the two.
+//!
+//! Where the filesystem makes one lock of the two (NFS, `GlusterFS`) it is taken by fcntl(2) alone, not to shut out itself.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,7 +15,7 @@ use super::super::descriptors::{Allowance, Taken};
 use super::LockRequest;
 use super::flocked::{Flocked, Whole};
 use crate::backing::lock::{access, set, test};
-use crate::backing::{Holder, LockKind, LockRange, file};
+use crate::backing::{FsType, Holder, LockKind, LockRange, file};
 
 /// What the locks of an owner are, as far as it can be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,6 +61,8 @@ pub(super) struct FileLocks {
     allowance: Allowance,
     owners: BTreeMap<u64, Owner>,
     flocked: BTreeMap<u64, Flocked>,
+    /// `None` before somebody locks the file.
+    are_apart: Option<bool>,
 }
 
 /// The file of `fd` once more, opened so that it can be locked for `(reading, writing)`.
@@ -107,7 +111,7 @@ impl Owner {
             self.take_again(&fd, LockKind::Write)?;
             self.descriptor = Some(Descriptor { fd, access, _taken });
         }
-        let descriptor = self.descriptor.as_ref().map(|descriptor| &descriptor.fd);
+        let descriptor = self.descriptor.as_ref().map(|had| &had.fd);
         descriptor.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOLCK))
     }
 
@@ -152,7 +156,16 @@ impl FileLocks {
             allowance,
             owners: BTreeMap::new(),
             flocked: BTreeMap::new(),
+            are_apart: None,
         }
+    }
+
+    /// Does the backing filesystem tell flock(2) from fcntl(2)?
+    fn are_apart(&mut self, base: &OwnedFd) -> io::Result<bool> {
+        if self.are_apart.is_none() {
+            self.are_apart = Some(FsType::of(base)?.tells_locks_apart());
+        }
+        Ok(self.are_apart == Some(true))
     }
 
     /// Does nobody hold anything, or may soon?
@@ -189,6 +202,7 @@ impl FileLocks {
         request: LockRequest,
         kind: LockKind,
     ) -> io::Result<bool> {
+        let are_apart = self.are_apart(base)?;
         let Some(owner) = self.owners.get_mut(&request.owner) else {
             return Ok(false);
         };
@@ -197,7 +211,7 @@ impl FileLocks {
             LockKind::Read => readable,
             LockKind::Write => writable,
         };
-        if !is_possible && owner.nature == Nature::Either {
+        if are_apart && !is_possible && owner.nature == Nature::Either {
             owner.nature = Nature::Flock;
         }
         let nature = owner.nature;
@@ -210,21 +224,20 @@ impl FileLocks {
                 };
                 flocked.owners.iter().any(is_other)
             });
-        if nature != Nature::Ranges && !self.add_flock(base, handle, request, kind)? {
+        let takes_both = are_apart && nature != Nature::Ranges;
+        if takes_both && !self.add_flock(base, handle, request, kind)? {
             return Ok(false);
         }
         if nature == Nature::Flock || is_the_other {
             return Ok(true);
         }
-        let Some(owner) = self.owners.get_mut(&request.owner) else {
-            return Ok(false);
-        };
+        let owner = self.owners.entry(request.owner).or_default();
         let granted = owner
             .descriptor(base, kind, &self.allowance)
             .and_then(|fd| set(fd, Some(kind), request.range));
         if matches!(granted, Ok(true)) {
             owner.note(request.range, Some(kind), request.pid);
-        } else if nature != Nature::Ranges {
+        } else if takes_both {
             // What the owner had before, it still has.
             let before = owner.held.iter().find(|held| held.range.is_whole());
             match before.map(|held| held.kind) {

@@ -190,10 +190,13 @@ impl Utf8Fs {
 
     /// Tells the kernel of changes, and gives what it is to be told of once more.
     ///
-    /// What it forgets is gone with all that is mounted there, while what it only doubts stays where it is found to be right. So
-    /// it forgets what can hold no mount, and doubts the rest: known directories that left their places, and what is in its
-    /// place again by now. If it was just looking such a name up, it may believe what it was told before the change.
+    /// What it forgets is gone with all that is mounted there, and for who works there, while what it only doubts stays where it
+    /// is found to be right. So it forgets what can hold nobody, and doubts the rest: known directories that left their places,
+    /// what is in its place again by now, and directories. If it was just looking such a name up, it may believe what it was told before the change.
     fn forget_changed(&self, watch: &Watch, kernel: &dyn Kernel, mut changed: Changed) -> Told {
+        for &number in &changed.directories {
+            self.outdate(number);
+        }
         let mut told = Told {
             directories: changed.directories.clone(),
             ..Told::default()
@@ -214,13 +217,9 @@ impl Utf8Fs {
             .partition::<Vec<Name>, _>(|name| watch.gate.is_free(name.0));
         for name in free.into_iter().chain(others) {
             watch.known.remove_absent(&name);
-            if left.contains(&name) || self.is_known(&name) {
+            if left.contains(&name) || !self.tell_of(watch, kernel, &name) {
                 watch.doubt(kernel, &name);
                 told.names.insert(name);
-            } else {
-                watch
-                    .gate
-                    .enter(name.0, || kernel.forget_name(name.0, &name.1));
             }
         }
         for (handle, is_gone) in changed.files {
@@ -239,6 +238,15 @@ impl Utf8Fs {
         told
     }
 
+    /// Has the visible names of a directory read anew, which others changed; of anything else nothing.
+    fn outdate(&self, number: u64) {
+        if let Ok(inode) = self.inodes.get(number)
+            && let Ok(directory) = inode.as_directory()
+        {
+            directory.is_outdated.store(true, Ordering::Release);
+        }
+    }
+
     /// The inode of what changed, or lost or got its name.
     fn known_by(&self, handle: &FileHandle) -> Option<(Arc<Inode>, Stat)> {
         let fd = self.inodes.open_handle(handle).ok()?;
@@ -247,22 +255,40 @@ impl Utf8Fs {
         Some((inode, stat))
     }
 
-    /// Was what the name leads to now last seen under it?
-    fn is_known(&self, name: &Name) -> bool {
+    /// Has the kernel forget a name; `false` where it is only to doubt it.
+    fn tell_of(&self, watch: &Watch, kernel: &dyn Kernel, name: &Name) -> bool {
+        let mut is_told = false;
+        // Looked at last of all: the kernel may have been told of it since the change.
+        watch.gate.enter(name.0, || {
+            if !self.is_to_stay(name) {
+                kernel.forget_name(name.0, &name.1);
+                is_told = true;
+            }
+        });
+        is_told
+    }
+
+    /// Does the name lead to what was last seen under it, or to a directory? Somebody may work in that already, seen anew by a
+    /// lookup that came before the news of it; forgotten, it would be removed for him.
+    fn is_to_stay(&self, name: &Name) -> bool {
         let now = self.inodes.get(name.0).ok().and_then(|directory| {
             let fd = self.inodes.fd(&directory).ok()?;
             let backing = BackingName::parse(&name.1).ok()?;
-            let stat = Dir::new(&*fd).stat_child(&backing).ok()?;
-            self.inodes.known(&stat)
+            Dir::new(&*fd).stat_child(&backing).ok()
         });
-        now.is_some_and(|inode| inode.is_at(name.0, &name.1))
+        now.is_some_and(|stat| {
+            let is_known = |inode: Arc<Inode>| inode.is_at(name.0, &name.1);
+            stat.is_dir() || self.inodes.known(&stat).is_some_and(is_known)
+        })
     }
 
     /// Has the kernel keep nothing that it was given without a time.
     fn forget_everything(&self, watch: &Watch, kernel: &dyn Kernel, end: impl AsFd) {
+        self.outdate(ROOT);
         kernel.forget_inode(ROOT);
         let mut names = watch.known.take_all();
         for number in self.inodes.numbers() {
+            self.outdate(number);
             let Ok(inode) = self.inodes.get(number) else {
                 continue;
             };
@@ -277,9 +303,9 @@ impl Utf8Fs {
             }
         }
         for name in names {
-            watch
-                .gate
-                .enter(name.0, || kernel.forget_name(name.0, &name.1));
+            if !self.tell_of(watch, kernel, &name) {
+                watch.doubt(kernel, &name);
+            }
         }
     }
 }
@@ -318,14 +344,18 @@ impl Changed {
                 self.directories.insert(directory);
             }
             if change.is_of_name {
-                let name = (directory, change.name.into());
+                let name = (directory, change.name.clone().into());
                 if let Some(handle) = change.inode.clone().filter(|_| change.is_gone) {
                     self.gone.insert((Name::clone(&name), handle));
                 }
                 self.names.insert(name);
             }
         }
-        if let Some(handle) = change.inode {
+        // What happens to a directory itself is reported in its own name, by the mark of the one above it too.
+        let itself = change
+            .directory
+            .filter(|_| directory.is_none() && change.name == b".");
+        if let Some(handle) = change.inode.or(itself) {
             *self.files.entry(handle).or_default() |= change.is_gone;
         }
     }

@@ -91,7 +91,8 @@ fn attributes_are_kept_for_as_long_as_their_changes_are_heard_of() {
         return;
     };
     let last = |name: &[u8]| fs.lookup(CALLER, ROOT, name).unwrap().attributes;
-    assert_eq!(last(b"link"), Lasts::Long);
+    // It may get another name where nobody looks, and be changed by that.
+    assert!(matches!(last(b"link"), Lasts::For(_)));
     // The kernel would keep its content for as long.
     assert_eq!(last(b"file"), Lasts::Briefly);
     fs.keeps_no_pages();

@@ -268,6 +268,22 @@ impl Attached {
 }
 
 impl Spot {
+    /// The mount `listed` whose root is open as `root`, at `path`.
+    pub(super) fn of(path: PathBuf, root: &OwnedFd, listed: MountInfo) -> io::Result<Self> {
+        Ok(Self {
+            path,
+            via: Via::Direct,
+            id: identify(root)?,
+            source: listed.source,
+        })
+    }
+
+    /// The mount point, without symlinks.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// [`Attached::unmount`], by this process.
     ///
     /// # Errors

@@ -34,7 +34,18 @@ fn the_help_is_what_it_was() {
     assert_snapshot("help-mount.txt", &helped(&[b"mount", b"--help"]).stdout);
     assert_snapshot("help-explain.txt", &helped(&[b"explain", b"--help"]).stdout);
     assert_snapshot("help-convert.txt", &helped(&[b"convert", b"--help"]).stdout);
+    assert_snapshot("help-scan.txt", &helped(&[b"scan", b"--help"]).stdout);
+    assert_snapshot("help-migrate.txt", &helped(&[b"migrate", b"--help"]).stdout);
     assert_snapshot("help-status.txt", &helped(&[b"status", b"--help"]).stdout);
+    assert_snapshot("help-audit.txt", &helped(&[b"audit", b"--help"]).stdout);
+    assert_snapshot("help-undo.txt", &helped(&[b"undo", b"--help"]).stdout);
+    assert_snapshot("help-journal.txt", &helped(&[b"journal", b"--help"]).stdout);
+    assert_snapshot("help-policy.txt", &helped(&[b"policy", b"--help"]).stdout);
+    let check = [&b"policy"[..], b"check", b"--help"];
+    assert_snapshot("help-policy-check.txt", &helped(&check).stdout);
+    let show = [&b"policy"[..], b"show", b"--help"];
+    assert_snapshot("help-policy-show.txt", &helped(&show).stdout);
+    assert_snapshot("help-umount.txt", &helped(&[b"umount", b"--help"]).stdout);
     assert_snapshot("help-demo.txt", &helped(&[b"demo", b"--help"]).stdout);
 }
 

@@ -1,11 +1,19 @@
 //! The program from outside: its arguments, its words, its exit codes (laws L1, L2, L4).
 
 mod arguments;
+mod audit;
 mod convert;
 mod demo;
 mod explain;
 mod explain_rules;
+mod generated;
 mod help;
+mod journal;
+mod policy;
+mod report_file;
+mod scan;
+mod scan_page;
+mod shards;
 mod status;
 
 use std::ffi::OsStr;

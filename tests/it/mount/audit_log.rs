@@ -1,4 +1,5 @@
-//! The audit log is no way for who may write to its directory to have root write elsewhere.
+//! The audit log is no way for who may write to its directory to have root write elsewhere; and it is turned and asked as
+//! docs/audit.md says.
 
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
@@ -9,7 +10,7 @@ use rustix::fs::{CWD, FileType, Mode, inotify, mknodat};
 use rustix::process::Signal;
 
 use crate::support::mount::{binary, mounted};
-use crate::support::{Tree, at, needs, user};
+use crate::support::{Tree, at, audit, needs, status, user};
 
 fn mount(tree: &Tree, log: &Path) -> Output {
     Command::new(binary())
@@ -98,5 +99,108 @@ fn a_log_that_became_a_link_is_not_followed_when_it_is_opened_anew() {
         let records = mount.stop();
         assert!(!records.is_empty(), "{sandbox}: the old log is written");
         assert_eq!(std::fs::read(&victim).unwrap(), b"", "{sandbox}");
+    }
+}
+
+/// The page with the fields, a snippet and queries.
+const PAGE: &str = include_str!("../../../docs/audit.md");
+
+/// The lines between such a fence and its end.
+fn fenced(kind: &str) -> Vec<&'static str> {
+    let fence = format!("```{kind}");
+    let from = PAGE.lines().skip_while(move |line| *line != fence);
+    from.skip(1).take_while(|line| *line != "```").collect()
+}
+
+/// `PATH` with the program under test in front.
+fn path() -> String {
+    let directory = Path::new(binary()).parent().unwrap();
+    format!(
+        "{}:{}",
+        directory.to_str().unwrap(),
+        std::env::var("PATH").unwrap()
+    )
+}
+
+#[test]
+fn logrotate_turns_the_log_as_the_page_says() {
+    if !(needs::root("logrotate") && needs::program("logrotate", "a log that is turned")) {
+        return;
+    }
+    let tree = Tree::new();
+    let mount = tree.mount(&[]);
+    let [log, old, config, state] = ["audit.jsonl", "audit.jsonl.1", "logrotate.conf", "state"]
+        .map(|name| tree.parent().join(name));
+    let offend = |name: &[u8], written: u64| {
+        at::mkdir(mount.dir(), name).unwrap_err();
+        while status::of(&mount.point())["audit_records"]["written"] != written {
+            std::thread::yield_now();
+        }
+    };
+    offend(b"\xFF", 1);
+    let snippet = fenced("logrotate").join("\n") + "\n";
+    let snippet = snippet
+        .replace("/var/log/utf8fs/share.json", log.to_str().unwrap())
+        .replace("/mnt/share", mount.point().to_str().unwrap());
+    std::fs::write(&config, snippet).unwrap();
+    let turned = Command::new("logrotate")
+        .args(["--force", "--state"])
+        .args([&state, &config])
+        .env("PATH", path())
+        .output()
+        .unwrap();
+    assert!(
+        turned.status.success() && turned.stderr.is_empty(),
+        "{turned:?}"
+    );
+    assert_eq!(audit::offences(&old)[0].name("name").unwrap(), b"\xFF");
+    // The signal is on its way.
+    while !log.is_file() {
+        std::thread::yield_now();
+    }
+    offend(b"\xFE", 2);
+    let new = mount.stop();
+    assert_eq!(new.len(), 1);
+    assert_eq!(new[0].name("name").unwrap(), b"\xFE");
+    assert_eq!(audit::offences(&old).len(), 1);
+}
+
+#[test]
+fn the_queries_of_the_page_are_answered() {
+    if !needs::program("jq", "queries of a log") {
+        return;
+    }
+    let tree = Tree::new();
+    tree.directory(b"d");
+    let mount = tree.mount(&["--profile", "safe", "--exempt", "/d/**"]);
+    for name in [&b"caf\xE9"[..], b"a\nb", b"-rf", b"caf\xE9"] {
+        at::mkdir(mount.dir(), name).unwrap_err();
+    }
+    let sub = mount.sub("d");
+    at::mkdir(&sub, b"\x1B[2J").unwrap();
+    drop(sub);
+    mount.stop();
+    let log = tree.parent().join("audit.jsonl");
+    let queries = fenced("sh");
+    let queries: Vec<&&str> = queries
+        .iter()
+        .filter(|line| line.starts_with("jq "))
+        .collect();
+    assert!(queries.len() >= 8, "{queries:?}");
+    for query in queries {
+        let command = query.replace("/var/log/utf8fs/share.json", log.to_str().unwrap());
+        let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        println!("{query}\n{said}");
+        assert!(
+            output.stderr.is_empty(),
+            "{query}: {:?}",
+            output.stderr.escape_ascii()
+        );
+        assert!(!said.trim().is_empty(), "{query}");
+        assert!(
+            !said.contains(|c: char| c.is_control() && c != '\n'),
+            "{said:?}"
+        );
     }
 }

@@ -1,12 +1,19 @@
 //! What fails below fails above with the same error; descriptors that run out, and backing directories that go away.
 
+use std::ffi::CString;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::process::Command;
 
-use rustix::fs::{FallocateFlags, Mode, OFlags, RenameFlags, Timespec, Timestamps};
+use rustix::fs::{
+    FallocateFlags, FileType, Mode, OFlags, RawDir, RenameFlags, Timespec, Timestamps,
+};
 use rustix::io::Errno;
-use rustix::mount::{UnmountFlags, unmount};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+
+use super::mounts_inside::{Inner, crossing};
 
 use crate::support::strace::Strace;
 use crate::support::{Mount, Tree, at, needs, show};
@@ -33,13 +40,7 @@ const FAULTS: &[(&str, Errno, &str, Act)] = &[
     }),
     ("mknodat", Errno::IO, "mknod", |mount, _| {
         let mode = Mode::from_raw_mode(0o644);
-        rustix::fs::mknodat(
-            mount.dir(),
-            b"new".as_slice(),
-            rustix::fs::FileType::Fifo,
-            mode,
-            0,
-        )
+        rustix::fs::mknodat(mount.dir(), b"new".as_slice(), FileType::Fifo, mode, 0)
     }),
     ("symlinkat", Errno::DQUOT, "symlink", |mount, _| {
         at::symlink(b"x", mount.dir(), b"new")
@@ -97,7 +98,7 @@ const FAULTS: &[(&str, Errno, &str, Act)] = &[
     ("getdents64", Errno::IO, "readdir", |mount, _| {
         let dir = at::open_dir(mount.dir(), b"dir")?;
         let mut buffer = Vec::with_capacity(1024);
-        let mut entries = rustix::fs::RawDir::new(dir, buffer.spare_capacity_mut());
+        let mut entries = RawDir::new(dir, buffer.spare_capacity_mut());
         entries.next().unwrap().map(drop)
     }),
     ("readlinkat", Errno::IO, "readlink", |mount, _| {
@@ -260,7 +261,7 @@ fn a_backing_directory_that_is_removed_is_empty_above_and_takes_nothing_new() {
     assert_eq!(at::write_new(mount.dir(), b"new", b""), Err(Errno::NOENT));
     // As a directory below that was removed while it was open.
     let mut buffer = Vec::with_capacity(1024);
-    let mut entries = rustix::fs::RawDir::new(mount.dir(), buffer.spare_capacity_mut());
+    let mut entries = RawDir::new(mount.dir(), buffer.spare_capacity_mut());
     let first = entries
         .next()
         .map(|entry| entry.map(|entry| show(entry.file_name().to_bytes())));
@@ -309,4 +310,61 @@ fn a_filesystem_that_is_unmounted_below_is_shown_until_the_mount_ends() {
     at::write_new(mount.dir(), b"new", b"content").unwrap();
     assert_eq!(at::read(mount.dir(), b"new").unwrap(), b"content");
     mount.stop();
+}
+
+/// Takes a filesystem's place whose server is gone.
+fn dead(at: PathBuf) -> Inner {
+    let connection = File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/fuse")
+        .unwrap();
+    let options = format!(
+        "fd={},rootmode=40000,user_id=0,group_id=0",
+        connection.as_raw_fd()
+    );
+    let options = CString::new(options).unwrap();
+    mount("dead", &at, "fuse", MountFlags::NODEV, options.as_c_str()).unwrap();
+    Inner(at)
+}
+
+/// A name that cannot be looked at is listed like the others, by who looks at them meanwhile too.
+#[test]
+fn f4_an_entry_that_fails_is_listed_and_fails_when_it_is_asked_for() {
+    if !needs::root("mounts inside the backing directory") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let mut all = Vec::new();
+    for number in 0..60 {
+        let name = format!("dir{number:02}");
+        drop(tree.directory(name.as_bytes()));
+        all.push(name.into_bytes());
+    }
+    let failing = [0, 1, 20, 21, 22, 40, 59];
+    let _inner = failing.map(|number| dead(tree.backing().join(format!("dir{number:02}"))));
+    let fails = |name: &[u8]| failing.iter().any(|&number| name == all[number]);
+    let settings = ["none", "1", "watch"].map(|cache| [80, 1000, 10_000].map(|size| (cache, size)));
+    for (cache, size) in settings.into_iter().flatten() {
+        let mount = crossing(&tree, &["--cache", cache]);
+        let listing = at::open_dir(mount.dir(), b".").unwrap();
+        let mut buffer = vec![MaybeUninit::uninit(); size];
+        let mut entries = RawDir::new(&listing, &mut buffer);
+        let mut listed = Vec::new();
+        while let Some(entry) = entries.next() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().to_bytes();
+            let expected = fails(name).then_some(Errno::NOTCONN);
+            assert_eq!(at::stat(mount.dir(), name).err(), expected, "{name:?}");
+            assert_eq!(entry.file_type(), FileType::Directory, "{name:?}");
+            assert_ne!(entry.ino(), 0, "{name:?}");
+            if !name.starts_with(b".") {
+                listed.push(name.to_owned());
+            }
+        }
+        listed.sort();
+        assert_eq!(listed, all, "{cache} {size}");
+        drop(listing);
+        mount.stop();
+    }
 }

@@ -1,13 +1,14 @@
 //! Law F5 with `--cache watch`: what hearing of changes must not cost.
 
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{CWD, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, XattrFlags, chmodat, fsetxattr};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::Signal;
@@ -94,6 +95,52 @@ fn f5_a_directory_that_is_moved_below_is_never_stale_to_who_looks_it_up() {
     // An even number of them.
     until(|| at::stat(above, b"to/moved").err() == Some(Errno::NOENT));
     until(|| at::stat(above, b"from/moved/file7").is_ok());
+    mount.stop();
+}
+
+/// Whoever finds a directory before the news of it came works in it as in any other.
+#[test]
+fn f5_a_directory_made_below_is_not_removed_for_who_works_in_it_already() {
+    const MADE: usize = 3000;
+    const LOOKERS: usize = 2;
+    if !needs::root("fanotify") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let mount = tree.mount(&["--cache=watch"]);
+    let (above, below) = (mount.dir(), tree.below_dir());
+    at::list(at::open_dir(above, b".").unwrap());
+    let (made, found) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        let mut places = Vec::new();
+        for number in 0..MADE {
+            until(|| made.load(Ordering::Acquire) > number);
+            let name = format!("made{number}");
+            places.push(at::open_dir(above, name.as_bytes()).unwrap());
+            found.fetch_add(1, Ordering::AcqRel);
+        }
+        until(|| at::stat(above, b"last").is_ok());
+        for (number, place) in places.iter().enumerate() {
+            let link = format!("/proc/self/fd/{}", place.as_raw_fd());
+            let seen = std::fs::read_link(link).unwrap();
+            assert_eq!(seen.file_name().unwrap(), format!("made{number}").as_str());
+        }
+    };
+    thread::scope(|scope| {
+        let lookers: Vec<_> = (0..LOOKERS).map(|_| scope.spawn(work)).collect();
+        for number in 0..MADE {
+            at::mkdir(&below, format!("made{number}").as_bytes()).unwrap();
+            made.store(number + 1, Ordering::Release);
+            let ahead = number.saturating_sub(number % 50) * LOOKERS;
+            until(|| {
+                found.load(Ordering::Acquire) >= ahead
+                    || lookers.iter().any(|looker| looker.is_finished())
+            });
+        }
+        // Heard of after all the others.
+        assert_eq!(at::stat(above, b"last").err(), Some(Errno::NOENT));
+        at::write_new(&below, b"last", b"").unwrap();
+    });
     mount.stop();
 }
 
@@ -213,7 +260,6 @@ fn attributes_of_a_file_at_rest_are_asked_for_ever_more_seldom() {
     let before = asked();
     until(|| {
         assert_eq!(at::stat(above, b"file").unwrap().st_size, 7);
-        thread::sleep(Duration::from_millis(10));
         age() >= 9
     });
     // Once more for the root, which `status` asks for.
@@ -266,6 +312,68 @@ fn what_is_written_through_the_mount_is_not_heard_of() {
     assert_eq!(told(&mount), 0);
     at::write_all(&file, b"more").unwrap();
     until(|| told(&mount) > 0);
+    mount.stop();
+}
+
+/// It is reported in the name of that directory, which has no mark.
+#[test]
+fn f5_attributes_of_a_directory_that_nobody_looked_into_are_heard_of() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let changes: [fn(&OwnedFd); 2] = [
+        |below| {
+            let mode = Mode::from_raw_mode(0o711);
+            chmodat(below, c"d", mode, AtFlags::empty()).unwrap();
+        },
+        |below| {
+            fsetxattr(
+                at::open_dir(below, b"d").unwrap(),
+                c"user.x",
+                b"y",
+                XattrFlags::empty(),
+            )
+            .unwrap();
+        },
+    ];
+    for change in changes {
+        let tree = Tree::new();
+        tree.directory(b"d");
+        let mount = tree.mount(&["--cache=watch"]);
+        let seen = at::stat(mount.dir(), b"d").unwrap();
+        assert_eq!(told(&mount), 0);
+        change(&tree.below_dir());
+        until(|| told(&mount) > 0);
+        until(|| at::stat(mount.dir(), b"d").unwrap().st_ctime_nsec != seen.st_ctime_nsec);
+        mount.stop();
+    }
+}
+
+/// What has another name where nobody looks is changed by that unheard of, whatever it is but a directory.
+#[test]
+fn f5_attributes_of_what_has_names_elsewhere_are_not_kept_for_ever() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let tree = Tree::new();
+    let below = tree.below_dir();
+    let elsewhere = tree.parent().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let elsewhere = std::fs::File::open(elsewhere).unwrap();
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(&below, "fifo", fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+    at::symlink(b"target", &below, b"link").unwrap();
+    let mount = tree.mount(&["--cache=watch"]);
+    for name in [&b"fifo"[..], b"link"] {
+        at::stat(mount.dir(), name).unwrap();
+        rustix::fs::linkat(&below, name, &elsewhere, name, AtFlags::empty()).unwrap();
+        let owner = Some(rustix::fs::Uid::from_raw(1));
+        rustix::fs::chownat(&elsewhere, name, owner, None, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+        until(|| {
+            let seen = at::stat(mount.dir(), name).unwrap();
+            (seen.st_uid, seen.st_nlink) == (1, 2)
+        });
+    }
     mount.stop();
 }
 

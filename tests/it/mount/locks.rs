@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::nested::Beside;
 use crate::support::Tree;
 
 /// Runs one command a line, and answers each with a line: `ok`, `no` (another has it), an errno, or what getlk found.
@@ -507,6 +508,44 @@ fn both_calls_for_the_whole_file_are_one_lock_between_processes_and_two_within_o
         assert_eq!(beside.ask(other), "no");
     }
     mount.stop();
+}
+
+/// Where the filesystem below makes one lock of the two calls, as NFS and `GlusterFS` do (here a mount of ours does it), a
+/// lock of the whole file is granted, shared, raised and given back, above as below.
+#[test]
+fn the_whole_file_is_locked_where_the_filesystem_below_makes_one_lock_of_both_calls() {
+    let lower = tree();
+    let shared = lower.mount(&["--locks", "backing"]);
+    let hosts = [Tree::new(), Tree::new()];
+    let views = hosts
+        .each_ref()
+        .map(|host| Beside::start(&shared.point(), &host.point(), &["--locks", "backing"]));
+    for take in ["posix 1 w 0 0", "flock 1 w", "ofd 1 w 0 0"] {
+        let mut lockers = [hosts[0].point(), hosts[1].point(), lower.backing()]
+            .map(|directory| Locker::start(&directory));
+        for locker in &mut lockers {
+            assert_eq!(locker.ask("open 1 @file rw"), "ok");
+        }
+        let [one, other, below] = &mut lockers;
+        let (share, free) = (take.replace(" w", " r"), take.replace(" w", " u"));
+        assert_eq!(one.ask(take), "ok", "{take}");
+        assert_eq!(other.ask(take), "no", "{take}");
+        assert_eq!(below.ask(take), "no", "{take}");
+        assert_eq!(one.ask(&share), "ok", "{take}");
+        assert_eq!(other.ask(&share), "ok", "{take}");
+        assert_eq!(one.ask(take), "no", "{take}");
+        assert_eq!(other.ask(&free), "ok", "{take}");
+        assert_eq!(one.ask(take), "ok", "{take} is raised");
+        other.tell(&format!("{take} wait"));
+        one.kill();
+        assert_eq!(other.answer(), "ok", "{take} of who was killed");
+        assert_eq!(other.ask(&free), "ok", "{take}");
+        assert_eq!(below.ask(take), "ok", "{take}");
+    }
+    for view in views {
+        view.stop();
+    }
+    shared.stop();
 }
 
 /// A file without a name is locked by those who have it open.

@@ -38,6 +38,8 @@ mod hostile;
 mod identity;
 /// F7: limits and signals that a daemon inherits.
 mod inherited;
+/// F6, L1: the audit log in the system's journal.
+mod journal;
 /// F5, N10: which names the kernel keeps.
 mod kept;
 /// N11: kills at every point.
@@ -59,15 +61,19 @@ mod lookups;
 /// N2, N3, N5, F4: very many names in one directory.
 mod many;
 /// F2: mounts inside the backing directory.
-mod mounts_inside;
+pub(crate) mod mounts_inside;
 /// F2, F7: mounts on mounts, over directories in use, and twice.
 mod nested;
 /// N9, L2: each offence by each operation.
 mod offences;
 /// F3: the mount as the upper layer of an overlay.
 mod overlay;
+/// F5: content that the kernel keeps of files.
+mod pages;
 /// Bugs of others, tried on ours.
 mod peers;
+/// N9: policy files, their sections, and reading them anew.
+mod policy;
 /// F2: an enemy who swaps links and directories.
 mod races;
 /// Faults found from outside.
@@ -75,11 +81,14 @@ mod regressions;
 /// Faults found from outside: devices, descriptors, refusals, and what the daemon says.
 mod regressions_more;
 /// The requests that each operation costs.
+mod renamed_below;
 mod requests;
 /// F1: rights, line by line, and what suites of others found.
 mod rights;
 /// F7, L2: what a daemon gives up once it has mounted, and what works all the same.
 mod sandbox;
+/// mount(8), service managers, unmounting, and the status of all mounts.
+mod service;
 /// F7: operations that wait for the backing filesystem.
 mod stalls;
 /// What a mount says of itself.

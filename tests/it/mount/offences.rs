@@ -288,6 +288,8 @@ fn the_errno_of_a_refusal_can_be_chosen() {
     assert_refused(&["--errno", "einval"], rows, Errno::INVAL, "EINVAL");
     assert_refused(&["--errno", "eperm"], rows, Errno::PERM, "EPERM");
     assert_refused(&["--errno", "eilseq"], rows, Errno::ILSEQ, "EILSEQ");
+    let too_long = &["--errno", "enametoolong"];
+    assert_refused(too_long, rows, Errno::NAMETOOLONG, "ENAMETOOLONG");
 }
 
 /// Law N9: ENAMETOOLONG for what is too long, whatever the errno of other refusals.
@@ -296,7 +298,7 @@ fn too_long_names_are_refused_by_every_operation() {
     let row =
         |name: &'static [u8], offset, length| (name, "too-long", "bytes", offset, length, None);
     let rows = [row(&[b'a'; 256], 255, 1), row(&[b'a'; 300], 255, 45)];
-    for errno in ["eilseq", "einval", "eperm"] {
+    for errno in ["eilseq", "einval", "eperm", "enametoolong"] {
         let options = ["--errno", errno];
         assert_refused(&options, &rows, Errno::NAMETOOLONG, "ENAMETOOLONG");
     }

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -259,6 +259,37 @@ fn a_daemon_that_is_stopped_is_not_waited_for_for_ever() {
     mount.signal(Signal::CONT);
     let said = refusal(&output);
     assert!(said.contains("does not answer for 5 seconds"), "{said}");
+    mount.stop();
+}
+
+/// Who asks a stopped daemon may not end before that goes on; who reads what `status` says must not wait for it.
+#[test]
+fn who_asks_has_nothing_open_that_others_read() {
+    let tree = Tree::in_memory();
+    let mount = tree.mount(&[]);
+    mount.signal(Signal::STOP);
+    let mut command = Command::new(binary());
+    command.arg("status").arg(mount.point());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let status = command.spawn().unwrap();
+    let asker = loop {
+        let children = format!("/proc/{0}/task/{0}/children", status.id());
+        let children = std::fs::read_to_string(children).unwrap();
+        // Until it is the program, it has what we have.
+        let asks = |id: &&str| {
+            std::fs::read(format!("/proc/{id}/cmdline"))
+                .is_ok_and(|line| line.windows(10).any(|part| part == b"--ask-only"))
+        };
+        if let Some(id) = children.split_whitespace().find(asks) {
+            break id.to_owned();
+        }
+    };
+    let open = |id: &str, fd: u32| std::fs::read_link(format!("/proc/{id}/fd/{fd}")).unwrap();
+    for fd in [1, 2] {
+        assert_ne!(open(&asker, fd), open(&status.id().to_string(), fd));
+    }
+    mount.signal(Signal::CONT);
+    assert!(status.wait_with_output().unwrap().status.success());
     mount.stop();
 }
 

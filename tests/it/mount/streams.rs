@@ -29,7 +29,7 @@ fn filled(tree: &Tree, count: usize) -> BTreeSet<Vec<u8>> {
 }
 
 /// Calls `each` with the name of each entry and the place of the next one. Reads few entries at a time.
-fn walk(dir: impl AsFd, mut each: impl FnMut(&[u8], u64)) {
+pub(super) fn walk(dir: impl AsFd, mut each: impl FnMut(&[u8], u64)) {
     let mut buffer = [MaybeUninit::uninit(); 512];
     let mut entries = RawDir::new(dir, &mut buffer);
     while let Some(entry) = entries.next() {

@@ -8,6 +8,7 @@
 
 mod directory;
 mod one_name;
+mod shell;
 mod siblings;
 mod strategies;
 

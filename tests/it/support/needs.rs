@@ -27,3 +27,16 @@ pub(crate) fn root(what: &str) -> bool {
     eprintln!("NOT TESTED, needs root: {what}");
     false
 }
+
+/// True where the program is installed, as `scripts/test` does. Else a failure in CI and as root, and elsewhere a note on
+/// stderr that `what` was not tested.
+pub(crate) fn program(program: &str, what: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there =
+        |directory: std::path::PathBuf| access(directory.join(program), Access::EXEC_OK).is_ok();
+    if std::env::split_paths(&path).any(is_there) {
+        return true;
+    }
+    assert!(!is_root(), "{program} is not installed; {what} needs it");
+    root(what)
+}

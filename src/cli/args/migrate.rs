@@ -1,0 +1,124 @@
+//! `utf8fs migrate`: what was typed.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+
+use super::{CollisionValue, NormalizeValue, ProfileValue};
+
+/// `utf8fs migrate`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(after_long_help = "\
+Without --apply nothing is changed: the plan is printed, or written to a file, which can be edited. With it, a journal is
+written first, from which 'utf8fs undo' takes all of it back. A migration that was stopped or killed is completed by the
+same command.
+
+Examples:
+  See what would become of an old tree:
+    utf8fs migrate --from koi8-r /srv/old
+  Have the charset guessed, look at the plan, do it:
+    utf8fs migrate --from auto --plan old.plan /srv/old
+    utf8fs migrate --plan old.plan --apply
+  Mend names that were encoded twice, and compose what a Macintosh decomposed:
+    utf8fs migrate --fix-double --normalize nfc --apply /srv/share
+
+Exit status:
+  0  done; or nothing would be left
+  1  something was left as it is, or would be, or failed
+  2  wrong arguments, or a plan that is refused; nothing was done
+  3  not everything could be read
+  130, 143  stopped by SIGINT or SIGTERM, between two renames")]
+pub struct MigrateArgs {
+    /// Directories in which names are changed; their own names stay
+    ///
+    /// With --plan and --apply, those that the plan is about if none are given.
+    #[arg(value_name = "DIR")]
+    pub dirs: Vec<PathBuf>,
+
+    /// Do it
+    #[arg(long)]
+    pub apply: bool,
+
+    /// Without --apply: write the plan to this file, which must not be there yet (- for standard output); with it: do what this plan says, and nothing else
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+
+    /// With --apply: where the journal is kept [default: a file in ~/.local/state/utf8fs, for root in /var/lib/utf8fs]
+    #[arg(long, value_name = "FILE", requires = "apply")]
+    pub journal: Option<PathBuf>,
+
+    /// Charsets that names which are not UTF-8 are written in, in the order in which they are tried; or auto, to have them guessed
+    ///
+    /// By IANA name: iso-8859-1, windows-1252, koi8-r, big5, ... A charset is taken where it gives the name back byte for
+    /// byte. Names that are UTF-8 are not touched.
+    #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
+    pub from: Option<Vec<String>>,
+
+    /// Undo names that were encoded as UTF-8 more than once
+    #[arg(long, help_heading = "Names")]
+    pub fix_double: bool,
+
+    /// Undo escapes of ours: what was copied from a mount as caf%E9.txt, say
+    #[arg(long, help_heading = "Names")]
+    pub unescape: bool,
+
+    /// Bring all names to this normalization form
+    #[arg(long, value_name = "FORM", value_enum, help_heading = "Names")]
+    pub normalize: Option<NormalizeValue>,
+
+    /// Spell what this profile forbids as % and hex digits
+    #[arg(long, value_name = "NAME", value_enum, help_heading = "Names")]
+    pub profile: Option<ProfileValue>,
+
+    /// Cut names that would become too long, as a mount shows them; else they are left
+    #[arg(long, help_heading = "Names")]
+    pub shorten: bool,
+
+    /// How likely a guess of --from auto or --fix-double has to be, 0 to 1
+    ///
+    /// [default: 0.9]
+    #[arg(long, value_name = "P", value_parser = confidence, verbatim_doc_comment, help_heading = "Names")]
+    pub min_confidence: Option<Confidence>,
+
+    /// What becomes of a name whose new one another entry has, or gets
+    #[arg(long, value_name = "WHAT", value_enum, help_heading = "Names")]
+    pub on_collision: Option<CollisionValue>,
+
+    /// Only what matches this, and what lies below it: a glob; may be repeated
+    ///
+    /// With a / in it, it is matched against the path from DIR, as in /photos/2004*; without, against the name alone, in
+    /// every directory. Names are matched as they lie on disk: ? is one octet, * any number of them but /, ** any number
+    /// of components.
+    #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]
+    pub only: Option<Vec<String>>,
+
+    /// Not what matches this, nor what lies below it: a glob; may be repeated
+    #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]
+    pub exclude: Option<Vec<String>>,
+
+    /// Say how far it is on standard error, also where that is no terminal
+    #[arg(long)]
+    pub progress: bool,
+}
+
+/// How likely something has to be, in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Confidence(u16);
+
+impl Confidence {
+    /// 0.0..=1.0.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+}
+
+fn confidence(text: &str) -> Result<Confidence, String> {
+    const HINT: &str = "it must be a number from 0 to 1, such as 0.95";
+    let number: f64 = text.parse().map_err(|_no_number| HINT)?;
+    let thousandths = (0..=1000).find(|&n| f64::from(n) >= number * 1000.0 - 0.5);
+    thousandths
+        .filter(|_| (0.0..=1.0).contains(&number))
+        .map(Confidence)
+        .ok_or_else(|| HINT.to_owned())
+}

@@ -1,0 +1,67 @@
+//! The trees that are migrated.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::backing::Dir;
+use crate::cli::CliError;
+use crate::cli::error::reason;
+use crate::names::Quoted;
+
+/// A tree.
+#[derive(Debug)]
+pub(super) struct Root {
+    /// Where it lies: absolute, without symlinks.
+    pub(super) path: PathBuf,
+    /// Its root, held.
+    pub(super) fd: OwnedFd,
+}
+
+impl Root {
+    /// Its path as octets.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.path.as_os_str().as_bytes()
+    }
+}
+
+/// Opens the trees.
+///
+/// # Errors
+/// None is given, one is no directory, or one lies in another.
+pub(super) fn roots(paths: &[PathBuf]) -> Result<Vec<Root>, CliError> {
+    if paths.is_empty() {
+        return Err(CliError::usage("no directory is given").hint("see 'utf8fs migrate --help'"));
+    }
+    let roots: Vec<Root> = paths
+        .iter()
+        .map(|path| root(path))
+        .collect::<Result<_, _>>()?;
+    for (index, one) in roots.iter().enumerate() {
+        let others = roots
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != index);
+        if let Some((_, other)) = others
+            .into_iter()
+            .find(|(_, other)| one.path.starts_with(&other.path))
+        {
+            let (one, other) = (Quoted(one.bytes()), Quoted(other.bytes()));
+            return Err(
+                CliError::usage(format!("{one} lies in {other}, or is the same"))
+                    .hint("give the outer one only"),
+            );
+        }
+    }
+    Ok(roots)
+}
+
+pub(super) fn root(path: &Path) -> Result<Root, CliError> {
+    let fault = |error: std::io::Error| {
+        let path = Quoted(path.as_os_str().as_bytes());
+        CliError::usage(format!("{path} cannot be migrated: {}", reason(&error)))
+    };
+    let absolute = std::fs::canonicalize(path).map_err(fault)?;
+    let fd = Dir::open_root(&absolute).map_err(fault)?.into_fd();
+    Ok(Root { path: absolute, fd })
+}

@@ -1,0 +1,265 @@
+//! `utf8fs scan`: what names a tree has, for people, programs and browsers.
+
+mod html;
+mod lines;
+mod merge;
+mod part;
+mod progress;
+mod readings;
+mod seal;
+mod text;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::args::{ScanArgs, ShardValue};
+use super::error::reason;
+use super::output::{grouped, print_note, quoted};
+use super::page::Page;
+use super::progress::Progress;
+use super::{CliError, ExitCode, config};
+use crate::backing::Dir;
+use crate::codec::Encoding;
+use crate::names::Quoted;
+use crate::tree::scan::{Given, Kept, Reached, Rules, Scan, Shard, Tally, joined};
+use crate::tree::walk::{Mounts, walk};
+use lines::{Lines, Told};
+
+/// Failures that are told one by one.
+const FAILURES: usize = 100;
+
+/// How far below a root directories are shared out, where nothing is said: homes of users, say, by groups.
+const SHARD_DEPTH: usize = 2;
+
+/// Threads beside one for each CPU, since some wait for the disk.
+const WAITING: usize = 2;
+
+/// A scan that is over.
+struct Done<'d> {
+    /// Where it started, as it was typed; empty for a list.
+    roots: &'d [Vec<u8>],
+    rules: &'d Rules,
+    tally: Tally,
+    /// The line that other parts are merged with, where this is one.
+    part: Option<String>,
+}
+
+impl Done<'_> {
+    /// The path of what lies below a root.
+    fn path(&self, root: usize, path: &[u8]) -> Vec<u8> {
+        joined(self.roots.get(root).map_or(b"", Vec::as_slice), path)
+    }
+}
+
+/// Scans, and tells what was found.
+///
+/// # Errors
+/// Wrong arguments, no directory of those given; output that can't be written: exit code 3, since 1 says that names offend. What else
+/// cannot be read is told, and ends it with exit code 3 as well.
+pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CliError> {
+    let done = match args.merge {
+        true => merge::run(args, &args.directories),
+        false => scanned(args),
+    };
+    done.map_err(CliError::of_what_judges)
+}
+
+fn scanned(args: &ScanArgs) -> Result<ExitCode, CliError> {
+    let encoding = args.encoding.map_or(Encoding::Utf8, |encoding| encoding.0);
+    let map = config::name_map(&args.policy(), encoding)?;
+    let page = args.html.as_deref();
+    let page = page.map(|page| Page::create(page, args.names_from.as_slice()));
+    let page = page.transpose()?;
+    let is_part = args.json && args.shard.is_some();
+    let sink = Lines::new(told(args)).sealing(is_part);
+    let reached = Reached::default();
+    let mut scan = Scan {
+        rules: Rules::new(map.policy, args.unique.map(|alike| alike.0), args.doubled),
+        kept: kept(args),
+        shard: shard(args)?,
+        sink: &sink,
+        reached: &reached,
+        roots: Vec::new(),
+    };
+    let progress = Progress::start(args.progress, false);
+    let mut tally = match &args.names_from {
+        Some(list) => listed(&mut scan, list, progress)?,
+        None => walked(&mut scan, args, progress)?,
+    };
+    sink.result()?;
+    let part = is_part.then(|| {
+        let source = part::Source::of(args);
+        let told = sink.sealed();
+        part::line(scan.shard, source, &scan.roots, &scan.rules, &tally, &told)
+    });
+    tally.settle();
+    let done = Done {
+        roots: &scan.roots,
+        rules: &scan.rules,
+        tally,
+        part,
+    };
+    tell(args, page, &sink, &done)
+}
+
+/// Tells of the whole, in each way that was asked for.
+fn tell(
+    args: &ScanArgs,
+    page: Option<Page>,
+    sink: &Lines,
+    done: &Done<'_>,
+) -> Result<ExitCode, CliError> {
+    if let Some(page) = page {
+        page.write(&html::page(done))?;
+    }
+    match (args.json, args.null) {
+        (true, _) => sink.finish(done)?,
+        (_, true) => {}
+        _ => text::print(done)?,
+    }
+    Ok(exit(done))
+}
+
+fn told(args: &ScanArgs) -> Told {
+    match (args.json, args.null) {
+        (true, _) => Told::Json,
+        (_, true) => Told::Paths,
+        _ => Told::Nothing,
+    }
+}
+
+fn shard(args: &ScanArgs) -> Result<Shard, CliError> {
+    let Some(ShardValue { number, of }) = args.shard else {
+        return Ok(Shard::WHOLE);
+    };
+    let shard = Shard::new(number, of, args.shard_depth.unwrap_or(SHARD_DEPTH));
+    shard.ok_or_else(|| CliError::usage(format!("--shard {number}/{of}: there is no such part")))
+}
+
+/// What could not be read is told on standard error, and decides how it ends.
+fn exit(done: &Done<'_>) -> ExitCode {
+    let unread = &done.tally.unread;
+    for failure in &unread.first {
+        let error = io::Error::from_raw_os_error(failure.errno);
+        let path = done.path(failure.root, &failure.path);
+        print_note(&format!(
+            "{} could not be read: {}",
+            quoted(&path),
+            reason(&error)
+        ));
+    }
+    let told = u64::try_from(unread.first.len()).unwrap_or(u64::MAX);
+    if unread.count > told {
+        print_note(&format!(
+            "{} more could not be read",
+            grouped(unread.count - told)
+        ));
+    }
+    match (unread.count, done.tally.counts.offending) {
+        (0, 0) => ExitCode::Ok,
+        (0, _) => ExitCode::NotConforming,
+        _ => ExitCode::Incomplete,
+    }
+}
+
+fn kept(args: &ScanArgs) -> Kept {
+    // Whoever merges parts may want a page of them.
+    let is_for_page = args.html.is_some() || (args.json && args.shard.is_some());
+    let (worst, on_map, samples) = match (is_for_page, args.json, args.null) {
+        (true, ..) => (100, 20_000, 400),
+        (_, true, _) => (100, 0, 0),
+        (_, _, true) => (0, 0, 0),
+        _ => (text::WORST, 0, text::SAMPLES),
+    };
+    Kept {
+        worst,
+        on_map,
+        samples,
+        failures: FAILURES,
+    }
+}
+
+fn walked(
+    scan: &mut Scan<'_, Lines>,
+    args: &ScanArgs,
+    progress: Progress,
+) -> Result<Tally, CliError> {
+    let (mut roots, mut unopened) = (Vec::new(), Vec::new());
+    for path in &args.directories {
+        let name = path.as_os_str().as_bytes().to_vec();
+        match Dir::open_root(path) {
+            Ok(root) => {
+                roots.push(root.into_fd());
+                scan.roots.push(name);
+            }
+            Err(error) => unopened.push((name, error)),
+        }
+    }
+    if roots.is_empty() {
+        let failed = unopened
+            .iter()
+            .map(|(name, error)| format!("{} cannot be read: {}", Quoted(name), reason(error)));
+        let failed: Vec<String> = failed.collect();
+        return Err(CliError::usage(failed.join("; ")));
+    }
+    let mut state = scan.state();
+    for (name, error) in unopened {
+        let root = scan.roots.len();
+        scan.roots.push(name);
+        scan.add_unread(&mut state, (root, Vec::new()), 0, &error);
+    }
+    let mut all = state.done(scan);
+    let crossing = match args.cross_mounts {
+        true => Mounts::Enter,
+        false => Mounts::Stay,
+    };
+    let threads = args
+        .threads
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from) + WAITING);
+    let scan = &*scan;
+    let work = |roots: &[OwnedFd]| walk(roots, crossing, threads, scan);
+    let states = progress
+        .during(
+            |elapsed| progress::line(scan.reached, elapsed),
+            || work(&roots),
+        )
+        .map_err(|error| CliError::failure(format!("the walk failed: {}", reason(&error))))?;
+    for state in states {
+        all.merge(state.done(scan));
+    }
+    Ok(all)
+}
+
+fn listed(scan: &mut Scan<'_, Lines>, list: &Path, progress: Progress) -> Result<Tally, CliError> {
+    let is_stdin = list.as_os_str() == "-";
+    let mut input: Box<dyn BufRead> = if is_stdin {
+        Box::new(io::stdin().lock())
+    } else {
+        let file = File::open(list).map_err(|error| {
+            let list = Quoted(list.as_os_str().as_bytes());
+            CliError::usage(format!("{list} cannot be read: {}", reason(&error)))
+                .hint("--names-from takes a file of paths, each ended by a NUL, or -")
+        })?;
+        Box::new(BufReader::with_capacity(1 << 18, file))
+    };
+    scan.roots.push(Vec::new());
+    let scan = &*scan;
+    let read = progress.during(
+        |elapsed| progress::line(scan.reached, elapsed),
+        || Given::new(scan).read(&mut input),
+    );
+    read.or_else(|failed| {
+        let mut state = scan.state();
+        let name = match is_stdin {
+            true => b"standard input".to_vec(),
+            false => list.as_os_str().as_bytes().to_vec(),
+        };
+        scan.add_unread(&mut state, (0, name), 0, &failed.error);
+        let mut tally = state.done(scan);
+        tally.merge(*failed.tally);
+        Ok(tally)
+    })
+}

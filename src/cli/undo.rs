@@ -1,0 +1,235 @@
+//! `utf8fs undo`: a migration taken back.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::args::UndoArgs;
+use super::error::reason;
+use super::journal::{joined, told};
+use super::output::{Output, counted, print_note};
+use super::progress::{self, Progress};
+use super::{CliError, ExitCode};
+use crate::backing::Dir;
+use crate::names::{BackingName, Quoted};
+use crate::tree::apply::{self, Going, Watch};
+use crate::tree::journal::{Journal, Left, Status};
+use crate::tree::lock::TreeLock;
+use crate::tree::step::TreePath;
+use crate::tree::undo::{preview, undo};
+
+/// Takes a migration back, or says what that would do.
+///
+/// # Errors
+/// The journal cannot be read or is broken, the tree is another one or in use, `--only` leads nowhere.
+pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
+    let wrong = |error| told(&args.journal, &error);
+    let mut journal = if args.apply {
+        Journal::open(&args.journal).map_err(wrong)?
+    } else {
+        Journal::view(&args.journal, &mut |_| ()).map_err(wrong)?
+    };
+    let path = journal.header().root.clone();
+    let path = args
+        .root
+        .as_deref()
+        .unwrap_or_else(|| Path::new(OsStr::from_bytes(&path)));
+    let only = args
+        .only
+        .as_ref()
+        .map(|only| names(only, path))
+        .transpose()?;
+    let root = Dir::open_root(path).map_err(|error| {
+        let path = Quoted(path.as_os_str().as_bytes());
+        CliError::usage(format!("{path} cannot be opened: {}", reason(&error)))
+            .hint("give the place of the tree with --root")
+    })?;
+    let root = root.into_fd();
+    let printer = Printer::new(args.apply)?;
+    // What would be done is printed meanwhile, which tells enough.
+    let progress = Progress::start(args.progress, !args.apply);
+    let line = |elapsed| printer.line(elapsed);
+    let outcome = progress.during(line, || {
+        if args.apply {
+            let _lock = TreeLock::take(&root)?;
+            undo(&root, &mut journal, only.as_ref(), &printer)
+        } else {
+            preview(&root, &journal, only.as_ref(), &printer)
+        }
+    });
+    let outcome = outcome.map_err(wrong)?;
+    let signal = printer.finish()?;
+    let (done, left) = (outcome.done, outcome.left);
+    let would = if args.apply { "" } else { "would be " };
+    let steps = counted(done, "step", "steps");
+    let stays = match left {
+        1 => "1 entry left as it is".to_owned(),
+        left => format!("{left} entries left as they are"),
+    };
+    print_note(&format!("{steps} {would}undone, {stays}"));
+    if let Some(signal) = signal.filter(|_| outcome.is_stopped) {
+        print_note("stopped; go on with the same command");
+        return Ok(ExitCode::Stopped(signal));
+    }
+    let is_nothing = only.is_some() && outcome.done + outcome.before + outcome.left == 0;
+    if let Some(only) = args.only.as_ref().filter(|_| is_nothing) {
+        let only = Quoted(only.as_bytes());
+        return Err(CliError::failure(format!(
+            "the journal holds nothing of {only}"
+        )));
+    }
+    if !args.apply && done > 0 {
+        print_note("nothing was done; do it with --apply");
+    }
+    if journal.status() == Status::Undone && !args.apply {
+        print_note("it has been undone already");
+    }
+    Ok(if left > 0 {
+        ExitCode::Failure
+    } else {
+        ExitCode::Ok
+    })
+}
+
+/// The names of a path within the tree, which may also be given from the root of the filesystem.
+fn names(only: &OsString, root: &Path) -> Result<TreePath, CliError> {
+    let within = Path::new(only)
+        .strip_prefix(root)
+        .unwrap_or(Path::new(only));
+    let octets = within.as_os_str().as_bytes();
+    let wrong = |_broken| {
+        let only = Quoted(only.as_bytes());
+        CliError::usage(format!("{only} is no path within the tree"))
+            .hint("give it from the root of the tree on, without '.' and '..'")
+    };
+    if octets.is_empty() {
+        let only = Quoted(only.as_bytes());
+        return Err(
+            CliError::usage(format!("{only} is all of the tree, or nothing of it"))
+                .hint("leave --only out to undo all"),
+        );
+    }
+    if octets.starts_with(b"/") {
+        return Err(wrong(()));
+    }
+    let names = octets
+        .split(|&octet| octet == b'/')
+        .filter(|name| !name.is_empty());
+    names
+        .map(BackingName::parse)
+        .collect::<Result<_, _>>()
+        .map_err(|_broken| wrong(()))
+}
+
+/// Prints what would be done to standard output, and what is left to standard error; hears signals.
+struct Printer {
+    is_apply: bool,
+    /// 0 until one came.
+    signal: Arc<AtomicUsize>,
+    /// Why standard output takes no more.
+    failed: Mutex<Option<CliError>>,
+    /// Steps that are done, of so many, and the directory that was worked on last.
+    done: AtomicU64,
+    all: AtomicU64,
+    here: Mutex<Vec<u8>>,
+}
+
+impl Printer {
+    fn new(is_apply: bool) -> Result<Self, CliError> {
+        let signal = Arc::new(AtomicUsize::new(0));
+        for number in [libc::SIGINT, libc::SIGTERM] {
+            let value = usize::try_from(number).unwrap_or(0);
+            let caught = signal_hook::flag::register_usize(number, Arc::clone(&signal), value);
+            caught.map_err(|error| {
+                CliError::failure(format!("signals cannot be caught: {}", reason(&error)))
+            })?;
+        }
+        Ok(Self {
+            is_apply,
+            signal,
+            failed: Mutex::new(None),
+            done: AtomicU64::new(0),
+            all: AtomicU64::new(0),
+            here: Mutex::default(),
+        })
+    }
+
+    fn signal(&self) -> Option<u8> {
+        let signal = u8::try_from(self.signal.load(Ordering::Relaxed)).ok();
+        signal.filter(|&signal| signal != 0)
+    }
+
+    fn line(&self, elapsed: Duration) -> String {
+        let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        let [done, all] = [&self.done, &self.all].map(|count| count.load(Ordering::Relaxed));
+        progress::steps(done, all, elapsed, &here)
+    }
+
+    fn print(&self, line: &str) -> Result<(), CliError> {
+        let mut out = Output::stdout();
+        out.line(line)?;
+        out.flush()
+    }
+
+    fn finish(self) -> Result<Option<u8>, CliError> {
+        let signal = self.signal();
+        match self
+            .failed
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+        {
+            Some(error) => Err(error),
+            None => Ok(signal),
+        }
+    }
+}
+
+impl Watch for Printer {
+    fn progress(&self, progress: &apply::Progress<'_>) {
+        self.done.store(progress.steps, Ordering::Relaxed);
+        self.all.store(progress.all, Ordering::Relaxed);
+        *self.here.lock().unwrap_or_else(PoisonError::into_inner) = joined(progress.directory, b"");
+    }
+
+    fn step(&self, directory: &TreePath, name: &BackingName, going: Going<'_>) {
+        if self.is_apply {
+            return;
+        }
+        let path = |name: &BackingName| joined(directory, name.as_bytes());
+        let line = match going {
+            Going::To(to) => format!("{} -> {}", Quoted(&path(name)), Quoted(to.as_bytes())),
+            Going::Back(to) => format!("{} comes back", Quoted(&path(to))),
+            Going::Aside => format!("{} is put aside", Quoted(&path(name))),
+            Going::Target(target) => {
+                format!("{}: target -> {}", Quoted(&path(name)), Quoted(target))
+            }
+        };
+        if let Err(error) = self.print(&line) {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert(error);
+        }
+    }
+
+    fn left(&self, left: &Left) {
+        let path = joined(&left.directory, left.name.as_bytes());
+        print_note(&format!("{} was left: {}", Quoted(&path), left.why));
+    }
+
+    fn time_lost(&self, directory: &TreePath, errno: i32) {
+        let path = joined(directory, b"");
+        let error = std::io::Error::from_raw_os_error(errno);
+        print_note(&format!(
+            "the time of {} could not be put back: {}",
+            Quoted(&path),
+            reason(&error)
+        ));
+    }
+
+    fn is_over(&self) -> bool {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.signal().is_some() || failed.is_some()
+    }
+}

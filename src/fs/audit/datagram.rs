@@ -1,0 +1,85 @@
+//! A socket that takes a datagram for each line, of a log that may come and go.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+
+use super::sink::PATIENCE;
+
+/// A sender of datagrams to a socket at a path.
+#[derive(Debug)]
+pub(super) struct Datagrams {
+    /// Not connected, so that a log that is started again is found again, but where the keeper has connected it.
+    socket: UnixDatagram,
+    is_connected: bool,
+    path: PathBuf,
+    stuck: bool,
+    /// A socket that the keeper has connected; `None` where there is no keeper.
+    by_keeper: fn() -> Option<io::Result<OwnedFd>>,
+}
+
+/// A socket that is connected to the one at `path`.
+///
+/// # Errors
+/// Nobody listens there.
+pub(super) fn connect(path: &Path) -> io::Result<OwnedFd> {
+    let socket = UnixDatagram::unbound()?;
+    socket.connect(path)?;
+    Ok(socket.into())
+}
+
+impl Datagrams {
+    /// A sender to the socket at `path`, which need not be there yet.
+    ///
+    /// # Errors
+    /// No socket could be made.
+    pub(super) fn new(
+        path: PathBuf,
+        by_keeper: fn() -> Option<io::Result<OwnedFd>>,
+    ) -> io::Result<Self> {
+        let socket = UnixDatagram::unbound()?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self {
+            socket,
+            is_connected: false,
+            path,
+            stuck: false,
+            by_keeper,
+        })
+    }
+
+    /// Sends `message`; waits a second at most for a log that takes nothing, and not at all for one that let that pass.
+    ///
+    /// # Errors
+    /// Nobody took it.
+    pub(super) fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        let mut sent = self.try_send(message);
+        // A log that was started again is not the one that we are connected to.
+        let is_lost = sent.as_ref().is_err_and(|error| {
+            matches!(
+                error.raw_os_error(),
+                Some(libc::ECONNREFUSED | libc::ENOTCONN | libc::EPIPE | libc::ENOENT)
+            )
+        });
+        if is_lost && let Some(socket) = (self.by_keeper)() {
+            self.socket = socket?.into();
+            self.socket.set_write_timeout(Some(PATIENCE))?;
+            self.is_connected = true;
+            sent = self.try_send(message);
+        }
+        self.stuck = sent
+            .as_ref()
+            .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        sent.map(|_length| ())
+    }
+
+    fn try_send(&self, message: &[u8]) -> io::Result<usize> {
+        self.socket.set_nonblocking(self.stuck)?;
+        if self.is_connected {
+            self.socket.send(message)
+        } else {
+            self.socket.send_to(message, &self.path)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Taking mounts away that another process serves, or nobody any more.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use super::{FS_TYPE, Spot, mounted_at, open_directory, path_of};
+use crate::fuse::mountinfo::{self, MountInfo};
+
+/// What lies at a path that a mount of ours was expected at.
+#[derive(Debug)]
+pub enum Found {
+    /// The root of a mount of ours.
+    Ours(Spot),
+    /// The root of another filesystem, of this type.
+    Other(Vec<u8>),
+    /// No root of any mount.
+    Nothing,
+}
+
+/// Looks for a mount of ours at `path`, and asks no filesystem anything. Symlinks are followed.
+///
+/// # Errors
+/// `path` cannot be opened as a directory, or the table of mounts not be read.
+pub fn find(path: &Path) -> io::Result<Found> {
+    let root = open_directory(path)?;
+    let canonical = path_of(&root)?;
+    Ok(match mounted_at(&root, &canonical)? {
+        None => Found::Nothing,
+        Some(mount) if mount.fs_type == FS_TYPE.as_bytes() => {
+            Found::Ours(Spot::of(canonical, &root, mount)?)
+        }
+        Some(mount) => Found::Other(mount.fs_type),
+    })
+}
+
+/// The mounts of ours that this process can reach, oldest first; of several on one path the topmost.
+///
+/// # Errors
+/// The table of mounts cannot be read.
+pub fn ours() -> io::Result<Vec<MountInfo>> {
+    let mut mounts = mountinfo::read()?;
+    mounts.retain(|mount| mount.fs_type == FS_TYPE.as_bytes());
+    let mut ours: Vec<MountInfo> = Vec::new();
+    for mount in mounts {
+        ours.retain(|other| other.mount_point != mount.mount_point);
+        ours.push(mount);
+    }
+    Ok(ours)
+}
+
+/// The mount point as a path.
+#[must_use]
+pub fn point_of(mount: &MountInfo) -> PathBuf {
+    OsString::from_vec(mount.mount_point.clone()).into()
+}

@@ -1,0 +1,137 @@
+//! A part of a tree, or of a list, that one of several scans looks at.
+
+use super::plain;
+
+/// Which part it is. The parts of one tree have no directory in common, and are all of it together.
+///
+/// A directory `depth` levels below a root belongs to one part with all that is below it, by the names that lead to it: the
+/// same on every host, and whatever lies beside it. Those above are read in every part, for what is in them, and judged in
+/// one. So a directory is never divided, and names that collide are in one part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    index: u64,
+    of: u64,
+    depth: usize,
+}
+
+impl Shard {
+    /// All of it.
+    pub const WHOLE: Self = Self {
+        index: 0,
+        of: 1,
+        depth: 1,
+    };
+
+    /// The part `number` of `of`, in which directories at `depth` are shared out; `None` unless `1 <= number <= of` and
+    /// `depth >= 1`.
+    #[must_use]
+    pub fn new(number: u64, of: u64, depth: usize) -> Option<Self> {
+        let index = number.checked_sub(1).filter(|index| *index < of)?;
+        (depth > 0).then_some(Self { index, of, depth })
+    }
+
+    /// Counted from 1.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.index + 1
+    }
+
+    /// How many parts there are.
+    #[must_use]
+    pub fn of(self) -> u64 {
+        self.of
+    }
+
+    /// How far below a root directories are shared out.
+    #[must_use]
+    pub fn depth(self) -> usize {
+        self.depth
+    }
+
+    /// Are directories this far below a root read in every part?
+    pub(super) fn is_above(self, depth: usize) -> bool {
+        self.of > 1 && depth < self.depth
+    }
+
+    /// Is the directory that these names lead to judged in this part? One below the depth is where that at the depth is.
+    pub(super) fn has(self, root: usize, names: &[&[u8]]) -> bool {
+        if self.of == 1 {
+            return true;
+        }
+        let names = names.get(..self.depth).unwrap_or(names);
+        self.has_path(root, &names.join(&b'/'))
+    }
+
+    /// Is the directory of this very path in a list judged in this part?
+    pub(super) fn has_path(self, root: usize, path: &[u8]) -> bool {
+        let root = u64::try_from(root).unwrap_or(u64::MAX);
+        self.of == 1 || stirred(plain::key(path) ^ root.rotate_left(40)) % self.of == self.index
+    }
+}
+
+/// The last steps of `MurmurHash3`: every bit of the number decides on every bit of the result.
+fn stirred(number: u64) -> u64 {
+    let number = (number ^ (number >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+    let number = (number ^ (number >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
+    number ^ (number >> 33)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shard;
+
+    #[test]
+    fn parts_are_numbered_from_one() {
+        assert_eq!(Shard::new(1, 1, 1), Some(Shard::WHOLE));
+        for (number, of, depth) in [(0, 1, 1), (2, 1, 1), (1, 0, 1), (1, 1, 0)] {
+            assert_eq!(Shard::new(number, of, depth), None);
+        }
+        let last = Shard::new(8, 8, 2).unwrap();
+        assert_eq!((last.number(), last.of(), last.depth()), (8, 8, 2));
+    }
+
+    /// Hosts of any kind have to agree.
+    #[test]
+    fn what_is_in_which_part_never_changes() {
+        let part_of = |names: &[&[u8]]| {
+            let has = |number| Shard::new(number, 8, 2).unwrap().has(0, names);
+            let parts: Vec<u64> = (1..=8).filter(|number| has(*number)).collect();
+            let [part] = parts[..] else {
+                panic!("{names:?} is in {parts:?}");
+            };
+            part
+        };
+        let rows: [(&[&[u8]], u64); 4] = [
+            (&[], 1),
+            (&[b"home"], 4),
+            (&[b"home", b"caf\xE9"], 5),
+            (&[b"home", b"b"], 1),
+        ];
+        for (names, part) in rows {
+            assert_eq!(part_of(names), part, "{names:?}");
+        }
+        let deep: [&[u8]; 4] = [b"home", b"caf\xE9", b"x", b"y"];
+        assert_eq!(part_of(&deep), part_of(&[b"home", b"caf\xE9"]));
+    }
+
+    #[test]
+    fn parts_are_about_as_large() {
+        for of in [2_u64, 3, 8, 100] {
+            let shards: Vec<Shard> = (1..=of)
+                .map(|number| Shard::new(number, of, 1).unwrap())
+                .collect();
+            let mut sizes = vec![0_u64; shards.len()];
+            for number in 0..of * 1000 {
+                let name = format!("user{number:06}");
+                for (size, shard) in sizes.iter_mut().zip(&shards) {
+                    *size += u64::from(shard.has(0, &[name.as_bytes()]));
+                }
+            }
+            assert_eq!(sizes.iter().sum::<u64>(), of * 1000);
+            assert!(
+                sizes.iter().all(|size| (850..1150).contains(size)),
+                "{sizes:?}"
+            );
+        }
+    }
+}

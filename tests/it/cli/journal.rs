@@ -1,0 +1,307 @@
+//! `utf8fs journal` and `utf8fs undo` (laws T1, T3, T4, L1, L4).
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use serde_json::json;
+use tempfile::TempDir;
+use utf8fs::backing::{Dir, Stat};
+use utf8fs::names::BackingName;
+use utf8fs::tree::apply::{Watch, apply};
+use utf8fs::tree::journal::{Draft, Header, Journal, Left};
+use utf8fs::tree::lock::TreeLock;
+use utf8fs::tree::step::{Action, Group, Step};
+
+use super::{Run, run};
+
+/// `caf\xE9.txt`, and a link to it, both migrated.
+struct Migrated(TempDir);
+
+struct Nobody;
+
+impl Watch for Nobody {
+    fn left(&self, left: &Left) {
+        panic!("{left:?}");
+    }
+}
+
+fn name(octets: &[u8]) -> BackingName {
+    BackingName::parse(octets).unwrap()
+}
+
+impl Migrated {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(place.tree()).unwrap();
+        let old = place
+            .tree()
+            .join(std::ffi::OsStr::from_bytes(b"caf\xE9.txt"));
+        fs::write(&old, "x").unwrap();
+        let target = std::ffi::OsStr::from_bytes(b"caf\xE9.txt");
+        std::os::unix::fs::symlink(target, place.tree().join("link")).unwrap();
+        let root = place.root();
+        let header = Header {
+            root: place.tree().as_os_str().as_bytes().to_vec(),
+            options: "--from iso-8859-1".to_owned(),
+        };
+        let draft = Draft::create(&place.journal(), &root, &header).unwrap();
+        let step = |octets: &[u8], action| {
+            let stat = Dir::new(&root).stat_child(&name(octets)).unwrap();
+            Step {
+                name: name(octets),
+                inode: stat.ino,
+                kind: stat.kind(),
+                action,
+            }
+        };
+        let steps = vec![
+            step(
+                b"caf\xE9.txt",
+                Action::Rename(name("caf\u{E9}.txt".as_bytes())),
+            ),
+            step(b"link", Action::Retarget("caf\u{E9}.txt".into())),
+        ];
+        let inode = Stat::of(&root).unwrap().ino;
+        let group = Group {
+            directory: Vec::new(),
+            inode,
+            steps,
+        };
+        assert_eq!(draft.add(&group).unwrap(), []);
+        let mut journal = draft.commit().unwrap();
+        assert_eq!(apply(&root, &mut journal, 1, &Nobody).unwrap().done, 2);
+        place
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.0.path().join("tree")
+    }
+
+    fn root(&self) -> OwnedFd {
+        Dir::open_root(&self.tree()).unwrap().into_fd()
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.0.path().join("journal")
+    }
+
+    fn run(&self, before: &[&[u8]], after: &[&[u8]]) -> Run {
+        let journal = self.journal();
+        run(&[before, &[journal.as_os_str().as_bytes()], after].concat())
+    }
+
+    fn is_migrated(&self) -> bool {
+        let new = self.tree().join("caf\u{E9}.txt");
+        let target = fs::read_link(self.tree().join("link")).unwrap();
+        let is_old = target.as_os_str().as_bytes() == b"caf\xE9.txt";
+        assert_eq!(new.is_file(), !is_old);
+        new.is_file()
+    }
+}
+
+#[test]
+fn a_journal_is_shown_as_text_and_as_json() {
+    let place = Migrated::new();
+    let shown = place.run(&[b"journal"], &[]);
+    assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
+    let lines: Vec<&str> = shown.stdout.lines().collect();
+    assert!(lines[0].starts_with("journal "), "{shown:?}");
+    assert_eq!(
+        lines[2..],
+        [
+            "options: --from iso-8859-1",
+            r#""link": target "caf\xE9.txt" -> "café.txt""#,
+            r#""caf\xE9.txt" -> "café.txt""#,
+            "finished: 2 steps done, 0 done before, 0 left",
+            "status: finished",
+        ]
+    );
+    let objects = place.run(&[b"journal", b"--json"], &[]).objects();
+    assert_eq!(objects.len(), 6);
+    let keys = |index: usize| {
+        objects[index]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        keys(0),
+        ["event", "version", "id", "created", "root", "options"]
+    );
+    assert_eq!(
+        keys(1),
+        [
+            "event",
+            "action",
+            "directory",
+            "name",
+            "inode",
+            "kind",
+            "target",
+            "new_target"
+        ]
+    );
+    assert_eq!(
+        keys(2),
+        [
+            "event",
+            "action",
+            "directory",
+            "name",
+            "inode",
+            "kind",
+            "new"
+        ]
+    );
+    assert_eq!(objects[2]["name"], json!({ "bytes": "Y2Fm6S50eHQ=" }));
+    assert_eq!(
+        objects[3],
+        json!({ "event": "complete", "directories": 1, "steps": 2, "planning_left": 0, "planning_unread": 0 })
+    );
+    assert_eq!(
+        objects[4],
+        json!({ "event": "finished", "done": 2, "before": 0, "left": 0, "planning_left": 0, "planning_unread": 0 })
+    );
+    assert_eq!(
+        objects[5],
+        json!({ "event": "status", "status": "finished" })
+    );
+}
+
+#[test]
+fn nothing_is_undone_without_apply() {
+    let place = Migrated::new();
+    let octets = fs::read(place.journal()).unwrap();
+    let told = place.run(&[b"undo"], &[]);
+    assert_eq!(told.code, Some(0));
+    let expected = "\"café.txt\" -> \"caf\\xE9.txt\"\n\"link\": target -> \"caf\\xE9.txt\"\n";
+    assert_eq!(told.stdout, expected);
+    assert!(told.stderr.contains("nothing was done"), "{told:?}");
+    assert!(place.is_migrated());
+    assert_eq!(fs::read(place.journal()).unwrap(), octets);
+    let part = place.run(&[b"undo", b"--only", b"caf\xE9.txt"], &[]);
+    assert_eq!(
+        (part.code, part.stdout.lines().count()),
+        (Some(0), 1),
+        "{part:?}"
+    );
+}
+
+#[test]
+fn a_migration_is_undone_with_apply() {
+    let place = Migrated::new();
+    let undone = place.run(&[b"undo", b"--apply"], &[]);
+    assert_eq!(
+        (undone.code, undone.stdout.as_str()),
+        (Some(0), ""),
+        "{undone:?}"
+    );
+    assert_eq!(
+        undone.stderr,
+        "utf8fs: 2 steps undone, 0 entries left as they are\n"
+    );
+    assert!(!place.is_migrated());
+    let again = place.run(&[b"undo", b"--apply"], &[]);
+    assert_eq!(
+        again.stderr,
+        "utf8fs: 0 steps undone, 0 entries left as they are\n"
+    );
+    let shown = place.run(&[b"journal"], &[]);
+    assert!(shown.stdout.ends_with("status: undone\n"), "{shown:?}");
+}
+
+#[test]
+fn what_is_left_is_told_with_exit_code_1() {
+    let place = Migrated::new();
+    fs::write(
+        place
+            .tree()
+            .join(std::ffi::OsStr::from_bytes(b"caf\xE9.txt")),
+        "other",
+    )
+    .unwrap();
+    let undone = place.run(&[b"undo", b"--apply"], &[]);
+    assert_eq!(undone.code, Some(1));
+    // The link goes on leading to the file, whatever that is called.
+    let expected = "utf8fs: \"caf\\xE9.txt\" was left: the name is taken\n\
+        utf8fs: \"link\" was left: what it leads to was left, or got another name\n\
+        utf8fs: 0 steps undone, 2 entries left as they are\n";
+    assert_eq!(undone.stderr, expected);
+}
+
+#[test]
+fn a_journal_that_was_cut_is_refused_with_the_frame_and_nothing_done() {
+    let place = Migrated::new();
+    let octets = fs::read(place.journal()).unwrap();
+    fs::write(place.journal(), &octets[..octets.len() - 100]).unwrap();
+    for command in [&[&b"undo"[..]][..], &[b"undo", b"--apply"], &[b"journal"]] {
+        let refused = place.run(command, &[]);
+        assert_eq!(refused.code, Some(1));
+        assert!(refused.stderr.contains("frame 2, at octet "), "{refused:?}");
+    }
+    fs::write(place.journal(), "no journal").unwrap();
+    assert!(
+        place
+            .run(&[b"journal"], &[])
+            .stderr
+            .contains("no journal of utf8fs")
+    );
+    assert!(place.is_migrated());
+}
+
+#[test]
+fn paths_that_lead_nowhere_and_trees_in_use_are_refused() {
+    let place = Migrated::new();
+    for only in [&b"../x"[..], b"/etc", b"a/./b"] {
+        let refused = place.run(&[b"undo", b"--only", only], &[]);
+        assert!(
+            refused.refusal().0.contains("no path within the tree"),
+            "{refused:?}"
+        );
+    }
+    // Nothing of that is a part: it must never be taken for all.
+    let root = place.tree();
+    for only in [
+        &b""[..],
+        b".",
+        b"/",
+        b"./",
+        b"//",
+        root.as_os_str().as_bytes(),
+    ] {
+        for apply in [&[][..], &[&b"--apply"[..]]] {
+            let command = [&[&b"undo"[..], b"--only", only][..], apply].concat();
+            let refused = place.run(&command, &[]);
+            assert!(!refused.refusal().1.is_empty(), "{refused:?}");
+            assert!(place.is_migrated());
+        }
+    }
+    let none = place.run(&[b"undo", b"--only", b"none"], &[]);
+    assert_eq!(none.code, Some(1), "{none:?}");
+    let other = tempfile::tempdir().unwrap();
+    let root = other.path().as_os_str().as_bytes();
+    let refused = place.run(&[b"undo", b"--apply", b"--root", root], &[]);
+    assert!(
+        refused.code == Some(1) && refused.stderr.contains("another tree"),
+        "{refused:?}"
+    );
+    let lock = TreeLock::take(&place.root()).unwrap();
+    let busy = place.run(&[b"undo", b"--apply"], &[]);
+    assert!(
+        busy.code == Some(1) && busy.stderr.contains("under way"),
+        "{busy:?}"
+    );
+    drop(lock);
+    let journal = Journal::open(&place.journal()).unwrap();
+    let busy = place.run(&[b"undo", b"--apply"], &[]);
+    assert!(
+        busy.code == Some(1) && busy.stderr.contains("under way"),
+        "{busy:?}"
+    );
+    drop(journal);
+    assert!(place.is_migrated());
+}

@@ -1,0 +1,118 @@
+//! Ended in the middle, by a signal or a kill at a given rename: the same command goes on, or `undo` takes back (law T4).
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use super::{PATIENCE, migrate, utf8fs};
+use crate::support::snapshot::{self, Snapshot, Times};
+use crate::support::{Tree, at};
+
+const FILES: usize = 60;
+const ARGUMENTS: [&str; 6] = [
+    "--from",
+    "koi8-r",
+    "--apply",
+    "--journal",
+    "journal",
+    "backing",
+];
+
+fn tree() -> Tree {
+    let tree = Tree::new();
+    for directory in [&b"\xD0\xCF"[..], b"two"] {
+        let below = tree.directory(directory);
+        for number in 0..FILES / 2 {
+            let name = [format!("{number} ").as_bytes(), b"\xC4\xC1"].concat();
+            at::write_new(&below, &name, &name).unwrap();
+            at::set_mtime(&below, &name, 1_000_000).unwrap();
+        }
+        at::set_mtime(tree.below_dir(), directory, 2_000_000).unwrap();
+    }
+    tree
+}
+
+fn taken(tree: &Tree) -> Snapshot {
+    snapshot::take(&tree.backing(), Times::Kept)
+}
+
+/// Runs the migration until its rename of that number, at which it gets the signal.
+fn interrupted(directory: &Path, signal: &str, when: usize) -> (ExitStatus, String) {
+    let inject = format!("inject=renameat2:signal={signal}:when={when}");
+    let output = Command::new("timeout")
+        .args([PATIENCE, "strace", "-f", "-qq", "-o", "/dev/null", "-e"])
+        .arg(inject)
+        .arg(env!("CARGO_BIN_EXE_utf8fs"))
+        .arg("migrate")
+        .args(ARGUMENTS)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    (output.status, String::from_utf8(output.stderr).unwrap())
+}
+
+fn count_of_new(tree: &Tree) -> usize {
+    let names = [&b"\xD0\xCF"[..], "по".as_bytes(), b"two"]
+        .into_iter()
+        .filter_map(|directory| at::open_dir(tree.below_dir(), directory).ok());
+    names
+        .flat_map(at::list)
+        .filter(|name| name.ends_with("да".as_bytes()))
+        .count()
+}
+
+/// What an uninterrupted migration gives.
+fn whole() -> Snapshot {
+    let tree = tree();
+    migrate(tree.parent(), &ARGUMENTS).expect(0);
+    assert_eq!(count_of_new(&tree), FILES);
+    taken(&tree)
+}
+
+#[test]
+fn t4_a_signal_stops_between_two_renames_and_says_how_to_go_on() {
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let tree = tree();
+        let before = taken(&tree);
+        let (status, said) = interrupted(tree.parent(), signal, 9);
+        assert_eq!(status.code(), Some(code), "{said}");
+        assert!(said.contains("same command"), "{said}");
+        assert!(said.contains("utf8fs undo"), "{said}");
+        let done = count_of_new(&tree);
+        assert!((1..FILES).contains(&done), "{done}");
+
+        migrate(tree.parent(), &ARGUMENTS).expect(0);
+        assert_eq!(taken(&tree), whole());
+        utf8fs(tree.parent(), &[b"undo", b"--apply", b"journal"]).expect(0);
+        assert_eq!(taken(&tree), before);
+    }
+}
+
+#[test]
+fn t4_after_a_kill_the_same_command_goes_on_and_undo_takes_back() {
+    let whole = whole();
+    // The first rename is that of the journal to its name: nothing is done before it.
+    // Each thread counts its own.
+    for when in [1, 2, 3, FILES / 4] {
+        for goes_on in [true, false] {
+            let tree = tree();
+            let before = taken(&tree);
+            let (status, said) = interrupted(tree.parent(), "KILL", when);
+            assert_eq!(
+                status.signal().or(status.code().map(|code| code - 128)),
+                Some(9),
+                "{said}"
+            );
+            let is_begun = std::fs::symlink_metadata(tree.parent().join("journal")).is_ok();
+            if goes_on {
+                migrate(tree.parent(), &ARGUMENTS).expect(0);
+                assert_eq!(taken(&tree), whole, "{when}");
+            }
+            if goes_on || is_begun {
+                utf8fs(tree.parent(), &[b"undo", b"--apply", b"journal"]).expect(0);
+            }
+            assert_eq!(taken(&tree), before, "{when}, went on: {goes_on}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Laws T1 to T7: what is planned, and done.
+
+/// Plans that somebody altered, and trees that somebody changed since.
+mod altered;
+/// Trees that are migrated and taken back.
+mod applied;
+/// The program from outside: what it prints, and its exit status.
+mod command;
+/// Ended in the middle.
+mod ended;
+/// How it ends, and what it says then.
+mod exits;
+/// Targets of symbolic links.
+mod links;
+/// A mount over a tree that is migrated meanwhile.
+mod live;
+/// Bugs of others, tried on ours.
+mod peers;
+/// The planner as a function of listings.
+mod planner;
+/// What the planner is tried on.
+mod strategies;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use utf8fs::backing::Dir;
+use utf8fs::codec::Charset;
+use utf8fs::policy::Policy;
+use utf8fs::tree::plan::survey::Survey;
+use utf8fs::tree::plan::{Filter, From, Line, Planned, Taker, Wishes};
+use utf8fs::tree::walk::Place;
+
+/// No run takes longer, by timeout(1).
+const PATIENCE: &str = "300";
+
+/// What a run of the program left.
+#[derive(Debug)]
+struct Run {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Run {
+    #[track_caller]
+    fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        self
+    }
+}
+
+/// Runs `utf8fs migrate` in `directory`, which also is its home.
+fn migrate(directory: &Path, arguments: &[&str]) -> Run {
+    let arguments: Vec<&[u8]> = arguments
+        .iter()
+        .map(|argument| argument.as_bytes())
+        .collect();
+    utf8fs(
+        directory,
+        &[&[b"migrate".as_slice()], arguments.as_slice()].concat(),
+    )
+}
+
+fn utf8fs(directory: &Path, arguments: &[&[u8]]) -> Run {
+    let output = Command::new("timeout")
+        .args([PATIENCE, env!("CARGO_BIN_EXE_utf8fs")])
+        .args(arguments.iter().map(|argument| OsStr::from_bytes(argument)))
+        .current_dir(directory)
+        .env_remove("UTF8FS_LOG")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let run = Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("output is UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("errors are UTF-8"),
+    };
+    let mut printed = run.stdout.chars().chain(run.stderr.chars());
+    // Law L1.
+    assert!(!printed.any(|c| c != '\n' && c.is_control()), "{run:?}");
+    run
+}
+
+fn charsets(labels: &[&str]) -> From {
+    let charset = |label: &&str| Charset::from_label(label).unwrap();
+    From::Charsets(labels.iter().map(charset).collect())
+}
+
+fn wishes(labels: &[&str]) -> Wishes {
+    Wishes::new(Policy::default(), charsets(labels))
+}
+
+/// The lines of a plan, by the path of the directory.
+type Lines = BTreeMap<Vec<u8>, Vec<Line>>;
+
+/// Everything that is planned for a tree.
+fn planned(root: &Path, wishes: &Wishes) -> Lines {
+    struct All(Mutex<Lines>);
+    impl Taker for All {
+        fn take(&self, planned: &Planned<'_>) {
+            let path = planned.place.path();
+            let lines = planned.lines.clone();
+            assert!(self.0.lock().unwrap().insert(path, lines).is_none());
+        }
+        fn failed(&self, place: &Place, error: &std::io::Error) {
+            panic!("{place:?}: {error}");
+        }
+    }
+    let roots = [Dir::open_root(root).unwrap().into_fd()];
+    let filter = Filter::default();
+    let survey = Survey {
+        roots: &roots,
+        wishes,
+        filter: &filter,
+        threads: 2,
+    };
+    let guess = survey.guess(&|| false).unwrap();
+    let all = All(Mutex::default());
+    survey.plan(&guess, &all).unwrap();
+    all.0.into_inner().unwrap()
+}

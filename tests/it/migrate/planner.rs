@@ -1,0 +1,421 @@
+//! The planner as a function: laws for any listing, and rows for what is easily got wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::{ProptestConfig, any, proptest};
+use utf8fs::backing::Kind;
+use utf8fs::codec::guess::Guesser;
+use utf8fs::names::{BackingName, Index, Legacy, NameMap, OnViolation};
+use utf8fs::policy::{ErrnoChoice, Policy, Profile};
+use utf8fs::tree::plan::directory::plan;
+use utf8fs::tree::plan::{From, Line, Listing, OnCollision, Reason, TreeGuess, Warning, Wishes};
+
+use super::charsets;
+use super::strategies::{Names, listing, names, wishes};
+use crate::support::show;
+
+fn cases() -> ProptestConfig {
+    ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+/// Plans, where files of the same length of name have the same content.
+fn planned(wishes: &Wishes, names: &Names) -> Vec<Line> {
+    let mut same = |one: &[u8], other: &[u8]| one.len() % 2 == other.len() % 2;
+    plan(
+        wishes,
+        &TreeGuess::default(),
+        &listing(names),
+        &|_| true,
+        &mut same,
+    )
+}
+
+/// The listing after the plan is done.
+fn applied(names: &Names, lines: &[Line]) -> Names {
+    let mut after: BTreeMap<Vec<u8>, Kind> = names.iter().cloned().collect();
+    let gone = lines
+        .iter()
+        .filter(|line| line.new.is_some() || line.same_as.is_some());
+    for line in gone.clone() {
+        assert!(after.remove(line.old.as_bytes()).is_some());
+    }
+    for line in gone {
+        if let Some(new) = &line.new {
+            assert!(after.insert(new.as_bytes().to_vec(), line.kind).is_none());
+        }
+    }
+    after.into_iter().collect()
+}
+
+/// What a mount with the same charsets and policy shows each backing name as.
+fn visible(wishes: &Wishes, names: &BTreeSet<Vec<u8>>) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let From::Charsets(from) = &wishes.from else {
+        panic!("a mount has charsets that are named");
+    };
+    let map = NameMap {
+        policy: wishes.policy().clone(),
+        legacy: Legacy::Decode,
+        from: from.clone(),
+        store_as: None,
+        on_violation: OnViolation::Reject,
+        errno: ErrnoChoice::default(),
+    };
+    let (conforming, others): (BTreeSet<&Vec<u8>>, BTreeSet<&Vec<u8>>) =
+        names.iter().partition(|name| map.policy.conforms(name));
+    let others: Vec<BackingName> = others
+        .iter()
+        .map(|name| BackingName::parse(name).unwrap())
+        .collect();
+    let is_taken = |name: &[u8]| names.contains(name) && map.policy.conforms(name);
+    let index = Index::build(&map, others.clone(), is_taken);
+    let mapped = others.iter().map(|name| {
+        let visible = index.visible(name).unwrap().as_bytes().to_vec();
+        (name.as_bytes().to_vec(), visible)
+    });
+    let itself = conforming
+        .iter()
+        .map(|name| ((*name).clone(), (*name).clone()));
+    mapped.chain(itself).collect()
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// Laws T2, C5, N5: no two into one, none that is there, each conforms and is one component.
+    #[test]
+    fn t2_new_names_are_free_and_conform(wishes in wishes(), names in names()) {
+        let lines = planned(&wishes, &names);
+        let listed: BTreeSet<&[u8]> = names.iter().map(|(name, _)| name.as_slice()).collect();
+        let mut given = BTreeSet::new();
+        for line in &lines {
+            assert!(listed.contains(line.old.as_bytes()));
+            let Some(new) = &line.new else {
+                assert!(line.is_left() || line.same_as.is_some());
+                continue;
+            };
+            assert!(!line.is_left());
+            assert!(wishes.policy().conforms(new.as_bytes()), "{line:?}");
+            assert!(!listed.contains(new.as_bytes()), "{line:?}");
+            assert!(given.insert(new.clone()), "{line:?}");
+        }
+        // Each entry once, in order.
+        assert!(lines.is_sorted_by(|one, other| one.old < other.old));
+    }
+
+    /// A plan depends on what is there, and not on the order in which the filesystem tells it.
+    #[test]
+    fn the_order_of_a_listing_does_not_matter(wishes in wishes(), names in names(), seed in any::<u64>()) {
+        let lines = planned(&wishes, &names);
+        let mut rows: Vec<(usize, &(Vec<u8>, Kind))> = names.iter().enumerate().collect();
+        rows.sort_by_key(|(index, _)| (u64::try_from(*index).unwrap() ^ 0x55).wrapping_mul(seed | 1));
+        let mut other = Listing::default();
+        for (index, (name, kind)) in rows {
+            other.push(name, *kind, u64::try_from(index).unwrap());
+        }
+        let mut same = |one: &[u8], other: &[u8]| one.len() % 2 == other.len() % 2;
+        assert_eq!(plan(&wishes, &TreeGuess::default(), &other, &|_| true, &mut same), lines);
+    }
+
+    /// Once done, there is nothing to do.
+    #[test]
+    fn planning_again_finds_nothing(wishes in wishes(), names in names()) {
+        let mut wishes = wishes;
+        // What was guessed of many names may be guessed otherwise of the few that are left.
+        wishes.fix_double = false;
+        let lines = planned(&wishes, &names);
+        let after = applied(&names, &lines);
+        let again = planned(&wishes, &after);
+        for line in &again {
+            // A second one of the same content may have been found only now.
+            let is_new = line.new.is_some() && wishes.on_collision != OnCollision::Suffix;
+            assert!(!is_new, "{line:?} after {lines:?}");
+        }
+    }
+
+    /// Law N1: names that are UTF-8 are not touched by `--from`.
+    #[test]
+    fn n1_text_is_never_decoded_again(names in names(), auto in any::<bool>()) {
+        let from = if auto { From::Auto } else { charsets(&["iso-8859-1"]) };
+        let wishes = Wishes::new(Policy::default(), from);
+        for line in planned(&wishes, &names) {
+            assert!(std::str::from_utf8(line.old.as_bytes()).is_err(), "{line:?}");
+        }
+    }
+
+    /// Law C4: what is decoded is encoded back to the same bytes.
+    #[test]
+    fn c4_decoding_can_be_undone(names in names(), wishes in wishes()) {
+        let From::Charsets(from) = &wishes.from else { panic!("charsets are named") };
+        let mut wishes = Wishes::new(Policy::default(), From::Charsets(from.clone()));
+        wishes.on_collision = OnCollision::Skip;
+        for line in planned(&wishes, &names) {
+            let Some(new) = &line.new else { continue };
+            let text = std::str::from_utf8(new.as_bytes()).unwrap();
+            assert_eq!(line.charset.unwrap().encode(text).unwrap(), line.old.as_bytes());
+        }
+    }
+
+    /// Law T7: a mount with the same charsets shows each entry by one name: before, after each single step, and at the end.
+    #[test]
+    fn t7_visible_names_are_the_same_before_during_and_after(wishes in wishes(), names in names()) {
+        let mut wishes = wishes;
+        (wishes.fix_double, wishes.unescape) = (false, false);
+        wishes.on_collision = OnCollision::Skip;
+        let lines = planned(&wishes, &names);
+        let mut here: BTreeSet<Vec<u8>> = names.iter().map(|(name, _)| name.clone()).collect();
+        let before = visible(&wishes, &here);
+        let mut origin: BTreeMap<Vec<u8>, Vec<u8>> = here.iter().map(|name| (name.clone(), name.clone())).collect();
+        for line in lines.iter().filter(|line| line.new.is_some()) {
+            let new = line.new.as_ref().unwrap().as_bytes().to_vec();
+            here.remove(line.old.as_bytes());
+            here.insert(new.clone());
+            origin.insert(new, line.old.as_bytes().to_vec());
+            for (name, shown) in visible(&wishes, &here) {
+                assert_eq!(show(&shown), show(&before[&origin[&name]]), "{} after {line:?}", show(&name));
+            }
+        }
+    }
+}
+
+fn listed(names: &[&[u8]]) -> Names {
+    let mut names: Names = names
+        .iter()
+        .map(|name| (name.to_vec(), Kind::File))
+        .collect();
+    names.sort_by(|one, other| one.0.cmp(&other.0));
+    names
+}
+
+/// Old and new names, as text.
+fn told(lines: &[Line]) -> Vec<(String, Option<String>, Reason)> {
+    let text = |name: &BackingName| String::from_utf8(name.as_bytes().to_vec()).unwrap();
+    lines
+        .iter()
+        .map(|line| {
+            (
+                show(line.old.as_bytes()),
+                line.new.as_ref().map(text),
+                line.reason,
+            )
+        })
+        .collect()
+}
+
+fn one(name: &[u8], wishes: &Wishes) -> Line {
+    let lines = planned(wishes, &listed(&[name]));
+    let [line] = lines.as_slice() else {
+        panic!("{lines:?}");
+    };
+    line.clone()
+}
+
+#[test]
+fn collisions_are_dealt_with_as_asked() {
+    // Two spellings of é want the name that a third has.
+    let names: [&[u8]; 4] = [
+        b"caf\xE9.txt",
+        b"cafe\xCC\x81.txt",
+        "café.txt".as_bytes(),
+        "café-2.txt".as_bytes(),
+    ];
+    let policy = Policy {
+        form: Some(utf8fs::codec::Form::Nfc),
+        ..Policy::default()
+    };
+    let mut wishes = Wishes::new(policy, charsets(&["iso-8859-1"]));
+    let with = |wishes: &Wishes| {
+        let lines = planned(wishes, &listed(&names));
+        let told: Vec<(String, Option<String>, Reason)> = told(&lines);
+        (told, lines)
+    };
+    let decomposed = show(b"cafe\xCC\x81.txt");
+    let latin = show(b"caf\xE9.txt");
+    let (skipped, lines) = with(&wishes);
+    assert_eq!(
+        skipped,
+        [
+            (decomposed.clone(), None, Reason::Taken),
+            (latin.clone(), None, Reason::Taken)
+        ]
+    );
+    assert_eq!(
+        lines[0].candidates[0].name.as_bytes(),
+        "café.txt".as_bytes()
+    );
+    wishes.on_collision = OnCollision::Suffix;
+    let (numbered, _) = with(&wishes);
+    assert_eq!(
+        numbered,
+        [
+            (decomposed, Some("café-3.txt".into()), Reason::Form),
+            (latin, Some("café-4.txt".into()), Reason::Decoded)
+        ]
+    );
+    wishes.on_collision = OnCollision::Same;
+    let (_, lines) = with(&wishes);
+    // By the content that this test gives to files: that of the names of even length.
+    let set_aside: Vec<Option<&[u8]>> = lines
+        .iter()
+        .map(|line| line.same_as.as_ref().map(|name| name.as_bytes()))
+        .collect();
+    assert_eq!(set_aside, [None, None]);
+    let mut all_same = |_: &[u8], _: &[u8]| true;
+    let lines = plan(
+        &wishes,
+        &TreeGuess::default(),
+        &listing(&listed(&names)),
+        &|_| true,
+        &mut all_same,
+    );
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.same_as.as_ref().unwrap().as_bytes() == "café.txt".as_bytes())
+    );
+}
+
+#[test]
+fn suspicious_bytes_are_marked_and_what_no_charset_takes_is_left_with_readings() {
+    let latin = Wishes::new(Policy::default(), charsets(&["iso-8859-1"]));
+    assert_eq!(
+        one(b"..\xC0\xAFetc", &latin).warning,
+        Some(Warning::Overlong)
+    );
+    assert_eq!(one(b"a\x80b", &latin).warning, Some(Warning::Control));
+    assert_eq!(one(b"caf\xE9", &latin).warning, None);
+    let windows = Wishes::new(Policy::default(), charsets(&["windows-1252"]));
+    let left = one(b"caf\xE9 \x81", &windows);
+    assert_eq!((left.reason, left.new.as_ref()), (Reason::Unreadable, None));
+    assert!(!left.candidates.is_empty());
+    // Nothing is asked for, nothing is decoded.
+    let mut none = Wishes::new(Policy::default(), From::Nothing);
+    none.fix_double = true;
+    assert_eq!(one(b"caf\xE9", &none).new, None);
+}
+
+#[test]
+fn charsets_are_guessed_for_each_directory_where_its_names_tell() {
+    let encode = |label: &str, texts: &[&str]| {
+        let charset = utf8fs::codec::Charset::from_label(label).unwrap();
+        let names: Vec<Vec<u8>> = texts
+            .iter()
+            .map(|text| charset.encode(text).unwrap())
+            .collect();
+        names
+    };
+    let french = [
+        "Été à la plage.jpg",
+        "Reçu de la société.pdf",
+        "Élève modèle.doc",
+        "Français très simple.txt",
+        "Événement spécial.txt",
+        "Théâtre du siècle.txt",
+    ];
+    let russian = [
+        "Отчёт за год.doc",
+        "Фотографии из отпуска.zip",
+        "Новая папка",
+        "Список сотрудников.xls",
+        "Договор аренды.doc",
+    ];
+    let (french, russian) = (encode("iso-8859-1", &french), encode("koi8-r", &russian));
+    let mut guesser = Guesser::new();
+    for _ in 0..40 {
+        french.iter().for_each(|name| guesser.add(name));
+    }
+    russian.iter().for_each(|name| guesser.add(name));
+    let tree = TreeGuess::of(&guesser);
+    let wishes = Wishes::new(Policy::default(), From::Auto);
+    let charset = |names: &[Vec<u8>]| {
+        let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+        let mut same = |_: &[u8], _: &[u8]| false;
+        let lines = plan(
+            &wishes,
+            &tree,
+            &listing(&listed(&names)),
+            &|_| true,
+            &mut same,
+        );
+        assert_eq!(lines.len(), names.len());
+        let labels: BTreeSet<Option<&str>> = lines
+            .iter()
+            .map(|line| line.charset.map(|charset| charset.label()))
+            .collect();
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.confidence.is_none_or(|p| p >= 0.9))
+        );
+        labels
+    };
+    assert_eq!(charset(&french), BTreeSet::from([Some("iso-8859-1")]));
+    assert_eq!(charset(&russian), BTreeSet::from([Some("koi8-r")]));
+    // One name that says nothing by itself is as the tree's.
+    assert_eq!(
+        charset(&[b"\xE9t\xE9".to_vec()]),
+        BTreeSet::from([Some("iso-8859-1")])
+    );
+}
+
+#[test]
+fn names_that_were_encoded_twice_are_undone_where_that_is_likely() {
+    let mut wishes = Wishes::new(Policy::default(), From::Nothing);
+    wishes.fix_double = true;
+    let again = |text: &str| text.bytes().map(char::from).collect::<String>();
+    let name = again("Événement à la société.txt");
+    let line = one(name.as_bytes(), &wishes);
+    assert_eq!(
+        line.new.unwrap().as_bytes(),
+        "Événement à la société.txt".as_bytes()
+    );
+    assert_eq!(line.reason, Reason::Doubled);
+    for meant in ["café", "Ã", "naïve ©"] {
+        assert_eq!(
+            planned(&wishes, &listed(&[meant.as_bytes()])),
+            [],
+            "{meant}"
+        );
+    }
+}
+
+#[test]
+fn our_escapes_are_undone_and_no_others() {
+    let mut wishes = Wishes::new(Policy::default(), charsets(&["iso-8859-1"]));
+    wishes.unescape = true;
+    assert_eq!(
+        one(b"caf%E9.txt", &wishes).new.unwrap().as_bytes(),
+        "café.txt".as_bytes()
+    );
+    assert_eq!(one(b"caf%E9.txt", &wishes).reason, Reason::Escaped);
+    let others: [&[u8]; 6] = [b"100%", b"a%20b", b"caf%e9", b"%41", b"%2E%2E%2F", b"x%00"];
+    assert_eq!(planned(&wishes, &listed(&others)), []);
+}
+
+#[test]
+fn names_that_would_be_too_long_are_left_with_what_a_mount_shows() {
+    let name = [0xE9; 200];
+    let mut wishes = Wishes::new(Policy::default(), charsets(&["iso-8859-1"]));
+    let left = one(&name, &wishes);
+    assert_eq!((left.new, left.reason), (None, Reason::WouldBeTooLong));
+    wishes.shorten = true;
+    let cut = one(&name, &wishes);
+    assert_eq!(cut.new.as_ref(), Some(&left.candidates[0].name));
+    let names = BTreeSet::from([name.to_vec()]);
+    assert_eq!(
+        visible(&wishes, &names)[name.as_slice()],
+        cut.new.unwrap().as_bytes()
+    );
+}
+
+#[test]
+fn what_a_profile_forbids_is_spelled_portably_or_left() {
+    let portable = Wishes::new(Profile::Portable.policy(), From::Nothing);
+    assert_eq!(one(b"a:b", &portable).new.unwrap().as_bytes(), b"a%3Ab");
+    let posix = Wishes::new(Profile::Posix.policy(), From::Nothing);
+    let left = one("é".as_bytes(), &posix);
+    assert_eq!((left.new, left.reason), (None, Reason::NoSpelling));
+}

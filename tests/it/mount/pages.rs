@@ -1,0 +1,132 @@
+//! Law F5, where the kernel keeps content of its own: what others write below is read and mapped above, also where neither size
+//! nor mtime tell of it.
+
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use rustix::fs::OFlags;
+
+use crate::support::mount::binary;
+use crate::support::{Mount, Tree, at, needs, status, user};
+
+/// Runs a script of Python's on the mount and below it.
+fn run(mut python: Command, script: &str, tree: &Tree, when: &str) {
+    let output = python
+        .args(["-c", script])
+        .env("PLACE", tree.point())
+        .env("BELOW", tree.backing())
+        .env("WHEN", when)
+        .current_dir("/")
+        .output()
+        .unwrap();
+    assert_eq!(output.stdout, b"seen\n", "{}", output.stderr.escape_ascii());
+}
+
+fn python() -> Command {
+    Command::new("python3")
+}
+
+fn check(options: &[&str], when: &str) {
+    needs::fuse();
+    for tree in [Tree::new(), Tree::in_memory()] {
+        for passthrough in ["auto", "off"] {
+            let options = [options, &["--passthrough", passthrough]].concat();
+            let mount = tree.mount(&options);
+            run(python(), include_str!("pages/content.py"), &tree, when);
+            mount.stop();
+        }
+    }
+}
+
+#[test]
+fn f5_with_none_content_is_read_as_it_is_below() {
+    check(&["--cache=none"], "at once");
+}
+
+#[test]
+fn f5_with_seconds_content_is_read_as_it_is_below_when_they_are_over() {
+    check(&["--cache=0.1"], "soon");
+    check(&["--cache=1"], "soon");
+}
+
+#[test]
+fn f5_where_changes_are_heard_of_content_is_read_as_it_is_below() {
+    if needs::root("fanotify") {
+        check(&["--cache=watch"], "soon");
+    }
+}
+
+/// The kernel waits for pages to be read and written before it drops them, and nobody else could serve that.
+#[test]
+fn f5_with_one_thread_content_is_dropped_all_the_same() {
+    check(&["--cache=none", "--threads=1"], "at once");
+}
+
+#[test]
+fn f5_on_an_ordinary_users_mount_content_is_read_as_it_is_below() {
+    if !needs::root("mounting as another user") {
+        return;
+    }
+    for (cache, when) in [("none", "at once"), ("1", "soon")] {
+        let tree = Tree::new();
+        let program = tree.parent().join("utf8fs");
+        std::fs::copy(binary(), &program).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        for directory in [tree.backing(), tree.point()] {
+            chown(directory, Some(user::NOBODY), Some(user::NOBODY)).unwrap();
+        }
+        let mount = Mount::start_as(&tree, user::NOBODY, &program, &["--cache", cache]);
+        let python = user::command(user::NOBODY, Path::new("/usr/bin/python3"));
+        run(python, include_str!("pages/content.py"), &tree, when);
+        mount.stop();
+    }
+}
+
+/// What a mapping below changes without any sign is seen within a minute, which this test takes therefore.
+#[test]
+fn f5_what_is_written_by_a_mapping_below_is_seen() {
+    let modes = ["none", "1", "watch"];
+    let modes = modes
+        .into_iter()
+        .filter(|mode| *mode != "watch" || needs::root("fanotify"));
+    let check = |mode: &str| {
+        let tree = Tree::in_memory();
+        let mount = tree.mount(&["--passthrough=off", "--cache", mode]);
+        run(python(), include_str!("pages/mapped_below.py"), &tree, "");
+        mount.stop();
+    };
+    thread::scope(|scope| {
+        let checks: Vec<_> = modes.map(|mode| scope.spawn(move || check(mode))).collect();
+        for check in checks {
+            check.join().unwrap();
+        }
+    });
+}
+
+/// Content that stays as it is is read once.
+#[test]
+fn content_is_kept_from_one_open_to_the_next() {
+    needs::fuse();
+    let tree = Tree::in_memory();
+    tree.file(b"file", b"content");
+    let mount = tree.mount(&["--passthrough=off", "--cache=1"]);
+    let read = || {
+        let file = at::open(mount.dir(), b"file", OFlags::RDONLY).unwrap();
+        assert_eq!(at::read_all(&file).unwrap(), b"content");
+        drop(file);
+        let requests = status::requests(&mount.point());
+        requests.get("read").copied().unwrap_or(0)
+    };
+    // While it was made a moment ago, it may change within the same moment.
+    let mut before = read();
+    loop {
+        let now = (0..5).fold(0, |_, _| read());
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    mount.stop();
+}

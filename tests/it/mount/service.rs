@@ -1,0 +1,290 @@
+//! What mount(8), a service manager and an administrator ask of the program.
+
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::mount::{Mount, binary, detach, mounted, wait_until_unmounted};
+use crate::support::{Tree, at, needs};
+
+/// A manager that says nothing for so long says nothing at all.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn words(octets: &[u8]) -> String {
+    String::from_utf8(octets.to_vec()).unwrap()
+}
+
+fn utf8fs(args: &[&str], point: Option<&Path>) -> Output {
+    let mut command = Command::new(binary());
+    command.args(args).args(point).output().unwrap()
+}
+
+/// What is mounted there goes with the test.
+struct Cleared(PathBuf);
+
+impl Drop for Cleared {
+    fn drop(&mut self) {
+        detach(&self.0);
+    }
+}
+
+/// `sd_notify(3)`: the mount answers when READY is told, from within the sandbox too, and the end is told.
+#[test]
+fn a_service_manager_is_told_of_the_beginning_and_the_end() {
+    for sandbox in ["full", "none"] {
+        let tree = Tree::new();
+        tree.file(b"file", b"content");
+        let path = tree.parent().join("notify");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        // As with SO_PASSCRED of systemd's, anybody may write.
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let heard = || {
+            let mut message = [0; 1024];
+            let length = socket.recv(&mut message).unwrap();
+            words(&message[..length])
+        };
+        let variable = format!("NOTIFY_SOCKET={}", path.to_str().unwrap());
+        let mount = Mount::start_under(&tree, &["env", &variable], &["--sandbox", sandbox]);
+        let ready = heard();
+        let shown = format!(
+            "\nSTATUS={:?} is shown at {:?}",
+            tree.backing(),
+            tree.point()
+        );
+        assert_eq!(ready, format!("READY=1{shown}"));
+        assert_eq!(at::read(mount.dir(), b"file").unwrap(), b"content");
+        mount.signal(Signal::HUP);
+        mount.signal(Signal::TERM);
+        assert_eq!(heard(), "STOPPING=1\nSTATUS=ending", "{sandbox}");
+        mount.finish();
+    }
+}
+
+/// The exit codes of mount(8), which are not ours: 1 for wrong arguments, 32 for what failed.
+#[test]
+fn mount_8_is_answered_in_its_own_way() {
+    needs::fuse();
+    let tree = Tree::new();
+    tree.file(b"caf\xE9", b"content");
+    let helper = tree.parent().join("mount.fuse.utf8fs");
+    symlink(binary(), &helper).unwrap();
+    let call = |backing: &Path, options: &[&str]| {
+        let mut command = Command::new(&helper);
+        command.arg(backing).arg(tree.point()).args(options);
+        command.output().unwrap()
+    };
+    let _cleared = Cleared(tree.point());
+    let wrong = call(&tree.backing(), &["-n", "-o", "rw,profil=safe"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert_eq!(
+        words(&wrong.stderr),
+        "error: unknown option in -o: \"profil=safe\"\nhint: did you mean profile?\n"
+    );
+    let none = call(&tree.parent().join("none"), &["-o", "rw"]);
+    assert_eq!(none.status.code(), Some(1), "{none:?}");
+    let fake = call(&tree.backing(), &["-f", "-o", "rw"]);
+    assert_eq!(
+        (fake.status.code(), mounted(&tree.point())),
+        (Some(0), None)
+    );
+    let options =
+        "rw,user=me,_netdev,nofail,x-systemd.automount,from=iso-8859-1,audit_log=/dev/null";
+    let done = call(&tree.backing(), &["-v", "-o", options]);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let dir = at::open_dir_path(&tree.point());
+    assert_eq!(at::read(&dir, "café".as_bytes()).unwrap(), b"content");
+    drop(dir);
+    let again = call(&tree.backing(), &["-o", "rw"]);
+    assert_eq!(again.status.code(), Some(1), "{again:?}");
+    let umount = utf8fs(&["umount", "--lazy"], Some(&tree.point()));
+    assert!(umount.status.success(), "{umount:?}");
+    wait_until_unmounted(&tree.point());
+}
+
+/// A program that works in a directory until it is told to end.
+struct Holder(Child);
+
+impl Holder {
+    fn new(place: &Path) -> Self {
+        let mut command = Command::new("cat");
+        let command = command.current_dir(place).stdin(Stdio::piped());
+        // Its echo says that it is there.
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        Self(child)
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        drop(self.0.wait());
+    }
+}
+
+#[test]
+fn a_mount_in_use_is_left_with_the_name_of_who_holds_it_unless_lazily() {
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    let mut mount = tree.mount(&[]);
+    mount.close();
+    let holder = Holder::new(&mount.point());
+    let refused = utf8fs(&["umount"], Some(&mount.point()));
+    assert_eq!(refused.status.code(), Some(1));
+    let said = words(&refused.stderr);
+    assert!(said.contains("is in use\nhint: it is held by"), "{said}");
+    let held = format!("process {} (\"cat\")", holder.0.id());
+    assert!(said.contains(&held), "{said}");
+    assert!(mounted(&mount.point()).is_some());
+    let lazy = utf8fs(&["umount", "-l"], Some(&mount.point()));
+    assert_eq!((lazy.status.code(), &*lazy.stderr), (Some(0), &b""[..]));
+    assert_eq!(mounted(&mount.point()), None);
+    drop(holder);
+    mount.finish();
+}
+
+/// Does one of these descriptors of a process lead there?
+fn has_open(pid: u32, is_it: impl Fn(&Path) -> bool) -> bool {
+    let links = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let mut links = links.flatten();
+    links.any(|link| std::fs::read_link(link.path()).is_ok_and(|target| is_it(&target)))
+}
+
+/// A process that asks a mount how it does holds it while it waits for the answer.
+#[test]
+fn a_mount_that_is_only_asked_how_it_does_is_unmounted_when_it_has_answered() {
+    let tree = Tree::new();
+    let mut mount = tree.mount(&[]);
+    mount.close();
+    let point = mount.point();
+    mount.signal(Signal::STOP);
+    let start = |words: &[&str]| {
+        let mut command = Command::new(binary());
+        command.args(words).arg(&point);
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped());
+        command.stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let asker = start(&["status", "--ask-only", "--"]);
+    while !has_open(asker.id(), |target| target == point) {
+        std::thread::yield_now();
+    }
+    let mut umount = start(&["umount"]);
+    // It waits for the process, by a descriptor of that.
+    let is_process = |target: &Path| {
+        target
+            .as_os_str()
+            .to_str()
+            .is_some_and(|target| target.contains("pidfd"))
+    };
+    while !has_open(umount.id(), is_process) {
+        assert_eq!(umount.try_wait().unwrap(), None, "it did not wait");
+        std::thread::yield_now();
+    }
+    assert!(mounted(&point).is_some());
+    mount.signal(Signal::CONT);
+    let asked = asker.wait_with_output().unwrap();
+    let said: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert_eq!(said["pid"], mount.id());
+    let done = umount.wait_with_output().unwrap();
+    assert_eq!(
+        (done.status.code(), words(&done.stderr)),
+        (Some(0), String::new())
+    );
+    assert_eq!(mounted(&point), None);
+    mount.finish();
+}
+
+#[test]
+fn nothing_but_a_mount_of_utf8fs_is_unmounted() {
+    let tree = Tree::new();
+    let bare = utf8fs(&["umount"], Some(&tree.point()));
+    assert_eq!(bare.status.code(), Some(1));
+    assert!(words(&bare.stderr).starts_with("error: nothing is mounted on "));
+    let proc = utf8fs(&["umount", "--lazy"], Some(Path::new("/proc")));
+    assert_eq!(proc.status.code(), Some(1));
+    assert!(words(&proc.stderr).contains("is no mount of utf8fs, but of \"proc\""));
+    assert!(mounted(Path::new("/proc")).is_some());
+    let mount = tree.mount(&[]);
+    at::mkdir(mount.dir(), b"inside").unwrap();
+    let inside = utf8fs(&["umount"], Some(&mount.point().join("inside")));
+    assert!(words(&inside.stderr).starts_with("error: nothing is mounted on "));
+    mount.stop();
+}
+
+/// Our line of `status --all`: other tests have mounts too.
+fn state(point: &Path) -> (Option<i32>, Option<Value>) {
+    let all = utf8fs(&["status", "--all", "--format", "json"], None);
+    let said = words(&all.stdout);
+    let mut objects = said
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let ours = objects.find(|object| object["mountpoint"]["text"] == *point.to_str().unwrap());
+    (all.status.code(), ours)
+}
+
+/// A dead mount is told of, with an exit status for who watches, and is cleared though somebody is still in it.
+#[test]
+fn a_dead_mount_is_reported_and_cleared() {
+    if !needs::root("clearing a dead mount that is in use") {
+        return;
+    }
+    let tree = Tree::new();
+    let mut mount = tree.mount(&[]);
+    let point = mount.point();
+    mount.close();
+    let well = state(&point).1.unwrap();
+    assert_eq!(well["state"], "well");
+    assert_eq!(well["status"]["mountpoint"], well["mountpoint"]);
+    let holder = Holder::new(&point);
+    mount.kill();
+    let _cleared = Cleared(point.clone());
+    let (code, dead) = state(&point);
+    let dead = dead.unwrap();
+    assert_eq!((code, &dead["state"]), (Some(1), &Value::from("dead")));
+    assert_eq!(dead["status"], Value::Null);
+    let done = utf8fs(&["umount"], Some(&point));
+    assert_eq!((done.status.code(), &*done.stderr), (Some(0), &b""[..]));
+    assert_eq!(mounted(&point), None);
+    assert_eq!(state(&point).1, None);
+    drop(holder);
+}
+
+/// What `utf8fs@.service` leaves of root's capabilities is all that a daemon would keep anyway, and enough to mount.
+#[test]
+fn the_capabilities_of_the_unit_are_enough() {
+    if !needs::root("a limited set of capabilities") {
+        return;
+    }
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/package.d/utf8fs@.service");
+    let unit = std::fs::read_to_string(unit).unwrap();
+    let line = unit
+        .lines()
+        .find_map(|line| line.strip_prefix("CapabilityBoundingSet="));
+    let bounding = line
+        .unwrap()
+        .split(' ')
+        .fold("--bounding-set=-all".to_owned(), |all, one| {
+            all + ",+" + &one.strip_prefix("CAP_").unwrap().to_lowercase()
+        });
+    let permitted = |mount: &Mount<'_>| {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", mount.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("CapPrm:"));
+        line.unwrap().trim().to_owned()
+    };
+    let (tree, other) = (Tree::new(), Tree::new());
+    tree.file(b"file", b"content");
+    let limited = Mount::start_under(&tree, &["setpriv", "--no-new-privs", &bounding, "--"], &[]);
+    let usual = other.mount(&[]);
+    assert_eq!(at::read(limited.dir(), b"file").unwrap(), b"content");
+    at::write_new(limited.dir(), b"new", b"written").unwrap();
+    assert_eq!(permitted(&limited), permitted(&usual));
+    limited.stop();
+    usual.stop();
+}

@@ -1,0 +1,3 @@
+//! Whole trees without a mount (laws T).
+
+mod scan;
