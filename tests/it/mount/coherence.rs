@@ -6,7 +6,6 @@ use std::thread;
 
 use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstat, ftruncate};
 use rustix::io::Errno;
-use rustix::process::Signal;
 
 use crate::support::{Mount, Tree, at, needs};
 
@@ -243,7 +242,7 @@ fn f5_an_overflow_of_changes_leaves_nothing_stale() {
     assert!(absent(b"new") && absent(b"d/new") && !absent(b"removed"));
     assert_eq!(at::stat(above, b"grown").unwrap().st_size, 0);
     // While it sleeps, it hears nothing.
-    mount.signal(Signal::STOP);
+    mount.pause();
     for number in 0..=most {
         at::mkdir(&below, number.to_string().as_bytes()).unwrap();
     }
@@ -252,7 +251,7 @@ fn f5_an_overflow_of_changes_leaves_nothing_stale() {
     at::unlink(&below, b"removed").unwrap();
     let file = at::open(&below, b"grown", OFlags::WRONLY).unwrap();
     at::write_all(&file, b"grown").unwrap();
-    mount.signal(Signal::CONT);
+    mount.go_on();
     until(|| !absent(b"new"));
     until(|| !absent(b"d/new"));
     until(|| absent(b"removed"));

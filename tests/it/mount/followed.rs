@@ -11,7 +11,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, XattrFlags, chmodat, fsetxattr};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-use rustix::process::Signal;
 
 use super::nested::Beside;
 use crate::support::mount::mounted;
@@ -174,12 +173,12 @@ fn f5_what_is_mounted_inside_outlives_changes_below_and_their_overflow() {
 
     if most <= 100_000 {
         assert_eq!(at::stat(above, b"late").err(), Some(Errno::NOENT));
-        mount.signal(Signal::STOP);
+        mount.pause();
         for number in 0..=most {
             at::mkdir(&below, format!("many/{number}").as_bytes()).unwrap();
         }
         at::write_new(&below, b"late", b"").unwrap();
-        mount.signal(Signal::CONT);
+        mount.go_on();
         until(|| at::stat(above, b"late").is_ok());
         assert!(inner.is_there());
         assert!(at::stat(above, b"a/in/mine").is_ok());

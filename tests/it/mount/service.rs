@@ -164,7 +164,7 @@ fn a_mount_that_is_only_asked_how_it_does_is_unmounted_when_it_has_answered() {
     let mut mount = tree.mount(&[]);
     mount.close();
     let point = mount.point();
-    mount.signal(Signal::STOP);
+    mount.pause();
     let start = |words: &[&str]| {
         let mut command = Command::new(binary());
         command.args(words).arg(&point);
@@ -188,7 +188,7 @@ fn a_mount_that_is_only_asked_how_it_does_is_unmounted_when_it_has_answered() {
         std::thread::yield_now();
     }
     assert!(mounted(&point).is_some());
-    mount.signal(Signal::CONT);
+    mount.go_on();
     let asked = asker.wait_with_output().unwrap();
     let said: Value = serde_json::from_slice(&asked.stdout).unwrap();
     assert_eq!(said["pid"], mount.id());

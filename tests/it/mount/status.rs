@@ -6,7 +6,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::mount::{binary, detach, mounted};
@@ -254,9 +253,9 @@ fn a_dead_mount_is_said_to_be_dead() {
 fn a_daemon_that_is_stopped_is_not_waited_for_for_ever() {
     let tree = Tree::in_memory();
     let mount = tree.mount(&[]);
-    mount.signal(Signal::STOP);
+    mount.pause();
     let output = status::run(&[mount.point().as_os_str()]);
-    mount.signal(Signal::CONT);
+    mount.go_on();
     let said = refusal(&output);
     assert!(said.contains("does not answer for 5 seconds"), "{said}");
     mount.stop();
@@ -267,7 +266,7 @@ fn a_daemon_that_is_stopped_is_not_waited_for_for_ever() {
 fn who_asks_has_nothing_open_that_others_read() {
     let tree = Tree::in_memory();
     let mount = tree.mount(&[]);
-    mount.signal(Signal::STOP);
+    mount.pause();
     let mut command = Command::new(binary());
     command.arg("status").arg(mount.point());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -288,7 +287,7 @@ fn who_asks_has_nothing_open_that_others_read() {
     for fd in [1, 2] {
         assert_ne!(open(&asker, fd), open(&status.id().to_string(), fd));
     }
-    mount.signal(Signal::CONT);
+    mount.go_on();
     assert!(status.wait_with_output().unwrap().status.success());
     mount.stop();
 }

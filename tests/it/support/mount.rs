@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::mount::{UnmountFlags, unmount};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
+};
 
 use super::{Tree, at, audit, needs, user};
 
@@ -178,6 +180,20 @@ impl<'t> Mount<'t> {
 
     pub(crate) fn signal(&self, signal: Signal) {
         pidfd_send_signal(&self.process, signal).unwrap();
+    }
+
+    /// Stops the daemon until [`Mount::go_on`]. The signal stops one thread after the other: until all are, requests are answered.
+    pub(crate) fn pause(&self) {
+        self.signal(Signal::STOP);
+        let process = WaitId::PidFd(self.process.as_fd());
+        let until = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let status = retry_on_intr(|| waitid(process.clone(), until)).unwrap();
+        assert!(status.is_some_and(|status| status.stopped()), "it ended");
+    }
+
+    /// Lets a daemon go on that [`Mount::pause`] stopped.
+    pub(crate) fn go_on(&self) {
+        self.signal(Signal::CONT);
     }
 
     /// Waits for the daemon to end by itself.
