@@ -100,6 +100,8 @@ impl Mounted {
             }
             Err(faults) => faults,
         };
+        // Before it is logged: who reads the log and then asks is told of it.
+        self.tell(faults.iter().take(MOST_TOLD));
         for fault in faults.iter().take(MOST_TOLD) {
             log::error!("policy: {fault}");
         }
@@ -107,8 +109,12 @@ impl Mounted {
             log::error!("policy: and {} more", faults.len() - MOST_TOLD);
         }
         log::error!("the policy was not read anew: the one before stays in force");
+    }
+
+    /// Has it told that these were in the way of the last reading.
+    fn tell<'f>(&self, faults: impl Iterator<Item = &'f String>) {
+        let faults: Vec<&String> = faults.collect();
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let faults: Vec<String> = faults.into_iter().take(MOST_TOLD).collect();
         count(&mut told.policy, "failed_reloads");
         if let Some(policy) = told.policy.as_object_mut() {
             policy.insert(
