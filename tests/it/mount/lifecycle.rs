@@ -6,6 +6,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::Signal;
 
+use super::nested::umount;
 use crate::support::mount::{binary, detach, mounted, wait_until_unmounted};
 use crate::support::{Tree, at, needs};
 
@@ -38,21 +39,7 @@ fn unmounting_from_outside_ends_the_daemon() {
     let tree = Tree::new();
     let mut mount = tree.mount(&[]);
     mount.close();
-    let program = if needs::is_root() {
-        "umount"
-    } else {
-        "fusermount3"
-    };
-    let mut command = Command::new(program);
-    if !needs::is_root() {
-        command.arg("-u");
-    }
-    command.arg(mount.point());
-    // What other tests start has our descriptors for a moment, that of the mount too.
-    while !command.status().unwrap().success() {
-        assert!(mounted(&mount.point()).is_some());
-        std::thread::yield_now();
-    }
+    umount(&mount.point());
     mount.finish();
 }
 
@@ -156,21 +143,10 @@ fn in_the_background_the_command_returns_when_the_mount_answers() {
     // At once, with nothing to wait for.
     let kind = mounted(&tree.point());
     let listed = at::list(at::open_dir_path(&tree.point()));
-    let program = if needs::is_root() {
-        "umount"
-    } else {
-        "fusermount3"
-    };
-    let mut command = Command::new(program);
-    if !needs::is_root() {
-        command.arg("-u");
-    }
-    let unmounted = command.arg(tree.point()).status().unwrap();
-    detach(&tree.point());
     assert!(status.success());
     assert_eq!(kind.as_deref(), Some("fuse.utf8fs"));
     assert_eq!(listed, ["café".as_bytes()]);
-    assert!(unmounted.success());
+    umount(&tree.point());
 }
 
 /// --background says so when nothing can be mounted.

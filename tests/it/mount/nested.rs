@@ -1,12 +1,19 @@
 //! Laws F2, F7: mounts on mounts, over directories in use, and twice.
 
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::support::mount::{binary, detach, mounted, wait_until_unmounted};
-use crate::support::{Tree, at, needs};
+use crate::support::mount::{binary, detach, mounted};
+use crate::support::{Tree, at, needs, status};
+
+/// Reaching it is a failure, never a result.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Mounts in the background.
 fn background(backing: &Path, point: &Path, options: &[&str]) -> Output {
@@ -25,33 +32,62 @@ fn background(backing: &Path, point: &Path, options: &[&str]) -> Output {
         .unwrap()
 }
 
+/// Has umount(8) take a mount away that nobody uses. What other tests start has our descriptors for a moment, and who
+/// asks all mounts how they do holds this one: the mount is in use until they are gone, and not longer.
+pub(super) fn umount(point: &Path) {
+    let (program, option) = if needs::is_root() {
+        ("umount", "--")
+    } else {
+        ("fusermount3", "-u")
+    };
+    let start = Instant::now();
+    loop {
+        let mut command = Command::new(program);
+        let output = command.arg(option).arg(point).output().unwrap();
+        if output.status.success() {
+            return;
+        }
+        assert!(mounted(point).is_some(), "nothing is mounted: {output:?}");
+        assert!(start.elapsed() < PATIENCE, "{output:?}");
+        std::thread::yield_now();
+    }
+}
+
 /// A mount in the background that goes with the test.
-pub(super) struct Beside(PathBuf);
+pub(super) struct Beside {
+    point: PathBuf,
+    daemon: Option<OwnedFd>,
+}
 
 impl Beside {
     pub(super) fn start(backing: &Path, point: &Path, options: &[&str]) -> Self {
-        let beside = Self(point.to_owned());
+        let mut beside = Self {
+            point: point.to_owned(),
+            daemon: None,
+        };
         let output = background(backing, point, options);
         assert!(output.status.success(), "{output:?}");
+        let pid = status::of(point)["pid"].as_i64().unwrap();
+        let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
+        beside.daemon = Some(pidfd_open(pid, PidfdFlags::empty()).unwrap());
         beside
     }
 
-    /// Unmounts it, which nothing may stand in the way of.
-    pub(super) fn stop(self) {
-        let program = if needs::is_root() {
-            ("umount", "--")
-        } else {
-            ("fusermount3", "-u")
-        };
-        let status = Command::new(program.0).arg(program.1).arg(&self.0).status();
-        assert!(status.unwrap().success());
-        wait_until_unmounted(&self.0);
+    /// Unmounts it and waits for the end of its daemon, which has in use until then what it shows. A mount namespace that
+    /// another test made meanwhile has a copy of the mount, and so has it served a while longer.
+    pub(super) fn stop(mut self) {
+        umount(&self.point);
+        let daemon = self.daemon.take().unwrap();
+        let patience = Timespec::try_from(PATIENCE).unwrap();
+        let mut fds = [PollFd::new(&daemon, PollFlags::IN)];
+        let ended = poll(&mut fds, Some(&patience)).unwrap();
+        assert_eq!(ended, 1, "its daemon does not end");
     }
 }
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        detach(&self.0);
+        detach(&self.point);
     }
 }
 
