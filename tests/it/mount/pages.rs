@@ -1,14 +1,13 @@
 //! Law F5, where the kernel keeps content of its own: what others write below is read and mapped above, also where neither size
 //! nor mtime tell of it.
 
-use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 
 use rustix::fs::OFlags;
 
-use crate::support::mount::binary;
+use super::users::prepare_for_user;
 use crate::support::{Mount, Tree, at, needs, status, user};
 
 /// Runs a script of Python's on the mount and below it.
@@ -71,12 +70,7 @@ fn f5_on_an_ordinary_users_mount_content_is_read_as_it_is_below() {
     }
     for (cache, when) in [("none", "at once"), ("1", "soon")] {
         let tree = Tree::new();
-        let program = tree.parent().join("utf8fs");
-        std::fs::copy(binary(), &program).unwrap();
-        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-        for directory in [tree.backing(), tree.point()] {
-            chown(directory, Some(user::NOBODY), Some(user::NOBODY)).unwrap();
-        }
+        let program = prepare_for_user(&tree);
         let mount = Mount::start_as(&tree, user::NOBODY, &program, &["--cache", cache]);
         let python = user::command(user::NOBODY, Path::new("/usr/bin/python3"));
         run(python, include_str!("pages/content.py"), &tree, when);

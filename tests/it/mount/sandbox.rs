@@ -12,6 +12,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, inotify};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use utf8fs::backing::sandbox::{Call, DAEMON, KEEPER, OLDER};
 
+use super::users::prepare_for_user;
 use crate::support::mount::{binary, detach, mounted, wait_until_unmounted};
 use crate::support::{Mount, Tree, at, audit, needs, user};
 
@@ -264,11 +265,7 @@ fn an_ordinary_users_daemon_gives_up_what_it_can() {
     }
     let tree = Tree::new();
     tree.file(b"file", b"content");
-    let program = tree.parent().join("utf8fs");
-    std::fs::copy(binary(), &program).unwrap();
-    for directory in [tree.backing(), tree.point()] {
-        std::os::unix::fs::chown(directory, Some(user::NOBODY), Some(user::NOBODY)).unwrap();
-    }
+    let program = prepare_for_user(&tree);
     let mount = Mount::start_as(&tree, user::NOBODY, &program, &["-v"]);
     for status in threads(mount.id()) {
         let [privileges, mode] = ["NoNewPrivs", "Seccomp"].map(|name| field(&status, name));
