@@ -329,11 +329,17 @@ const SCENES: &[(&str, &[&str])] = &[
 /// A tree with the files of the scenes.
 fn tree() -> Tree {
     let tree = Tree::new();
-    tree.file(b"file", b"content");
-    tree.file(b"other", b"");
-    std::fs::hard_link(tree.backing().join("file"), tree.backing().join("link")).unwrap();
-    drop(tree.directory(b"directory"));
+    fill(&tree.backing());
     tree
+}
+
+fn fill(directory: &Path) {
+    let [file, other, link, inside] =
+        ["file", "other", "link", "directory"].map(|name| directory.join(name));
+    std::fs::write(&file, "content").unwrap();
+    std::fs::write(other, "").unwrap();
+    std::fs::hard_link(file, link).unwrap();
+    std::fs::create_dir(inside).unwrap();
 }
 
 /// Plays a scene with `a` and `b` in these directories.
@@ -358,16 +364,25 @@ fn locks_are_those_of_a_bare_directory() {
         let tree = tree();
         let mount = tree.mount(options);
         let (above, below) = (mount.point(), tree.backing());
-        for (what, scene) in SCENES {
+        for (number, (what, scene)) in SCENES.iter().enumerate() {
             let expected = play(scene, &bare.backing(), &bare.backing());
             assert!(expected.iter().any(|line| line.ends_with("ok")), "{what}");
-            assert_eq!(play(scene, &above, &above), expected, "{what}, {options:?}");
+            // Each has files of its own: those who played before may be told of as ended before their files are closed.
+            let anew = |who: &str, a: &Path, b: &Path| {
+                let name = format!("{number}-{who}");
+                let directory = below.join(&name);
+                std::fs::create_dir(&directory).unwrap();
+                fill(&directory);
+                play(scene, &a.join(&name), &b.join(&name))
+            };
+            let both = anew("both", &above, &above);
+            assert_eq!(both, expected, "{what}, {options:?}");
             if options.is_empty() {
                 continue;
             }
             // What an open directory is locked by, the kernel keeps to itself.
-            assert_eq!(play(scene, &above, &below), expected, "{what}, a above");
-            assert_eq!(play(scene, &below, &above), expected, "{what}, b above");
+            assert_eq!(anew("a", &above, &below), expected, "{what}, a above");
+            assert_eq!(anew("b", &below, &above), expected, "{what}, b above");
         }
         mount.stop();
     }
@@ -379,11 +394,15 @@ fn a_process_that_is_killed_gives_its_locks_up() {
     for options in [&[][..], &["--locks", "backing"]] {
         let tree = tree();
         let mount = tree.mount(options);
-        for take in ["posix 1 w 0 10", "ofd 1 w 0 10", "flock 1 w"] {
+        let takes = ["posix 1 w 0 10", "ofd 1 w 0 10", "flock 1 w"];
+        for (number, take) in takes.into_iter().enumerate() {
+            // As above, a file of its own for each.
+            tree.file(format!("file{number}").as_bytes(), b"content");
             let mut holder = Locker::start(&mount.point());
             let mut other = Locker::start(&mount.point());
             for locker in [&mut holder, &mut other] {
-                assert_eq!(locker.ask("open 1 @file rw"), "ok");
+                let open = format!("open 1 @file{number} rw");
+                assert_eq!(locker.ask(&open), "ok");
             }
             assert_eq!(holder.ask(take), "ok");
             assert_eq!(other.ask(take), "no", "{options:?}");
@@ -416,16 +435,20 @@ fn waiting_ends_with_the_lock_or_with_a_signal() {
         } else {
             mount.point()
         };
-        for (take, free, call) in [
+        let rows = [
             ("posix 1 w 0 10", "posix 1 u 0 10", libc::SYS_fcntl),
             ("ofd 1 w 0 0", "ofd 1 u 0 0", libc::SYS_fcntl),
             ("flock 1 w", "flock 1 u", libc::SYS_flock),
-        ] {
+        ];
+        for (number, (take, free, call)) in rows.into_iter().enumerate() {
+            // As above, a file of its own for each.
+            tree.file(format!("file{number}").as_bytes(), b"content");
             let mut holder = Locker::start(&place);
             let mut first = Locker::start(&mount.point());
             let mut killed = Locker::start(&mount.point());
             for locker in [&mut holder, &mut first, &mut killed] {
-                assert_eq!(locker.ask("open 1 @file rw"), "ok");
+                let open = format!("open 1 @file{number} rw");
+                assert_eq!(locker.ask(&open), "ok");
             }
             assert_eq!(holder.ask(take), "ok");
             let wait = format!("{take} wait");
