@@ -20,9 +20,14 @@ struct Holder(Child);
 
 impl Holder {
     fn of(tree: &Tree, names: &[Vec<u8>]) -> Self {
-        // 1024 is F_SETLEASE, 1 F_WRLCK.
-        let script = "$SIG{IO} = 'IGNORE'; \
-            for (@ARGV) { open my $f, '+<', $_ or die $!; fcntl $f, 1024, 1 or die $!; push @held, $f } \
+        // 1024 is F_SETLEASE, 1 F_WRLCK. EAGAIN is for who is not alone in having the file open: what other tests start
+        // has our descriptors for a moment.
+        let script = "use Errno; $SIG{IO} = 'IGNORE'; \
+            for (@ARGV) { \
+                open my $f, '+<', $_ or die $!; \
+                until (fcntl $f, 1024, 1) { die $! unless $!{EAGAIN} } \
+                push @held, $f \
+            } \
             $| = 1; print qq{held\\n}; <STDIN>";
         let mut command = Command::new("perl");
         command.args(["-e", script]).current_dir(tree.backing());
