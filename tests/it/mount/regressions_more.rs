@@ -250,7 +250,7 @@ fn an_audit_log_that_is_a_directory_is_named_in_quotes() {
 }
 
 /// Whose command line names this mount point: its daemon, and nobody else once the mount answers but the daemon's keeper,
-/// and who is asked by another test how all mounts do.
+/// and who asks for another test how all mounts do.
 fn daemon_of(point: &Path) -> Vec<PathBuf> {
     let point = point.to_str().unwrap().as_bytes();
     fs::read_dir("/proc")

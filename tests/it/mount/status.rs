@@ -98,8 +98,14 @@ fn asking_changes_nothing_and_the_attribute_is_in_no_list() {
     let tree = Tree::in_memory();
     let mount = tree.mount(STEADY);
     mount.dir();
-    let first = status::requests(&mount.point());
-    assert_eq!(status::requests(&mount.point()), first);
+    // The daemon's own question whether it answers may come in between, and the end of what other tests started while we
+    // had the root open; but not each time.
+    let ask = || status::requests(&mount.point());
+    let mut asked = vec![ask()];
+    while asked.len() < 20 && !asked.ends_with(&[ask()]) {
+        asked.push(ask());
+    }
+    assert!(asked.len() < 20, "{asked:?}");
     let names = rustix::fs::flistxattr(mount.dir(), &mut [0; 100][..]).unwrap();
     assert_eq!(names, 0);
     // Nothing but the root has it, nobody can set it, and what is asked there is the backing filesystem's to answer.
