@@ -23,8 +23,8 @@ use crate::names::Quoted;
 
 /// Name of the audit log.
 pub(super) const AUDIT_LOG: &str = "audit.log";
-/// How long a mount may take to come or to go.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a mount may take to come or to go; on a busy machine that can be many seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// What helps most who cannot mount.
 const HINT: &str = "mounting takes /dev/fuse, and root or fusermount3; a container needs --device /dev/fuse --cap-add SYS_ADMIN";
 

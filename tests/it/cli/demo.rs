@@ -12,7 +12,7 @@ use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use tempfile::TempDir;
 
-use super::{Run, is_dangerous, utf8fs};
+use super::{PATIENCE, Run, is_dangerous, utf8fs};
 
 /// The demo, making its directory in `temp`.
 fn demo(temp: &TempDir) -> Command {
@@ -126,10 +126,7 @@ fn an_interrupt_leaves_nothing() {
             .unwrap();
         drop(command);
         while mounts(&temp).is_empty() {
-            let patience = Timespec {
-                tv_sec: 20,
-                tv_nsec: 0,
-            };
+            let patience = Timespec::try_from(PATIENCE).unwrap();
             let changed = poll(&mut [PollFd::new(&table, PollFlags::PRI)], Some(&patience));
             assert_ne!(changed, Ok(0), "it never mounts");
         }
