@@ -232,12 +232,15 @@ mod tests {
     use std::fs::File;
     use std::io::Read;
 
+    use rustix::pipe::{PipeFlags, pipe_with};
+
     use super::Stream;
 
     /// A line that could be written in part only ends where the next one starts, and harms no other.
     #[test]
     fn a_broken_line_does_not_garble_the_next() {
-        let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::NONBLOCK).unwrap();
+        let flags = PipeFlags::NONBLOCK | PipeFlags::CLOEXEC;
+        let (read, write) = pipe_with(flags).unwrap();
         let (mut read, mut stream) = (File::from(read), Stream::new(File::from(write), None));
         let long = "x".repeat(1 << 20);
         stream.write_line("one").unwrap();
@@ -252,6 +255,8 @@ mod tests {
         assert!(!stream.broken && !stream.stuck);
         stream.write_line("three").unwrap();
         drop(stream);
+        // A process that another test just started has a copy until it runs its program: the end comes then.
+        rustix::io::ioctl_fionbio(&read, false).unwrap();
         let mut rest = String::new();
         read.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "\ntwo\nthree\n");
