@@ -1,12 +1,14 @@
 //! smbd in directories of the test's own, smbclient, and what that says.
 
 use std::io::{PipeReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::Tree;
@@ -16,8 +18,29 @@ pub(super) struct Samba {
     child: Child,
     /// What smbd and its children write, until the last of them has ended.
     output: PipeReader,
-    port: u16,
+    port: Port,
     pub(super) place: PathBuf,
+}
+
+/// A port of this host that nobody else is given. smbd can listen on it, as both it and this allow that it is used again.
+struct Port {
+    number: u16,
+    _bound: OwnedFd,
+}
+
+impl Port {
+    fn new() -> Self {
+        let (inet, stream) = (AddressFamily::INET, SocketType::STREAM);
+        let flags = SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(inet, stream, flags, None).unwrap();
+        rustix::net::sockopt::set_socket_reuseaddr(&socket, true).unwrap();
+        rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = rustix::net::getsockname(&socket).unwrap();
+        Self {
+            number: SocketAddr::try_from(address).unwrap().port(),
+            _bound: socket,
+        }
+    }
 }
 
 impl Samba {
@@ -25,10 +48,10 @@ impl Samba {
     pub(super) fn start(tree: &Tree, configuration: &str) -> Self {
         let place = tree.parent().join("samba");
         std::fs::create_dir(&place).unwrap();
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
+        let port = Port::new();
+        let number = port.number;
         let mut own = format!(
-            "[global]\nmap to guest = bad user\nguest account = nobody\nsmb ports = {port}\ndisable netbios = yes\n\
+            "[global]\nmap to guest = bad user\nguest account = nobody\nsmb ports = {number}\ndisable netbios = yes\n\
              interfaces = 127.0.0.1\nbind interfaces only = yes\nload printers = no\nprintcap name = /dev/null\n"
         );
         for directory in ["lock", "state", "cache", "private", "pid", "ncalrpc"] {
@@ -57,7 +80,6 @@ impl Samba {
             .set_read_timeout(Some(Duration::from_secs(120)))
             .unwrap();
         let (output, write) = std::io::pipe().unwrap();
-        drop(free);
         let child = Command::new("setpriv")
             .args([
                 "--pdeathsig",
@@ -113,7 +135,10 @@ impl Samba {
             .args([
                 "--no-pass",
                 "--port",
-                &self.port.to_string(),
+                &self.port.number.to_string(),
+                // Seconds for each answer; a busy machine may take more than the usual 20.
+                "--timeout",
+                "300",
                 "--directory",
                 directory,
             ])
