@@ -24,7 +24,7 @@ impl TreeLock {
     /// [`JournalError::Busy`] if another has it; [`JournalError::Io`].
     pub fn take(root: &OwnedFd) -> Result<Self, JournalError> {
         match take(root) {
-            Ok(Some(held)) => Ok(Self { held }),
+            Ok(Some(lock)) => Ok(lock),
             Ok(None) => Err(JournalError::Busy),
             Err(error) => Err(JournalError::Io {
                 what: "lock the tree",
@@ -43,14 +43,14 @@ impl Drop for TreeLock {
     }
 }
 
-/// The descriptors that are locked; `None` if another has one of them.
-fn take(root: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
+/// `None` if another has the lock of one of the directories; those that were locked before are let go then.
+fn take(root: &OwnedFd) -> io::Result<Option<TreeLock>> {
     let open = |fd: &OwnedFd| file::reopen(fd, libc::O_RDONLY | libc::O_DIRECTORY);
     let top = open(root)?;
     if !locked(&top, LockKind::Write)? {
         return Ok(None);
     }
-    let mut held = vec![top];
+    let mut lock = TreeLock { held: vec![top] };
     let mut here = root.try_clone()?;
     let mut stat = Stat::of(&here)?;
     while let Some(above) = above(&here)? {
@@ -62,11 +62,11 @@ fn take(root: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
             if !locked(&fd, LockKind::Read)? {
                 return Ok(None);
             }
-            held.push(fd);
+            lock.held.push(fd);
         }
         (here, stat) = (above, found);
     }
-    Ok(Some(held))
+    Ok(Some(lock))
 }
 
 /// The directory above; `None` if it cannot be reached.
