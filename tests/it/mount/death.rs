@@ -228,7 +228,7 @@ fn kill_while_a_thread_waits(tree: &Tree, end: impl FnOnce(&Mount<'_>, Strace)) 
         let made = scope.spawn(|| at::mkdir(above, b"d/above"));
         let mut number = 0;
         // What it waits for, where the kernel says.
-        while !waits_for(mount.id(), "changes").contains("inval_entry") {
+        while !waits_for(&mount, "changes").contains("inval_entry") {
             number += 1;
             at::write_new(&below, format!("d/below{number}").as_bytes(), b"").unwrap();
             assert!(!made.is_finished());
@@ -276,11 +276,6 @@ fn f7_mounting_again_lets_go_of_them_where_the_keeper_was_killed_too() {
 }
 
 /// Where in the kernel the thread of this name is.
-fn waits_for(process: u32, name: &str) -> String {
-    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
-    let task = tasks.filter_map(Result::ok).find(|task| {
-        let comm = std::fs::read_to_string(task.path().join("comm"));
-        comm.is_ok_and(|comm| comm.trim_end() == name)
-    });
-    std::fs::read_to_string(task.unwrap().path().join("wchan")).unwrap()
+fn waits_for(mount: &Mount<'_>, name: &str) -> String {
+    std::fs::read_to_string(mount.thread(name).join("wchan")).unwrap()
 }

@@ -378,12 +378,8 @@ fn f5_attributes_of_what_has_names_elsewhere_are_not_kept_for_ever() {
 
 /// So often the kernel was told to forget something.
 fn told(mount: &Mount<'_>) -> u64 {
-    let tasks = std::fs::read_dir(format!("/proc/{}/task", mount.id())).unwrap();
-    let follower = tasks.filter_map(Result::ok).find(|task| {
-        std::fs::read(task.path().join("comm")).is_ok_and(|comm| comm == b"changes\n")
-    });
     // That is all it writes.
-    let io = std::fs::read_to_string(follower.unwrap().path().join("io")).unwrap();
+    let io = std::fs::read_to_string(mount.thread("changes").join("io")).unwrap();
     let count = io.lines().find_map(|line| line.strip_prefix("syscw: "));
     count.unwrap().parse().unwrap()
 }

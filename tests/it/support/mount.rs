@@ -178,6 +178,57 @@ impl<'t> Mount<'t> {
         self.child.id()
     }
 
+    /// The directory in `/proc` of the daemon's thread of this name. A thread takes its name when it first runs, which may be
+    /// after the mount answers; until then it has that of the process.
+    pub(crate) fn thread(&self, name: &str) -> PathBuf {
+        loop {
+            if let Some((_, task)) = self.threads().into_iter().find(|(comm, _)| comm == name) {
+                return task;
+            }
+            self.assert_alive();
+            std::thread::yield_now();
+        }
+    }
+
+    /// Waits until every thread of the daemon has its name, and none has `name`.
+    pub(crate) fn wait_for_end_of_thread(&self, name: &str) {
+        let main = format!("/proc/{}/task/{}", self.id(), self.id());
+        loop {
+            let threads = self.threads();
+            let of_process = threads.iter().find(|(_, task)| *task == Path::new(&main));
+            let of_process = of_process.map(|(comm, _)| comm);
+            let is_over = threads.iter().all(|(comm, task)| {
+                comm != name && (Some(comm) != of_process || *task == Path::new(&main))
+            });
+            if of_process.is_some() && is_over {
+                return;
+            }
+            self.assert_alive();
+            std::thread::yield_now();
+        }
+    }
+
+    /// The names of the daemon's threads, and their directories in `/proc`.
+    fn threads(&self) -> Vec<(String, PathBuf)> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
+        let tasks = tasks.filter_map(Result::ok).map(|task| task.path());
+        tasks
+            .filter_map(|task| {
+                let comm = std::fs::read(task.join("comm")).ok()?;
+                let comm = String::from_utf8_lossy(&comm).trim_end().to_owned();
+                Some((comm, task))
+            })
+            .collect()
+    }
+
+    fn assert_alive(&self) {
+        assert!(
+            !ready(&self.process, Some(Duration::ZERO)),
+            "the daemon ended:\n{}",
+            self.stderr()
+        );
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         pidfd_send_signal(&self.process, signal).unwrap();
     }

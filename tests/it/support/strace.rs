@@ -15,9 +15,7 @@ impl Strace {
     /// Attaches with these arguments, and waits until it stands at all threads.
     pub(crate) fn attach(mount: &Mount<'_>, arguments: &[&str]) -> Self {
         // One thread asks the others whether they answer. It could not be let go of while it waits for those.
-        while has_thread(mount.id(), "readiness") {
-            std::thread::yield_now();
-        }
+        mount.wait_for_end_of_thread("readiness");
         let mut strace = Command::new("strace")
             .args(["-f", "-p", &mount.id().to_string()])
             .args(arguments)
@@ -37,14 +35,6 @@ impl Strace {
         kill_process(Pid::from_child(&self.0), Signal::INT).unwrap();
         self.0.wait().unwrap();
     }
-}
-
-fn has_thread(process: u32, name: &str) -> bool {
-    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
-    tasks.filter_map(Result::ok).any(|task| {
-        let comm = std::fs::read_to_string(task.path().join("comm"));
-        comm.is_ok_and(|comm| comm.trim_end() == name)
-    })
 }
 
 impl Drop for Strace {
