@@ -258,7 +258,9 @@ impl<'t> Mount<'t> {
     }
 
     /// Ends the mount in the orderly way and returns the offences of its audit log.
-    pub(crate) fn stop(self) -> Vec<audit::Record> {
+    pub(crate) fn stop(mut self) -> Vec<audit::Record> {
+        // Before the signal: who still has it in use when the daemon's patience ends is warned of.
+        self.close();
         self.signal(Signal::TERM);
         self.finish()
     }
