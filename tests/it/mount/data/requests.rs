@@ -29,6 +29,19 @@ fn requests(mount: &Mount<'_>, act: impl FnOnce()) -> usize {
     calls.matches("writev(").count() - 1
 }
 
+/// The fewest requests of several times: another test asks every mount of the machine how it does, and so this one. What takes a
+/// request takes it each time.
+fn fewest(mount: &Mount<'_>, act: impl Fn()) -> usize {
+    let mut all = (0..10).map(|_| requests(mount, &act));
+    let mut fewest = all.next().unwrap();
+    while fewest > 0
+        && let Some(made) = all.next()
+    {
+        fewest = fewest.min(made);
+    }
+    fewest
+}
+
 /// The kernel answers reads and writes by itself: no request is made for them, no question for `security.capability` and
 /// no flush.
 #[test]
@@ -42,13 +55,13 @@ fn reads_and_rewrites_make_no_request() {
         let file = at::open(mount.dir(), b"file", OFlags::RDWR).unwrap();
         // The first write of all asks once whether there are capabilities.
         rustix::io::pwrite(&file, b"first", 0).unwrap();
-        let made = requests(&mount, || {
+        let made = fewest(&mount, || {
             for block in 0..200 {
                 rustix::io::pwrite(&file, &[b'y'; 4096], block * 4096).unwrap();
             }
         });
         assert_eq!(made, 0, "rewriting");
-        let made = requests(&mount, || {
+        let made = fewest(&mount, || {
             let mut buffer = [0; 4096];
             for block in 0..200 {
                 rustix::io::pread(&file, &mut buffer, block * 4096).unwrap();
@@ -58,7 +71,7 @@ fn reads_and_rewrites_make_no_request() {
         assert_eq!(made, 0, "reading");
         let end = at::open(mount.dir(), b"file", OFlags::WRONLY | OFlags::APPEND).unwrap();
         at::write_all(&end, b"first").unwrap();
-        let made = requests(&mount, || {
+        let made = fewest(&mount, || {
             for _ in 0..200 {
                 at::write_all(&end, &[b'z'; 4096]).unwrap();
             }
@@ -123,8 +136,11 @@ fn what_was_read_is_kept_and_dropped_as_the_cache_option_says() {
     let mount = in_order(&tree, &[KEPT, &["--passthrough", "off"]].concat());
     let content = || at::read(mount.dir(), b"file").unwrap();
     assert_eq!(content(), b"content");
-    let made = requests(&mount, || assert_eq!(content(), b"content"));
-    assert_eq!(made, 2, "opened and closed only");
+    // As above: others may close it later.
+    let made: Vec<_> = (0..10)
+        .map(|_| requests(&mount, || assert_eq!(content(), b"content")))
+        .collect();
+    assert!(made.contains(&2), "opened and closed only: {made:?}");
     mount.stop();
 
     let mount = in_order(&tree, &["--passthrough", "off", "--cache", "none"]);
