@@ -16,7 +16,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use super::mounts_inside::{Inner, crossing};
 
 use crate::support::strace::Strace;
-use crate::support::{Mount, Tree, at, needs, show};
+use crate::support::{Mount, Tree, at, needs, show, status, user};
 
 /// A filesystem in memory, mounted on the backing directory, which the tree takes away at its end.
 fn mount_memory(tree: &Tree, options: &str) {
@@ -25,6 +25,14 @@ fn mount_memory(tree: &Tree, options: &str) {
         .arg(tree.backing())
         .status();
     assert!(status.unwrap().success());
+}
+
+/// Writes a file there by a program of its own. What another test starts has our descriptors for a moment: a filesystem with
+/// one of them on it is busy.
+fn write_by_another(tree: &Tree) {
+    let script = "printf content > \"$PLACE/file\"";
+    let output = user::script(0, &tree.backing(), script);
+    assert!(output.status.success(), "{output:?}");
 }
 
 type Act = fn(&Mount<'_>, &OwnedFd) -> at::Result<()>;
@@ -170,7 +178,7 @@ fn a_filesystem_that_becomes_read_only_is_so_above() {
     }
     let tree = Tree::new();
     mount_memory(&tree, "size=64k");
-    tree.file(b"file", b"content");
+    write_by_another(&tree);
     let mount = tree.mount(&["--cache", "0"]);
     let status = Command::new("mount")
         .args(["-o", "remount,ro"])
@@ -204,6 +212,14 @@ fn names_are_looked_at_made_and_removed_when_no_more_files_can_be_opened() {
     }
     let mount = Mount::start_limited(&tree, 192, &["--cache", "0"]);
     let dir = mount.dir();
+    // What we close is closed a moment later, and later still where what another test starts has it: there would be room for
+    // one more all of a sudden. The root stays.
+    let wait_for_closes = || {
+        while status::of(&mount.point())["open"]["directories"] != 1 {
+            std::thread::yield_now();
+        }
+    };
+    wait_for_closes();
     let open_one = |n: usize| at::open(dir, format!("n{n}").as_bytes(), OFlags::RDWR);
     let mut open: Vec<OwnedFd> = (0..FILES).map_while(|n| open_one(n).ok()).collect();
     // The root of the mount is open too.
@@ -227,6 +243,7 @@ fn names_are_looked_at_made_and_removed_when_no_more_files_can_be_opened() {
     };
     go_on();
     assert_eq!(at::list(mount.sub(".")).len(), FILES + 40);
+    wait_for_closes();
     // Directories too can be held open until there are too many, and the rest goes on still.
     let open_dir = |n: usize| at::open_dir(dir, format!("d{n}").as_bytes());
     let dirs: Vec<OwnedFd> = (0..40).map_while(|n| open_dir(n).ok()).collect();
@@ -302,7 +319,7 @@ fn a_filesystem_that_is_unmounted_below_is_shown_until_the_mount_ends() {
     }
     let tree = Tree::new();
     mount_memory(&tree, "size=64k");
-    tree.file(b"file", b"content");
+    write_by_another(&tree);
     let mount = tree.mount(&["--cache", "0"]);
     unmount(tree.backing(), UnmountFlags::empty()).unwrap();
     assert!(at::list(tree.below_dir()).is_empty());
