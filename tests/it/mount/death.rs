@@ -4,13 +4,14 @@
 //! `scripts/kill-test` has many more kills than the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::sandbox::keeper_of;
 
@@ -71,6 +72,7 @@ impl Others {
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
+                .process_group(0)
                 .spawn()
                 .ok()
         };
@@ -93,7 +95,8 @@ impl Others {
 impl Drop for Others {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            drop(child.kill());
+            // With what it started itself, which would go on working on the next mount.
+            _ = kill_process_group(Pid::from_child(child), Signal::KILL);
             drop(child.wait());
         }
     }
