@@ -342,7 +342,11 @@ fn dead(at: PathBuf) -> Inner {
     );
     let options = CString::new(options).unwrap();
     mount("dead", &at, "fuse", MountFlags::NODEV, options.as_c_str()).unwrap();
-    Inner(at)
+    drop(connection);
+    let inner = Inner(at);
+    // What another test starts has the connection for a moment: until it is closed there too, whoever asks waits for an answer.
+    assert!(std::fs::read_dir(&inner.0).is_err());
+    inner
 }
 
 /// A name that cannot be looked at is listed like the others, by who looks at them meanwhile too.
