@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// No page takes longer.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// One page of a browser of its own, which ends with it.
 pub(crate) struct Page {
@@ -92,12 +92,17 @@ impl Page {
             json!({"source": first}),
         );
         let url = format!("file://{}", file.to_str().unwrap());
-        page.call("Page.navigate", json!({"url": url}));
-        while !page
-            .events
-            .iter()
-            .any(|event| event["method"] == "Page.loadEventFired")
-        {
+        page.call("Page.setLifecycleEventsEnabled", json!({"enabled": true}));
+        let loader = page.call("Page.navigate", json!({"url": url}))["loaderId"].clone();
+        assert!(loader.is_string(), "{loader}");
+        // The blank page before it is loaded too, maybe only now.
+        let is_loaded = |event: &Value| {
+            let params = &event["params"];
+            event["method"] == "Page.lifecycleEvent"
+                && params["name"] == "load"
+                && params["loaderId"] == loader
+        };
+        while !page.events.iter().any(is_loaded) {
             page.receive();
         }
         page

@@ -182,7 +182,8 @@ impl<'t> Mount<'t> {
     /// after the mount answers; until then it has that of the process.
     pub(crate) fn thread(&self, name: &str) -> PathBuf {
         loop {
-            if let Some((_, task)) = self.threads().into_iter().find(|(comm, _)| comm == name) {
+            let mut threads = self.threads().into_iter();
+            if let Some((_, task)) = threads.find(|(comm, _)| comm == name.as_bytes()) {
                 return task;
             }
             self.assert_alive();
@@ -198,7 +199,7 @@ impl<'t> Mount<'t> {
             let of_process = threads.iter().find(|(_, task)| *task == Path::new(&main));
             let of_process = of_process.map(|(comm, _)| comm);
             let is_over = threads.iter().all(|(comm, task)| {
-                comm != name && (Some(comm) != of_process || *task == Path::new(&main))
+                comm != name.as_bytes() && (Some(comm) != of_process || *task == Path::new(&main))
             });
             if of_process.is_some() && is_over {
                 return;
@@ -209,14 +210,13 @@ impl<'t> Mount<'t> {
     }
 
     /// The names of the daemon's threads, and their directories in `/proc`.
-    fn threads(&self) -> Vec<(String, PathBuf)> {
+    fn threads(&self) -> Vec<(Vec<u8>, PathBuf)> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
         let tasks = tasks.filter_map(Result::ok).map(|task| task.path());
         tasks
             .filter_map(|task| {
                 let comm = std::fs::read(task.join("comm")).ok()?;
-                let comm = String::from_utf8_lossy(&comm).trim_end().to_owned();
-                Some((comm, task))
+                Some((comm.trim_ascii_end().to_owned(), task))
             })
             .collect()
     }
