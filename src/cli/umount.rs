@@ -5,6 +5,7 @@ mod holders;
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::args::UmountArgs;
 use super::error::reason;
@@ -14,6 +15,9 @@ use super::{CliError, ExitCode};
 use crate::fuse::mount::away::{self, Found};
 use crate::fuse::mount::{Spot, UnmountOutcome};
 use crate::names::Quoted;
+
+/// How long those who are soon gone are waited for. A process that asks is given up after five seconds by who started it.
+const PATIENCE: Duration = Duration::from_secs(6);
 
 const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
 
@@ -80,12 +84,19 @@ fn unmount(point: &Path, lazy: bool) -> Result<(), CliError> {
         true => spot.detach(),
         false => spot.unmount(),
     };
-    // Who only asks how it does is soon done.
-    if matches!(outcome, Ok(UnmountOutcome::Busy)) {
-        let holders = holders::of(spot.path());
-        if holders.only_askers().is_some_and(askers::wait) {
-            outcome = spot.unmount();
+    // Who only asks how it does, or is ending, is soon gone; another may have come meanwhile.
+    let until = Instant::now() + PATIENCE;
+    let mut unseen = 0;
+    while matches!(outcome, Ok(UnmountOutcome::Busy)) {
+        let Some(those) = holders::of(spot.path()).soon_gone() else {
+            break;
+        };
+        // Gone since, or the kernel holds it.
+        unseen = if those.is_empty() { unseen + 1 } else { 0 };
+        if unseen > 1 || !askers::wait(&those, until) {
+            break;
         }
+        outcome = spot.unmount();
     }
     match outcome.map_err(failed)? {
         UnmountOutcome::Done | UnmountOutcome::Gone => Ok(()),

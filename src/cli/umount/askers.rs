@@ -6,16 +6,13 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::cli::status::ask;
-
-/// A process that asks is given up after five seconds by who started it.
-const PATIENCE: Duration = Duration::from_secs(6);
 
 /// Does this process ask, by its directory in `/proc`? It has to run this very program: others can call themselves what they like.
 pub(super) fn is_asker(process: &Path) -> bool {
@@ -41,10 +38,9 @@ pub(super) fn is_ours(process: &Path) -> bool {
     parent.is_some_and(|parent| parent.trim_ascii() == ours.as_bytes())
 }
 
-/// Waits until these have ended, for a few seconds at most; says whether they have.
-pub(super) fn wait(askers: &[u32]) -> bool {
-    let until = Instant::now() + PATIENCE;
-    askers.iter().all(|pid| {
+/// Waits until these have ended; says whether they have by then.
+pub(super) fn wait(processes: &[u32], until: Instant) -> bool {
+    processes.iter().all(|pid| {
         let pid = i32::try_from(*pid).ok().and_then(Pid::from_raw);
         match pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
             Some(Ok(process)) => ends(&process, until),

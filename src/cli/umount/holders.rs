@@ -17,6 +17,8 @@ pub(super) struct Holders {
     others: Vec<(u32, Vec<u8>)>,
     /// Those that only ask the mount how it does.
     askers: Vec<u32>,
+    /// Those that are ending, and have not closed everything yet.
+    ending: Vec<u32>,
 }
 
 impl Holders {
@@ -32,12 +34,15 @@ impl Holders {
         }
         let askers = self.askers.iter().take(NAMED);
         shown.extend(askers.map(|pid| format!("process {pid}, which asks how the mount does")));
+        let ending = self.ending.iter().take(NAMED);
+        shown.extend(ending.map(|pid| format!("process {pid}, which is ending")));
         shown
     }
 
-    /// Those that ask, perhaps none any more, where nobody else is seen to hold anything.
-    pub(super) fn only_askers(&self) -> Option<&[u32]> {
-        self.others.is_empty().then_some(&self.askers)
+    /// Those that ask or are ending, perhaps none any more, where nobody else is seen to hold anything.
+    pub(super) fn soon_gone(&self) -> Option<Vec<u32>> {
+        let soon_gone = || [&*self.askers, &self.ending].concat();
+        self.others.is_empty().then(soon_gone)
     }
 }
 
@@ -59,6 +64,8 @@ pub(super) fn of(point: &Path) -> Holders {
         match askers::is_asker(&process) {
             true if askers::is_ours(&process) => {}
             true => holders.askers.push(pid),
+            // It does not say any more what it was.
+            false if is_ending(&process) => holders.ending.push(pid),
             false => {
                 let command = fs::read(process.join("comm")).unwrap_or_default();
                 let command = command.trim_ascii_end().to_vec();
@@ -68,6 +75,21 @@ pub(super) fn of(point: &Path) -> Holders {
     }
     holders.others.sort();
     holders
+}
+
+/// Is this process ending, by its directory in `/proc`? It has given its memory back before its descriptors.
+fn is_ending(process: &Path) -> bool {
+    fs::read(process.join("stat")).is_ok_and(|stat| has_exiting_flag(&stat))
+}
+
+/// `PF_EXITING` among the flags, the ninth field of `/proc/PID/stat` (`proc_pid_stat(5)`).
+fn has_exiting_flag(stat: &[u8]) -> bool {
+    const PF_EXITING: u32 = 4;
+    // The second is a name in parentheses, with anything in it.
+    let rest = stat.rsplit(|octet| *octet == b')').next();
+    let rest = rest.and_then(|rest| std::str::from_utf8(rest).ok());
+    let flags = rest.and_then(|rest| rest.split_whitespace().nth(6)?.parse::<u32>().ok());
+    flags.is_some_and(|flags| flags & PF_EXITING != 0)
 }
 
 /// By the texts of its links, which the kernel makes without asking the filesystem.
@@ -103,13 +125,35 @@ mod tests {
         assert_eq!(some(1).shown(), [r#"process 0 ("a\n\xFF")"#]);
         assert_eq!(some(5).shown().len(), 5);
         assert_eq!(some(7).shown()[5], "2 others");
-        assert_eq!(some(1).only_askers(), None);
+        assert_eq!(some(1).soon_gone(), None);
+        assert_eq!(some(0).soon_gone(), Some(vec![]));
         let asked = Holders {
             askers: vec![7],
+            ending: vec![9],
             ..Holders::default()
         };
-        assert_eq!(asked.only_askers(), Some(&[7][..]));
-        assert_eq!(asked.shown(), ["process 7, which asks how the mount does"]);
+        assert_eq!(asked.soon_gone(), Some(vec![7, 9]));
+        let shown = [
+            "process 7, which asks how the mount does",
+            "process 9, which is ending",
+        ];
+        assert_eq!(asked.shown(), shown);
+    }
+
+    #[test]
+    fn who_is_ending_is_known_by_a_flag_whatever_its_name() {
+        for (stat, expected) in [
+            (&b"7 (cat) S 1 7 7 0 -1 4194304 88 0"[..], false),
+            // _do_exit_ has begun.
+            (b"7 (cat) R 1 7 7 0 -1 4194308 88 0", true),
+            (b"7 (a) R 1 7 7 0 -1 4) S 1 7 7 0 -1 4194304 88 0", false),
+            (b"7 (\xFF\n) X 1 7 7 0 -1 4 88 0", true),
+            (b"7 (cat) S 1 7", false),
+            (b"", false),
+        ] {
+            assert_eq!(has_exiting_flag(stat), expected, "{}", stat.escape_ascii());
+        }
+        assert!(!is_ending(Path::new("/proc/self")));
     }
 
     #[test]

@@ -425,7 +425,7 @@ fn a_record_in_a_name_is_none() {
     let mount = tree.mount(&options);
     at::mkdir(mount.dir(), &names[0]).unwrap_err();
     mount.stop();
-    let log = tree.parent().join("audit.jsonl");
+    let log = tree.audit_log();
     let run = audit(&["--json"], &log);
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
     let report = &run.objects()[0];

@@ -73,7 +73,7 @@ fn a_log_that_became_a_link_is_not_followed_when_it_is_opened_anew() {
         let mut mount = tree.mount(&["--sandbox", sandbox]);
         mount.allow_warning("cannot reopen the audit log");
         let [log, old, victim] =
-            ["audit.jsonl", "audit.jsonl.1", "victim"].map(|name| tree.parent().join(name));
+            ["audit.jsonl", "audit.jsonl.1", "victim"].map(|name| tree.logs().join(name));
         std::fs::write(&victim, "").unwrap();
         std::fs::set_permissions(&victim, PermissionsExt::from_mode(0o600)).unwrap();
         rustix::fs::rename(&log, &old).unwrap();
@@ -130,7 +130,7 @@ fn logrotate_turns_the_log_as_the_page_says() {
     let tree = Tree::new();
     let mount = tree.mount(&[]);
     let [log, old, config, state] = ["audit.jsonl", "audit.jsonl.1", "logrotate.conf", "state"]
-        .map(|name| tree.parent().join(name));
+        .map(|name| tree.logs().join(name));
     let offend = |name: &[u8], written: u64| {
         at::mkdir(mount.dir(), name).unwrap_err();
         while status::of(&mount.point())["audit_records"]["written"] != written {
@@ -180,7 +180,7 @@ fn the_queries_of_the_page_are_answered() {
     at::mkdir(&sub, b"\x1B[2J").unwrap();
     drop(sub);
     mount.stop();
-    let log = tree.parent().join("audit.jsonl");
+    let log = tree.audit_log();
     let queries = fenced("sh");
     let queries: Vec<&&str> = queries
         .iter()

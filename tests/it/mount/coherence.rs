@@ -263,7 +263,7 @@ fn f5_an_overflow_of_changes_leaves_nothing_stale() {
 /// Ends the mount, and gives how many operations the kernel asked of it.
 fn operations(tree: &Tree, mount: Mount<'_>) -> u64 {
     mount.stop();
-    let records = crate::support::audit::read(&tree.parent().join("audit.jsonl"));
+    let records = crate::support::audit::read(&tree.audit_log());
     let summary = records
         .iter()
         .find(|record| record.text("event") == "summary");

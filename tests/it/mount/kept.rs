@@ -10,7 +10,7 @@ const LONGEST: &str = "--cache=86400";
 /// Ends the mount, and gives how many operations the kernel asked of it.
 fn operations(tree: &Tree, mount: Mount<'_>) -> u64 {
     mount.stop();
-    let records = audit::read(&tree.parent().join("audit.jsonl"));
+    let records = audit::read(&tree.audit_log());
     let summary = records
         .iter()
         .find(|record| record.text("event") == "summary");

@@ -42,7 +42,9 @@ impl Policy {
         let path = tree.parent().join(OsStr::from_bytes(name));
         std::fs::write(&path, text).unwrap();
         let watch = inotify::init(inotify::CreateFlags::CLOEXEC).unwrap();
-        inotify::add_watch(&watch, tree.parent(), inotify::WatchFlags::MODIFY).unwrap();
+        for place in [tree.parent(), tree.logs()] {
+            inotify::add_watch(&watch, place, inotify::WatchFlags::MODIFY).unwrap();
+        }
         Self { path, watch }
     }
 
@@ -70,7 +72,7 @@ impl Policy {
         is_said().unwrap().0
     }
 
-    /// Waits until something holds that comes with a file beside the tree being written to.
+    /// Waits until something holds that comes with a file beside the tree, or a log, being written to.
     fn wait(&self, holds: impl Fn() -> bool) {
         while !holds() {
             let patience = Timespec {
@@ -349,7 +351,7 @@ fn the_signal_opens_the_log_anew_as_well() {
     let tree = Tree::new();
     let policy = Policy::new(&tree, "mode = \"report\"\n");
     let mount = tree.mount(&policy.option());
-    let [log, old] = ["audit.jsonl", "audit.jsonl.1"].map(|name| tree.parent().join(name));
+    let [log, old] = ["audit.jsonl", "audit.jsonl.1"].map(|name| tree.logs().join(name));
     at::mkdir(mount.dir(), BAD).unwrap();
     policy.wait(|| !std::fs::read(&log).unwrap().is_empty());
     rustix::fs::rename(&log, &old).unwrap();

@@ -294,10 +294,10 @@ fn an_ordinary_users_daemon_gives_up_what_it_can() {
 fn the_log_is_made_anew_at_its_path_after_a_rotation() {
     let tree = Tree::new();
     let mount = tree.mount(&[]);
-    let [log, old] = ["audit.jsonl", "audit.jsonl.1"].map(|name| tree.parent().join(name));
+    let [log, old] = ["audit.jsonl", "audit.jsonl.1"].map(|name| tree.logs().join(name));
     let watch = inotify::init(inotify::CreateFlags::CLOEXEC).unwrap();
     let changes = inotify::WatchFlags::CREATE | inotify::WatchFlags::MODIFY;
-    inotify::add_watch(&watch, tree.parent(), changes).unwrap();
+    inotify::add_watch(&watch, tree.logs(), changes).unwrap();
     let wait_for = |what: &dyn Fn() -> bool| {
         let patience = Timespec::try_from(PATIENCE).unwrap();
         while !what() {

@@ -156,6 +156,7 @@ const OTHER_CALLS: &[&str] = &[
     "brk",
     "restart_syscall",
     "recvfrom",
+    "ppoll",
     "rt_sigprocmask",
 ];
 

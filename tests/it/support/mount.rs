@@ -73,7 +73,7 @@ impl<'t> Mount<'t> {
 
     fn spawn(tree: &'t Tree, mut command: Command, options: &[&str]) -> Self {
         needs::fuse();
-        let log = tree.parent().join("audit.jsonl");
+        let log = tree.audit_log();
         let stderr = File::create(tree.parent().join("stderr")).unwrap();
         // A mount by another user writes its own log.
         if !log.is_file() {
@@ -281,7 +281,7 @@ impl<'t> Mount<'t> {
                 "the daemon complained: {line}\n(all of it:\n{log})"
             );
         }
-        audit::offences(&self.tree.parent().join("audit.jsonl"))
+        audit::offences(&self.tree.audit_log())
     }
 
     /// Kills the daemon and leaves the dead mount behind, for the next daemon to find.

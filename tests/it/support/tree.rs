@@ -1,4 +1,4 @@
-//! A backing directory and a place to mount it, both gone at the end.
+//! A backing directory, a place to mount it and one for logs, all gone at the end.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
@@ -12,6 +12,7 @@ use super::{Mount, at};
 /// A scratch directory with `backing`, where the bytes lie, and `mnt`, where they are shown.
 pub(crate) struct Tree {
     scratch: TempDir,
+    logs: TempDir,
 }
 
 impl Tree {
@@ -22,22 +23,14 @@ impl Tree {
 
     /// In memory where there is any, for directories of very many names.
     pub(crate) fn in_memory() -> Self {
-        let memory = Path::new("/dev/shm");
-        if memory.is_dir() {
-            Self::below(memory)
-        } else {
-            Self::new()
-        }
+        Self::below(&memory())
     }
 
     fn below(parent: &Path) -> Self {
-        let scratch = tempfile::Builder::new()
-            .prefix("utf8fs-test-")
-            .tempdir_in(parent)
-            .unwrap();
-        // Other users have to get through to the mountpoint.
-        std::fs::set_permissions(scratch.path(), PermissionsExt::from_mode(0o755)).unwrap();
-        let tree = Self { scratch };
+        let tree = Self {
+            scratch: directory(parent),
+            logs: directory(&memory()),
+        };
         std::fs::create_dir(tree.backing()).unwrap();
         std::fs::create_dir(tree.point()).unwrap();
         tree
@@ -46,6 +39,17 @@ impl Tree {
     /// The scratch directory itself: the parent of the backing directory.
     pub(crate) fn parent(&self) -> &Path {
         self.scratch.path()
+    }
+
+    /// Where the mounts of the tree have their audit log, if nothing else is said. Not on the disk: one that others are busy with
+    /// can keep a record for longer than a daemon waits at its end.
+    pub(crate) fn audit_log(&self) -> PathBuf {
+        self.logs.path().join("audit.jsonl")
+    }
+
+    /// The directory of [`Tree::audit_log`].
+    pub(crate) fn logs(&self) -> &Path {
+        self.logs.path()
     }
 
     pub(crate) fn backing(&self) -> PathBuf {
@@ -76,6 +80,25 @@ impl Tree {
     /// Mounts the backing directory.
     pub(crate) fn mount(&self, options: &[&str]) -> Mount<'_> {
         Mount::start(self, options)
+    }
+}
+
+/// A directory of its own that other users can get through.
+fn directory(parent: &Path) -> TempDir {
+    let directory = tempfile::Builder::new()
+        .prefix("utf8fs-test-")
+        .tempdir_in(parent)
+        .unwrap();
+    std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    directory
+}
+
+/// A filesystem in memory, or what there is for temporary files.
+fn memory() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    match memory.is_dir() {
+        true => memory,
+        false => std::env::temp_dir(),
     }
 }
 

@@ -35,7 +35,7 @@ fn the_audit_log_names_the_section_that_decided() {
     let [old, free] = numbers;
     assert_eq!(sections, [web.clone(), web, old, free, None]);
     assert!(records[4].0.as_object().unwrap().get("section").is_none());
-    let log = tree.parent().join("audit.jsonl");
+    let log = tree.audit_log();
     let summed = Command::new(binary())
         .args(["audit", "--json"])
         .arg(&log)
