@@ -1,8 +1,9 @@
 //! Making a file and opening it at once: create.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::audit::Operation;
 use super::descriptors::Use;
@@ -12,14 +13,21 @@ use super::resolve::Making;
 use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Nature, file};
 
-/// How long it is waited, in all, for a name that others make and remove to be free: so often, so long.
-const PATIENCE: (usize, Duration) = (400, Duration::from_micros(250));
+/// How long it is waited, in all, for a name that others make and remove to be free. On a disk that is busy, a name that is made and
+/// removed at once can be there for a good part of that.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The first pause in that time, and the longest; each is twice as long as the one before.
+const PAUSES: (Duration, Duration) = (Duration::from_micros(250), Duration::from_millis(8));
 
 /// Most who are waited for to come back.
 const MOST_SENT: usize = 64;
 
-/// Who asked for a file, in which directory, and by which name.
-type Asked = (Caller, u64, Box<[u8]>);
+/// The kernel asks again at once. Who comes later than this has not come back, but comes anew.
+const AT_ONCE: Duration = Duration::from_secs(5);
+
+/// Who asked for a file, in which directory, by which name, and when.
+type Asked = (Caller, u64, Box<[u8]>, Instant);
 
 /// Who was told that the name is taken. The kernel looks the name up anew then, and opens what is there. If there is
 /// nothing any more it asks once more to make it, and the program fails if the name is taken again.
@@ -30,13 +38,14 @@ impl SentBack {
     fn note(&self, caller: Caller, parent: u64, name: &[u8]) {
         let mut sent = lock(&self.0);
         sent.truncate(MOST_SENT - 1);
-        sent.push_front((caller, parent, name.into()));
+        sent.push_front((caller, parent, name.into(), Instant::now()));
     }
 
     /// Was `caller` sent back? It is no more.
     fn is_back(&self, caller: Caller, parent: u64, name: &[u8]) -> bool {
         let mut sent = lock(&self.0);
-        let is_it = |(by, dir, what): &Asked| *by == caller && *dir == parent && **what == *name;
+        sent.retain(|(.., when)| when.elapsed() < AT_ONCE);
+        let is_it = |(by, dir, what, _): &Asked| *by == caller && *dir == parent && **what == *name;
         let found = sent.iter().position(is_it);
         found.and_then(|index| sent.remove(index)).is_some()
     }
@@ -65,24 +74,15 @@ impl Utf8Fs {
             rules: &rules,
         };
         let is_exclusive = flags & libc::O_EXCL != 0;
-        let patience = match !is_exclusive && self.sent_back.is_back(caller, parent, name) {
-            true => PATIENCE.0,
-            false => 0,
-        };
+        let is_back = !is_exclusive && self.sent_back.is_back(caller, parent, name);
         let taken = self.inodes.take_descriptors(Use::File)?;
         let made = self.make(making, parent, name, (mode, umask), |dir, backing| {
             let flags = flags & !KERNELS_OWN | self.waiting() | libc::O_EXCL;
             let create = || dir.create(backing, flags, mode);
-            let mut opened = self.inodes.with_descriptors(create);
-            for _ in 0..patience {
-                match &opened {
-                    Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {
-                        std::thread::sleep(PATIENCE.1);
-                        opened = self.inodes.with_descriptors(create);
-                    }
-                    _ => break,
-                }
-            }
+            let opened = match is_back {
+                true => until_free(|| self.inodes.with_descriptors(create)),
+                false => self.inodes.with_descriptors(create),
+            };
             let opened = opened?;
             let looked = self.look_at_made(dir, backing, &opened)?;
             Ok((opened, looked))
@@ -117,5 +117,22 @@ impl Utf8Fs {
             flags,
         )?;
         Ok((entry, opened))
+    }
+}
+
+/// Has a file made until its name is free, but not for ever.
+fn until_free<T>(create: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let start = Instant::now();
+    let (mut pause, longest) = PAUSES;
+    loop {
+        match create() {
+            Err(error)
+                if error.raw_os_error() == Some(libc::EEXIST) && start.elapsed() < PATIENCE =>
+            {
+                std::thread::sleep(pause);
+                pause = longest.min(pause * 2);
+            }
+            made => return made,
+        }
     }
 }
