@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Mount, Tree, at, needs, status};
+use crate::support::{Mount, Tree, at, datagram, needs, status};
 
 /// Reaching it is a failure, never a result.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -89,7 +89,7 @@ fn f6_a_journal_that_is_gone_and_comes_back_costs_records_only() {
         let socket = bind(&path);
         offend(&mount, b"\xF2");
         assert_eq!(text(&receive(&socket), "UTF8FS_NAME"), r#""\xF2""#);
-        drop(socket);
+        datagram::close(socket, &path);
         offend(&mount, b"\xF3");
         wait_for_dropped(&mount, 2);
         std::fs::remove_file(&path).unwrap();

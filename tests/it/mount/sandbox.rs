@@ -14,7 +14,7 @@ use utf8fs::backing::sandbox::{Call, DAEMON, KEEPER, OLDER};
 
 use super::users::prepare_for_user;
 use crate::support::mount::{binary, detach, mounted, wait_until_unmounted};
-use crate::support::{Mount, Tree, at, audit, needs, user};
+use crate::support::{Mount, Tree, at, audit, datagram, needs, user};
 
 const DOCUMENT: &str = include_str!("../../../docs/security.md");
 
@@ -514,7 +514,7 @@ fn the_systems_log_is_found_again_after_it_was_started_anew() {
     assert_eq!(namespace.hears(), "ready\n");
     namespace.order("one");
     assert!(next_refusal(&log).contains("one\\xFF"));
-    drop(log);
+    datagram::close(log, &path);
     std::fs::remove_file(&path).unwrap();
     let log = listen(&path);
     namespace.order("two");

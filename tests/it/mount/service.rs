@@ -150,8 +150,10 @@ fn a_mount_in_use_is_left_with_the_name_of_who_holds_it_unless_lazily() {
     mount.finish();
 }
 
-/// Closes what we have open of a mount, and waits until nobody has: what other tests start has our descriptors for a moment.
+/// Closes what we have open of a mount, and waits until nobody has: what other tests start has our descriptors for a moment, and
+/// the daemon itself asks its root once whether it answers.
 fn let_go(mount: &mut Mount<'_>) {
+    mount.wait_for_end_of_thread("readiness");
     mount.close();
     while status::of(&mount.point())["open"]["directories"] != 0 {
         std::thread::yield_now();
