@@ -101,8 +101,9 @@ impl Mounted {
             Err(faults) => faults,
         };
         // Before it is logged: who reads the log and then asks is told of it.
-        self.tell(faults.iter().take(MOST_TOLD));
-        for fault in faults.iter().take(MOST_TOLD) {
+        let first = faults.get(..MOST_TOLD).unwrap_or(&faults);
+        self.tell(first);
+        for fault in first {
             log::error!("policy: {fault}");
         }
         if faults.len() > MOST_TOLD {
@@ -112,8 +113,7 @@ impl Mounted {
     }
 
     /// Has it told that these were in the way of the last reading.
-    fn tell<'f>(&self, faults: impl Iterator<Item = &'f String>) {
-        let faults: Vec<&String> = faults.collect();
+    fn tell(&self, faults: &[String]) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         count(&mut told.policy, "failed_reloads");
         if let Some(policy) = told.policy.as_object_mut() {
