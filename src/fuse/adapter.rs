@@ -13,7 +13,7 @@ use super::data::Passthrough;
 use super::operation::Operation;
 use super::status::About;
 use super::tally::{Counted, Tally};
-use super::turns::Turns;
+use super::turns::{Turn, Turns};
 use crate::fs::serving::Serving;
 use crate::fs::{Caller, Entry, FsError, Utf8Fs};
 
@@ -57,33 +57,46 @@ impl Adapter {
         })
     }
 
-    /// Begins a request on this thread. What is returned lives until it is answered.
-    pub(super) fn begin(&self, operation: Operation) -> Counted<'_> {
-        self.tally.begin(operation, self.turns.begin())
+    /// Serves one request on this thread: all of it, from the conversion of its arguments to its answer. Counts it.
+    pub(super) fn serve(&self, operation: Operation, request: impl FnOnce(&Counted<'_>)) {
+        let counted = self.tally.begin(operation, self.turns.begin());
+        if !guard(operation, || request(&counted)) {
+            counted.fail();
+        }
     }
 
-    /// Runs one operation. A panic in it is a bug, and costs that operation only.
+    /// Serves one request of a kind that is too frequent or too short to be timed.
+    pub(super) fn serve_untimed(&self, operation: Operation, request: impl FnOnce(&Turn<'_>)) {
+        let turn = self.turns.begin();
+        guard(operation, || request(&turn));
+    }
+
+    /// Runs the operation of a request.
     pub(super) fn run<T>(
         &self,
         counted: &Counted<'_>,
         act: impl FnOnce(&Utf8Fs) -> Result<T, FsError>,
     ) -> Result<T, Errno> {
         self.fs.count();
-        let operation = counted.operation().name();
-        match catch_unwind(AssertUnwindSafe(|| act(&self.fs))) {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => {
-                counted.fail();
-                log::trace!("{operation}: errno {}", error.errno());
-                Err(errno(&error))
-            }
-            Err(_panic) => {
-                counted.fail();
-                log::error!("{operation}: internal error, answered with EIO; please report it");
-                Err(Errno::EIO)
-            }
-        }
+        act(&self.fs).map_err(|error| {
+            counted.fail();
+            log::trace!("{}: errno {}", counted.operation().name(), error.errno());
+            errno(&error)
+        })
     }
+}
+
+/// Runs a request to its end; `false` if it panicked.
+///
+/// A panic is a bug and costs that request only (law F7): fuser answers `EIO` for a reply that is dropped unsent. A panic
+/// that went on would end fuser's thread.
+fn guard(operation: Operation, request: impl FnOnce()) -> bool {
+    let done = catch_unwind(AssertUnwindSafe(request));
+    if done.is_err() {
+        let operation = operation.name();
+        log::error!("{operation}: internal error, answered with EIO; please report it");
+    }
+    done.is_ok()
 }
 
 impl Adapter {

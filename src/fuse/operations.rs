@@ -22,6 +22,7 @@ use super::forget::forget_attributes;
 use super::listing::{list, list_plus};
 use super::operation::Operation;
 use super::start;
+use super::status::asks_status;
 use crate::backing::file::Place;
 use crate::backing::{LockRange, SetIds};
 use crate::fs::{Answer, Change, Lasts};
@@ -34,29 +35,32 @@ impl Filesystem for Adapter {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let turn = self.begin(Operation::Lookup);
-        let caller = caller(request);
-        let found = self.run(&turn, |fs| fs.lookup(caller, parent.0, name.as_bytes()));
-        if matches!(found, Err(Errno::ENOENT)) {
-            let lasts = self.fs.keep_absence(parent.0, name.as_bytes());
-            if lasts != Lasts::Not {
-                return absent(self.kept, reply, lasts);
+        self.serve(Operation::Lookup, |turn| {
+            let caller = caller(request);
+            let found = self.run(turn, |fs| fs.lookup(caller, parent.0, name.as_bytes()));
+            if matches!(found, Err(Errno::ENOENT)) {
+                let lasts = self.fs.keep_absence(parent.0, name.as_bytes());
+                if lasts != Lasts::Not {
+                    return absent(self.kept, reply, lasts);
+                }
             }
-        }
-        entry(self.kept, reply, found);
+            entry(self.kept, reply, found);
+        });
     }
 
     fn forget(&self, _request: &Request, ino: INodeNo, nlookup: u64) {
-        let turn = self.turns.begin();
         // One for each inode, and nobody waits for it.
-        self.tally.note(Operation::Forget, &turn);
-        self.fs.forget(ino.0, nlookup);
+        self.serve_untimed(Operation::Forget, |turn| {
+            self.tally.note(Operation::Forget, turn);
+            self.fs.forget(ino.0, nlookup);
+        });
     }
 
     fn getattr(&self, _request: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
-        let turn = self.begin(Operation::Getattr);
-        let got = self.run(&turn, |fs| fs.getattr(ino.0));
-        self.answer_attributes(reply, ino, got);
+        self.serve(Operation::Getattr, |turn| {
+            let got = self.run(turn, |fs| fs.getattr(ino.0));
+            self.answer_attributes(reply, ino, got);
+        });
     }
 
     fn setattr(
@@ -77,24 +81,26 @@ impl Filesystem for Adapter {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        let turn = self.begin(Operation::Setattr);
-        let change = Change {
-            mode,
-            uid,
-            gid,
-            size,
-            atime: set_time(atime),
-            mtime: set_time(mtime),
-        };
-        let handle = fh.map(|fh| fh.0);
-        let caller = caller(request);
-        let set = self.run(&turn, |fs| fs.setattr(caller, ino.0, handle, change));
-        attributes(self.kept, reply, ino, set);
+        self.serve(Operation::Setattr, |turn| {
+            let change = Change {
+                mode,
+                uid,
+                gid,
+                size,
+                atime: set_time(atime),
+                mtime: set_time(mtime),
+            };
+            let handle = fh.map(|fh| fh.0);
+            let caller = caller(request);
+            let set = self.run(turn, |fs| fs.setattr(caller, ino.0, handle, change));
+            attributes(self.kept, reply, ino, set);
+        });
     }
 
     fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
-        let turn = self.begin(Operation::Readlink);
-        answer!(reply, self.run(&turn, |fs| fs.readlink(ino.0)), target => reply.data(&target));
+        self.serve(Operation::Readlink, |turn| {
+            answer!(reply, self.run(turn, |fs| fs.readlink(ino.0)), target => reply.data(&target));
+        });
     }
 
     fn mknod(
@@ -107,19 +113,20 @@ impl Filesystem for Adapter {
         rdev: u32,
         reply: ReplyEntry,
     ) {
-        let turn = self.begin(Operation::Mknod);
-        let caller = caller(request);
-        let made = self.run(&turn, |fs| {
-            fs.mknod(
-                caller,
-                parent.0,
-                name.as_bytes(),
-                mode,
-                umask,
-                u64::from(rdev),
-            )
+        self.serve(Operation::Mknod, |turn| {
+            let caller = caller(request);
+            let made = self.run(turn, |fs| {
+                fs.mknod(
+                    caller,
+                    parent.0,
+                    name.as_bytes(),
+                    mode,
+                    umask,
+                    u64::from(rdev),
+                )
+            });
+            entry(self.kept, reply, made);
         });
-        entry(self.kept, reply, made);
     }
 
     fn mkdir(
@@ -131,21 +138,24 @@ impl Filesystem for Adapter {
         umask: u32,
         reply: ReplyEntry,
     ) {
-        let turn = self.begin(Operation::Mkdir);
-        let caller = caller(request);
-        self.made(&turn, reply, |fs| {
-            fs.mkdir(caller, parent.0, name.as_bytes(), mode, umask)
+        self.serve(Operation::Mkdir, |turn| {
+            let caller = caller(request);
+            self.made(turn, reply, |fs| {
+                fs.mkdir(caller, parent.0, name.as_bytes(), mode, umask)
+            });
         });
     }
 
     fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let turn = self.begin(Operation::Unlink);
-        self.done(&turn, reply, |fs| fs.unlink(parent.0, name.as_bytes()));
+        self.serve(Operation::Unlink, |turn| {
+            self.done(turn, reply, |fs| fs.unlink(parent.0, name.as_bytes()));
+        });
     }
 
     fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let turn = self.begin(Operation::Rmdir);
-        self.done(&turn, reply, |fs| fs.rmdir(parent.0, name.as_bytes()));
+        self.serve(Operation::Rmdir, |turn| {
+            self.done(turn, reply, |fs| fs.rmdir(parent.0, name.as_bytes()));
+        });
     }
 
     fn symlink(
@@ -156,11 +166,12 @@ impl Filesystem for Adapter {
         target: &Path,
         reply: ReplyEntry,
     ) {
-        let turn = self.begin(Operation::Symlink);
-        let caller = caller(request);
-        let target = target.as_os_str().as_bytes();
-        self.made(&turn, reply, |fs| {
-            fs.symlink(caller, parent.0, link_name.as_bytes(), target)
+        self.serve(Operation::Symlink, |turn| {
+            let caller = caller(request);
+            let target = target.as_os_str().as_bytes();
+            self.made(turn, reply, |fs| {
+                fs.symlink(caller, parent.0, link_name.as_bytes(), target)
+            });
         });
     }
 
@@ -174,11 +185,12 @@ impl Filesystem for Adapter {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        let turn = self.begin(Operation::Rename);
-        let caller = caller(request);
-        let from = (parent.0, name.as_bytes());
-        let to = (newparent.0, newname.as_bytes());
-        self.done(&turn, reply, |fs| fs.rename(caller, from, to, flags.bits()));
+        self.serve(Operation::Rename, |turn| {
+            let caller = caller(request);
+            let from = (parent.0, name.as_bytes());
+            let to = (newparent.0, newname.as_bytes());
+            self.done(turn, reply, |fs| fs.rename(caller, from, to, flags.bits()));
+        });
     }
 
     fn link(
@@ -189,23 +201,25 @@ impl Filesystem for Adapter {
         newname: &OsStr,
         reply: ReplyEntry,
     ) {
-        let turn = self.begin(Operation::Link);
-        let caller = caller(request);
-        self.made(&turn, reply, |fs| {
-            fs.link(caller, ino.0, newparent.0, newname.as_bytes())
+        self.serve(Operation::Link, |turn| {
+            let caller = caller(request);
+            self.made(turn, reply, |fs| {
+                fs.link(caller, ino.0, newparent.0, newname.as_bytes())
+            });
         });
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        let turn = self.begin(Operation::Open);
-        let caller = caller(request);
-        let opened = self.run(&turn, |fs| fs.open(caller, ino.0, flags.0));
-        answer!(reply, opened, opened => {
-            // What the kernel keeps for longer it got when nobody could write to it by a mapping.
-            if opened.open.writes && self.fs.was_at_rest(&opened) {
-                forget_attributes(&self.connection, ino.0);
-            }
-            self.answer_opened(reply, &opened);
+        self.serve(Operation::Open, |turn| {
+            let caller = caller(request);
+            let opened = self.run(turn, |fs| fs.open(caller, ino.0, flags.0));
+            answer!(reply, opened, opened => {
+                // What the kernel keeps for longer it got when nobody could write to it by a mapping.
+                if opened.open.writes && self.fs.was_at_rest(&opened) {
+                    forget_attributes(&self.connection, ino.0);
+                }
+                self.answer_opened(reply, &opened);
+            });
         });
     }
 
@@ -220,8 +234,9 @@ impl Filesystem for Adapter {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let turn = self.begin(Operation::Read);
-        answer!(reply, self.run(&turn, |fs| fs.read(fh.0, offset, size)), data => reply.data(&data));
+        self.serve(Operation::Read, |turn| {
+        answer!(reply, self.run(turn, |fs| fs.read(fh.0, offset, size)), data => reply.data(&data));
+        });
     }
 
     fn write(
@@ -236,18 +251,19 @@ impl Filesystem for Adapter {
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let turn = self.begin(Operation::Write);
-        let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
-        let place = match flags.0 & libc::O_APPEND != 0 && !is_mapped {
-            true => Place::End,
-            false => Place::At(offset),
-        };
-        let set_ids = match write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) {
-            true => SetIds::Clear,
-            false => SetIds::Keep,
-        };
-        let written = self.run(&turn, |fs| fs.write(fh.0, place, data, set_ids));
-        answer!(reply, written, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
+        self.serve(Operation::Write, |turn| {
+            let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
+            let place = match flags.0 & libc::O_APPEND != 0 && !is_mapped {
+                true => Place::End,
+                false => Place::At(offset),
+            };
+            let set_ids = match write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) {
+                true => SetIds::Clear,
+                false => SetIds::Keep,
+            };
+            let written = self.run(turn, |fs| fs.write(fh.0, place, data, set_ids));
+            answer!(reply, written, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
+        });
     }
 
     fn flush(
@@ -258,10 +274,11 @@ impl Filesystem for Adapter {
         owner: LockOwner,
         reply: ReplyEmpty,
     ) {
-        let turn = self.begin(Operation::Flush);
-        self.done(&turn, reply, |fs| {
-            fs.close_locks(fh.0, owner.0);
-            fs.flush(fh.0)
+        self.serve(Operation::Flush, |turn| {
+            self.done(turn, reply, |fs| {
+                fs.close_locks(fh.0, owner.0);
+                fs.flush(fh.0)
+            });
         });
     }
 
@@ -275,12 +292,13 @@ impl Filesystem for Adapter {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        let turn = self.begin(Operation::Release);
-        self.done(&turn, reply, |fs| {
-            if let Some(inode) = fs.release(fh.0) {
-                self.serving.leave(inode);
-            }
-            Ok(())
+        self.serve(Operation::Release, |turn| {
+            self.done(turn, reply, |fs| {
+                if let Some(inode) = fs.release(fh.0) {
+                    self.serving.leave(inode);
+                }
+                Ok(())
+            });
         });
     }
 
@@ -292,18 +310,20 @@ impl Filesystem for Adapter {
         datasync: bool,
         reply: ReplyEmpty,
     ) {
-        let turn = self.begin(Operation::Fsync);
-        self.done(&turn, reply, |fs| fs.fsync(fh.0, sync(datasync)));
+        self.serve(Operation::Fsync, |turn| {
+            self.done(turn, reply, |fs| fs.fsync(fh.0, sync(datasync)));
+        });
     }
 
     fn opendir(&self, _request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        let turn = self.begin(Operation::Opendir);
-        let opened = self.run(&turn, |fs| fs.opendir(ino.0, flags.0));
-        answer!(reply, opened, opened => {
-            let mut flags = FopenFlags::empty();
-            flags.set(FopenFlags::FOPEN_CACHE_DIR, opened.keeps_list);
-            flags.set(FopenFlags::FOPEN_KEEP_CACHE, opened.kept_list);
-            reply.opened(FileHandle(opened.handle), flags);
+        self.serve(Operation::Opendir, |turn| {
+            let opened = self.run(turn, |fs| fs.opendir(ino.0, flags.0));
+            answer!(reply, opened, opened => {
+                let mut flags = FopenFlags::empty();
+                flags.set(FopenFlags::FOPEN_CACHE_DIR, opened.keeps_list);
+                flags.set(FopenFlags::FOPEN_KEEP_CACHE, opened.kept_list);
+                reply.opened(FileHandle(opened.handle), flags);
+            });
         });
     }
 
@@ -315,9 +335,10 @@ impl Filesystem for Adapter {
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
-        let turn = self.begin(Operation::Readdir);
-        let read = self.run(&turn, |fs| list(fs, fh.0, offset, &mut reply));
-        answer!(reply, read, () => reply.ok());
+        self.serve(Operation::Readdir, |turn| {
+            let read = self.run(turn, |fs| list(fs, fh.0, offset, &mut reply));
+            answer!(reply, read, () => reply.ok());
+        });
     }
 
     fn readdirplus(
@@ -328,10 +349,11 @@ impl Filesystem for Adapter {
         offset: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
-        let turn = self.begin(Operation::Readdirplus);
-        let kept = self.kept;
-        let read = self.run(&turn, |fs| list_plus(fs, fh.0, offset, kept, &mut reply));
-        answer!(reply, read, () => reply.ok());
+        self.serve(Operation::Readdirplus, |turn| {
+            let kept = self.kept;
+            let read = self.run(turn, |fs| list_plus(fs, fh.0, offset, kept, &mut reply));
+            answer!(reply, read, () => reply.ok());
+        });
     }
 
     fn releasedir(
@@ -342,10 +364,11 @@ impl Filesystem for Adapter {
         _flags: OpenFlags,
         reply: ReplyEmpty,
     ) {
-        let turn = self.begin(Operation::Releasedir);
-        self.done(&turn, reply, |fs| {
-            fs.releasedir(fh.0);
-            Ok(())
+        self.serve(Operation::Releasedir, |turn| {
+            self.done(turn, reply, |fs| {
+                fs.releasedir(fh.0);
+                Ok(())
+            });
         });
     }
 
@@ -357,13 +380,15 @@ impl Filesystem for Adapter {
         datasync: bool,
         reply: ReplyEmpty,
     ) {
-        let turn = self.begin(Operation::Fsyncdir);
-        self.done(&turn, reply, |fs| fs.fsyncdir(fh.0, sync(datasync)));
+        self.serve(Operation::Fsyncdir, |turn| {
+            self.done(turn, reply, |fs| fs.fsyncdir(fh.0, sync(datasync)));
+        });
     }
 
     fn statfs(&self, _request: &Request, ino: INodeNo, reply: ReplyStatfs) {
-        let turn = self.begin(Operation::Statfs);
-        statfs(reply, self.run(&turn, |fs| fs.statfs(ino.0)));
+        self.serve(Operation::Statfs, |turn| {
+            statfs(reply, self.run(turn, |fs| fs.statfs(ino.0)));
+        });
     }
 
     fn setxattr(
@@ -376,10 +401,11 @@ impl Filesystem for Adapter {
         _position: u32,
         reply: ReplyEmpty,
     ) {
-        let turn = self.begin(Operation::Setxattr);
-        let caller = caller(request);
-        self.done(&turn, reply, |fs| {
-            fs.setxattr(caller, ino.0, name.as_bytes(), value, flags)
+        self.serve(Operation::Setxattr, |turn| {
+            let caller = caller(request);
+            self.done(turn, reply, |fs| {
+                fs.setxattr(caller, ino.0, name.as_bytes(), value, flags)
+            });
         });
     }
 
@@ -391,29 +417,36 @@ impl Filesystem for Adapter {
         size: u32,
         reply: ReplyXattr,
     ) {
-        if let Some((_turn, answer)) = self.status_asked(request, ino, name, size) {
-            return xattr(reply, answer);
+        if asks_status(ino, name) {
+            // Counted nowhere, so that looking changes nothing.
+            return self.serve_untimed(Operation::Getxattr, |_turn| {
+                xattr(reply, self.status_for(request, size));
+            });
         }
-        let turn = self.begin(Operation::Getxattr);
-        let got = self.run(&turn, |fs| fs.getxattr(ino.0, name.as_bytes(), size));
-        xattr(reply, got);
+        self.serve(Operation::Getxattr, |turn| {
+            let got = self.run(turn, |fs| fs.getxattr(ino.0, name.as_bytes(), size));
+            xattr(reply, got);
+        });
     }
 
     fn listxattr(&self, request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        let turn = self.begin(Operation::Listxattr);
-        let caller = caller(request);
-        let listed = self.run(&turn, |fs| fs.listxattr(caller, ino.0, size));
-        xattr(reply, listed);
+        self.serve(Operation::Listxattr, |turn| {
+            let caller = caller(request);
+            let listed = self.run(turn, |fs| fs.listxattr(caller, ino.0, size));
+            xattr(reply, listed);
+        });
     }
 
     fn removexattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let turn = self.begin(Operation::Removexattr);
-        self.done(&turn, reply, |fs| fs.removexattr(ino.0, name.as_bytes()));
+        self.serve(Operation::Removexattr, |turn| {
+            self.done(turn, reply, |fs| fs.removexattr(ino.0, name.as_bytes()));
+        });
     }
 
     fn access(&self, _request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
-        let turn = self.begin(Operation::Access);
-        self.done(&turn, reply, |fs| fs.access(ino.0, mask.bits()));
+        self.serve(Operation::Access, |turn| {
+            self.done(turn, reply, |fs| fs.access(ino.0, mask.bits()));
+        });
     }
 
     fn create(
@@ -426,14 +459,15 @@ impl Filesystem for Adapter {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        let turn = self.begin(Operation::Create);
-        let caller = caller(request);
-        let created = self.run(&turn, |fs| {
-            fs.create(caller, parent.0, name.as_bytes(), mode, umask, flags)
-        });
-        answer!(reply, created, (entry, opened) => {
-            let adapter = self;
-            self.answer_opened(Created { adapter, reply, entry }, &opened);
+        self.serve(Operation::Create, |turn| {
+            let caller = caller(request);
+            let created = self.run(turn, |fs| {
+                fs.create(caller, parent.0, name.as_bytes(), mode, umask, flags)
+            });
+            answer!(reply, created, (entry, opened) => {
+                let adapter = self;
+                self.answer_opened(Created { adapter, reply, entry }, &opened);
+            });
         });
     }
 
@@ -449,16 +483,17 @@ impl Filesystem for Adapter {
         pid: u32,
         reply: ReplyLock,
     ) {
-        let turn = self.begin(Operation::Getlk);
-        let range = LockRange { start, end };
-        let found = lock_request(request, lock_owner, range, typ, pid)
-            .and_then(|asked| self.run(&turn, |fs| fs.test_lock(fh.0, asked)));
-        answer!(reply, found, found => match found {
-            Some(held) => {
-                let (start, end) = (held.range.start, held.range.end);
-                reply.locked(start, end, lock_type(held.kind), held.pid.unwrap_or(0));
-            }
-            None => reply.locked(start, end, libc::F_UNLCK, 0),
+        self.serve(Operation::Getlk, |turn| {
+            let range = LockRange { start, end };
+            let found = lock_request(request, lock_owner, range, typ, pid)
+                .and_then(|asked| self.run(turn, |fs| fs.test_lock(fh.0, asked)));
+            answer!(reply, found, found => match found {
+                Some(held) => {
+                    let (start, end) = (held.range.start, held.range.end);
+                    reply.locked(start, end, lock_type(held.kind), held.pid.unwrap_or(0));
+                }
+                None => reply.locked(start, end, libc::F_UNLCK, 0),
+            });
         });
     }
 
@@ -475,29 +510,26 @@ impl Filesystem for Adapter {
         sleep: bool,
         reply: ReplyEmpty,
     ) {
-        let turn = self.begin(Operation::Setlk);
-        let range = LockRange { start, end };
-        let asked = match lock_request(request, lock_owner, range, typ, pid) {
-            Ok(asked) => asked,
-            Err(errno) => {
-                turn.fail();
-                return reply.error(errno);
-            }
-        };
-        let tally = Arc::clone(&self.tally);
-        let answer: Answer = Box::new(move |set| match set {
-            Ok(()) => reply.ok(),
-            Err(error) => {
-                tally.fail_late(Operation::Setlk);
-                reply.error(errno(&error));
-            }
+        self.serve(Operation::Setlk, |turn| {
+            let range = LockRange { start, end };
+            let asked = match lock_request(request, lock_owner, range, typ, pid) {
+                Ok(asked) => asked,
+                Err(errno) => {
+                    turn.fail();
+                    return reply.error(errno);
+                }
+            };
+            let tally = Arc::clone(&self.tally);
+            let answer: Answer = Box::new(move |set| match set {
+                Ok(()) => reply.ok(),
+                Err(error) => {
+                    tally.fail_late(Operation::Setlk);
+                    reply.error(errno(&error));
+                }
+            });
+            self.fs.count();
+            self.fs.set_lock(fh.0, asked, sleep, answer);
         });
-        let handed_on = self.run(&turn, |fs| {
-            fs.set_lock(fh.0, asked, sleep, answer);
-            Ok(())
-        });
-        // Where it panicked, the answer was dropped, which gives EIO.
-        debug_assert!(handed_on.is_ok(), "setlk panicked");
     }
 
     fn bmap(
@@ -508,9 +540,10 @@ impl Filesystem for Adapter {
         _idx: u64,
         reply: ReplyBmap,
     ) {
-        let turn = self.begin(Operation::Bmap);
-        turn.fail();
-        reply.error(Errno::ENOSYS);
+        self.serve(Operation::Bmap, |turn| {
+            turn.fail();
+            reply.error(Errno::ENOSYS);
+        });
     }
 
     fn ioctl(
@@ -524,9 +557,10 @@ impl Filesystem for Adapter {
         _out_size: u32,
         reply: ReplyIoctl,
     ) {
-        let turn = self.begin(Operation::Ioctl);
-        turn.fail();
-        reply.error(Errno::ENOTTY);
+        self.serve(Operation::Ioctl, |turn| {
+            turn.fail();
+            reply.error(Errno::ENOTTY);
+        });
     }
 
     fn poll(
@@ -539,9 +573,10 @@ impl Filesystem for Adapter {
         _flags: PollFlags,
         reply: ReplyPoll,
     ) {
-        let turn = self.begin(Operation::Poll);
-        turn.fail();
-        reply.error(Errno::ENOSYS);
+        self.serve(Operation::Poll, |turn| {
+            turn.fail();
+            reply.error(Errno::ENOSYS);
+        });
     }
 
     fn fallocate(
@@ -554,10 +589,11 @@ impl Filesystem for Adapter {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        let turn = self.begin(Operation::Fallocate);
-        let caller = caller(request);
-        self.done(&turn, reply, |fs| {
-            fs.fallocate(caller, fh.0, mode, offset, length)
+        self.serve(Operation::Fallocate, |turn| {
+            let caller = caller(request);
+            self.done(turn, reply, |fs| {
+                fs.fallocate(caller, fh.0, mode, offset, length)
+            });
         });
     }
 
@@ -570,9 +606,10 @@ impl Filesystem for Adapter {
         whence: i32,
         reply: ReplyLseek,
     ) {
-        let turn = self.begin(Operation::Lseek);
-        let sought = self.run(&turn, |fs| fs.lseek(fh.0, offset, whence));
-        answer!(reply, sought, place => reply.offset(i64::try_from(place).unwrap_or(i64::MAX)));
+        self.serve(Operation::Lseek, |turn| {
+            let sought = self.run(turn, |fs| fs.lseek(fh.0, offset, whence));
+            answer!(reply, sought, place => reply.offset(i64::try_from(place).unwrap_or(i64::MAX)));
+        });
     }
 
     fn copy_file_range(
@@ -588,11 +625,12 @@ impl Filesystem for Adapter {
         _flags: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
-        let turn = self.begin(Operation::CopyFileRange);
-        let from = (fh_in.0, offset_in);
-        let to = (fh_out.0, offset_out);
-        let caller = caller(request);
-        let copied = self.run(&turn, |fs| fs.copy_file_range(caller, from, to, len));
-        answer!(reply, copied, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
+        self.serve(Operation::CopyFileRange, |turn| {
+            let from = (fh_in.0, offset_in);
+            let to = (fh_out.0, offset_out);
+            let caller = caller(request);
+            let copied = self.run(turn, |fs| fs.copy_file_range(caller, from, to, len));
+            answer!(reply, copied, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
+        });
     }
 }

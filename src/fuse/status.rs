@@ -16,7 +16,6 @@ use super::adapter::Adapter;
 use super::data::Passthrough;
 use super::operation::Operation;
 pub use super::tally::{Count, LIMITS};
-use super::turns::Turn;
 use crate::backing::Xattr;
 use crate::names::json::json_name;
 
@@ -51,25 +50,19 @@ pub struct Told {
     pub policy: Value,
 }
 
+/// Does getxattr(2) of this inode and name ask for the status of the mount?
+pub(super) fn asks_status(number: INodeNo, name: &OsStr) -> bool {
+    name.as_bytes() == ATTRIBUTE && number == INodeNo::ROOT
+}
+
 impl Adapter {
-    /// The answer to getxattr(2) where that asks how the mount does. It is counted nowhere, so that looking changes nothing.
-    pub(super) fn status_asked(
-        &self,
-        request: &Request,
-        number: INodeNo,
-        name: &OsStr,
-        size: u32,
-    ) -> Option<(Turn<'_>, Result<Xattr, Errno>)> {
-        if name.as_bytes() != ATTRIBUTE || number != INodeNo::ROOT {
-            return None;
-        }
-        let turn = self.turns.begin();
-        let answer = match request.uid() {
+    /// The answer to getxattr(2) where [`asks_status`].
+    pub(super) fn status_for(&self, request: &Request, size: u32) -> Result<Xattr, Errno> {
+        match request.uid() {
             uid if uid != 0 && uid != self.about.owner => Err(Errno::EPERM),
             _ if size == 0 => Ok(usize::try_from(LONGEST).map_or(Xattr::Size(0), Xattr::Size)),
             _ => fit(self.status(), size).map(Xattr::Data),
-        };
-        Some((turn, answer))
+        }
     }
 
     /// How the mount does, as docs/status.md says.

@@ -8,10 +8,10 @@
 //! fewer where they are not, and one more for each operation that lasts. Where there is no work it sleeps until the next
 //! request, and those that are parked stay so.
 
-use std::cell::Cell;
+use std::cell::OnceCell;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -25,7 +25,22 @@ const LOOKS: u32 = 8;
 
 thread_local! {
     /// This thread's place in the table of the turns that it serves; a thread serves one mount.
-    static PLACE: Cell<Option<usize>> = const { Cell::new(None) };
+    static PLACE: OnceCell<Place> = const { OnceCell::new() };
+}
+
+/// A thread's index in the table. Dropped with the thread, whatever ends it: another reads in its stead.
+#[derive(Debug)]
+struct Place {
+    index: usize,
+    readers: Arc<Readers>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _parked = self.readers.parked();
+        self.readers.unparked.fetch_sub(1, Ordering::Relaxed);
+        self.readers.unpark.notify_one();
+    }
 }
 
 /// Of one thread: twice the number of its operations, and one more while it works on one. Alone on its line of the cache.
@@ -40,14 +55,30 @@ pub(super) struct Turns {
     operations: Vec<Operations>,
     /// How many threads have a place.
     placed: AtomicUsize,
-    /// How many threads are not parked.
+    readers: Arc<Readers>,
+    /// Most readers beside those that are stalled.
+    most_ready: usize,
+}
+
+/// The threads that are not parked.
+#[derive(Debug)]
+struct Readers {
+    /// How many there are.
     unparked: AtomicUsize,
-    /// How many may be.
+    /// How many there may be.
     allowed: AtomicUsize,
     parked: Mutex<()>,
     unpark: Condvar,
-    /// Most readers beside those that are stalled.
-    most_ready: usize,
+}
+
+impl Readers {
+    fn parked(&self) -> MutexGuard<'_, ()> {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn are_too_many(&self) -> bool {
+        self.unparked.load(Ordering::Relaxed) > self.allowed.load(Ordering::Relaxed)
+    }
 }
 
 /// An operation. Dropped after the answer, it may park the thread.
@@ -82,21 +113,23 @@ impl Turns {
                 .take(threads)
                 .collect(),
             placed: AtomicUsize::new(0),
-            unparked: AtomicUsize::new(threads),
-            allowed: AtomicUsize::new(threads),
-            parked: Mutex::new(()),
-            unpark: Condvar::new(),
+            readers: Arc::new(Readers {
+                unparked: AtomicUsize::new(threads),
+                allowed: AtomicUsize::new(threads),
+                parked: Mutex::new(()),
+                unpark: Condvar::new(),
+            }),
             most_ready: most_ready.clamp(1, threads.max(1)),
         }
     }
 
     /// Begins an operation on this thread.
     pub(super) fn begin(&self) -> Turn<'_> {
-        let place = PLACE.get().unwrap_or_else(|| {
-            let next = self.placed.fetch_add(1, Ordering::Relaxed);
-            PLACE.set(Some(next));
-            next
-        });
+        let take_place = || Place {
+            index: self.placed.fetch_add(1, Ordering::Relaxed),
+            readers: Arc::clone(&self.readers),
+        };
+        let place = PLACE.with(|place| place.get_or_init(take_place).index);
         let operation = self.operations.get(place);
         if let Some(operation) = operation {
             operation.0.fetch_add(1, Ordering::Relaxed);
@@ -112,21 +145,22 @@ impl Turns {
         if let Some(operation) = self.operations.get(place) {
             operation.0.fetch_add(1, Ordering::Relaxed);
         }
-        if self.unparked.load(Ordering::Relaxed) <= self.allowed.load(Ordering::Relaxed) {
+        let readers = &*self.readers;
+        if !readers.are_too_many() {
             return;
         }
-        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.unparked.load(Ordering::Relaxed) <= self.allowed.load(Ordering::Relaxed) {
+        let mut parked = readers.parked();
+        if !readers.are_too_many() {
             return;
         }
-        self.unparked.fetch_sub(1, Ordering::Relaxed);
-        while self.unparked.load(Ordering::Relaxed) >= self.allowed.load(Ordering::Relaxed) {
-            parked = self
+        readers.unparked.fetch_sub(1, Ordering::Relaxed);
+        while readers.unparked.load(Ordering::Relaxed) >= readers.allowed.load(Ordering::Relaxed) {
+            parked = readers
                 .unpark
                 .wait(parked)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        self.unparked.fetch_add(1, Ordering::Relaxed);
+        readers.unparked.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Of each thread, what [`Operations`] counts.
@@ -139,10 +173,10 @@ impl Turns {
 
     /// Lets so many threads read.
     fn allow(&self, count: usize) {
-        let _parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.allowed.swap(count, Ordering::Relaxed);
+        let _parked = self.readers.parked();
+        let before = self.readers.allowed.swap(count, Ordering::Relaxed);
         for _ in before..count {
-            self.unpark.notify_one();
+            self.readers.unpark.notify_one();
         }
     }
 }
@@ -314,6 +348,29 @@ mod tests {
     }
 
     #[test]
+    fn a_parked_thread_reads_in_the_stead_of_one_that_ended() {
+        let turns = Arc::new(Turns::new(2, 1));
+        turns.allow(1);
+        let (to_one, for_one) = channel();
+        let (one, one_is_done) = worker(&turns, for_one);
+        to_one.send(()).unwrap();
+        while turns.readers.unparked.load(Ordering::Relaxed) > 1 {
+            thread::yield_now();
+        }
+        let (to_other, for_other) = channel();
+        let (other, other_is_done) = worker(&turns, for_other);
+        to_other.send(()).unwrap();
+        other_is_done.recv().unwrap();
+        drop(to_other);
+        other.join().unwrap();
+        one_is_done
+            .recv_timeout(Duration::from_secs(60))
+            .expect("nobody reads");
+        drop(to_one);
+        one.join().unwrap();
+    }
+
+    #[test]
     fn parked_threads_go_on_when_they_may() {
         let turns = Arc::new(Turns::new(2, 1));
         // There is no watcher here.
@@ -321,7 +378,7 @@ mod tests {
         let (to_one, for_one) = channel();
         let (one, one_is_done) = worker(&turns, for_one);
         to_one.send(()).unwrap();
-        while turns.unparked.load(Ordering::Relaxed) > 1 {
+        while turns.readers.unparked.load(Ordering::Relaxed) > 1 {
             thread::yield_now();
         }
         // The other one is the only reader now, and is not parked.

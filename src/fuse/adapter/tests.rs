@@ -1,7 +1,10 @@
-//! What becomes of an operation that panics.
+//! Requests that panic.
 
+use std::os::unix::net::UnixDatagram;
 use std::sync::Mutex;
 use std::time::Duration;
+
+use fuser::{Config, Session, SessionACL};
 
 use super::*;
 use crate::backing::Dir;
@@ -11,6 +14,7 @@ use crate::names::Legacy;
 
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
+/// Notes errors, and panics where a lookup fails: after the operation, before the answer.
 struct Listener;
 
 impl log::Log for Listener {
@@ -19,55 +23,112 @@ impl log::Log for Listener {
     }
     fn log(&self, record: &log::Record<'_>) {
         let line = format!("{}: {}", record.level(), record.args());
-        SAID.lock().unwrap().push(line);
+        assert!(!line.starts_with("TRACE: lookup: errno"), "a bug");
+        if record.level() == log::Level::Error {
+            SAID.lock().unwrap().push(line);
+        }
     }
     fn flush(&self) {}
 }
 
-fn over(directory: &std::path::Path) -> Utf8Fs {
+fn over(directory: &std::path::Path) -> Adapter {
     let root = Dir::open_root(directory).unwrap().into_fd();
-    Utf8Fs::new(config(root, map(Legacy::Escape, &[]))).unwrap()
-}
-
-#[test]
-fn a_panic_costs_one_operation_and_is_logged_with_its_name() {
-    log::set_boxed_logger(Box::new(Listener)).unwrap();
-    log::set_max_level(log::LevelFilter::Error);
-    let below = tempfile::tempdir().unwrap();
-    std::fs::write(below.path().join("file"), "").unwrap();
-    let adapter = Adapter::new(
-        Arc::new(over(below.path())),
-        Kept {
-            heard: Duration::ZERO,
-            unheard: Duration::ZERO,
-        },
+    let kept = Kept {
+        heard: Duration::ZERO,
+        unheard: Duration::ZERO,
+    };
+    Adapter::new(
+        Arc::new(Utf8Fs::new(config(root, map(Legacy::Escape, &[]))).unwrap()),
+        kept,
         Passthrough::Off,
         (1, 1),
-        std::fs::File::open(below.path()).unwrap().into(),
+        std::fs::File::open(directory).unwrap().into(),
         About::default(),
     )
-    .unwrap();
-    let failed = adapter.run::<()>(&adapter.begin(Operation::Mkdir), |fs| {
-        // In the middle of a change, with what it holds.
-        let _entry = fs.lookup(CALLER, ROOT, b"file")?;
-        panic!("a bug");
-    });
-    assert_eq!(failed.map_err(|errno| errno.code()), Err(libc::EIO));
-    let said = SAID.lock().unwrap().clone();
-    assert!(
-        said.iter()
-            .any(|line| line.starts_with("ERROR: mkdir: internal error")),
-        "{said:?}"
-    );
-    for (name, is_found) in [(&b"file"[..], true), (b"none", false)] {
-        let counted = adapter.begin(Operation::Lookup);
-        let found = adapter.run(&counted, |fs| fs.lookup(CALLER, ROOT, name));
-        assert_eq!(found.is_ok(), is_found);
+    .unwrap()
+}
+
+/// Speaks the protocol (linux/fuse.h) in place of the kernel.
+struct Kernel(UnixDatagram);
+
+const LOOKUP: u32 = 1;
+const INIT: u32 = 26;
+const DESTROY: u32 = 38;
+
+impl Kernel {
+    /// Sends a request about the root, and returns the errno of the answer.
+    fn ask(&self, opcode: u32, body: &[u8]) -> i32 {
+        let length = u32::try_from(40 + body.len()).unwrap();
+        let mut request = [length.to_ne_bytes(), opcode.to_ne_bytes()].concat();
+        // The request's number, and the inode's; its caller is root.
+        request.extend([7_u64.to_ne_bytes(), ROOT.to_ne_bytes()].concat());
+        request.extend([0; 16]);
+        request.extend(body);
+        self.0.send(&request).unwrap();
+        let mut answer = [0; 4096];
+        let length = self.0.recv(&mut answer).expect("nobody answers");
+        assert!(length >= 16);
+        -i32::from_ne_bytes(answer[4..8].try_into().unwrap())
     }
-    let count = |operation| {
-        let count = adapter.tally.count(operation);
+
+    fn init(&self) {
+        let mut body = [7_u32.to_ne_bytes(), 40_u32.to_ne_bytes()].concat();
+        body.resize(64, 0);
+        assert_eq!(self.ask(INIT, &body), 0);
+    }
+}
+
+/// Law F7.
+#[test]
+fn f7_a_panic_anywhere_in_a_request_costs_that_request_and_is_logged_with_its_name() {
+    log::set_boxed_logger(Box::new(Listener)).unwrap();
+    log::set_max_level(log::LevelFilter::Trace);
+    let below = tempfile::tempdir().unwrap();
+    std::fs::write(below.path().join("file"), "").unwrap();
+    let adapter = over(below.path());
+    let mkdirs = Arc::clone(&adapter.tally);
+    adapter.serve(Operation::Mkdir, |counted| {
+        let made = adapter.run::<()>(counted, |fs| {
+            // In the middle of a change, with what it holds.
+            let _entry = fs.lookup(CALLER, ROOT, b"file")?;
+            panic!("a bug");
+        });
+        made.unwrap();
+    });
+    // One for a thread of its own.
+    let adapter = over(below.path());
+    let lookups = Arc::clone(&adapter.tally);
+    let (ours, theirs) = UnixDatagram::pair().unwrap();
+    ours.set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let kernel = Kernel(ours);
+    let session = std::thread::spawn(move || {
+        let session = Session::from_fd(adapter, theirs.into(), SessionACL::All, Config::default());
+        session.unwrap().run().unwrap();
+    });
+    kernel.init();
+    for (name, errno) in [
+        (&b"file\0"[..], 0),
+        (b"none\0", libc::EIO),
+        (b"file\0", 0),
+        (b"none\0", libc::EIO),
+    ] {
+        assert_eq!(kernel.ask(LOOKUP, name), errno);
+    }
+    assert_eq!(kernel.ask(DESTROY, b""), 0);
+    session.join().unwrap();
+    let said = SAID.lock().unwrap().clone();
+    for operation in ["mkdir", "lookup"] {
+        let wanted = format!("ERROR: {operation}: internal error");
+        assert!(
+            said.iter().any(|line| line.starts_with(&wanted)),
+            "{said:?}"
+        );
+    }
+    let count = |tally: &Tally, operation| {
+        let count = tally.count(operation);
         (count.requests, count.errors, count.calls > 0)
     };
-    assert_eq!(count(Operation::Mkdir), (1, 1, true));
-    assert_eq!(count(Operation::Lookup), (2, 1, true));
+    assert_eq!(count(&mkdirs, Operation::Mkdir), (1, 1, true));
+    assert_eq!(count(&lookups, Operation::Lookup), (4, 2, true));
 }
