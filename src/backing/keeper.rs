@@ -1,13 +1,17 @@
-//! The keeper: a small process that stays outside when the daemon confines itself, and runs a few errands for it.
+//! The helper process: stays outside when the daemon confines itself, and runs a few errands for the daemon.
 //!
-//! It is forked after mounting and before the daemon enters a root of its own. It can unmount this one mount, open the
-//! audit log anew at its path, read the policy anew from its path, connect to the system's log or journal, and tell the command name and status of a process. It takes no paths
-//! and no descriptors, so that whoever owns the daemon gains nothing by it but these.
+//! The daemon forks the helper process after mounting and before it enters a root of its own. The helper process can
+//! unmount this one mount, reopen the audit log, reread the policy, connect to the system's log, and read the command name
+//! and status of a process. It takes no paths and no descriptors, so that an attacker in the daemon gains nothing else.
 //!
-//! It acts on no signal: it leads a session of its own, away from the terminal, and blocks what can be blocked. It ends
-//! when the daemon does, however that ends, and unmounts nothing then: a dead mount keeps programs from writing to the
-//! directory below it (law F7). But it cuts the connection of a daemon that was killed. The kernel does so itself only when
-//! all threads of that are gone, and one that tells it what to forget waits for a program that waits for the daemon.
+//! Each kind of errand has a socket and a thread of its own. An errand that hangs, such as opening the log on a filesystem
+//! that does not answer, so delays no errand of another kind and not the end of the helper process (laws F6, F7).
+//!
+//! The helper process acts on no signal: it leads a session of its own, away from the terminal, and blocks what can be
+//! blocked. It ends when the daemon does, however that ends, and unmounts nothing then: a dead mount keeps programs from
+//! writing to the directory below it (law F7). But it aborts the connection of a daemon that was killed. The kernel does so
+//! itself only when all threads of the daemon are gone, and one that invalidates a dentry waits for a program that waits
+//! for the daemon.
 
 mod policy;
 
@@ -39,11 +43,10 @@ const UNMOUNT: u8 = b'u';
 const DETACH: u8 = b'd';
 const LOG: u8 = b'l';
 const SYSLOG: u8 = b's';
-const JOURNAL: u8 = b'j';
 const COMMAND: u8 = b'c';
 const STATUS: u8 = b'p';
 
-/// The signal by which the keeper learns that the daemon died.
+/// The signal that tells the helper process that the daemon died.
 const DIED: i32 = libc::SIGUSR1;
 
 /// How an answer starts: it worked, it failed with an errno in four octets, it failed with a text.
@@ -51,7 +54,7 @@ const DONE: u8 = 0;
 const ERRNO: u8 = 1;
 const TEXT: u8 = 2;
 
-/// What the keeper does, in its own process, outside. Whatever does it must hold no descriptor: they are closed there.
+/// The errands of the helper process. The implementation must hold no descriptor: they are closed there.
 pub trait Errands: Sync {
     /// Unmounts the mount if it is free; gives the outcome as a number of the caller's choice.
     ///
@@ -65,7 +68,7 @@ pub trait Errands: Sync {
     /// As for [`Errands::unmount`].
     fn detach(&self) -> io::Result<u8>;
 
-    /// Opens the audit log at its path.
+    /// Opens the audit log at its path: the file, or a datagram socket that is connected to the journal.
     ///
     /// # Errors
     /// As for [`Errands::unmount`].
@@ -82,28 +85,22 @@ pub trait Errands: Sync {
     /// # Errors
     /// As for [`Errands::unmount`].
     fn connect_syslog(&self) -> io::Result<OwnedFd>;
-
-    /// Makes a datagram socket that is connected to the system's journal.
-    ///
-    /// # Errors
-    /// As for [`Errands::unmount`].
-    fn connect_journal(&self) -> io::Result<OwnedFd>;
 }
 
-/// The line on which the mount's end is asked for. Unmounting may take its time, and nothing else waits for it.
+/// The line for unmounting.
 #[derive(Debug)]
 pub struct MountLine(Line);
 
 impl MountLine {
-    /// Has the keeper run [`Errands::unmount`].
+    /// Has the helper process run [`Errands::unmount`].
     ///
     /// # Errors
-    /// Those of the errand; `EPIPE` if the keeper is gone.
+    /// Those of the errand; `EPIPE` if the helper process is gone.
     pub fn unmount(&self) -> io::Result<u8> {
         self.outcome(UNMOUNT)
     }
 
-    /// Has the keeper run [`Errands::detach`].
+    /// Has the helper process run [`Errands::detach`].
     ///
     /// # Errors
     /// As for [`Self::unmount`].
@@ -117,65 +114,75 @@ impl MountLine {
     }
 }
 
-/// One end of a socket pair: one request at a time, and its answer.
+/// One end of a socket pair, for one request at a time and its answer.
 #[derive(Debug)]
-struct Line(Mutex<OwnedFd>);
+struct Line {
+    socket: OwnedFd,
+    /// Held until the request is answered.
+    turn: Mutex<()>,
+}
 
-/// The line for everything else, and the keeper itself; this process's, once it has one.
-static WINDOW: OnceLock<(Line, Pid)> = OnceLock::new();
+/// The helper process, and the daemon's lines to it beside [`MountLine`].
+#[derive(Debug)]
+struct Helper {
+    pid: Pid,
+    /// Requests wait for this one. Its errands only read /proc.
+    processes: Line,
+    policy: Line,
+    log: Line,
+    syslog: Line,
+}
 
-/// How long the end of the keeper is waited for; it takes no time unless the system is stuck.
+/// The helper process of this process, once it has one.
+static HELPER: OnceLock<Helper> = OnceLock::new();
+
+/// How long [`dismiss`] waits. The helper process ends at once unless an errand cannot be killed, as in a write to a broken disk.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
 };
 
-/// Sends the keeper away and waits for its end, so that nobody else has to take note of it. Does nothing where there is
-/// none. What is asked of it afterwards fails.
+/// Ends the helper process, whatever its errands wait for, and reaps it if it ends within a second. Does nothing without
+/// one. Errands fail afterwards.
 ///
 /// # Errors
-/// The system does not say whether it ended.
+/// Those of the system calls; the helper process ends with this one all the same.
 pub fn dismiss() -> io::Result<()> {
-    let Some((line, keeper)) = WINDOW.get() else {
+    let Some(helper) = HELPER.get() else {
         return Ok(());
     };
-    let socket = line.0.lock().unwrap_or_else(PoisonError::into_inner);
-    rustix::net::shutdown(&*socket, Shutdown::Write)?;
-    if poll(&mut [PollFd::new(&*socket, PollFlags::IN)], Some(&PATIENCE))? == 1 {
-        retry_on_intr(|| waitpid(Some(*keeper), WaitOptions::empty()))?;
+    // Not the line's turn: whoever has it may wait for the helper process.
+    let socket = &helper.processes.socket;
+    rustix::net::shutdown(socket, Shutdown::Write)?;
+    // An answer that is on its way is no event here, only the closed end is.
+    if poll(
+        &mut [PollFd::new(socket, PollFlags::empty())],
+        Some(&PATIENCE),
+    )? == 1
+    {
+        retry_on_intr(|| waitpid(Some(helper.pid), WaitOptions::empty()))?;
     }
     Ok(())
 }
 
-/// The audit log, opened anew by the keeper; `None` where there is no keeper.
+/// The audit log, reopened by the helper process; `None` without one.
 #[must_use]
 pub fn open_log() -> Option<io::Result<OwnedFd>> {
-    fetch(LOG)
+    Some(HELPER.get()?.log.fetch(LOG))
 }
 
-/// A socket that is connected to the system's log by the keeper; `None` where there is no keeper.
+/// A socket that the helper process has connected to the system's log; `None` without one.
 #[must_use]
 pub fn connect_syslog() -> Option<io::Result<OwnedFd>> {
-    fetch(SYSLOG)
+    Some(HELPER.get()?.syslog.fetch(SYSLOG))
 }
 
-/// A socket that is connected to the system's journal by the keeper; `None` where there is no keeper.
-#[must_use]
-pub fn connect_journal() -> Option<io::Result<OwnedFd>> {
-    fetch(JOURNAL)
-}
-
-fn fetch(request: u8) -> Option<io::Result<OwnedFd>> {
-    let answer = WINDOW.get()?.0.ask(&[request]);
-    Some(answer.and_then(|(_empty, fd)| fd.ok_or_else(garbled)))
-}
-
-/// The command name of a process, as the keeper sees it; `None` where there is no keeper.
+/// The command name of a process, as the helper process sees it; `None` without one.
 pub(super) fn command_of(pid: u32) -> Option<Vec<u8>> {
     Some(of_process(COMMAND, pid)?.unwrap_or_default())
 }
 
-/// The status of a process, as the keeper sees it; `None` where there is no keeper.
+/// The status of a process, as the helper process sees it; `None` without one.
 pub(super) fn status_of(pid: u32) -> Option<io::Result<Vec<u8>>> {
     of_process(STATUS, pid)
 }
@@ -183,40 +190,53 @@ pub(super) fn status_of(pid: u32) -> Option<io::Result<Vec<u8>>> {
 fn of_process(request: u8, pid: u32) -> Option<io::Result<Vec<u8>>> {
     let mut request = vec![request];
     request.extend(pid.to_le_bytes());
-    let answer = WINDOW.get()?.0.ask(&request);
+    let answer = HELPER.get()?.processes.ask(&request);
     Some(answer.map(|(text, _none)| text))
 }
 
-/// Starts the keeper of this process; once, and before there are threads. Returns in this process only.
+/// Starts the helper process of this process; once, and before there are threads. Returns in this process only.
 ///
-/// The keeper of a privileged daemon keeps the capabilities to unmount and to open the log, and is confined to the
+/// That of a privileged daemon keeps the capabilities to unmount and to open the log, and is confined to the
 /// system calls that take; that of a user keeps what lets it run fusermount3.
 ///
 /// # Errors
-/// `EBUSY` if there are threads or a keeper; the keeper could not be started or could not give up what it is to.
+/// `EBUSY` if there are threads or a helper process; it could not be started or could not give up what it is to.
 pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLine> {
-    let (our_mount, their_mount) = pair()?;
-    let (our_window, their_window) = pair()?;
-    let (our_policy, their_policy) = pair()?;
+    let mut theirs = Vec::new();
+    let mut line = || -> io::Result<Line> {
+        let (ours, end) = pair()?;
+        theirs.push(end);
+        Ok(Line {
+            socket: ours,
+            turn: Mutex::default(),
+        })
+    };
+    let (processes, mount) = (line()?, line()?);
+    let (policy, log, syslog) = (line()?, line()?, line()?);
     let daemon = rustix::process::getpid();
-    let keeper = match sys::fork()? {
+    let pid = match sys::fork()? {
         Forked::Child => {
             // It must not unwind into what the parent was doing, nor drop what the parent owns.
             let done = catch_unwind(AssertUnwindSafe(|| {
-                let lines = [&their_mount, &their_window, &their_policy];
-                live(errands, privilege, daemon, lines)
+                live(errands, privilege, daemon, &theirs)
             }));
             sys::exit_now(i32::from(!matches!(done, Ok(Ok(())))))
         }
-        Forked::Parent(keeper) => keeper,
+        Forked::Parent(pid) => pid,
     };
-    drop((their_mount, their_window, their_policy));
-    let mount = Line(Mutex::new(our_mount));
-    mount.hear()?;
-    WINDOW
-        .set((Line(Mutex::new(our_window)), keeper))
+    drop(theirs);
+    // It says that it is there, or why not.
+    answer(processes.socket.as_fd())?;
+    let helper = Helper {
+        pid,
+        processes,
+        policy,
+        log,
+        syslog,
+    };
+    HELPER
+        .set(helper)
         .map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))?;
-    policy::set(our_policy)?;
     Ok(MountLine(mount))
 }
 
@@ -230,20 +250,22 @@ fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 fn garbled() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the keeper makes no sense")
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the helper process makes no sense",
+    )
 }
 
 impl Line {
     fn ask(&self, request: &[u8]) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
-        let socket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        retry_on_intr(|| send(&*socket, request, SendFlags::NOSIGNAL))?;
-        answer(socket.as_fd())
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        retry_on_intr(|| send(&self.socket, request, SendFlags::NOSIGNAL))?;
+        answer(self.socket.as_fd())
     }
 
-    /// Waits for an answer to nothing: that the keeper is there.
-    fn hear(&self) -> io::Result<()> {
-        let socket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        answer(socket.as_fd()).map(drop)
+    fn fetch(&self, request: u8) -> io::Result<OwnedFd> {
+        let (_empty, fd) = self.ask(&[request])?;
+        fd.ok_or_else(garbled)
     }
 }
 
@@ -276,29 +298,31 @@ fn answer(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
             String::from_utf8(rest.to_vec()).map_err(|_not_text| garbled())?,
         )),
         Some(_) => Err(garbled()),
-        // The keeper was killed: nobody else closes its end.
+        // The helper process was killed: nobody else closes its end.
         None => Err(io::Error::from_raw_os_error(libc::EPIPE)),
     }
 }
 
-/// The life of the keeper: it gives up what it does not need, says so, and runs errands until the daemon is gone.
+/// Runs the helper process: gives up what it does not need, says so, and runs errands until the daemon closes the first of
+/// `lines`.
 fn live(
     errands: &impl Errands,
     privilege: Privilege,
     daemon: Pid,
-    [mount, window, policy]: [&OwnedFd; 3],
+    lines: &[OwnedFd],
 ) -> io::Result<()> {
     log::set_max_level(log::LevelFilter::Off);
+    let (processes, others) = lines.split_first().ok_or_else(garbled)?;
     let cutter = errands.cutter();
-    let lines = [mount, window, policy].map(|line| Some(line.as_fd()));
-    let kept = [&lines[..], &[cutter]].concat();
-    if let Err(error) = settle(privilege, daemon, &kept) {
-        return reply(mount.as_fd(), Err(error));
+    let kept = lines.iter().map(AsFd::as_fd).chain(cutter);
+    if let Err(error) = settle(privilege, daemon, kept) {
+        return reply(processes.as_fd(), Err(error));
     }
-    reply(mount.as_fd(), Ok((Vec::new(), None)))?;
+    reply(processes.as_fd(), Ok((Vec::new(), None)))?;
     std::thread::scope(|scope| {
-        scope.spawn(|| attend(mount, errands));
-        scope.spawn(|| attend(policy, errands));
+        for line in others {
+            scope.spawn(|| attend(line, errands));
+        }
         scope.spawn(|| -> io::Result<()> {
             sys::wait_for_signal_of(DIED, daemon)?;
             if let Some(cutter) = cutter {
@@ -307,13 +331,17 @@ fn live(
             // The rest ends with the sockets, which are the daemon's until the last of it is gone.
             Ok(())
         });
-        attend(window, errands);
+        attend(processes, errands);
         // The daemon is gone, and nobody waits for the end of an errand.
         sys::exit_now(0);
     })
 }
 
-fn settle(privilege: Privilege, daemon: Pid, kept: &[Option<BorrowedFd<'_>>]) -> io::Result<()> {
+fn settle<'a>(
+    privilege: Privilege,
+    daemon: Pid,
+    kept: impl Iterator<Item = BorrowedFd<'a>>,
+) -> io::Result<()> {
     // It fails nowhere: a child leads no group.
     rustix::process::setsid()?;
     rustix::thread::set_name(c"utf8fs-keeper")?;
@@ -324,7 +352,7 @@ fn settle(privilege: Privilege, daemon: Pid, kept: &[Option<BorrowedFd<'_>>]) ->
     rustix::stdio::dup2_stderr(&null)?;
     drop(null);
     // The connection to the kernel among them: were it open here, a killed daemon would leave its callers waiting.
-    let kept: Vec<RawFd> = kept.iter().flatten().map(AsRawFd::as_raw_fd).collect();
+    let kept: Vec<RawFd> = kept.map(|fd| fd.as_raw_fd()).collect();
     sys::close_all_but(&kept)?;
     if privilege == Privilege::Root {
         creds::lock_capabilities(creds::KEPT_BY_KEEPER)?;
@@ -369,7 +397,6 @@ fn run(request: &[u8], errands: &impl Errands) -> io::Result<Answer> {
         [LOG] => Ok((Vec::new(), Some(errands.open_log()?))),
         [SYSLOG] => Ok((Vec::new(), Some(errands.connect_syslog()?))),
         [policy::READ, offset @ ..] => policy::answer(offset, || errands.read_policy()),
-        [JOURNAL] => Ok((Vec::new(), Some(errands.connect_journal()?))),
         [which @ (COMMAND | STATUS), pid @ ..] => {
             let pid = pid.try_into().map(u32::from_le_bytes);
             let pid = pid.map_err(|_short| garbled())?;

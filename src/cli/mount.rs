@@ -104,7 +104,7 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     hooks.stop_following();
     auditor.finish(fs.operations());
     if let Err(error) = keeper::dismiss() {
-        log::debug!("the keeper may live on: {error}");
+        log::debug!("the helper process may live on: {error}");
     }
     match served? {
         Ended::Unmounted | Ended::Signalled => Ok(ExitCode::Ok),
@@ -249,7 +249,7 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
     Ok(())
 }
 
-/// What the keeper does for the daemon. It has no descriptor of the daemon's but one, so no other may be held by these.
+/// The errands of the helper process, which has one descriptor of the daemon's: no other may be used by these.
 struct Outside<'a> {
     spot: &'a Spot,
     log: &'a SinkKind,
@@ -280,10 +280,6 @@ impl Errands for Outside<'_> {
 
     fn connect_syslog(&self) -> io::Result<OwnedFd> {
         Syslog::connect()
-    }
-
-    fn connect_journal(&self) -> io::Result<OwnedFd> {
-        self.log.connect_journal()
     }
 }
 

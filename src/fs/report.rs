@@ -9,6 +9,7 @@ use super::inode::Inode;
 use super::resolve::{Making, NewName};
 use super::rules::Terms;
 use super::{FsError, Utf8Fs};
+use crate::backing;
 use crate::names::{BackingName, VisibleName};
 use crate::policy::{ErrnoChoice, Offence, Rule};
 
@@ -109,9 +110,10 @@ impl Utf8Fs {
             uid: making.caller.uid,
             gid: making.caller.gid,
             pid: making.caller.pid,
-            command: crate::backing::command_of(making.caller.pid),
+            command: Vec::new(),
         };
-        self.auditor.offence(record, directory.number);
+        self.auditor
+            .offence(record, directory.number, backing::command_of);
     }
 }
 

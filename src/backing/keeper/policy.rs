@@ -1,10 +1,9 @@
-//! The line on which the policy is read: reading may take its time, and nothing else waits for it.
+//! Reading the policy, in chunks.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use super::{Answer, LONGEST, Line, garbled};
+use super::{Answer, HELPER, LONGEST, garbled};
 
 /// The request, before the offset in four octets.
 pub(super) const READ: u8 = b'r';
@@ -12,24 +11,15 @@ pub(super) const READ: u8 = b'r';
 /// Most octets of an answer's text.
 const CHUNK: usize = LONGEST - 1;
 
-/// This process's line, once it has a keeper.
-static LINE: OnceLock<Line> = OnceLock::new();
-
-/// What the keeper has read last, in its own process.
+/// The text that the helper process has read last, in its own process.
 static READ_LAST: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// Takes the daemon's end.
-pub(super) fn set(end: OwnedFd) -> io::Result<()> {
-    LINE.set(Line(Mutex::new(end)))
-        .map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))
-}
-
-/// The policy as [`super::Errands::read_policy`] reads it now; `None` where there is no keeper.
+/// The policy as [`super::Errands::read_policy`] reads it now; `None` without a helper process.
 ///
 /// # Errors
-/// `EPIPE` if the keeper is gone.
+/// `EPIPE` if the helper process is gone.
 pub fn read_policy() -> Option<io::Result<Vec<u8>>> {
-    let line = LINE.get()?;
+    let line = &HELPER.get()?.policy;
     let read = || {
         let mut text = Vec::new();
         loop {

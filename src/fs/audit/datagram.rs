@@ -10,13 +10,13 @@ use super::sink::PATIENCE;
 /// A sender of datagrams to a socket at a path.
 #[derive(Debug)]
 pub(super) struct Datagrams {
-    /// Not connected, so that a log that is started again is found again, but where the keeper has connected it.
+    /// Not connected, so that a log that is started again is found again, but where the helper process has connected it.
     socket: UnixDatagram,
     is_connected: bool,
     path: PathBuf,
     stuck: bool,
-    /// A socket that the keeper has connected; `None` where there is no keeper.
-    by_keeper: fn() -> Option<io::Result<OwnedFd>>,
+    /// Has the helper process connect a socket; `None` without one.
+    by_helper: fn() -> Option<io::Result<OwnedFd>>,
 }
 
 /// A socket that is connected to the one at `path`.
@@ -36,7 +36,7 @@ impl Datagrams {
     /// No socket could be made.
     pub(super) fn new(
         path: PathBuf,
-        by_keeper: fn() -> Option<io::Result<OwnedFd>>,
+        by_helper: fn() -> Option<io::Result<OwnedFd>>,
     ) -> io::Result<Self> {
         let socket = UnixDatagram::unbound()?;
         socket.set_write_timeout(Some(PATIENCE))?;
@@ -45,7 +45,7 @@ impl Datagrams {
             is_connected: false,
             path,
             stuck: false,
-            by_keeper,
+            by_helper,
         })
     }
 
@@ -62,7 +62,7 @@ impl Datagrams {
                 Some(libc::ECONNREFUSED | libc::ENOTCONN | libc::EPIPE | libc::ENOENT)
             )
         });
-        if is_lost && let Some(socket) = (self.by_keeper)() {
+        if is_lost && let Some(socket) = (self.by_helper)() {
             self.socket = socket?.into();
             self.socket.set_write_timeout(Some(PATIENCE))?;
             self.is_connected = true;

@@ -33,7 +33,7 @@ impl Journal {
     /// # Errors
     /// No socket could be made.
     pub(super) fn new(path: PathBuf) -> io::Result<Self> {
-        Datagrams::new(path, keeper::connect_journal).map(Self)
+        Datagrams::new(path, keeper::open_log).map(Self)
     }
 
     /// Sends `line` with `facts`; waits for a journal that takes nothing a second at most.

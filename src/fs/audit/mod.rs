@@ -93,6 +93,27 @@ struct State {
     given_up: bool,
 }
 
+impl State {
+    /// Asks the rate limit for a record: how many were left out before it. Counts one that is left out.
+    fn admit(&mut self, record: &Record, directory: u64, now: Instant) -> Option<u64> {
+        let Some(queue) = &self.queue else {
+            // It will find no queue, whatever the rate limit says.
+            return Some(0);
+        };
+        let pair = (record.uid, directory);
+        let admission = self.limit.admit(pair, record.directory(), now);
+        for leftover in admission.forgotten {
+            // Where the queue is full this notice is lost; its count is in the summary.
+            queue.try_send(Job::Leftover(Box::new(leftover))).ok();
+        }
+        if admission.passes.is_none() {
+            self.counts.add(record.offence.rule, record.verdict);
+            self.counts.left_out += 1;
+        }
+        admission.passes
+    }
+}
+
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         // Counters stay meaningful whoever panicked.
@@ -167,33 +188,29 @@ impl Auditor {
     /// Takes the record of an offence in the directory of this number, which is the same for the same directory.
     ///
     /// Never waits for the log and never fails (law F6). A record over the rate limit of its user and directory (law
-    /// L3), or one that finds the queue full, is only counted.
-    pub fn offence(&self, record: Record, directory: u64) {
-        self.offence_at(record, directory, Instant::now());
+    /// L3), or one that finds the queue full, is only counted. `command_of` finds the command name of the record's process;
+    /// it is called only for a record that the rate limit admits, and while no lock is held.
+    pub fn offence(&self, record: Record, directory: u64, command_of: impl FnOnce(u32) -> Vec<u8>) {
+        self.offence_at(record, directory, Instant::now(), command_of);
     }
 
-    fn offence_at(&self, record: Record, directory: u64, now: Instant) {
-        let mut guard = self.shared.state();
-        let state = &mut *guard;
+    fn offence_at(
+        &self,
+        mut record: Record,
+        directory: u64,
+        now: Instant,
+        command_of: impl FnOnce(u32) -> Vec<u8>,
+    ) {
+        let Some(left_out) = self.shared.state().admit(&record, directory, now) else {
+            return;
+        };
+        record.command = command_of(record.pid);
+        let mut state = self.shared.state();
         state.counts.add(record.offence.rule, record.verdict);
-        let Some(queue) = &state.queue else {
-            state.counts.dropped += 1;
-            return;
-        };
-        let pair = (record.uid, directory);
-        let admission = state.limit.admit(pair, record.directory(), now);
-        for leftover in admission.forgotten {
-            // Where the queue is full this notice is lost; its count is in the summary.
-            queue.try_send(Job::Leftover(Box::new(leftover))).ok();
-        }
-        let Some(left_out) = admission.passes else {
-            state.counts.left_out += 1;
-            return;
-        };
-        if queue
-            .try_send(Job::Record(Box::new(record), left_out))
-            .is_err()
-        {
+        let job = Job::Record(Box::new(record), left_out);
+        // The queue may have been closed meanwhile.
+        let refused = |queue: &SyncSender<Job>| queue.try_send(job).is_err();
+        if state.queue.as_ref().is_none_or(refused) {
             state.counts.dropped += 1;
         }
     }

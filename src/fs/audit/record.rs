@@ -77,7 +77,7 @@ pub struct Record {
     pub gid: u32,
     /// Process id of the caller.
     pub pid: u32,
-    /// Command name of the caller; empty where it is not known.
+    /// Command name of the caller; empty where it is not known, and until the rate limit has admitted the record.
     pub command: Vec<u8>,
 }
 

@@ -130,25 +130,16 @@ impl Sink {
 }
 
 impl SinkKind {
-    /// Opens the file once more, for a process that has no other way to it.
+    /// Opens the log once more, for a process that has no other way to it: the file, or a socket that is connected to the
+    /// journal.
     ///
     /// # Errors
-    /// Of opening; `ENOENT` where the log is no file.
+    /// Of opening; `ENOENT` where the journal does not run, and for other logs.
     pub fn open_log(&self) -> io::Result<OwnedFd> {
         match self {
             Self::File(path) => open_file(path).map(OwnedFd::from),
-            Self::Stderr | Self::Syslog | Self::Journal(_) => Err(io::ErrorKind::NotFound.into()),
-        }
-    }
-
-    /// Makes a socket that is connected to the journal, for a process that has no other way to it.
-    ///
-    /// # Errors
-    /// The journal does not run; `ENOENT` where the log is no journal.
-    pub fn connect_journal(&self) -> io::Result<OwnedFd> {
-        match self {
             Self::Journal(path) => datagram::connect(path),
-            Self::Stderr | Self::Syslog | Self::File(_) => Err(io::ErrorKind::NotFound.into()),
+            Self::Stderr | Self::Syslog => Err(io::ErrorKind::NotFound.into()),
         }
     }
 }

@@ -52,6 +52,12 @@ fn over(sink: Sink) -> Auditor {
     auditor
 }
 
+/// Hands on a record with the command name that it has.
+fn offend(log: &Auditor, record: Record, directory: u64) {
+    let command = record.command.clone();
+    log.offence(record, directory, |_pid| command);
+}
+
 /// Every offence is in one place only.
 fn adds_up(counts: Counts) {
     assert_eq!(
@@ -97,7 +103,7 @@ fn a_newline_in_a_name_forges_no_line() {
             command: b"\n\n".to_vec(),
             ..record(name, Rule::Forbidden(Class::Control), 1, 1)
         };
-        log.offence(forged, 1);
+        offend(&log, forged, 1);
         finish_soon(&log);
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 2, "{text}");
@@ -109,12 +115,12 @@ fn a_newline_in_a_name_forges_no_line() {
 fn the_log_is_made_for_its_owner_and_group_and_ends_in_a_summary() {
     let (_dir, path) = place();
     let log = auditor(UNLIMITED, &path, Format::Json);
-    log.offence(latin1(), 1);
+    offend(&log, latin1(), 1);
     let normalized = Record {
         verdict: Verdict::Normalized,
         ..record(b"x", Rule::NotNormalized(Form::Nfd), 0, 1)
     };
-    log.offence(normalized, 1);
+    offend(&log, normalized, 1);
     log.finish(99);
     assert_eq!(log.offences_total(), 2);
     let mode = fs::metadata(&path).unwrap().permissions().mode();
@@ -137,7 +143,7 @@ fn a_second_finish_writes_nothing_and_a_late_offence_is_dropped() {
     let (_dir, path) = place();
     let log = auditor(UNLIMITED, &path, Format::Text);
     log.finish(1);
-    log.offence(latin1(), 1);
+    offend(&log, latin1(), 1);
     log.reopen();
     log.finish(2);
     let text = fs::read_to_string(&path).unwrap();
@@ -161,10 +167,12 @@ fn what_is_left_out_is_told() {
     let log = auditor(options, &path, Format::Json);
     let start = Instant::now();
     for _ in 0..5 {
-        log.offence_at(latin1(), 1, start);
+        log.offence_at(latin1(), 1, start, |_pid| Vec::new());
     }
     for _ in 0..4 {
-        log.offence_at(latin1(), 1, start + Duration::from_secs(1));
+        log.offence_at(latin1(), 1, start + Duration::from_secs(1), |_pid| {
+            Vec::new()
+        });
     }
     let counts = finish_soon(&log);
     assert_eq!((counts.written, counts.left_out), (3, 6));
@@ -191,6 +199,29 @@ fn what_is_left_out_is_told() {
     assert_eq!(lines[3]["directory"], json!({"text": "/dir"}));
 }
 
+/// Law F6: finding a command name takes time, which a flood must not cost.
+#[test]
+fn the_command_is_asked_for_only_where_the_rate_limit_admits_the_record() {
+    let (_dir, path) = place();
+    let options = AuditOptions {
+        burst: 2,
+        per_minute: 0,
+    };
+    let log = auditor(options, &path, Format::Json);
+    let mut asked = Vec::new();
+    for number in 0..5 {
+        log.offence(latin1(), 1, |pid| {
+            asked.push(pid);
+            format!("command {number}").into_bytes()
+        });
+    }
+    let counts = finish_soon(&log);
+    assert_eq!((counts.written, counts.left_out), (2, 3));
+    assert_eq!(asked, [latin1().pid; 2]);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("command 0") && text.contains("command 1"));
+}
+
 /// Laws F6 and L3: nothing waits, and the sum holds.
 #[test]
 fn a_flood_from_four_threads_adds_up() {
@@ -204,7 +235,7 @@ fn a_flood_from_four_threads_adds_up() {
                 scope.spawn(move || {
                     for number in 0..EACH {
                         let record = Record { uid, ..latin1() };
-                        log.offence(record, u64::from(number % 3));
+                        offend(log, record, u64::from(number % 3));
                     }
                 });
             }
@@ -231,7 +262,7 @@ fn a_fifo_without_a_reader_blocks_nobody() {
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     let log = auditor(UNLIMITED, &path, Format::Json);
     for _ in 0..10_000 {
-        log.offence(latin1(), 1);
+        offend(&log, latin1(), 1);
     }
     let counts = finish_soon(&log);
     assert!(counts.written > 0 && counts.dropped > 0, "{counts:?}");
@@ -244,12 +275,13 @@ fn a_blocked_writer_does_not_keep_the_mount() {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
     let log = over(Sink::Stream(Stream::new(File::from(write), None)));
     // An empty pipe is ready, but does not take that much.
-    log.offence(
+    offend(
+        &log,
         record(&[b'x'; 1 << 20], Rule::Forbidden(Class::NotPosix), 0, 1),
         1,
     );
     for _ in 0..10_000 {
-        log.offence(latin1(), 1);
+        offend(&log, latin1(), 1);
     }
     let counts = finish_soon(&log);
     assert_eq!((counts.written, counts.dropped), (0, 10_001));
@@ -265,7 +297,7 @@ fn a_blocked_writer_does_not_keep_the_mount() {
 fn a_full_disk_costs_records_only() {
     let log = auditor(UNLIMITED, Path::new("/dev/full"), Format::Text);
     for _ in 0..10 {
-        log.offence(latin1(), 1);
+        offend(&log, latin1(), 1);
     }
     let counts = finish_soon(&log);
     assert_eq!((counts.written, counts.dropped), (0, 10));
@@ -279,7 +311,7 @@ fn a_renamed_log_is_left_and_a_new_one_begun() {
     let old = dir.path().join("old");
     rustix::fs::rename(&path, &old).unwrap();
     log.reopen();
-    log.offence(latin1(), 1);
+    offend(&log, latin1(), 1);
     finish_soon(&log);
     assert_eq!(fs::read_to_string(&old).unwrap(), "kept\n");
     assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
@@ -293,7 +325,7 @@ fn a_log_that_cannot_be_reopened_stays_open() {
     rustix::fs::rename(&path, &old).unwrap();
     fs::create_dir(&path).unwrap();
     log.reopen();
-    log.offence(latin1(), 1);
+    offend(&log, latin1(), 1);
     finish_soon(&log);
     assert_eq!(fs::read_to_string(&old).unwrap().lines().count(), 2);
 }
@@ -312,12 +344,12 @@ fn a_log_that_cannot_be_opened_is_an_error() {
 fn the_system_log_gets_datagrams_once_it_is_there() {
     let (_dir, path) = place();
     let missing = over(Sink::Syslog(Syslog::new(path.clone()).unwrap()));
-    missing.offence(latin1(), 1);
+    offend(&missing, latin1(), 1);
     assert_eq!(finish_soon(&missing).dropped, 1);
 
     let socket = UnixDatagram::bind(&path).unwrap();
     let log = over(Sink::Syslog(Syslog::new(path).unwrap()));
-    log.offence(latin1(), 1);
+    offend(&log, latin1(), 1);
     assert_eq!(finish_soon(&log).written, 1);
     let mut buffer = [0; 4096];
     let mut receive = || {
@@ -335,12 +367,13 @@ fn a_hanging_or_choosy_system_log_costs_records_only() {
     let (_dir, path) = place();
     let _socket = UnixDatagram::bind(&path).unwrap();
     let log = over(Sink::Syslog(Syslog::new(path).unwrap()));
-    log.offence(
+    offend(
+        &log,
         record(&[b'x'; 1 << 20], Rule::Forbidden(Class::NotPosix), 0, 1),
         1,
     );
     for _ in 0..10_000 {
-        log.offence(latin1(), 1);
+        offend(&log, latin1(), 1);
     }
     let counts = finish_soon(&log);
     assert!(counts.written > 0 && counts.dropped > 0, "{counts:?}");
@@ -353,7 +386,7 @@ fn a_fifo_survives_its_reader() {
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     let log = auditor(UNLIMITED, &path, Format::Text);
     drop(File::open(&path).unwrap());
-    log.offence(latin1(), 1);
+    offend(&log, latin1(), 1);
     let next = File::open(&path).unwrap();
     assert_eq!(finish_soon(&log).written, 1);
     let first = BufReader::new(next).lines().next().unwrap().unwrap();

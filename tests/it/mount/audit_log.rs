@@ -1,16 +1,20 @@
 //! The audit log is no way for who may write to its directory to have root write elsewhere; and it is turned and asked as
 //! docs/audit.md says.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, inotify, mknodat};
 use rustix::process::Signal;
 
 use crate::support::mount::{binary, mounted};
-use crate::support::{Tree, at, audit, needs, status, user};
+use crate::support::{Mount, Tree, at, audit, needs, status, user};
 
 fn mount(tree: &Tree, log: &Path) -> Output {
     Command::new(binary())
@@ -99,6 +103,72 @@ fn a_log_that_became_a_link_is_not_followed_when_it_is_opened_anew() {
         let records = mount.stop();
         assert!(!records.is_empty(), "{sandbox}: the old log is written");
         assert_eq!(std::fs::read(&victim).unwrap(), b"", "{sandbox}");
+    }
+}
+
+/// Longest time that the stalled log may take from an operation or from the end; what would break it is for ever.
+const SOON: Duration = Duration::from_secs(60);
+
+/// Waits until the thread that writes the log is in one of these system calls.
+fn wait_for_the_writer_in(mount: &Mount<'_>, calls: &[i64]) {
+    let call = mount.thread("audit").join("syscall");
+    let until = Instant::now() + SOON;
+    loop {
+        let line = std::fs::read_to_string(&call).unwrap();
+        let number = line.split(' ').next().unwrap().parse();
+        if number.is_ok_and(|number: i64| calls.contains(&number)) {
+            return;
+        }
+        assert!(Instant::now() < until, "the log is not asked for: {line}");
+    }
+}
+
+/// Laws F6 and F7, with a log on a filesystem whose daemon is stopped, and more offences than threads: in opening it
+/// anew, and in writing to it.
+#[test]
+fn f6_a_log_that_hangs_stops_no_operation_and_not_the_end() {
+    const OFFENCES: u32 = 40;
+    for is_reopened in [true, false] {
+        let (logs, tree) = (Tree::new(), Tree::new());
+        tree.file(b"file", b"content");
+        let stalled = logs.mount(&[]);
+        let log = stalled.point().join("audit.jsonl");
+        let mut mount = tree.mount(&["--audit-log", log.to_str().unwrap()]);
+        mount.allow_warning("cannot reopen the audit log");
+        stalled.pause();
+        if is_reopened {
+            mount.signal(Signal::HUP);
+            wait_for_the_writer_in(&mount, &[libc::SYS_recvmsg]);
+        } else {
+            at::mkdir(mount.dir(), b"\xFF").unwrap_err();
+            wait_for_the_writer_in(&mount, &[libc::SYS_write, libc::SYS_ppoll]);
+        }
+
+        let (done, is_done) = channel();
+        for number in 0..OFFENCES {
+            let (done, point) = (done.clone(), mount.point());
+            std::thread::spawn(move || {
+                let name = [&[0xFF], number.to_string().as_bytes()].concat();
+                let refused = std::fs::create_dir(point.join(OsStr::from_bytes(&name)));
+                let found = std::fs::metadata(point.join("file"));
+                let refused = refused.unwrap_err().raw_os_error();
+                _ = done.send((refused, found.is_ok()));
+            });
+        }
+        for _ in 0..OFFENCES {
+            let answer = is_done.recv_timeout(SOON);
+            let answer = answer.expect("an operation waits for the log");
+            assert_eq!(answer, (Some(libc::EILSEQ), true));
+        }
+        let asked = Instant::now();
+        mount.close();
+        mount.signal(Signal::TERM);
+        assert!(mount.wait().success());
+        assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
+        let dropped = format!(" {} dropped", OFFENCES + u32::from(!is_reopened));
+        assert!(mount.stderr().contains(&dropped), "{}", mount.stderr());
+        stalled.go_on();
+        stalled.stop();
     }
 }
 

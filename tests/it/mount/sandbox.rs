@@ -199,7 +199,7 @@ fn the_running_daemon_and_its_keeper_are_as_docs_security_md_says() {
     }
     assert_confined(daemon, "### Capabilities of the daemon");
     let keeper = keeper_of(daemon);
-    assert_confined(keeper, "### Capabilities of the keeper");
+    assert_confined(keeper, "### Capabilities of the helper process");
 
     let table = std::fs::read_to_string(format!("/proc/{daemon}/mountinfo")).unwrap();
     println!("{table}");
@@ -215,7 +215,7 @@ fn the_running_daemon_and_its_keeper_are_as_docs_security_md_says() {
         .collect();
     entries.sort();
     assert_eq!(entries, ["dev", "proc"]);
-    // The keeper holds one thing of the daemon's, that which cuts the connection; three sockets, and /dev/null thrice.
+    // The helper process holds one thing of the daemon's, that which aborts the connection; five sockets, and /dev/null thrice.
     let held = std::fs::read_dir(format!("/proc/{keeper}/fd")).unwrap();
     let mut held: Vec<String> = held
         .map(|fd| std::fs::read_link(fd.unwrap().path()).unwrap())
@@ -226,7 +226,7 @@ fn the_running_daemon_and_its_keeper_are_as_docs_security_md_says() {
     assert_eq!(
         held,
         [
-            "abort", "null", "null", "null", "socket", "socket", "socket"
+            "abort", "null", "null", "null", "socket", "socket", "socket", "socket", "socket"
         ]
     );
     mount.stop();
@@ -240,7 +240,10 @@ fn the_system_calls_are_as_docs_security_md_says() {
             .collect()
     };
     assert_eq!(listed("### System calls of the daemon"), calls(DAEMON));
-    assert_eq!(listed("### System calls of the keeper"), calls(KEEPER));
+    assert_eq!(
+        listed("### System calls of the helper process"),
+        calls(KEEPER)
+    );
     if cfg!(target_arch = "x86_64") {
         assert_eq!(listed("### Older names of system calls"), calls(OLDER));
     }
