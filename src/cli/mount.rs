@@ -65,7 +65,7 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     if let Some(policy) = &mut config.policy {
         policy.grounds.mounted_as(device);
     }
-    greet(&config, &mounted);
+    warn_of_limits(&config, &mounted);
     // No thread runs yet, so that all of them inherit what is given up.
     confine(&config, &mut mounted).map_err(|error| failed("confine the daemon", &error))?;
     auditor
@@ -283,7 +283,7 @@ impl Errands for Outside<'_> {
     }
 }
 
-/// What is mounted where.
+/// The message of a mount that answers: what is mounted where.
 fn shown(config: &MountConfig) -> String {
     format!(
         "{} is shown at {}",
@@ -292,8 +292,8 @@ fn shown(config: &MountConfig) -> String {
     )
 }
 
-fn greet(config: &MountConfig, mounted: &Mounted) {
-    log::info!("{}", shown(config));
+/// Logs what this mount does not show or cannot do.
+fn warn_of_limits(config: &MountConfig, mounted: &Mounted) {
     if !enters_mounts(config, mounted) {
         warn_of_mounts_inside(config);
     }
@@ -333,7 +333,7 @@ struct Life {
     auditor: Arc<Auditor>,
     daemon: Mutex<Option<Daemon>>,
     manager: Option<Manager>,
-    /// What is mounted where.
+    /// The message of a mount that answers.
     shown: String,
     /// Closed at its other end when changes are to be followed no more.
     end: Mutex<Option<PipeReader>>,
@@ -393,6 +393,8 @@ impl Hooks for Life {
     }
 
     fn ready(&self) -> io::Result<()> {
+        // Not earlier: whoever reads it may unmount at once. Not later: a daemon in the background closes standard error.
+        log::info!("{}", self.shown);
         let daemon = lock(&self.daemon).take();
         daemon.map_or(Ok(()), Daemon::ready)?;
         if let Some(manager) = &self.manager {

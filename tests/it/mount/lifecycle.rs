@@ -1,9 +1,11 @@
 //! Law F7: how a mount begins and ends.
 
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
 use rustix::process::Signal;
 
 use super::nested::umount;
@@ -147,6 +149,31 @@ fn in_the_background_the_command_returns_when_the_mount_answers() {
     assert_eq!(kind.as_deref(), Some("fuse.utf8fs"));
     assert_eq!(listed, ["café".as_bytes()]);
     umount(&tree.point());
+}
+
+/// The daemon lets go of its root before it logs that the mount is shown: whoever reads that can unmount at once.
+#[test]
+fn a_mount_can_be_unmounted_as_soon_as_it_is_said_to_be_shown() {
+    if !needs::root("umount(2)") {
+        return;
+    }
+    for sandbox in ["full", "none"].repeat(10) {
+        let tree = Tree::new();
+        let mut daemon = Command::new(binary())
+            .args(["mount", "--sandbox", sandbox])
+            .args([tree.backing(), tree.point()])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(daemon.stderr.take().unwrap()).lines();
+        let is_shown = log.any(|line| line.unwrap().contains("is shown at"));
+        let unmounted = rustix::mount::unmount(tree.point(), UnmountFlags::empty());
+        detach(&tree.point());
+        log.for_each(drop);
+        let status = daemon.wait().unwrap();
+        assert_eq!((is_shown, unmounted), (true, Ok(())), "{sandbox}");
+        assert!(status.success(), "{sandbox}: {status}");
+    }
 }
 
 /// --background says so when nothing can be mounted.
