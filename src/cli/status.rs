@@ -69,9 +69,25 @@ impl Status {
         })
     }
 
-    /// Does all that was to work? Where changes below were to be followed, they are.
+    /// Does everything work?
     fn is_well(&self) -> bool {
-        self.0.pointer("/watch/alive") != Some(&Value::Bool(false))
+        self.impairments().next().is_none()
+    }
+
+    /// Returns what does not work as it was asked for.
+    fn impairments(&self) -> impl Iterator<Item = &'static str> {
+        let is_unheard = self.0.pointer("/watch/alive") == Some(&Value::Bool(false));
+        let fault = self.0.pointer("/policy/fault");
+        let is_refused = fault.is_some_and(|fault| !fault.is_null());
+        let all = [
+            (is_unheard, "changes below are followed no more"),
+            (
+                is_refused,
+                "the policy file is refused; the policy before it stays in force",
+            ),
+        ];
+        all.into_iter()
+            .filter_map(|(is_so, what)| is_so.then_some(what))
     }
 
     /// Is a policy file in force?

@@ -18,7 +18,7 @@ use crate::names::json::{json_line, json_name};
 /// How a mount is.
 #[derive(Debug)]
 pub(super) enum State {
-    /// It answered, and follows changes if it is to.
+    /// It answered, and everything works.
     Well(Status),
     /// It answered, and something does not work.
     Impaired(Status),

@@ -254,6 +254,17 @@ fn metrics_of_all_mounts_have_one_head_each_and_say_who_answers() {
 }
 
 #[test]
+fn a_mount_whose_policy_file_is_refused_is_impaired() {
+    let mut status = status();
+    status.0["policy"] = json!({ "fault": null });
+    assert!(status.is_well());
+    status.0["policy"]["fault"] = json!({ "time": "t", "lines": ["p:1:1: error: x"] });
+    assert!(!status.is_well());
+    let line = "impaired: the policy file is refused; the policy before it stays in force";
+    assert_eq!(text::lines(&status)[1], line);
+}
+
+#[test]
 fn a_mount_that_follows_changes_no_more_is_not_well() {
     let mut status = status();
     assert!(status.is_well());

@@ -16,6 +16,7 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
         status.number("/pid"),
         harmless(status.text("/version")),
     )];
+    lines.extend(status.impairments().map(|what| format!("impaired: {what}")));
     lines.extend(policy(status));
     lines.push(String::new());
     lines.extend(requests(status));

@@ -1,5 +1,6 @@
 //! What is told of a policy in force: by the audit log and by `utf8fs status`.
 
+use std::ffi::OsStr;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -52,6 +53,50 @@ fn the_audit_log_names_the_section_that_decided() {
         (&summed["sections"]["distinct"], &summed["garbled"]["count"]),
         (&json!(4), &json!(0))
     );
+}
+
+/// For a monitor, which goes by the exit status.
+#[test]
+fn a_mount_is_impaired_while_its_policy_file_is_refused() {
+    let tree = Tree::new();
+    let policy = Policy::new(&tree, "mode = \"report\"\n");
+    let mut mount = tree.mount(&policy.option());
+    mount.allow_warning("policy:");
+    mount.allow_warning(KEPT);
+    let point = mount.point();
+    let ask = |arguments: &[&OsStr]| {
+        let said = status::run(arguments);
+        (said.status.code(), String::from_utf8(said.stdout).unwrap())
+    };
+    // The exit status of all mounts is theirs too.
+    let state = || {
+        let (_, all) = ask(&["--all".as_ref(), "--format".as_ref(), "json".as_ref()]);
+        let mut all = all
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let ours = all.find(|mount| mount["mountpoint"]["text"] == *point.to_str().unwrap());
+        ours.unwrap()["state"].clone()
+    };
+    policy.replace("modee = \"x\"\n");
+    assert_eq!(policy.reload(&mount), KEPT);
+    let (code, said) = ask(&[point.as_os_str()]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("\nimpaired: the policy file is refused"),
+        "{said}"
+    );
+    assert_eq!(state(), "impaired");
+    assert_eq!(ask(&["--all".as_ref()]).0, Some(1));
+    policy.replace("mode = \"enforce\"\n");
+    assert_eq!(policy.reload(&mount), IN_FORCE);
+    let (code, said) = ask(&[point.as_os_str()]);
+    assert_eq!(
+        (code, said.contains("impaired")),
+        (Some(0), false),
+        "{said}"
+    );
+    assert_eq!(state(), "well");
+    mount.stop();
 }
 
 /// What an administrator watches: offences by rule and by what became of them, the file, and its readings.
