@@ -1,15 +1,16 @@
 //! `utf8fs umount`: takes mounts of utf8fs away, and nothing else.
 
+mod all;
 mod askers;
 mod holders;
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::args::UmountArgs;
 use super::error::reason;
-use super::output::print_error;
+use super::output::{Output, print_error};
 use super::status::ask::{self, Answer};
 use super::{CliError, ExitCode};
 use crate::fuse::mount::away::{self, Found};
@@ -24,38 +25,29 @@ const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
 /// Unmounts what was asked for; one that stays does not keep the others.
 ///
 /// # Errors
-/// The table of mounts cannot be read.
+/// The table of mounts cannot be read, or `--all` is not confirmed.
 pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
     let points = match args.all {
-        true => all()?,
+        true => all::confirmed(args.yes)?,
         false => args.mountpoint.clone(),
     };
+    let mut out = Output::stdout();
     let mut exit = ExitCode::Ok;
     for point in points {
-        if let Err(error) = unmount(&point, args.lazy) {
-            print_error(&error);
-            exit = ExitCode::Failure;
+        match unmount(&point, args.lazy) {
+            Ok(()) if args.all => {
+                let shown = Quoted(point.as_os_str().as_bytes());
+                out.line(&format!("{shown} is unmounted"))?;
+                out.flush()?;
+            }
+            Ok(()) => {}
+            Err(error) => {
+                print_error(&error);
+                exit = ExitCode::Failure;
+            }
         }
     }
     Ok(exit)
-}
-
-/// The youngest first: it may be inside another.
-fn all() -> Result<Vec<PathBuf>, CliError> {
-    let mounts = away::ours().map_err(|error| {
-        CliError::failure(format!(
-            "the table of mounts cannot be read: {}",
-            reason(&error)
-        ))
-    })?;
-    let user = rustix::process::getuid();
-    let is_mine = |owner: Option<&str>| user.is_root() || owner == Some(&*user.to_string());
-    Ok(mounts
-        .iter()
-        .rev()
-        .filter(|mount| is_mine(mount.option("user_id=")))
-        .map(away::point_of)
-        .collect())
 }
 
 fn unmount(point: &Path, lazy: bool) -> Result<(), CliError> {

@@ -95,7 +95,10 @@ fn bash_completes_commands_options_and_values() {
             &["utf8fs", "mount", "--profile", "po"],
             &["portable", "posix"],
         ),
-        (&["utf8fs", "umount", "--"], &["--lazy", "--all", "--help"]),
+        (
+            &["utf8fs", "umount", "--"],
+            &["--lazy", "--all", "--yes", "--help"],
+        ),
     ];
     for (words, wanted) in rows {
         assert_eq!(in_bash(&file, words), wanted, "{words:?}");

@@ -213,6 +213,94 @@ fn a_mount_that_is_only_asked_how_it_does_is_unmounted_when_it_has_answered() {
     mount.finish();
 }
 
+/// Runs a script in a mount namespace of its own, which has no mounts of utf8fs but its own, of `$A` at `$P` and of `$B` at `$Q`.
+/// Gives the script's exit status, and what it prints.
+fn with_two_mounts(script: &str) -> (Option<i32>, String) {
+    let (tree, other) = (Tree::new(), Tree::new());
+    let setting = "umount -a -t fuse.utf8fs; trap 'umount -a -l -t fuse.utf8fs' EXIT
+        utf8fs() { \"$PROGRAM\" \"$@\"; }
+        mounted() { grep -c fuse.utf8fs /proc/self/mountinfo; }
+        exec 2>&1
+        utf8fs mount --background --quiet \"$A\" \"$P\" && utf8fs mount --background --quiet \"$B\" \"$Q\" || exit 99
+        ";
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-c"])
+        .arg(format!("{setting}{script}"))
+        .env("PROGRAM", binary())
+        .envs([("A", tree.backing()), ("P", tree.point())])
+        .envs([("B", other.backing()), ("Q", other.point())])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let mut said = words(&output.stdout).replace('\r', "");
+    for (name, path) in [
+        ("A", tree.backing()),
+        ("P", tree.point()),
+        ("B", other.backing()),
+        ("Q", other.point()),
+    ] {
+        said = said.replace(path.to_str().unwrap(), name);
+    }
+    (output.status.code(), said)
+}
+
+const LIST: &str = "\"Q\" shows \"B\", mounted by root\n\"P\" shows \"A\", mounted by root\n";
+
+#[test]
+fn without_a_terminal_all_mounts_are_listed_and_left_unless_yes_is_given() {
+    if !needs::root("a mount namespace") {
+        return;
+    }
+    let (code, said) = with_two_mounts("utf8fs umount --all; code=$?; mounted; exit $code");
+    let refused = "error: nothing is unmounted: --all asks first, and there is no terminal\n\
+        hint: add --yes to unmount all of these, or name the mount points\n";
+    assert_eq!((code, said), (Some(2), format!("{LIST}{refused}2\n")));
+    let (code, said) = with_two_mounts("utf8fs umount --all --yes && mounted");
+    let unmounted = "\"Q\" is unmounted\n\"P\" is unmounted\n0\n";
+    assert_eq!((code, &*said), (Some(1), unmounted));
+}
+
+/// On a terminal that `script(1)` makes, with what is typed there.
+#[test]
+fn on_a_terminal_all_mounts_are_unmounted_after_a_yes_only() {
+    if !needs::root("a mount namespace") || !needs::program("script", "asking on a terminal") {
+        return;
+    }
+    let asked = format!("{LIST}Unmount these mounts (2)? [y/N] ");
+    for (typed, is_yes) in [
+        ("y\\n", true),
+        ("YES\\n", true),
+        ("n\\n", false),
+        ("\\n", false),
+        ("yep\\n", false),
+    ] {
+        let ask =
+            "script --quiet --return --echo never --command '\"$PROGRAM\" umount --all' /dev/null";
+        let (code, said) = with_two_mounts(&format!(
+            "printf '{typed}' | {ask}; code=$?; mounted; exit $code"
+        ));
+        let end = match is_yes {
+            true => "\"Q\" is unmounted\n\"P\" is unmounted\n0\n",
+            false => "error: nothing is unmounted: not confirmed\n2\n",
+        };
+        let expected = (Some(i32::from(!is_yes)), format!("{asked}{end}"));
+        assert_eq!((code, said), expected, "{typed}");
+    }
+}
+
+/// Whose mounts they are: root sees all, others theirs alone.
+#[test]
+fn an_ordinary_user_sees_no_mounts_of_others() {
+    if !needs::root("a mount namespace") {
+        return;
+    }
+    let user = "cp \"$PROGRAM\" \"${P%/*}/copy\" && setpriv --reuid 1234 --clear-groups -- \"${P%/*}/copy\"";
+    let (code, said) = with_two_mounts(&format!(
+        "{user} umount --all; code=$?; mounted; exit $code"
+    ));
+    assert_eq!((code, &*said), (Some(0), "2\n"));
+}
+
 #[test]
 fn nothing_but_a_mount_of_utf8fs_is_unmounted() {
     let tree = Tree::new();

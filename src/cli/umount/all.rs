@@ -1,0 +1,83 @@
+//! `utf8fs umount --all`: the mounts to unmount, and the question before it.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use crate::cli::CliError;
+use crate::cli::error::reason;
+use crate::cli::output::{Output, harmless};
+use crate::fuse::mount::away;
+use crate::fuse::mountinfo::MountInfo;
+use crate::names::Quoted;
+
+/// Returns the mount points to unmount, the youngest first: it may be inside another. Lists them and asks, unless `yes`.
+///
+/// # Errors
+/// The table of mounts cannot be read, there is nobody to ask, or the answer is not yes.
+pub(super) fn confirmed(yes: bool) -> Result<Vec<PathBuf>, CliError> {
+    let mounts = removable()?;
+    if !yes && !mounts.is_empty() {
+        confirm(&mounts)?;
+    }
+    Ok(mounts.iter().map(away::point_of).collect())
+}
+
+/// Returns the mounts that this user may unmount: root all, others their own.
+fn removable() -> Result<Vec<MountInfo>, CliError> {
+    let mut mounts = away::ours().map_err(|error| {
+        CliError::failure(format!(
+            "the table of mounts cannot be read: {}",
+            reason(&error)
+        ))
+    })?;
+    let user = rustix::process::getuid();
+    let user_id = user.to_string();
+    mounts.retain(|mount| user.is_root() || mount.option("user_id=") == Some(&user_id));
+    mounts.reverse();
+    Ok(mounts)
+}
+
+/// Lists the mounts and asks whether to unmount them.
+fn confirm(mounts: &[MountInfo]) -> Result<(), CliError> {
+    let users = std::fs::read("/etc/passwd").unwrap_or_default();
+    let mut out = Output::stdout();
+    for mount in mounts {
+        out.line(&format!(
+            "{} shows {}, mounted by {}",
+            Quoted(&mount.mount_point),
+            Quoted(&mount.source),
+            owner(mount, &users)
+        ))?;
+    }
+    out.flush()?;
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err(CliError::usage(
+            "nothing is unmounted: --all asks first, and there is no terminal",
+        )
+        .hint("add --yes to unmount all of these, or name the mount points"));
+    }
+    let count = mounts.len();
+    out.bytes(format!("Unmount these mounts ({count})? [y/N] ").as_bytes())?;
+    out.flush()?;
+    let mut answer = String::new();
+    // What cannot be read is no yes.
+    io::stdin().read_line(&mut answer).ok();
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(CliError::failure("nothing is unmounted: not confirmed")),
+    }
+}
+
+/// Returns the name of the user who mounted, or `user NUMBER` where `users`, the text of `/etc/passwd`, has none.
+fn owner(mount: &MountInfo, users: &[u8]) -> String {
+    let number = mount.option("user_id=").unwrap_or_default();
+    let name = users.split(|octet| *octet == b'\n').find_map(|line| {
+        let mut fields = line.split(|octet| *octet == b':');
+        let name = std::str::from_utf8(fields.next()?).ok()?;
+        (fields.nth(1)? == number.as_bytes()).then_some(name)
+    });
+    match name {
+        Some(name) => harmless(name).into_owned(),
+        None => format!("user {number}"),
+    }
+}
