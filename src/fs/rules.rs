@@ -53,21 +53,22 @@ pub struct Terms {
 pub struct Section {
     /// Where; everywhere if there is no pattern.
     pub paths: Patterns,
-    /// For which users; for all if there are neither users nor groups.
-    pub users: BTreeSet<u32>,
-    /// For the members of which groups.
-    pub groups: BTreeSet<u32>,
+    /// For whom; `None` for all.
+    pub people: Option<People>,
     /// Its terms.
     pub terms: Arc<Terms>,
 }
 
-impl Section {
-    /// Is it for everybody?
-    #[must_use]
-    pub fn is_for_all(&self) -> bool {
-        self.users.is_empty() && self.groups.is_empty()
-    }
+/// The people of a section: nobody where both sets are empty.
+#[derive(Debug, Clone)]
+pub struct People {
+    /// These users.
+    pub users: BTreeSet<u32>,
+    /// The members of these groups.
+    pub groups: BTreeSet<u32>,
+}
 
+impl Section {
     /// Does it hold for the name `name` at the visible path that `path` makes, where `uid` asks for it? Whether who asks is in
     /// one of its groups, `is_member` is asked last, and only if it matters.
     pub fn holds(
@@ -78,9 +79,10 @@ impl Section {
         is_member: impl FnOnce(&BTreeSet<u32>) -> bool,
     ) -> bool {
         (self.paths.is_empty() || self.paths.has(name, path))
-            && (self.is_for_all()
-                || self.users.contains(&uid)
-                || !self.groups.is_empty() && is_member(&self.groups))
+            && self.people.as_ref().is_none_or(|people| {
+                people.users.contains(&uid)
+                    || !people.groups.is_empty() && is_member(&people.groups)
+            })
     }
 }
 
@@ -234,10 +236,13 @@ mod tests {
 
     fn section(paths: &[&str], users: &[u32], groups: &[u32], mode: Mode) -> Section {
         let paths: Vec<String> = paths.iter().map(|&path| path.to_owned()).collect();
-        Section {
-            paths: Patterns::new(&paths).unwrap(),
+        let people = People {
             users: users.iter().copied().collect(),
             groups: groups.iter().copied().collect(),
+        };
+        Section {
+            paths: Patterns::new(&paths).unwrap(),
+            people: Some(people).filter(|_| !users.is_empty() || !groups.is_empty()),
             terms: Arc::new(terms(mode)),
         }
     }

@@ -19,7 +19,7 @@ use crate::cli::output::{Output, harmless};
 use crate::cli::{CliError, ExitCode};
 use crate::fs::Exempt;
 use crate::fs::audit::Verdict;
-use crate::fs::rules::Terms;
+use crate::fs::rules::{Mode, Terms};
 use crate::names::Quoted;
 use crate::policy::{Class, Offence, Profile, errno::symbol};
 
@@ -171,7 +171,12 @@ fn rows(text: &Text, section: Option<&At<SectionText>>, terms: &Terms) -> Vec<[S
             for (key, ids) in [("  users", &value.users), ("  groups", &value.groups)] {
                 if let Some(ids) = ids {
                     let numbers: Vec<String> = ids.value.iter().map(u32::to_string).collect();
-                    row(key, numbers.join(" "), at(Some(ids.place)));
+                    let known = if numbers.is_empty() {
+                        "nobody".to_owned()
+                    } else {
+                        numbers.join(" ")
+                    };
+                    row(key, known, at(Some(ids.place)));
                 }
             }
         }
@@ -229,11 +234,15 @@ fn rows(text: &Text, section: Option<&At<SectionText>>, terms: &Terms) -> Vec<[S
         .max_chars
         .map_or_else(|| "no limit".to_owned(), |most| most.to_string());
     row("max_chars", most, at(chars));
-    let unique = place(here.and_then(|here| here.unique.as_ref())).or(place(top.unique.as_ref()));
-    let compared = terms
-        .unique
-        .map_or("none", |alike| UniqueValue(alike).word());
-    row("unique", compared.to_owned(), at(unique));
+    let unique = here.and_then(|here| here.unique.as_ref());
+    let unique = unique.or(top.unique.as_ref());
+    let is_off = terms.mode == Mode::Off && unique.is_some_and(|unique| unique.value.is_some());
+    let (compared, decided_at) = match terms.unique {
+        None if is_off => ("none: mode is off", mode),
+        None => ("none", place(unique)),
+        Some(alike) => (UniqueValue(alike).word(), place(unique)),
+    };
+    row("unique", compared.to_owned(), at(decided_at));
     rows
 }
 

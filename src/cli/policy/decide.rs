@@ -13,7 +13,7 @@ use crate::cli::args::{
 use crate::cli::config::{AuditConfig, audit, exemptions, name_map};
 use crate::codec::Encoding;
 use crate::fs::Patterns;
-use crate::fs::rules::{Mode, Rules, Section, Terms};
+use crate::fs::rules::{Mode, People, Rules, Section, Terms};
 use crate::names::{NameMap, OnViolation};
 use crate::policy::{Alike, Policy, Profile};
 
@@ -330,8 +330,10 @@ fn section_of(
     Section {
         // Each was looked at on its own; all together they are too many at most, and then match nothing.
         paths: Patterns::new(&paths.unwrap_or_default()).unwrap_or_default(),
-        users: ids(&text.users),
-        groups: ids(&text.groups),
+        people: (text.users.is_some() || text.groups.is_some()).then(|| People {
+            users: ids(&text.users),
+            groups: ids(&text.groups),
+        }),
         terms: Arc::new(Terms {
             mode,
             map,

@@ -19,7 +19,7 @@ pub(super) struct At<T> {
     pub(super) place: Place,
 }
 
-/// How bad it is.
+/// The effect of a fault on the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Severity {
     /// The policy cannot be put in force.
@@ -37,7 +37,19 @@ pub(super) struct Fault {
     pub(super) message: String,
 }
 
-/// All that is wrong.
+impl Fault {
+    /// Formats the fault as `FILE:LINE:COLUMN: error: ...`.
+    pub(super) fn line(&self, files: &Gathered) -> String {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let place = place(files, self.place);
+        format!("{place}: {severity}: {}", harmless(&self.message))
+    }
+}
+
+/// All faults of a policy.
 #[derive(Debug, Default)]
 pub(super) struct Faults(pub(super) Vec<Fault>);
 
@@ -63,20 +75,23 @@ impl Faults {
         self.0.iter().any(|fault| fault.severity == Severity::Error)
     }
 
-    /// A line for each, in the order of the files: `FILE:LINE:COLUMN: error: ...`.
-    pub(super) fn lines(&self, files: &Gathered) -> Vec<String> {
+    /// Returns each fault once, in the order of the files.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = &Fault> {
         let mut all: Vec<&Fault> = self.0.iter().collect();
         all.sort_by_key(|fault| fault.place);
         all.dedup();
-        let line = |fault: &&Fault| {
-            let severity = match fault.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-            };
-            let place = place(files, fault.place);
-            format!("{place}: {severity}: {}", harmless(&fault.message))
-        };
-        all.iter().map(line).collect()
+        all.into_iter()
+    }
+
+    /// Returns the faults of one severity, in the same order.
+    pub(super) fn of(&self, severity: Severity) -> impl Iterator<Item = &Fault> {
+        self.in_order()
+            .filter(move |fault| fault.severity == severity)
+    }
+
+    /// Returns a line for each fault, in the same order.
+    pub(super) fn lines(&self, files: &Gathered) -> Vec<String> {
+        self.in_order().map(|fault| fault.line(files)).collect()
     }
 }
 

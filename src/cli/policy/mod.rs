@@ -22,7 +22,9 @@ pub(super) use grounds::{Grounds, MountsInside};
 pub(super) use reload::{Reloader, told};
 
 use super::CliError;
+use super::output::harmless;
 use assemble::{Text, assemble};
+use fault::Severity;
 use source::{Gathered, gather};
 
 /// A policy file, and the options that override it.
@@ -64,27 +66,23 @@ impl PolicySource {
     }
 }
 
-/// Logs what may not be meant in a policy.
+/// Logs the warnings of a policy.
 pub(super) fn warn(text: &Text) {
-    for line in text.faults.lines(&text.files) {
-        if line.contains(": warning: ") {
-            log::warn!("policy: {line}");
-        }
+    for fault in text.faults.of(Severity::Warning) {
+        log::warn!("policy: {}", fault.line(&text.files));
     }
 }
 
-/// That a policy cannot be put in force: the first fault is the message, and where the others are told the hint.
+/// Returns the error of a policy that cannot be put in force: its first fault, and as a hint the number of the others.
 fn refused(text: &Text) -> CliError {
-    let lines = text.faults.lines(&text.files);
-    let is_error = |line: &&String| line.contains(": error: ");
-    let errors: Vec<&String> = lines.iter().filter(is_error).collect();
-    let first = errors.first().map_or("the policy is wrong", |line| line);
-    let first = first.replacen(": error: ", ": ", 1);
-    CliError::usage(first).hint(match errors.len() {
-        0 | 1 => "'utf8fs policy check FILE' checks a file".to_owned(),
-        all => format!(
-            "there are {} more; 'utf8fs policy check FILE' lists them",
-            all - 1
-        ),
+    let mut errors = text.faults.of(Severity::Error);
+    let first = errors.next().map(|fault| {
+        let place = fault::place(&text.files, fault.place);
+        format!("{place}: {}", harmless(&fault.message))
+    });
+    let first = first.unwrap_or_else(|| "the policy is wrong".to_owned());
+    CliError::usage(first).hint(match errors.count() {
+        0 => "'utf8fs policy check FILE' checks a file".to_owned(),
+        more => format!("there are {more} more; 'utf8fs policy check FILE' lists them"),
     })
 }

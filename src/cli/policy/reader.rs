@@ -317,7 +317,7 @@ impl Reader<'_> {
         self.ids(key, value, "group")
     }
 
-    /// Users or groups, each by name or number.
+    /// Takes users or groups, each by name or number. A name that the system does not know matches nobody.
     pub(super) fn ids(
         &mut self,
         key: &str,
@@ -354,10 +354,10 @@ impl Reader<'_> {
                         _ => {
                             let name = Quoted(name.as_bytes());
                             let message = format!(
-                                "{key}: unknown {what} {name}; names are those of /etc/{}, others go by number",
+                                "{key}: unknown {what} {name} matches nobody; names are those of /etc/{}, others go by number",
                                 if what == "user" { "passwd" } else { "group" }
                             );
-                            self.faults.error(place, message);
+                            self.faults.warning(place, message);
                         }
                     }
                 }

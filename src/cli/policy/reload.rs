@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::decide::{Decided, Said};
-use super::fault::place;
+use super::fault::{Fault, Severity};
 use crate::cli::{MountConfig, in_force};
 use crate::fs::Utf8Fs;
 use crate::fuse::status::Told;
@@ -133,8 +133,8 @@ impl Mounted {
             .read_anew()
             .map_err(|error| vec![format!("cannot be read: {error}")])?;
         if text.faults.is_fatal() {
-            let lines = text.faults.lines(&text.files).into_iter();
-            return Err(lines.filter(|line| line.contains(": error: ")).collect());
+            let errors = text.faults.of(Severity::Error);
+            return Err(errors.map(|fault| fault.line(&text.files)).collect());
         }
         super::warn(&text);
         let said: Said = source.said.clone();
@@ -144,9 +144,13 @@ impl Mounted {
         if stuck.is_empty() {
             return Ok(decided);
         }
-        let line = |(key, at)| {
-            let place = place(&text.files, at);
-            format!("{place}: error: {key} cannot change while it is mounted: it takes a remount")
+        let line = |(key, place)| {
+            let fault = Fault {
+                place,
+                severity: Severity::Error,
+                message: format!("{key} cannot change while it is mounted: it takes a remount"),
+            };
+            fault.line(&text.files)
         };
         Err(stuck.into_iter().map(line).collect())
     }

@@ -173,7 +173,7 @@ fn each_fault_is_told_with_its_line_and_column() {
         (
             "[[section]]\nusers = [\"rot\", -1, 4294967295, 4294967296]\ngroups = []",
             &[
-                "p:2:10: error: users: unknown user \"rot\"; names are those of /etc/passwd, others go by number",
+                "p:2:10: warning: users: unknown user \"rot\" matches nobody; names are those of /etc/passwd, others go by number",
                 "p:2:17: error: users is out of range",
                 "p:2:21: error: users is out of range",
                 "p:2:33: error: users is out of range",
@@ -183,7 +183,7 @@ fn each_fault_is_told_with_its_line_and_column() {
         (
             "[[section]]\ngroups = \"no such\\u001b\"",
             &[
-                "p:2:10: error: groups: unknown group \"no such\\x1B\"; names are those of /etc/group, others go by number",
+                "p:2:10: warning: groups: unknown group \"no such\\x1B\" matches nobody; names are those of /etc/group, others go by number",
             ],
         ),
         (
@@ -233,6 +233,27 @@ fn each_fault_is_told_with_its_line_and_column() {
         let found = said(text, &[]);
         assert_eq!(found, *expected, "{text}");
     }
+}
+
+/// A path or value may hold the words that lines have for severities.
+#[test]
+fn a_fault_is_an_error_or_a_warning_whatever_its_file_is_called() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("a: error: b");
+    let text = "x = 1\n[[section]]\n[[section]]\n";
+    std::fs::write(&file, text).unwrap();
+    let text = assemble(gather(&file, &Grounds::none()));
+    assert_eq!(text.faults.lines(&text.files).len(), 2);
+    let refused = refused(&text);
+    let shown = text.files.shown(0);
+    assert_eq!(
+        refused.message,
+        format!("{shown}:1:1: unknown key \"x\"; docs/policy.md has all keys")
+    );
+    assert_eq!(
+        refused.hint.as_deref(),
+        Some("'utf8fs policy check FILE' checks a file")
+    );
 }
 
 /// A file, others, what is said.

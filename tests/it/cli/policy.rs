@@ -157,6 +157,50 @@ fn show_says_what_holds_and_which_lines_say_so() {
 }
 
 #[test]
+fn show_names_the_line_that_decides_where_the_mode_is_off() {
+    let text = "mode = \"enforce\"\nunique = \"casefold\"\n[[section]]\npath = \"/off/*\"\nmode = \"off\"\n\
+        [[section]]\npath = \"/none/*\"\nunique = \"none\"\n";
+    let place = place(&[("p", text)]);
+    let file = place.path().join("p").into_os_string().into_encoded_bytes();
+    for (path, value, at) in [
+        (&b"/a"[..], "casefold", "p:2"),
+        (b"/off/a", "none: mode is off", "p:5"),
+        (b"/none/a", "none", "p:8"),
+    ] {
+        let shown = run(&[b"policy", b"show", &file, path]);
+        let mut lines = shown.stdout.lines();
+        let line = lines.find_map(|line| line.trim_start().strip_prefix("unique"));
+        let line = line.unwrap().trim();
+        assert!(line.starts_with(value) && line.ends_with(at), "{line}");
+        assert_eq!(line.contains("mode is off"), value.contains("mode is off"));
+    }
+}
+
+#[test]
+fn unknown_users_and_groups_are_warnings_and_match_nobody() {
+    let text = "[[section]]\nusers = \"no one\"\nmode = \"off\"\n[[section]]\nusers = \"no one\"\ngroups = 5\n";
+    let place = place(&[("p", text)]);
+    let file = place.path().join("p").into_os_string().into_encoded_bytes();
+    let checked = run(&[b"policy", b"check", &file]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let lines: Vec<&str> = checked.stdout.lines().collect();
+    assert!(
+        lines[0].contains("p:2:9: warning: users: unknown user \"no one\" matches nobody"),
+        "{lines:?}"
+    );
+    assert!(lines[2].ends_with("p: ok; sections: 2"), "{lines:?}");
+    assert_eq!(lines.len(), 3);
+    let shown = run(&[b"policy", b"show", &file, b"/a"]).stdout;
+    assert!(shown.contains("none holds"), "{shown}");
+    let shown = run(&[b"policy", b"show", &file, b"/a", b"--group", b"5"]).stdout;
+    let users = shown.lines().find(|line| line.contains("users")).unwrap();
+    assert!(
+        users.contains(" nobody ") && users.ends_with("p:5"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn wrong_arguments_and_wrong_files_are_told_apart() {
     let place = place(&[("p", GOOD), ("bad", "mode = 1")]);
     let path = |name: &str| {

@@ -9,6 +9,29 @@ use super::{BAD, IN_FORCE, Policy};
 use crate::support::user::NOBODY;
 use crate::support::{Tree, at, needs};
 
+/// A section for people who are unknown holds for nobody, and not for all. The mount and SIGHUP warn of it.
+#[test]
+fn unknown_users_and_groups_match_nobody_and_are_warned_of() {
+    let tree = Tree::new();
+    let text = "mode = \"enforce\"\nexempt_uid = \"no such user\"\n[[section]]\nusers = \"no such user\"\n\
+        groups = \"no such group\"\nmode = \"off\"\n";
+    let policy = Policy::new(&tree, text);
+    let mut mount = tree.mount(&policy.option());
+    mount.allow_warning("matches nobody");
+    assert_eq!(at::mkdir(mount.dir(), BAD), Err(Errno::ILSEQ));
+    assert_eq!(policy.reload(&mount), IN_FORCE);
+    assert_eq!(at::mkdir(mount.dir(), BAD), Err(Errno::ILSEQ));
+    let log = mount.stderr();
+    for unknown in [
+        "exempt_uid: unknown user",
+        "users: unknown user",
+        "groups: unknown group",
+    ] {
+        assert_eq!(log.matches(unknown).count(), 2, "{unknown}: {log}");
+    }
+    mount.stop();
+}
+
 /// By path, user and group, one of its own and a supplementary one; the first section that holds decides alone.
 #[test]
 fn sections_hold_where_and_for_whom_they_say_and_the_first_decides() {
