@@ -59,7 +59,7 @@ type Shared = Arc<Mutex<FileLocks>>;
 pub(super) struct Locks {
     at: LocksAt,
     allowance: Allowance,
-    /// By number and generation. Taken before the lock of one of them.
+    /// By number and generation. Never held while the lock of one of them is waited for.
     files: Mutex<HashMap<(u64, u64), Shared>>,
     waiters: Arc<Waiters>,
 }
@@ -80,22 +80,21 @@ impl Locks {
         Arc::clone(lock(&self.files).entry(file).or_insert_with(fresh))
     }
 
-    /// Runs `act` on the locks of a file, if it has any, and lets go of them if it has none after that.
+    /// Runs `act` on the locks of a file, if it has any, and forgets the file if it has none after that.
     fn let_go(&self, file: (u64, u64), act: impl FnOnce(&mut FileLocks)) {
-        {
-            let mut files = lock(&self.files);
-            let Some(shared) = files.get(&file) else {
-                return;
-            };
-            let mut locks = lock(shared);
-            act(&mut locks);
-            let is_idle = locks.is_empty();
-            drop(locks);
-            // Nobody else can get hold of it meanwhile.
-            if is_idle && Arc::strong_count(shared) == 1 {
-                files.remove(&file);
-            }
+        let Some(shared) = lock(&self.files).get(&file).map(Arc::clone) else {
+            return;
+        };
+        // Not under the table's lock: it closes descriptors, which can wait for the filesystem of this file.
+        act(&mut lock(&shared));
+        let mut files = lock(&self.files);
+        drop(shared);
+        // Only the table has it, and nobody can get hold of it meanwhile.
+        let is_idle = |shared: &Shared| Arc::strong_count(shared) == 1 && lock(shared).is_empty();
+        if files.get(&file).is_some_and(is_idle) {
+            files.remove(&file);
         }
+        drop(files);
         self.waiters.wake();
     }
 }

@@ -2,10 +2,15 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use super::super::descriptors::Descriptors;
-use super::LockRequest;
+use super::super::inode::lock;
 use super::table::FileLocks;
+use super::{LockRequest, Locks, LocksAt};
 use crate::backing::{LockKind, LockRange};
 
 const WRITE: Option<LockKind> = Some(LockKind::Write);
@@ -124,4 +129,40 @@ fn locks_leave_the_reserve_of_descriptors_alone() {
     assert_eq!(refused.raw_os_error(), Some(libc::EMFILE));
     bench.locks.release(0);
     assert!(bench.locks.set(&base, 4, ask(4)).unwrap());
+}
+
+/// Closing a descriptor waits for the filesystem of its file, where that is NFS or FUSE.
+#[test]
+fn a_file_whose_locks_are_slow_to_go_keeps_nobody_from_those_of_others() {
+    let locks = Locks::new(LocksAt::Backing, Descriptors::new(64).allowance());
+    let locks = Arc::new(locks);
+    let (slow, other) = ((2, 0), (3, 0));
+    drop(locks.of(slow));
+    let (has_begun, begins) = channel();
+    let (end, ends) = channel::<()>();
+    let closing = thread::spawn({
+        let locks = Arc::clone(&locks);
+        move || {
+            locks.let_go(slow, |_| {
+                has_begun.send(()).unwrap();
+                assert!(ends.recv().is_err());
+            });
+        }
+    });
+    begins.recv().unwrap();
+    let (done, is_done) = channel();
+    let asking = thread::spawn({
+        let locks = Arc::clone(&locks);
+        move || {
+            drop(locks.of(other));
+            locks.let_go(other, |_| {});
+            done.send(()).unwrap();
+        }
+    });
+    let asked = is_done.recv_timeout(Duration::from_secs(20));
+    drop(end);
+    closing.join().unwrap();
+    asking.join().unwrap();
+    assert_eq!(asked, Ok(()), "it waits for the locks of another file");
+    assert!(lock(&locks.files).is_empty(), "no file has locks");
 }
