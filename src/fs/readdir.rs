@@ -82,16 +82,37 @@ impl Utf8Fs {
     /// Gives the entries after `cookie` to `give` until it returns true, which means that it had no room for that one.
     ///
     /// Entries pass one to one, in the order and with the cookies of the backing directory; those without a visible
-    /// name are left out (law F4).
+    /// name are left out (law F4). An error after the first entry ends the reply: the kernel would learn neither of the
+    /// entries given nor of their lookup counts by an error. The next call meets it again.
     ///
     /// # Errors
-    /// The handle is gone, or the system's error.
+    /// The handle is gone, or the system's error, before any entry was given.
     pub fn readdir(
         &self,
         handle: u64,
         cookie: u64,
         plus: Plus,
+        give: impl FnMut(Listed<'_>) -> bool,
+    ) -> Result<(), FsError> {
+        let mut is_given = false;
+        let listed = self.list(handle, cookie, plus, give, &mut is_given);
+        if let Err(error) = &listed
+            && is_given
+        {
+            log::debug!("a listing ends early: errno {}", error.errno());
+            return Ok(());
+        }
+        listed
+    }
+
+    /// [`readdir`](Self::readdir) with its error; `is_given` becomes true with the first entry that was given.
+    fn list(
+        &self,
+        handle: u64,
+        cookie: u64,
+        plus: Plus,
         mut give: impl FnMut(Listed<'_>) -> bool,
+        is_given: &mut bool,
     ) -> Result<(), FsError> {
         let open = self.directories.get(handle)?;
         self.confine(&open.inode, &open.fd)?;
@@ -110,10 +131,9 @@ impl Utf8Fs {
         listing.goes_on(cookie == 0, plus == Plus::Yes);
         // Locked when the first name that does not conform comes, and until the end: one check serves all.
         let mut directory = None;
-        let mut is_given = false;
         loop {
             let Some(raw) = stream.next()? else {
-                if is_second || is_given || !given.is_outdated(ctime)? {
+                if is_second || *is_given || !given.is_outdated(ctime)? {
                     break;
                 }
                 directory = None;
@@ -136,7 +156,7 @@ impl Utf8Fs {
                 if give(listed) {
                     return Ok(());
                 }
-                is_given = true;
+                *is_given = true;
                 given.gave(cookie, None, is_second);
                 continue;
             }
@@ -203,7 +223,7 @@ impl Utf8Fs {
                 }
                 return Ok(());
             }
-            is_given = true;
+            *is_given = true;
             given.gave(cookie, noted, is_second);
         }
         if is_second {

@@ -308,3 +308,39 @@ fn f2_a_directory_that_was_moved_out_is_not_followed() {
     rustix::fs::rename(outside.path().join("b"), scratch.path(b"b")).unwrap();
     assert_eq!(make(b"again"), Ok(()));
 }
+
+/// Law F4. The directory is removed while it is listed, so that getdents(2) fails where it comes to the end.
+#[test]
+fn f4_an_error_in_the_middle_of_a_listing_loses_no_entry_and_leaks_no_lookup_count() {
+    let tree = Scratch::new(map(Legacy::Escape, &[]), &[]);
+    let path = tree.path(b"dir");
+    std::fs::create_dir(&path).unwrap();
+    for name in ["a", "b", "c"] {
+        std::fs::write(path.join(name), name).unwrap();
+    }
+    let dir = tree.fs.lookup(CALLER, ROOT, b"dir").unwrap().number;
+    let handle = tree.fs.opendir(dir, 0).unwrap().handle;
+    let mut counted = Vec::new();
+    let mut last = 0;
+    let listed = tree.fs.readdir(handle, 0, Plus::Yes, |listed| {
+        counted.extend(listed.entry.map(|entry| entry.number));
+        last = listed.cookie;
+        if counted.len() == 2 {
+            drop(std::fs::remove_dir_all(&path));
+        }
+        false
+    });
+    assert_eq!(counted.len(), 2);
+    assert_eq!(
+        listed.map_err(|error| error.errno()),
+        Ok(()),
+        "the kernel never learns of the entries that it was to forget"
+    );
+    let failed = tree.fs.readdir(handle, last, Plus::Yes, |_| false);
+    assert!(failed.is_err(), "the next call meets it");
+    tree.fs.releasedir(handle);
+    for number in counted {
+        tree.fs.forget(number, 1);
+        assert!(tree.fs.inodes.get(number).is_err(), "counted once");
+    }
+}
