@@ -1,5 +1,6 @@
 //! Reading directories: opendir, readdir, readdirplus, releasedir, fsyncdir.
 
+use std::os::fd::AsFd;
 use std::sync::Mutex;
 
 use super::descriptors::Use;
@@ -314,7 +315,9 @@ impl Utf8Fs {
     /// The handle is gone, or the system's error.
     pub fn fsyncdir(&self, handle: u64, what: file::Sync) -> Result<(), FsError> {
         let open = self.directories.get(handle)?;
-        let stream = lock(&open.stream);
-        Ok(file::fsync(&*stream, what)?)
+        // Not under the stream's lock, which a listing needs.
+        let duplicate = || lock(&open.stream).as_fd().try_clone_to_owned();
+        let fd = self.inodes.with_descriptors(duplicate)?;
+        Ok(file::fsync(fd, what)?)
     }
 }
