@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::descriptors::Descriptors;
 use super::indexed::{EMPTY_BYTES, IndexedDirectories};
 use super::inode::{Inode, lock};
 use crate::backing::{Dir, Entries, Stat, Time};
@@ -126,6 +127,7 @@ pub(super) struct Directory<'a> {
     fd: &'a OwnedFd,
     map: &'a NameMap,
     all: &'a IndexedDirectories,
+    descriptors: &'a Descriptors,
     state: MutexGuard<'a, Option<Box<DirectoryIndex>>>,
     /// The index is right as of this operation.
     is_checked: bool,
@@ -143,6 +145,7 @@ impl<'a> Directory<'a> {
         fd: &'a OwnedFd,
         map: &'a NameMap,
         all: &'a IndexedDirectories,
+        descriptors: &'a Descriptors,
     ) -> io::Result<Self> {
         let listed = inode.as_directory()?;
         Ok(Self {
@@ -150,6 +153,7 @@ impl<'a> Directory<'a> {
             fd,
             map,
             all,
+            descriptors,
             state: lock(&listed.index),
             is_checked: false,
             is_read: false,
@@ -237,7 +241,10 @@ impl<'a> Directory<'a> {
                 state
             }
             _ => {
-                let mut state = Box::new(read(self.fd, self.map, self.all.unique)?);
+                let open = || Entries::open(self.fd);
+                let entries = self.descriptors.enough_for(open)?;
+                let read = read(self.fd, entries, self.map, self.all.unique)?;
+                let mut state = Box::new(read);
                 self.all.readings.fetch_add(1, Ordering::Relaxed);
                 state.noted = state.siblings.as_ref().map_or(0, Siblings::footprint);
                 let bytes = state.index.footprint() + state.noted;
@@ -304,11 +311,15 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// Reads a whole directory and assigns its visible names.
-fn read(fd: &OwnedFd, map: &NameMap, unique: Option<Alike>) -> io::Result<DirectoryIndex> {
+/// Reads all `entries` of the directory `fd` and assigns their visible names.
+fn read(
+    fd: &OwnedFd,
+    mut entries: Entries,
+    map: &NameMap,
+    unique: Option<Alike>,
+) -> io::Result<DirectoryIndex> {
     let read = Instant::now();
     let stat = Stat::of(fd)?;
-    let mut entries = Entries::open(fd)?;
     let mut legacy = Vec::new();
     let mut conforming: HashSet<Box<[u8]>> = HashSet::new();
     let mut siblings = unique.map(Siblings::new);

@@ -100,7 +100,8 @@ impl Utf8Fs {
         inode: &'a Arc<Inode>,
         fd: &'a OwnedFd,
     ) -> io::Result<Directory<'a>> {
-        Directory::new(inode, fd, &self.map, &self.indexed)
+        let descriptors = &self.inodes.descriptors;
+        Directory::new(inode, fd, &self.map, &self.indexed, descriptors)
     }
 
     /// Runs `act` on the entry of `directory` that is visible as `name`, or that `name` is another spelling of.

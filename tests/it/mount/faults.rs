@@ -1,5 +1,6 @@
 //! What fails below fails above with the same error; descriptors that run out, and backing directories that go away.
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -12,6 +13,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 use super::mounts_inside::{Inner, crossing};
 
@@ -263,6 +265,57 @@ fn names_are_looked_at_made_and_removed_when_no_more_files_can_be_opened() {
     // The kernel tells the daemon of it a moment after close(2) has returned.
     assert!(again.take(10_000).any(|opened| opened.is_ok()));
     drop(open);
+    mount.stop();
+}
+
+/// A limit such that the daemon can open nothing until it closes what it has open.
+fn allow_nothing_more(mount: &Mount<'_>) {
+    let open = std::fs::read_dir(format!("/proc/{}/fd", mount.id())).unwrap();
+    let open: BTreeSet<u64> = open
+        .map(|entry| {
+            entry
+                .unwrap()
+                .file_name()
+                .to_str()
+                .unwrap()
+                .parse()
+                .unwrap()
+        })
+        .collect();
+    let current = (0..).find(|number| !open.contains(number));
+    let pid = Pid::from_raw(mount.id().try_into().unwrap());
+    // We have the same one.
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    prlimit(pid, Resource::Nofile, Rlimit { current, maximum }).unwrap();
+}
+
+/// What the daemon keeps open for later goes, so that a directory of legacy names can be read.
+#[test]
+fn a_directory_of_legacy_names_is_listed_when_no_more_descriptors_are_free() {
+    if !needs::root("another limit for the daemon") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    drop(tree.directory(b"dir"));
+    tree.file(b"dir/caf\xE9", b"content");
+    for n in 0..40 {
+        drop(tree.directory(format!("d{n}").as_bytes()));
+    }
+    let mount = tree.mount(&["--cache", "none", "--from", "iso-8859-1"]);
+    let dir = mount.sub("dir");
+    for n in 0..40 {
+        at::stat(mount.dir(), format!("d{n}").as_bytes()).unwrap();
+    }
+    allow_nothing_more(&mount);
+    let mut buffer = [MaybeUninit::uninit(); 1024];
+    let mut entries = RawDir::new(&dir, &mut buffer);
+    let mut names = Vec::new();
+    while let Some(entry) = entries.next() {
+        names.push(entry.unwrap().file_name().to_owned());
+    }
+    names.retain(|name| !name.to_bytes().starts_with(b"."));
+    assert_eq!(names, [c"café".to_owned()]);
+    drop(dir);
     mount.stop();
 }
 
