@@ -3,18 +3,17 @@
 //! Programs open files, and could take all of them. A part is out of their reach, the reserve, so that names can be
 //! looked up, listed, made, renamed and removed, and files closed, however many are open: opening a file fails with
 //! `EMFILE` first, opening a directory when half of the reserve is gone, and everything else has the other half.
-//! Inodes keep what is free, and at least a quarter of the reserve: those that were not used give theirs up first.
+//! Inodes keep what is free, and at least a quarter of the reserve, in the [`cache`].
 
-use std::collections::VecDeque;
+mod cache;
+
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
 
-use super::inode::{Inode, Spare, lock};
-
-/// How many inodes lose their descriptors at most, for one that gets one.
-const MOST_TURNS: usize = 256;
+use super::inode::Inode;
+use cache::DescriptorCache;
 
 /// What an open file or directory takes of the process's descriptors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,8 +95,8 @@ pub(super) struct Descriptors {
     reserve: usize,
     /// Those that open files and directories have.
     taken: Arc<AtomicUsize>,
-    /// Inodes, once for each time that one was held and not let go since; oldest first. Some are forgotten by now.
-    held: Mutex<VecDeque<Weak<Inode>>>,
+    /// Those that inodes have.
+    cache: DescriptorCache,
 }
 
 impl Descriptors {
@@ -107,7 +106,7 @@ impl Descriptors {
             limit,
             reserve: (limit / 4).clamp(64, 512).min(limit / 2),
             taken: Arc::default(),
-            held: Mutex::default(),
+            cache: DescriptorCache::default(),
         }
     }
 
@@ -137,10 +136,7 @@ impl Descriptors {
             most: self.limit,
             reserve: self.reserve,
             open: self.taken.load(Ordering::Relaxed),
-            inodes: lock(&self.held)
-                .iter()
-                .filter(|inode| inode.strong_count() > 0)
-                .count(),
+            inodes: self.cache.len(),
             most_inodes: self.most_held(),
         }
     }
@@ -160,51 +156,25 @@ impl Descriptors {
         if !is_new {
             return fd;
         }
-        let most = self.most_held();
-        let mut held = lock(&self.held);
-        held.push_back(Arc::downgrade(inode));
-        // Each in turn loses its descriptor, unless it was used since its last turn.
-        for _turn in 0..held.len().min(MOST_TURNS) {
-            if held.len() <= most {
-                break;
-            }
-            if let Some(oldest) = held.pop_front()
-                && !is_let_go(&oldest, Spare::Used)
-            {
-                held.push_back(oldest);
-            }
-        }
+        self.cache.add(inode, self.most_held());
         fd
     }
 
     /// Is there room to hold one more inode without another being let go?
     pub(super) fn has_room(&self) -> bool {
-        let most = self.most_held();
-        let mut held = lock(&self.held);
-        // Those that are forgotten take no room.
-        while held.len() >= most && held.front().is_some_and(|inode| inode.strong_count() == 0) {
-            held.pop_front();
-        }
-        held.len() < most
+        self.cache.has_room(self.most_held())
     }
 
     /// Runs `act`; where it fails for want of a descriptor, once more after closing those that nobody needs.
     pub(super) fn enough_for<T>(&self, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
         match act() {
             Err(error) if error.raw_os_error() == Some(libc::EMFILE) => {
-                lock(&self.held).retain(|inode| !is_let_go(inode, Spare::None));
+                self.cache.close_all();
                 act()
             }
             done => done,
         }
     }
-}
-
-/// Has an inode give up its descriptor; says whether it has none now.
-fn is_let_go(inode: &Weak<Inode>, spare: Spare) -> bool {
-    inode
-        .upgrade()
-        .is_none_or(|inode| inode.let_go(spare).is_some())
 }
 
 #[cfg(test)]

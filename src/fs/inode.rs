@@ -290,8 +290,9 @@ impl Inode {
         lock(&self.state).held.as_ref()?.fd.clone()
     }
 
-    /// Holds it by `fd`, unless it is held already; returns what it is held by, and whether that is `fd`.
+    /// Holds it by `fd`, unless it is held already; returns what it is held by, and whether that is `fd`. That counts as a use.
     pub(super) fn hold(&self, fd: OwnedFd) -> (Arc<OwnedFd>, bool) {
+        self.used.store(true, Ordering::Relaxed);
         lock(&self.state).hold(|held| match &held.fd {
             Some(fd) => (Arc::clone(fd), false),
             None => (Arc::clone(held.fd.insert(Arc::new(fd))), true),

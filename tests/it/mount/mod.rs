@@ -89,6 +89,8 @@ mod rights;
 mod sandbox;
 /// mount(8), service managers, unmounting, and the status of all mounts.
 mod service;
+/// F5: the space of files that were removed below.
+mod space;
 /// F7: operations that wait for the backing filesystem.
 mod stalls;
 /// What a mount says of itself.

@@ -158,6 +158,12 @@ const OTHER_CALLS: &[&str] = &[
     "recvfrom",
     "ppoll",
     "rt_sigprocmask",
+    "clone3",
+    "set_robust_list",
+    "rseq",
+    "sigaltstack",
+    "sched_getaffinity",
+    "exit",
 ];
 
 #[test]

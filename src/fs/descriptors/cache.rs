@@ -1,0 +1,221 @@
+//! The descriptors of inodes that nobody has open: a cache with second-chance eviction, from which regular files expire.
+//!
+//! A descriptor of a regular file keeps the file's space after its last name was removed below. So each is closed when it
+//! was not used for a while; the file is opened again by its handle, or where it was last seen, when it is needed.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
+use std::time::Duration;
+
+use crate::fs::inode::{Inode, Spare, lock};
+
+/// A descriptor of a regular file is closed after this time without a use at the earliest, after twice this time at the
+/// latest.
+const IDLE: Duration = Duration::from_millis(500);
+
+/// Upper bound of inodes that are checked for eviction when one is added.
+const MOST_TURNS: usize = 256;
+
+/// Inodes and descriptors to drop where no lock is held: close(2) frees the blocks of a removed file, and can wait for its
+/// filesystem.
+type Garbage = Vec<(Arc<Inode>, Option<Arc<OwnedFd>>)>;
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// Inodes, once for each time that one got a descriptor and did not lose it since; oldest first. The kernel may have
+    /// forgotten some.
+    inodes: VecDeque<Weak<Inode>>,
+    /// Is a thread running that closes idle descriptors?
+    has_sweeper: bool,
+}
+
+/// The inodes that have a descriptor.
+#[derive(Debug, Default)]
+pub(super) struct DescriptorCache(Arc<Mutex<Queue>>);
+
+impl DescriptorCache {
+    /// Returns the number of inodes.
+    pub(super) fn len(&self) -> usize {
+        let queue = lock(&self.0);
+        let known = queue.inodes.iter().filter(|inode| inode.strong_count() > 0);
+        known.count()
+    }
+
+    /// Returns whether one of at most `most` inodes can be added without an eviction.
+    pub(super) fn has_room(&self, most: usize) -> bool {
+        let mut queue = lock(&self.0);
+        let inodes = &mut queue.inodes;
+        while inodes.len() >= most && inodes.front().is_some_and(|it| it.strong_count() == 0) {
+            inodes.pop_front();
+        }
+        inodes.len() < most
+    }
+
+    /// Adds an inode that just got its descriptor, and evicts others while there are more than `most`.
+    pub(super) fn add(&self, inode: &Arc<Inode>, most: usize) {
+        let mut garbage = Garbage::new();
+        let mut queue = lock(&self.0);
+        queue.inodes.push_back(Arc::downgrade(inode));
+        // Two rounds: the first takes the second chance of those that were used.
+        for _turn in 0..MOST_TURNS.min(2 * queue.inodes.len()) {
+            if queue.inodes.len() <= most {
+                break;
+            }
+            if let Some(oldest) = queue.inodes.pop_front()
+                && !is_closed(&oldest, Spare::Used, &mut garbage)
+            {
+                queue.inodes.push_back(oldest);
+            }
+        }
+        if inode.is_regular() && !queue.has_sweeper {
+            queue.has_sweeper = start_sweeper(&self.0);
+        }
+        drop(queue);
+        drop(garbage);
+    }
+
+    /// Closes all descriptors that no operation uses right now.
+    pub(super) fn close_all(&self) {
+        let mut garbage = Garbage::new();
+        lock(&self.0)
+            .inodes
+            .retain(|inode| !is_closed(inode, Spare::None, &mut garbage));
+    }
+}
+
+/// Closes the descriptor of an inode, but for dropping it; returns whether it has none now.
+fn is_closed(inode: &Weak<Inode>, spare: Spare, garbage: &mut Garbage) -> bool {
+    let Some(inode) = inode.upgrade() else {
+        return true;
+    };
+    let fd = inode.let_go(spare);
+    let is_closed = fd.is_some();
+    garbage.push((inode, fd));
+    is_closed
+}
+
+/// Starts the thread that closes idle descriptors; it ends when no regular file has one. Returns whether it runs.
+fn start_sweeper(queue: &Arc<Mutex<Queue>>) -> bool {
+    let queue = Arc::downgrade(queue);
+    let sweep = move || {
+        loop {
+            thread::sleep(IDLE);
+            match queue.upgrade() {
+                Some(queue) if close_idle(&queue) => {}
+                Some(_) | None => return,
+            }
+        }
+    };
+    thread::Builder::new()
+        .name("idle files".to_owned())
+        .spawn(sweep)
+        .inspect_err(|error| log::debug!("descriptors of idle files stay open: {error}"))
+        .is_ok()
+}
+
+/// Closes the descriptors of regular files that were not used since the last call; returns whether any regular file has
+/// one still.
+fn close_idle(queue: &Mutex<Queue>) -> bool {
+    let mut garbage = Garbage::new();
+    let mut has_files = false;
+    let mut queue = lock(queue);
+    queue.inodes.retain(|inode| {
+        let Some(known) = inode.upgrade() else {
+            return false;
+        };
+        let is_file = known.is_regular();
+        garbage.push((known, None));
+        let stays = !is_file || !is_closed(inode, Spare::Used, &mut garbage);
+        has_files |= is_file && stays;
+        stays
+    });
+    queue.has_sweeper = has_files;
+    drop(queue);
+    drop(garbage);
+    has_files
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::mpsc::channel;
+
+    use rustix::net::sockopt::set_socket_linger;
+
+    use super::*;
+    use crate::backing::Stat;
+    use crate::fs::inode::Identity;
+
+    /// Reaching it is a failure, never a result.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn inode(number: u64, fd: OwnedFd) -> Arc<Inode> {
+        let stat = Stat::of(tempfile::tempfile().unwrap()).unwrap();
+        let inode = Arc::new(Inode::new(number, 0, Identity::looks(&stat, 0), &stat));
+        let _fd = inode.hold(fd);
+        inode
+    }
+
+    fn null() -> OwnedFd {
+        std::fs::File::open("/dev/null").unwrap().into()
+    }
+
+    #[test]
+    fn a_descriptor_of_a_file_is_closed_when_it_was_not_used_between_two_sweeps() {
+        let cache = DescriptorCache::default();
+        // This is the sweeper.
+        lock(&cache.0).has_sweeper = true;
+        let file = inode(2, null());
+        cache.add(&file, 16);
+        assert!(close_idle(&cache.0), "it was just opened");
+        drop(file.held().unwrap());
+        assert!(close_idle(&cache.0), "it was used since");
+        let in_use = file.held().unwrap();
+        assert!(close_idle(&cache.0) && close_idle(&cache.0), "it is in use");
+        drop(in_use);
+        assert!(!close_idle(&cache.0));
+        assert!(file.held().is_none());
+        assert_eq!(cache.len(), 0);
+        assert!(!lock(&cache.0).has_sweeper);
+    }
+
+    /// A socket whose close(2) waits until the second is closed, which takes nothing of what was sent.
+    fn slow_to_close() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut slow = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (peer, _) = listener.accept().unwrap();
+        slow.set_nonblocking(true).unwrap();
+        let full = std::iter::repeat_with(|| slow.write(&[0; 65_536])).find_map(Result::err);
+        assert_eq!(full.unwrap().kind(), ErrorKind::WouldBlock);
+        slow.set_nonblocking(false).unwrap();
+        set_socket_linger(&slow, Some(10 * PATIENCE)).unwrap();
+        (slow, peer)
+    }
+
+    #[test]
+    fn a_descriptor_that_is_slow_to_close_keeps_nobody_from_the_others() {
+        let cache = Arc::new(DescriptorCache::default());
+        let (mut end, begin) = std::io::pipe().unwrap();
+        let (slow, peer) = slow_to_close();
+        let inodes = [inode(2, begin.into()), inode(3, slow.into())];
+        for inode in &inodes {
+            cache.add(inode, 2);
+        }
+        let closing = thread::spawn({
+            let cache = Arc::clone(&cache);
+            move || cache.close_all()
+        });
+        // The first is closed, so that the second is being closed.
+        assert_eq!(end.read(&mut [0]).unwrap(), 0);
+        let (sender, receiver) = channel();
+        let looking = thread::spawn(move || sender.send(cache.len()));
+        let len = receiver.recv_timeout(PATIENCE);
+        drop(peer);
+        closing.join().unwrap();
+        looking.join().unwrap().unwrap();
+        assert_eq!(len, Ok(0), "it waits for close(2)");
+    }
+}

@@ -1,0 +1,104 @@
+//! Law F5: the space of a file that was removed below is free, also while the kernel knows the file.
+
+use std::time::{Duration, Instant};
+
+use rustix::event::{Timespec, poll};
+use rustix::fs::{OFlags, statvfs};
+use rustix::mount::{MountFlags, mount};
+
+use super::users::prepare_for_user;
+use crate::support::{Mount, Tree, at, needs, user};
+
+/// Ten times as long as the daemon keeps the descriptor of a file that nobody uses. Reaching it is a failure.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const SIZE: u64 = 4 << 20;
+
+/// A tree whose backing directory is a filesystem of its own.
+fn tree() -> Tree {
+    let tree = Tree::new();
+    mount(
+        "none",
+        tree.backing(),
+        "tmpfs",
+        MountFlags::empty(),
+        c"size=16m,mode=777",
+    )
+    .unwrap();
+    tree
+}
+
+fn free(tree: &Tree) -> u64 {
+    let stat = statvfs(tree.backing()).unwrap();
+    stat.f_bfree * stat.f_frsize
+}
+
+/// Makes a file below, has `look` look at it above, removes it below, and waits until its space is free.
+fn assert_space_is_freed(tree: &Tree, name: &[u8], look: impl FnOnce()) {
+    let before = free(tree);
+    tree.file(name, &vec![1; usize::try_from(SIZE).unwrap()]);
+    assert!(free(tree) <= before - SIZE);
+    look();
+    at::unlink(tree.below_dir(), name).unwrap();
+    let start = Instant::now();
+    let pause = Timespec::try_from(Duration::from_millis(20)).unwrap();
+    while free(tree) < before {
+        let waited = start.elapsed();
+        assert!(waited < PATIENCE, "no space is free after {waited:?}");
+        poll(&mut [], Some(&pause)).unwrap();
+    }
+}
+
+/// Looks at all there is, as `ls -l` does.
+fn list(mount: &Mount<'_>) {
+    for name in at::list(mount.dir()) {
+        at::stat(mount.dir(), &name).unwrap();
+    }
+}
+
+/// Opens all there is for writing, and closes it.
+fn open(mount: &Mount<'_>) {
+    for name in at::list(mount.dir()) {
+        drop(at::open(mount.dir(), &name, OFlags::RDWR).unwrap());
+    }
+}
+
+#[test]
+fn f5_the_space_of_a_file_that_is_removed_below_is_free_in_a_second() {
+    if !needs::root("a filesystem of its own below") {
+        return;
+    }
+    let settings: [(&[&str], &[u8]); 6] = [
+        (&["--cache", "none"], b"file"),
+        (&["--cache", "1"], b"file"),
+        (&["--cache", "1"], b"caf\xE9"),
+        (&["--cache", "exclusive"], b"file"),
+        (&["--cache", "watch"], b"file"),
+        (&["--cache", "watch", "--from", "iso-8859-1"], b"caf\xE9"),
+    ];
+    for (options, name) in settings {
+        for look in [list, open] {
+            let tree = tree();
+            let mount = tree.mount(options);
+            assert_space_is_freed(&tree, name, || look(&mount));
+            mount.stop();
+        }
+    }
+}
+
+#[test]
+fn f5_the_space_of_a_file_that_is_removed_below_is_free_in_a_second_in_a_user_s_mount() {
+    if !needs::root("a filesystem of its own below") {
+        return;
+    }
+    for cache in ["none", "1"] {
+        let tree = tree();
+        let program = prepare_for_user(&tree);
+        let mount = Mount::start_as(&tree, user::NOBODY, &program, &["--cache", cache]);
+        assert_space_is_freed(&tree, b"file", || {
+            let output = user::script(user::NOBODY, &tree.point(), "ls -l \"$PLACE\"");
+            assert!(output.stdout.ends_with(b"file\n"), "{output:?}");
+        });
+        mount.stop();
+    }
+}
