@@ -11,3 +11,7 @@ pub mod fuse;
 pub mod names;
 pub mod policy;
 pub mod tree;
+
+#[cfg(test)]
+#[path = "../tests/it/support/wait.rs"]
+mod wait;

@@ -287,6 +287,7 @@ mod tests {
     use std::thread::JoinHandle;
 
     use super::*;
+    use crate::wait::until;
 
     /// Looks `count` times at threads of which the first `stalled` stay at one operation, the next `busy` are at a new one
     /// each time, and one more has just ended one.
@@ -354,9 +355,7 @@ mod tests {
         let (to_one, for_one) = channel();
         let (one, one_is_done) = worker(&turns, for_one);
         to_one.send(()).unwrap();
-        while turns.readers.unparked.load(Ordering::Relaxed) > 1 {
-            thread::yield_now();
-        }
+        until(|| turns.readers.unparked.load(Ordering::Relaxed) == 1);
         let (to_other, for_other) = channel();
         let (other, other_is_done) = worker(&turns, for_other);
         to_other.send(()).unwrap();
@@ -378,9 +377,7 @@ mod tests {
         let (to_one, for_one) = channel();
         let (one, one_is_done) = worker(&turns, for_one);
         to_one.send(()).unwrap();
-        while turns.readers.unparked.load(Ordering::Relaxed) > 1 {
-            thread::yield_now();
-        }
+        until(|| turns.readers.unparked.load(Ordering::Relaxed) == 1);
         // The other one is the only reader now, and is not parked.
         let (to_other, for_other) = channel();
         let (other, other_is_done) = worker(&turns, for_other);

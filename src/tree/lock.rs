@@ -12,7 +12,7 @@ use crate::backing::{Dir, LockKind, Stat, file, lock};
 /// trees that lie in each other exclude each other, and others do not.
 #[derive(Debug)]
 pub struct TreeLock {
-    held: Vec<OwnedFd>,
+    _held: Vec<OwnedFd>,
 }
 
 impl TreeLock {
@@ -24,7 +24,7 @@ impl TreeLock {
     /// [`JournalError::Busy`] if another has it; [`JournalError::Io`].
     pub fn take(root: &OwnedFd) -> Result<Self, JournalError> {
         match take(root) {
-            Ok(Some(lock)) => Ok(lock),
+            Ok(Some(held)) => Ok(Self { _held: held }),
             Ok(None) => Err(JournalError::Busy),
             Err(error) => Err(JournalError::Io {
                 what: "lock the tree",
@@ -34,23 +34,14 @@ impl TreeLock {
     }
 }
 
-impl Drop for TreeLock {
-    fn drop(&mut self) {
-        for fd in &self.held {
-            // Closing it would not be enough while a process that was just forked has not yet run its program.
-            drop(lock::flock(fd, None));
-        }
-    }
-}
-
-/// `None` if another has the lock of one of the directories; those that were locked before are let go then.
-fn take(root: &OwnedFd) -> io::Result<Option<TreeLock>> {
+/// The descriptors that are locked; `None` if another has the lock of one of the directories.
+fn take(root: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
     let open = |fd: &OwnedFd| file::reopen(fd, libc::O_RDONLY | libc::O_DIRECTORY);
     let top = open(root)?;
     if !locked(&top, LockKind::Write)? {
         return Ok(None);
     }
-    let mut lock = TreeLock { held: vec![top] };
+    let mut held = vec![top];
     let mut here = root.try_clone()?;
     let mut stat = Stat::of(&here)?;
     while let Some(above) = above(&here)? {
@@ -62,11 +53,11 @@ fn take(root: &OwnedFd) -> io::Result<Option<TreeLock>> {
             if !locked(&fd, LockKind::Read)? {
                 return Ok(None);
             }
-            lock.held.push(fd);
+            held.push(fd);
         }
         (here, stat) = (above, found);
     }
-    Ok(Some(lock))
+    Ok(Some(held))
 }
 
 /// The directory above; `None` if it cannot be reached.

@@ -17,6 +17,7 @@ use super::{AuditOptions, Auditor, Counts, Format, Record, Verdict};
 use crate::codec::Form;
 use crate::names::json::json_line;
 use crate::policy::{Class, Rule};
+use crate::wait::until;
 
 const UNLIMITED: AuditOptions = AuditOptions {
     burst: u32::MAX,
@@ -72,9 +73,7 @@ fn adds_up(counts: Counts) {
 fn wait_for_the_writer(auditor: &Auditor) {
     let is_behind =
         |counts: Counts| counts.offences() > counts.written + counts.left_out + counts.dropped;
-    while is_behind(auditor.counts()) {
-        std::thread::yield_now();
-    }
+    until(|| !is_behind(auditor.counts()));
 }
 
 fn finish_soon(auditor: &Auditor) -> Counts {
@@ -271,7 +270,6 @@ fn a_fifo_without_a_reader_blocks_nobody() {
 /// Law F6, with a write that never returns.
 #[test]
 fn a_blocked_writer_does_not_keep_the_mount() {
-    // What other tests run shall not keep it open.
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
     let log = over(Sink::Stream(Stream::new(File::from(write), None)));
     // An empty pipe is ready, but does not take that much.

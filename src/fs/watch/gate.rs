@@ -131,6 +131,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::wait::until;
 
     /// Longer than a thread of a test is kept from a busy processor: nothing ends by itself meanwhile.
     const LONG: Duration = Duration::from_secs(300);
@@ -147,9 +148,7 @@ mod tests {
                     gate.leave(2, 7);
                     is_done.store(true, Ordering::Release);
                 });
-                while gate.is_free(7) {
-                    thread::yield_now();
-                }
+                until(|| !gate.is_free(7));
                 assert!(!is_done.load(Ordering::Acquire));
             });
         });

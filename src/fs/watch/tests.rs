@@ -51,12 +51,7 @@ fn following(below: &Path) -> Option<Utf8Fs> {
 fn what_others_write_is_told_before_they_close_the_file_and_once_more() {
     let below = tempfile::tempdir().unwrap();
     let file = below.path().join("file");
-    // Nobody has it open before, also no process that another test just started: closed late, that would be told too.
-    let (mode, kind) = (
-        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-        rustix::fs::FileType::RegularFile,
-    );
-    rustix::fs::mknodat(rustix::fs::CWD, &file, kind, mode, 0).unwrap();
+    std::fs::write(&file, "").unwrap();
     let Some(fs) = following(below.path()) else {
         return;
     };

@@ -1,7 +1,6 @@
 use super::*;
 use rustix::fs::fstat;
 use rustix::mount::UnmountFlags;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A directory to mount on; whatever is mounted there at the end is taken away.
@@ -60,22 +59,8 @@ impl Place {
     }
 
     pub(in crate::fuse) fn uncover(&self, path: &Path) {
-        until_free(|| match sys::unmount(path, UnmountFlags::NOFOLLOW) {
-            Err(Errno::BUSY) => UnmountOutcome::Busy,
-            done => done.map(|()| UnmountOutcome::Done).unwrap(),
-        });
+        sys::unmount(path, UnmountFlags::NOFOLLOW).unwrap();
     }
-}
-
-/// A process that another test is just starting has copies of our descriptors for a moment, and so uses the mount.
-fn until_free(unmount: impl Fn() -> UnmountOutcome) {
-    let start = Instant::now();
-    let mut outcome = unmount();
-    while outcome == UnmountOutcome::Busy && start.elapsed() < Duration::from_secs(60) {
-        std::thread::yield_now();
-        outcome = unmount();
-    }
-    assert_eq!(outcome, UnmountOutcome::Done);
 }
 
 impl Drop for Place {
@@ -129,7 +114,7 @@ fn the_table_of_mounts_shows_type_source_and_flags_before_a_daemon_answers() {
         line.contains("default_permissions,allow_other,max_read=65536"),
         "{line}"
     );
-    until_free(|| mounted.attached.unmount().unwrap());
+    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Done);
     assert_eq!(already_mounted(place.path()).unwrap(), None);
 }
 
@@ -177,7 +162,7 @@ fn the_root_of_a_foreign_dead_mount_is_left_alone() {
     drop(fuse);
     let mounted = mount(&place.spec()).unwrap();
     assert_eq!(place.mounts(), ["fuse.other", "fuse.utf8fs"]);
-    until_free(|| mounted.attached.unmount().unwrap());
+    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Done);
     assert_eq!(place.mounts(), ["fuse.other"]);
 }
 
@@ -208,7 +193,7 @@ fn a_foreign_mount_on_ours_is_never_unmounted() {
     assert_eq!(mounted.attached.detach().unwrap(), UnmountOutcome::Covered);
     assert_eq!(place.mounts(), ["fuse.utf8fs", "tmpfs"]);
     place.uncover(place.path());
-    until_free(|| mounted.attached.unmount().unwrap());
+    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Done);
     assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Gone);
 }
 
@@ -241,7 +226,7 @@ fn another_mount_of_the_same_source_in_the_place_of_ours_is_never_unmounted() {
     drop(first);
     assert_eq!(place.mounts(), ["fuse.utf8fs"]);
     drop(second.fuse_fd);
-    until_free(|| second.attached.unmount().unwrap());
+    assert_eq!(second.attached.unmount().unwrap(), UnmountOutcome::Done);
 }
 
 #[test]
@@ -255,7 +240,7 @@ fn a_mount_is_found_again_where_a_directory_above_was_renamed() {
     })
     .unwrap();
     rustix::fs::rename(&before, &after).unwrap();
-    until_free(|| mounted.attached.unmount().unwrap());
+    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Done);
     assert_eq!(already_mounted(&after.join("m")).unwrap(), None);
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::{migrate, utf8fs};
 use crate::support::random::Random;
+use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, show};
 
 const DIRECTORIES: usize = 40;
@@ -150,13 +151,12 @@ fn hammer(options: &[&str]) {
                     .zip(&before)
                     .all(|(count, before)| count.load(Ordering::Relaxed) > *before)
             };
-            while !has_turned()
-                && !workers
+            let has_failed = || {
+                workers
                     .iter()
                     .any(std::thread::ScopedJoinHandle::is_finished)
-            {
-                std::thread::yield_now();
-            }
+            };
+            until(|| has_turned() || has_failed());
         };
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             turn();

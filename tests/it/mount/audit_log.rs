@@ -14,6 +14,7 @@ use rustix::fs::{CWD, FileType, Mode, inotify, mknodat};
 use rustix::process::Signal;
 
 use crate::support::mount::{binary, mounted};
+use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, audit, needs, status, user};
 
 fn mount(tree: &Tree, log: &Path) -> Output {
@@ -203,9 +204,7 @@ fn logrotate_turns_the_log_as_the_page_says() {
         .map(|name| tree.logs().join(name));
     let offend = |name: &[u8], written: u64| {
         at::mkdir(mount.dir(), name).unwrap_err();
-        while status::of(&mount.point())["audit_records"]["written"] != written {
-            std::thread::yield_now();
-        }
+        until(|| status::of(&mount.point())["audit_records"]["written"] == written);
     };
     offend(b"\xFF", 1);
     let snippet = fenced("logrotate").join("\n") + "\n";
@@ -225,9 +224,7 @@ fn logrotate_turns_the_log_as_the_page_says() {
     );
     assert_eq!(audit::offences(&old)[0].name("name").unwrap(), b"\xFF");
     // The signal is on its way.
-    while !log.is_file() {
-        std::thread::yield_now();
-    }
+    until(|| log.is_file());
     offend(b"\xFE", 2);
     let new = mount.stop();
     assert_eq!(new.len(), 1);

@@ -2,11 +2,11 @@
 //! everything in the kernel's caches.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::thread;
 
 use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstat, ftruncate};
 use rustix::io::Errno;
 
+use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, needs};
 
 /// What a reader sees of a name: nothing, or kind, permissions and size.
@@ -144,13 +144,6 @@ fn tree() -> Tree {
     tree.file(b"g/file", b"");
     at::link(tree.below_dir(), b"linked", b"unseen/linked").unwrap();
     tree
-}
-
-/// Looks again and again until what is seen is right. A change that is never seen makes the test run for ever.
-fn until(mut is_right: impl FnMut() -> bool) {
-    while !is_right() {
-        thread::yield_now();
-    }
 }
 
 fn check(options: &[&str], at_once: bool) {

@@ -17,6 +17,7 @@ use super::sandbox::keeper_of;
 
 use crate::support::random::Random;
 use crate::support::strace::Strace;
+use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, needs, show};
 
 const WRITERS: usize = 4;
@@ -125,9 +126,7 @@ fn kill_once(
                 told.lock().unwrap().extend(acknowledged);
             });
         }
-        while done.load(Ordering::Acquire) < moment {
-            std::thread::yield_now();
-        }
+        until(|| done.load(Ordering::Acquire) >= moment);
         // Anywhere in what goes on.
         for _ in 0..random.below(200_000) {
             std::hint::spin_loop();

@@ -18,7 +18,8 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use super::mounts_inside::{Inner, crossing};
 
 use crate::support::strace::Strace;
-use crate::support::{Mount, Tree, at, needs, show, status, user};
+use crate::support::wait::until;
+use crate::support::{Mount, Tree, at, needs, show, status};
 
 /// A filesystem in memory, mounted on the backing directory, which the tree takes away at its end.
 fn mount_memory(tree: &Tree, options: &str) {
@@ -27,14 +28,6 @@ fn mount_memory(tree: &Tree, options: &str) {
         .arg(tree.backing())
         .status();
     assert!(status.unwrap().success());
-}
-
-/// Writes a file there by a program of its own. What another test starts has our descriptors for a moment: a filesystem with
-/// one of them on it is busy.
-fn write_by_another(tree: &Tree) {
-    let script = "printf content > \"$PLACE/file\"";
-    let output = user::script(0, &tree.backing(), script);
-    assert!(output.status.success(), "{output:?}");
 }
 
 type Act = fn(&Mount<'_>, &OwnedFd) -> at::Result<()>;
@@ -180,7 +173,7 @@ fn a_filesystem_that_becomes_read_only_is_so_above() {
     }
     let tree = Tree::new();
     mount_memory(&tree, "size=64k");
-    write_by_another(&tree);
+    tree.file(b"file", b"content");
     let mount = tree.mount(&["--cache", "0"]);
     let status = Command::new("mount")
         .args(["-o", "remount,ro"])
@@ -214,13 +207,8 @@ fn names_are_looked_at_made_and_removed_when_no_more_files_can_be_opened() {
     }
     let mount = Mount::start_limited(&tree, 192, &["--cache", "0"]);
     let dir = mount.dir();
-    // What we close is closed a moment later, and later still where what another test starts has it: there would be room for
-    // one more all of a sudden. The root stays.
-    let wait_for_closes = || {
-        while status::of(&mount.point())["open"]["directories"] != 1 {
-            std::thread::yield_now();
-        }
-    };
+    // RELEASEDIR is not waited for: there would be room for one more all of a sudden. The root stays.
+    let wait_for_closes = || until(|| status::of(&mount.point())["open"]["directories"] == 1);
     wait_for_closes();
     let open_one = |n: usize| at::open(dir, format!("n{n}").as_bytes(), OFlags::RDWR);
     let mut open: Vec<OwnedFd> = (0..FILES).map_while(|n| open_one(n).ok()).collect();
@@ -372,7 +360,7 @@ fn a_filesystem_that_is_unmounted_below_is_shown_until_the_mount_ends() {
     }
     let tree = Tree::new();
     mount_memory(&tree, "size=64k");
-    write_by_another(&tree);
+    tree.file(b"file", b"content");
     let mount = tree.mount(&["--cache", "0"]);
     unmount(tree.backing(), UnmountFlags::empty()).unwrap();
     assert!(at::list(tree.below_dir()).is_empty());
@@ -396,10 +384,7 @@ fn dead(at: PathBuf) -> Inner {
     let options = CString::new(options).unwrap();
     mount("dead", &at, "fuse", MountFlags::NODEV, options.as_c_str()).unwrap();
     drop(connection);
-    let inner = Inner(at);
-    // What another test starts has the connection for a moment: until it is closed there too, whoever asks waits for an answer.
-    assert!(std::fs::read_dir(&inner.0).is_err());
-    inner
+    Inner(at)
 }
 
 /// A name that cannot be looked at is listed like the others, by who looks at them meanwhile too.

@@ -14,6 +14,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::nested::Beside;
 use crate::support::mount::mounted;
+use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, needs, status};
 
 /// A mount of the test's own, away with it.
@@ -33,12 +34,6 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         _ = unmount(&self.0, UnmountFlags::DETACH);
-    }
-}
-
-fn until(mut is_right: impl FnMut() -> bool) {
-    while !is_right() {
-        thread::yield_now();
     }
 }
 

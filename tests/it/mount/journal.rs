@@ -11,7 +11,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Mount, Tree, at, datagram, needs, status};
+use crate::support::wait::until;
+use crate::support::{Mount, Tree, at, needs, status};
 
 /// Reaching it is a failure, never a result.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -67,9 +68,7 @@ fn dropped(mount: &Mount<'_>) -> u64 {
 }
 
 fn wait_for_dropped(mount: &Mount<'_>, count: u64) {
-    while dropped(mount) < count {
-        std::thread::yield_now();
-    }
+    until(|| dropped(mount) >= count);
 }
 
 /// Law F6: what is asked for while there is no journal is refused as ever, and counted.
@@ -89,7 +88,7 @@ fn f6_a_journal_that_is_gone_and_comes_back_costs_records_only() {
         let socket = bind(&path);
         offend(&mount, b"\xF2");
         assert_eq!(text(&receive(&socket), "UTF8FS_NAME"), r#""\xF2""#);
-        datagram::close(socket, &path);
+        drop(socket);
         offend(&mount, b"\xF3");
         wait_for_dropped(&mount, 2);
         std::fs::remove_file(&path).unwrap();

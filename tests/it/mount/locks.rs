@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::nested::Beside;
 use crate::support::Tree;
+use crate::support::wait::until;
 
 /// Runs one command a line, and answers each with a line: `ok`, `no` (another has it), an errno, or what getlk found.
 /// Every Debian has this interpreter.
@@ -121,9 +122,7 @@ impl Locker {
     fn wait_until_in(&self, call: libc::c_long) {
         let path = format!("/proc/{}/syscall", self.child.id());
         let wanted = format!("{call} ");
-        while !std::fs::read_to_string(&path).unwrap().starts_with(&wanted) {
-            std::thread::yield_now();
-        }
+        until(|| std::fs::read_to_string(&path).unwrap().starts_with(&wanted));
     }
 
     /// Ends it by SIGKILL and waits for it.

@@ -13,6 +13,7 @@ use rustix::mount::{
 };
 
 use crate::support::mount::{binary, detach};
+use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, needs};
 
 /// A mount of the test's own, away with it.
@@ -29,12 +30,9 @@ impl Inner {
         Self(at)
     }
 
-    /// Takes it away. What other tests start has our descriptors for a moment, those of files in it too.
+    /// Takes it away; nobody may hold it any more.
     fn gone(self) {
-        while let Err(error) = unmount(&self.0, UnmountFlags::empty()) {
-            assert_eq!(error, Errno::BUSY);
-            std::thread::yield_now();
-        }
+        unmount(&self.0, UnmountFlags::empty()).unwrap();
     }
 }
 
@@ -182,11 +180,14 @@ fn mounts_inside_come_and_go() {
         let held = File::open(above.join("in/sub/new")).unwrap();
         assert_eq!(unmount(&inner.0, UnmountFlags::empty()), Err(Errno::BUSY));
         drop(held);
-        // A closed file is let go of a moment after close(2) returns.
-        while let Err(error) = unmount(&inner.0, UnmountFlags::empty()) {
-            assert_eq!(error, Errno::BUSY);
-            std::thread::yield_now();
-        }
+        // RELEASE is not waited for: a closed file is let go of a moment after close(2) returns.
+        until(|| match unmount(&inner.0, UnmountFlags::empty()) {
+            Err(error) => {
+                assert_eq!(error, Errno::BUSY);
+                false
+            }
+            Ok(()) => true,
+        });
     }
     assert_eq!(content(above.join("in/covered")), "covered");
     mount.stop();

@@ -3,17 +3,14 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::support::mount::{binary, detach, mounted};
+use crate::support::wait::PATIENCE;
 use crate::support::{Tree, at, needs, status};
-
-/// Reaching it is a failure, never a result.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Mounts in the background.
 fn background(backing: &Path, point: &Path, options: &[&str]) -> Output {
@@ -32,25 +29,16 @@ fn background(backing: &Path, point: &Path, options: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Has umount(8) take a mount away that nobody uses. What other tests start has our descriptors for a moment, and who
-/// asks all mounts how they do holds this one: the mount is in use until they are gone, and not longer.
+/// Has umount(8) take a mount away that nobody uses.
 pub(super) fn umount(point: &Path) {
     let (program, option) = if needs::is_root() {
         ("umount", "--")
     } else {
         ("fusermount3", "-u")
     };
-    let start = Instant::now();
-    loop {
-        let mut command = Command::new(program);
-        let output = command.arg(option).arg(point).output().unwrap();
-        if output.status.success() {
-            return;
-        }
-        assert!(mounted(point).is_some(), "nothing is mounted: {output:?}");
-        assert!(start.elapsed() < PATIENCE, "{output:?}");
-        std::thread::yield_now();
-    }
+    let mut command = Command::new(program);
+    let output = command.arg(option).arg(point).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 /// A mount in the background that goes with the test.
@@ -73,8 +61,7 @@ impl Beside {
         beside
     }
 
-    /// Unmounts it and waits for the end of its daemon, which has in use until then what it shows. A mount namespace that
-    /// another test made meanwhile has a copy of the mount, and so has it served a while longer.
+    /// Unmounts it and waits for the end of its daemon, which has in use until then what it shows.
     pub(super) fn stop(mut self) {
         umount(&self.point);
         let daemon = self.daemon.take().unwrap();

@@ -16,6 +16,7 @@ use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use crate::support::mount::{binary, detach, mounted};
 use crate::support::snapshot::{self, Times};
 use crate::support::user::{self, NOBODY};
+use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, needs, status};
 
 /// No test waits longer than this for anything; reaching it is a failure.
@@ -203,12 +204,8 @@ fn many_files_are_open_at_once_and_closed_under_a_low_limit() {
     for n in 0..FILES {
         fs::metadata(path(n)).unwrap();
     }
-    // Closing is not waited for, and what other tests start has our descriptors for a moment.
-    let wait_until_closed = || {
-        while status::of(&tree.point())["open"]["files"] != 0 {
-            std::thread::yield_now();
-        }
-    };
+    // RELEASE is not waited for.
+    let wait_until_closed = || until(|| status::of(&tree.point())["open"]["files"] == 0);
     for most in [100, 180] {
         wait_until_closed();
         let open: Vec<File> = (0..most).map(|n| File::open(path(n)).unwrap()).collect();
@@ -249,8 +246,7 @@ fn an_audit_log_that_is_a_directory_is_named_in_quotes() {
     assert_eq!(mounted(&tree.point()), None);
 }
 
-/// Whose command line names this mount point: its daemon, and nobody else once the mount answers but the daemon's keeper,
-/// and who asks for another test how all mounts do.
+/// Whose command line names this mount point: its daemon, and nobody else once the mount answers but the daemon's keeper.
 fn daemon_of(point: &Path) -> Vec<PathBuf> {
     let point = point.to_str().unwrap().as_bytes();
     fs::read_dir("/proc")
@@ -261,8 +257,7 @@ fn daemon_of(point: &Path) -> Vec<PathBuf> {
             let line = fs::read(process.join("cmdline")).unwrap_or_default();
             let is_keeper =
                 fs::read(process.join("comm")).is_ok_and(|comm| comm == b"utf8fs-keeper\n");
-            let has = |wanted: &[u8]| line.split(|&byte| byte == 0).any(|word| word == wanted);
-            !is_keeper && has(point) && !has(b"--ask-only")
+            !is_keeper && line.split(|&byte| byte == 0).any(|word| word == point)
         })
         .collect()
 }

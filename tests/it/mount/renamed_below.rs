@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 
 use rustix::fs::{OFlags, RenameFlags, SeekFrom, seek};
@@ -53,19 +54,18 @@ fn migrate(tree: &Tree, files: usize) {
 
 /// Runs `act` again and again, while the files are renamed below, and once more after that.
 fn meanwhile(tree: &Tree, files: usize, act: impl Fn() + Sync) {
-    let (is_over, acted) = (AtomicBool::new(false), AtomicBool::new(false));
+    let is_over = AtomicBool::new(false);
+    let (acted, has_acted) = channel();
     thread::scope(|scope| {
         scope.spawn(|| {
             act();
-            acted.store(true, Ordering::Release);
+            acted.send(()).unwrap();
             while !is_over.load(Ordering::Acquire) {
                 act();
             }
             act();
         });
-        while !acted.load(Ordering::Acquire) {
-            thread::yield_now();
-        }
+        has_acted.recv().unwrap();
         migrate(tree, files);
         is_over.store(true, Ordering::Release);
     });

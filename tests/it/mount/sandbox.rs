@@ -14,7 +14,8 @@ use utf8fs::backing::sandbox::{Call, DAEMON, KEEPER, OLDER};
 
 use super::users::prepare_for_user;
 use crate::support::mount::{binary, detach, mounted, wait_until_unmounted};
-use crate::support::{Mount, Tree, at, audit, datagram, needs, user};
+use crate::support::wait::until;
+use crate::support::{Mount, Tree, at, audit, needs, user};
 
 const DOCUMENT: &str = include_str!("../../../docs/security.md");
 
@@ -194,9 +195,7 @@ fn the_running_daemon_and_its_keeper_are_as_docs_security_md_says() {
     assert_eq!(at::read(mount.dir(), b"file").unwrap(), b"content");
     let daemon = mount.id();
     // They are started one after the other, and the first serves already.
-    while threads(daemon).len() <= 6 {
-        std::thread::yield_now();
-    }
+    until(|| threads(daemon).len() > 6);
     assert_confined(daemon, "### Capabilities of the daemon");
     let keeper = keeper_of(daemon);
     assert_confined(keeper, "### Capabilities of the helper process");
@@ -517,7 +516,7 @@ fn the_systems_log_is_found_again_after_it_was_started_anew() {
     assert_eq!(namespace.hears(), "ready\n");
     namespace.order("one");
     assert!(next_refusal(&log).contains("one\\xFF"));
-    datagram::close(log, &path);
+    drop(log);
     std::fs::remove_file(&path).unwrap();
     let log = listen(&path);
     namespace.order("two");

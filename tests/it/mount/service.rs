@@ -11,7 +11,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::mount::{Mount, binary, detach, mounted, wait_until_unmounted};
-use crate::support::{Tree, at, needs, status};
+use crate::support::wait::until;
+use crate::support::{Tree, at, needs};
 
 /// A manager that says nothing for so long says nothing at all.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -150,16 +151,6 @@ fn a_mount_in_use_is_left_with_the_name_of_who_holds_it_unless_lazily() {
     mount.finish();
 }
 
-/// Closes what we have open of a mount, and waits until nobody has: what other tests start has our descriptors for a moment, and
-/// the daemon itself asks its root once whether it answers.
-fn let_go(mount: &mut Mount<'_>) {
-    mount.wait_for_end_of_thread("readiness");
-    mount.close();
-    while status::of(&mount.point())["open"]["directories"] != 0 {
-        std::thread::yield_now();
-    }
-}
-
 /// Does one of these descriptors of a process lead there?
 fn has_open(pid: u32, is_it: impl Fn(&Path) -> bool) -> bool {
     let links = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
@@ -172,7 +163,9 @@ fn has_open(pid: u32, is_it: impl Fn(&Path) -> bool) -> bool {
 fn a_mount_that_is_only_asked_how_it_does_is_unmounted_when_it_has_answered() {
     let tree = Tree::new();
     let mut mount = tree.mount(&[]);
-    let_go(&mut mount);
+    // The daemon itself asks its root once whether it answers.
+    mount.wait_for_end_of_thread("readiness");
+    mount.close();
     let point = mount.point();
     mount.pause();
     let start = |words: &[&str]| {
@@ -182,9 +175,7 @@ fn a_mount_that_is_only_asked_how_it_does_is_unmounted_when_it_has_answered() {
         command.stderr(Stdio::piped()).spawn().unwrap()
     };
     let asker = start(&["status", "--ask-only", "--"]);
-    while !has_open(asker.id(), |target| target == point) {
-        std::thread::yield_now();
-    }
+    until(|| has_open(asker.id(), |target| target == point));
     let mut umount = start(&["umount"]);
     // It waits for the process, by a descriptor of that.
     let is_process = |target: &Path| {
@@ -193,12 +184,10 @@ fn a_mount_that_is_only_asked_how_it_does_is_unmounted_when_it_has_answered() {
             .to_str()
             .is_some_and(|target| target.contains("pidfd"))
     };
-    while !has_open(umount.id(), is_process) {
-        if umount.try_wait().unwrap().is_some() {
-            panic!("it did not wait: {:?}", umount.wait_with_output());
-        }
-        std::thread::yield_now();
-    }
+    until(|| {
+        assert_eq!(umount.try_wait().unwrap(), None, "it did not wait");
+        has_open(umount.id(), is_process)
+    });
     assert!(mounted(&point).is_some());
     mount.go_on();
     let asked = asker.wait_with_output().unwrap();
@@ -318,7 +307,7 @@ fn nothing_but_a_mount_of_utf8fs_is_unmounted() {
     mount.stop();
 }
 
-/// Our line of `status --all`: other tests have mounts too.
+/// The line of `status --all` for this mount.
 fn state(point: &Path) -> (Option<i32>, Option<Value>) {
     let all = utf8fs(&["status", "--all", "--format", "json"], None);
     let said = words(&all.stdout);

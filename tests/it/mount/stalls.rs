@@ -10,6 +10,7 @@ use std::thread;
 
 use rustix::fs::OFlags;
 
+use crate::support::wait::until;
 use crate::support::{Tree, at, needs};
 
 /// More than there are processors, and than threads read at a time.
@@ -20,14 +21,9 @@ struct Holder(Child);
 
 impl Holder {
     fn of(tree: &Tree, names: &[Vec<u8>]) -> Self {
-        // 1024 is F_SETLEASE, 1 F_WRLCK. EAGAIN is for who is not alone in having the file open: what other tests start
-        // has our descriptors for a moment.
-        let script = "use Errno; $SIG{IO} = 'IGNORE'; \
-            for (@ARGV) { \
-                open my $f, '+<', $_ or die $!; \
-                until (fcntl $f, 1024, 1) { die $! unless $!{EAGAIN} } \
-                push @held, $f \
-            } \
+        // 1024 is F_SETLEASE, 1 F_WRLCK.
+        let script = "$SIG{IO} = 'IGNORE'; \
+            for (@ARGV) { open my $f, '+<', $_ or die $!; fcntl $f, 1024, 1 or die $!; push @held, $f } \
             $| = 1; print qq{held\\n}; <STDIN>";
         let mut command = Command::new("perl");
         command.args(["-e", script]).current_dir(tree.backing());
@@ -87,9 +83,7 @@ fn a_stalled_operation_does_not_stop_the_others() {
                 opened.fetch_add(1, Ordering::Release);
             });
         }
-        while holder.waiting() < FILES {
-            thread::yield_now();
-        }
+        until(|| holder.waiting() == FILES);
         let dir = mount.dir();
         assert_eq!(at::list(dir).len(), FILES + 1);
         assert_eq!(at::read(dir, b"free").unwrap(), b"free");

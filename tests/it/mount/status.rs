@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::mount::{binary, detach, mounted};
 use crate::support::strace::Strace;
+use crate::support::wait::until_some;
 use crate::support::{Tree, at, needs, status, user};
 
 /// A second ordinary user that every Debian has: `daemon`.
@@ -49,13 +50,10 @@ fn requests_errors_offences_and_what_is_open_are_counted() {
     let tree = Tree::in_memory();
     let mount = tree.mount(STEADY);
     mount.dir();
-    // It was opened to see whether it answers, too, and what other tests start has that open for a moment.
-    let before = loop {
-        let status = status::of(&mount.point());
-        if status["open"]["directories"] == 1 {
-            break status;
-        }
-    };
+    // It was opened to see whether it answers, too, and RELEASEDIR is not waited for.
+    let before = until_some(|| {
+        Some(status::of(&mount.point())).filter(|status| status["open"]["directories"] == 1)
+    });
     let mut open = Vec::new();
     for number in 0..20 {
         let name = format!("file-{number}");
@@ -104,14 +102,10 @@ fn asking_changes_nothing_and_the_attribute_is_in_no_list() {
     let tree = Tree::in_memory();
     let mount = tree.mount(STEADY);
     mount.dir();
-    // The daemon's own question whether it answers may come in between, and the end of what other tests started while we
-    // had the root open; but not each time.
-    let ask = || status::requests(&mount.point());
-    let mut asked = vec![ask()];
-    while asked.len() < 20 && !asked.ends_with(&[ask()]) {
-        asked.push(ask());
-    }
-    assert!(asked.len() < 20, "{asked:?}");
+    // The daemon asks once itself whether it answers.
+    mount.wait_for_end_of_thread("readiness");
+    let first = status::requests(&mount.point());
+    assert_eq!(status::requests(&mount.point()), first);
     let names = rustix::fs::flistxattr(mount.dir(), &mut [0; 100][..]).unwrap();
     assert_eq!(names, 0);
     // Nothing but the root has it, nobody can set it, and what is asked there is the backing filesystem's to answer.
@@ -171,12 +165,8 @@ fn the_backing_calls_are_those_that_strace_sees() {
     if !needs::root("tracing the daemon") {
         return;
     }
-    // What other tests start has our descriptors for a moment, and closes them outside of the time that is traced.
-    let tries: Vec<_> = (0..5).map(|_| counted_and_seen()).collect();
-    assert!(
-        tries.iter().any(|(counted, seen)| counted == seen),
-        "{tries:?}"
-    );
+    let (counted, seen) = counted_and_seen();
+    assert_eq!(counted, seen);
 }
 
 /// So many calls a mount has counted of some work, and strace(1) has seen.

@@ -3,7 +3,6 @@
 pub(crate) mod at;
 pub(crate) mod audit;
 pub(crate) mod chromium;
-pub(crate) mod datagram;
 pub(crate) mod mount;
 pub(crate) mod needs;
 pub(crate) mod random;
@@ -12,6 +11,7 @@ pub(crate) mod status;
 pub(crate) mod strace;
 pub(crate) mod tree;
 pub(crate) mod user;
+pub(crate) mod wait;
 
 pub(crate) use mount::Mount;
 pub(crate) use tree::Tree;

@@ -6,7 +6,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,13 +16,11 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
 };
 
+use super::wait::{PATIENCE, until, until_some};
 use super::{Tree, at, audit, needs, user};
 
 /// `FUSE_SUPER_MAGIC` of statfs(2).
 const FUSE: rustix::fs::FsWord = 0x6573_5546;
-
-/// No test waits longer than this for anything; reaching it is a failure, never a result.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A mount over a [`Tree`], held by a child in the foreground.
 pub(crate) struct Mount<'t> {
@@ -35,8 +32,6 @@ pub(crate) struct Mount<'t> {
     ended: bool,
     /// The root of the mount. A descriptor that is left open keeps the daemon serving, so ours go first.
     root: OnceLock<OwnedFd>,
-    /// Closed when the mount ends; until then a thread counts the time.
-    _patience: Sender<()>,
 }
 
 impl<'t> Mount<'t> {
@@ -98,7 +93,6 @@ impl<'t> Mount<'t> {
             .stderr(stderr);
         let child = command.spawn().unwrap();
         let process = pidfd_open(pid(&child), PidfdFlags::empty()).unwrap();
-        let patience = guard(&process, tree.point());
         let mut mount = Self {
             tree,
             child,
@@ -106,7 +100,6 @@ impl<'t> Mount<'t> {
             allowed: Vec::new(),
             ended: false,
             root: OnceLock::new(),
-            _patience: patience,
         };
         mount.wait_until_mounted(&mounts);
         mount
@@ -181,32 +174,27 @@ impl<'t> Mount<'t> {
     /// The directory in `/proc` of the daemon's thread of this name. A thread takes its name when it first runs, which may be
     /// after the mount answers; until then it has that of the process.
     pub(crate) fn thread(&self, name: &str) -> PathBuf {
-        loop {
-            let mut threads = self.threads().into_iter();
-            if let Some((_, task)) = threads.find(|(comm, _)| comm == name.as_bytes()) {
-                return task;
-            }
+        until_some(|| {
             self.assert_alive();
-            std::thread::yield_now();
-        }
+            let mut threads = self.threads().into_iter();
+            let named = threads.find(|(comm, _)| comm == name.as_bytes());
+            named.map(|(_, task)| task)
+        })
     }
 
     /// Waits until every thread of the daemon has its name, and none has `name`.
     pub(crate) fn wait_for_end_of_thread(&self, name: &str) {
         let main = format!("/proc/{}/task/{}", self.id(), self.id());
-        loop {
+        until(|| {
+            self.assert_alive();
             let threads = self.threads();
             let of_process = threads.iter().find(|(_, task)| *task == Path::new(&main));
             let of_process = of_process.map(|(comm, _)| comm);
             let is_over = threads.iter().all(|(comm, task)| {
                 comm != name.as_bytes() && (Some(comm) != of_process || *task == Path::new(&main))
             });
-            if of_process.is_some() && is_over {
-                return;
-            }
-            self.assert_alive();
-            std::thread::yield_now();
-        }
+            of_process.is_some() && is_over
+        });
     }
 
     /// The names of the daemon's threads, and their directories in `/proc`.
@@ -347,27 +335,6 @@ fn ready(process: impl AsFd, timeout: Option<Duration>) -> bool {
     let timeout = timeout.map(|time| Timespec::try_from(time).unwrap());
     let mut fds = [PollFd::new(&process, PollFlags::IN)];
     poll(&mut fds, timeout.as_ref()).unwrap() == 1
-}
-
-/// How much longer a test lasts where it was asked to.
-fn longer() -> Duration {
-    let seconds = std::env::var("UTF8FS_RACES_SECONDS").unwrap_or_default();
-    Duration::from_secs(seconds.parse().unwrap_or(0))
-}
-
-/// Kills a daemon that a test waits for in vain, so that the test fails and does not hang.
-fn guard(process: &OwnedFd, point: PathBuf) -> Sender<()> {
-    let process = process.try_clone().unwrap();
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        let patience = PATIENCE + longer();
-        if receiver.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-            eprintln!("no end after {patience:?}: killing the daemon of {point:?}");
-            _ = pidfd_send_signal(&process, Signal::KILL);
-            detach(&point);
-        }
-    });
-    sender
 }
 
 /// Takes every mount on `point` out of the tree of names, whatever still uses it.

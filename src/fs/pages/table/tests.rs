@@ -1,4 +1,5 @@
 use super::*;
+use crate::wait::until;
 
 /// A moment of a test, so many milliseconds after its start.
 fn look(start: Look, millis: u64) -> Look {
@@ -198,9 +199,7 @@ fn who_looks_is_woken_by_an_open_and_by_the_end() {
             looks
         });
         pages.open(1, Some(seen(5, 5, 9)), Look::now());
-        while pages.open.load(Ordering::SeqCst) > 0 || !lock(&pages.sleep).is_deep {
-            std::thread::yield_now();
-        }
+        until(|| pages.open.load(Ordering::SeqCst) == 0 && lock(&pages.sleep).is_deep);
         pages.end();
         assert_eq!(looker.join().unwrap(), 3);
     });

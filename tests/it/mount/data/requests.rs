@@ -6,6 +6,7 @@ use rustix::fs::OFlags;
 
 use super::{WAYS, has_passthrough};
 use crate::support::strace::Strace;
+use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, needs};
 
 /// A mount whose daemon works on one request at a time, in their order.
@@ -29,19 +30,6 @@ fn requests(mount: &Mount<'_>, act: impl FnOnce()) -> usize {
     calls.matches("writev(").count() - 1
 }
 
-/// The fewest requests of several times: another test asks every mount of the machine how it does, and so this one. What takes a
-/// request takes it each time.
-fn fewest(mount: &Mount<'_>, act: impl Fn()) -> usize {
-    let mut all = (0..10).map(|_| requests(mount, &act));
-    let mut fewest = all.next().unwrap();
-    while fewest > 0
-        && let Some(made) = all.next()
-    {
-        fewest = fewest.min(made);
-    }
-    fewest
-}
-
 /// The kernel answers reads and writes by itself: no request is made for them, no question for `security.capability` and
 /// no flush.
 #[test]
@@ -55,13 +43,13 @@ fn reads_and_rewrites_make_no_request() {
         let file = at::open(mount.dir(), b"file", OFlags::RDWR).unwrap();
         // The first write of all asks once whether there are capabilities.
         rustix::io::pwrite(&file, b"first", 0).unwrap();
-        let made = fewest(&mount, || {
+        let made = requests(&mount, || {
             for block in 0..200 {
                 rustix::io::pwrite(&file, &[b'y'; 4096], block * 4096).unwrap();
             }
         });
         assert_eq!(made, 0, "rewriting");
-        let made = fewest(&mount, || {
+        let made = requests(&mount, || {
             let mut buffer = [0; 4096];
             for block in 0..200 {
                 rustix::io::pread(&file, &mut buffer, block * 4096).unwrap();
@@ -71,7 +59,7 @@ fn reads_and_rewrites_make_no_request() {
         assert_eq!(made, 0, "reading");
         let end = at::open(mount.dir(), b"file", OFlags::WRONLY | OFlags::APPEND).unwrap();
         at::write_all(&end, b"first").unwrap();
-        let made = fewest(&mount, || {
+        let made = requests(&mount, || {
             for _ in 0..200 {
                 at::write_all(&end, &[b'z'; 4096]).unwrap();
             }
@@ -104,17 +92,12 @@ fn opening_and_closing_are_a_request_each() {
             OFlags::WRONLY | OFlags::APPEND,
         ] {
             drop(at::open(mount.dir(), b"file", flags).unwrap());
-            // What other tests start has our descriptors for a moment, and closes them later.
-            let made: Vec<_> = (0..10)
-                .map(|_| {
-                    requests(&mount, || {
-                        for _ in 0..10 {
-                            drop(at::open(mount.dir(), b"file", flags).unwrap());
-                        }
-                    })
-                })
-                .collect();
-            assert!(made.contains(&20), "{flags:?} {options:?}: {made:?}");
+            let made = requests(&mount, || {
+                for _ in 0..10 {
+                    drop(at::open(mount.dir(), b"file", flags).unwrap());
+                }
+            });
+            assert_eq!(made, 20, "{flags:?} {options:?}");
         }
         mount.stop();
     }
@@ -130,17 +113,13 @@ fn what_was_read_is_kept_and_dropped_as_the_cache_option_says() {
     tree.file(b"file", b"content");
     // While it could change once more within a tick of the clock, it is not kept from one open to the next.
     let made = tree.backing().join("file").metadata().unwrap();
-    while made.modified().unwrap().elapsed().unwrap_or_default() < Duration::from_millis(100) {
-        std::thread::yield_now();
-    }
+    let changed = made.modified().unwrap();
+    until(|| changed.elapsed().unwrap_or_default() >= Duration::from_millis(100));
     let mount = in_order(&tree, &[KEPT, &["--passthrough", "off"]].concat());
     let content = || at::read(mount.dir(), b"file").unwrap();
     assert_eq!(content(), b"content");
-    // As above: others may close it later.
-    let made: Vec<_> = (0..10)
-        .map(|_| requests(&mount, || assert_eq!(content(), b"content")))
-        .collect();
-    assert!(made.contains(&2), "opened and closed only: {made:?}");
+    let made = requests(&mount, || assert_eq!(content(), b"content"));
+    assert_eq!(made, 2, "opened and closed only");
     mount.stop();
 
     let mount = in_order(&tree, &["--passthrough", "off", "--cache", "none"]);
