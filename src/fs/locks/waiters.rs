@@ -134,3 +134,57 @@ impl Waiters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn f3_who_cannot_be_seen_waits_for_thirty_seconds_at_most() {
+        let mut unseen = Waiting {
+            attempt: Box::new(|| Ok(false)),
+            tid: 0,
+            answer: Box::new(drop),
+        };
+        let mut after = |waited| {
+            let since = Instant::now().checked_sub(Duration::from_secs(waited));
+            let outcome = outcome(since.unwrap(), &mut unseen);
+            outcome.map(|answer| answer.unwrap_err().errno())
+        };
+        assert_eq!(after(0), None);
+        assert_eq!(after(30), Some(libc::EDEADLK));
+    }
+
+    #[test]
+    fn f3_who_waits_for_long_is_tried_for_every_fifty_milliseconds() {
+        const TRIES: usize = 30;
+        let (tried, tries) = channel();
+        let (answered, answer) = channel();
+        let mut left = TRIES;
+        Arc::new(Waiters::default()).add(Waiting {
+            attempt: Box::new(move || {
+                tried.send(Instant::now()).unwrap();
+                left -= 1;
+                Ok(left == 0)
+            }),
+            tid: rustix::thread::gettid()
+                .as_raw_nonzero()
+                .get()
+                .cast_unsigned(),
+            answer: Box::new(move |outcome| answered.send(outcome).unwrap()),
+        });
+        answer.recv().unwrap().unwrap();
+        let times: Vec<Instant> = tries.iter().collect();
+        assert_eq!(times.len(), TRIES);
+        // A pause never ends early, and late on a busy machine: the shortest is what the program waits. Each is twice as long as the one
+        // before, so that the next longer one would be 64 ms.
+        let pauses = times
+            .windows(2)
+            .skip(TRIES / 2)
+            .map(|pair| pair[1] - pair[0]);
+        let shortest = pauses.min().unwrap();
+        assert!(shortest < Duration::from_millis(64), "{shortest:?}");
+    }
+}

@@ -287,6 +287,68 @@ fn a_directory_swapped_for_a_link_leads_nowhere() {
     }
 }
 
+/// Swaps the directory of the files for a link that leads elsewhere, when it is asked for the time of that number whether it is to stop.
+struct Swap<'s> {
+    stage: &'s Stage,
+    at: usize,
+    asked: AtomicUsize,
+}
+
+impl Swap<'_> {
+    /// The directory, by its names of before or after.
+    fn directory(&self) -> PathBuf {
+        let names: [[&[u8]; 2]; 2] = [
+            [DIR[0], "\u{FC}ber".as_bytes()],
+            [DIR[1], "alt\u{E9}".as_bytes()],
+        ];
+        let [above, own] = names;
+        let all = above.map(|above| own.map(|own| path(&self.stage.tree(), &[above, own])));
+        let mut all = all.into_iter().flatten();
+        all.find(|path| path.is_dir()).unwrap()
+    }
+}
+
+impl Watch for Swap<'_> {
+    fn left(&self, _left: &Left) {}
+
+    fn is_over(&self) -> bool {
+        if self.asked.fetch_add(1, Ordering::Relaxed) == self.at {
+            let directory = self.directory();
+            rustix::fs::rename(&directory, self.stage.place().join("away")).unwrap();
+            symlink(self.stage.place().join("elsewhere"), directory).unwrap();
+        }
+        false
+    }
+}
+
+/// Law T5, while the work is under way.
+#[test]
+fn t5_a_directory_swapped_for_a_link_between_any_two_renames_leads_nowhere() {
+    for at in 0.. {
+        let stage = small();
+        let (mut journal, _) = stage.draft().unwrap();
+        let elsewhere = stage.place().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        for file in FILES {
+            fs::write(path(&elsewhere, &[file]), "").unwrap();
+        }
+        let asked = AtomicUsize::new(0);
+        let stage = &stage;
+        let swap = Swap { stage, at, asked };
+        apply(&stage.root(), &mut journal, 1, &swap).unwrap();
+        for file in FILES {
+            assert!(path(&elsewhere, &[file]).is_file(), "{at}");
+        }
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), FILES.len());
+        if swap.asked.into_inner() <= at {
+            assert!(at > FILES.len() + DIR.len(), "asked {at} times only");
+            return;
+        }
+        let away = fs::read_dir(stage.place().join("away")).unwrap();
+        assert_eq!(away.count(), FILES.len(), "{at}");
+    }
+}
+
 #[test]
 fn times_that_others_set_meanwhile_stay() {
     let stage = small();

@@ -119,3 +119,42 @@ fn t4_after_a_kill_the_same_command_goes_on_and_undo_takes_back() {
         }
     }
 }
+
+/// What a power cut would take: the journal is synced, gets its name, and that is synced in its directory, before anything in the
+/// tree is renamed.
+#[test]
+fn t4_the_journal_and_its_name_are_synced_before_the_first_rename() {
+    let tree = tree();
+    let log = tree.parent().join("calls");
+    let output = Command::new("timeout")
+        .args([PATIENCE, "strace", "-f", "-qq", "-y", "-o"])
+        .arg(&log)
+        .args(["-e", "trace=write,pwrite64,fsync,renameat2"])
+        .arg(env!("CARGO_BIN_EXE_utf8fs"))
+        .arg("migrate")
+        .args(ARGUMENTS)
+        .current_dir(tree.parent())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let log = std::fs::read_to_string(log).unwrap();
+    let place = tree.parent().to_str().unwrap();
+    let calls: Vec<&str> = log.lines().collect();
+    let is = |line: &str, call: &str, file: &str| {
+        line.contains(&format!(" {call}(")) && line.contains(&format!("<{place}{file}>"))
+    };
+    let first = |call, file| calls.iter().position(|line| is(line, call, file));
+    let renamed = first("renameat2", "/backing").unwrap();
+    let named = first("renameat2", "").unwrap();
+    let before =
+        |end: usize, call, file| calls[..end].iter().rposition(|line| is(line, call, file));
+    let written = before(named, "write", "/journal.draft").unwrap();
+    assert!(
+        written < before(named, "fsync", "/journal.draft").unwrap_or(0),
+        "{log}"
+    );
+    assert!(named < before(renamed, "fsync", "").unwrap_or(0), "{log}");
+    // What follows says how far it came.
+    assert_eq!(before(renamed, "write", "/journal"), None, "{log}");
+}

@@ -265,3 +265,45 @@ fn a_name_that_was_listed_reaches_its_entry_when_a_sibling_is_gone() {
         mount.stop();
     }
 }
+
+/// Law N1, whatever wants the name too: siblings that are read, escaped or cut to it, and charsets in which it means something else.
+#[test]
+fn n1_a_conforming_name_is_listed_and_opened_as_itself_whatever_lies_beside_it() {
+    let long = [b'x'; 255];
+    let conforming: [&[u8]; 10] = [
+        "caf\u{E9}".as_bytes(),
+        // In EUC-JP it is another character.
+        b"\xC9\xBD",
+        b"caf%E9",
+        b"caf%%E9",
+        b"100%",
+        b"%25",
+        b"a~b",
+        b"~aaaaaaaaaaaaaaaa",
+        b"e\xCC\x81",
+        &long,
+    ];
+    let beside: [&[u8]; 4] = [b"caf\xE9", b"%\xFF", b"100%\xFF", &[0xFF; 255]];
+    for options in [
+        &["--from=iso-8859-1"][..],
+        &["--from=euc-jp"],
+        &["--legacy=escape"],
+        &["--legacy=raw"],
+        &["--legacy=hide"],
+        &["--store-as=iso-8859-1"],
+    ] {
+        let tree = Tree::new();
+        for name in conforming.into_iter().chain(beside) {
+            tree.file(name, name);
+        }
+        let mount = tree.mount(options);
+        let listed = at::list(mount.dir());
+        for name in conforming {
+            let times = listed.iter().filter(|found| *found == name).count();
+            assert_eq!(times, 1, "{} {options:?}", show(name));
+            let content = at::read(mount.dir(), name);
+            assert_eq!(content.as_deref(), Ok(name), "{} {options:?}", show(name));
+        }
+        mount.stop();
+    }
+}

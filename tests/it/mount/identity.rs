@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::io::Errno;
 use utf8fs::backing::FileHandle;
 
+use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, needs, show};
 
 /// The numbers that a listing of the directory gives.
@@ -264,6 +266,29 @@ fn a_hundred_thousand_inodes_take_at_most_200_bytes_each() {
 }
 
 /// F2: who holds a directory that somebody moves out of the backing directory is not led out by it.
+/// However long `--cache` is.
+#[test]
+fn f2_a_directory_that_is_moved_out_is_looked_into_for_a_second_at_most() {
+    let tree = Tree::new();
+    let below = tree.directory(b"dir");
+    at::write_new(&below, b"file", b"content").unwrap();
+    let parent = at::open_dir_path(tree.parent());
+    let mount = tree.mount(&["--cache", "3600"]);
+    let dir = mount.sub("dir");
+    assert_eq!(at::stat(&dir, b"none").err(), Some(Errno::NOENT));
+    let (from, to) = (b"dir".as_slice(), b"outside".as_slice());
+    rustix::fs::renameat(tree.below_dir(), from, &parent, to).unwrap();
+    let moved = Instant::now();
+    until(|| moved.elapsed() > Duration::from_secs(1));
+    // The kernel knows neither yet.
+    assert_eq!(at::stat(&dir, b"file").err(), Some(Errno::STALE));
+    let mut buffer = Vec::with_capacity(8192);
+    let mut entries = RawDir::new(&dir, buffer.spare_capacity_mut());
+    assert!(matches!(entries.next(), Some(Err(Errno::STALE))));
+    drop(dir);
+    mount.stop();
+}
+
 #[test]
 fn f2_a_directory_that_is_moved_out_below_is_not_followed() {
     let tree = Tree::new();

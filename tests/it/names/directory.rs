@@ -124,15 +124,6 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn n1_a_conforming_name_is_visible_as_itself((map, names) in directory()) {
-        let index = index(&map, &names);
-        for name in names.iter().filter(|name| conforms(&map, name)) {
-            prop_assert_eq!(map.visible_alone(name), Some(name.as_visible()));
-            prop_assert_eq!(index.visible(name), None);
-        }
-    }
-
-    #[test]
     fn n2_no_two_names_are_visible_as_one((map, names) in directory()) {
         let shown = shown(&map, &names);
         let conforming = names.iter().filter(|name| conforms(&map, name));
