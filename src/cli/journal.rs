@@ -15,6 +15,7 @@ use crate::names::{BackingName, Quoted};
 use crate::tree::journal::{
     Header, Job, Journal, JournalError, Mark, OPENING, Rest, Spot, Status, Told,
 };
+use crate::tree::plan::header::kind_label;
 
 /// Prints a journal.
 ///
@@ -38,6 +39,10 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CliError> {
     printed?;
     let status = match &read {
         Ok(journal) => label(journal.status()),
+        // There is no journal to have a status.
+        Err(error @ JournalError::Io { what: OPENING, .. }) => {
+            return Err(told(&args.journal, error));
+        }
         Err(_) => "broken",
     };
     out.line(&if args.json {
@@ -229,7 +234,7 @@ fn steps(job: &Job) -> Vec<Value> {
             "directory": directory,
             "name": json_name(link.name.as_bytes()),
             "inode": link.id.ino,
-            "kind": kind(Kind::Symlink),
+            "kind": kind_label(Kind::Symlink),
             "target": json_name(&link.old),
             "new_target": json_name(&link.new),
         })
@@ -245,22 +250,9 @@ fn steps(job: &Job) -> Vec<Value> {
             "directory": directory,
             "name": json_name(step.name.as_bytes()),
             "inode": step.id.ino,
-            "kind": kind(step.kind),
+            "kind": kind_label(step.kind),
             "new": new,
         })
     });
     links.chain(moves).collect()
-}
-
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::File => "file",
-        Kind::Dir => "directory",
-        Kind::Symlink => "symlink",
-        Kind::Fifo => "fifo",
-        Kind::Socket => "socket",
-        Kind::CharDevice => "char-device",
-        Kind::BlockDevice => "block-device",
-        Kind::Unknown => "unknown",
-    }
 }

@@ -6,16 +6,15 @@ mod dry;
 mod journalled;
 mod place;
 mod progress;
-mod stop;
 mod tally;
 mod text;
 mod wishes;
 
 use super::args::MigrateArgs;
 use super::progress::Progress;
+use super::stop::Stop;
 use super::{CliError, ExitCode};
 use directories::Root;
-use stop::Stop;
 use tally::Tally;
 
 /// Plans, and does it if asked to.

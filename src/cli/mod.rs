@@ -28,6 +28,7 @@ pub mod policy;
 mod progress;
 mod scan;
 mod status;
+mod stop;
 mod strictness;
 mod umount;
 mod undo;

@@ -3,8 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::args::UndoArgs;
@@ -12,6 +12,7 @@ use super::error::reason;
 use super::journal::{joined, told};
 use super::output::{Output, counted, print_note};
 use super::progress::{self, Progress};
+use super::stop::Stop;
 use super::{CliError, ExitCode};
 use crate::backing::Dir;
 use crate::names::{BackingName, Quoted};
@@ -127,8 +128,7 @@ fn names(only: &OsString, root: &Path) -> Result<TreePath, CliError> {
 /// Prints what would be done to standard output, and what is left to standard error; hears signals.
 struct Printer {
     is_apply: bool,
-    /// 0 until one came.
-    signal: Arc<AtomicUsize>,
+    stop: Stop,
     /// Why standard output takes no more.
     failed: Mutex<Option<CliError>>,
     /// Steps that are done, of so many, and the directory that was worked on last.
@@ -139,27 +139,14 @@ struct Printer {
 
 impl Printer {
     fn new(is_apply: bool) -> Result<Self, CliError> {
-        let signal = Arc::new(AtomicUsize::new(0));
-        for number in [libc::SIGINT, libc::SIGTERM] {
-            let value = usize::try_from(number).unwrap_or(0);
-            let caught = signal_hook::flag::register_usize(number, Arc::clone(&signal), value);
-            caught.map_err(|error| {
-                CliError::failure(format!("signals cannot be caught: {}", reason(&error)))
-            })?;
-        }
         Ok(Self {
             is_apply,
-            signal,
+            stop: Stop::watch()?,
             failed: Mutex::new(None),
             done: AtomicU64::new(0),
             all: AtomicU64::new(0),
             here: Mutex::default(),
         })
-    }
-
-    fn signal(&self) -> Option<u8> {
-        let signal = u8::try_from(self.signal.load(Ordering::Relaxed)).ok();
-        signal.filter(|&signal| signal != 0)
     }
 
     fn line(&self, elapsed: Duration) -> String {
@@ -175,7 +162,7 @@ impl Printer {
     }
 
     fn finish(self) -> Result<Option<u8>, CliError> {
-        let signal = self.signal();
+        let signal = self.stop.signal();
         match self
             .failed
             .into_inner()
@@ -230,6 +217,6 @@ impl Watch for Printer {
 
     fn is_over(&self) -> bool {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        self.signal().is_some() || failed.is_some()
+        self.stop.is_asked() || failed.is_some()
     }
 }

@@ -3,7 +3,7 @@
 //! A plan is lines of JSON. A header starts what is planned in a tree, and may come again for another tree; then each line is
 //! about one entry, all of one directory together; the last line says that nothing is missing.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::backing::Kind;
 use crate::names::{name_of_json, push_json_name};
@@ -13,6 +13,11 @@ pub const VERSION: u64 = 1;
 
 /// The last line.
 pub(super) const END: &str = r#"{"utf8fs_plan_end":1}"#;
+
+/// Is this the last line, whatever its spacing?
+pub(super) fn is_end(value: &Value) -> bool {
+    *value == json!({ "utf8fs_plan_end": VERSION })
+}
 
 /// What a plan says of a tree as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +76,7 @@ pub(super) fn unknown(key: &str) -> String {
     format!("unknown key {}", crate::names::Quoted(key.as_bytes()))
 }
 
-/// What an entry is, as in a plan.
+/// The kind of an entry, as in a plan and in 'utf8fs journal --json'.
 #[must_use]
 pub fn kind_label(kind: Kind) -> &'static str {
     match kind {

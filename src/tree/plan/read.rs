@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde_json::Value;
 
-use super::header::{END, Header};
+use super::header::{END, Header, is_end};
 use crate::names::BackingName;
 use crate::tree::step::TreePath;
 use row::row;
@@ -188,10 +188,11 @@ impl<R: BufRead> Reader<R> {
             if self.has_ended {
                 return Err(self.wrong("it stands behind the end of the plan"));
             }
-            if line.last() != Some(&b'\n') && text != END.as_bytes() {
+            let value = serde_json::from_slice(text);
+            if line.last() != Some(&b'\n') && !value.as_ref().is_ok_and(is_end) {
                 return Err(self.wrong("the line was cut off"));
             }
-            let value: Value = serde_json::from_slice(text).map_err(|error| {
+            let value: Value = value.map_err(|error| {
                 let what = error.to_string();
                 let what = what.split(" at line ").next().unwrap_or_default();
                 self.wrong(format!("no JSON, at its octet {}: {what}", error.column()))
@@ -201,7 +202,7 @@ impl<R: BufRead> Reader<R> {
                 return Err(self.wrong("a key stands in it twice"));
             }
             if value.get("utf8fs_plan_end").is_some() {
-                if text != END.as_bytes() {
+                if !is_end(&value) {
                     return Err(self.wrong(format!("the last line has to be {END}")));
                 }
                 self.has_ended = true;

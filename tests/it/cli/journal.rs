@@ -15,6 +15,7 @@ use utf8fs::tree::lock::TreeLock;
 use utf8fs::tree::step::{Action, Group, Step};
 
 use super::{Run, run};
+use crate::support::{Tree, needs};
 
 /// `caf\xE9.txt`, and a link to it, both migrated.
 struct Migrated(TempDir);
@@ -304,4 +305,62 @@ fn paths_that_lead_nowhere_and_trees_in_use_are_refused() {
     );
     drop(journal);
     assert!(place.is_migrated());
+}
+
+#[test]
+fn a_journal_that_is_not_there_has_no_status() {
+    for arguments in [
+        &[&b"journal"[..], b"/nosuch"][..],
+        &[b"journal", b"--json", b"/nosuch"],
+        &[b"undo", b"/nosuch"],
+        &[b"undo", b"--apply", b"/nosuch"],
+    ] {
+        let run = run(arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
+        assert!(run.stderr.contains("No such file or directory"), "{run:?}");
+    }
+}
+
+#[test]
+fn plans_and_journals_name_kinds_alike() {
+    if !needs::root("mknod") {
+        return;
+    }
+    let tree = Tree::new();
+    let device = tree.backing().join(std::ffi::OsStr::from_bytes(b"\xE9"));
+    let mut mknod = std::process::Command::new("mknod");
+    let made = mknod.arg(&device).args(["c", "1", "3"]).status().unwrap();
+    assert!(made.success());
+    let (backing, journal) = (tree.backing(), tree.parent().join("journal"));
+    let (backing, journal) = (
+        backing.as_os_str().as_bytes(),
+        journal.as_os_str().as_bytes(),
+    );
+    let plan = run(&[
+        b"migrate",
+        b"--from",
+        b"iso-8859-1",
+        b"--plan",
+        b"-",
+        backing,
+    ]);
+    let arguments: [&[u8]; 7] = [
+        b"migrate",
+        b"--from",
+        b"iso-8859-1",
+        b"--apply",
+        b"--journal",
+        journal,
+        backing,
+    ];
+    assert_eq!(run(&arguments).code, Some(0));
+    let shown = run(&[b"journal", b"--json", journal]);
+    for run in [plan, shown] {
+        let kinds: Vec<_> = run
+            .objects()
+            .iter()
+            .filter_map(|object| object.get("kind").cloned())
+            .collect();
+        assert_eq!(kinds, [json!("character-device")], "{run:?}");
+    }
 }

@@ -33,6 +33,27 @@ fn plan(rows: &[&str]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
+#[test]
+fn the_last_line_may_have_any_spacing() {
+    for end in [r#"{"utf8fs_plan_end": 1}"#, "\t{ \"utf8fs_plan_end\" :1 } "] {
+        for line_end in ["\n", ""] {
+            let text = format!("{HEADER}\n{ROW}\n{end}{line_end}");
+            assert_eq!(read(&text).unwrap(), read(&plan(&[ROW])).unwrap());
+        }
+    }
+    for end in [
+        r#"{"utf8fs_plan_end": 2}"#,
+        r#"{"utf8fs_plan_end":1,"x":1}"#,
+    ] {
+        let (line, what) = refused(&format!("{HEADER}\n{ROW}\n{end}\n"));
+        assert_eq!(
+            (line, what.contains("the last line has to be")),
+            (3, true),
+            "{what}"
+        );
+    }
+}
+
 /// The line that is refused, and why.
 #[track_caller]
 fn refused(text: &str) -> (usize, String) {

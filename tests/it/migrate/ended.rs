@@ -158,3 +158,29 @@ fn t4_the_journal_and_its_name_are_synced_before_the_first_rename() {
     // What follows says how far it came.
     assert_eq!(before(renamed, "write", "/journal"), None, "{log}");
 }
+
+#[test]
+fn a_second_signal_ends_undo_at_once() {
+    let tree = tree();
+    let before = taken(&tree);
+    migrate(tree.parent(), &ARGUMENTS).expect(0);
+    // The first at a rename; the second with what is written after it.
+    let output = Command::new("timeout")
+        .args([PATIENCE, "strace", "-f", "-qq", "-o", "/dev/null"])
+        .args(["-e", "inject=renameat2:signal=INT:when=1"])
+        .args(["-e", "inject=write:signal=TERM:when=1+"])
+        .arg(env!("CARGO_BIN_EXE_utf8fs"))
+        .args(["undo", "--apply", "journal"])
+        .current_dir(tree.parent())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(matches!(output.status.code(), Some(130 | 143)), "{said}");
+    assert!(
+        !said.contains("same command"),
+        "it went on to its end: {said}"
+    );
+    utf8fs(tree.parent(), &[b"undo", b"--apply", b"journal"]).expect(0);
+    assert_eq!(taken(&tree), before);
+}

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: the first stops cleanly, the second at once.
+//! SIGINT and SIGTERM while `migrate` and `undo` work: the first stops cleanly, the second at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
