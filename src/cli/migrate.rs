@@ -37,7 +37,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
     } else {
         let wishes = wishes::wishes(args)?;
         let filter = wishes::filter(args)?;
-        let roots = directories::roots(&args.dirs)?;
+        let roots = directories::roots(&args.dirs, args.view)?;
         progress.during(line, || match args.apply {
             true => journalled::run(args, &roots, &wishes, &filter, &work),
             false => dry::run(args, &roots, &wishes, &filter, &work),

@@ -33,6 +33,7 @@ mod strictness;
 mod umount;
 mod undo;
 mod unfit;
+mod view;
 
 use std::ffi::OsString;
 use std::io::Write;

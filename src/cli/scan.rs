@@ -20,7 +20,7 @@ use super::error::reason;
 use super::output::{grouped, print_note, quoted};
 use super::page::Page;
 use super::progress::Progress;
-use super::{CliError, ExitCode, config};
+use super::{CliError, ExitCode, config, view};
 use crate::backing::Dir;
 use crate::codec::Encoding;
 use crate::names::Quoted;
@@ -192,6 +192,9 @@ fn walked(
         let name = path.as_os_str().as_bytes().to_vec();
         match Dir::open_root(path) {
             Ok(root) => {
+                if !args.view {
+                    view::refuse("scan", path, &root)?;
+                }
                 roots.push(root.into_fd());
                 scan.roots.push(name);
             }

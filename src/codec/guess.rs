@@ -18,6 +18,7 @@
 
 mod doubled;
 mod gathered;
+mod mixture;
 mod model;
 mod pairs;
 mod prior;
@@ -32,6 +33,7 @@ mod weigh;
 use super::Charset;
 pub use doubled::{Doubled, Route, doubly_encoded};
 pub use gathered::Gathered;
+pub use mixture::{Mixture, TextGuess};
 use sample::Sample;
 use weigh::Candidates;
 

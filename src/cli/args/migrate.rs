@@ -74,6 +74,12 @@ pub struct MigrateArgs {
     #[arg(long, help_heading = "Names")]
     pub shorten: bool,
 
+    /// Change also names whose text has control characters, noncharacters or unassigned code points; else they are left
+    ///
+    /// Such a text nearly always means that another charset is right.
+    #[arg(long, help_heading = "Names")]
+    pub allow_control: bool,
+
     /// How likely a guess of --from auto or --fix-double has to be, 0 to 1
     ///
     /// [default: 0.9]
@@ -95,6 +101,12 @@ pub struct MigrateArgs {
     /// Not what matches this, nor what lies below it: a glob; may be repeated
     #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]
     pub exclude: Option<Vec<String>>,
+
+    /// Migrate what utf8fs shows, where a directory given is a mount of utf8fs or lies in one
+    ///
+    /// Without this option that is an error: the names there are those that the mount shows, not those on disk.
+    #[arg(long)]
+    pub view: bool,
 
     /// Say how far it is on standard error, also where that is no terminal
     #[arg(long)]

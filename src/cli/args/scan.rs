@@ -49,7 +49,7 @@ pub struct ScanArgs {
     ///
     /// Each is one name, its last component. Collisions are seen where the paths of a directory stand together, but for those
     /// below it. Nothing else is read.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["directories", "cross_mounts", "threads"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["directories", "cross_mounts", "view", "threads"])]
     pub names_from: Option<PathBuf>,
 
     /// Look at one of N parts of the directories or of the list, which have nothing in common and are all of it together
@@ -69,7 +69,7 @@ pub struct ScanArgs {
     ///
     /// They stand where the directories would. Reports of several 1/1 are those of several trees or lists, and make one of all. Each file is read twice.
     #[arg(long, overrides_with = "merge", conflicts_with_all = [
-        "names_from", "cross_mounts", "threads", "progress", "shard", "encoding", "profile", "normalization",
+        "names_from", "cross_mounts", "view", "threads", "progress", "shard", "encoding", "profile", "normalization",
         "forbid", "max_bytes", "max_chars", "unique", "doubled",
     ])]
     pub merge: bool,
@@ -89,6 +89,12 @@ pub struct ScanArgs {
     /// Enter mounts inside the directories
     #[arg(long)]
     pub cross_mounts: bool,
+
+    /// Scan what utf8fs shows, where a directory given is a mount of utf8fs or lies in one
+    ///
+    /// Without this option that is an error: the names there are those that the mount shows, not those on disk.
+    #[arg(long)]
+    pub view: bool,
 
     /// Directories that are read at a time
     ///

@@ -14,6 +14,7 @@ use crate::cli::args::MigrateArgs;
 use crate::cli::error::reason;
 use crate::names::Quoted;
 use crate::tree::journal::{Draft, Left};
+use crate::tree::plan::Reason;
 use crate::tree::plan::read::{self, Part, PlanError, Rows};
 use crate::tree::plan::settle::settle;
 
@@ -37,9 +38,8 @@ pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
     let mut plan = open()?;
     while let Some(part) = plan.part().map_err(refuse)? {
         if let Part::Tree(header) = part {
-            roots.push(directories::root(&PathBuf::from(
-                std::ffi::OsString::from_vec(header.root),
-            ))?);
+            let path = PathBuf::from(std::ffi::OsString::from_vec(header.root));
+            roots.push(directories::root(&path, args.view)?);
         }
     }
     compare(args, &roots)?;
@@ -91,7 +91,7 @@ fn compare(args: &MigrateArgs, roots: &[Root]) -> Result<(), CliError> {
     if args.dirs.is_empty() {
         return Ok(());
     }
-    let given = directories::roots(&args.dirs)?;
+    let given = directories::roots(&args.dirs, args.view)?;
     let is_given = |root: &Root| given.iter().any(|given| given.path == root.path);
     match roots.iter().find(|root| !is_given(root)) {
         None if given.len() == roots.len() => Ok(()),
@@ -144,6 +144,10 @@ fn add(root: &Root, rows: &Rows, draft: &Draft, work: &Work) -> Result<(), CliEr
         }
     };
     tally.left.add_len(settled.left);
+    tally.control.add_len(count(|row| {
+        let reason = row.stays.as_ref().and_then(|stays| stays.reason);
+        reason == Some(Reason::Control)
+    }));
     if settled.left > 0 {
         let mut left = String::new();
         text::push_left_by_plan(&mut left, rows);

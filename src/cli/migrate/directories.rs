@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::backing::Dir;
 use crate::cli::CliError;
 use crate::cli::error::reason;
+use crate::cli::view;
 use crate::names::Quoted;
 
 /// A tree.
@@ -28,14 +29,14 @@ impl Root {
 /// Opens the trees.
 ///
 /// # Errors
-/// None is given, one is no directory, or one lies in another.
-pub(super) fn roots(paths: &[PathBuf]) -> Result<Vec<Root>, CliError> {
+/// None is given, one is no directory, one lies in another, or one is shown by utf8fs and `is_view` is not set.
+pub(super) fn roots(paths: &[PathBuf], is_view: bool) -> Result<Vec<Root>, CliError> {
     if paths.is_empty() {
         return Err(CliError::usage("no directory is given").hint("see 'utf8fs migrate --help'"));
     }
     let roots: Vec<Root> = paths
         .iter()
-        .map(|path| root(path))
+        .map(|path| root(path, is_view))
         .collect::<Result<_, _>>()?;
     for (index, one) in roots.iter().enumerate() {
         let others = roots
@@ -56,12 +57,19 @@ pub(super) fn roots(paths: &[PathBuf]) -> Result<Vec<Root>, CliError> {
     Ok(roots)
 }
 
-pub(super) fn root(path: &Path) -> Result<Root, CliError> {
+/// Opens a tree. One that utf8fs shows is refused unless `is_view` is set.
+///
+/// # Errors
+/// It is no directory, or is shown by utf8fs.
+pub(super) fn root(path: &Path, is_view: bool) -> Result<Root, CliError> {
     let fault = |error: std::io::Error| {
         let path = Quoted(path.as_os_str().as_bytes());
         CliError::usage(format!("{path} cannot be migrated: {}", reason(&error)))
     };
     let absolute = std::fs::canonicalize(path).map_err(fault)?;
     let fd = Dir::open_root(&absolute).map_err(fault)?.into_fd();
+    if !is_view {
+        view::refuse("migrate", path, &fd)?;
+    }
     Ok(Root { path: absolute, fd })
 }

@@ -128,6 +128,9 @@ pub(super) fn count(work: &Work, planned: &Planned<'_>) {
         .add_len(count(|line| line.same_as.is_some()));
     tally.left.add_len(count(|line| line.is_left()));
     tally
+        .control
+        .add_len(count(|line| line.reason == Reason::Control));
+    tally
         .unspelled
         .add_len(count(|line| line.reason == Reason::NoSpelling));
 }

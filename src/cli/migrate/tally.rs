@@ -39,6 +39,8 @@ pub(super) struct Tally {
     pub(super) set_aside: Count,
     /// Entries with which something is amiss, and which stay.
     pub(super) left: Count,
+    /// Those of them whose new names would have control characters.
+    pub(super) control: Count,
     /// Those of them for which no name conforms.
     pub(super) unspelled: Count,
     /// Directories that could not be read.

@@ -266,6 +266,18 @@ pub(super) fn summary(args: &MigrateArgs, work: &Work) {
         (false, _) => "; nothing was changed",
     };
     print_note(&format!("{}{of}{rest}", parts.join(", ")));
+    let control = tally.control.get();
+    if control > 0 {
+        let names = counted(control, "name", "names");
+        let left = match (args.apply, control) {
+            (false, _) => "would be left",
+            (true, 1) => "was left",
+            (true, _) => "were left",
+        };
+        print_note(&format!(
+            "{names} would get control characters and {left}: another charset is likely right; --allow-control insists"
+        ));
+    }
     let is_posix = args
         .profile
         .is_some_and(|profile| profile.0 == Profile::Posix);

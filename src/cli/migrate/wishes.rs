@@ -52,6 +52,7 @@ fn options(args: &MigrateArgs) -> Vec<(&'static str, Option<String>)> {
             args.profile.map(|profile| profile.word().to_owned()),
         ),
         ("--shorten", flag(args.shorten)),
+        ("--allow-control", flag(args.allow_control)),
         (
             "--min-confidence",
             args.min_confidence.map(|p| p.get().to_string()),
@@ -119,6 +120,7 @@ pub(super) fn wishes(args: &MigrateArgs) -> Result<Wishes, CliError> {
     wishes.fix_double = args.fix_double;
     wishes.unescape = args.unescape;
     wishes.shorten = args.shorten;
+    wishes.allow_control = args.allow_control;
     if let Some(least) = args.min_confidence {
         wishes.least = least.get();
     }

@@ -15,8 +15,10 @@ pub(super) struct Around {
 const USUAL: f64 = 7.0;
 /// ... of one that they rarely do.
 const RARE: f64 = 9.0;
-/// ... of one that only a wrong charset shows: controls, lines and blocks, private characters.
+/// ... of one that only a wrong charset shows: lines and blocks, private characters.
 const ABSURD: f64 = 14.0;
+/// ... of a C1 control: another charset reads the byte as a letter nearly always.
+const CONTROL: f64 = 24.0;
 /// What it costs more where it is out of place.
 const MISPLACED: f64 = 4.0;
 
@@ -71,9 +73,8 @@ pub(super) fn cost(c: char, around: Around) -> f64 {
             (6.0, is_wide(around.before) && is_wide(around.after))
         }
         '\u{660}'..='\u{66D}' | '\u{6F0}'..='\u{6F9}' | '،' => (6.0, true),
-        '\u{80}'..='\u{9F}' | '\u{2500}'..='\u{259F}' | '\u{E000}'..='\u{F8FF}' | '\u{AD}' => {
-            (ABSURD, true)
-        }
+        '\u{80}'..='\u{9F}' => (CONTROL, true),
+        '\u{2500}'..='\u{259F}' | '\u{E000}'..='\u{F8FF}' | '\u{AD}' => (ABSURD, true),
         _ => (RARE, !left && !right),
     };
     if is_in_place {

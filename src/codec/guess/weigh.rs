@@ -21,9 +21,9 @@ const STRAY: f64 = 0.02;
 const NOISE: f64 = 8.0;
 const ASCII_NOISE: f64 = 3.5;
 /// How likely it is that names are in no charset on offer.
-const NO_CHARSET: f64 = 1e-3;
+pub(super) const NO_CHARSET: f64 = 1e-3;
 /// Letters of a word hang together more than pairs show, names of a directory likewise: evidence counts this part.
-const EVIDENCE: f64 = 0.85;
+pub(super) const EVIDENCE: f64 = 0.85;
 /// The cost of the e-fold of names that a charset does not read, beyond what the sample shows.
 const UNREAD: f64 = 3.0;
 
@@ -45,6 +45,15 @@ struct Candidate {
     languages: Vec<(usize, f64)>,
     /// What each byte means alone.
     bytes: Vec<Option<String>>,
+}
+
+/// A charset, and a language that is written in it.
+pub(super) struct Component {
+    pub(super) charset: Charset,
+    /// An index into the model.
+    pub(super) language: usize,
+    /// Logarithm of its probability before any name is seen.
+    pub(super) prior: f64,
 }
 
 /// The charsets on offer, with all that is known of them before.
@@ -76,6 +85,17 @@ impl Candidates {
 
     pub(super) fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Each charset with each of its languages, one charset after the other.
+    pub(super) fn components(&self) -> impl Iterator<Item = Component> {
+        self.rows.iter().flat_map(|row| {
+            row.languages.iter().map(|(language, share)| Component {
+                charset: row.charset,
+                language: *language,
+                prior: row.prior + share,
+            })
+        })
     }
 
     /// Adds one for each candidate that does not decode the name reversibly.
@@ -257,20 +277,20 @@ fn evidence(
 }
 
 /// The cost of a name of no charset.
-fn noise(name: &[u8]) -> f64 {
+pub(super) fn noise(name: &[u8]) -> f64 {
     let cost = |byte: &u8| if byte.is_ascii() { ASCII_NOISE } else { NOISE };
     name.iter().map(cost).sum()
 }
 
 /// Each different text once, however many charsets read it.
 #[derive(Default)]
-struct Readings {
+pub(super) struct Readings {
     indices: HashMap<String, usize>,
     readings: Vec<(Reading, Vec<Option<f64>>)>,
 }
 
 impl Readings {
-    fn index(&mut self, charset: Charset, name: &[u8]) -> Option<usize> {
+    pub(super) fn index(&mut self, charset: Charset, name: &[u8]) -> Option<usize> {
         let text = charset.decode_reversibly(name)?;
         let next = self.readings.len();
         let index = *self.indices.entry(text).or_insert_with_key(|text| {
@@ -281,7 +301,7 @@ impl Readings {
         Some(index)
     }
 
-    fn cost(&mut self, reading: usize, language: usize) -> f64 {
+    pub(super) fn cost(&mut self, reading: usize, language: usize) -> f64 {
         let languages = model::languages();
         let (Some((reading, costs)), Some(model)) =
             (self.readings.get_mut(reading), languages.get(language))

@@ -36,12 +36,13 @@ pub fn plan(
     lines.sort_unstable_by(|one, other| one.old.cmp(&other.old));
     // A directory that changes while it is read can list an entry twice.
     lines.dedup_by(|one, other| one.old == other.old);
-    let is_unread = |line: &Line| line.reason == Reason::Unreadable;
+    let is_unread = |line: &Line| matches!(line.reason, Reason::Unreadable | Reason::Control);
     if wishes.from != From::Auto && lines.iter().any(is_unread) {
         let left = lines.iter().filter(|line| is_unread(line));
         choice.guess_others(tree, left.map(|line| line.old.as_bytes()));
         for line in lines.iter_mut().filter(|line| is_unread(line)) {
-            line.candidates = candidates(wishes, &choice, line.old.as_bytes());
+            let name = line.old.as_bytes();
+            line.candidates = candidates(wishes, &choice.guessed(name), name);
         }
     }
     collide::settle(wishes, listing, &mut lines, same);
@@ -79,11 +80,7 @@ fn line(wishes: &Wishes, choice: &Choice, entry: Listed<'_>) -> Option<Line> {
                 line.warning = new.warning;
                 line.charset = new.charset;
                 line.confidence = new.confidence;
-                if wishes.from == From::Auto && new.reason == Reason::Decoded {
-                    line.candidates = candidates(wishes, choice, entry.name);
-                    line.candidates
-                        .retain(|other| Some(&other.name) != line.new.as_ref());
-                }
+                line.candidates = new.candidates;
             }
         }
     }

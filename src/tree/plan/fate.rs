@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use unicode_normalization::char::is_public_assigned;
+
 use super::choose::Choice;
 use super::line::{Candidate, Reason, Warning};
-use super::wishes::Wishes;
+use super::wishes::{From, Wishes};
 use crate::codec::Charset;
-use crate::codec::guess::{Doubled, doubly_encoded};
+use crate::codec::guess::{Doubled, TextGuess, doubly_encoded};
 use crate::names::BackingName;
 
 /// A name that is less likely than this to have been encoded again is meant as it is.
@@ -17,6 +19,9 @@ const AMONG_OTHERS: f64 = 0.5;
 
 /// How often a name is looked at again: what comes of one wish may be what another is about.
 const MOST_ROUNDS: usize = 4;
+
+/// How many readings a plan lists.
+const CANDIDATES: usize = 3;
 
 /// What becomes of a name.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +42,8 @@ pub(super) struct New {
     pub(super) warning: Option<Warning>,
     pub(super) charset: Option<Charset>,
     pub(super) confidence: Option<f64>,
+    /// Other names that the guesses make of it.
+    pub(super) candidates: Vec<Candidate>,
 }
 
 /// May `name` get another name? Whatever this says no to is kept.
@@ -49,11 +56,21 @@ pub(super) fn may_change(wishes: &Wishes, name: &[u8]) -> bool {
         || (wishes.unescape && name.contains(&b'%'))
 }
 
-/// What becomes of `name`, were it alone in its directory. A new name conforms, and is kept by the same wishes.
+/// What becomes of `name`, were it alone in its directory. A new name conforms, and is kept by the same wishes. It has no
+/// control character that the name has not, unless that is allowed (law T8).
 pub(super) fn fate(wishes: &Wishes, choice: &Choice, name: &[u8]) -> Fate {
     if !may_change(wishes, name) {
         return Fate::Keep;
     }
+    match settled(wishes, choice, name) {
+        Fate::New(new) if !wishes.allow_control && adds_control(name, &new.name) => {
+            Fate::Left(Reason::Control, new.candidates)
+        }
+        fate @ (Fate::Keep | Fate::New(_) | Fate::Left(..)) => fate,
+    }
+}
+
+fn settled(wishes: &Wishes, choice: &Choice, name: &[u8]) -> Fate {
     let mut fate = once(wishes, choice, name);
     for _ in 0..MOST_ROUNDS {
         let Fate::New(new) = &mut fate else {
@@ -87,6 +104,7 @@ fn once(wishes: &Wishes, choice: &Choice, name: &[u8]) -> Fate {
         warning: None,
         charset: None,
         confidence: None,
+        candidates: Vec::new(),
     };
     let mut bytes = Cow::Borrowed(name);
     if wishes.unescape
@@ -99,12 +117,22 @@ fn once(wishes: &Wishes, choice: &Choice, name: &[u8]) -> Fate {
     let text = match std::str::from_utf8(&bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => {
-            let mut charsets = choice.charsets.iter();
-            let read = charsets.find_map(|(charset, confidence)| {
-                Some((charset.decode_reversibly(&bytes)?, *charset, *confidence))
-            });
-            let Some((text, charset, confidence)) = read else {
-                return unread(wishes, choice, &bytes);
+            let mut confidence = None;
+            let read = if wishes.from == From::Auto {
+                let mut guesses = choice.guessed(&bytes);
+                let is_likely = |best: &TextGuess| best.confidence >= wishes.least;
+                if !guesses.first().is_some_and(is_likely) {
+                    return unread(Reason::Unsure, candidates(wishes, &guesses, &bytes));
+                }
+                let best = guesses.remove(0);
+                new.candidates = candidates(wishes, &guesses, &bytes);
+                confidence = Some(best.confidence);
+                Some((best.text, best.charset))
+            } else {
+                choice.named(&bytes)
+            };
+            let Some((text, charset)) = read else {
+                return unread(Reason::Unreadable, Vec::new());
             };
             if new.reason == Reason::Target {
                 new.reason = Reason::Decoded;
@@ -158,32 +186,30 @@ fn once(wishes: &Wishes, choice: &Choice, name: &[u8]) -> Fate {
     }
 }
 
-/// What nothing that is tried takes.
-fn unread(wishes: &Wishes, choice: &Choice, bytes: &[u8]) -> Fate {
-    let candidates = candidates(wishes, choice, bytes);
-    if candidates.is_empty() || choice.charsets.iter().any(|(_, guessed)| guessed.is_none()) {
-        Fate::Left(Reason::Unreadable, candidates)
-    } else {
-        Fate::Left(Reason::Unsure, candidates)
+/// A name of which no reading is taken.
+fn unread(reason: Reason, candidates: Vec<Candidate>) -> Fate {
+    match candidates.as_slice() {
+        [] => Fate::Left(Reason::Unreadable, candidates),
+        _ => Fate::Left(reason, candidates),
     }
 }
 
-/// The names that the other readings make of it, each once.
-pub(super) fn candidates(wishes: &Wishes, choice: &Choice, bytes: &[u8]) -> Vec<Candidate> {
+/// The names that these readings make of it, each once, but for those that would have control characters.
+pub(super) fn candidates(wishes: &Wishes, guesses: &[TextGuess], name: &[u8]) -> Vec<Candidate> {
     let mut candidates: Vec<Candidate> = Vec::new();
-    for (charset, confidence) in choice.told() {
-        let name = charset
-            .decode_reversibly(bytes)
-            .and_then(|text| spelled(wishes, &text, bytes).ok())
+    for guess in guesses {
+        let new = spelled(wishes, &guess.text, name)
+            .ok()
+            .filter(|spelled| !adds_control(name, &spelled.name))
             .and_then(|spelled| BackingName::parse(&spelled.name).ok());
-        let Some(name) = name else {
-            continue;
-        };
-        if candidates.iter().all(|other| other.name != name) {
+        if let Some(new) = new
+            && candidates.len() < CANDIDATES
+            && candidates.iter().all(|other| other.name != new)
+        {
             candidates.push(Candidate {
-                name,
-                charset: Some(charset),
-                confidence: Some(confidence),
+                name: new,
+                charset: Some(guess.charset),
+                confidence: Some(guess.confidence),
             });
         }
     }
@@ -245,18 +271,28 @@ fn spelled(wishes: &Wishes, text: &str, name: &[u8]) -> Result<Spelled, (Reason,
 
 /// What is suspicious about a text that bytes were decoded to.
 fn warning(text: &str) -> Option<Warning> {
-    let is_control = |c: char| matches!(c, '\u{80}'..='\u{9F}');
-    let mut last = ' ';
-    let mut found = None;
-    for c in text.chars() {
-        // C0 and C1 as Latin-1 reads them, and a continuation byte.
-        if matches!(last, 'À' | 'Á') && matches!(c, '\u{80}'..='\u{BF}') {
-            return Some(Warning::Overlong);
-        }
-        if is_control(c) {
-            found = Some(Warning::Control);
-        }
-        last = c;
+    let mut pairs = text.chars().zip(text.chars().skip(1));
+    // C0 and C1 as Latin-1 reads them, and a continuation byte.
+    if pairs.any(|(lead, next)| matches!(lead, 'À' | 'Á') && matches!(next, '\u{80}'..='\u{BF}'))
+    {
+        return Some(Warning::Overlong);
     }
-    found
+    let is_added = |c: char| !c.is_ascii() && is_control(c);
+    text.chars().any(is_added).then_some(Warning::Control)
+}
+
+/// Has the new name a control character, noncharacter or unassigned code point that the old one has not?
+fn adds_control(old: &[u8], new: &[u8]) -> bool {
+    let had = |c: char| match str::from_utf8(old) {
+        Ok(old) => old.contains(c),
+        Err(_) => c.is_ascii() && old.iter().any(|&byte| char::from(byte) == c),
+    };
+    let new = str::from_utf8(new).unwrap_or_default();
+    new.chars().any(|c| is_control(c) && !had(c))
+}
+
+/// Is `c` a control character, a noncharacter or an unassigned code point, none of which a legacy name means?
+fn is_control(c: char) -> bool {
+    let is_private = matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{FFFFD}' | '\u{100000}'..='\u{10FFFD}');
+    c.is_control() || !is_private && !is_public_assigned(c)
 }

@@ -25,6 +25,8 @@ pub enum Reason {
     Unreadable,
     /// Left: it is not sure enough what it means.
     Unsure,
+    /// Left: its text would have control characters, noncharacters or unassigned code points.
+    Control,
     /// Left: its new name would be too long.
     WouldBeTooLong,
     /// Left: no name that conforms stands for it.
@@ -43,7 +45,7 @@ pub enum Reason {
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Decoded,
         Self::Doubled,
         Self::Escaped,
@@ -53,6 +55,7 @@ impl Reason {
         Self::Target,
         Self::Unreadable,
         Self::Unsure,
+        Self::Control,
         Self::WouldBeTooLong,
         Self::NoSpelling,
         Self::Taken,
@@ -75,6 +78,7 @@ impl Reason {
             Self::Target => "target",
             Self::Unreadable => "unreadable",
             Self::Unsure => "unsure",
+            Self::Control => "control",
             Self::WouldBeTooLong => "would-be-too-long",
             Self::NoSpelling => "no-spelling",
             Self::Taken => "taken",
@@ -105,6 +109,7 @@ impl Reason {
             | Self::Same => false,
             Self::Unreadable
             | Self::Unsure
+            | Self::Control
             | Self::WouldBeTooLong
             | Self::NoSpelling
             | Self::Taken
@@ -127,6 +132,7 @@ impl Reason {
             Self::Target => "its target changes",
             Self::Unreadable => "no charset takes it",
             Self::Unsure => "it is not sure what it means",
+            Self::Control => "its text would have control characters; is the charset right?",
             Self::WouldBeTooLong => "its new name would be too long",
             Self::NoSpelling => "no conforming name stands for it",
             Self::Taken => "another entry has its new name",
@@ -143,7 +149,7 @@ impl Reason {
 pub enum Warning {
     /// The bytes are an overlong sequence of UTF-8 as well, by which checks are deceived: `C0 AF` for `/`.
     Overlong,
-    /// The text has control characters of C1: likely another charset was meant.
+    /// The text has control characters, noncharacters or unassigned code points: likely another charset was meant.
     Control,
 }
 
@@ -165,7 +171,7 @@ impl Warning {
     pub fn describe(self) -> &'static str {
         match self {
             Self::Overlong => "its bytes may be an overlong sequence of UTF-8, made to deceive",
-            Self::Control => "its text would have control characters; is the charset right?",
+            Self::Control => "its text has control characters; is the charset right?",
         }
     }
 }

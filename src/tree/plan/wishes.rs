@@ -11,7 +11,7 @@ pub enum From {
     Nothing,
     /// The first of these charsets that takes a name and gives it back byte for byte.
     Charsets(Vec<Charset>),
-    /// The charset that the names of the directory, and of the whole tree, are likely written in.
+    /// The likeliest text of each name, with the names of its directory and of the whole tree as evidence.
     Auto,
 }
 
@@ -37,6 +37,8 @@ pub struct Wishes {
     pub unescape: bool,
     /// May names that become too long be cut, as a mount shows them?
     pub shorten: bool,
+    /// May names get control characters, noncharacters and unassigned code points that they have not?
+    pub allow_control: bool,
     /// How likely a guess has to be, 0.0..=1.0.
     pub least: f64,
     /// What becomes of collisions.
@@ -72,6 +74,7 @@ impl Wishes {
             fix_double: false,
             unescape: false,
             shorten: false,
+            allow_control: false,
             least: 0.9,
             on_collision: OnCollision::Skip,
             map,

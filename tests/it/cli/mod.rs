@@ -15,6 +15,7 @@ mod scan;
 mod scan_page;
 mod shards;
 mod status;
+mod view;
 
 use std::ffi::OsStr;
 use std::io::Write;

@@ -6,10 +6,14 @@ mod altered;
 mod applied;
 /// The program from outside: what it prints, and its exit status.
 mod command;
+/// Texts with control characters.
+mod control;
 /// Ended in the middle.
 mod ended;
 /// How it ends, and what it says then.
 mod exits;
+/// Names whose text is known, guessed.
+mod guessed;
 /// Targets of symbolic links.
 mod links;
 /// A mount over a tree that is migrated meanwhile.

@@ -187,7 +187,11 @@ fn unlike_convmv_paths_may_be_longer_than_path_max() {
 fn unlike_convmv_and_dirconv_names_cannot_move_the_cursor() {
     let tree = Tree::new();
     tree.file(b"\x1B[2J\x9B\xE9\n-> forged", b"");
-    let run = migrate(tree.parent(), &["--from", "iso-8859-1", "backing"]).expect(0);
+    let run = migrate(
+        tree.parent(),
+        &["--from", "iso-8859-1", "--allow-control", "backing"],
+    )
+    .expect(0);
     assert_eq!(run.stdout.lines().count(), 1);
     assert!(
         run.stdout

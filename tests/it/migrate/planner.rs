@@ -285,7 +285,10 @@ fn suspicious_bytes_are_marked_and_what_no_charset_takes_is_left_with_readings()
         one(b"..\xC0\xAFetc", &latin).warning,
         Some(Warning::Overlong)
     );
-    assert_eq!(one(b"a\x80b", &latin).warning, Some(Warning::Control));
+    assert_eq!(one(b"a\x80b", &latin).reason, Reason::Control);
+    let mut insisting = latin.clone();
+    insisting.allow_control = true;
+    assert_eq!(one(b"a\x80b", &insisting).warning, Some(Warning::Control));
     assert_eq!(one(b"caf\xE9", &latin).warning, None);
     let windows = Wishes::new(Policy::default(), charsets(&["windows-1252"]));
     let left = one(b"caf\xE9 \x81", &windows);

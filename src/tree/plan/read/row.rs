@@ -119,11 +119,13 @@ fn stays(row: &Row, object: &Map<String, Value>) -> Option<Box<Stays>> {
     }
     let label = object.get("warning").and_then(Value::as_str);
     let candidates = object.get("candidates").and_then(Value::as_array);
+    let reason = reason.filter(|reason| reason.is_of_what_stays());
     Some(Box::new(Stays {
-        reason: reason.filter(|reason| reason.is_of_what_stays()),
+        reason,
+        // Of a name that a person decided to leave there is nothing to warn.
         warning: Warning::ALL
             .into_iter()
-            .find(|warning| Some(warning.label()) == label),
+            .find(|warning| reason.is_some() && Some(warning.label()) == label),
         candidates: candidates
             .into_iter()
             .flatten()

@@ -1,0 +1,76 @@
+//! `scan` and `migrate` on what utf8fs itself shows, where all names are fine whatever lies on disk.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::{Run, run};
+use crate::support::mount::detach;
+use crate::support::{Tree, at};
+
+const COMMANDS: [&[&[u8]]; 2] = [&[b"scan"], &[b"migrate", b"--from", b"iso-8859-1"]];
+
+fn on(command: &[&[u8]], path: &Path) -> Run {
+    run(&[command, &[path.as_os_str().as_bytes()]].concat())
+}
+
+#[test]
+fn a_directory_that_utf8fs_shows_is_no_all_clear() {
+    let tree = Tree::new();
+    at::write_new(tree.directory(b"in"), b"caf\xE9", b"").unwrap();
+    let mount = tree.mount(&["--from", "iso-8859-1"]);
+    let backing = tree.backing();
+    for command in COMMANDS {
+        for path in [mount.point(), mount.point().join("in")] {
+            let refused = on(command, &path);
+            let (error, hint) = refused.refusal();
+            assert!(error.contains("is shown by utf8fs"), "{error}");
+            assert!(error.contains(backing.to_str().unwrap()), "{error}");
+            assert!(hint.contains("--view insists"), "{hint}");
+            let insisting = on(&[command, &[b"--view"]].concat(), &path);
+            assert_eq!(insisting.code, Some(0), "{insisting:?}");
+        }
+        // What the mount shows lies here.
+        assert_eq!(
+            on(command, &backing).code,
+            Some(i32::from(command == COMMANDS[0]))
+        );
+    }
+    mount.stop();
+}
+
+/// A mount over a directory, as docs/serving.md recommends it, detached at the end.
+struct Over(std::path::PathBuf);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        detach(&self.0);
+    }
+}
+
+#[test]
+fn a_directory_that_utf8fs_is_mounted_over_is_no_all_clear() {
+    let tree = Tree::new();
+    tree.file(b"caf\xE9", b"");
+    let path = tree.backing();
+    let octets = path.as_os_str().as_bytes();
+    let mounted = run(&[
+        b"mount",
+        b"--background",
+        b"-q",
+        b"--from",
+        b"iso-8859-1",
+        octets,
+        octets,
+    ]);
+    assert_eq!(mounted.code, Some(0), "{mounted:?}");
+    let over = Over(path);
+    for command in COMMANDS {
+        let refused = on(command, &over.0);
+        let (error, hint) = refused.refusal();
+        assert!(error.contains("is shown by utf8fs"), "{error}");
+        assert!(
+            hint.contains("unmounted") && hint.contains("mount --bind"),
+            "{hint}"
+        );
+    }
+}
