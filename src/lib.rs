@@ -14,4 +14,5 @@ pub mod tree;
 
 #[cfg(test)]
 #[path = "../tests/it/support/wait.rs"]
+#[allow(dead_code, reason = "the integration tests use all of it")]
 mod wait;

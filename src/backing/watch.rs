@@ -194,26 +194,26 @@ impl Watcher {
         }
     }
 
-    /// Takes what happened since the last time, oldest first; nothing where nothing did.
+    /// Takes what others than process `own` did since the last time, oldest first; `None` where nothing happened.
     ///
     /// # Errors
     /// Those of read(2), or `EPROTO` for what cannot be understood.
-    pub fn take(&self) -> io::Result<Vec<Happened>> {
+    pub fn take(&self, own: u32) -> io::Result<Option<Vec<Happened>>> {
         let mut buffer = vec![0; BUFFER];
         let length = match rustix::io::read(&self.group, buffer.as_mut_slice()) {
             Ok(length) => length,
-            Err(Errno::AGAIN | Errno::INTR) => return Ok(Vec::new()),
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
             Err(errno) => return Err(errno.into()),
         };
         let mut rest = buffer.get(..length).unwrap_or_default();
         let mut happened = Vec::new();
         while !rest.is_empty() {
             let (event, after) =
-                event(rest).ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))?;
-            happened.push(event);
+                event(rest, own).ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))?;
+            happened.extend(event);
             rest = after;
         }
-        Ok(happened)
+        Ok(Some(happened))
     }
 }
 
@@ -233,8 +233,8 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// The first event of `bytes`, and what is behind it (struct `fanotify_event_metadata`).
-fn event(bytes: &[u8]) -> Option<(Happened, &[u8])> {
+/// The first event of `bytes`, and what is behind it (struct `fanotify_event_metadata`). Events of process `own` are not read.
+fn event(bytes: &[u8], own: u32) -> Option<(Option<Happened>, &[u8])> {
     let length = usize::try_from(u32::from_ne_bytes(number(bytes, 0)?)).ok()?;
     let head = usize::from(u16::from_ne_bytes(number(bytes, 6)?));
     let mask = u64::from_ne_bytes(number(bytes, 8)?);
@@ -244,7 +244,11 @@ fn event(bytes: &[u8]) -> Option<(Happened, &[u8])> {
         .filter(|_| length >= head && head >= METADATA)?;
     let after = bytes.get(length..)?;
     if mask & libc::FAN_Q_OVERFLOW != 0 {
-        return Some((Happened::Overflow, after));
+        return Some((Some(Happened::Overflow), after));
+    }
+    let pid = u32::try_from(pid).unwrap_or(0);
+    if pid == own {
+        return Some((None, after));
     }
     let mut change = Change {
         directory: None,
@@ -252,7 +256,7 @@ fn event(bytes: &[u8]) -> Option<(Happened, &[u8])> {
         inode: None,
         is_of_name: mask & NAMES != 0,
         is_gone: mask & (libc::FAN_DELETE | libc::FAN_MOVED_FROM) != 0,
-        pid: u32::try_from(pid).unwrap_or(0),
+        pid,
     };
     let mut rest = whole.get(head..)?;
     while !rest.is_empty() {
@@ -273,7 +277,7 @@ fn event(bytes: &[u8]) -> Option<(Happened, &[u8])> {
         }
         rest = rest.get(length..)?;
     }
-    Some((Happened::Change(change), after))
+    Some((Some(Happened::Change(change)), after))
 }
 
 /// The handle in a piece of information, and what is behind it (struct `fanotify_event_info_fid`).

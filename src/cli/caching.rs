@@ -9,6 +9,7 @@ use super::error::reason;
 use super::opened::Opened;
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, FsType, Privilege};
+use crate::fs::watch::LONGEST;
 use crate::fuse::Kept;
 
 /// How long a change made below may go unseen, where nothing else is to be had.
@@ -22,7 +23,7 @@ const FOR_EVER: Duration = Duration::from_secs(86_400 * 3650);
 pub enum Cache {
     /// The kernel keeps what it knows for so long.
     Seconds(Duration),
-    /// For as long as it likes: it is told what others change.
+    /// For up to a minute: it is notified of what others change.
     Watch,
     /// For as long as it likes: nobody else changes anything.
     Exclusive,
@@ -68,7 +69,7 @@ impl Caching {
         let kept = if is_shared { Duration::ZERO } else { USUAL };
         let watching = |watcher| Self {
             kept: Kept {
-                heard: FOR_EVER,
+                heard: LONGEST,
                 unheard: USUAL,
             },
             unseen: USUAL,

@@ -19,6 +19,7 @@ use crate::backing::keeper::{self, Errands};
 use crate::backing::sandbox::{self, Confined, Setting};
 use crate::backing::{Privilege, Sandbox, creds, map_large_blocks};
 use crate::fs::audit::{Auditor, SinkKind, Syslog};
+use crate::fs::watch::Kernel;
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
 use crate::fuse::mountinfo;
@@ -344,7 +345,7 @@ struct Life {
 impl Life {
     /// Has files looked after of which the kernel keeps pages. The thread is left to end by itself: it may be looking at a file
     /// of a filesystem that does not answer.
-    fn look_after_pages(&self, kernel: Arc<Forgetting>) {
+    fn look_after_pages(&self, kernel: Arc<dyn Kernel>) {
         if !self.fs.has_pages() {
             return;
         }
@@ -372,7 +373,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Hooks for Life {
     fn notifier(&self, kernel: Forgetting) {
-        let kernel = Arc::new(kernel);
+        let kernel: Arc<dyn Kernel> = Arc::new(kernel);
         self.look_after_pages(Arc::clone(&kernel));
         let Some(end) = lock(&self.end).take().filter(|_| self.fs.follows()) else {
             return;
@@ -380,7 +381,7 @@ impl Hooks for Life {
         let fs = Arc::clone(&self.fs);
         let follower = thread::Builder::new()
             .name("changes".to_owned())
-            .spawn(move || fs.follow(&*kernel, end));
+            .spawn(move || fs.follow(&kernel, end));
         match follower {
             Ok(follower) => *lock(&self.follower) = Some(follower),
             Err(error) => {

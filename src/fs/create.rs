@@ -10,7 +10,7 @@ use super::descriptors::Use;
 use super::inode::lock;
 use super::io::{KERNELS_OWN, Opened};
 use super::resolve::Making;
-use super::{Caller, Entry, FsError, Utf8Fs};
+use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
 use crate::backing::{Nature, file};
 
 /// How long it is waited, in all, for a name that others make and remove to be free. On a disk that is busy, a name that is made and
@@ -97,7 +97,7 @@ impl Utf8Fs {
             made => made?,
         };
         let here = (&*directory, &*fd);
-        let entry = self.enter(looked, here, place.backing, place.visible, place.alias)?;
+        let mut entry = self.enter(looked, here, place.backing, place.visible, place.alias)?;
         let inode = self.inodes.get(entry.number)?;
         let path_only = match inode.is_elsewhere() {
             // Not by its name: somebody may have removed it already.
@@ -116,6 +116,10 @@ impl Utf8Fs {
             &nature,
             flags,
         )?;
+        if opened.is_mappable {
+            // Not at all would keep the kernel from keeping the name, too (`ReplyCreate` of fuser has one time for both).
+            entry.attributes = Lasts::Open;
+        }
         Ok((entry, opened))
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use super::FsError;
 use super::descriptors::Taken;
 use super::given::Given;
-use super::inode::Inode;
+use super::inode::{Inode, OpenAs};
 use super::listings::Listing;
 use crate::backing::Entries;
 
@@ -29,10 +29,10 @@ impl OpenFile {
         fd: Arc<OwnedFd>,
         inode: Arc<Inode>,
         opener: (u32, u32),
-        runs: bool,
+        how: OpenAs,
         taken: Taken,
     ) -> Self {
-        inode.opened(&fd, runs);
+        inode.opened(&fd, how);
         Self {
             fd,
             inode,

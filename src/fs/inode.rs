@@ -29,6 +29,9 @@ const UNPROVEN: u8 = 4;
 /// It is a regular file.
 const REGULAR: u8 = 8;
 
+/// It was open for reading and writing.
+const MAPPABLE: u8 = 16;
+
 /// Takes a lock. A panic elsewhere leaves no half-made state behind these locks, so that a poisoned one is as good.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -166,7 +169,7 @@ pub struct Inode {
     generation: u32,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
-    /// [`MARKED`], [`ADRIFT`], [`UNPROVEN`] and [`REGULAR`].
+    /// [`MARKED`], [`ADRIFT`], [`UNPROVEN`], [`REGULAR`] and [`MAPPABLE`].
     marks: AtomicU8,
     /// Is the number another than that of its device and inode number, since it was taken?
     pub(super) is_renumbered: bool,
@@ -196,13 +199,24 @@ struct State {
     place: Option<PackedPlace>,
 }
 
+/// How a program has a file open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OpenAs {
+    /// A program that runs.
+    Program,
+    /// For reading and writing: it can be written to by a mapping, which nobody hears of (mmap(2), `MAP_SHARED`).
+    Mappable,
+    /// Any other way.
+    Other,
+}
+
 /// What is held of an inode, which is nothing for most.
 #[derive(Debug, Default)]
 struct Held {
     /// An `O_PATH` descriptor, if it is open.
     fd: Option<Arc<OwnedFd>>,
-    /// The files of this inode that programs have open; was it opened to be run?
-    files: Vec<(Weak<OwnedFd>, bool)>,
+    /// The files of this inode that programs have open, and how.
+    files: Vec<(Weak<OwnedFd>, OpenAs)>,
 }
 
 impl State {
@@ -248,8 +262,11 @@ impl Inode {
     }
 
     /// Notes a file of this inode that a program has open, or that is a program to be run.
-    pub(super) fn opened(&self, file: &Arc<OwnedFd>, runs: bool) {
-        lock(&self.state).hold(|held| held.files.push((Arc::downgrade(file), runs)));
+    pub(super) fn opened(&self, file: &Arc<OwnedFd>, how: OpenAs) {
+        if how == OpenAs::Mappable {
+            self.marks.fetch_or(MAPPABLE, Ordering::Release);
+        }
+        lock(&self.state).hold(|held| held.files.push((Arc::downgrade(file), how)));
     }
 
     /// Notes that a program has closed a file.
@@ -261,20 +278,16 @@ impl Inode {
         });
     }
 
-    /// Has a program a file of this inode open?
-    pub(super) fn is_open(&self) -> bool {
-        let state = lock(&self.state);
-        state
-            .held
-            .as_ref()
-            .is_some_and(|held| !held.files.is_empty())
-    }
-
-    /// Is it a program that runs?
-    pub(super) fn runs(&self) -> bool {
+    /// Is it open in this way?
+    pub(super) fn is_open_as(&self, how: OpenAs) -> bool {
         let state = lock(&self.state);
         let held = state.held.as_ref();
-        held.is_some_and(|held| held.files.iter().any(|(_, runs)| *runs))
+        held.is_some_and(|held| held.files.iter().any(|&(_, as_what)| as_what == how))
+    }
+
+    /// Was it ever open for reading and writing, so that there may be mappings of it, which outlive the open file?
+    pub(super) fn was_mappable(&self) -> bool {
+        self.marks.load(Ordering::Acquire) & MAPPABLE != 0
     }
 
     /// A file of this inode that a program has open.

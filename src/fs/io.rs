@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::attr::Clears;
 use super::descriptors::{Taken, Use};
 use super::handle::OpenFile;
-use super::inode::Inode;
+use super::inode::{Inode, OpenAs};
 use super::serving::{InodeId, Open, Wish};
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::creds::{Fsetid, raise_fsetid};
@@ -34,6 +34,8 @@ pub struct Opened {
     pub identity: (u32, u32),
     /// Has closing it nothing to report?
     pub closes_quietly: bool,
+    /// Can it be written to by a mapping?
+    pub is_mappable: bool,
 }
 
 impl Utf8Fs {
@@ -46,7 +48,9 @@ impl Utf8Fs {
         let inode = self.inodes.get(number)?;
         let flags = flags | self.waiting();
         // The kernel asks whether it may be written to only where it is opened for that, and after it was cut where not.
-        if flags & (libc::O_ACCMODE | libc::O_TRUNC) == libc::O_TRUNC && inode.runs() {
+        if flags & (libc::O_ACCMODE | libc::O_TRUNC) == libc::O_TRUNC
+            && inode.is_open_as(OpenAs::Program)
+        {
             return Err(io::Error::from_raw_os_error(libc::ETXTBSY).into());
         }
         let reads_only = flags & (libc::O_ACCMODE | libc::O_TRUNC) == libc::O_RDONLY;
@@ -56,7 +60,10 @@ impl Utf8Fs {
             let path_only = Arc::clone(&fd);
             return Ok(self.opened(caller, (fd, taken), path_only, inode, &nature, flags)?);
         }
-        let path_only = self.inodes.fd(&inode)?;
+        let path_only = match self.inodes.open_by_name(&inode) {
+            Some(fd) => Arc::new(fd),
+            None => self.inodes.fd(&inode)?,
+        };
         let nature = Nature::of(&*path_only)?;
         let mut kept = None;
         if flags & libc::O_TRUNC != 0 {
@@ -105,7 +112,11 @@ impl Utf8Fs {
             file::buffered(&fd)?;
         }
         let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
-        let runs = flags & FMODE_EXEC != 0;
+        let how = match flags & libc::O_ACCMODE {
+            _ if flags & FMODE_EXEC != 0 => OpenAs::Program,
+            libc::O_RDWR => OpenAs::Mappable,
+            _ => OpenAs::Other,
+        };
         let opener = (caller.uid, caller.gid);
         // Reading takes no privilege, and who writes later is most likely the owner.
         let identity = match writes {
@@ -128,13 +139,12 @@ impl Utf8Fs {
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
         let closes_quietly = self.closes_quietly && !self.carries_locks() && !inode.is_elsewhere();
         Ok(Opened {
-            handle: self
-                .files
-                .add(OpenFile::new(fd, inode, opener, runs, taken)),
+            handle: self.files.add(OpenFile::new(fd, inode, opener, how, taken)),
             open,
             path_only,
             identity,
             closes_quietly,
+            is_mappable: how == OpenAs::Mappable,
         })
     }
 

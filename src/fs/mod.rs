@@ -133,7 +133,7 @@ pub enum Lasts {
     Not,
     /// As long as a change may go unseen that nobody hears of.
     Briefly,
-    /// A second at most: nobody hears of what a program writes to it by a mapping.
+    /// A second at most: a program may have a mapping of it, and nobody hears of what is written to that.
     Open,
     /// So long, and at least [`Briefly`](Self::Briefly).
     For(Duration),

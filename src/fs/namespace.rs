@@ -67,7 +67,12 @@ impl Utf8Fs {
         let may_last = self.is_lasting(&backing, &visible, alias)
             && self.unkept.allows(directory.number, visible.as_bytes());
         let place = Place::new(directory.number, backing, visible);
-        let Entered { inode, stat, left } = match self.inodes.enter(looked, &place)? {
+        let Entered {
+            inode,
+            stat,
+            left,
+            replaced,
+        } = match self.inodes.enter(looked, &place)? {
             Ok(entered) => entered,
             Err(Unproven) => {
                 let looked = self.look_by_fd(&Dir::new(fd), &place.backing)?;
@@ -77,6 +82,9 @@ impl Utf8Fs {
                 }
             }
         };
+        if let Some(replaced) = replaced {
+            self.unmark(&replaced);
+        }
         inode.set_adrift(!is_followed);
         let lasts = self.lasts(directory, &inode, &stat, left.as_ref());
         Ok(Entry {
@@ -111,6 +119,7 @@ impl Utf8Fs {
             _ => Some(creds::raise_fsetid()?),
         };
         let made = make(&Dir::new(&*fd), &place.backing)?;
+        self.is_made(inode.number, name);
         let mut directory = kept.map_or_else(|| self.directory(&inode, &fd), Ok)?;
         directory.changed(None, Some(&place.backing))?;
         drop(directory);
@@ -375,6 +384,7 @@ impl Utf8Fs {
         }
         drop(replacing);
         self.unkept.renamed(from_inode.number, from.1);
+        self.is_made(to_inode.number, to.1);
         self.moved(&to_inode, &to_fd, &place.backing, &place.visible);
         self.report(making, &to_inode, &to_fd, to.1, &place)?;
         self.report_clash(making, &to_inode, to.1, &place, clash.as_ref());

@@ -134,7 +134,7 @@ impl Utf8Fs {
         });
         let seen = stat.map(|stat| look.seen(&stat));
         if let Some(version) = pages.worn(number, seen, look) {
-            kernel.forget_inode(number);
+            kernel.invalidate_inode(number);
             pages.renew(number, version, seen, look);
         }
     }

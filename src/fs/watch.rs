@@ -1,12 +1,12 @@
-//! Following what others change below the mount, so that the kernel may keep what it knows for as long as it likes (law F5).
+//! Following what others change below the mount, so that the kernel may keep names and attributes for long (law F5).
 //!
 //! A directory is marked before anything in it is given to the kernel to keep, so that no change falls between. Changes
-//! that this process makes are the kernel's own; what others change it is told to forget. All names that it may keep for long
-//! are remembered, so that it can be told to forget them where it was not heard what changed.
+//! that this process makes are the kernel's own; of what others change it is notified. All names that it may keep for long
+//! are remembered, so that they can be expired where it was not heard what changed.
 
+mod absent;
 mod follow;
-mod gate;
-mod known;
+mod queues;
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -14,33 +14,33 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gate::Gate;
-use known::Known;
+use absent::AbsentNames;
+use queues::{Notice, Queues};
 
-use super::inode::{Inode, Place, ROOT, lock};
-use super::{Lasts, Opened, Utf8Fs};
+use super::inode::{Inode, OpenAs, Place, ROOT, lock};
+use super::{Lasts, Utf8Fs};
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, Stat, Time};
 
-/// What the kernel keeps, and can be told to forget.
-pub trait Kernel {
-    /// Forgets what `name` leads to in a directory, and that it leads nowhere. What is mounted at it or below is gone with it.
-    fn forget_name(&self, directory: u64, name: &[u8]);
+/// What the kernel keeps, and can be notified of. A call may block for as long as somebody works in the directory.
+pub trait Kernel: Send + Sync {
+    /// Drops the dentry of `name`, positive or negative. What is mounted at it or below is gone with it.
+    fn invalidate_name(&self, directory: u64, name: &[u8]);
 
-    /// Looks `name` up anew when it is asked for.
-    fn doubt_name(&self, directory: u64, name: &[u8]);
+    /// Has the dentry of `name` revalidated when it is used next.
+    fn expire_name(&self, directory: u64, name: &[u8]);
 
-    /// Forgets attributes, contents and lists of names.
-    fn forget_inode(&self, number: u64);
+    /// Drops attributes, contents and lists of names.
+    fn invalidate_inode(&self, number: u64);
 }
 
-/// What may change unheard is kept no longer than this.
-const AT_REST: Duration = Duration::from_secs(60);
+/// The kernel keeps nothing for longer than this, whatever becomes of the notifications.
+pub const LONGEST: Duration = Duration::from_secs(60);
 
 /// Changes are reported, and are followed.
 const HEARD: u8 = 0;
-/// There were more of them than are reported; nothing is kept for long.
-const TOO_MANY: u8 = 1;
+/// Events were lost or a notification is stalled: nothing is kept for long.
+const UNRELIABLE: u8 = 1;
 /// Nobody follows them.
 const UNHEARD: u8 = 2;
 
@@ -50,21 +50,24 @@ pub(super) struct Watch {
     watcher: Watcher,
     /// By the handles that are reported. A mark is put and taken under this lock.
     marked: Mutex<HashMap<FileHandle, u64>>,
-    /// [`HEARD`], [`TOO_MANY`] or [`UNHEARD`].
+    /// [`HEARD`], [`UNRELIABLE`] or [`UNHEARD`].
     state: AtomicU8,
     /// Was it said that a directory cannot be marked?
     has_complained: AtomicBool,
     /// How often more changes came than could be reported.
     overflows: AtomicU64,
+    /// How often a notification stalled.
+    stalls: AtomicU64,
+    is_stalled: AtomicBool,
     /// May attributes of files at rest be kept: is each write to them heard of, and has the kernel no content of its own that
     /// would be wrong with them?
     keeps_at_rest: AtomicBool,
-    gate: Gate,
-    known: Known,
+    queues: Queues,
+    absent: AbsentNames,
 }
 
-/// How long a file has been as it is that was changed last at `changed`, and [`AT_REST`] at most: for so long the kernel may
-/// keep attributes of which not all changes are heard. Who wrote to it of late is likely to do so again.
+/// The time since a file was last changed, at `changed`, and [`LONGEST`] at most: for so long the kernel may keep attributes of
+/// which not all changes are heard. Whoever wrote to it lately is likely to do so again.
 fn at_rest(changed: Time, now: SystemTime) -> Duration {
     let since = |secs| {
         let whole = UNIX_EPOCH.checked_add(Duration::from_secs(secs))?;
@@ -72,7 +75,7 @@ fn at_rest(changed: Time, now: SystemTime) -> Duration {
         now.duration_since(changed).ok()
     };
     let age = u64::try_from(changed.secs).ok().and_then(since);
-    age.unwrap_or_default().min(AT_REST)
+    age.unwrap_or_default().min(LONGEST)
 }
 
 impl Watch {
@@ -83,9 +86,11 @@ impl Watch {
             state: AtomicU8::new(HEARD),
             has_complained: AtomicBool::new(false),
             overflows: AtomicU64::new(0),
+            stalls: AtomicU64::new(0),
+            is_stalled: AtomicBool::new(false),
             keeps_at_rest: AtomicBool::new(false),
-            gate: Gate::default(),
-            known: Known::default(),
+            queues: Queues::default(),
+            absent: AbsentNames::default(),
         }
     }
 
@@ -103,6 +108,10 @@ pub struct Following {
     pub directories: usize,
     /// So often there were more changes than could be reported.
     pub overflows: u64,
+    /// So often the kernel held a notification back for over a second.
+    pub stalls: u64,
+    /// Is one held back now, so that nothing is kept for longer than a second?
+    pub is_stalled: bool,
 }
 
 impl Utf8Fs {
@@ -112,6 +121,8 @@ impl Utf8Fs {
             is_alive: watch.state.load(Ordering::SeqCst) != UNHEARD,
             directories: lock(&watch.marked).len(),
             overflows: watch.overflows.load(Ordering::Relaxed),
+            stalls: watch.stalls.load(Ordering::Relaxed),
+            is_stalled: watch.is_stalled.load(Ordering::Relaxed),
         })
     }
 
@@ -150,13 +161,17 @@ impl Utf8Fs {
     }
 
     /// How long the kernel may keep these attributes. What is in a directory changes it; what has several names can be changed
-    /// by one in a directory that is not marked; and files can be by a mapping, which nobody hears of: who has one open through
-    /// this mount may be doing so, also where nobody else changes anything. Not at all where the kernel's pages are of another state.
+    /// by one in a directory that is not marked; and files can be by a mapping, which nobody hears of, also where nobody else
+    /// changes anything: not at all while one is open through this mount for reading and writing, and for a second later, as a mapping may
+    /// outlive the open file. Not at all where the kernel's pages are of another state.
     pub(super) fn attributes_last(&self, inode: &Inode, stat: &Stat) -> Lasts {
         if !self.tell(inode.number, stat) {
             return Lasts::Not;
         }
-        if stat.is_file() && inode.is_open() {
+        if stat.is_file() && inode.is_open_as(OpenAs::Mappable) {
+            return Lasts::Not;
+        }
+        if stat.is_file() && inode.was_mappable() {
             return Lasts::Open;
         }
         let Some(watch) = &self.watch else {
@@ -178,14 +193,6 @@ impl Utf8Fs {
             return Lasts::Briefly;
         }
         Lasts::For(at_rest(stat.ctime, SystemTime::now()))
-    }
-
-    /// May the kernel keep the attributes of a file that was just opened for longer than a second?
-    #[must_use]
-    pub fn was_at_rest(&self, opened: &Opened) -> bool {
-        self.watch.is_some()
-            && Stat::of(&*opened.path_only)
-                .is_ok_and(|stat| at_rest(stat.ctime, SystemTime::now()) > Duration::from_secs(1))
     }
 
     /// The kernel keeps no content of files in this mount's name: it serves them by itself.
@@ -218,15 +225,16 @@ impl Utf8Fs {
         match left {
             Some(left) if !stat.is_dir() => {
                 // The kernel may have both names, and only one is remembered.
-                watch.known.add_late(left.parent, left.shown());
+                let notice = Notice::of_expired(left.shown());
+                watch.queues.add_once(left.parent, notice);
                 watch.watcher.wake();
             }
             Some(left) if left.parent != directory.number => {
-                watch.gate.leave(inode.number, left.parent);
+                watch.queues.leave(inode.number, left.parent);
             }
-            _ => watch.gate.stay(inode.number),
+            _ => watch.queues.stay(inode.number),
         }
-        // Asked last: who finds all that is to be forgotten finds this name from now on.
+        // Asked last: whoever expires everything finds this name from now on.
         let is_remembered = stat.is_dir() || stat.nlink <= 1;
         match is_remembered && self.is_followed(directory) {
             true => Lasts::Long,
@@ -242,10 +250,7 @@ impl Utf8Fs {
         if !self.is_followed(directory) {
             return Lasts::Briefly;
         }
-        let (is_remembered, has_late) = watch.known.add_absent(directory.number, name);
-        if has_late {
-            watch.watcher.wake();
-        }
+        let is_remembered = watch.absent.add(directory.number, name);
         // As above.
         match is_remembered && watch.is_heard() {
             true => Lasts::Long,
@@ -253,19 +258,27 @@ impl Utf8Fs {
         }
     }
 
-    /// Takes the mark of a directory away that the kernel has forgotten.
+    /// The name exists now: the kernel keeps no negative dentry of it.
+    pub(super) fn is_made(&self, directory: u64, name: &[u8]) {
+        if let Some(watch) = &self.watch {
+            watch.absent.remove(directory, name);
+        }
+    }
+
+    /// Takes the mark of a directory away that the kernel has forgotten, or whose number is another's now.
     pub(super) fn unmark(&self, directory: &Inode) {
         let Some(watch) = self.watch.as_ref().filter(|_| directory.is_marked()) else {
             return;
         };
-        let mut marked = lock(&watch.marked);
-        // It may be known again by now, and count on the mark.
-        if self.inodes.get(directory.number).is_ok() {
-            return;
-        }
         let Some(handle) = directory.handle() else {
             return;
         };
+        let mut marked = lock(&watch.marked);
+        // It may be known again by now, and count on the mark.
+        let now = self.inodes.get(directory.number);
+        if now.is_ok_and(|inode| inode.handle() == Some(handle)) {
+            return;
+        }
         marked.remove(handle);
         if let Ok(fd) = self.inodes.open_handle(handle)
             && let Err(error) = watch.watcher.remove(&fd)

@@ -102,7 +102,7 @@ fn note(what: &str, done: io::Result<()>) {
 }
 
 impl Kernel for Forgetting {
-    fn forget_name(&self, directory: u64, name: &[u8]) {
+    fn invalidate_name(&self, directory: u64, name: &[u8]) {
         let name = OsStr::from_bytes(name);
         note(
             "a name",
@@ -110,11 +110,11 @@ impl Kernel for Forgetting {
         );
     }
 
-    fn forget_inode(&self, number: u64) {
+    fn invalidate_inode(&self, number: u64) {
         note("an inode", self.notifier.inval_inode(INodeNo(number), 0, 0));
     }
 
-    fn doubt_name(&self, directory: u64, name: &[u8]) {
+    fn expire_name(&self, directory: u64, name: &[u8]) {
         let done = expiry(directory, name)
             .and_then(|message| Ok(rustix::io::write(&self.connection, &message)?));
         note("a name in doubt", done.map(drop));

@@ -214,8 +214,8 @@ impl Filesystem for Adapter {
             let caller = caller(request);
             let opened = self.run(turn, |fs| fs.open(caller, ino.0, flags.0));
             answer!(reply, opened, opened => {
-                // What the kernel keeps for longer it got when nobody could write to it by a mapping.
-                if opened.open.writes && self.fs.was_at_rest(&opened) {
+                // The kernel got what it keeps when nobody could write to it by a mapping.
+                if opened.is_mappable {
                     forget_attributes(&self.connection, ino.0);
                 }
                 self.answer_opened(reply, &opened);

@@ -126,6 +126,8 @@ impl Adapter {
                 "alive": following.is_alive,
                 "directories": following.directories,
                 "overflows": following.overflows,
+                "stalls": following.stalls,
+                "stalled": following.is_stalled,
             })),
             "offences": Map::from_iter(by_rule),
             "offences_by_verdict": Map::from_iter(became),

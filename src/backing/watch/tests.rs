@@ -35,9 +35,10 @@ fn watcher() -> Option<Watcher> {
 
 fn changes(watcher: &Watcher) -> Vec<Change> {
     watcher
-        .take()
+        .take(0)
         .unwrap()
         .into_iter()
+        .flatten()
         .map(|happened| match happened {
             Happened::Change(change) => change,
             Happened::Overflow => panic!("overflow"),
@@ -137,15 +138,21 @@ fn too_many_changes_are_told_as_such() {
         fs::create_dir(scratch.path().join(number.to_string())).unwrap();
     }
     let mut all = Vec::new();
-    loop {
-        let some = watcher.take().unwrap();
-        if some.is_empty() {
-            break;
-        }
+    while let Some(some) = watcher.take(0).unwrap() {
         all.extend(some);
     }
     assert_eq!(all.last(), Some(&Happened::Overflow));
     assert!(all.len() <= most + 1);
+}
+
+#[test]
+fn what_a_process_does_itself_is_not_reported_to_it() {
+    let Some(watcher) = watcher() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    watcher.add(open(scratch.path())).unwrap();
+    fs::create_dir(scratch.path().join("own")).unwrap();
+    let happened = watcher.take(std::process::id()).unwrap();
+    assert_eq!(happened, Some(Vec::new()));
 }
 
 #[test]
@@ -162,17 +169,17 @@ fn it_waits_for_a_change_or_for_the_end() {
 
 #[test]
 fn what_cannot_be_understood_is_no_event() {
-    assert_eq!(event(b""), None);
+    assert_eq!(event(b"", 0), None);
     let mut bytes = vec![0; METADATA];
     bytes[..4].copy_from_slice(&u32::try_from(METADATA).unwrap().to_ne_bytes());
     // The head is longer than the whole.
     bytes[6..8].copy_from_slice(&100_u16.to_ne_bytes());
-    assert_eq!(event(&bytes), None);
+    assert_eq!(event(&bytes, 0), None);
     bytes[6..8].copy_from_slice(&24_u16.to_ne_bytes());
-    assert!(event(&bytes).is_some());
+    assert!(event(&bytes, 0).is_some());
     // It says that it is longer than it is.
     bytes[0] = 255;
-    assert_eq!(event(&bytes), None);
+    assert_eq!(event(&bytes, 0), None);
 }
 
 #[test]

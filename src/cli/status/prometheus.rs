@@ -141,6 +141,12 @@ const WATCH: &[(&str, &str, &str, &str)] = &[
         "/watch/overflows",
         "More changes than could be reported, so that all was forgotten.",
     ),
+    (
+        "watch_stalls_total",
+        "counter",
+        "/watch/stalls",
+        "Notifications that the kernel held back for over a second.",
+    ),
 ];
 
 struct Page {

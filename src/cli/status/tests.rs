@@ -35,7 +35,7 @@ fn status() -> Status {
         "indexes": { "directories": 3, "bytes": 2049, "readings": 9 },
         "kept": { "names_seconds": 315_360_000.0, "files_seconds": 1.0, "names_barred": 0 },
         "passthrough": true,
-        "watch": { "alive": true, "directories": 12, "overflows": 1 },
+        "watch": { "alive": true, "directories": 12, "overflows": 1, "stalls": 2, "stalled": false },
         "offences": { "ill-formed": 2, "too-long": 0, "forbidden": 1 },
         "offences_by_verdict": {
             "ill-formed": { "refused": 1, "normalized": 0, "reported": 1 },
@@ -66,7 +66,7 @@ open                2 files, 1 directories
 descriptors         4 for what is open, 6 of 250 kept for inodes; 1000 in all, 64 in reserve
 indexes of names    3 directories, 3 KiB, 9 readings
 kept by the kernel  names for ever, attributes of files 1 s; 0 names barred
-changes below       followed, in 12 directories; 1 overflows
+changes below       followed, in 12 directories; 1 overflows, 2 stalls
 data                read and written by the kernel where it can
 offences            3 (2 ill-formed, 1 forbidden): 3 refused, 0 normalized, 0 reported
   ill-formed        1 refused, 1 reported
@@ -110,6 +110,7 @@ fn metrics_are_prometheus_text_and_a_hostile_path_stays_in_its_label() {
         "request_duration_seconds_count{M,operation=\"getattr\"} 100",
         "inodes{M} 7",
         "watch_overflows_total{M} 1",
+        "watch_stalls_total{M} 2",
         "offences_total{M,rule=\"ill-formed\"} 2",
         "offences_by_verdict_total{M,rule=\"ill-formed\",verdict=\"reported\"} 1",
         "offences_by_verdict_total{M,rule=\"too-long\",verdict=\"refused\"} 0",

@@ -133,13 +133,19 @@ fn held(status: &Status) -> Vec<Vec<String>> {
     let watch = match status.0.get("watch") {
         None | Some(Value::Null) => "not followed".to_owned(),
         Some(_) => format!(
-            "{}, in {} directories; {} overflows",
-            match status.is_true("/watch/alive") {
-                true => "followed",
-                false => "followed no more",
+            "{}, in {} directories; {} overflows, {} stalls",
+            match (
+                status.is_true("/watch/alive"),
+                status.is_true("/watch/stalled")
+            ) {
+                (false, _) => "followed no more",
+                (true, true) =>
+                    "stalled: the kernel holds a notification back, and nothing is kept for longer than a second",
+                (true, false) => "followed",
             },
             number("/watch/directories"),
             number("/watch/overflows"),
+            number("/watch/stalls"),
         ),
     };
     let rules: Vec<(&str, u64)> = status

@@ -22,6 +22,8 @@ pub(in crate::fs) struct Entered {
     pub(in crate::fs) stat: Stat,
     /// Where it was seen before, if that is known and another place.
     pub(in crate::fs) left: Option<Place>,
+    /// The inode that had its number before and is gone, if it was marked.
+    pub(in crate::fs) replaced: Option<Arc<Inode>>,
 }
 
 /// What was looked at by name is to be looked at by a descriptor.
@@ -47,6 +49,7 @@ impl Inodes {
                 inode: Arc::clone(&self.root),
                 stat,
                 left: None,
+                replaced: None,
             }));
         }
         let is_proven = matches!(by, By::Fd(_));
@@ -65,7 +68,7 @@ impl Inodes {
         let mut identity = identity.unwrap_or_else(|| Identity::looks(stat, self.mount_of(stat)));
         let device = Device::new(stat.dev);
         let others = (0..OFFERED).map(|tried| Numbering::other(device, stat.ino, tried));
-        let entered = |inode: Arc<Inode>| {
+        let entered = |inode: Arc<Inode>, replaced: Option<Arc<Inode>>| {
             // Of the names of a file that has several, the one by which the kernel may keep it for long stays known.
             let is_one_of_many = self.keeps_places && stat.is_file() && stat.nlink > 1;
             let left = match is_one_of_many && inode.handle().is_some() {
@@ -80,7 +83,12 @@ impl Inodes {
                 self.descriptors.hold(&inode, fd);
             }
             let stat = *stat;
-            Ok(Ok(Entered { inode, stat, left }))
+            Ok(Ok(Entered {
+                inode,
+                stat,
+                left,
+                replaced,
+            }))
         };
         // A file that has another number keeps it.
         if self.is_renumbered.load(Ordering::Acquire)
@@ -88,12 +96,12 @@ impl Inodes {
                 .clone()
                 .find_map(|number| self.meet(number, device, &identity))
         {
-            return entered(inode);
+            return entered(inode, None);
         }
         let others = others.map(|number| (number, true));
         for (number, is_other) in std::iter::once((number, false)).chain(others) {
             match self.enter_as(number, is_other, is_proven, identity, stat) {
-                Ok(inode) => return entered(inode),
+                Ok((inode, replaced)) => return entered(inode, replaced),
                 Err(_) if !is_proven => return Ok(Err(Unproven)),
                 Err(back) => identity = back,
             }
@@ -112,7 +120,7 @@ impl Inodes {
         Some(Arc::clone(&known.0))
     }
 
-    /// Enters a file under a number, or finds it there; gives its identity back where the number is another file's, or was
+    /// Enters a file under a number, or finds it there, and returns the marked inode that it replaces, if any; gives its identity back where the number is another file's, or was
     /// and the identity is not proven to be that of the file of that number.
     fn enter_as(
         &self,
@@ -121,7 +129,7 @@ impl Inodes {
         is_proven: bool,
         identity: Identity,
         stat: &Stat,
-    ) -> Result<Arc<Inode>, Identity> {
+    ) -> Result<(Arc<Inode>, Option<Arc<Inode>>), Identity> {
         let Some(shard) = self.shard(number) else {
             return Err(identity);
         };
@@ -135,7 +143,7 @@ impl Inodes {
         let (generation, lookups) = match slots.get(&number) {
             Some(known) if known.0.identity == identity && known.0.device == device => {
                 known.0.lookups.fetch_add(1, Ordering::Relaxed);
-                return Ok(Arc::clone(&known.0));
+                return Ok((Arc::clone(&known.0), None));
             }
             Some(known)
                 if is_other
@@ -175,6 +183,7 @@ impl Inodes {
             let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
             self.peak.fetch_max(count, Ordering::Relaxed);
         }
-        Ok(inode)
+        let replaced = replaced.map(|known| known.0);
+        Ok((inode, replaced.filter(|inode| inode.is_marked())))
     }
 }

@@ -54,6 +54,18 @@ impl Inodes {
         Ok(Some(fd))
     }
 
+    /// Opens a regular file that has a handle by the name where it was last seen, an `O_PATH` descriptor; `None` where it is not
+    /// there. Opened by its handle it may have a dentry without a parent (`exportfs_decode_fh_raw` in fs/exportfs/expfs.c), and then
+    /// nobody who has marked its directory hears what is written.
+    pub(in crate::fs) fn open_by_name(&self, inode: &Inode) -> Option<OwnedFd> {
+        let handle = inode.handle().filter(|_| inode.is_regular())?;
+        let place = inode.place()?;
+        let parent = self.fd(&self.get(place.parent).ok()?).ok()?;
+        let fd = Dir::new(&*parent).child(&place.backing).ok()?;
+        let is_it = matches!(FileHandle::of(&fd), Ok(Some(there)) if there == *handle);
+        is_it.then_some(fd)
+    }
+
     /// Sees to it that `fd`, opened by the handle of an inode, is the file that the kernel knows by its number.
     ///
     /// # Errors

@@ -243,3 +243,51 @@ fn f3_an_overlay_lies_on_a_mount_whose_files_the_kernel_serves() {
     assert_eq!(text, "belowbelowabove\nbelow");
     mount.stop();
 }
+
+/// What a mapping writes changes the times of the file below, which the kernel serves by itself, and nobody is told.
+#[test]
+fn f3_times_are_right_after_a_write_by_a_mapping() {
+    const SCRIPT: &str = r#"
+import mmap, os
+above, below = (os.environ[place] + "/file" for place in ("PLACE", "BELOW"))
+def times(path):
+    stat = os.stat(path)
+    return stat.st_mtime_ns, stat.st_ctime_ns
+def compare(what):
+    if times(above) != times(below):
+        print(what, times(above), times(below))
+file = os.open(above, os.O_RDWR)
+mapping = mmap.mmap(file, 4096)
+for round in range(3):
+    before = times(below)
+    compare("before")
+    while times(below) == before:
+        mapping[round] ^= 1
+        mapping.flush()
+    compare("after msync")
+before = times(below)
+while times(below) == before:
+    mapping[0] ^= 1
+    os.fsync(file)
+compare("after fsync")
+before = times(below)
+compare("before close")
+while times(below) == before:
+    mapping[0] ^= 1
+    mapping.flush()
+os.close(file)
+compare("after close")
+"#;
+    if !has_passthrough() {
+        return;
+    }
+    for cache in ["watch", "1", "3600", "exclusive"] {
+        let tree = Tree::new();
+        tree.file(b"file", &[0; 4096]);
+        let mount = tree.mount(&["--cache", cache]);
+        at::stat(mount.dir(), b"file").unwrap();
+        let wrong = said(SCRIPT, &mount.point(), &tree.backing());
+        assert_eq!(wrong, Vec::<String>::new(), "{cache}");
+        mount.stop();
+    }
+}

@@ -230,7 +230,7 @@ fn kill_while_a_thread_waits(tree: &Tree, end: impl FnOnce(&Mount<'_>, Strace)) 
         let made = scope.spawn(|| at::mkdir(above, b"d/above"));
         let mut number = 0;
         // What it waits for, where the kernel says.
-        while !waits_for(&mount, "changes").contains("inval_entry") {
+        while !waits_for(&mount, "notify").contains("inval_entry") {
             number += 1;
             at::write_new(&below, format!("d/below{number}").as_bytes(), b"").unwrap();
             assert!(!made.is_finished());

@@ -1,9 +1,10 @@
 //! Law F5 with `--cache watch`: what hearing of changes must not cost.
 
+use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,9 +13,10 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, XattrFlags, chmodat, fsetxattr};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
+use super::coherence::{HEARD, SLOW};
 use super::nested::Beside;
 use crate::support::mount::mounted;
-use crate::support::wait::until;
+use crate::support::wait::{until, within};
 use crate::support::{Mount, Tree, at, needs, status};
 
 /// A mount of the test's own, away with it.
@@ -87,8 +89,10 @@ fn f5_a_directory_that_is_moved_below_is_never_stale_to_who_looks_it_up() {
         is_over.store(true, Ordering::Release);
     });
     // An even number of them.
-    until(|| at::stat(above, b"to/moved").err() == Some(Errno::NOENT));
-    until(|| at::stat(above, b"from/moved/file7").is_ok());
+    within(SLOW, || {
+        at::stat(above, b"to/moved").err() == Some(Errno::NOENT)
+    });
+    within(SLOW, || at::stat(above, b"from/moved/file7").is_ok());
     mount.stop();
 }
 
@@ -113,7 +117,7 @@ fn f5_a_directory_made_below_is_not_removed_for_who_works_in_it_already() {
             places.push(at::open_dir(above, name.as_bytes()).unwrap());
             found.fetch_add(1, Ordering::AcqRel);
         }
-        until(|| at::stat(above, b"last").is_ok());
+        within(SLOW, || at::stat(above, b"last").is_ok());
         for (number, place) in places.iter().enumerate() {
             let link = format!("/proc/self/fd/{}", place.as_raw_fd());
             let seen = std::fs::read_link(link).unwrap();
@@ -162,7 +166,7 @@ fn f5_what_is_mounted_inside_outlives_changes_below_and_their_overflow() {
     at::rename(&below, b"b", b"a").unwrap();
     assert_eq!(at::stat(above, b"seen").err(), Some(Errno::NOENT));
     at::write_new(&below, b"seen", b"").unwrap();
-    until(|| at::stat(above, b"seen").is_ok());
+    within(SLOW, || at::stat(above, b"seen").is_ok());
     assert!(inner.is_there());
     at::write_new(above, b"a/in/mine", b"").unwrap();
 
@@ -174,7 +178,7 @@ fn f5_what_is_mounted_inside_outlives_changes_below_and_their_overflow() {
         }
         at::write_new(&below, b"late", b"").unwrap();
         mount.go_on();
-        until(|| at::stat(above, b"late").is_ok());
+        within(SLOW, || at::stat(above, b"late").is_ok());
         assert!(inner.is_there());
         assert!(at::stat(above, b"a/in/mine").is_ok());
     }
@@ -182,7 +186,9 @@ fn f5_what_is_mounted_inside_outlives_changes_below_and_their_overflow() {
     // The directory is another: what was mounted there is gone, as it is where the kernel finds that out by itself.
     at::rename(&below, b"a", b"c").unwrap();
     at::mkdir(&below, b"a").unwrap();
-    until(|| at::stat(above, b"a/in").err() == Some(Errno::NOENT));
+    within(SLOW, || {
+        at::stat(above, b"a/in").err() == Some(Errno::NOENT)
+    });
     assert!(!inner.is_there());
     assert!(at::stat(&held, b"in").is_ok());
     drop(held);
@@ -220,12 +226,16 @@ fn f5_changes_without_a_pause_leave_nothing_stale() {
     at::write_new(&below, b"d/last", b"content").unwrap();
     at::unlink(&below, b"d/removed").unwrap();
     at::mkdir(&below, b"d/1").unwrap();
-    until(|| at::stat(above, b"d/last").is_ok_and(|stat| stat.st_size == 7));
-    until(|| at::stat(above, b"d/removed").err() == Some(Errno::NOENT));
-    until(|| at::stat(above, b"d/1").is_ok());
-    until(|| at::stat(above, b"d/0").err() == Some(Errno::NOENT));
+    within(SLOW, || {
+        at::stat(above, b"d/last").is_ok_and(|stat| stat.st_size == 7)
+    });
+    within(SLOW, || {
+        at::stat(above, b"d/removed").err() == Some(Errno::NOENT)
+    });
+    within(SLOW, || at::stat(above, b"d/1").is_ok());
+    within(SLOW, || at::stat(above, b"d/0").err() == Some(Errno::NOENT));
     let dir = at::open_dir(above, b"d").unwrap();
-    until(|| at::sorted(&dir) == [&b"1"[..], b"last"]);
+    within(SLOW, || at::sorted(&dir) == [&b"1"[..], b"last"]);
     drop(dir);
     mount.stop();
 }
@@ -263,7 +273,7 @@ fn attributes_of_a_file_at_rest_are_asked_for_ever_more_seldom() {
     // And still it is heard of when it changes.
     let file = at::open(tree.below_dir(), b"file", OFlags::WRONLY | OFlags::APPEND).unwrap();
     at::write_all(&file, b"more").unwrap();
-    until(|| at::stat(above, b"file").unwrap().st_size == 11);
+    within(SLOW, || at::stat(above, b"file").unwrap().st_size == 11);
     drop(file);
     // What is written by a mapping through the mount is told to nobody, and changes the time of a file that was at rest.
     let script = r"
@@ -305,7 +315,7 @@ fn what_is_written_through_the_mount_is_not_heard_of() {
     let file = at::open(tree.below_dir(), b"file0", OFlags::WRONLY).unwrap();
     assert_eq!(told(&mount), 0);
     at::write_all(&file, b"more").unwrap();
-    until(|| told(&mount) > 0);
+    within(SLOW, || told(&mount) > 0);
     mount.stop();
 }
 
@@ -337,8 +347,10 @@ fn f5_attributes_of_a_directory_that_nobody_looked_into_are_heard_of() {
         let seen = at::stat(mount.dir(), b"d").unwrap();
         assert_eq!(told(&mount), 0);
         change(&tree.below_dir());
-        until(|| told(&mount) > 0);
-        until(|| at::stat(mount.dir(), b"d").unwrap().st_ctime_nsec != seen.st_ctime_nsec);
+        within(SLOW, || told(&mount) > 0);
+        within(SLOW, || {
+            at::stat(mount.dir(), b"d").unwrap().st_ctime_nsec != seen.st_ctime_nsec
+        });
         mount.stop();
     }
 }
@@ -363,7 +375,7 @@ fn f5_attributes_of_what_has_names_elsewhere_are_not_kept_for_ever() {
         rustix::fs::linkat(&below, name, &elsewhere, name, AtFlags::empty()).unwrap();
         let owner = Some(rustix::fs::Uid::from_raw(1));
         rustix::fs::chownat(&elsewhere, name, owner, None, AtFlags::SYMLINK_NOFOLLOW).unwrap();
-        until(|| {
+        within(SLOW, || {
             let seen = at::stat(mount.dir(), name).unwrap();
             (seen.st_uid, seen.st_nlink) == (1, 2)
         });
@@ -371,12 +383,168 @@ fn f5_attributes_of_what_has_names_elsewhere_are_not_kept_for_ever() {
     mount.stop();
 }
 
+/// The second mount opens the file by its handle, which need not have a name then.
+#[test]
+fn f5_what_another_mount_writes_is_heard_of_though_the_kernel_had_dropped_the_name() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    let mount = tree.mount(&["--cache=watch"]);
+    let other = tempfile::tempdir().unwrap();
+    let second = Beside::start(&tree.backing(), other.path(), &["--cache=watch"]);
+    let other = at::open(CWD, other.path().as_os_str().as_bytes(), OFlags::PATH).unwrap();
+    let held = at::open(&other, b"file", OFlags::PATH).unwrap();
+    // The first mount keeps attributes for as long as the file was not changed.
+    let changed = at::stat(mount.dir(), b"file").unwrap().st_ctime;
+    let age = || {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_secs()
+    };
+    until(|| age() >= changed.cast_unsigned() + 6);
+    at::stat(mount.dir(), b"file").unwrap();
+    // Of dentries that nobody uses: not that of the first mount.
+    let first = at::open(mount.dir(), b"file", OFlags::PATH).unwrap();
+    std::fs::write("/proc/sys/vm/drop_caches", "2").unwrap();
+    let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+    let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+    file.write_all(b"more").unwrap();
+    within(HEARD, || rustix::fs::fstat(&first).unwrap().st_size == 11);
+    drop((file, held, first, other));
+    second.stop();
+    mount.stop();
+}
+
+/// Holds the lock of a directory above, as any user can: what it lists is to be written to a file of his own filesystem, whose
+/// daemon is stopped.
+struct Holder<'m> {
+    process: Child,
+    stopped: Mount<'m>,
+}
+
+impl<'m> Holder<'m> {
+    fn of(directory: &Path, own: &'m Tree) -> Self {
+        own.file(b"mapped", &[0; 4096]);
+        let stopped = own.mount(&["--passthrough=off"]);
+        let script = r"
+import ctypes, mmap, os, sys
+listed = os.open(sys.argv[1], os.O_RDONLY)
+file = os.open(sys.argv[2], os.O_RDONLY)
+memory = mmap.mmap(file, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+print('ready', flush=True)
+sys.stdin.readline()
+ctypes.CDLL(None).syscall(217, listed, ctypes.c_void_p(address), 4096)
+";
+        let mut process = Command::new("python3")
+            .args(["-c", script])
+            .arg(directory)
+            .arg(stopped.point().join("mapped"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = [0; 6];
+        process
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut ready)
+            .unwrap();
+        stopped.pause();
+        process.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        let syscall = format!("/proc/{}/syscall", process.id());
+        until(|| {
+            std::fs::read_to_string(&syscall)
+                .unwrap()
+                .starts_with("217 ")
+        });
+        let stat = format!("/proc/{}/stat", process.id());
+        until(|| std::fs::read_to_string(&stat).unwrap().contains(") D "));
+        Self { process, stopped }
+    }
+
+    fn let_go(mut self) {
+        self.stopped.go_on();
+        assert!(self.process.wait().unwrap().success());
+        self.stopped.stop();
+    }
+}
+
+/// Law F5: a directory that somebody works in for as long as he likes delays notifications about itself alone.
+#[test]
+fn f5_whoever_holds_a_directory_delays_changes_of_no_other() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let (tree, own) = (Tree::new(), Tree::new());
+    for name in [&b"held"[..], b"other"] {
+        tree.directory(name);
+    }
+    for name in [
+        &b"held/removed"[..],
+        b"other/removed",
+        b"other/late",
+        b"last",
+    ] {
+        tree.file(name, b"content");
+    }
+    let mut mount = tree.mount(&["--cache=watch"]);
+    mount.allow_warning("has held a notification");
+    let (above, below) = (mount.dir(), tree.below_dir());
+    for name in [
+        &b"held/removed"[..],
+        b"other/removed",
+        b"other/late",
+        b"last",
+    ] {
+        at::stat(above, name).unwrap();
+    }
+    let holder = Holder::of(&mount.point().join("held"), &own);
+    let is_gone = |name: &[u8]| at::stat(above, name).err() == Some(Errno::NOENT);
+    at::unlink(&below, b"held/removed").unwrap();
+    at::unlink(&below, b"other/removed").unwrap();
+    within(HEARD, || is_gone(b"other/removed"));
+
+    // The kernel keeps nothing for long while that lasts, and it is said.
+    within(SLOW, || {
+        status::of(&mount.point())["watch"]["stalled"] == true
+    });
+    let lookups = || status::requests(&mount.point())["lookup"];
+    at::stat(above, b"other/late").unwrap();
+    let before = lookups();
+    within(SLOW, || {
+        at::stat(above, b"other/late").unwrap();
+        lookups() > before
+    });
+    at::unlink(&below, b"other/late").unwrap();
+    within(HEARD, || is_gone(b"other/late"));
+
+    holder.let_go();
+    within(SLOW, || is_gone(b"held/removed"));
+    within(SLOW, || {
+        status::of(&mount.point())["watch"]["stalled"] == false
+    });
+    at::unlink(&below, b"last").unwrap();
+    within(HEARD, || is_gone(b"last"));
+    mount.stop();
+}
+
 /// So often the kernel was told to forget something.
 fn told(mount: &Mount<'_>) -> u64 {
-    // That is all it writes.
-    let io = std::fs::read_to_string(mount.thread("changes").join("io")).unwrap();
-    let count = io.lines().find_map(|line| line.strip_prefix("syscw: "));
-    count.unwrap().parse().unwrap()
+    let workers = mount.threads().into_iter();
+    let workers = workers.filter(|(comm, _)| comm == b"notify");
+    // That is all that they write.
+    workers
+        .map(|(_, task)| {
+            let io = std::fs::read_to_string(task.join("io")).unwrap();
+            let count = io.lines().find_map(|line| line.strip_prefix("syscw: "));
+            count.unwrap().parse::<u64>().unwrap()
+        })
+        .sum()
 }
 
 /// Two mounts may lie over one directory, and the kernel serves both alone.
@@ -395,8 +563,10 @@ fn what_is_written_through_another_mount_is_heard_of_before_it_is_closed() {
     let file = at::open(&other, b"file", OFlags::WRONLY).unwrap();
     assert_eq!(told(&mount), 0);
     at::write_all(&file, b"more of it").unwrap();
-    until(|| told(&mount) > 0);
-    until(|| at::stat(mount.dir(), b"file").unwrap().st_size == 10);
+    within(SLOW, || told(&mount) > 0);
+    within(SLOW, || {
+        at::stat(mount.dir(), b"file").unwrap().st_size == 10
+    });
     drop((file, other));
     second.stop();
     mount.stop();

@@ -25,7 +25,10 @@ const LISTING: [&str; 4] = ["opendir", "readdir", "readdirplus", "releasedir"];
 /// What an operation finds: a directory of its own, with an open file in it.
 struct Scene<'m> {
     dir: Sub<'m>,
+    /// Open for reading and writing.
     file: OwnedFd,
+    /// Another one, open for reading.
+    read: OwnedFd,
     end: OwnedFd,
 }
 
@@ -182,18 +185,18 @@ const ROWS: &[Row] = &[
         at::set_mtime(&scene.dir, &name("made", number), 1)
     }),
     row("setxattr(2)", nothing, |scene, _| {
-        rustix::fs::fsetxattr(&scene.file, "user.x", b"value", XattrFlags::empty())
+        rustix::fs::fsetxattr(&scene.read, "user.x", b"value", XattrFlags::empty())
     }),
     row("getxattr(2)", nothing, |scene, _| {
-        rustix::fs::fgetxattr(&scene.file, "user.x", &mut [0; 10][..]).map(drop)
+        rustix::fs::fgetxattr(&scene.read, "user.x", &mut [0; 10][..]).map(drop)
     }),
     row("getxattr(2) of an ACL again", nothing, |scene, _| {
-        let none = rustix::fs::fgetxattr(&scene.file, "system.posix_acl_access", &mut [0; 100][..]);
+        let none = rustix::fs::fgetxattr(&scene.read, "system.posix_acl_access", &mut [0; 100][..]);
         assert_eq!(none, Err(Errno::NODATA));
         Ok(())
     }),
     row("listxattr(2)", nothing, |scene, _| {
-        rustix::fs::flistxattr(&scene.file, &mut [0; 100][..]).map(drop)
+        rustix::fs::flistxattr(&scene.read, &mut [0; 100][..]).map(drop)
     }),
     row("statfs(2)", nothing, |scene, _| {
         rustix::fs::fstatfs(&scene.dir).map(drop)
@@ -285,10 +288,18 @@ fn measure(tree: &Tree, mount: &Mount<'_>, index: usize, allowed: &str) -> Vec<S
     at::write_new(&dir, b"file", &[b'x'; 4096]).unwrap();
     at::symlink(b"file", &dir, b"link").unwrap();
     is_absent_in(&dir, b"absent");
-    let file = at::open(&dir, b"file", OFlags::RDWR).unwrap();
-    let end = at::open(&dir, b"file", OFlags::WRONLY | OFlags::APPEND).unwrap();
-    let scene = Scene { dir, file, end };
-    rustix::fs::fsetxattr(&scene.file, "user.x", b"value", XattrFlags::empty()).unwrap();
+    // Attributes of a file that a program may have a mapping of are not kept: another one is open.
+    at::write_new(&dir, b"open", &[b'x'; 4096]).unwrap();
+    let file = at::open(&dir, b"open", OFlags::RDWR).unwrap();
+    let end = at::open(&dir, b"open", OFlags::WRONLY | OFlags::APPEND).unwrap();
+    let read = at::open(&dir, b"file", OFlags::RDONLY).unwrap();
+    let scene = Scene {
+        dir,
+        file,
+        read,
+        end,
+    };
+    rustix::fs::fsetxattr(&scene.read, "user.x", b"value", XattrFlags::empty()).unwrap();
     at::readlink(&scene.dir, b"link").unwrap();
     at::stat(&scene.dir, b"file").unwrap();
     rustix::io::pwrite(&scene.file, &[b'x'; 4096], 0).unwrap();

@@ -198,7 +198,7 @@ impl<'t> Mount<'t> {
     }
 
     /// The names of the daemon's threads, and their directories in `/proc`.
-    fn threads(&self) -> Vec<(Vec<u8>, PathBuf)> {
+    pub(crate) fn threads(&self) -> Vec<(Vec<u8>, PathBuf)> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
         let tasks = tasks.filter_map(Result::ok).map(|task| task.path());
         tasks

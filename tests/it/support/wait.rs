@@ -16,13 +16,24 @@ pub(crate) fn until(mut holds: impl FnMut() -> bool) {
 
 /// Looks until `find` returns something, and returns that.
 #[track_caller]
-pub(crate) fn until_some<T>(mut find: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until_some<T>(find: impl FnMut() -> Option<T>) -> T {
+    some_within(PATIENCE, find)
+}
+
+/// Looks until `holds`, which a law promises within a tenth of `time`.
+#[track_caller]
+pub(crate) fn within(time: Duration, mut holds: impl FnMut() -> bool) {
+    some_within(time, || holds().then_some(()));
+}
+
+#[track_caller]
+fn some_within<T>(time: Duration, mut find: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(found) = find() {
             return found;
         }
-        assert!(start.elapsed() < PATIENCE, "not in {PATIENCE:?}");
+        assert!(start.elapsed() < time, "not in {time:?}");
         std::thread::sleep(PAUSE);
     }
 }

@@ -87,9 +87,9 @@ fn opening_and_closing_are_a_request_each() {
         drop(file);
         for flags in [
             OFlags::RDONLY,
-            OFlags::RDWR,
             OFlags::WRONLY | OFlags::TRUNC,
             OFlags::WRONLY | OFlags::APPEND,
+            OFlags::RDWR,
         ] {
             drop(at::open(mount.dir(), b"file", flags).unwrap());
             let made = requests(&mount, || {
@@ -97,7 +97,9 @@ fn opening_and_closing_are_a_request_each() {
                     drop(at::open(mount.dir(), b"file", flags).unwrap());
                 }
             });
-            assert_eq!(made, 20, "{flags:?} {options:?}");
+            // What may be written to by a mapping has its attributes asked for when it is opened.
+            let expected = if flags == OFlags::RDWR { 30 } else { 20 };
+            assert_eq!(made, expected, "{flags:?} {options:?}");
         }
         mount.stop();
     }

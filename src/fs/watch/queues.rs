@@ -1,0 +1,585 @@
+//! Notifications to the kernel, in one queue per inode.
+//!
+//! The kernel holds a notification about a name back for as long as somebody works in its directory, since it takes the
+//! directory's lock (`fuse_reverse_inval_entry` in fs/fuse/dir.c), and any user can keep that lock. So each inode has a queue of
+//! its own, on which one worker at a time works: a notification that is held back delays those of its own inode alone.
+//!
+//! The queues also keep two things apart that disturb each other: the kernel takes a directory that was moved below from its
+//! old parent only if nobody works there at that moment (`__d_unalias` in fs/dcache.c), and fails the lookup with `ESTALE`
+//! else.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::backing::FileHandle;
+use crate::fs::inode::lock;
+
+/// A notification that lasts longer than this is stalled.
+const STALL: Duration = Duration::from_secs(1);
+
+/// Workers at most; each stalled notification takes one.
+const MOST_WORKERS: usize = 32;
+
+/// Names and files that wait at most; where there are more, whatever the kernel keeps is expired instead.
+const MOST_WAITING: usize = 16_384;
+
+/// How often the queues are tended while there is work.
+const TENDED: Duration = Duration::from_millis(10);
+
+/// The time from a notification to its repetition, at least; at most twice as long.
+const REPEATED: Duration = Duration::from_secs(1);
+
+/// The time in which the kernel has taken a moved directory over, or asks once more.
+const TAKES: Duration = Duration::from_millis(20);
+
+/// The longest time that a notification and a lookup wait for each other: they may do so in a circle.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The queue of changes whose directory is not known; no inode has this number.
+pub(super) const ELSEWHERE: u64 = 0;
+
+/// Changes of one inode, each once.
+#[derive(Debug, Default)]
+pub(super) struct Notice {
+    /// Names in the directory that changed, each with the files that lost it.
+    pub(super) names: HashMap<Box<[u8]>, HashSet<FileHandle>>,
+    /// Names in the directory to be expired.
+    pub(super) expired: HashSet<Box<[u8]>>,
+    /// Files in it that changed; `true` if the file lost a name.
+    pub(super) files: HashMap<FileHandle, bool>,
+    /// Did its own attributes, content or list of names change?
+    pub(super) itself: bool,
+}
+
+impl Notice {
+    /// That the inode itself changed.
+    pub(super) fn of_itself() -> Self {
+        Self {
+            itself: true,
+            ..Self::default()
+        }
+    }
+
+    /// That a name is to be expired.
+    pub(super) fn of_expired(name: &[u8]) -> Self {
+        Self {
+            expired: HashSet::from([name.into()]),
+            ..Self::default()
+        }
+    }
+
+    fn len(&self) -> usize {
+        let lost_by: usize = self.names.values().map(HashSet::len).sum();
+        lost_by + self.names.len() + self.expired.len() + self.files.len() + 1
+    }
+
+    fn merge(&mut self, other: Self) {
+        for (name, lost_by) in other.names {
+            self.names.entry(name).or_default().extend(lost_by);
+        }
+        self.expired.extend(other.expired);
+        for (file, is_gone) in other.files {
+            *self.files.entry(file).or_default() |= is_gone;
+        }
+        self.itself |= other.itself;
+    }
+
+    /// The same once more: the kernel may have applied an answer that is older than the change after it was notified.
+    fn repetition(&self) -> Self {
+        Self {
+            names: HashMap::new(),
+            expired: self.names.keys().chain(&self.expired).cloned().collect(),
+            files: self
+                .files
+                .keys()
+                .map(|file| (file.clone(), false))
+                .collect(),
+            itself: self.itself,
+        }
+    }
+}
+
+/// Notices by inode number.
+pub(super) type Notices = HashMap<u64, Notice>;
+
+fn merge(all: &mut Notices, others: Notices) {
+    for (number, notice) in others {
+        all.entry(number).or_default().merge(notice);
+    }
+}
+
+/// Notices to be repeated.
+#[derive(Debug, Default)]
+struct Repetitions {
+    recent: Notices,
+    /// When the first of `recent` was added.
+    since: Option<Instant>,
+    /// Those of an earlier period, repeated when this one is over.
+    before: Notices,
+}
+
+impl Repetitions {
+    fn add(&mut self, notices: &Notices) {
+        let repeated = notices
+            .iter()
+            .map(|(&number, notice)| (number, notice.repetition()))
+            .collect();
+        merge(&mut self.recent, repeated);
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    /// The time until some are due; `None` where there are none.
+    fn next(&self) -> Option<Duration> {
+        Some(REPEATED.saturating_sub(self.since?.elapsed()))
+    }
+
+    fn take_due(&mut self) -> Notices {
+        if self.next() != Some(Duration::ZERO) {
+            return Notices::new();
+        }
+        let recent = std::mem::take(&mut self.recent);
+        self.since = (!recent.is_empty()).then(Instant::now);
+        std::mem::replace(&mut self.before, recent)
+    }
+}
+
+/// A directory that the kernel is taking from one parent to another.
+#[derive(Debug)]
+struct Leaving {
+    inode: u64,
+    from: u64,
+    until: Instant,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    notices: Notices,
+    /// Names and files in `notices`, about.
+    waiting: usize,
+    /// Inodes with a notice on which nobody works, and since when; oldest first.
+    ready: VecDeque<(u64, Instant)>,
+    /// Inodes on which a worker works, and since when its current notification lasts.
+    running: HashMap<u64, Instant>,
+    /// An inode whose stalled notification had a notice dropped since the queues were last tended.
+    dropped: Option<u64>,
+    repetitions: Repetitions,
+    leaving: Vec<Leaving>,
+    /// Is everything to be expired that the kernel keeps?
+    is_sweep_wanted: bool,
+    is_sweeping: bool,
+    workers: usize,
+    /// When a worker last took a task.
+    taken: Option<Instant>,
+    is_over: bool,
+}
+
+impl State {
+    fn push(&mut self, number: u64, notice: Notice) {
+        let since = self.running.get(&number);
+        if since.is_some_and(|since| since.elapsed() >= STALL) {
+            // Everything is expired when the stall is over.
+            self.dropped = Some(number);
+            return;
+        }
+        let is_running = since.is_some();
+        let before = self.notices.get(&number).map_or(0, Notice::len);
+        if before == 0 && !is_running {
+            self.ready.push_back((number, Instant::now()));
+        }
+        let waiting = self.notices.entry(number).or_default();
+        waiting.merge(notice);
+        self.waiting += waiting.len() - before;
+    }
+
+    fn is_left(&self, number: u64) -> bool {
+        self.leaving.iter().any(|leaving| leaving.from == number)
+    }
+
+    /// The place in `ready` of the first inode that can be worked on now.
+    fn first_free(&self) -> Option<usize> {
+        self.ready
+            .iter()
+            .position(|&(number, since)| since.elapsed() >= PATIENCE || !self.is_left(number))
+    }
+
+    fn extend(&mut self, inode: u64) {
+        let until = Instant::now() + TAKES;
+        for leaving in &mut self.leaving {
+            if leaving.inode == inode {
+                leaving.until = until;
+            }
+        }
+    }
+}
+
+/// The queues. No other lock is taken while theirs is held.
+#[derive(Debug, Default)]
+pub(super) struct Queues {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// How many directories are leaving, at least.
+    leaving: AtomicUsize,
+}
+
+/// What a worker is to do.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// Expire everything that the kernel keeps.
+    Sweep,
+    /// Notify the kernel of changes of an inode.
+    Notify(u64, Notice),
+}
+
+/// A task that a worker has taken; dropped when it is done.
+#[derive(Debug)]
+pub(super) struct Job<'a> {
+    queues: &'a Queues,
+    number: Option<u64>,
+}
+
+impl Job<'_> {
+    /// The next notification of this job begins.
+    pub(super) fn step(&self) {
+        let mut state = lock(&self.queues.state);
+        if let Some(number) = self.number {
+            state.running.insert(number, Instant::now());
+        }
+    }
+
+    /// Is nobody to be notified any more?
+    pub(super) fn is_over(&self) -> bool {
+        lock(&self.queues.state).is_over
+    }
+}
+
+impl Drop for Job<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.queues.state);
+        match self.number {
+            None => state.is_sweeping = false,
+            Some(number) => {
+                state.running.remove(&number);
+                if state.notices.contains_key(&number) {
+                    state.ready.push_back((number, Instant::now()));
+                }
+            }
+        }
+        drop(state);
+        self.queues.changed.notify_all();
+    }
+}
+
+/// How the queues stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tended {
+    /// When they are to be tended again; `None` while there is nothing to do.
+    pub(super) next: Option<Duration>,
+    /// The inode of a stalled notification.
+    pub(super) stalled: Option<u64>,
+    /// Is another worker to be started?
+    pub(super) needs_worker: bool,
+    /// Does more wait than is kept?
+    pub(super) is_full: bool,
+}
+
+impl Queues {
+    /// Adds notices, to be delivered and repeated.
+    pub(super) fn add(&self, notices: Notices) {
+        let mut state = lock(&self.state);
+        state.repetitions.add(&notices);
+        for (number, notice) in notices {
+            state.push(number, notice);
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Adds a notice, to be delivered once.
+    pub(super) fn add_once(&self, number: u64, notice: Notice) {
+        lock(&self.state).push(number, notice);
+        self.changed.notify_one();
+    }
+
+    /// As [`add_once`](Self::add_once); waits while half of the most that may wait does.
+    pub(super) fn add_slowly(&self, number: u64, notice: Notice) {
+        let state = lock(&self.state);
+        let is_full = |state: &mut State| state.waiting >= MOST_WAITING / 2 && !state.is_over;
+        let state = self.changed.wait_while(state, is_full);
+        state
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(number, notice);
+        self.changed.notify_one();
+    }
+
+    /// Has everything expired that the kernel keeps, in place of whatever waits.
+    pub(super) fn sweep(&self) {
+        let mut state = lock(&self.state);
+        state.notices.clear();
+        state.ready.clear();
+        state.waiting = 0;
+        state.repetitions = Repetitions::default();
+        state.is_sweep_wanted = true;
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Takes a task; waits for one. `None` when there will be none any more.
+    pub(super) fn take(&self) -> Option<(Task, Job<'_>)> {
+        let mut state = lock(&self.state);
+        loop {
+            if state.is_over {
+                return None;
+            }
+            if state.is_sweep_wanted && !state.is_sweeping {
+                state.is_sweep_wanted = false;
+                state.is_sweeping = true;
+                state.taken = Some(Instant::now());
+                return Some((Task::Sweep, self.job(None)));
+            }
+            let now = Instant::now();
+            state.leaving.retain(|leaving| leaving.until > now);
+            self.leaving.store(state.leaving.len(), Ordering::Release);
+            if let Some((number, _)) = state.first_free().and_then(|at| state.ready.remove(at)) {
+                let notice = state.notices.remove(&number).unwrap_or_default();
+                state.waiting = state.waiting.saturating_sub(notice.len());
+                state.running.insert(number, now);
+                state.taken = Some(Instant::now());
+                return Some((Task::Notify(number, notice), self.job(Some(number))));
+            }
+            state = match state.ready.is_empty() {
+                true => self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
+                false => {
+                    let waited = self.changed.wait_timeout(state, TAKES / 4);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    fn job(&self, number: Option<u64>) -> Job<'_> {
+        Job {
+            queues: self,
+            number,
+        }
+    }
+
+    /// Repeats what is due, and tells how the queues stand. Counts a worker for which it asks.
+    pub(super) fn tend(&self) -> Tended {
+        let mut state = lock(&self.state);
+        for (number, notice) in state.repetitions.take_due() {
+            state.push(number, notice);
+        }
+        let is_stalled = |(_, since): &(&u64, &Instant)| since.elapsed() >= STALL;
+        let stalled = state.running.iter().find(is_stalled);
+        let stalled = stalled.map(|(&number, _)| number);
+        let stalled = state.dropped.take().or(stalled);
+        let is_old = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() >= TENDED);
+        let oldest = state.first_free().and_then(|at| state.ready.get(at));
+        let has_waited = is_old(oldest.map(|&(_, since)| since)) || state.is_sweep_wanted;
+        let needs_worker =
+            state.workers == 0 || has_waited && is_old(state.taken) && state.workers < MOST_WORKERS;
+        state.workers += usize::from(needs_worker);
+        let is_busy = !state.ready.is_empty() || !state.running.is_empty() || state.is_sweeping;
+        let tended = Tended {
+            next: match is_busy {
+                true => Some(TENDED),
+                false => state.repetitions.next(),
+            },
+            stalled,
+            needs_worker,
+            is_full: state.waiting >= MOST_WAITING,
+        };
+        drop(state);
+        self.changed.notify_one();
+        tended
+    }
+
+    /// No worker was to be had after all.
+    pub(super) fn lack_worker(&self) {
+        lock(&self.state).workers -= 1;
+    }
+
+    /// Ends all workers but those that are stalled.
+    pub(super) fn end(&self) {
+        lock(&self.state).is_over = true;
+        self.changed.notify_all();
+    }
+
+    /// To be called before it is answered that the directory `inode` is not in `from` any more. Waits until no worker works on
+    /// `from`, but not for long.
+    pub(super) fn leave(&self, inode: u64, from: u64) {
+        let mut state = lock(&self.state);
+        state.leaving.retain(|leaving| leaving.inode != inode);
+        state.leaving.push(Leaving {
+            inode,
+            from,
+            until: Instant::now() + PATIENCE + TAKES,
+        });
+        self.leaving.store(state.leaving.len(), Ordering::Release);
+        let is_running = |state: &mut State| state.running.contains_key(&from);
+        let waited = self.changed.wait_timeout_while(state, PATIENCE, is_running);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.extend(inode);
+    }
+
+    /// To be called before the directory `inode` is answered where it was before: the kernel may ask once more.
+    pub(super) fn stay(&self, inode: u64) {
+        if self.leaving.load(Ordering::Acquire) > 0 {
+            lock(&self.state).extend(inode);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The inode of the next task, if there is one that can be done now.
+    fn next(queues: &Queues) -> Option<(u64, Job<'_>)> {
+        let state = lock(&queues.state);
+        let is_any = state.first_free().is_some();
+        drop(state);
+        is_any.then(|| match queues.take() {
+            Some((Task::Notify(number, _), job)) => (number, job),
+            other => panic!("{other:?}"),
+        })
+    }
+
+    fn push(queues: &Queues, number: u64) {
+        queues.add_once(number, Notice::of_itself());
+    }
+
+    #[test]
+    fn one_worker_at_a_time_works_on_an_inode() {
+        let queues = Queues::default();
+        push(&queues, 7);
+        let (number, job) = next(&queues).unwrap();
+        assert_eq!(number, 7);
+        push(&queues, 7);
+        push(&queues, 8);
+        let (number, other) = next(&queues).unwrap();
+        assert_eq!(number, 8);
+        assert!(next(&queues).is_none(), "7 is worked on");
+        drop(other);
+        assert!(next(&queues).is_none());
+        drop(job);
+        assert_eq!(next(&queues).unwrap().0, 7);
+        assert!(next(&queues).is_none());
+    }
+
+    #[test]
+    fn another_worker_is_needed_where_the_others_make_no_progress() {
+        let queues = Queues::default();
+        assert!(queues.tend().needs_worker, "the first");
+        push(&queues, 7);
+        let held = next(&queues).unwrap();
+        push(&queues, 8);
+        let age = |at: &mut Instant| *at = at.checked_sub(TENDED).unwrap();
+        lock(&queues.state).taken.iter_mut().for_each(age);
+        assert!(!queues.tend().needs_worker, "8 has just come");
+        lock(&queues.state)
+            .ready
+            .iter_mut()
+            .for_each(|(_, since)| age(since));
+        assert!(queues.tend().needs_worker);
+        let other = next(&queues).unwrap();
+        assert!(!queues.tend().needs_worker, "nothing to do");
+        drop((held, other));
+    }
+
+    #[test]
+    fn what_comes_for_a_stalled_inode_is_dropped() {
+        let queues = Queues::default();
+        push(&queues, 7);
+        let (_, job) = next(&queues).unwrap();
+        assert_eq!(queues.tend().stalled, None);
+        let long_ago = Instant::now().checked_sub(STALL).unwrap();
+        lock(&queues.state).running.insert(7, long_ago);
+        assert_eq!(queues.tend().stalled, Some(7));
+        push(&queues, 7);
+        assert_eq!(lock(&queues.state).waiting, 0);
+        assert_eq!(queues.tend().stalled, Some(7));
+        push(&queues, 7);
+        // The next notification of the same job is another matter.
+        job.step();
+        assert_eq!(queues.tend().stalled, Some(7), "a notice was dropped");
+        assert_eq!(queues.tend().stalled, None);
+        drop(job);
+        assert!(next(&queues).is_none());
+    }
+
+    #[test]
+    fn everything_is_expired_where_too_much_waits() {
+        let queues = Queues::default();
+        for number in 1..=MOST_WAITING {
+            push(&queues, number as u64);
+        }
+        assert!(queues.tend().is_full);
+        queues.sweep();
+        assert!(!queues.tend().is_full);
+        let (task, job) = queues.take().unwrap();
+        assert!(matches!(task, Task::Sweep));
+        assert!(next(&queues).is_none());
+        drop(job);
+    }
+
+    #[test]
+    fn a_directory_that_another_one_leaves_is_not_worked_on_for_a_moment() {
+        let queues = Queues::default();
+        queues.leave(2, 7);
+        push(&queues, 7);
+        push(&queues, 8);
+        assert_eq!(next(&queues).unwrap().0, 8);
+        let start = Instant::now();
+        let Some((Task::Notify(7, _), _job)) = queues.take() else {
+            panic!("7 is to come");
+        };
+        assert!(start.elapsed() < PATIENCE + TAKES);
+    }
+
+    #[test]
+    fn whoever_leaves_waits_for_the_worker_but_not_for_ever() {
+        let queues = Queues::default();
+        push(&queues, 7);
+        let (_, job) = next(&queues).unwrap();
+        let start = Instant::now();
+        queues.leave(2, 8);
+        assert!(start.elapsed() < PATIENCE, "nobody works on 8");
+        queues.leave(2, 7);
+        assert!(start.elapsed() >= PATIENCE);
+        drop(job);
+    }
+
+    #[test]
+    fn changes_are_repeated_as_expiries() {
+        let queues = Queues::default();
+        let names = HashMap::from([(b"name"[..].into(), HashSet::new())]);
+        let notice = Notice {
+            names,
+            ..Notice::default()
+        };
+        queues.add(HashMap::from([(7, notice)]));
+        drop(next(&queues).unwrap());
+        assert!(next(&queues).is_none());
+        let due = || {
+            let mut state = lock(&queues.state);
+            state.repetitions.since = Instant::now().checked_sub(REPEATED);
+        };
+        due();
+        queues.tend();
+        assert!(next(&queues).is_none(), "at least a whole period");
+        due();
+        queues.tend();
+        let Some((Task::Notify(7, notice), _job)) = queues.take() else {
+            panic!("7 is to come");
+        };
+        assert!(notice.names.is_empty());
+        assert_eq!(notice.expired, HashSet::from([b"name"[..].into()]));
+        assert_eq!(queues.tend().next, Some(TENDED), "7 is worked on");
+    }
+}
