@@ -75,7 +75,7 @@ impl Utf8Fs {
         };
         let is_exclusive = flags & libc::O_EXCL != 0;
         let is_back = !is_exclusive && self.sent_back.is_back(caller, parent, name);
-        let taken = self.inodes.take_descriptors(Use::File)?;
+        let taken = self.inodes.take_descriptors(caller, Use::File)?;
         let made = self.make(making, parent, name, (mode, umask), |dir, backing| {
             let flags = flags & !KERNELS_OWN | self.waiting() | libc::O_EXCL;
             let create = || dir.create(backing, flags, mode);

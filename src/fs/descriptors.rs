@@ -1,19 +1,26 @@
-//! Who may have how many of the process's descriptors.
+//! Shares of the process's descriptors.
 //!
-//! Programs open files, and could take all of them. A part is out of their reach, the reserve, so that names can be
+//! Programs open files, and could take all descriptors. A part is out of their reach, the reserve, so that names can be
 //! looked up, listed, made, renamed and removed, and files closed, however many are open: opening a file fails with
 //! `EMFILE` first, opening a directory when half of the reserve is gone, and everything else has the other half.
+//! One user takes at most half of what is open to all, and all users leave as much as a quarter of the reserve to root
+//! and to the user who mounted.
 //! Inodes keep what is free, and at least a quarter of the reserve, in the [`cache`].
 
 mod cache;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-use super::inode::Inode;
+use super::inode::{Inode, lock};
 use cache::DescriptorCache;
+
+/// A user that is neither root nor mounts.
+const NOBODY: u32 = u32::MAX;
 
 /// What an open file or directory takes of the process's descriptors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,44 +40,84 @@ impl Use {
     }
 }
 
+/// Descriptors that open files, directories and locks have, in all and by user.
+#[derive(Debug)]
+struct Pool {
+    limit: usize,
+    reserve: usize,
+    /// The user who mounted.
+    owner: u32,
+    taken: AtomicUsize,
+    /// Taken for an instant. Users without a descriptor have no entry.
+    by_user: Mutex<HashMap<u32, usize>>,
+}
+
+impl Pool {
+    /// Most descriptors of all users together, and of `uid` alone, up to which it may take more.
+    fn most(&self, uid: u32, what: Use) -> (usize, usize) {
+        let most = match what {
+            Use::File => self.limit - self.reserve,
+            Use::Directory => self.limit - self.reserve / 2,
+        };
+        if uid == 0 || uid == self.owner {
+            return (most, most);
+        }
+        let most = most - self.reserve / 4;
+        (most, most / 2)
+    }
+
+    fn take(self: &Arc<Self>, uid: u32, what: Use) -> io::Result<Taken> {
+        let (most, share) = self.most(uid, what);
+        let count = what.count();
+        let mut by_user = lock(&self.by_user);
+        let all = self.taken.load(Ordering::Relaxed) + count;
+        let own = by_user.get(&uid).copied().unwrap_or(0) + count;
+        if all > most || own > share {
+            return Err(io::Error::from_raw_os_error(libc::EMFILE));
+        }
+        self.taken.store(all, Ordering::Relaxed);
+        by_user.insert(uid, own);
+        Ok(Taken {
+            pool: Arc::clone(self),
+            uid,
+            count,
+        })
+    }
+}
+
 /// Descriptors that an open file or directory has, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Taken {
-    all: Arc<AtomicUsize>,
+    pool: Arc<Pool>,
+    uid: u32,
     count: usize,
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.all.fetch_sub(self.count, Ordering::Relaxed);
+        let mut by_user = lock(&self.pool.by_user);
+        self.pool.taken.fetch_sub(self.count, Ordering::Relaxed);
+        if let Entry::Occupied(mut own) = by_user.entry(self.uid) {
+            *own.get_mut() -= self.count;
+            if *own.get() == 0 {
+                own.remove();
+            }
+        }
     }
 }
 
-/// What those who have something open may take, one by one, as open files do.
+/// Takes descriptors one by one, as open files do.
 #[derive(Debug, Clone)]
-pub(super) struct Allowance {
-    all: Arc<AtomicUsize>,
-    most: usize,
-}
+pub(super) struct Allowance(Arc<Pool>);
 
 impl Allowance {
-    /// Takes a descriptor.
+    /// Takes a descriptor for `uid`.
     ///
     /// # Errors
     /// `EMFILE`: too many are open.
-    pub(super) fn take(&self) -> io::Result<Taken> {
-        take(&self.all, 1, self.most)
+    pub(super) fn take(&self, uid: u32) -> io::Result<Taken> {
+        self.0.take(uid, Use::File)
     }
-}
-
-fn take(all: &Arc<AtomicUsize>, count: usize, most: usize) -> io::Result<Taken> {
-    let more = |taken: usize| Some(taken + count).filter(|&taken| taken <= most);
-    all.try_update(Ordering::Relaxed, Ordering::Relaxed, more)
-        .map_err(|_taken| io::Error::from_raw_os_error(libc::EMFILE))?;
-    Ok(Taken {
-        all: Arc::clone(all),
-        count,
-    })
 }
 
 /// Who has how many of the process's descriptors.
@@ -80,6 +127,8 @@ pub struct Shares {
     pub most: usize,
     /// So many are out of the reach of open files.
     pub reserve: usize,
+    /// Open files of one user, but for root and the user who mounted, may take so many.
+    pub most_of_user: usize,
     /// Open files and directories, and those who hold locks, have so many.
     pub open: usize,
     /// Inodes that are not open keep so many.
@@ -91,10 +140,7 @@ pub struct Shares {
 /// The process's descriptors.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    limit: usize,
-    reserve: usize,
-    /// Those that open files and directories have.
-    taken: Arc<AtomicUsize>,
+    pool: Arc<Pool>,
     /// Those that inodes have.
     cache: DescriptorCache,
 }
@@ -103,39 +149,37 @@ impl Descriptors {
     /// At most `limit`, all told.
     pub(super) fn new(limit: usize) -> Self {
         Self {
-            limit,
-            reserve: (limit / 4).clamp(64, 512).min(limit / 2),
-            taken: Arc::default(),
+            pool: Arc::new(Pool {
+                limit,
+                reserve: (limit / 4).clamp(64, 512).min(limit / 2),
+                owner: rustix::process::geteuid().as_raw(),
+                taken: AtomicUsize::new(0),
+                by_user: Mutex::default(),
+            }),
             cache: DescriptorCache::default(),
         }
     }
 
-    /// Lets somebody open a file or directory.
+    /// Lets `uid` open a file or directory.
     ///
     /// # Errors
-    /// `EMFILE`: too many are open.
-    pub(super) fn take(&self, what: Use) -> io::Result<Taken> {
-        let most = match what {
-            Use::File => self.limit - self.reserve,
-            Use::Directory => self.limit - self.reserve / 2,
-        };
-        take(&self.taken, what.count(), most)
+    /// `EMFILE`: too many are open, in all or by this user.
+    pub(super) fn take(&self, uid: u32, what: Use) -> io::Result<Taken> {
+        self.pool.take(uid, what)
     }
 
     /// For what is open beside files and directories, and leaves the reserve alone too.
     pub(super) fn allowance(&self) -> Allowance {
-        Allowance {
-            all: Arc::clone(&self.taken),
-            most: self.limit - self.reserve,
-        }
+        Allowance(Arc::clone(&self.pool))
     }
 
     /// How they are shared out now.
     pub(super) fn shares(&self) -> Shares {
         Shares {
-            most: self.limit,
-            reserve: self.reserve,
-            open: self.taken.load(Ordering::Relaxed),
+            most: self.pool.limit,
+            reserve: self.pool.reserve,
+            most_of_user: self.pool.most(NOBODY, Use::File).1,
+            open: self.pool.taken.load(Ordering::Relaxed),
             inodes: self.cache.len(),
             most_inodes: self.most_held(),
         }
@@ -143,11 +187,12 @@ impl Descriptors {
 
     /// How many inodes may be held now.
     fn most_held(&self) -> usize {
-        let taken = self.taken.load(Ordering::Relaxed);
-        (self.limit - self.reserve)
+        let Pool { limit, reserve, .. } = *self.pool;
+        let taken = self.pool.taken.load(Ordering::Relaxed);
+        (limit - reserve)
             .saturating_sub(taken)
-            .max(self.reserve / 4)
-            .min(self.limit / 4)
+            .max(reserve / 4)
+            .min(limit / 4)
     }
 
     /// Holds an inode by `fd`, unless it is held already; others are let go for it.
@@ -181,8 +226,40 @@ impl Descriptors {
 mod tests {
     use super::*;
 
-    fn take_all(descriptors: &Descriptors, what: Use) -> Vec<Taken> {
-        std::iter::from_fn(|| descriptors.take(what).ok()).collect()
+    const ROOT: u32 = 0;
+
+    fn take_all(descriptors: &Descriptors, uid: u32, what: Use) -> Vec<Taken> {
+        std::iter::from_fn(|| descriptors.take(uid, what).ok()).collect()
+    }
+
+    #[test]
+    fn one_user_has_half_at_most_and_root_a_part_of_its_own() {
+        // limit; files of one user, and directories beside them; files of root beside those of two users
+        let rows = [
+            (1024, 352, 32, 64),
+            (20_000, 9680, 64, 128),
+            (128, 24, 8, 16),
+            (64, 12, 4, 8),
+        ];
+        let users = [NOBODY, NOBODY - 1, NOBODY - 2];
+        for (limit, files, directories, of_root) in rows {
+            let descriptors = Descriptors::new(limit);
+            let count = |uid, what| take_all(&descriptors, uid, what).len();
+            let first = take_all(&descriptors, users[0], Use::File);
+            assert_eq!(first.len(), files, "{limit}");
+            assert_eq!(count(users[0], Use::Directory), directories, "{limit}");
+            let second = take_all(&descriptors, users[1], Use::File);
+            assert_eq!(second.len(), files, "{limit}");
+            assert_eq!(count(users[2], Use::File), 0, "{limit}");
+            assert_eq!(count(ROOT, Use::File), of_root, "{limit}");
+            // One that is given back can be taken again.
+            drop(first);
+            assert_eq!(count(users[0], Use::File), files, "{limit}");
+            drop(second);
+            assert_eq!(*lock(&descriptors.pool.by_user), HashMap::new());
+            let all = count(ROOT, Use::File);
+            assert_eq!(all, 2 * files + of_root, "{limit}");
+        }
     }
 
     #[test]
@@ -198,14 +275,18 @@ mod tests {
         for (limit, files, directories, idle, busy) in rows {
             let descriptors = Descriptors::new(limit);
             assert_eq!(descriptors.most_held(), idle, "{limit}");
-            let open = take_all(&descriptors, Use::File);
+            let open = take_all(&descriptors, ROOT, Use::File);
             assert_eq!(open.len(), files, "{limit}");
-            let listed = take_all(&descriptors, Use::Directory);
+            let listed = take_all(&descriptors, ROOT, Use::Directory);
             assert_eq!(listed.len(), directories, "{limit}");
             assert_eq!(descriptors.most_held(), busy, "{limit}");
             drop(open);
             drop(listed);
-            assert_eq!(take_all(&descriptors, Use::File).len(), files, "{limit}");
+            assert_eq!(
+                take_all(&descriptors, ROOT, Use::File).len(),
+                files,
+                "{limit}"
+            );
         }
     }
 }

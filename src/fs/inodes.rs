@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
-use super::FsError;
 use super::descriptors::{Allowance, Descriptors, Taken, Use};
 use super::inode::{ByNumber, Identity, Inode, ROOT, lock};
 use super::number::{Device, Numbering};
+use super::{Caller, FsError};
 use crate::backing::{Dir, FileHandle, Stat, give_memory_back};
 use crate::names::VisibleName;
 
@@ -209,12 +209,12 @@ impl Inodes {
         numbers
     }
 
-    /// Lets somebody open a file or directory, as long as the result lives.
+    /// Lets `caller` open a file or directory, as long as the result lives.
     ///
     /// # Errors
-    /// `EMFILE`: too many are open.
-    pub(super) fn take_descriptors(&self, what: Use) -> io::Result<Taken> {
-        self.descriptors.take(what)
+    /// `EMFILE`: too many are open, in all or by this user.
+    pub(super) fn take_descriptors(&self, caller: Caller, what: Use) -> io::Result<Taken> {
+        self.descriptors.take(caller.uid, what)
     }
 
     /// For what is open beside files and directories.

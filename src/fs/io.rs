@@ -44,7 +44,7 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn open(&self, caller: Caller, number: u64, flags: i32) -> Result<Opened, FsError> {
-        let taken = self.inodes.take_descriptors(Use::File)?;
+        let taken = self.inodes.take_descriptors(caller, Use::File)?;
         let inode = self.inodes.get(number)?;
         let flags = flags | self.waiting();
         // The kernel asks whether it may be written to only where it is opened for that, and after it was cut where not.

@@ -42,6 +42,8 @@ pub struct LockRequest {
     pub pid: u32,
     /// The thread that asks.
     pub tid: u32,
+    /// The user who asks.
+    pub uid: u32,
     /// The octets.
     pub range: LockRange,
     /// What it shuts out; `None` unlocks.

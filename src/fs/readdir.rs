@@ -10,7 +10,7 @@ use super::handle::OpenDirectory;
 use super::inode::lock;
 use super::listings::Listings;
 use super::resolve::if_there;
-use super::{Entry, FsError, Lasts, Utf8Fs};
+use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
 use crate::backing::{Dir, Entries, Kind, Stat, file};
 use crate::names::{BackingName, Legacy, VisibleName};
 
@@ -54,8 +54,13 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// The inode is gone, or the system's error.
-    pub fn opendir(&self, number: u64, flags: i32) -> Result<OpenedDirectory, FsError> {
-        let taken = self.inodes.take_descriptors(Use::Directory)?;
+    pub fn opendir(
+        &self,
+        caller: Caller,
+        number: u64,
+        flags: i32,
+    ) -> Result<OpenedDirectory, FsError> {
+        let taken = self.inodes.take_descriptors(caller, Use::Directory)?;
         let (inode, fd) = self.open_directory(number)?;
         self.mark(&inode, &fd);
         let may_keep = self.keeps_lists && self.is_followed(&inode);

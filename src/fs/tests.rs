@@ -91,7 +91,7 @@ impl Scratch {
     }
 
     fn list(&self) -> Vec<Vec<u8>> {
-        let handle = self.fs.opendir(ROOT, 0).unwrap().handle;
+        let handle = self.fs.opendir(CALLER, ROOT, 0).unwrap().handle;
         let mut names = Vec::new();
         self.fs
             .readdir(handle, 0, Plus::No, |listed| {
@@ -257,7 +257,7 @@ fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
     assert_eq!(mapped.stat.size, 8);
     assert_eq!(scratch.fs.getattr(mapped.number).unwrap().stat.size, 8);
     assert_eq!(scratch.fs.readlink(mapped.number).unwrap(), b"./caf%E9");
-    let handle = scratch.fs.opendir(ROOT, 0).unwrap().handle;
+    let handle = scratch.fs.opendir(CALLER, ROOT, 0).unwrap().handle;
     let mut sizes = Vec::new();
     let give = |listed: super::Listed<'_>| {
         sizes.extend(
@@ -319,7 +319,7 @@ fn f4_an_error_in_the_middle_of_a_listing_loses_no_entry_and_leaks_no_lookup_cou
         std::fs::write(path.join(name), name).unwrap();
     }
     let dir = tree.fs.lookup(CALLER, ROOT, b"dir").unwrap().number;
-    let handle = tree.fs.opendir(dir, 0).unwrap().handle;
+    let handle = tree.fs.opendir(CALLER, dir, 0).unwrap().handle;
     let mut counted = Vec::new();
     let mut last = 0;
     let listed = tree.fs.readdir(handle, 0, Plus::Yes, |listed| {

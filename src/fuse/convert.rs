@@ -101,6 +101,7 @@ pub(super) fn lock_request(
         owner: owner.0,
         pid,
         tid: request.pid(),
+        uid: request.uid(),
         range,
         kind,
     })

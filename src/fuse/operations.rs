@@ -315,9 +315,10 @@ impl Filesystem for Adapter {
         });
     }
 
-    fn opendir(&self, _request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+    fn opendir(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         self.serve(Operation::Opendir, |turn| {
-            let opened = self.run(turn, |fs| fs.opendir(ino.0, flags.0));
+            let caller = caller(request);
+            let opened = self.run(turn, |fs| fs.opendir(caller, ino.0, flags.0));
             answer!(reply, opened, opened => {
                 let mut flags = FopenFlags::empty();
                 flags.set(FopenFlags::FOPEN_CACHE_DIR, opened.keeps_list);

@@ -107,6 +107,7 @@ impl Adapter {
             "descriptors": {
                 "limit": descriptors.most,
                 "reserve": descriptors.reserve,
+                "user_limit": descriptors.most_of_user,
                 "open": descriptors.open,
                 "inodes": descriptors.inodes,
                 "inodes_limit": descriptors.most_inodes,

@@ -81,7 +81,7 @@ impl Owner {
         &mut self,
         base: &OwnedFd,
         kind: LockKind,
-        allowance: &Allowance,
+        (allowance, uid): (&Allowance, u32),
     ) -> io::Result<&OwnedFd> {
         let needed = match kind {
             LockKind::Read => (true, false),
@@ -93,7 +93,7 @@ impl Owner {
             .map_or((false, false), |had| had.access);
         let is_enough = (had.0 || !needed.0) && (had.1 || !needed.1);
         if !is_enough {
-            let _taken = allowance.take()?;
+            let _taken = allowance.take(uid)?;
             let opened = access(base)?;
             let wanted = (true, had.1 || needed.1 || opened.1);
             let (fd, access) = match reopen(base, wanted) {
@@ -233,7 +233,7 @@ impl FileLocks {
         }
         let owner = self.owners.entry(request.owner).or_default();
         let granted = owner
-            .descriptor(base, kind, &self.allowance)
+            .descriptor(base, kind, (&self.allowance, request.uid))
             .and_then(|fd| set(fd, Some(kind), request.range));
         if matches!(granted, Ok(true)) {
             owner.note(request.range, Some(kind), request.pid);
@@ -295,7 +295,7 @@ impl FileLocks {
         let flocked = match self.flocked.entry(handle) {
             std::collections::btree_map::Entry::Occupied(there) => there.into_mut(),
             std::collections::btree_map::Entry::Vacant(free) => {
-                let _taken = self.allowance.take()?;
+                let _taken = self.allowance.take(request.uid)?;
                 let fd = reopen(base, access(base)?)?;
                 free.insert(Flocked {
                     fd,
@@ -370,6 +370,7 @@ impl FileLocks {
                 owner,
                 pid: 0,
                 tid: 0,
+                uid: 0,
                 range: LockRange::WHOLE,
                 kind: None,
             };

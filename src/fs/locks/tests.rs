@@ -44,6 +44,7 @@ impl Bench {
             owner,
             pid: u32::try_from(owner).unwrap(),
             tid: 0,
+            uid: 0,
             range: LockRange {
                 start: range.0,
                 end: range.1,
@@ -115,6 +116,7 @@ fn locks_leave_the_reserve_of_descriptors_alone() {
         owner,
         pid: 1,
         tid: 0,
+        uid: 0,
         range: LockRange {
             start: owner,
             end: owner,

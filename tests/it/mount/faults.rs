@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{
     FallocateFlags, FileType, Mode, OFlags, RawDir, RenameFlags, Timespec, Timestamps,
@@ -19,7 +20,7 @@ use super::mounts_inside::{Inner, crossing};
 
 use crate::support::strace::Strace;
 use crate::support::wait::until;
-use crate::support::{Mount, Tree, at, needs, show, status};
+use crate::support::{Mount, Tree, at, needs, show, status, user};
 
 /// A filesystem in memory, mounted on the backing directory, which the tree takes away at its end.
 fn mount_memory(tree: &Tree, options: &str) {
@@ -304,6 +305,48 @@ fn a_directory_of_legacy_names_is_listed_when_no_more_descriptors_are_free() {
     names.retain(|name| !name.to_bytes().starts_with(b"."));
     assert_eq!(names, [c"café".to_owned()]);
     drop(dir);
+    mount.stop();
+}
+
+/// A user holds open what can be had; so does another, and root has some left.
+#[test]
+fn one_user_cannot_take_all_descriptors() {
+    const FILES: usize = 200;
+    if !needs::root("files of several users") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    for n in 0..FILES {
+        tree.file(format!("n{n}").as_bytes(), b"content");
+    }
+    let mount = Mount::start_limited(&tree, 192, &[]);
+    // Holds the files until its standard input ends.
+    let hoard = |uid| -> (Child, usize) {
+        let script = "for (0..199) { open my $f, '<', qq{n$_} or last; push @held, $f } \
+            $| = 1; print scalar(@held), qq{ $!\n}; <STDIN>";
+        let mut command = user::command(uid, Path::new("perl"));
+        command.args(["-e", script]).current_dir(mount.point());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.env("LC_ALL", "C").spawn().unwrap();
+        let mut line = String::new();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        said.read_line(&mut line).unwrap();
+        let (count, error) = line.split_once(' ').unwrap();
+        assert_eq!(error, "Too many open files\n");
+        (child, count.parse().unwrap())
+    };
+    let (first, of_first) = hoard(user::NOBODY);
+    let (second, of_second) = hoard(user::NOBODY - 1);
+    let open_one = |n: usize| at::open(mount.dir(), format!("n{n}").as_bytes(), OFlags::RDONLY);
+    let of_root: Vec<OwnedFd> = (0..FILES).map_while(|n| open_one(n).ok()).collect();
+    let counts = (of_first, of_second, of_root.len());
+    drop(of_root);
+    for mut child in [first, second] {
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(counts.0, 28, "{counts:?}");
+    assert!(counts.1 >= 20 && counts.2 >= 8, "{counts:?}");
     mount.stop();
 }
 
