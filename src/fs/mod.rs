@@ -1,7 +1,7 @@
 //! The filesystem: inodes, handles and operations over a backing directory. Knows nothing of FUSE.
 //!
 //! Every operation that takes a name goes through the chokepoint in `resolve` and `place`, which turns (directory, visible name)
-//! into (descriptor, backing name): `Utf8Fs::on_entry` for names that are there, `Utf8Fs::place_new` for names to be
+//! into (descriptor, backing name): `Utf8Fs::resolve` for names that are there, `Utf8Fs::place_new` for names to be
 //! made.
 
 mod attr;

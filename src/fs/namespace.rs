@@ -8,7 +8,7 @@ use super::audit::Operation;
 use super::inode::{Inode, Place, lock};
 use super::inodes::{Entered, Unproven};
 use super::look::Looked;
-use super::resolve::{Making, NewName};
+use super::resolve::{Making, NewName, Resolved, if_there, is_absent};
 use super::unique::At;
 use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
 use crate::backing::{Dir, become_caller, creds};
@@ -39,17 +39,16 @@ impl Utf8Fs {
         };
         let (directory, fd) = self.open_directory(parent)?;
         self.mark(&directory, &fd);
-        let found = self.on_entry(&directory, &fd, name, &mut |backing| {
-            self.look_by_fd(&Dir::new(&*fd), backing)
-        });
-        let found = found.map_err(|error| self.too_long(making, &directory, name, error))?;
-        let entry = self.enter(
-            found.value,
-            (&directory, &fd),
-            found.backing,
-            found.visible,
-            found.alias,
-        )?;
+        let mut names = self.resolve(&directory, &fd, name)?;
+        let (found, looked) = loop {
+            let found = names.next_name();
+            let found = found.map_err(|error| self.too_long(making, &directory, name, error))?;
+            if let Some(looked) = if_there(self.look_by_fd(&Dir::new(&*fd), &found.backing))? {
+                break (found, looked);
+            }
+        };
+        let here = (&*directory, &*fd);
+        let entry = self.enter(looked, here, found.backing, found.visible, found.alias)?;
         self.unkept.looked_up(parent, name);
         Ok(self.fitted(entry))
     }
@@ -273,11 +272,14 @@ impl Utf8Fs {
     ) -> Result<(), FsError> {
         let (inode, fd) = self.open_to_change(parent)?;
         self.directory(&inode, &fd)?.before_change()?;
-        let found = self.on_entry(&inode, &fd, name, &mut |backing| {
-            remove(&Dir::new(&*fd), backing)
-        })?;
-        self.directory(&inode, &fd)?
-            .changed(Some(&found.backing), None)?;
+        let mut names = self.resolve(&inode, &fd, name)?;
+        let removed = loop {
+            let found = names.next_name()?;
+            if if_there(remove(&Dir::new(&*fd), &found.backing))?.is_some() {
+                break found.backing;
+            }
+        };
+        self.directory(&inode, &fd)?.changed(Some(&removed), None)?;
         Ok(self.settle_names(&fd)?)
     }
 
@@ -298,23 +300,19 @@ impl Utf8Fs {
             false => self.open_to_change(to.0)?,
         };
         self.mark(&to_inode, &to_fd);
-        let rename = |old: &BackingName, new: &BackingName| {
-            Dir::new(&*from_fd).rename(old, &Dir::new(&*to_fd), new, flags)
+        let rename = |new: &BackingName| {
+            self.rename_entry((&from_inode, &from_fd, from.1), &to_fd, new, flags)
         };
         if flags & libc::RENAME_EXCHANGE != 0 {
             // Both names are there already: nothing new is made.
-            let mut there = |new: &BackingName| Dir::new(&*to_fd).stat_child(new);
-            let new = self.on_entry(&to_inode, &to_fd, to.1, &mut there)?;
-            let there = &mut |old: &BackingName| Dir::new(&*from_fd).stat_child(old);
-            let old = self.on_entry(&from_inode, &from_fd, from.1, there)?;
+            let new = self.resolve_existing(&to_inode, &to_fd, to.1)?;
+            let old = self.resolve_existing(&from_inode, &from_fd, from.1)?;
             if !self.is_lasting(&new.backing, &new.visible, new.alias) {
                 self.have_forgotten(&from_inode, from.1)?;
             } else if !self.is_lasting(&old.backing, &old.visible, old.alias) {
                 self.have_forgotten(&to_inode, to.1)?;
             }
-            let old = self.on_entry(&from_inode, &from_fd, from.1, &mut |old| {
-                rename(old, &new.backing)
-            })?;
+            let old = rename(&new.backing)?;
             self.unkept.renamed(from_inode.number, from.1);
             self.unkept.renamed(to_inode.number, to.1);
             self.moved(&to_inode, &to_fd, &new.backing, &new.visible);
@@ -362,9 +360,7 @@ impl Utf8Fs {
             self.rename_uniquely(making, from, to, &place, flags)?
         } else {
             self.directory(&to_inode, &to_fd)?.before_change()?;
-            let old = self.on_entry(&from_inode, &from_fd, from.1, &mut |old| {
-                rename(old, &place.backing)
-            })?;
+            let old = rename(&place.backing)?;
             (old, self.directory(&to_inode, &to_fd)?, None)
         };
         let is_same = from.0 == to.0;
@@ -393,6 +389,29 @@ impl Utf8Fs {
             self.settle_names(&from_fd)?;
         }
         Ok(())
+    }
+
+    /// Renames the entry that the name `from` means to `new` in `to`, and returns the backing name that it had.
+    fn rename_entry(
+        &self,
+        (inode, fd, name): (&Arc<Inode>, &OwnedFd, &[u8]),
+        to: &OwnedFd,
+        new: &BackingName,
+        flags: u32,
+    ) -> Result<Resolved, FsError> {
+        let (dir, to) = (Dir::new(fd), Dir::new(to));
+        let mut names = self.resolve(inode, fd, name)?;
+        loop {
+            let old = names.next_name()?;
+            let rename = || dir.rename(&old.backing, &to, new, flags);
+            match rename() {
+                Err(error) if is_absent(&error) && !dir.exists(&old.backing)? => continue,
+                // The error is about the new name; or the old one came since, and is renamed now (law T7).
+                Err(error) if is_absent(&error) => rename()?,
+                renamed => renamed?,
+            }
+            return Ok(old);
+        }
     }
 
     /// Notes where an entry is now, if the kernel knows it. Only paths in the log and users without file handles need

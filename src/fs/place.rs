@@ -193,10 +193,7 @@ impl Utf8Fs {
         fd: &Arc<OwnedFd>,
         name: &[u8],
     ) -> Result<Option<NewName>, FsError> {
-        let found = self.on_entry(inode, fd, name, &mut |backing| {
-            Dir::new(fd).stat_child(backing)
-        });
-        match found {
+        match self.resolve_existing(inode, fd, name) {
             Ok(found) => Ok(Some(NewName {
                 backing: found.backing,
                 visible: found.visible,

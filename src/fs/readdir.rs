@@ -286,8 +286,7 @@ impl Utf8Fs {
             if !given.is_free(escape.as_bytes(), backing.as_bytes()) {
                 continue;
             }
-            let mut there = |name: &BackingName| Dir::new(&*open.fd).stat_child(name);
-            match self.on_entry(&open.inode, &open.fd, escape.as_bytes(), &mut there) {
+            match self.resolve_existing(&open.inode, &open.fd, escape.as_bytes()) {
                 Ok(found) if found.backing == *backing => return Ok(Some(escape)),
                 Ok(_) => {}
                 Err(error) if error.errno() == libc::ENOENT => {}

@@ -1,5 +1,7 @@
-//! The chokepoint: (directory, visible name) to (descriptor, backing name), and what is refused on the way.
+//! The chokepoint: which backing name a visible name means in a directory. An operation takes the backing name from here, makes
+//! its own system call with it and judges the error by itself.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -14,16 +16,14 @@ use crate::backing::Dir;
 use crate::names::{BackingName, Legacy, OnViolation, VisibleName};
 use crate::policy::{Class, Offence, Rule};
 
-/// An existing entry, as an operation found it.
-#[derive(Debug)]
-pub(super) struct Found<T> {
-    /// What the operation gave.
-    pub(super) value: T,
-    /// The entry's backing name.
+/// A backing name that a visible name can mean.
+#[derive(Debug, Clone)]
+pub(super) struct Resolved {
+    /// The backing name.
     pub(super) backing: BackingName,
-    /// The name that the directory lists it under.
+    /// The name that the directory lists the entry under.
     pub(super) visible: VisibleName,
-    /// Was it asked for by another spelling?
+    /// Is the name that was asked for another spelling?
     pub(super) alias: bool,
 }
 
@@ -55,39 +55,143 @@ pub(super) struct Making<'a> {
     pub(super) rules: &'a Rules,
 }
 
-fn not_found() -> FsError {
-    FsError::Io(io::Error::from_raw_os_error(libc::ENOENT))
-}
-
 /// Turns "there is none" into `None`; no name is there that is longer than names can be.
 pub(super) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error)
-            if matches!(
-                error.raw_os_error(),
-                Some(libc::ENOENT | libc::ENAMETOOLONG)
-            ) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(error),
+        Err(error) if is_absent(&error) => Ok(None),
+        result => result.map(Some),
     }
 }
 
-/// Runs `act` on the entry of just these bytes; `None` where there is none.
-fn on_let_through<T>(
-    asked: &VisibleName,
-    act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
-) -> Result<Option<Found<T>>, FsError> {
-    let backing = asked.as_backing();
-    let found = if_there(act(&backing))?;
-    Ok(found.map(|value| Found {
-        value,
-        backing,
-        visible: asked.clone(),
-        alias: true,
-    }))
+/// Does an error of a system call say that an entry that it names is not there? No name is that is longer than names can be.
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOENT | libc::ENAMETOOLONG)
+    )
+}
+
+/// The backing names that a visible name can mean in a directory, best first. An operation takes one after the other until it
+/// finds one that is there.
+///
+/// The first is the name itself, where that can be an entry, and costs nothing (law N8). The others are sought only when the
+/// ones before are absent.
+#[derive(Debug)]
+pub(super) struct Resolution<'a> {
+    fs: &'a Utf8Fs,
+    inode: &'a Arc<Inode>,
+    fd: &'a OwnedFd,
+    asked: VisibleName,
+    /// How many of the three kinds of names were sought: the name itself, those that are listed as it, its other meanings.
+    sought: u8,
+    /// Names that were found and not taken yet.
+    found: VecDeque<Resolved>,
+}
+
+impl Resolution<'_> {
+    /// Returns the next backing name.
+    ///
+    /// # Errors
+    /// `ENOENT` where there are no more, and those of reading the directory.
+    pub(super) fn next_name(&mut self) -> Result<Resolved, FsError> {
+        loop {
+            if let Some(next) = self.found.pop_front() {
+                return Ok(next);
+            }
+            self.sought += 1;
+            match self.sought {
+                1 => self.found.extend(self.fs.itself(&self.asked, false)),
+                2 => self.add_listed(&self.asked.clone(), false)?,
+                3 => self.add_other_meanings()?,
+                _ => return Err(FsError::Io(io::Error::from_raw_os_error(libc::ENOENT))),
+            }
+        }
+    }
+
+    /// Adds the backing name that the directory lists as `name`, where a mapping can yield `name` (law N8).
+    fn add_listed(&mut self, name: &VisibleName, alias: bool) -> io::Result<()> {
+        let map = &self.fs.map;
+        let bytes = name.as_bytes();
+        // Only the profile `posix` has visible names that do not conform: those with the marks of an escape or a cut.
+        let is_marked = |offence: Offence| offence.rule == Rule::Forbidden(Class::NotPosix);
+        let checked = map.policy.check(bytes);
+        if !map.may_be_mapped(bytes) || !checked.err().is_none_or(is_marked) {
+            return Ok(());
+        }
+        let mut directory = self.fs.directory(self.inode, self.fd)?;
+        let mapped = directory.backing(bytes)?;
+        let is_read = directory.is_read();
+        drop(directory);
+        let was_mapped = mapped.is_some();
+        self.found.extend(mapped.map(|backing| Resolved {
+            backing,
+            visible: name.clone(),
+            alias,
+        }));
+        // Somebody may have given the entry this very name since it was first looked for, as a migration does (law T7).
+        if was_mapped || is_read {
+            self.found.extend(self.fs.itself(name, alias));
+        }
+        Ok(())
+    }
+
+    /// Adds the entries that are listed under other names.
+    fn add_other_meanings(&mut self) -> Result<(), FsError> {
+        let fs = self.fs;
+        let asked = self.asked.clone();
+        let name = asked.as_bytes();
+        let conforms = fs.map.policy.conforms(name);
+        let as_made = || Resolved {
+            backing: asked.as_backing(),
+            visible: asked.clone(),
+            alias: true,
+        };
+        // What was let through can be reached by the bytes that it was made with: what is exempt before what they stand
+        // for, which is made of such bytes where nobody is.
+        let path = || fs.visible_path(self.inode, name);
+        let may_pass = || fs.rules().exempt().may_have_passed(name, path);
+        let is_exempt = !conforms && (fs.rules_may_change || may_pass());
+        if is_exempt {
+            self.found.push_back(as_made());
+        }
+        let normalizes = || fs.rules().normalizes();
+        let spellings = (!conforms).then(|| fs.map.spellings(name, normalizes()));
+        for spelling in spellings.into_iter().flatten() {
+            self.found.extend(fs.itself(&spelling, true));
+            self.add_listed(&spelling, true)?;
+        }
+        self.add_escaped(name)?;
+        if !conforms && !is_exempt && fs.map.on_violation == OnViolation::Report {
+            self.found.push_back(as_made());
+        }
+        Ok(())
+    }
+
+    /// Adds the entry that would be escaped as `name`, and is listed otherwise.
+    ///
+    /// So a name that was listed leads to its entry also when a sibling is gone and the entry has a better name: programs
+    /// that list a directory and remove one entry after the other leave none behind.
+    fn add_escaped(&mut self, name: &[u8]) -> io::Result<()> {
+        let map = &self.fs.map;
+        let mut backing = map.escaped_spelling(name);
+        if let Some(whole) = &backing
+            && !Dir::new(self.fd).exists(whole)?
+        {
+            backing = None;
+        }
+        if backing.is_none() && map.maps() && name.contains(&b'~') {
+            backing = self.fs.directory(self.inode, self.fd)?.cut_spelling(name)?;
+        }
+        if let Some(backing) = backing {
+            let visible = self.fs.listed_as(self.inode, self.fd, &backing)?;
+            self.found.push_back(Resolved {
+                visible: visible.unwrap_or_else(|| backing.as_visible()),
+                backing,
+                alias: true,
+            });
+        }
+        Ok(())
+    }
 }
 
 impl Utf8Fs {
@@ -104,143 +208,54 @@ impl Utf8Fs {
         Directory::new(inode, fd, &self.map, &self.indexed, descriptors)
     }
 
-    /// Runs `act` on the entry of `directory` that is visible as `name`, or that `name` is another spelling of.
-    ///
-    /// The exact name costs one run of `act` and nothing else; only where there is none is anything else looked for, and
-    /// only for names that a mapping can yield (law N8).
+    /// Returns the backing names that `name` can mean in a directory.
     ///
     /// # Errors
-    /// `ENOENT` where there is no such entry, and whatever `act` gives.
-    pub(super) fn on_entry<T>(
+    /// `name` is no component of a path.
+    pub(super) fn resolve<'a>(
+        &'a self,
+        inode: &'a Arc<Inode>,
+        fd: &'a OwnedFd,
+        name: &[u8],
+    ) -> Result<Resolution<'a>, FsError> {
+        Ok(Resolution {
+            fs: self,
+            inode,
+            fd,
+            asked: VisibleName::parse(name).map_err(no_name)?,
+            sought: 0,
+            found: VecDeque::new(),
+        })
+    }
+
+    /// Returns the entry that `name` means: the first that is there.
+    ///
+    /// # Errors
+    /// `ENOENT` where there is none, or the system's error.
+    pub(super) fn resolve_existing(
         &self,
         inode: &Arc<Inode>,
-        fd: &Arc<OwnedFd>,
+        fd: &OwnedFd,
         name: &[u8],
-        act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
-    ) -> Result<Found<T>, FsError> {
-        let asked = VisibleName::parse(name).map_err(no_name)?;
-        if let Some(found) = self.on_listed(inode, fd, &asked, act)? {
-            return Ok(found);
-        }
-        let conforms = self.map.policy.conforms(name);
-        // What was let through can be reached by the bytes that it was made with: what is exempt before what they stand
-        // for, which is made of such bytes where nobody is.
-        let path = || self.visible_path(inode, name);
-        let may_pass = || self.rules().exempt().may_have_passed(name, path);
-        let is_exempt = !conforms && (self.rules_may_change || may_pass());
-        if is_exempt && let Some(found) = on_let_through(&asked, act)? {
-            return Ok(found);
-        }
-        let normalizes = || self.rules().normalizes();
-        let spellings = (!conforms).then(|| self.map.spellings(name, normalizes()));
-        for spelling in spellings.into_iter().flatten() {
-            if let Some(found) = self.on_listed(inode, fd, &spelling, act)? {
-                return Ok(Found {
-                    alias: true,
-                    ..found
-                });
+    ) -> Result<Resolved, FsError> {
+        let mut names = self.resolve(inode, fd, name)?;
+        loop {
+            let found = names.next_name()?;
+            if Dir::new(fd).exists(&found.backing)? {
+                return Ok(found);
             }
         }
-        if let Some(found) = self.on_escaped(inode, fd, name, act)? {
-            return Ok(found);
-        }
-        if !conforms
-            && !is_exempt
-            && self.map.on_violation == OnViolation::Report
-            && let Some(found) = on_let_through(&asked, act)?
-        {
-            return Ok(found);
-        }
-        Err(not_found())
     }
 
-    /// Runs `act` on the entry that would be escaped as `name`, and is listed otherwise; `None` where there is none.
-    ///
-    /// So a name that was listed leads to its entry also when a sibling is gone and the entry has a better name: programs
-    /// that list a directory and remove one entry after the other leave none behind.
-    fn on_escaped<T>(
-        &self,
-        inode: &Arc<Inode>,
-        fd: &Arc<OwnedFd>,
-        name: &[u8],
-        act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
-    ) -> Result<Option<Found<T>>, FsError> {
-        if !self.map.maps() {
-            return Ok(None);
-        }
-        let is_there = |backing: &BackingName| {
-            let found = if_there(Dir::new(fd).stat_child(backing))?;
-            Ok::<_, io::Error>(found.is_some())
-        };
-        let mut backing = self.map.escaped_spelling(name);
-        if let Some(whole) = &backing
-            && !is_there(whole)?
-        {
-            backing = None;
-        }
-        if backing.is_none() && name.contains(&b'~') {
-            backing = self.directory(inode, fd)?.cut_spelling(name)?;
-        }
-        let Some(backing) = backing else {
-            return Ok(None);
-        };
-        // What it is listed as now: the act may take it away.
-        let visible = self.listed_as(inode, fd, &backing)?;
-        let Some(value) = if_there(act(&backing))? else {
-            return Ok(None);
-        };
-        Ok(Some(Found {
-            value,
-            visible: visible.unwrap_or_else(|| backing.as_visible()),
-            backing,
-            alias: true,
-        }))
-    }
-
-    /// Runs `act` on the entry that is listed under just this name; `None` where there is none.
-    fn on_listed<T>(
-        &self,
-        inode: &Arc<Inode>,
-        fd: &Arc<OwnedFd>,
-        name: &VisibleName,
-        act: &mut dyn FnMut(&BackingName) -> io::Result<T>,
-    ) -> Result<Option<Found<T>>, FsError> {
-        let found = |value, backing| Found {
-            value,
-            backing,
+    /// The backing name of the same bytes, where such a name is visible as itself.
+    fn itself(&self, name: &VisibleName, alias: bool) -> Option<Resolved> {
+        let is_visible =
+            self.map.legacy == Legacy::Raw || self.map.policy.conforms(name.as_bytes());
+        is_visible.then(|| Resolved {
+            backing: name.as_backing(),
             visible: name.clone(),
-            alias: false,
-        };
-        let bytes = name.as_bytes();
-        let checked = self.map.policy.check(bytes);
-        let may_be_itself = checked.is_ok() || self.map.legacy == Legacy::Raw;
-        let exact = name.as_backing();
-        if may_be_itself && let Some(value) = if_there(act(&exact))? {
-            return Ok(Some(found(value, exact)));
-        }
-        // Only the profile `posix` has visible names that do not conform: those with the marks of an escape or a cut.
-        let is_marked = |offence: Offence| offence.rule == Rule::Forbidden(Class::NotPosix);
-        if !self.map.may_be_mapped(bytes) || !checked.err().is_none_or(is_marked) {
-            return Ok(None);
-        }
-        let mut directory = self.directory(inode, fd)?;
-        let mapped = directory.backing(bytes)?;
-        let is_read = directory.is_read();
-        drop(directory);
-        let was_mapped = mapped.is_some();
-        if let Some(backing) = mapped
-            && let Some(value) = if_there(act(&backing))?
-        {
-            return Ok(Some(found(value, backing)));
-        }
-        // Somebody may have given it this very name since it was first looked for, as a migration does (law T7).
-        if may_be_itself
-            && (was_mapped || is_read)
-            && let Some(value) = if_there(act(&exact))?
-        {
-            return Ok(Some(found(value, exact)));
-        }
-        Ok(None)
+            alias,
+        })
     }
 
     /// What the directory lists a backing name that does not conform as; `None` if it is hidden.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::audit::Verdict;
 use super::inode::{Inode, ROOT};
 use super::report::Outcome;
-use super::resolve::Making;
+use super::resolve::{Making, if_there};
 use super::rules::{Mode, Terms};
 use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
 use super::{Entry, FsError, Lasts, Utf8Fs};
@@ -145,7 +145,7 @@ impl Utf8Fs {
         // Asked for first: a directory is read again for a name that it does not list.
         let child = walk.child(&backing)?;
         let listed = match (&child, walk.here()?) {
-            (Some(_), Some((inode, fd))) => self.directory(&inode, &fd)?.visible(&backing)?,
+            (Some(_), Some((inode, fd))) => self.listed_as(&inode, &fd, &backing)?,
             _ => None,
         };
         let visible = match listed {
@@ -236,12 +236,18 @@ impl Utf8Fs {
         let Some((inode, fd)) = walk.here()? else {
             return Ok(None);
         };
-        let found = self.on_entry(&inode, &fd, name, &mut |backing| {
-            self.inodes
-                .with_descriptors(|| Dir::new(&*fd).child(backing))
-        });
-        match found {
-            Ok(found) => Ok(Some((found.backing, found.value))),
+        let open = || {
+            let mut names = self.resolve(&inode, &fd, name)?;
+            loop {
+                let backing = names.next_name()?.backing;
+                let child = || Dir::new(&*fd).child(&backing);
+                if let Some(child) = if_there(self.inodes.with_descriptors(child))? {
+                    return Ok::<_, FsError>((backing, child));
+                }
+            }
+        };
+        match open() {
+            Ok(found) => Ok(Some(found)),
             Err(error) if is_no_way(error.errno()) => Ok(None),
             Err(error) => Err(Halt::Failed(error)),
         }

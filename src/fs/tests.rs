@@ -4,7 +4,6 @@ mod lengths;
 mod lookups;
 mod unique;
 
-use std::cell::Cell;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -69,16 +68,16 @@ impl Scratch {
 
     /// The backing name that `name` leads to, and how often the backing directory was asked for a name.
     fn find(&self, name: &[u8]) -> (Option<Vec<u8>>, usize) {
-        let asked = Cell::new(0);
+        let mut asked = 0;
         let (inode, fd) = self.fs.open_inode(ROOT).unwrap();
-        let found = self.fs.on_entry(&inode, &fd, name, &mut |backing| {
-            asked.set(asked.get() + 1);
-            Dir::new(&*fd).stat_child(backing)
-        });
-        (
-            found.ok().map(|found| found.backing.as_bytes().to_vec()),
-            asked.get(),
-        )
+        let mut names = self.fs.resolve(&inode, &fd, name).unwrap();
+        while let Ok(found) = names.next_name() {
+            asked += 1;
+            if Dir::new(&*fd).exists(&found.backing).unwrap() {
+                return (Some(found.backing.as_bytes().to_vec()), asked);
+            }
+        }
+        (None, asked)
     }
 
     fn leads_to(&self, name: &[u8], backing: Option<&[u8]>) {

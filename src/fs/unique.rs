@@ -8,7 +8,7 @@ use super::directory::Directory;
 use super::exempt::Exempt;
 use super::inode::Inode;
 use super::report::Outcome;
-use super::resolve::{Found, Making, NewName};
+use super::resolve::{Making, NewName, Resolved};
 use super::{FsError, Utf8Fs};
 use crate::backing::Dir;
 use crate::names::{BackingName, VisibleName};
@@ -132,10 +132,8 @@ impl Utf8Fs {
         to: At<'a>,
         place: &NewName,
         flags: u32,
-    ) -> Result<(Found<()>, Directory<'a>, Option<Clash>), FsError> {
-        let old = self.on_entry(from.inode, from.fd, from.name, &mut |old| {
-            Dir::new(from.fd).stat_child(old).map(drop)
-        })?;
+    ) -> Result<(Resolved, Directory<'a>, Option<Clash>), FsError> {
+        let old = self.resolve_existing(from.inode, from.fd, from.name)?;
         // A whiteout keeps the old name.
         let is_leaving = from.inode.number == to.inode.number && flags & libc::RENAME_WHITEOUT == 0;
         let leaving = is_leaving.then_some(&old.backing);

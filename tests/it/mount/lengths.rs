@@ -1,7 +1,11 @@
 //! Names of every length that can be asked for, and of every single octet.
 
+use std::os::fd::AsFd;
+
+use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 
+use super::nested::Beside;
 use crate::support::at::{self, Make};
 use crate::support::{Tree, show};
 
@@ -147,4 +151,36 @@ fn legacy_names_that_outgrow_the_limit_are_cut_and_open() {
         assert_eq!(reached, names, "N3");
         mount.stop();
     }
+}
+
+/// Law F1: a name that the policy takes and the backing filesystem finds too long is too long for every operation that makes
+/// it, as it is below. The backing filesystem is a mount of ours that takes 143 bytes, as eCryptfs does.
+#[test]
+fn a_name_too_long_for_the_backing_filesystem_is_too_long_and_not_absent() {
+    let lower = Tree::new();
+    lower.file(b"file", b"content");
+    lower.file(Make::SOURCE, b"content");
+    let tree = Tree::new();
+    let options = ["--max-bytes", "143", "--audit-burst", "1000"];
+    let beside = Beside::start(&lower.backing(), &tree.backing(), &options);
+    let mount = tree.mount(&["--from", "iso-8859-1"]);
+    let below = tree.below_dir();
+    for name in [vec![b'n'; 144], "é".repeat(72).into_bytes()] {
+        for (place, dir) in [("below", below.as_fd()), ("above", mount.dir())] {
+            let too_long = Err(Errno::NAMETOOLONG);
+            assert_eq!(at::rename(dir, b"file", &name), too_long, "{place}");
+            for flags in [RenameFlags::NOREPLACE, RenameFlags::EXCHANGE] {
+                let renamed = at::rename_with(dir, b"file", &name, flags);
+                assert!(renamed.is_err(), "{place}: {flags:?}");
+            }
+            for make in Make::ALL {
+                assert_eq!(make.run(dir, &name), too_long, "{place}: {}", make.label());
+            }
+            assert_eq!(at::read(dir, b"file").unwrap(), b"content", "{place}");
+        }
+    }
+    at::rename(mount.dir(), b"file", &[b'n'; 143]).unwrap();
+    drop(below);
+    mount.stop();
+    beside.stop();
 }
