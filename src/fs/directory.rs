@@ -120,6 +120,15 @@ impl DirectoryIndex {
     }
 }
 
+/// Turns `EACCES` into `None`: the directory may be written and searched, but not read. What is mapped in it is not known then,
+/// and every other name is reached all the same (law F1).
+pub(super) fn if_readable<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.raw_os_error() == Some(libc::EACCES) => Ok(None),
+        result => result.map(Some),
+    }
+}
+
 /// A directory whose visible names are being looked at or changed; others wait.
 #[derive(Debug)]
 pub(super) struct Directory<'a> {
@@ -161,6 +170,9 @@ impl<'a> Directory<'a> {
     }
 
     /// The backing name that does not conform and is visible as `name`.
+    ///
+    /// # Errors
+    /// `EACCES` where the directory may not be read, and those of reading it.
     pub(super) fn backing(&mut self, name: &[u8]) -> io::Result<Option<BackingName>> {
         Ok(self.index()?.backing(name).cloned())
     }
@@ -170,13 +182,17 @@ impl<'a> Directory<'a> {
         self.is_read
     }
 
-    /// The backing name that does not conform and would be escaped and cut as `name`.
+    /// The backing name that does not conform and would be escaped and cut as `name`; none where the directory may not be read.
     pub(super) fn cut_spelling(&mut self, name: &[u8]) -> io::Result<Option<BackingName>> {
         let map = self.map;
-        Ok(self.state()?.index.cut_spelling(map, name))
+        let state = if_readable(self.state())?;
+        Ok(state.and_then(|state| state.index.cut_spelling(map, name)))
     }
 
     /// What a backing name that does not conform is visible as; `None` if it is gone.
+    ///
+    /// # Errors
+    /// As for [`Self::backing`].
     pub(super) fn visible(&mut self, name: &BackingName) -> io::Result<Option<VisibleName>> {
         if let Some(visible) = self.index()?.visible(name) {
             return Ok(Some(visible.clone()));
@@ -191,6 +207,9 @@ impl<'a> Directory<'a> {
 
     /// The visible name of a sibling that a new name is like, which is not that of `leaving`; `None` where siblings are not
     /// compared, and where `name` itself is there.
+    ///
+    /// # Errors
+    /// As for [`Self::backing`].
     pub(super) fn like(
         &mut self,
         name: &VisibleName,
@@ -267,14 +286,11 @@ impl<'a> Directory<'a> {
         Ok(())
     }
 
-    /// Works a change of ours in: the names that it took away and made.
-    pub(super) fn changed(
-        &mut self,
-        removed: Option<&BackingName>,
-        added: Option<&BackingName>,
-    ) -> io::Result<()> {
+    /// Works a change of ours in: the names that it took away and made. The change is made, so that nothing fails any more: the
+    /// index is dropped where it cannot be told whether it is right.
+    pub(super) fn changed(&mut self, removed: Option<&BackingName>, added: Option<&BackingName>) {
         let Some(mut state) = self.state.take() else {
-            return Ok(());
+            return;
         };
         let map = self.map;
         let directory = Dir::new(self.fd);
@@ -291,14 +307,15 @@ impl<'a> Directory<'a> {
         if let Some(name) = added.filter(|_| is_right) {
             state.add(map, name, is_taken);
         }
-        // What can't be told is read again.
-        if is_right && is_told.get() {
-            state.ctime = Stat::of(self.fd)?.ctime;
+        if is_right
+            && is_told.get()
+            && let Ok(stat) = Stat::of(self.fd)
+        {
+            state.ctime = stat.ctime;
             state.settled = false;
             self.note_growth(&mut state);
             *self.state = Some(state);
         }
-        Ok(())
     }
 
     /// Counts siblings that came one by one, whenever they have become twice as many.

@@ -120,9 +120,9 @@ impl Utf8Fs {
         let made = make(&Dir::new(&*fd), &place.backing)?;
         self.is_made(inode.number, name);
         let mut directory = kept.map_or_else(|| self.directory(&inode, &fd), Ok)?;
-        directory.changed(None, Some(&place.backing))?;
+        directory.changed(None, Some(&place.backing));
         drop(directory);
-        self.report(making, &inode, &fd, name, &place)?;
+        self.report(making, &inode, &fd, name, &place);
         self.report_clash(making, &inode, name, &place, clash.as_ref());
         self.settle_names(&fd)?;
         Ok((made, (inode, fd), place))
@@ -279,7 +279,7 @@ impl Utf8Fs {
                 break found.backing;
             }
         };
-        self.directory(&inode, &fd)?.changed(Some(&removed), None)?;
+        self.directory(&inode, &fd)?.changed(Some(&removed), None);
         Ok(self.settle_names(&fd)?)
     }
 
@@ -368,12 +368,12 @@ impl Utf8Fs {
         let leaves_whiteout = flags & libc::RENAME_WHITEOUT != 0;
         let gone = (!leaves_whiteout).then_some(&old.backing);
         if !is_same || old.backing != place.backing {
-            directory.changed(gone.filter(|_| is_same), Some(&place.backing))?;
+            directory.changed(gone.filter(|_| is_same), Some(&place.backing));
         }
         // No two directories are locked at once.
         drop(directory);
         if !is_same {
-            self.directory(&from_inode, &from_fd)?.changed(gone, None)?;
+            self.directory(&from_inode, &from_fd)?.changed(gone, None);
         }
         if place.is_there {
             self.overtake(&to_inode, &to_fd, &mut place)?;
@@ -382,7 +382,7 @@ impl Utf8Fs {
         self.unkept.renamed(from_inode.number, from.1);
         self.is_made(to_inode.number, to.1);
         self.moved(&to_inode, &to_fd, &place.backing, &place.visible);
-        self.report(making, &to_inode, &to_fd, to.1, &place)?;
+        self.report(making, &to_inode, &to_fd, to.1, &place);
         self.report_clash(making, &to_inode, to.1, &place, clash.as_ref());
         self.settle_names(&to_fd)?;
         if !is_same {

@@ -5,10 +5,11 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::audit::Verdict;
+use super::directory::if_readable;
 use super::fate::{Fate, Settled};
 use super::inode::Inode;
 use super::report::{Outcome, no_name};
-use super::resolve::{Making, NewName};
+use super::resolve::{Making, NewName, if_there};
 use super::rules::{Mode, Terms};
 use super::{FsError, Utf8Fs};
 use crate::backing::Dir;
@@ -121,9 +122,11 @@ impl Utf8Fs {
             return Ok(());
         }
         let dir = Dir::new(fd);
-        dir.rename(&place.backing, &dir, &own, 0)?;
-        self.directory(inode, fd)?
-            .changed(Some(&place.backing), Some(&own))?;
+        // Others may have given the entry that name too.
+        if if_there(dir.rename(&place.backing, &dir, &own, 0))?.is_some() {
+            self.directory(inode, fd)?
+                .changed(Some(&place.backing), Some(&own));
+        }
         place.backing = own;
         Ok(())
     }
@@ -219,7 +222,7 @@ impl Utf8Fs {
         offence: Option<(Offence, Verdict)>,
     ) -> Result<Result<NewName, Offence>, FsError> {
         let legacy = if self.map.may_be_mapped(visible.as_bytes()) {
-            self.directory(inode, fd)?.backing(visible.as_bytes())?
+            if_readable(self.directory(inode, fd)?.backing(visible.as_bytes()))?.flatten()
         } else {
             None
         };

@@ -1,6 +1,5 @@
 //! What is told of names that offend: the refusal to the caller, the record to the audit log.
 
-use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -32,7 +31,8 @@ pub(super) fn no_name(offence: Offence) -> FsError {
 }
 
 impl Utf8Fs {
-    /// Reports a new name that was let through, once it is made, with the name that the directory lists it under.
+    /// Reports a new name that was let through, once it is made, with the name that the directory lists it under. Where that
+    /// cannot be told, the record lacks it: the entry is made.
     pub(super) fn report(
         &self,
         making: Making<'_>,
@@ -40,13 +40,13 @@ impl Utf8Fs {
         fd: &OwnedFd,
         name: &[u8],
         made: &NewName,
-    ) -> io::Result<()> {
+    ) {
         let Some((offence, verdict)) = made.offence else {
-            return Ok(());
+            return;
         };
         let visible = match verdict {
             Verdict::Reported if !self.map.policy.conforms(made.backing.as_bytes()) => {
-                self.listed_as(inode, fd, &made.backing)?
+                self.listed_as(inode, fd, &made.backing).unwrap_or_default()
             }
             Verdict::Reported | Verdict::Refused | Verdict::Normalized => {
                 Some(made.visible.clone())
@@ -58,7 +58,6 @@ impl Utf8Fs {
             ..Outcome::of(verdict)
         };
         self.audit(making, inode, name, offence, &outcome);
-        Ok(())
     }
 
     #[cold]

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::audit::{Operation, Verdict};
-use super::directory::Directory;
+use super::directory::{Directory, if_readable};
 use super::inode::Inode;
 use super::report::no_name;
 use super::rules::{Rules, Terms};
@@ -119,9 +119,11 @@ impl Resolution<'_> {
             return Ok(());
         }
         let mut directory = self.fs.directory(self.inode, self.fd)?;
-        let mapped = directory.backing(bytes)?;
+        let mapped = if_readable(directory.backing(bytes))?;
         let is_read = directory.is_read();
         drop(directory);
+        // In a directory that may not be read, what was stored by this name is reached all the same.
+        let mapped = mapped.unwrap_or_else(|| map.stored(name).ok());
         let was_mapped = mapped.is_some();
         self.found.extend(mapped.map(|backing| Resolved {
             backing,
@@ -258,7 +260,8 @@ impl Utf8Fs {
         })
     }
 
-    /// What the directory lists a backing name that does not conform as; `None` if it is hidden.
+    /// What the directory lists a backing name that does not conform as; `None` if it is hidden. Where the directory may not be
+    /// read, what it would be listed as without siblings.
     pub(super) fn listed_as(
         &self,
         inode: &Arc<Inode>,
@@ -268,7 +271,10 @@ impl Utf8Fs {
         match self.map.legacy {
             Legacy::Raw => Ok(Some(backing.as_visible())),
             Legacy::Hide => Ok(None),
-            Legacy::Decode | Legacy::Escape => self.directory(inode, fd)?.visible(backing),
+            Legacy::Decode | Legacy::Escape => {
+                let listed = if_readable(self.directory(inode, fd)?.visible(backing))?;
+                Ok(listed.unwrap_or_else(|| self.map.visible_alone(backing)))
+            }
         }
     }
 }

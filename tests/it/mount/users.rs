@@ -213,3 +213,65 @@ fn names_of_trusted_attributes_are_listed_to_root_alone() {
     }
     mount.stop();
 }
+
+/// Law F1: a directory that may be written and searched but not read takes every name, and gives every name that is asked
+/// for. Mapped names cannot be told in it, and siblings cannot be compared.
+#[test]
+fn a_directory_that_may_be_written_but_not_read_takes_every_name() {
+    let script = r#"
+        cd "$PLACE"
+        try() { "$@" >/dev/null 2>&1; echo "$? $*"; }
+        for name in notes~ %41 é 'a%E9~b'; do
+            try test -e "drop/$name"; try mkdir "drop/$name"; try rmdir "drop/$name"
+            try touch "drop/$name"; try ln "drop/$name" "drop/$name 2"; try cat "drop/$name"
+            try mv "drop/$name" "drop/$name 3"; try mv -T "drop/$name 3" "drop/$name 2"; try ln -s "$name" "drop/$name"
+            try readlink "drop/$name"; try rm "drop/$name" "drop/$name 2"; try rm "drop/$name"
+        done
+        try ls drop
+    "#;
+    let lines = |output: Vec<u8>| -> Vec<String> {
+        let text = String::from_utf8(output).unwrap();
+        text.lines().map(str::to_owned).collect()
+    };
+    let tree = Tree::new();
+    let program = prepare_for_user(&tree);
+    root_script(
+        &tree.backing(),
+        r#"cd "$PLACE"; mkdir drop; chmod 300 drop"#,
+    );
+    if needs::is_root() {
+        std::os::unix::fs::chown(tree.backing().join("drop"), Some(user::NOBODY), None).unwrap();
+    }
+    let expected = lines(user::script(user::NOBODY, &tree.backing(), script).stdout);
+    assert_eq!(expected.len(), 4 * 12 + 1);
+    for options in [
+        &[][..],
+        &["--from", "iso-8859-1"],
+        &["--normalization", "nfc"],
+        &["--from", "iso-8859-1", "--store-as", "iso-8859-1"],
+        &["--on-violation", "normalize"],
+        &["--on-violation", "report"],
+    ] {
+        let mount = Mount::start_as(&tree, user::NOBODY, &program, options);
+        let above = lines(user::script(user::NOBODY, &tree.point(), script).stdout);
+        assert_eq!(above, expected, "{options:?}");
+        mount.stop();
+    }
+    // What is made is made, whatever the record of it would have to say.
+    let mount = Mount::start_as(&tree, user::NOBODY, &program, &["--on-violation", "report"]);
+    let script = r#"cd "$PLACE/drop" && name="$(printf 'caf\351')" && touch "$name" && cat caf%E9 && rm caf%E9"#;
+    let output = user::script(user::NOBODY, &tree.point(), script);
+    assert!(output.status.success(), "{output:?}");
+    let records = mount.stop();
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].name("visible"), Some(b"caf%E9".to_vec()));
+    // Nobody can say that no sibling is like a new name; what is there is reached.
+    std::fs::write(tree.backing().join("drop/notes~"), "content").unwrap();
+    let mount = Mount::start_as(&tree, user::NOBODY, &program, &["--unique", "casefold"]);
+    let script =
+        r#"cd "$PLACE/drop" && cat notes~ && test ! -e absent~ && ! touch new && ! mkdir new~"#;
+    let output = user::script(user::NOBODY, &tree.point(), script);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.stdout, b"content");
+    mount.stop();
+}
