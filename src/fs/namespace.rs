@@ -41,15 +41,20 @@ impl Utf8Fs {
         self.mark(&directory, &fd);
         let mut names = self.resolve(&directory, &fd, name)?;
         let (found, looked) = loop {
-            let found = names.next_name();
-            let found = found.map_err(|error| self.too_long(making, &directory, name, error))?;
+            let found = match names.next_name() {
+                Ok(found) => found,
+                Err(error) => {
+                    self.unkept.ended(caller, parent, name);
+                    return Err(self.too_long(making, &directory, name, error));
+                }
+            };
             if let Some(looked) = if_there(self.look_by_fd(&Dir::new(&*fd), &found.backing))? {
                 break (found, looked);
             }
         };
         let here = (&*directory, &*fd);
         let entry = self.enter(looked, here, found.backing, found.visible, found.alias)?;
-        self.unkept.looked_up(parent, name);
+        self.unkept.looked_up(caller, parent, name);
         Ok(self.fitted(entry))
     }
 
@@ -286,8 +291,29 @@ impl Utf8Fs {
     /// Renames, with the flags of renameat2(2).
     ///
     /// # Errors
-    /// The new name is refused, or the system's error.
+    /// The new name is refused, or the system's error; [`FsError::Stale`] where the kernel is to look the names up and ask again.
     pub fn rename(
+        &self,
+        caller: Caller,
+        from: (u64, &[u8]),
+        to: (u64, &[u8]),
+        flags: u32,
+    ) -> Result<(), FsError> {
+        let renamed = self.rename_once(caller, from, to, flags);
+        if renamed.is_ok() {
+            self.unkept.replaced(to.0, to.1);
+            if flags & libc::RENAME_EXCHANGE != 0 {
+                self.unkept.replaced(from.0, from.1);
+            }
+        }
+        if !matches!(renamed, Err(FsError::Stale)) {
+            self.unkept.ended(caller, from.0, from.1);
+            self.unkept.ended(caller, to.0, to.1);
+        }
+        renamed
+    }
+
+    fn rename_once(
         &self,
         caller: Caller,
         from: (u64, &[u8]),
@@ -308,13 +334,11 @@ impl Utf8Fs {
             let new = self.resolve_existing(&to_inode, &to_fd, to.1)?;
             let old = self.resolve_existing(&from_inode, &from_fd, from.1)?;
             if !self.is_lasting(&new.backing, &new.visible, new.alias) {
-                self.have_forgotten(&from_inode, from.1)?;
+                self.have_forgotten(caller, from)?;
             } else if !self.is_lasting(&old.backing, &old.visible, old.alias) {
-                self.have_forgotten(&to_inode, to.1)?;
+                self.have_forgotten(caller, to)?;
             }
             let old = rename(&new.backing)?;
-            self.unkept.renamed(from_inode.number, from.1);
-            self.unkept.renamed(to_inode.number, to.1);
             self.moved(&to_inode, &to_fd, &new.backing, &new.visible);
             self.moved(&from_inode, &from_fd, &old.backing, &old.visible);
             self.settle_names(&to_fd)?;
@@ -332,7 +356,7 @@ impl Utf8Fs {
             self.place_absent(making, &to_inode, &to_fd, to.1)?
         };
         if !self.is_lasting(&place.backing, &place.visible, place.alias) {
-            self.have_forgotten(&from_inode, from.1)?;
+            self.have_forgotten(caller, from)?;
         }
         if flags & libc::RENAME_WHITEOUT != 0 {
             self.become_caller(caller, 0)?;
@@ -379,7 +403,6 @@ impl Utf8Fs {
             self.overtake(&to_inode, &to_fd, &mut place)?;
         }
         drop(replacing);
-        self.unkept.renamed(from_inode.number, from.1);
         self.is_made(to_inode.number, to.1);
         self.moved(&to_inode, &to_fd, &place.backing, &place.visible);
         self.report(making, &to_inode, &to_fd, to.1, &place);

@@ -186,3 +186,45 @@ fn two_files_that_change_names_below_are_never_mixed_up() {
         mount.stop();
     }
 }
+
+/// Law N10: a rename to a name with other spellings is asked for twice, and the second time it is done, also where others
+/// rename that entry, and give another its name, in between.
+#[test]
+fn workers_that_claim_jobs_by_renaming_them_meet_no_stale_name() {
+    const ROUNDS: usize = 400;
+    const JOBS: usize = 2;
+    let tree = Tree::new();
+    tree.directory(b"new");
+    tree.directory(b"cur");
+    for job in 0..JOBS {
+        tree.file(format!("new/{job}").as_bytes(), b"");
+    }
+    let options = "--on-violation normalize --normalization nfc";
+    let mount = tree.mount(&options.split(' ').collect::<Vec<_>>());
+    let dir = mount.dir();
+    let surprises = Mutex::new(Vec::new());
+    let claims = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for worker in 0..THREADS {
+            let (dir, surprises, claims) = (&dir, &surprises, &claims);
+            scope.spawn(move || {
+                let mine = format!("cur/é-{worker}").into_bytes();
+                for round in 0..ROUNDS {
+                    let job = format!("new/{}", round % JOBS).into_bytes();
+                    match at::rename(dir, &job, &mine) {
+                        Ok(()) => {
+                            claims.fetch_add(1, Ordering::Relaxed);
+                            at::unlink(dir, &mine).unwrap();
+                            at::write_new(dir, &job, b"").unwrap();
+                        }
+                        Err(Errno::NOENT) => {}
+                        Err(error) => surprises.lock().unwrap().push(error),
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(surprises.into_inner().unwrap(), []);
+    assert!(claims.into_inner() > 0);
+    mount.stop();
+}
