@@ -16,7 +16,7 @@ use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
 use super::{Entry, FsError, Lasts, Utf8Fs};
 use crate::backing::{Dir, Stat, file};
 use crate::names::{BackingName, VisibleName};
-use crate::policy::Offence;
+use crate::policy::{NAME_MAX, Offence};
 
 /// Longest target that symlink(2) takes and readlink(2) gives.
 const LONGEST: usize = 4095;
@@ -75,7 +75,17 @@ impl Utf8Fs {
     }
 
     fn is_visible_as_itself(&self, component: &[u8]) -> bool {
-        matches!(component, b"" | b"." | b"..") || self.map.policy.conforms(component)
+        matches!(component, b"" | b"." | b"..")
+            || self.map.policy.conforms(component)
+            || self.names_nothing(component)
+    }
+
+    /// Is a component text that is just longer than any name? It leads nowhere, below the mount and through it, unless names
+    /// are normalized and it stands for a shorter one.
+    fn names_nothing(&self, component: &[u8]) -> bool {
+        component.len() > NAME_MAX
+            && self.map.policy.offences(component).is_empty()
+            && !self.rules().normalizes()
     }
 
     fn is_stored_as_itself(&self, component: &[u8]) -> bool {
@@ -270,6 +280,9 @@ impl Utf8Fs {
         let stored = |visible: &VisibleName| self.map.stored(visible);
         let asked = VisibleName::parse(name);
         let conforming = asked.and_then(|asked| {
+            if self.names_nothing(name) {
+                return Ok(asked.as_backing());
+            }
             self.map.policy.check(name)?;
             stored(&asked)
         });

@@ -298,3 +298,52 @@ fn git_sees_no_change_after_a_checkout_through_the_mount() {
     );
     mount.stop();
 }
+
+/// Laws N13 and F1: a component longer than any name leads nowhere, and is made and read as it is, as natively.
+#[test]
+fn a_component_longer_than_any_name_is_made_and_read_as_it_is() {
+    let tree = Tree::new();
+    let below = legacy_tree(&tree);
+    let long = "n".repeat(256);
+    let text = "é".repeat(1000);
+    let rows = [
+        (long.clone(), long.clone().into_bytes()),
+        (text.clone(), text.into_bytes()),
+        (
+            format!("plain/{long}/x"),
+            format!("plain/{long}/x").into_bytes(),
+        ),
+        (format!("dé/{long}"), [b"d\xE9/", long.as_bytes()].concat()),
+        (
+            format!("{long}/../café"),
+            [long.as_bytes(), b"/../caf\xE9"].concat(),
+        ),
+        ("n".repeat(4095), vec![b'n'; 4095]),
+    ];
+    for options in [
+        &[][..],
+        &["--max-bytes", "100"],
+        &["--normalization", "nfc"],
+        &["--on-violation", "report"],
+    ] {
+        let mount = tree.mount(&[&LATIN[..], options].concat());
+        let dir = mount.dir();
+        for (target, stored) in &rows {
+            at::symlink(target.as_bytes(), dir, b"long").unwrap();
+            let made = at::readlink(&below, b"long").unwrap();
+            assert_eq!(show(&made), show(stored), "{options:?}");
+            let read = target_and_size(dir, b"long");
+            assert_eq!(show(&read), show(target.as_bytes()), "{options:?}");
+            at::unlink(dir, b"long").unwrap();
+        }
+        at::symlink(&rows[0].1, &below, b"long").unwrap();
+        assert_eq!(leads_to(dir, b"long"), leads_to(&below, b"long"));
+        at::unlink(&below, b"long").unwrap();
+        // What is ill-formed is an offence, of whatever length.
+        if !options.contains(&"report") {
+            let target = [b"\xFF", long.as_bytes()].concat();
+            assert_eq!(at::symlink(&target, dir, b"ill"), Err(Errno::ILSEQ));
+        }
+        mount.stop();
+    }
+}
