@@ -1,8 +1,9 @@
-//! Whose identity a thread acts with, and what the process may do.
+//! The credentials that a thread acts with, and what the process may do.
 //!
-//! Permission was checked by the kernel before a request came (`default_permissions`), so that the daemon keeps its
-//! capabilities and takes on only what shapes a new inode: the caller's filesystem uid, gid and umask. All three belong
-//! to the thread, stay until another caller's request needs others, and cost nothing while one user works.
+//! The kernel checks permissions before a request comes (`default_permissions`), so that the daemon keeps its
+//! capabilities and takes on only the caller's filesystem uid, gid and umask, which shape a new inode. A backing
+//! filesystem that checks rights itself gets uid and gid with every request. All three belong to the thread, stay until a request
+//! needs others, and cost nothing while one user works.
 
 use std::cell::Cell;
 use std::io;

@@ -28,8 +28,9 @@ const QUIET_CLOSE: &[u64] = &[
     0x7366_746e, // NTFS
 ];
 
-/// Filesystems that other machines change too. From `linux/magic.h` and the filesystems' own headers.
-const SHARED: &[u64] = &[
+/// Filesystems whose servers check the rights of callers and may have other rules for it than this machine's kernel. From
+/// `linux/magic.h` and the filesystems' own headers.
+const SERVED: &[u64] = &[
     0x6969,      // NFS
     0x517b,      // SMB
     0xfe53_4d42, // SMB2
@@ -39,12 +40,17 @@ const SHARED: &[u64] = &[
     0x5346_414f, // AFS, the kernel's older one
     0x0102_1997, // 9p
     0x0bd0_0bd0, // Lustre
-    0x0116_1970, // GFS2
-    0x7461_636f, // OCFS2
     0x7375_7245, // Coda
     0x1983_0326, // BeeGFS
     0x4750_4653, // GPFS
+    0x2003_0528, // OrangeFS
     FUSE,        // GlusterFS, sshfs and others
+];
+
+/// Filesystems on a disk that other machines use too: the kernel of each checks rights for it.
+const CLUSTERED: &[u64] = &[
+    0x0116_1970, // GFS2
+    0x7461_636f, // OCFS2
 ];
 
 /// Filesystems that make of flock(2) a lock of fcntl(2) on the whole file, so that the two shut each other out: flock(2) on
@@ -88,7 +94,13 @@ impl FsType {
     /// Do other machines change it, or is it likely that they do?
     #[must_use]
     pub fn is_shared(self) -> bool {
-        SHARED.contains(&self.0)
+        SERVED.contains(&self.0) || CLUSTERED.contains(&self.0)
+    }
+
+    /// Does it check the rights of callers itself, by the ids that a request comes with?
+    #[must_use]
+    pub fn checks_rights(self) -> bool {
+        SERVED.contains(&self.0)
     }
 
     /// Can a lock of flock(2) and one of fcntl(2) on the same file be held by different descriptors there, as on any

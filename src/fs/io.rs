@@ -30,8 +30,9 @@ pub struct Opened {
     pub open: Open,
     /// The backing file, by a descriptor that does not hold it open for writing, as the one that the handle has may.
     pub path_only: Arc<OwnedFd>,
-    /// As whom the kernel is to read and write it by itself: user and group.
-    pub identity: (u32, u32),
+    /// As whom the kernel is to read and write it by itself: user and group. `None` where it must not: it would act as one user for
+    /// all who have the file open, on a filesystem that checks rights itself.
+    pub identity: Option<(u32, u32)>,
     /// Has closing it nothing to report?
     pub closes_quietly: bool,
     /// Can it be written to by a mapping?
@@ -119,9 +120,10 @@ impl Utf8Fs {
         };
         let opener = (caller.uid, caller.gid);
         // Reading takes no privilege, and who writes later is most likely the owner.
-        let identity = match writes {
-            true => opener,
-            false => (nature.uid, nature.gid),
+        let identity = match (self.checks_rights_of(&inode, &fd)?, writes) {
+            (true, _) => None,
+            (false, true) => Some(opener),
+            (false, false) => Some((nature.uid, nature.gid)),
         };
         let wish = match nature {
             nature if nature.is_append_only => Wish::Us,
@@ -134,7 +136,7 @@ impl Utf8Fs {
             inode: (inode.number, inode.generation()),
             wish,
             writes,
-            as_root: identity.0 == 0,
+            as_root: identity.is_some_and(|(uid, _)| uid == 0),
         };
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
         let closes_quietly = self.closes_quietly && !self.carries_locks() && !inode.is_elsewhere();
@@ -151,15 +153,24 @@ impl Utf8Fs {
     /// Acts as the one in whose name the kernel is to read and write a file by itself.
     ///
     /// # Errors
-    /// `EPERM`: the thread may not.
+    /// `ENOTSUP`: it is to read and write none of it. `EPERM`: the thread may not.
     pub fn act_for(&self, opened: &Opened) -> io::Result<()> {
-        act_as(self.privilege, opened.identity.0, opened.identity.1)
+        let (uid, gid) = opened.identity.ok_or(io::ErrorKind::Unsupported)?;
+        act_as(self.privilege, uid, gid)
     }
 
     /// Acts as the opener of a file that is to be written to, so that what is kept for root is kept for root, and keeps its
-    /// set-id bits until the result is dropped, if they are to be kept.
-    fn act_as_opener(&self, open: &OpenFile, set_ids: SetIds) -> io::Result<Option<Fsetid>> {
-        act_as(self.privilege, open.opener.0, open.opener.1)?;
+    /// set-id bits until the result is dropped, if they are to be kept. Every operation of a `caller` may have to run
+    /// with that caller's credentials instead, which it has then.
+    fn act_as_writer(
+        &self,
+        open: &OpenFile,
+        caller: Option<Caller>,
+        set_ids: SetIds,
+    ) -> io::Result<Option<Fsetid>> {
+        if caller.is_none() || !self.acts_as_callers() {
+            act_as(self.privilege, open.opener.0, open.opener.1)?;
+        }
         let has_set_id = || Stat::of(&*open.fd).map(|stat| stat.has_set_id());
         Ok(match set_ids == SetIds::Keep && has_set_id()? {
             true => Some(raise_fsetid()?),
@@ -179,19 +190,20 @@ impl Utf8Fs {
         Ok(data)
     }
 
-    /// Writes `data`; gives how many bytes were written.
+    /// Writes `data` for `caller`, or for the opener where the kernel does not say for whom; gives how many bytes were written.
     ///
     /// # Errors
     /// The handle is gone, or the system's error.
     pub fn write(
         &self,
+        caller: Option<Caller>,
         handle: u64,
         place: file::Place,
         data: &[u8],
         set_ids: SetIds,
     ) -> Result<usize, FsError> {
         let open = self.files.get(handle)?;
-        let _kept = self.act_as_opener(&open, set_ids)?;
+        let _kept = self.act_as_writer(&open, caller, set_ids)?;
         Ok(file::write(&*open.fd, data, place)?)
     }
 
@@ -213,6 +225,12 @@ impl Utf8Fs {
         self.release_locks(handle);
         // The file is closed when the last operation on it has ended.
         let open = self.files.remove(handle)?;
+        // Closing it may write what is left of it.
+        if self.acts_as_callers()
+            && let Err(error) = act_as(self.privilege, open.opener.0, open.opener.1)
+        {
+            log::debug!("a file is closed as another than its opener: {error}");
+        }
         if let Some(pages) = &self.pages {
             pages.close(open.inode.number);
         }
@@ -241,7 +259,7 @@ impl Utf8Fs {
         length: u64,
     ) -> Result<(), FsError> {
         let open = self.files.get(handle)?;
-        let _kept = self.act_as_opener(&open, SetIds::of_caller(caller.uid))?;
+        let _kept = self.act_as_writer(&open, Some(caller), SetIds::of_caller(caller.uid))?;
         Ok(file::fallocate(&*open.fd, mode, offset, length)?)
     }
 
@@ -268,7 +286,7 @@ impl Utf8Fs {
         let source: Arc<OpenFile> = self.files.get(from.0)?;
         let target = self.files.get(to.0)?;
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        let _kept = self.act_as_opener(&target, SetIds::of_caller(caller.uid))?;
+        let _kept = self.act_as_writer(&target, Some(caller), SetIds::of_caller(caller.uid))?;
         Ok(file::copy_range(
             &*source.fd,
             from.1,

@@ -50,7 +50,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::backing::watch::Watcher;
-use crate::backing::{FsType, Privilege, Stat, device_unasked, quiet_clone};
+use crate::backing::{FsType, Privilege, Stat, act_as, device_unasked, quiet_clone};
 use crate::names::NameMap;
 use crate::policy::Alike;
 pub use attr::{Change, Shown};
@@ -185,6 +185,8 @@ pub struct Utf8Fs {
     closes_quietly: bool,
     /// Can the backing filesystem lie on another?
     is_stacked: bool,
+    /// Does the backing filesystem check rights itself?
+    checks_rights: bool,
     operations: AtomicU64,
 }
 
@@ -222,6 +224,7 @@ impl Utf8Fs {
             // An ordinary user's daemon enters other filesystems too.
             closes_quietly: below.closes_quietly() && config.privilege == Privilege::Root,
             is_stacked: below.is_stacked(),
+            checks_rights: below.checks_rights(),
             map: config.map,
             rules: InForce::new(config.rules),
             rules_may_change: config.rules_may_change,
@@ -264,9 +267,32 @@ impl Utf8Fs {
         }
     }
 
-    /// Counts one operation.
-    pub fn count(&self) {
+    /// Begins an operation of `caller` on this thread: counts it and, where [`acts_as_callers`](Self::acts_as_callers), takes on the
+    /// caller's credentials. `None` is for an operation that the kernel sends as nobody.
+    ///
+    /// # Errors
+    /// `EPERM`: the thread may not act as the caller.
+    pub fn begin(&self, caller: Option<Caller>) -> Result<(), FsError> {
         self.operations.fetch_add(1, Ordering::Relaxed);
+        if let Some(caller) = caller.filter(|_| self.acts_as_callers()) {
+            act_as(self.privilege, caller.uid, caller.gid)?;
+        }
+        Ok(())
+    }
+
+    /// Does every operation run with its caller's credentials? Else only those do that make or change an inode: the kernel has checked
+    /// the rights (`default_permissions`) before it asks. A filesystem that checks rights itself may be mounted inside
+    /// any other.
+    fn acts_as_callers(&self) -> bool {
+        self.checks_rights || self.own_device.get().is_some()
+    }
+
+    /// Does the filesystem of an inode, open as `fd`, check rights itself?
+    fn checks_rights_of(&self, inode: &Inode, fd: impl AsFd) -> std::io::Result<bool> {
+        match inode.is_elsewhere() {
+            true => FsType::of(fd).map(FsType::checks_rights),
+            false => Ok(self.checks_rights),
+        }
     }
 
     /// Operations so far.

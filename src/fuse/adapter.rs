@@ -57,9 +57,17 @@ impl Adapter {
         })
     }
 
-    /// Serves one request on this thread: all of it, from the conversion of its arguments to its answer. Counts it.
-    pub(super) fn serve(&self, operation: Operation, request: impl FnOnce(&Counted<'_>)) {
-        let counted = self.tally.begin(operation, self.turns.begin());
+    /// Serves one request of `caller` on this thread: all of it, from the conversion of its arguments to its answer. Counts it.
+    pub(super) fn serve(
+        &self,
+        operation: Operation,
+        caller: Caller,
+        request: impl FnOnce(&Counted<'_>),
+    ) {
+        // The kernel sends these as nobody (`fuse_prepare_release` in `fs/fuse/file.c`).
+        let has_caller = !matches!(operation, Operation::Release | Operation::Releasedir);
+        let caller = has_caller.then_some(caller);
+        let counted = self.tally.begin(operation, caller, self.turns.begin());
         if !guard(operation, || request(&counted)) {
             counted.fail();
         }
@@ -71,14 +79,14 @@ impl Adapter {
         guard(operation, || request(&turn));
     }
 
-    /// Runs the operation of a request.
+    /// Runs the operation of a request as its caller.
     pub(super) fn run<T>(
         &self,
         counted: &Counted<'_>,
         act: impl FnOnce(&Utf8Fs) -> Result<T, FsError>,
     ) -> Result<T, Errno> {
-        self.fs.count();
-        act(&self.fs).map_err(|error| {
+        let done = self.fs.begin(counted.caller()).and_then(|()| act(&self.fs));
+        done.map_err(|error| {
             counted.fail();
             log::trace!("{}: errno {}", counted.operation().name(), error.errno());
             errno(&error)

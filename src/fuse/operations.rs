@@ -35,7 +35,7 @@ impl Filesystem for Adapter {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        self.serve(Operation::Lookup, |turn| {
+        self.serve(Operation::Lookup, caller(request), |turn| {
             let caller = caller(request);
             let found = self.run(turn, |fs| fs.lookup(caller, parent.0, name.as_bytes()));
             if matches!(found, Err(Errno::ENOENT)) {
@@ -56,8 +56,8 @@ impl Filesystem for Adapter {
         });
     }
 
-    fn getattr(&self, _request: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
-        self.serve(Operation::Getattr, |turn| {
+    fn getattr(&self, request: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
+        self.serve(Operation::Getattr, caller(request), |turn| {
             let got = self.run(turn, |fs| fs.getattr(ino.0));
             self.answer_attributes(reply, ino, got);
         });
@@ -81,7 +81,7 @@ impl Filesystem for Adapter {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        self.serve(Operation::Setattr, |turn| {
+        self.serve(Operation::Setattr, caller(request), |turn| {
             let change = Change {
                 mode,
                 uid,
@@ -97,8 +97,8 @@ impl Filesystem for Adapter {
         });
     }
 
-    fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
-        self.serve(Operation::Readlink, |turn| {
+    fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
+        self.serve(Operation::Readlink, caller(request), |turn| {
             answer!(reply, self.run(turn, |fs| fs.readlink(ino.0)), target => reply.data(&target));
         });
     }
@@ -113,7 +113,7 @@ impl Filesystem for Adapter {
         rdev: u32,
         reply: ReplyEntry,
     ) {
-        self.serve(Operation::Mknod, |turn| {
+        self.serve(Operation::Mknod, caller(request), |turn| {
             let caller = caller(request);
             let made = self.run(turn, |fs| {
                 fs.mknod(
@@ -138,7 +138,7 @@ impl Filesystem for Adapter {
         umask: u32,
         reply: ReplyEntry,
     ) {
-        self.serve(Operation::Mkdir, |turn| {
+        self.serve(Operation::Mkdir, caller(request), |turn| {
             let caller = caller(request);
             self.made(turn, reply, |fs| {
                 fs.mkdir(caller, parent.0, name.as_bytes(), mode, umask)
@@ -146,14 +146,14 @@ impl Filesystem for Adapter {
         });
     }
 
-    fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        self.serve(Operation::Unlink, |turn| {
+    fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        self.serve(Operation::Unlink, caller(request), |turn| {
             self.done(turn, reply, |fs| fs.unlink(parent.0, name.as_bytes()));
         });
     }
 
-    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        self.serve(Operation::Rmdir, |turn| {
+    fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        self.serve(Operation::Rmdir, caller(request), |turn| {
             self.done(turn, reply, |fs| fs.rmdir(parent.0, name.as_bytes()));
         });
     }
@@ -166,7 +166,7 @@ impl Filesystem for Adapter {
         target: &Path,
         reply: ReplyEntry,
     ) {
-        self.serve(Operation::Symlink, |turn| {
+        self.serve(Operation::Symlink, caller(request), |turn| {
             let caller = caller(request);
             let target = target.as_os_str().as_bytes();
             self.made(turn, reply, |fs| {
@@ -185,7 +185,7 @@ impl Filesystem for Adapter {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        self.serve(Operation::Rename, |turn| {
+        self.serve(Operation::Rename, caller(request), |turn| {
             let caller = caller(request);
             let from = (parent.0, name.as_bytes());
             let to = (newparent.0, newname.as_bytes());
@@ -201,7 +201,7 @@ impl Filesystem for Adapter {
         newname: &OsStr,
         reply: ReplyEntry,
     ) {
-        self.serve(Operation::Link, |turn| {
+        self.serve(Operation::Link, caller(request), |turn| {
             let caller = caller(request);
             self.made(turn, reply, |fs| {
                 fs.link(caller, ino.0, newparent.0, newname.as_bytes())
@@ -210,7 +210,7 @@ impl Filesystem for Adapter {
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        self.serve(Operation::Open, |turn| {
+        self.serve(Operation::Open, caller(request), |turn| {
             let caller = caller(request);
             let opened = self.run(turn, |fs| fs.open(caller, ino.0, flags.0));
             answer!(reply, opened, opened => {
@@ -225,7 +225,7 @@ impl Filesystem for Adapter {
 
     fn read(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
         offset: u64,
@@ -234,14 +234,14 @@ impl Filesystem for Adapter {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        self.serve(Operation::Read, |turn| {
+        self.serve(Operation::Read, caller(request), |turn| {
         answer!(reply, self.run(turn, |fs| fs.read(fh.0, offset, size)), data => reply.data(&data));
         });
     }
 
     fn write(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
         offset: u64,
@@ -251,7 +251,7 @@ impl Filesystem for Adapter {
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        self.serve(Operation::Write, |turn| {
+        self.serve(Operation::Write, caller(request), |turn| {
             let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
             let place = match flags.0 & libc::O_APPEND != 0 && !is_mapped {
                 true => Place::End,
@@ -261,20 +261,22 @@ impl Filesystem for Adapter {
                 true => SetIds::Clear,
                 false => SetIds::Keep,
             };
-            let written = self.run(turn, |fs| fs.write(fh.0, place, data, set_ids));
+            // Pages that are written back carry no credentials (`fuse_writepage_args_setup` in `fs/fuse/file.c`).
+            let writer = (!is_mapped).then(|| caller(request));
+            let written = self.run(turn, |fs| fs.write(writer, fh.0, place, data, set_ids));
             answer!(reply, written, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
         });
     }
 
     fn flush(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
         owner: LockOwner,
         reply: ReplyEmpty,
     ) {
-        self.serve(Operation::Flush, |turn| {
+        self.serve(Operation::Flush, caller(request), |turn| {
             self.done(turn, reply, |fs| {
                 fs.close_locks(fh.0, owner.0);
                 fs.flush(fh.0)
@@ -284,7 +286,7 @@ impl Filesystem for Adapter {
 
     fn release(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
         _flags: OpenFlags,
@@ -292,7 +294,7 @@ impl Filesystem for Adapter {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        self.serve(Operation::Release, |turn| {
+        self.serve(Operation::Release, caller(request), |turn| {
             self.done(turn, reply, |fs| {
                 if let Some(inode) = fs.release(fh.0) {
                     self.serving.leave(inode);
@@ -304,20 +306,20 @@ impl Filesystem for Adapter {
 
     fn fsync(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
         datasync: bool,
         reply: ReplyEmpty,
     ) {
-        self.serve(Operation::Fsync, |turn| {
+        self.serve(Operation::Fsync, caller(request), |turn| {
             self.done(turn, reply, |fs| fs.fsync(fh.0, sync(datasync)));
         });
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        self.serve(Operation::Opendir, |turn| {
-            let caller = caller(request);
+        let caller = caller(request);
+        self.serve(Operation::Opendir, caller, |turn| {
             let opened = self.run(turn, |fs| fs.opendir(caller, ino.0, flags.0));
             answer!(reply, opened, opened => {
                 let mut flags = FopenFlags::empty();
@@ -330,13 +332,13 @@ impl Filesystem for Adapter {
 
     fn readdir(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
-        self.serve(Operation::Readdir, |turn| {
+        self.serve(Operation::Readdir, caller(request), |turn| {
             let read = self.run(turn, |fs| list(fs, fh.0, offset, &mut reply));
             answer!(reply, read, () => reply.ok());
         });
@@ -344,13 +346,13 @@ impl Filesystem for Adapter {
 
     fn readdirplus(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
         offset: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
-        self.serve(Operation::Readdirplus, |turn| {
+        self.serve(Operation::Readdirplus, caller(request), |turn| {
             let kept = self.kept;
             let read = self.run(turn, |fs| list_plus(fs, fh.0, offset, kept, &mut reply));
             answer!(reply, read, () => reply.ok());
@@ -359,13 +361,13 @@ impl Filesystem for Adapter {
 
     fn releasedir(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
         _flags: OpenFlags,
         reply: ReplyEmpty,
     ) {
-        self.serve(Operation::Releasedir, |turn| {
+        self.serve(Operation::Releasedir, caller(request), |turn| {
             self.done(turn, reply, |fs| {
                 fs.releasedir(fh.0);
                 Ok(())
@@ -375,19 +377,19 @@ impl Filesystem for Adapter {
 
     fn fsyncdir(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
         datasync: bool,
         reply: ReplyEmpty,
     ) {
-        self.serve(Operation::Fsyncdir, |turn| {
+        self.serve(Operation::Fsyncdir, caller(request), |turn| {
             self.done(turn, reply, |fs| fs.fsyncdir(fh.0, sync(datasync)));
         });
     }
 
-    fn statfs(&self, _request: &Request, ino: INodeNo, reply: ReplyStatfs) {
-        self.serve(Operation::Statfs, |turn| {
+    fn statfs(&self, request: &Request, ino: INodeNo, reply: ReplyStatfs) {
+        self.serve(Operation::Statfs, caller(request), |turn| {
             statfs(reply, self.run(turn, |fs| fs.statfs(ino.0)));
         });
     }
@@ -402,7 +404,7 @@ impl Filesystem for Adapter {
         _position: u32,
         reply: ReplyEmpty,
     ) {
-        self.serve(Operation::Setxattr, |turn| {
+        self.serve(Operation::Setxattr, caller(request), |turn| {
             let caller = caller(request);
             self.done(turn, reply, |fs| {
                 fs.setxattr(caller, ino.0, name.as_bytes(), value, flags)
@@ -424,28 +426,28 @@ impl Filesystem for Adapter {
                 xattr(reply, self.status_for(request, size));
             });
         }
-        self.serve(Operation::Getxattr, |turn| {
+        self.serve(Operation::Getxattr, caller(request), |turn| {
             let got = self.run(turn, |fs| fs.getxattr(ino.0, name.as_bytes(), size));
             xattr(reply, got);
         });
     }
 
     fn listxattr(&self, request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        self.serve(Operation::Listxattr, |turn| {
+        self.serve(Operation::Listxattr, caller(request), |turn| {
             let caller = caller(request);
             let listed = self.run(turn, |fs| fs.listxattr(caller, ino.0, size));
             xattr(reply, listed);
         });
     }
 
-    fn removexattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        self.serve(Operation::Removexattr, |turn| {
+    fn removexattr(&self, request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        self.serve(Operation::Removexattr, caller(request), |turn| {
             self.done(turn, reply, |fs| fs.removexattr(ino.0, name.as_bytes()));
         });
     }
 
-    fn access(&self, _request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
-        self.serve(Operation::Access, |turn| {
+    fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
+        self.serve(Operation::Access, caller(request), |turn| {
             self.done(turn, reply, |fs| fs.access(ino.0, mask.bits()));
         });
     }
@@ -460,7 +462,7 @@ impl Filesystem for Adapter {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        self.serve(Operation::Create, |turn| {
+        self.serve(Operation::Create, caller(request), |turn| {
             let caller = caller(request);
             let created = self.run(turn, |fs| {
                 fs.create(caller, parent.0, name.as_bytes(), mode, umask, flags)
@@ -484,7 +486,7 @@ impl Filesystem for Adapter {
         pid: u32,
         reply: ReplyLock,
     ) {
-        self.serve(Operation::Getlk, |turn| {
+        self.serve(Operation::Getlk, caller(request), |turn| {
             let range = LockRange { start, end };
             let found = lock_request(request, lock_owner, range, typ, pid)
                 .and_then(|asked| self.run(turn, |fs| fs.test_lock(fh.0, asked)));
@@ -511,7 +513,7 @@ impl Filesystem for Adapter {
         sleep: bool,
         reply: ReplyEmpty,
     ) {
-        self.serve(Operation::Setlk, |turn| {
+        self.serve(Operation::Setlk, caller(request), |turn| {
             let range = LockRange { start, end };
             let asked = match lock_request(request, lock_owner, range, typ, pid) {
                 Ok(asked) => asked,
@@ -528,20 +530,15 @@ impl Filesystem for Adapter {
                     reply.error(errno(&error));
                 }
             });
-            self.fs.count();
+            if let Err(error) = self.fs.begin(turn.caller()) {
+                return answer(Err(error));
+            }
             self.fs.set_lock(fh.0, asked, sleep, answer);
         });
     }
 
-    fn bmap(
-        &self,
-        _request: &Request,
-        _ino: INodeNo,
-        _blocksize: u32,
-        _idx: u64,
-        reply: ReplyBmap,
-    ) {
-        self.serve(Operation::Bmap, |turn| {
+    fn bmap(&self, request: &Request, _ino: INodeNo, _blocksize: u32, _idx: u64, reply: ReplyBmap) {
+        self.serve(Operation::Bmap, caller(request), |turn| {
             turn.fail();
             reply.error(Errno::ENOSYS);
         });
@@ -549,7 +546,7 @@ impl Filesystem for Adapter {
 
     fn ioctl(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         _fh: FileHandle,
         _flags: IoctlFlags,
@@ -558,7 +555,7 @@ impl Filesystem for Adapter {
         _out_size: u32,
         reply: ReplyIoctl,
     ) {
-        self.serve(Operation::Ioctl, |turn| {
+        self.serve(Operation::Ioctl, caller(request), |turn| {
             turn.fail();
             reply.error(Errno::ENOTTY);
         });
@@ -566,7 +563,7 @@ impl Filesystem for Adapter {
 
     fn poll(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         _fh: FileHandle,
         _handle: PollNotifier,
@@ -574,7 +571,7 @@ impl Filesystem for Adapter {
         _flags: PollFlags,
         reply: ReplyPoll,
     ) {
-        self.serve(Operation::Poll, |turn| {
+        self.serve(Operation::Poll, caller(request), |turn| {
             turn.fail();
             reply.error(Errno::ENOSYS);
         });
@@ -590,7 +587,7 @@ impl Filesystem for Adapter {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        self.serve(Operation::Fallocate, |turn| {
+        self.serve(Operation::Fallocate, caller(request), |turn| {
             let caller = caller(request);
             self.done(turn, reply, |fs| {
                 fs.fallocate(caller, fh.0, mode, offset, length)
@@ -600,14 +597,14 @@ impl Filesystem for Adapter {
 
     fn lseek(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         fh: FileHandle,
         offset: i64,
         whence: i32,
         reply: ReplyLseek,
     ) {
-        self.serve(Operation::Lseek, |turn| {
+        self.serve(Operation::Lseek, caller(request), |turn| {
             let sought = self.run(turn, |fs| fs.lseek(fh.0, offset, whence));
             answer!(reply, sought, place => reply.offset(i64::try_from(place).unwrap_or(i64::MAX)));
         });
@@ -626,7 +623,7 @@ impl Filesystem for Adapter {
         _flags: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
-        self.serve(Operation::CopyFileRange, |turn| {
+        self.serve(Operation::CopyFileRange, caller(request), |turn| {
             let from = (fh_in.0, offset_in);
             let to = (fh_out.0, offset_out);
             let caller = caller(request);

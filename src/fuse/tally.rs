@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::operation::Operation;
 use super::turns::Turn;
 use crate::backing::calls;
+use crate::fs::Caller;
 
 /// Requests are counted by how long they took, in ranges that end before so many microseconds, and one more for all above.
 pub const LIMITS: [u64; 10] = [
@@ -146,7 +147,12 @@ impl Tally {
     }
 
     /// Begins a request on this thread, whose turn it is.
-    pub(super) fn begin<'a>(&'a self, operation: Operation, turn: Turn<'a>) -> Counted<'a> {
+    pub(super) fn begin<'a>(
+        &'a self,
+        operation: Operation,
+        caller: Option<Caller>,
+        turn: Turn<'a>,
+    ) -> Counted<'a> {
         let counters = self.counters(operation, &turn);
         // Counted before the answer, so that who has the answer finds it counted.
         if let Some(counters) = counters {
@@ -154,6 +160,7 @@ impl Tally {
         }
         Counted {
             operation,
+            caller,
             counters,
             calls: calls::made(),
             begun: Instant::now(),
@@ -191,6 +198,7 @@ impl Tally {
 #[derive(Debug)]
 pub(super) struct Counted<'a> {
     operation: Operation,
+    caller: Option<Caller>,
     counters: Option<&'a Counters>,
     calls: u64,
     begun: Instant,
@@ -203,6 +211,11 @@ impl Counted<'_> {
     /// Which one it is.
     pub(super) fn operation(&self) -> Operation {
         self.operation
+    }
+
+    /// Who sent it; `None` where the kernel does not say.
+    pub(super) fn caller(&self) -> Option<Caller> {
+        self.caller
     }
 
     /// It is answered by an error.
@@ -251,7 +264,7 @@ mod tests {
             for _ in 0..3 {
                 scope.spawn(|| {
                     for number in 0..1000 {
-                        let counted = tally.begin(Operation::Rename, turns.begin());
+                        let counted = tally.begin(Operation::Rename, None, turns.begin());
                         assert_eq!(counted.operation(), Operation::Rename);
                         if number % 10 == 0 {
                             counted.fail();

@@ -87,7 +87,7 @@ fn f7_a_panic_anywhere_in_a_request_costs_that_request_and_is_logged_with_its_na
     std::fs::write(below.path().join("file"), "").unwrap();
     let adapter = over(below.path());
     let mkdirs = Arc::clone(&adapter.tally);
-    adapter.serve(Operation::Mkdir, |counted| {
+    adapter.serve(Operation::Mkdir, CALLER, |counted| {
         let made = adapter.run::<()>(counted, |fs| {
             // In the middle of a change, with what it holds.
             let _entry = fs.lookup(CALLER, ROOT, b"file")?;

@@ -87,6 +87,8 @@ mod requests;
 mod rights;
 /// F7, L2: what a daemon gives up once it has mounted, and what works all the same.
 mod sandbox;
+/// F1: a backing filesystem that checks rights itself.
+mod served_below;
 /// mount(8), service managers, unmounting, and the status of all mounts.
 mod service;
 /// F5: the space of files that were removed below.

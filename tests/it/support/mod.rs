@@ -6,6 +6,7 @@ pub(crate) mod chromium;
 pub(crate) mod mount;
 pub(crate) mod needs;
 pub(crate) mod random;
+pub(crate) mod server;
 pub(crate) mod snapshot;
 pub(crate) mod status;
 pub(crate) mod strace;
