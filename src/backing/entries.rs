@@ -78,6 +78,14 @@ impl Entries {
         Ok(Self::new(file::reopen(fd, flags)?))
     }
 
+    /// As [`Entries::open`], so that reading leaves the access time where that is for us to say.
+    ///
+    /// # Errors
+    /// Those of open(2); `ENOTDIR` if it is none.
+    pub fn open_quietly(fd: impl AsFd) -> io::Result<Self> {
+        Ok(Self::new(file::reopen_quietly(fd, libc::O_DIRECTORY)?))
+    }
+
     /// Takes a directory that is open for reading and stands at its start.
     #[must_use]
     pub fn new(fd: OwnedFd) -> Self {

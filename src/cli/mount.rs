@@ -170,7 +170,10 @@ fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
         keeps_lists,
     } = Caching::decide(config.cache, privilege, &backing)?;
     let Opened {
-        root, by_handle, ..
+        root,
+        by_handle,
+        reads_quietly,
+        ..
     } = backing;
     let fs = Utf8Fs::new(Config {
         map: config.map.clone(),
@@ -185,6 +188,7 @@ fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
         by_handle,
         locks: config.locks,
         waits: strictness::wait(config),
+        reads_quietly,
         privilege,
         most_descriptors: usize::try_from(most_descriptors).unwrap_or(usize::MAX),
         auditor,

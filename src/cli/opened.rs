@@ -17,6 +17,8 @@ pub(super) struct Opened {
     pub(super) flags: u64,
     /// Are mounts inside it entered?
     pub(super) enters: bool,
+    /// Has each file to be opened so that reading it changes no access time?
+    pub(super) reads_quietly: bool,
 }
 
 /// Opens the backing directory.
@@ -31,7 +33,7 @@ pub(super) fn open(config: &MountConfig, privilege: Privilege) -> io::Result<Ope
     let flags = StatFs::of(&root)?.flags;
     let as_it_is = privilege == Privilege::User || config.cross_mounts;
     let view = if as_it_is { None } else { view_of(&root) };
-    strictness::set_access_times(config, view.as_ref());
+    let reads_quietly = strictness::set_access_times(config, view.as_ref());
     let enters = view.is_none();
     let root = view.unwrap_or(root);
     let by_handle = match privilege {
@@ -43,6 +45,7 @@ pub(super) fn open(config: &MountConfig, privilege: Privilege) -> io::Result<Ope
         by_handle,
         flags,
         enters,
+        reads_quietly,
     })
 }
 

@@ -67,10 +67,12 @@ fn inside(directory: &[u8]) -> io::Result<u64> {
         .fold(0, |all, (flag, ..)| all | flag))
 }
 
-/// Has reading through `view` change access times as the flags of the mount say: the kernel leaves those of FUSE to us. Where
-/// there is no view of our own, as for an ordinary user, this can only be warned of.
-pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) {
+/// Has reading through `view` change access times as the flags of the mount say, and never where it is read-only (law F8): the kernel
+/// leaves those of FUSE to us. Warns where there is no view of our own, as for unprivileged users. Returns whether each file has to
+/// be opened so that reading it changes no access time, since the view does not see to that.
+pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) -> bool {
     let MountFlags {
+        read_only,
         noatime,
         nodiratime,
         relatime,
@@ -78,7 +80,7 @@ pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) {
         ..
     } = config.flags;
     let times = AccessTimes {
-        of_all: match (noatime, relatime, strictatime) {
+        of_all: match (read_only || noatime, relatime, strictatime) {
             (true, ..) => Some(Atime::Never),
             (_, true, _) => Some(Atime::Relative),
             (_, _, true) => Some(Atime::Always),
@@ -87,15 +89,19 @@ pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) {
         not_of_directories: nodiratime,
     };
     if times == AccessTimes::default() {
-        return;
+        return false;
     }
     let done = match view {
         Some(view) => set_times(view, times).map_err(|error| error.to_string()),
         None => Err("mounts inside the backing directory are entered".to_owned()),
     };
-    if let Err(reason) = done {
+    let Err(reason) = done else {
+        return false;
+    };
+    if noatime || nodiratime || relatime || strictatime {
         log::warn!("access times are those of the mount below, whatever -o says: {reason}");
     }
+    read_only
 }
 
 /// Which changes wait for the disk. Where all do, each write has to come to us: the kernel would not wait.

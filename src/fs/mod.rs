@@ -102,6 +102,8 @@ pub struct Config {
     pub locks: LocksAt,
     /// Which changes are on the disk before they are answered.
     pub waits: Waits,
+    /// Has each file to be opened so that reading it changes no access time, where that is allowed? Links have no such way.
+    pub reads_quietly: bool,
     /// May the process act as other users?
     pub privilege: Privilege,
     /// Descriptors that the process may have (`RLIMIT_NOFILE`), without those that it has anyway.
@@ -177,6 +179,7 @@ pub struct Utf8Fs {
     locks: Locks,
     own_device: OnceLock<u64>,
     waits: Waits,
+    reads_quietly: bool,
     privilege: Privilege,
     auditor: Arc<Auditor>,
     mountpoint: Vec<u8>,
@@ -236,6 +239,7 @@ impl Utf8Fs {
             inodes,
             own_device: OnceLock::new(),
             waits: config.waits,
+            reads_quietly: config.reads_quietly,
             privilege: config.privilege,
             auditor: Arc::new(config.auditor),
             mountpoint: config.mountpoint,

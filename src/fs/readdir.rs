@@ -66,9 +66,11 @@ impl Utf8Fs {
         let may_keep = self.keeps_lists && self.is_followed(&inode);
         let is_fresh = |listed: &Listings| listed.is_fresh(number);
         let is_fresh = self.listed.as_ref().is_none_or(is_fresh);
-        let entries = self
-            .inodes
-            .with_descriptors(|| Entries::open_with(&*fd, flags))?;
+        let open = || match self.reads_quietly {
+            true => Entries::open_quietly(&*fd),
+            false => Entries::open_with(&*fd, flags),
+        };
+        let entries = self.inodes.with_descriptors(open)?;
         let stream = Mutex::new(entries);
         let handle = self.directories.add(OpenDirectory {
             stream,

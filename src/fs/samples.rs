@@ -61,6 +61,7 @@ pub(crate) fn config(root: OwnedFd, map: NameMap) -> Config {
         keeps_lists: false,
         locks: LocksAt::Local,
         waits: Waits::None,
+        reads_quietly: false,
         privilege: Privilege::User,
         most_descriptors: 64,
         auditor: Auditor::new(AuditOptions::default(), log, Format::Text, Vec::new()).unwrap(),

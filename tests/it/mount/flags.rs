@@ -1,15 +1,17 @@
 //! Law F1: the flags of the mount do what mount(8) says, and it is never laxer than the mounts below.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::fs::{Access, AtFlags, Mode, OFlags, StatVfsMountFlags, accessat, fstatvfs};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount_remount};
+use rustix::process::Uid;
 
 use super::mounts_inside::Inner;
+use super::users::prepare_for_user;
 use crate::support::strace::Strace;
-use crate::support::{Mount, Tree, at, needs};
+use crate::support::{Mount, Tree, at, needs, user};
 
 const LONG_AGO: i64 = 1_000_000;
 
@@ -164,6 +166,78 @@ fn f3_o_noatime_leaves_the_access_times_of_files_and_directories() {
         moved_by_reading(&tree, Some(&mount), OFlags::RDONLY),
         (true, true)
     );
+    mount.stop();
+}
+
+/// Which access times move when a user reads everything in `place`, which shows the tree: files, directories, a link, and what the
+/// daemon reads by itself, for an index.
+fn moved_by_reading_all(tree: &Tree, place: &Path, uid: u32) -> Vec<&'static str> {
+    let names = [".", "file", "directory", "legacy", "link"];
+    let below = tree.below_dir();
+    for name in names {
+        at::set_mtime(&below, name.as_bytes(), LONG_AGO).unwrap();
+    }
+    let script = r#"cd "$PLACE"; ls; cat file; ls directory; cat legacy/caf*; cat legacy/café; readlink link"#;
+    let read = user::script(uid, place, script).stdout;
+    assert!(read.starts_with(b"directory\nfile\nlegacy\nlink\ncontentin it\n"));
+    assert!(read.ends_with(b"file\n"));
+    let moved = |name: &&str| at::stat(&below, name.as_bytes()).unwrap().st_atime != LONG_AGO;
+    names.into_iter().filter(moved).collect()
+}
+
+fn tree_to_read_all() -> Option<Tree> {
+    let tree = tree_to_read()?;
+    let legacy = tree.directory(b"legacy");
+    at::write_new(legacy, b"caf\xE9", b"").unwrap();
+    at::symlink(b"file", tree.below_dir(), b"link").unwrap();
+    let all = [".", "file", "directory", "legacy", "link"];
+    assert_eq!(moved_by_reading_all(&tree, &tree.backing(), 0), all);
+    Some(tree)
+}
+
+#[test]
+fn f8_reading_a_read_only_mount_moves_no_access_time_below() {
+    if !needs::root("a view of the backing directory") {
+        return;
+    }
+    let Some(tree) = tree_to_read_all() else {
+        return;
+    };
+    // What a link says can be read quietly only where there is a view of our own.
+    for (options, expected) in [
+        ("ro", &[][..]),
+        ("ro,strictatime", &[]),
+        ("ro,passthrough=off", &[]),
+        ("ro,cross_mounts", &["link"]),
+        ("ro,cross_mounts,passthrough=off", &["link"]),
+    ] {
+        let options = ["--cache", "none", "--from", "iso-8859-1", "-o", options];
+        let mut mount = tree.mount(&options);
+        mount.allow_warning("the sandbox is weaker with --cross-mounts");
+        let moved = moved_by_reading_all(&tree, &mount.point(), 0);
+        assert_eq!(moved, expected, "{options:?}");
+        mount.stop();
+    }
+}
+
+/// The access times of what others own are out of reach for an unprivileged daemon, and those of links.
+#[test]
+fn f8_reading_an_unprivileged_read_only_mount_moves_no_access_time_of_its_owners_files() {
+    if !needs::root("another user's files") {
+        return;
+    }
+    let Some(tree) = tree_to_read_all() else {
+        return;
+    };
+    let program = prepare_for_user(&tree);
+    let owner = Some(Uid::from_raw(user::NOBODY));
+    for name in ["file", "legacy"] {
+        rustix::fs::chown(tree.backing().join(name), owner, None).unwrap();
+    }
+    let options = ["--cache", "none", "--from", "iso-8859-1", "-o", "ro"];
+    let mount = Mount::start_as(&tree, user::NOBODY, &program, &options);
+    let moved = moved_by_reading_all(&tree, &mount.point(), user::NOBODY);
+    assert_eq!(moved, ["directory", "link"]);
     mount.stop();
 }
 
