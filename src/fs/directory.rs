@@ -260,7 +260,7 @@ impl<'a> Directory<'a> {
                 state
             }
             _ => {
-                let open = || Entries::open(self.fd);
+                let open = || Entries::open_quietly(self.fd);
                 let entries = self.descriptors.enough_for(open)?;
                 let read = read(self.fd, entries, self.map, self.all.unique)?;
                 let mut state = Box::new(read);

@@ -11,7 +11,7 @@ use super::look::Looked;
 use super::resolve::{Making, NewName, Resolved, if_there, is_absent};
 use super::unique::At;
 use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
-use crate::backing::{Dir, become_caller, creds};
+use crate::backing::{Dir, Kind, Stat, become_caller, creds};
 use crate::names::{BackingName, VisibleName};
 
 /// A directory, and its descriptor.
@@ -133,21 +133,31 @@ impl Utf8Fs {
         Ok((made, (inode, fd), place))
     }
 
-    /// Makes an entry that nobody opens, and looks it up.
-    fn make_node(
+    /// Makes an entry of this `kind` that nobody opens, and looks it up.
+    ///
+    /// # Errors
+    /// [`FsError::Stale`]: somebody below removed it at once, or put something of another kind in its place. The kernel would fail
+    /// with `EIO` for another kind (`create_new_entry` in `fs/fuse/dir.c`); after `ESTALE` it repeats the call
+    /// (`retry_estale`).
+    pub(super) fn make_node(
         &self,
         making: Making,
         parent: u64,
         name: &[u8],
         (mode, umask): (u32, u32),
+        kind: Kind,
         make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<Entry, FsError> {
         let modes = (mode, umask);
         let (child, (directory, fd), place) =
             self.make(making, parent, name, modes, |dir, backing| {
                 make(dir, backing)?;
-                self.look_by_fd(dir, backing)
+                match self.look_by_fd(dir, backing) {
+                    Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+                    looked => Ok(Some(looked?).filter(|looked| looked.stat.kind() == kind)),
+                }
             })?;
+        let child = child.ok_or(FsError::Stale)?;
         let here = (&*directory, &*fd);
         let entry = self.enter(child, here, place.backing, place.visible, place.alias)?;
         Ok(self.fitted(entry))
@@ -176,7 +186,11 @@ impl Utf8Fs {
             caller,
             rules: &rules,
         };
-        self.make_node(making, parent, name, (mode, umask), |dir, backing| {
+        let kind = match mode & libc::S_IFMT {
+            0 => Kind::File,
+            _ => Kind::from_mode(mode),
+        };
+        self.make_node(making, parent, name, (mode, umask), kind, |dir, backing| {
             dir.mknod(backing, mode, rdev)
         })
     }
@@ -199,7 +213,8 @@ impl Utf8Fs {
             caller,
             rules: &rules,
         };
-        self.make_node(making, parent, name, (mode, umask), |dir, backing| {
+        let modes = (mode, umask);
+        self.make_node(making, parent, name, modes, Kind::Dir, |dir, backing| {
             dir.mkdir(backing, mode)
         })
     }
@@ -223,9 +238,8 @@ impl Utf8Fs {
         };
         let directory = self.inodes.get(parent)?;
         let stored = self.stored_target(making, &directory, name, target)?;
-        let entry = self.make_node(making, parent, name, (0, 0), |dir, backing| {
-            dir.symlink(backing, &stored.text)
-        })?;
+        let symlink = |dir: &Dir<&OwnedFd>, backing: &_| dir.symlink(backing, &stored.text);
+        let entry = self.make_node(making, parent, name, (0, 0), Kind::Symlink, symlink)?;
         self.report_target(making, &directory, name, &stored);
         Ok(entry)
     }
@@ -248,7 +262,8 @@ impl Utf8Fs {
             rules: &rules,
         };
         let (_, source) = self.open_inode(number)?;
-        self.make_node(making, parent, name, (0, 0), |dir, backing| {
+        let kind = Stat::of(&*source)?.kind();
+        self.make_node(making, parent, name, (0, 0), kind, |dir, backing| {
             dir.link(&*source, backing)
         })
     }

@@ -7,11 +7,13 @@ mod unique;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use super::audit::Operation;
 use super::inode::lock;
+use super::resolve::Making;
 use super::rules::{Rules, Terms};
 use super::samples::{CALLER, config, map};
 use super::{Caller, Config, Exemptions, Lasts, Plus, ROOT, Utf8Fs};
-use crate::backing::Dir;
+use crate::backing::{Dir, Kind};
 use crate::names::{Legacy, NameMap, OnViolation};
 use crate::policy::Alike;
 
@@ -341,5 +343,35 @@ fn f4_an_error_in_the_middle_of_a_listing_loses_no_entry_and_leaks_no_lookup_cou
     for number in counted {
         tree.fs.forget(number, 1);
         assert!(tree.fs.inodes.get(number).is_err(), "counted once");
+    }
+}
+
+/// What a program below removes or replaces at the moment it is made: the kernel is told to repeat the call, and no lookup is
+/// counted for it.
+#[test]
+fn what_is_removed_or_replaced_as_it_is_made_is_stale() {
+    let scratch = Scratch::new(map(Legacy::Escape, &[]), &[]);
+    let rules = scratch.fs.rules();
+    let making = Making {
+        operation: Operation::Mkdir,
+        caller: CALLER,
+        rules: &rules,
+    };
+    let path = scratch.path(b"new");
+    for is_replaced in [false, true] {
+        let made =
+            scratch
+                .fs
+                .make_node(making, ROOT, b"new", (0o700, 0), Kind::Dir, |dir, name| {
+                    dir.mkdir(name, 0o700)?;
+                    dir.rmdir(name)?;
+                    if is_replaced {
+                        dir.symlink(name, b"elsewhere")?;
+                    }
+                    Ok(())
+                });
+        assert_eq!(made.unwrap_err().errno(), libc::ESTALE);
+        assert_eq!(path.is_symlink(), is_replaced);
+        assert_eq!(scratch.fs.state().inodes, 1);
     }
 }
