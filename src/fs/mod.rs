@@ -271,7 +271,7 @@ impl Utf8Fs {
         }
     }
 
-    /// Begins an operation of `caller` on this thread: counts it and, where [`acts_as_callers`](Self::acts_as_callers), takes on the
+    /// Begins an operation of `caller` on this thread: counts it and, where the backing filesystem checks rights itself, takes on the
     /// caller's credentials. `None` is for an operation that the kernel sends as nobody.
     ///
     /// # Errors
