@@ -229,8 +229,7 @@ fn kill_while_a_thread_waits(tree: &Tree, end: impl FnOnce(&Mount<'_>, Strace)) 
     let made = std::thread::scope(|scope| {
         let made = scope.spawn(|| at::mkdir(above, b"d/above"));
         let mut number = 0;
-        // What it waits for, where the kernel says.
-        while !waits_for(&mount, "notify").contains("inval_entry") {
+        while !is_notification_held_back(&mount) {
             number += 1;
             at::write_new(&below, format!("d/below{number}").as_bytes(), b"").unwrap();
             assert!(!made.is_finished());
@@ -277,7 +276,12 @@ fn f7_mounting_again_lets_go_of_them_where_the_keeper_was_killed_too() {
     });
 }
 
-/// Where in the kernel the thread of this name is.
-fn waits_for(mount: &Mount<'_>, name: &str) -> String {
-    std::fs::read_to_string(mount.thread(name).join("wchan")).unwrap()
+/// Does the kernel hold a worker back in a notification about a name?
+fn is_notification_held_back(mount: &Mount<'_>) -> bool {
+    let workers = mount.threads().into_iter();
+    let mut workers = workers.filter(|(comm, _)| comm == b"notify");
+    workers.any(|(_, task)| {
+        let place = std::fs::read_to_string(task.join("wchan")).unwrap();
+        place.contains("inval_entry")
+    })
 }
