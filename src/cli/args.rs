@@ -282,8 +282,8 @@ pub struct MountArgs {
     ///
     ///   SECONDS    so long, 0 to 86400
     ///   none       not at all: the kernel asks each time
-    ///   watch      some milliseconds: changes are heard of, and the kernel keeps names as
-    ///              long as it likes; for what cannot be heard, as what is written by a
+    ///   watch      some milliseconds: changes are heard of, and the kernel keeps names for
+    ///              a minute; for what cannot be heard, as what is written by a
     ///              mapping, a second, and up to a minute for a file that was left alone
     ///              for so long; for root, on filesystems of this machine, from Linux 6.2
     ///   exclusive  for ever: nobody else changes anything
