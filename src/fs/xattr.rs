@@ -6,8 +6,9 @@ use super::attr::Clears;
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Stat, Xattr, xattr};
 
-/// The attribute that a POSIX ACL is set by.
+/// The attributes that POSIX ACLs are set by.
 const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
+const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
 
 /// What the names of attributes start with that are the administrator's alone (xattr(7)).
 const TRUSTED: &[u8] = b"trusted.";
@@ -35,13 +36,21 @@ impl Utf8Fs {
         Ok(self.settle_attributes(&fd)?)
     }
 
-    /// getxattr(2); a `limit` of 0 asks for the size.
+    /// getxattr(2); a `limit` of 0 asks for the size. An ACL on a filesystem that has none is `ENODATA`: the kernel asks for it to
+    /// check rights, and takes another error for the answer to that (`__fuse_get_acl` in `fs/fuse/acl.c`).
     ///
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn getxattr(&self, number: u64, name: &[u8], limit: u32) -> Result<Xattr, FsError> {
         let (_, fd) = self.open_inode(number)?;
-        Ok(xattr::get(&*fd, name, limit)?)
+        xattr::get(&*fd, name, limit).map_err(|error| {
+            let has_none = error.raw_os_error() == Some(libc::EOPNOTSUPP);
+            if has_none && (name == ACCESS_ACL || name == DEFAULT_ACL) {
+                FsError::from(io::Error::from_raw_os_error(libc::ENODATA))
+            } else {
+                FsError::from(error)
+            }
+        })
     }
 
     /// listxattr(2); a `limit` of 0 asks for the size.

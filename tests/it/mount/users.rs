@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::mount::{MountFlags, mount};
 use rustix::process::{Signal, Uid};
 
 use crate::support::mount::{binary, detach, mounted, wait_until_unmounted};
@@ -54,16 +55,10 @@ fn root_script(directory: &Path, script: &str) {
 }
 
 /// The same script as an ordinary user beside the mount and on it has the same results and leaves the same tree.
-#[test]
-fn an_ordinary_user_can_do_above_what_it_can_do_below_and_no_more() {
-    if !needs::root("several users on one mount") {
-        return;
-    }
-    let beside = Tree::new();
-    root_script(&beside.backing(), PREPARE);
-    let tree = Tree::new();
+fn same_as_below(beside: &Tree, tree: &Tree, prepare: &str) {
+    root_script(&beside.backing(), prepare);
     let mount = tree.mount(&[]);
-    root_script(&mount.point(), PREPARE);
+    root_script(&mount.point(), prepare);
     for uid in [user::NOBODY, DAEMON] {
         let native = user::script(uid, &beside.backing(), TRY);
         let above = user::script(uid, &mount.point(), TRY);
@@ -77,6 +72,32 @@ fn an_ordinary_user_can_do_above_what_it_can_do_below_and_no_more() {
         snapshot::assert_same(&expected, &snapshot::take(&mount.point(), Times::Ignored));
     }
     mount.stop();
+}
+
+#[test]
+fn an_ordinary_user_can_do_above_what_it_can_do_below_and_no_more() {
+    if !needs::root("several users on one mount") {
+        return;
+    }
+    same_as_below(&Tree::new(), &Tree::new(), PREPARE);
+}
+
+/// Where the backing filesystem has no ACLs, as on NFS version 4, FAT and most volumes of GlusterFS.
+#[test]
+fn f1_users_share_directories_of_a_filesystem_without_acls() {
+    if !needs::root("several users on one mount") {
+        return;
+    }
+    let trees = [Tree::new(), Tree::new()];
+    for tree in &trees {
+        let flags = MountFlags::empty();
+        mount("none", tree.backing(), "ramfs", flags, c"mode=0755").unwrap();
+    }
+    let prepare: Vec<&str> = PREPARE
+        .lines()
+        .filter(|line| !line.contains("acl"))
+        .collect();
+    same_as_below(&trees[0], &trees[1], &prepare.join("\n"));
 }
 
 /// -o `noallow_other` keeps other users out of root's mount.
