@@ -14,6 +14,9 @@ use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
 use crate::backing::{Dir, Kind, Stat, become_caller, creds};
 use crate::names::{BackingName, VisibleName};
 
+/// So often an entry is made anew that others removed or replaced at once.
+const MOST_TRIES: usize = 64;
+
 /// A directory, and its descriptor.
 pub(super) type Here = (Arc<Inode>, Arc<OwnedFd>);
 
@@ -133,12 +136,12 @@ impl Utf8Fs {
         Ok((made, (inode, fd), place))
     }
 
-    /// Makes an entry of this `kind` that nobody opens, and looks it up.
+    /// Makes an entry of this `kind` that nobody opens, and looks it up. Where somebody below removed it at once, or put something of
+    /// another kind in its place, it is made anew, as if this call came after theirs: the kernel would fail with `EIO` for another
+    /// kind (`create_new_entry` in `fs/fuse/dir.c`).
     ///
     /// # Errors
-    /// [`FsError::Stale`]: somebody below removed it at once, or put something of another kind in its place. The kernel would fail
-    /// with `EIO` for another kind (`create_new_entry` in `fs/fuse/dir.c`); after `ESTALE` it repeats the call
-    /// (`retry_estale`).
+    /// Those of making it; [`FsError::Stale`] where somebody removes it each time.
     pub(super) fn make_node(
         &self,
         making: Making,
@@ -146,21 +149,22 @@ impl Utf8Fs {
         name: &[u8],
         (mode, umask): (u32, u32),
         kind: Kind,
-        make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
+        make: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<Entry, FsError> {
         let modes = (mode, umask);
-        let (child, (directory, fd), place) =
-            self.make(making, parent, name, modes, |dir, backing| {
-                make(dir, backing)?;
-                match self.look_by_fd(dir, backing) {
-                    Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
-                    looked => Ok(Some(looked?).filter(|looked| looked.stat.kind() == kind)),
-                }
-            })?;
-        let child = child.ok_or(FsError::Stale)?;
-        let here = (&*directory, &*fd);
-        let entry = self.enter(child, here, place.backing, place.visible, place.alias)?;
-        Ok(self.fitted(entry))
+        for _ in 0..MOST_TRIES {
+            let (child, (directory, fd), place) =
+                self.make(making, parent, name, modes, |dir, backing| {
+                    make(dir, backing)?;
+                    if_there(self.look_by_fd(dir, backing))
+                })?;
+            if let Some(child) = child.filter(|child| child.stat.kind() == kind) {
+                let here = (&*directory, &*fd);
+                let entry = self.enter(child, here, place.backing, place.visible, place.alias)?;
+                return Ok(self.fitted(entry));
+            }
+        }
+        Err(FsError::Stale)
     }
 
     pub(super) fn become_caller(&self, caller: Caller, umask: u32) -> io::Result<()> {

@@ -4,8 +4,10 @@ mod lengths;
 mod lookups;
 mod unique;
 
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::audit::Operation;
 use super::inode::lock;
@@ -14,7 +16,7 @@ use super::rules::{Rules, Terms};
 use super::samples::{CALLER, config, map};
 use super::{Caller, Config, Exemptions, Lasts, Plus, ROOT, Utf8Fs};
 use crate::backing::{Dir, Kind};
-use crate::names::{Legacy, NameMap, OnViolation};
+use crate::names::{BackingName, Legacy, NameMap, OnViolation};
 use crate::policy::Alike;
 
 struct Scratch {
@@ -346,10 +348,9 @@ fn f4_an_error_in_the_middle_of_a_listing_loses_no_entry_and_leaks_no_lookup_cou
     }
 }
 
-/// What a program below removes or replaces at the moment it is made: the kernel is told to repeat the call, and no lookup is
-/// counted for it.
+/// What a program below removes or replaces at the moment it is made is made anew, and no lookup is counted for it.
 #[test]
-fn what_is_removed_or_replaced_as_it_is_made_is_stale() {
+fn what_is_removed_or_replaced_as_it_is_made_is_made_anew() {
     let scratch = Scratch::new(map(Legacy::Escape, &[]), &[]);
     let rules = scratch.fs.rules();
     let making = Making {
@@ -357,21 +358,31 @@ fn what_is_removed_or_replaced_as_it_is_made_is_stale() {
         caller: CALLER,
         rules: &rules,
     };
-    let path = scratch.path(b"new");
-    for is_replaced in [false, true] {
-        let made =
-            scratch
-                .fs
-                .make_node(making, ROOT, b"new", (0o700, 0), Kind::Dir, |dir, name| {
-                    dir.mkdir(name, 0o700)?;
-                    dir.rmdir(name)?;
-                    if is_replaced {
-                        dir.symlink(name, b"elsewhere")?;
-                    }
-                    Ok(())
-                });
-        assert_eq!(made.unwrap_err().errno(), libc::ESTALE);
-        assert_eq!(path.is_symlink(), is_replaced);
-        assert_eq!(scratch.fs.state().inodes, 1);
+    // How many a program below removes, whether it puts something else in their place, and the errno that comes of it.
+    let rows = [
+        (&b"removed"[..], 3, false, None),
+        (b"replaced", 1, true, Some(libc::EEXIST)),
+        (b"always removed", usize::MAX, false, Some(libc::ESTALE)),
+    ];
+    for (name, disturbed, is_replaced, expected) in rows {
+        let before = scratch.fs.state().inodes;
+        let made = AtomicUsize::new(0);
+        let make = |dir: &Dir<&OwnedFd>, name: &BackingName| {
+            dir.mkdir(name, 0o700)?;
+            if made.fetch_add(1, Ordering::Relaxed) < disturbed {
+                dir.rmdir(name)?;
+                if is_replaced {
+                    dir.symlink(name, b"elsewhere")?;
+                }
+            }
+            Ok(())
+        };
+        let entry = scratch
+            .fs
+            .make_node(making, ROOT, name, (0o700, 0), Kind::Dir, make);
+        assert_eq!(entry.err().map(|error| error.errno()), expected);
+        let known = scratch.fs.state().inodes - before;
+        assert_eq!(known, usize::from(expected.is_none()));
+        assert_eq!(scratch.path(name).is_symlink(), is_replaced);
     }
 }
