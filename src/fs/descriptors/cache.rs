@@ -1,7 +1,8 @@
-//! The descriptors of inodes that nobody has open: a cache with second-chance eviction, from which regular files expire.
+//! The descriptors of inodes that nobody has open: a cache with second-chance eviction, from which they expire.
 //!
-//! A descriptor of a regular file keeps the file's space after its last name was removed below. So each is closed when it
-//! was not used for a while; the file is opened again by its handle, or where it was last seen, when it is needed.
+//! A descriptor keeps the space of a file or directory after its last name was removed below. So each is closed when it
+//! was not used for a while; the inode is opened again by its handle when it is needed, and a regular file without one where
+//! it was last seen. A directory without a handle stays open: whoever works in it may have moved it since.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use crate::fs::inode::{Inode, Spare, lock};
 
-/// A descriptor of a regular file is closed after this time without a use at the earliest, after twice this time at the
+/// A descriptor that can be had again is closed after this time without a use at the earliest, after twice this time at the
 /// latest.
 const IDLE: Duration = Duration::from_millis(500);
 
@@ -69,7 +70,7 @@ impl DescriptorCache {
                 queue.inodes.push_back(oldest);
             }
         }
-        if inode.is_regular() && !queue.has_sweeper {
+        if is_transient(inode) && !queue.has_sweeper {
             queue.has_sweeper = start_sweeper(&self.0);
         }
         drop(queue);
@@ -85,6 +86,11 @@ impl DescriptorCache {
     }
 }
 
+/// Can its descriptor be had again?
+fn is_transient(inode: &Inode) -> bool {
+    inode.is_regular() || inode.handle().is_some()
+}
+
 /// Closes the descriptor of an inode, but for dropping it; returns whether it has none now.
 fn is_closed(inode: &Weak<Inode>, spare: Spare, garbage: &mut Garbage) -> bool {
     let Some(inode) = inode.upgrade() else {
@@ -96,7 +102,7 @@ fn is_closed(inode: &Weak<Inode>, spare: Spare, garbage: &mut Garbage) -> bool {
     is_closed
 }
 
-/// Starts the thread that closes idle descriptors; it ends when no regular file has one. Returns whether it runs.
+/// Starts the thread that closes idle descriptors; it ends when there are none. Returns whether it runs.
 fn start_sweeper(queue: &Arc<Mutex<Queue>>) -> bool {
     let queue = Arc::downgrade(queue);
     let sweep = move || {
@@ -109,32 +115,32 @@ fn start_sweeper(queue: &Arc<Mutex<Queue>>) -> bool {
         }
     };
     thread::Builder::new()
-        .name("idle files".to_owned())
+        .name("idle fds".to_owned())
         .spawn(sweep)
-        .inspect_err(|error| log::debug!("descriptors of idle files stay open: {error}"))
+        .inspect_err(|error| log::debug!("idle descriptors stay open: {error}"))
         .is_ok()
 }
 
-/// Closes the descriptors of regular files that were not used since the last call; returns whether any regular file has
-/// one still.
+/// Closes the descriptors that were not used since the last call and can be had again; returns whether there are others of
+/// these.
 fn close_idle(queue: &Mutex<Queue>) -> bool {
     let mut garbage = Garbage::new();
-    let mut has_files = false;
+    let mut has_more = false;
     let mut queue = lock(queue);
     queue.inodes.retain(|inode| {
         let Some(known) = inode.upgrade() else {
             return false;
         };
-        let is_file = known.is_regular();
+        let is_transient = is_transient(&known);
         garbage.push((known, None));
-        let stays = !is_file || !is_closed(inode, Spare::Used, &mut garbage);
-        has_files |= is_file && stays;
+        let stays = !is_transient || !is_closed(inode, Spare::Used, &mut garbage);
+        has_more |= is_transient && stays;
         stays
     });
-    queue.has_sweeper = has_files;
+    queue.has_sweeper = has_more;
     drop(queue);
     drop(garbage);
-    has_files
+    has_more
 }
 
 #[cfg(test)]

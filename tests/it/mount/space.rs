@@ -7,6 +7,7 @@ use rustix::fs::{OFlags, statvfs};
 use rustix::mount::{MountFlags, mount};
 
 use super::users::prepare_for_user;
+use crate::support::wait::within;
 use crate::support::{Mount, Tree, at, needs, user};
 
 /// Ten times as long as the daemon keeps the descriptor of a file that nobody uses. Reaching it is a failure.
@@ -83,6 +84,32 @@ fn f5_the_space_of_a_file_that_is_removed_below_is_free_in_a_second() {
             assert_space_is_freed(&tree, name, || look(&mount));
             mount.stop();
         }
+    }
+}
+
+#[test]
+fn f5_the_space_of_directories_that_are_removed_below_is_free_in_a_second() {
+    if !needs::root("a filesystem of its own below") {
+        return;
+    }
+    for cache in ["1", "watch"] {
+        let tree = tree();
+        let mount = tree.mount(&["--cache", cache]);
+        let free = || statvfs(tree.backing()).unwrap().f_ffree;
+        let before = free();
+        let names: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+        for name in &names {
+            tree.directory(name.as_bytes());
+        }
+        for name in &names {
+            let directory = at::open_dir(mount.dir(), name.as_bytes()).unwrap();
+            assert!(at::list(&directory).is_empty());
+        }
+        for name in &names {
+            at::rmdir(tree.below_dir(), name.as_bytes()).unwrap();
+        }
+        within(PATIENCE, || free() == before);
+        mount.stop();
     }
 }
 
