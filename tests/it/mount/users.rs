@@ -82,7 +82,7 @@ fn an_ordinary_user_can_do_above_what_it_can_do_below_and_no_more() {
     same_as_below(&Tree::new(), &Tree::new(), PREPARE);
 }
 
-/// Where the backing filesystem has no ACLs, as on NFS version 4, FAT and most volumes of GlusterFS.
+/// Where the backing filesystem has no ACLs, as on NFS version 4, FAT and most volumes of `GlusterFS`.
 #[test]
 fn f1_users_share_directories_of_a_filesystem_without_acls() {
     if !needs::root("several users on one mount") {
