@@ -2,9 +2,9 @@
 //!
 //! Programs open files, and could take all descriptors. A part is out of their reach, the reserve, so that names can be
 //! looked up, listed, made, renamed and removed, and files closed, however many are open: opening a file fails with
-//! `EMFILE` first, opening a directory when half of the reserve is gone, and everything else has the other half.
-//! One user takes at most half of what is open to all, and all users leave as much as a quarter of the reserve to root
-//! and to the user who mounted.
+//! `EMFILE` first, opening a directory later, and half of the reserve is for everything else.
+//! One user takes at most half of what is open to all, and all users leave as much as an eighth of the reserve to files of root
+//! and of the user who mounted, whatever they have open.
 //! Inodes keep what is free, and at least a quarter of the reserve, in the [`cache`].
 
 mod cache;
@@ -18,6 +18,10 @@ use std::sync::{Arc, Mutex};
 
 use super::inode::{Inode, lock};
 use cache::DescriptorCache;
+
+/// Most directories that one user has open, but for root and the user who mounted: the kernel holds notifications about a directory
+/// back for as long as it is read, and each that it holds back takes a thread.
+pub(super) const MOST_DIRECTORIES: usize = 512;
 
 /// A user that is neither root nor mounts.
 const NOBODY: u32 = u32::MAX;
@@ -49,21 +53,36 @@ struct Pool {
     owner: u32,
     taken: AtomicUsize,
     /// Taken for an instant. Users without a descriptor have no entry.
-    by_user: Mutex<HashMap<u32, usize>>,
+    by_user: Mutex<HashMap<u32, Own>>,
+}
+
+/// What one user has.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Own {
+    descriptors: usize,
+    directories: usize,
 }
 
 impl Pool {
     /// Most descriptors of all users together, and of `uid` alone, up to which it may take more.
     fn most(&self, uid: u32, what: Use) -> (usize, usize) {
-        let most = match what {
-            Use::File => self.limit - self.reserve,
-            Use::Directory => self.limit - self.reserve / 2,
-        };
-        if uid == 0 || uid == self.owner {
-            return (most, most);
+        let eighth = self.reserve / 8;
+        if self.is_privileged(uid) {
+            let kept = match what {
+                Use::File => 5 * eighth,
+                Use::Directory => 4 * eighth,
+            };
+            return (self.limit - kept, self.limit - kept);
         }
-        let most = most - self.reserve / 4;
-        (most, most / 2)
+        let kept = match what {
+            Use::File => 10 * eighth,
+            Use::Directory => 6 * eighth,
+        };
+        (self.limit - kept, (self.limit - kept) / 2)
+    }
+
+    fn is_privileged(&self, uid: u32) -> bool {
+        uid == 0 || uid == self.owner
     }
 
     fn take(self: &Arc<Self>, uid: u32, what: Use) -> io::Result<Taken> {
@@ -71,16 +90,24 @@ impl Pool {
         let count = what.count();
         let mut by_user = lock(&self.by_user);
         let all = self.taken.load(Ordering::Relaxed) + count;
-        let own = by_user.get(&uid).copied().unwrap_or(0) + count;
-        if all > most || own > share {
+        let own = by_user.get(&uid);
+        let descriptors = own.map_or(0, |own| own.descriptors) + count;
+        let directories =
+            own.map_or(0, |own| own.directories) + usize::from(what == Use::Directory);
+        let has_too_many = directories > MOST_DIRECTORIES && !self.is_privileged(uid);
+        if all > most || descriptors > share || what == Use::Directory && has_too_many {
             return Err(io::Error::from_raw_os_error(libc::EMFILE));
         }
         self.taken.store(all, Ordering::Relaxed);
+        let own = Own {
+            descriptors,
+            directories,
+        };
         by_user.insert(uid, own);
         Ok(Taken {
             pool: Arc::clone(self),
             uid,
-            count,
+            what,
         })
     }
 }
@@ -90,17 +117,20 @@ impl Pool {
 pub(super) struct Taken {
     pool: Arc<Pool>,
     uid: u32,
-    count: usize,
+    what: Use,
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
         let mut by_user = lock(&self.pool.by_user);
-        self.pool.taken.fetch_sub(self.count, Ordering::Relaxed);
-        if let Entry::Occupied(mut own) = by_user.entry(self.uid) {
-            *own.get_mut() -= self.count;
-            if *own.get() == 0 {
-                own.remove();
+        let count = self.what.count();
+        self.pool.taken.fetch_sub(count, Ordering::Relaxed);
+        if let Entry::Occupied(mut entry) = by_user.entry(self.uid) {
+            let own = entry.get_mut();
+            own.descriptors -= count;
+            own.directories -= usize::from(self.what == Use::Directory);
+            if *own == Own::default() {
+                entry.remove();
             }
         }
     }
@@ -236,10 +266,10 @@ mod tests {
     fn one_user_has_half_at_most_and_root_a_part_of_its_own() {
         // limit; files of one user, and directories beside them; files of root beside those of two users
         let rows = [
-            (1024, 352, 32, 64),
-            (20_000, 9680, 64, 128),
-            (128, 24, 8, 16),
-            (64, 12, 4, 8),
+            (1024, 352, 32, 160),
+            (20_000, 9680, 64, 320),
+            (128, 24, 8, 40),
+            (64, 12, 4, 20),
         ];
         let users = [NOBODY, NOBODY - 1, NOBODY - 2];
         for (limit, files, directories, of_root) in rows {
@@ -263,14 +293,42 @@ mod tests {
     }
 
     #[test]
+    fn two_users_leave_files_to_root_whatever_they_open() {
+        for (limit, of_root) in [(1024, 32), (20_000, 64), (128, 8), (64, 4)] {
+            let descriptors = Descriptors::new(limit);
+            let users = [NOBODY, NOBODY - 1];
+            let open: Vec<_> = [Use::File, Use::Directory]
+                .into_iter()
+                .flat_map(|what| users.map(|uid| take_all(&descriptors, uid, what)))
+                .collect();
+            let root = take_all(&descriptors, ROOT, Use::File);
+            assert_eq!(root.len(), of_root, "{limit}");
+            drop(open);
+        }
+    }
+
+    #[test]
+    fn one_user_opens_so_many_directories_at_most() {
+        let descriptors = Descriptors::new(1_000_000);
+        let open = take_all(&descriptors, NOBODY, Use::Directory);
+        assert_eq!(open.len(), MOST_DIRECTORIES);
+        assert!(descriptors.take(NOBODY, Use::File).is_ok());
+        assert!(descriptors.take(NOBODY - 1, Use::Directory).is_ok());
+        let root = take_all(&descriptors, ROOT, Use::Directory);
+        assert!(root.len() > 10 * MOST_DIRECTORIES);
+        drop(open);
+        assert!(descriptors.take(NOBODY, Use::Directory).is_ok());
+    }
+
+    #[test]
     fn files_leave_the_reserve_to_directories_and_those_half_of_it_to_the_rest() {
         // limit, files, directories beside them, inodes held with none and with all of these
         let rows = [
-            (1024, 768, 64, 256, 64),
-            (20_000, 19_488, 128, 5000, 128),
-            (256, 192, 16, 64, 16),
-            (128, 64, 16, 32, 16),
-            (64, 32, 8, 16, 8),
+            (1024, 864, 16, 256, 64),
+            (20_000, 19_680, 32, 5000, 128),
+            (256, 216, 4, 64, 16),
+            (128, 88, 4, 32, 16),
+            (64, 44, 2, 16, 8),
         ];
         for (limit, files, directories, idle, busy) in rows {
             let descriptors = Descriptors::new(limit);

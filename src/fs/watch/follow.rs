@@ -27,6 +27,9 @@ const DEAF: Duration = Duration::from_secs(1);
 /// The time without an overflow and without a stalled notification after which the kernel may keep names for long again.
 const QUIET: Duration = Duration::from_secs(2);
 
+/// Bytes of a worker's stack: there can be many.
+const WORKER_STACK: usize = 256 << 10;
+
 /// The pause between two readings whose events are discarded.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -140,13 +143,14 @@ impl Utf8Fs {
         }
     }
 
-    /// Tends the queues, and starts the worker that they need.
+    /// Tends the queues, and starts the workers that they need.
     fn tend(self: &Arc<Self>, watch: &Watch, kernel: &Arc<dyn Kernel>) -> Tended {
         let tended = watch.queues.tend();
-        if tended.needs_worker {
+        for _worker in 0..tended.lacks_workers {
             let (fs, kernel) = (Arc::clone(self), Arc::clone(kernel));
             let started = thread::Builder::new()
                 .name("notify".to_owned())
+                .stack_size(WORKER_STACK)
                 .spawn(move || fs.work(&*kernel));
             if let Err(error) = started {
                 log::debug!("no worker for notifications: {error}");
@@ -286,7 +290,7 @@ impl Utf8Fs {
     fn expire_everything(&self, watch: &Watch, job: &Job<'_>) {
         self.outdate(ROOT);
         watch.queues.add_slowly(ROOT, Notice::of_itself());
-        for (directory, name) in watch.absent.take_all() {
+        for (directory, name) in watch.absent.all() {
             let notice = Notice::of_expired(&name);
             watch.queues.add_slowly(directory, notice);
         }

@@ -14,13 +14,21 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::backing::FileHandle;
+use crate::fs::descriptors::MOST_DIRECTORIES;
 use crate::fs::inode::lock;
 
 /// A notification that lasts longer than this is stalled.
 const STALL: Duration = Duration::from_secs(1);
 
-/// Workers at most; each stalled notification takes one.
-const MOST_WORKERS: usize = 32;
+/// Upper bound of workers. Each stalled notification takes one: more than two users together can hold back, each of whom can have
+/// [`MOST_DIRECTORIES`](crate::fs::descriptors::MOST_DIRECTORIES) open.
+const MOST_WORKERS: usize = 3 * MOST_DIRECTORIES;
+
+/// Upper bound of workers to be started at once.
+const MOST_STARTED: usize = 64;
+
+/// A worker that waits in vain for this time ends, but for the last.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// Names and files that wait at most; where there are more, whatever the kernel keeps is expired instead.
 const MOST_WAITING: usize = 16_384;
@@ -193,6 +201,11 @@ impl State {
         self.waiting += waiting.len() - before;
     }
 
+    /// Has a worker that looks for a task nothing to do?
+    fn is_idle(&self) -> bool {
+        self.ready.is_empty() && !self.is_sweep_wanted && !self.is_over
+    }
+
     fn is_left(&self, number: u64) -> bool {
         self.leaving.iter().any(|leaving| leaving.from == number)
     }
@@ -278,8 +291,8 @@ pub(super) struct Tended {
     pub(super) next: Option<Duration>,
     /// The inode of a stalled notification.
     pub(super) stalled: Option<u64>,
-    /// Is another worker to be started?
-    pub(super) needs_worker: bool,
+    /// How many workers are to be started?
+    pub(super) lacks_workers: usize,
     /// Does more wait than is kept?
     pub(super) is_full: bool,
 }
@@ -325,7 +338,7 @@ impl Queues {
         self.changed.notify_all();
     }
 
-    /// Takes a task; waits for one. `None` when there will be none any more.
+    /// Takes a task; waits for one. `None` where this worker is to end.
     pub(super) fn take(&self) -> Option<(Task, Job<'_>)> {
         let mut state = lock(&self.state);
         loop {
@@ -348,16 +361,17 @@ impl Queues {
                 state.taken = Some(Instant::now());
                 return Some((Task::Notify(number, notice), self.job(Some(number))));
             }
-            state = match state.ready.is_empty() {
-                true => self
-                    .changed
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner),
-                false => {
-                    let waited = self.changed.wait_timeout(state, TAKES / 4);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
+            let patience = match state.ready.is_empty() {
+                true => IDLE,
+                false => TAKES / 4,
             };
+            let waited = self.changed.wait_timeout(state, patience);
+            let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            if timeout.timed_out() && patience == IDLE && state.is_idle() && state.workers > 1 {
+                state.workers -= 1;
+                return None;
+            }
         }
     }
 
@@ -368,7 +382,7 @@ impl Queues {
         }
     }
 
-    /// Repeats what is due, and tells how the queues stand. Counts a worker for which it asks.
+    /// Repeats what is due, and tells how the queues stand. Counts the workers for which it asks.
     pub(super) fn tend(&self) -> Tended {
         let mut state = lock(&self.state);
         for (number, notice) in state.repetitions.take_due() {
@@ -381,9 +395,12 @@ impl Queues {
         let is_old = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() >= TENDED);
         let oldest = state.first_free().and_then(|at| state.ready.get(at));
         let has_waited = is_old(oldest.map(|&(_, since)| since)) || state.is_sweep_wanted;
-        let needs_worker =
-            state.workers == 0 || has_waited && is_old(state.taken) && state.workers < MOST_WORKERS;
-        state.workers += usize::from(needs_worker);
+        let wanted = match has_waited && is_old(state.taken) {
+            true => state.ready.len() + usize::from(state.is_sweep_wanted),
+            false => usize::from(state.workers == 0),
+        };
+        let lacks_workers = wanted.min(MOST_STARTED).min(MOST_WORKERS - state.workers);
+        state.workers += lacks_workers;
         let is_busy = !state.ready.is_empty() || !state.running.is_empty() || state.is_sweeping;
         let tended = Tended {
             next: match is_busy {
@@ -391,7 +408,7 @@ impl Queues {
                 false => state.repetitions.next(),
             },
             stalled,
-            needs_worker,
+            lacks_workers,
             is_full: state.waiting >= MOST_WAITING,
         };
         drop(state);
@@ -475,20 +492,20 @@ mod tests {
     #[test]
     fn another_worker_is_needed_where_the_others_make_no_progress() {
         let queues = Queues::default();
-        assert!(queues.tend().needs_worker, "the first");
+        assert_eq!(queues.tend().lacks_workers, 1, "the first");
         push(&queues, 7);
         let held = next(&queues).unwrap();
         push(&queues, 8);
         let age = |at: &mut Instant| *at = at.checked_sub(TENDED).unwrap();
         lock(&queues.state).taken.iter_mut().for_each(age);
-        assert!(!queues.tend().needs_worker, "8 has just come");
+        assert_eq!(queues.tend().lacks_workers, 0, "8 has just come");
         lock(&queues.state)
             .ready
             .iter_mut()
             .for_each(|(_, since)| age(since));
-        assert!(queues.tend().needs_worker);
+        assert_eq!(queues.tend().lacks_workers, 1);
         let other = next(&queues).unwrap();
-        assert!(!queues.tend().needs_worker, "nothing to do");
+        assert_eq!(queues.tend().lacks_workers, 0, "nothing to do");
         drop((held, other));
     }
 

@@ -161,7 +161,7 @@ fn what_the_mount_makes_is_absent_no_more() {
         .unwrap();
     fs.rename(CALLER, (ROOT, b"file"), (ROOT, b"renamed"), 0)
         .unwrap();
-    let absent = fs.watch.as_ref().unwrap().absent.take_all();
+    let absent = fs.watch.as_ref().unwrap().absent.all();
     assert_eq!(
         absent,
         std::collections::HashSet::from([(ROOT, b"other"[..].into())])
