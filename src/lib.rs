@@ -1,7 +1,7 @@
 //! utf8fs shows a directory through FUSE so that every name is well-formed UTF-8.
 //!
 //! The layers, each using only those before it:
-//! `codec`, `policy`, `names`, `backing`, `fs`, `fuse`, `cli`.
+//! `codec`, `policy`, `names`, `backing`, `os`, `fs`, `tree`, `fuse`, `cli`.
 
 pub mod backing;
 pub mod cli;
@@ -9,6 +9,7 @@ pub mod codec;
 pub mod fs;
 pub mod fuse;
 pub mod names;
+pub mod os;
 pub mod policy;
 pub mod tree;
 

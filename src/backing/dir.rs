@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::mount::OpenTreeFlags;
 
 use super::stat::{self, Stat};
-use super::{calls, creds, file, sys};
+use super::{calls, file, sys};
 use crate::names::BackingName;
 
 /// How a name is opened to be held: neither read nor written, never followed.
@@ -169,7 +169,6 @@ impl<F: AsFd> Dir<F> {
     /// Those of openat(2); `ELOOP` if the name is a symlink.
     pub fn create(&self, name: &BackingName, flags: i32, mode: u32) -> io::Result<OwnedFd> {
         let flags = file::open_flags(flags) | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let _kept = creds::raise_fsetid_for(mode)?;
         let mode = Mode::from_raw_mode(mode);
         calls::count();
         Ok(rustix::fs::openat(&self.0, name.as_bytes(), flags, mode)?)
@@ -184,7 +183,6 @@ impl<F: AsFd> Dir<F> {
             0 => FileType::RegularFile,
             kind => FileType::from_raw_mode(kind),
         };
-        let _kept = creds::raise_fsetid_for(mode)?;
         let mode = Mode::from_raw_mode(mode);
         calls::count();
         Ok(rustix::fs::mknodat(

@@ -11,7 +11,7 @@ use rustix::fs::{
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::stat::{Kind, SetTime};
-use super::{calls, creds, sys};
+use super::{calls, sys};
 
 /// The path that names the inode of a descriptor of ours, without a walk through the backing tree.
 ///
@@ -264,7 +264,7 @@ pub fn truncate(fd: impl AsFd, size: u64) -> io::Result<()> {
     sys::truncate(&proc_path(fd.as_fd()), size)
 }
 
-/// Sets the permission bits (07777) of the inode, also set-group-ID for a group that the thread is not in.
+/// Sets the permission bits (07777) of the inode.
 ///
 /// # Errors
 /// `EOPNOTSUPP` for a symlink, on every kernel; else those of chmod(2).
@@ -273,7 +273,6 @@ pub fn chmod(fd: impl AsFd, mode: u32) -> io::Result<()> {
     if kind(fd)? == Kind::Symlink {
         return Err(Errno::OPNOTSUPP.into());
     }
-    let _kept = creds::raise_fsetid_for(mode)?;
     let mode = Mode::from_raw_mode(mode);
     calls::count();
     Ok(rustix::fs::chmodat(

@@ -146,7 +146,7 @@ impl FileHandle {
         })
     }
 
-    pub(super) fn to_raw(&self) -> RawHandle {
+    pub(crate) fn to_raw(&self) -> RawHandle {
         let from = self.as_bytes();
         let mut bytes = [0; MAX_HANDLE];
         bytes

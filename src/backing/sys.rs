@@ -18,18 +18,18 @@ use super::calls;
 const LARGE_BLOCK: libc::c_int = 128 << 10;
 
 /// Most bytes in a file handle, `MAX_HANDLE_SZ` of the kernel.
-pub(super) const MAX_HANDLE: usize = 128;
+pub(crate) const MAX_HANDLE: usize = 128;
 
 /// `struct file_handle` of `name_to_handle_at(2)`, with room for the longest handle.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RawHandle {
+pub(crate) struct RawHandle {
     /// How many of `bytes` count.
-    pub(super) length: u32,
+    pub(crate) length: u32,
     /// The filesystem's kind of handle.
-    pub(super) kind: i32,
+    pub(crate) kind: i32,
     /// The handle.
-    pub(super) bytes: [u8; MAX_HANDLE],
+    pub(crate) bytes: [u8; MAX_HANDLE],
 }
 
 /// `struct mount_attr` of `mount_setattr(2)`, its first version.
@@ -52,7 +52,7 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
 
 /// The file handle of the inode that `name` leads to in the directory `fd`, of the symlink itself if it is one, and for the
 /// empty name that of the inode that `fd` refers to.
-pub(super) fn name_to_handle(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<RawHandle> {
+pub(crate) fn name_to_handle(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<RawHandle> {
     calls::count();
     let mut handle = RawHandle {
         length: 128,
@@ -83,7 +83,7 @@ pub(super) fn name_to_handle(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<RawH
 }
 
 /// Opens the inode of `handle` on the filesystem of `mount`.
-pub(super) fn open_by_handle(
+pub(crate) fn open_by_handle(
     mount: BorrowedFd<'_>,
     handle: &RawHandle,
     flags: libc::c_int,
@@ -105,7 +105,7 @@ pub(super) fn open_by_handle(
 }
 
 /// Reads directory records from `fd` into `buffer`; returns how many bytes of it are filled, 0 at the end.
-pub(super) fn getdents(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn getdents(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     calls::count();
     // SAFETY: `fd` is open for the length of the call; `buffer` is exclusively ours and the kernel writes at most its
     // length. Any bytes are valid u8.
@@ -123,7 +123,7 @@ pub(super) fn getdents(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usiz
 /// Sets the filesystem uid of the calling thread; returns the one before, whether it was changed or not.
 ///
 /// `u32::MAX` changes nothing, and so asks.
-pub(super) fn set_fsuid(uid: u32) -> u32 {
+pub(crate) fn set_fsuid(uid: u32) -> u32 {
     // SAFETY: setfsuid(2) touches no memory. The C libraries pass it through for the calling thread only, other than
     // setuid and its kin, so that no other thread is signalled.
     unsafe { libc::setfsuid(uid) }.cast_unsigned()
@@ -132,19 +132,19 @@ pub(super) fn set_fsuid(uid: u32) -> u32 {
 /// Sets the filesystem gid of the calling thread; returns the one before, whether it was changed or not.
 ///
 /// `u32::MAX` changes nothing, and so asks.
-pub(super) fn set_fsgid(gid: u32) -> u32 {
+pub(crate) fn set_fsgid(gid: u32) -> u32 {
     // SAFETY: as for setfsuid(2).
     unsafe { libc::setfsgid(gid) }.cast_unsigned()
 }
 
 /// Gives the calling thread a umask, working directory and root of its own.
-pub(super) fn unshare_fs() -> io::Result<()> {
+pub(crate) fn unshare_fs() -> io::Result<()> {
     // SAFETY: what is asked of the caller concerns CLONE_FILES, which is not among the flags: descriptors stay shared.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }.map_err(io::Error::from)
 }
 
 /// Has the C library give freed pages back to the system; does nothing where that is not glibc.
-pub(super) fn trim_heap() {
+pub(crate) fn trim_heap() {
     #[cfg(target_env = "gnu")]
     // SAFETY: malloc_trim(3) is safe to call from any thread, and gives up only pages with no live allocation in them.
     unsafe {
@@ -153,7 +153,7 @@ pub(super) fn trim_heap() {
 }
 
 /// Has the C library map large blocks one by one, also after such a block was freed; does nothing where that is not glibc.
-pub(super) fn map_large_blocks() {
+pub(crate) fn map_large_blocks() {
     #[cfg(target_env = "gnu")]
     // SAFETY: mallopt(3) changes nothing but how blocks are found from now on.
     unsafe {
@@ -162,7 +162,7 @@ pub(super) fn map_large_blocks() {
 }
 
 /// Keeps all descriptors from `first` on out of programs that are run from now on.
-pub(super) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
+pub(crate) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
     // SAFETY: no descriptor is closed and no memory touched: a flag of the descriptor table is set.
     let result = unsafe {
         libc::syscall(
@@ -176,7 +176,7 @@ pub(super) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
 }
 
 /// Sets the size of the file at `path`, following symlinks.
-pub(super) fn truncate(path: &CStr, size: i64) -> io::Result<()> {
+pub(crate) fn truncate(path: &CStr, size: i64) -> io::Result<()> {
     calls::count();
     // SAFETY: `path` is NUL-terminated and only read.
     let result = unsafe { libc::truncate64(path.as_ptr(), size) };
@@ -184,7 +184,7 @@ pub(super) fn truncate(path: &CStr, size: i64) -> io::Result<()> {
 }
 
 /// Closes `fd` and reports what close(2) says; the descriptor is gone in any case.
-pub(super) fn close(fd: OwnedFd) -> io::Result<()> {
+pub(crate) fn close(fd: OwnedFd) -> io::Result<()> {
     calls::count();
     let raw = fd.into_raw_fd();
     // SAFETY: `raw` came out of an OwnedFd that is consumed, so that nobody closes or uses it after this.
@@ -194,7 +194,7 @@ pub(super) fn close(fd: OwnedFd) -> io::Result<()> {
 
 /// What to do about an OFD lock.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum OfdLock {
+pub(crate) enum OfdLock {
     /// Say what stands in its way.
     Get,
     /// Set it, without waiting.
@@ -203,7 +203,7 @@ pub(super) enum OfdLock {
 
 /// Asks about or sets the OFD lock `(l_type, l_start, l_len, l_pid)` of `fd`, counted from the start of the file, and
 /// gives back what the kernel made of it.
-pub(super) fn ofd_lock(
+pub(crate) fn ofd_lock(
     fd: BorrowedFd<'_>,
     what: OfdLock,
     (kind, start, length, pid): (i32, i64, i64, i32),
@@ -230,7 +230,7 @@ pub(super) fn ofd_lock(
 
 /// Changes attributes of the mount that `fd` is the root of: `set` and `clear` are `MOUNT_ATTR_*`, `propagation` is
 /// `MS_PRIVATE` or 0, which leaves it.
-pub(super) fn set_mount_attributes(
+pub(crate) fn set_mount_attributes(
     fd: BorrowedFd<'_>,
     (set, clear): (u64, u64),
     propagation: u64,
@@ -257,14 +257,14 @@ pub(super) fn set_mount_attributes(
 }
 
 /// Gives the calling thread a mount namespace of its own, which vanishes with its last user.
-pub(super) fn unshare_mounts() -> io::Result<()> {
+pub(crate) fn unshare_mounts() -> io::Result<()> {
     // SAFETY: as for `unshare_fs`: CLONE_FILES is not among the flags.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::FS) }
         .map_err(io::Error::from)
 }
 
 /// A group of fanotify(7) that reports.
-pub(super) fn fanotify_init(flags: libc::c_uint) -> io::Result<OwnedFd> {
+pub(crate) fn fanotify_init(flags: libc::c_uint) -> io::Result<OwnedFd> {
     // SAFETY: it takes two numbers.
     let result = unsafe { libc::syscall(libc::SYS_fanotify_init, flags, 0) };
     let raw = RawFd::try_from(checked(result)?).map_err(io::Error::other)?;
@@ -273,7 +273,7 @@ pub(super) fn fanotify_init(flags: libc::c_uint) -> io::Result<OwnedFd> {
 }
 
 /// Adds or removes the mark of a directory, which may be an `O_PATH` descriptor.
-pub(super) fn fanotify_mark(
+pub(crate) fn fanotify_mark(
     group: BorrowedFd<'_>,
     flags: libc::c_uint,
     mask: u64,
@@ -294,7 +294,7 @@ pub(super) fn fanotify_mark(
 }
 
 /// Which of two processes this is after [`fork`].
-pub(super) enum Forked {
+pub(crate) enum Forked {
     /// The one that called it, with the number of the other.
     Parent(Pid),
     /// A copy of it, in which no signal is delivered but those that cannot be blocked.
@@ -305,7 +305,7 @@ pub(super) enum Forked {
 ///
 /// # Errors
 /// `EBUSY` if it has more threads; else those of fork(2).
-pub(super) fn fork() -> io::Result<Forked> {
+pub(crate) fn fork() -> io::Result<Forked> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::Error::from_raw_os_error(libc::EBUSY));
     }
@@ -331,7 +331,7 @@ pub(super) fn fork() -> io::Result<Forked> {
 }
 
 /// Lets the calling thread have `signals` delivered.
-pub(super) fn unblock_signals(signals: &[libc::c_int]) -> io::Result<()> {
+pub(crate) fn unblock_signals(signals: &[libc::c_int]) -> io::Result<()> {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: `set` is exclusively ours and large enough; sigemptyset(3) only writes it.
     unsafe { libc::sigemptyset(set.as_mut_ptr()) };
@@ -353,7 +353,7 @@ pub(super) fn unblock_signals(signals: &[libc::c_int]) -> io::Result<()> {
 ///
 /// # Errors
 /// Those of sigwaitinfo(2).
-pub(super) fn wait_for_signal_of(signal: libc::c_int, sender: Pid) -> io::Result<()> {
+pub(crate) fn wait_for_signal_of(signal: libc::c_int, sender: Pid) -> io::Result<()> {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: `set` is exclusively ours and large enough; sigemptyset(3) only writes it.
     unsafe { libc::sigemptyset(set.as_mut_ptr()) };
@@ -379,14 +379,14 @@ pub(super) fn wait_for_signal_of(signal: libc::c_int, sender: Pid) -> io::Result
 }
 
 /// Ends this process at once: nothing is dropped, flushed or run at exit.
-pub(super) fn exit_now(code: i32) -> ! {
+pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: _exit(2) does not return and touches no memory.
     unsafe { libc::_exit(code) }
 }
 
 /// Closes every descriptor from 3 on but `kept`. For a child that never returns to what its parent did: whoever owns
 /// one of those in memory must never use or drop it.
-pub(super) fn close_all_but(kept: &[RawFd]) -> io::Result<()> {
+pub(crate) fn close_all_but(kept: &[RawFd]) -> io::Result<()> {
     let mut kept: Vec<RawFd> = kept.to_vec();
     kept.sort_unstable();
     let mut first = 3;

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 
-use crate::backing::share_standard_streams_only;
+use crate::os::share_standard_streams_only;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 use rustix::pipe::{PipeFlags, pipe_with};
 

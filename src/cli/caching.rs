@@ -8,9 +8,10 @@ use super::CliError;
 use super::error::reason;
 use super::opened::Opened;
 use crate::backing::watch::Watcher;
-use crate::backing::{FileHandle, FsType, Privilege};
+use crate::backing::{FileHandle, FsType};
 use crate::fs::watch::LONGEST;
 use crate::fuse::Kept;
+use crate::os::Privilege;
 
 /// How long a change made below may go unseen, where nothing else is to be had.
 const USUAL: Duration = Duration::from_secs(1);

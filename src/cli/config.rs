@@ -13,7 +13,6 @@ use super::args::{AuditArgs, MountArgs, NewNameArgs, PolicyArgs};
 use super::caching::Cache;
 use super::mount_options::MountOptions;
 use super::policy::{self, Decided, Grounds, MountsInside, PolicySource, Said, absolute};
-use crate::backing::{Privilege, Sandbox};
 use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
 use crate::fs::audit::{AuditOptions, Format, JOURNAL, SinkKind};
 use crate::fs::rules::Rules;
@@ -21,6 +20,7 @@ use crate::fs::{Exemptions, LocksAt};
 use crate::fuse::Passthrough;
 use crate::fuse::mount::MountFlags;
 use crate::names::{Legacy, NameMap, OnViolation, Quoted};
+use crate::os::{Privilege, Sandbox};
 use crate::policy::{Alike, ErrnoChoice, Profile};
 
 /// So many operations may be stalled before others wait for them, where nothing is said.

@@ -12,11 +12,11 @@ use super::args::{
 };
 use super::caching::Cache;
 use super::policy;
-use crate::backing::creds;
 use crate::fs::audit::{JOURNAL, SinkKind};
 use crate::fs::rules::Mode;
 use crate::fuse::status::{About, Told};
 use crate::names::json::json_name;
+use crate::os::credentials;
 use crate::policy::Class;
 
 /// What a mount tells of itself that does not change.
@@ -103,7 +103,11 @@ pub(super) fn options(config: &MountConfig) -> Map<String, Value> {
         ("fsname", json_name(config.fsname.as_bytes())),
         (
             "allow-other",
-            json!(config.allow_other.unwrap_or_else(creds::is_privileged)),
+            json!(
+                config
+                    .allow_other
+                    .unwrap_or_else(credentials::is_privileged)
+            ),
         ),
         // Of each pair of words the one that restricts.
         ("flags", config.flags.words().collect()),

@@ -15,9 +15,6 @@ use super::opened::{self, Opened};
 use super::policy::{PolicySource, Reloader};
 use super::unfit::{cannot_act, not_mounted, unfit_log};
 use super::{CliError, ExitCode, MountConfig, in_force, strictness};
-use crate::backing::keeper::{self, Errands};
-use crate::backing::sandbox::{self, Confined, Setting};
-use crate::backing::{Privilege, Sandbox, creds, map_large_blocks};
 use crate::fs::audit::{Auditor, SinkKind, Syslog};
 use crate::fs::watch::Kernel;
 use crate::fs::{Config, Utf8Fs};
@@ -26,6 +23,9 @@ use crate::fuse::mountinfo;
 use crate::fuse::session::{Ended, Hooks, Signals, serve};
 use crate::fuse::{Adapter, Forgetting, Kept};
 use crate::names::Quoted;
+use crate::os::helper::{self, Errands};
+use crate::os::sandbox::{self, Confined, Setting};
+use crate::os::{Privilege, Sandbox, credentials, map_large_blocks};
 
 /// What the daemon itself has open beside its threads: standard streams, logs, signals, the backing directory.
 const OWN_DESCRIPTORS: u64 = 24;
@@ -104,7 +104,7 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     hooks.stopping();
     hooks.stop_following();
     auditor.finish(fs.operations());
-    if let Err(error) = keeper::dismiss() {
+    if let Err(error) = helper::dismiss() {
         log::debug!("the helper process may live on: {error}");
     }
     match served? {
@@ -139,11 +139,11 @@ pub(super) fn failed(doing: &str, error: &io::Error) -> CliError {
 fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
-        creds::keep_capabilities().map_err(|error| cannot_act(&error))?;
+        credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
     }
-    creds::raise_limits();
-    let descriptors =
-        creds::raise_nofile().map_err(|error| failed("raise the limit of open files", &error))?;
+    credentials::raise_limits();
+    let descriptors = credentials::raise_nofile()
+        .map_err(|error| failed("raise the limit of open files", &error))?;
     let backing = opened::open(config, privilege).map_err(|error| {
         failed(
             &format!("open {}", Quoted(config.backing.as_os_str().as_bytes())),
@@ -204,7 +204,9 @@ fn mount_it(config: &MountConfig) -> Result<Mounted, CliError> {
         source: config.fsname.clone(),
         mountpoint: config.mountpoint.clone(),
         flags: config.flags,
-        allow_other: config.allow_other.unwrap_or_else(creds::is_privileged),
+        allow_other: config
+            .allow_other
+            .unwrap_or_else(credentials::is_privileged),
         max_read: None,
     };
     mount(&spec).map_err(|error| not_mounted(&config.mountpoint, &error))
@@ -216,7 +218,7 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
     if config.sandbox == Sandbox::None {
         // Those are of the matter: the kernel clears set-id bits only for who has not all of them.
         return match privilege {
-            Privilege::Root => creds::limit_capabilities(),
+            Privilege::Root => credentials::limit_capabilities(),
             Privilege::User => Ok(()),
         };
     }
@@ -232,11 +234,11 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
         cutter: mounted.attached.cutter(),
     };
     let Confined {
-        keeper,
+        helper,
         holds,
         lacks,
     } = sandbox::confine(&outside, privilege, setting)?;
-    mounted.attached.leave_to(keeper);
+    mounted.attached.leave_to(helper);
     if setting == Setting::AmongAll && privilege == Privilege::Root {
         log::warn!("the sandbox is weaker with --cross-mounts: there is no root of its own");
     }

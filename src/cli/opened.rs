@@ -4,7 +4,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::{MountConfig, strictness};
-use crate::backing::{Dir, Entries, Privilege, StatFs, file, private_clone};
+use crate::backing::{Dir, Entries, StatFs, file, private_clone};
+use crate::os::Privilege;
 
 /// The backing directory, opened.
 #[derive(Debug)]

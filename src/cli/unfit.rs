@@ -7,14 +7,14 @@ use std::path::Path;
 use super::CliError;
 use super::error::reason;
 use super::mount::failed;
-use crate::backing::creds;
 use crate::fs::audit::{SinkKind, is_unsafe_log};
 use crate::fuse::mount::MountError;
 use crate::names::Quoted;
+use crate::os::credentials;
 
 /// Why a daemon that has root's capabilities cannot act as other users.
 pub(super) fn cannot_act(error: &io::Error) -> CliError {
-    if !creds::groups_are_denied() {
+    if !credentials::groups_are_denied() {
         return failed("act as other users", error);
     }
     CliError::failure("cannot act as other users: this user namespace does not let groups be set")

@@ -5,8 +5,9 @@ use std::io;
 use super::inode::Inode;
 use super::pages::Outdated;
 use super::{Caller, FsError, Lasts, Utf8Fs};
-use crate::backing::creds::Fsetid;
-use crate::backing::{Privilege, SetIds, SetTime, Stat, StatFs, act_as, creds, file};
+use crate::backing::{SetTime, Stat, StatFs, file};
+use crate::os::credentials::Fsetid;
+use crate::os::{Privilege, SetIds, act_as, credentials};
 
 /// What setattr is to change; `None` and [`SetTime::Omit`] leave a thing as it is.
 #[derive(Debug, Clone, Copy)]
@@ -127,6 +128,7 @@ impl Utf8Fs {
         drop(as_caller);
         // After the owner, whose change takes suid and sgid away, which the kernel has asked for already in `mode`.
         if let Some(mode) = change.mode {
+            let _fsetid = credentials::raise_fsetid_for(mode)?;
             file::chmod(&*fd, mode & 0o7777)?;
         }
         if change.atime != SetTime::Omit || change.mtime != SetTime::Omit {
@@ -146,8 +148,8 @@ impl Utf8Fs {
         what: Clears,
     ) -> io::Result<AsCaller> {
         let has_sgid = stat.mode & libc::S_ISGID != 0 && self.privilege == Privilege::Root;
-        let keeps_sgid =
-            has_sgid && (caller.uid == 0 || creds::may_keep_sgid(caller.pid, caller.gid, stat.gid));
+        let keeps_sgid = has_sgid
+            && (caller.uid == 0 || credentials::may_keep_sgid(caller.pid, caller.gid, stat.gid));
         let is_capable = SetIds::of_caller(caller.uid) == SetIds::Keep;
         // A new size clears set-user-ID too, but not for one with CAP_FSETID; who is in the file's group by another than his
         // first is in it by that. A new owner or ACL clears set-user-ID or not, whoever asks.
@@ -159,7 +161,7 @@ impl Utf8Fs {
         act_as(self.privilege, caller.uid, group)?;
         Ok(AsCaller {
             clears_sgid: has_sgid && !keeps_sgid,
-            _kept: raises.then(creds::raise_fsetid).transpose()?,
+            _kept: raises.then(credentials::raise_fsetid).transpose()?,
         })
     }
 

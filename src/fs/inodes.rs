@@ -14,8 +14,9 @@ use super::descriptors::{Allowance, Descriptors, Taken, Use};
 use super::inode::{ByNumber, Identity, Inode, ROOT, lock};
 use super::number::{Device, Numbering};
 use super::{Caller, FsError};
-use crate::backing::{Dir, FileHandle, Stat, give_memory_back};
+use crate::backing::{Dir, FileHandle, Stat};
 use crate::names::VisibleName;
+use crate::os::give_memory_back;
 
 const SHARDS: usize = 64;
 

@@ -10,8 +10,9 @@ use super::handle::OpenFile;
 use super::inode::{Inode, OpenAs};
 use super::serving::{InodeId, Open, Wish};
 use super::{Caller, FsError, Utf8Fs};
-use crate::backing::creds::{Fsetid, raise_fsetid};
-use crate::backing::{Nature, SetIds, Stat, act_as, file};
+use crate::backing::{Nature, Stat, file};
+use crate::os::credentials::{Fsetid, raise_fsetid};
+use crate::os::{SetIds, act_as};
 
 /// A flag of open(2) that the backing file is opened without. `O_APPEND` is of each write: a program can change it on an
 /// open file, and pages that were mapped are written to where they are.

@@ -50,8 +50,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::backing::watch::Watcher;
-use crate::backing::{FsType, Privilege, Stat, act_as, device_unasked, quiet_clone};
+use crate::backing::{FsType, Stat, device_unasked, quiet_clone};
 use crate::names::NameMap;
+use crate::os::{Privilege, act_as};
 use crate::policy::Alike;
 pub use attr::{Change, Shown};
 use audit::Auditor;

@@ -11,8 +11,9 @@ use super::look::Looked;
 use super::resolve::{Making, NewName, Resolved, if_there, is_absent};
 use super::unique::At;
 use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
-use crate::backing::{Dir, Kind, Stat, become_caller, creds};
+use crate::backing::{Dir, Kind, Stat};
 use crate::names::{BackingName, VisibleName};
+use crate::os::{become_caller, credentials};
 
 /// So often an entry is made anew that others removed or replaced at once.
 const MOST_TRIES: usize = 64;
@@ -121,10 +122,7 @@ impl Utf8Fs {
         directory.before_change()?;
         let kept = directory.kept();
         // The kernel has taken set-group-id away from what the caller must not make with it.
-        let _fsetid = match mode & libc::S_ISGID {
-            0 => None,
-            _ => Some(creds::raise_fsetid()?),
-        };
+        let _fsetid = credentials::raise_fsetid_for(mode)?;
         let made = make(&Dir::new(&*fd), &place.backing)?;
         self.is_made(inode.number, name);
         let mut directory = kept.map_or_else(|| self.directory(&inode, &fd), Ok)?;

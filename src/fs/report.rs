@@ -8,8 +8,8 @@ use super::inode::Inode;
 use super::resolve::{Making, NewName};
 use super::rules::Terms;
 use super::{FsError, Utf8Fs};
-use crate::backing;
 use crate::names::{BackingName, VisibleName};
+use crate::os;
 use crate::policy::{ErrnoChoice, Offence, Rule};
 
 impl Terms {
@@ -112,7 +112,7 @@ impl Utf8Fs {
             command: Vec::new(),
         };
         self.auditor
-            .offence(record, directory.number, backing::command_of);
+            .offence(record, directory.number, os::command_of);
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::Caller;
 use super::exempt::{Exemptions, Patterns};
-use crate::backing::creds;
 use crate::names::{NameMap, OnViolation};
+use crate::os::credentials;
 use crate::policy::{Alike, Offence};
 
 /// What becomes of a new name that offends.
@@ -180,7 +180,8 @@ impl Rules {
         if !offends && !self.concerns_conforming {
             return Arc::clone(&self.all);
         }
-        let is_member = |groups: &BTreeSet<u32>| creds::is_member(caller.pid, caller.gid, groups);
+        let is_member =
+            |groups: &BTreeSet<u32>| credentials::is_member(caller.pid, caller.gid, groups);
         Arc::clone(self.terms_of(self.section(caller.uid, name, path, is_member)))
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::audit::{AuditOptions, Auditor, Format, SinkKind};
 use super::rules::{Rules, Terms};
 use super::{Caller, Config, Exemptions, LocksAt, Waits};
-use crate::backing::Privilege;
 use crate::codec::Charset;
 use crate::names::{Legacy, NameMap, OnViolation};
+use crate::os::Privilege;
 use crate::policy::{ErrnoChoice, Policy};
 
 /// Somebody.

@@ -10,9 +10,9 @@ use super::adapter::Adapter;
 use super::answer::attributes;
 use super::convert::attr;
 use super::forget::forget_content_then;
-use crate::backing::creds;
 use crate::fs::serving::Way;
 use crate::fs::{Entry, Opened, Shown};
+use crate::os::credentials;
 
 /// Most bytes of one write request; reads are as long.
 const MAX_WRITE: u32 = 1 << 20;
@@ -32,7 +32,7 @@ pub enum Passthrough {
 pub(super) fn configure(adapter: &mut Adapter, config: &mut KernelConfig) {
     // The kernel leaves set-id bits and file capabilities to us, and need not ask for them before each write; so it
     // must be the case that we lose them as an ordinary user does.
-    if creds::clears_set_ids() {
+    if credentials::clears_set_ids() {
         ask(config, InitFlags::FUSE_HANDLE_KILLPRIV_V2);
     }
     ask(config, InitFlags::FUSE_ATOMIC_O_TRUNC);
@@ -47,7 +47,7 @@ pub(super) fn configure(adapter: &mut Adapter, config: &mut KernelConfig) {
     }
     // Each layer that is allowed below is one less that may lie on this mount, of two that the kernel allows in all.
     let layers = if adapter.fs.is_stacked() { 2 } else { 1 };
-    let can = creds::is_privileged()
+    let can = credentials::is_privileged()
         && config.add_capabilities(InitFlags::FUSE_PASSTHROUGH).is_ok()
         && config.set_max_stack_depth(layers).is_ok();
     if !can {

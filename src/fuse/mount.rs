@@ -21,9 +21,9 @@ use rustix::io::Errno;
 use rustix::mount as sys;
 use rustix::process::{getegid, geteuid};
 
-use crate::backing::{Reply, ask_as};
 use crate::fuse::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
+use crate::os::{Reply, ask_as};
 pub use attached::{Attached, MountId, Spot, UnmountOutcome};
 use attached::{detach_by_fd, identify, status};
 pub use error::MountError;

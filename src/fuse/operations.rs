@@ -23,9 +23,10 @@ use super::listing::{list, list_plus};
 use super::operation::Operation;
 use super::start;
 use super::status::asks_status;
+use crate::backing::LockRange;
 use crate::backing::file::Place;
-use crate::backing::{LockRange, SetIds};
 use crate::fs::{Answer, Change, Lasts};
+use crate::os::SetIds;
 
 impl Filesystem for Adapter {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {

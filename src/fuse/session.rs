@@ -15,8 +15,8 @@ use signal_hook::{flag, iterator};
 
 use super::forget::Forgetting;
 use super::mount::{Attached, Mounted, UnmountOutcome};
-use crate::backing::unblock_signals;
 use crate::names::Quoted;
+use crate::os::unblock_signals;
 
 /// How long a mount may be in use before it is detached instead of unmounted.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -4,7 +4,6 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use super::status::StatusFormat;
-use crate::backing::Sandbox;
 use crate::cli::audit::{Offended, Unit};
 use crate::codec::{Encoding, Form, Repair};
 use crate::fs::LocksAt;
@@ -12,6 +11,7 @@ use crate::fs::audit::Format;
 use crate::fs::rules::Mode;
 use crate::fuse::Passthrough;
 use crate::names::{Legacy, OnViolation};
+use crate::os::Sandbox;
 use crate::policy::{Alike, Class, ErrnoChoice, Profile};
 use crate::tree::plan::OnCollision;
 

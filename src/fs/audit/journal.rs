@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::datagram::Datagrams;
 use super::sink::Severity;
 use super::syslog::DAEMON;
-use crate::backing::keeper;
 use crate::names::{Quoted, json_line, name_of_json};
+use crate::os::helper;
 
 /// The socket of the system's journal; that of the namespace NAME is `/run/systemd/journal.NAME/socket`
 /// (systemd-journald.service(8)).
@@ -33,7 +33,7 @@ impl Journal {
     /// # Errors
     /// No socket could be made.
     pub(super) fn new(path: PathBuf) -> io::Result<Self> {
-        Datagrams::new(path, keeper::open_log).map(Self)
+        Datagrams::new(path, helper::open_log).map(Self)
     }
 
     /// Sends `line` with `facts`; waits for a journal that takes nothing a second at most.

@@ -13,7 +13,7 @@ use super::datagram;
 use super::journal::Journal;
 use super::log_file::open_file;
 use super::syslog::Syslog;
-use crate::backing::keeper;
+use crate::os::helper;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long one line may wait for a sink that takes nothing. A sink that let it pass is not waited for again
@@ -116,7 +116,7 @@ impl Sink {
             && let Some(path) = stream.path.take()
         {
             // From a root of our own the path leads nowhere.
-            let opened = keeper::open_log().map_or_else(|| open_file(&path), |log| Ok(log?.into()));
+            let opened = helper::open_log().map_or_else(|| open_file(&path), |log| Ok(log?.into()));
             match opened {
                 Ok(file) => *stream = Stream::new(file, Some(path)),
                 Err(error) => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::datagram::{Datagrams, connect};
 use super::sink::Severity;
-use crate::backing::keeper;
+use crate::os::helper;
 
 /// The socket of the system's log.
 const SYSLOG: &str = "/dev/log";
@@ -25,7 +25,7 @@ impl Syslog {
     /// # Errors
     /// No socket could be made.
     pub(super) fn new(path: PathBuf) -> io::Result<Self> {
-        Datagrams::new(path, keeper::connect_syslog).map(Self)
+        Datagrams::new(path, helper::connect_syslog).map(Self)
     }
 
     /// A socket that is connected to the system's log, for a process that has no other way to it.

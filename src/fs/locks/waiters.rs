@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::super::inode::lock;
 use super::{Answer, no_locks};
-use crate::backing::waiting::is_interrupted;
+use crate::os::signals::is_interrupted;
 
 /// More than this wait for nothing: what they want is refused.
 const MOST: usize = 4096;

@@ -16,9 +16,9 @@ use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
 
 use super::{FS_TYPE, Via, fusermount, proc_path};
-use crate::backing::keeper::MountLine;
 use crate::fuse::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
+use crate::os::helper::MountLine;
 
 /// `STATX_MNT_ID_UNIQUE`: asks for the number that is never given twice.
 const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
@@ -60,7 +60,7 @@ pub enum UnmountOutcome {
 }
 
 impl UnmountOutcome {
-    /// A number for it, for the way from the keeper.
+    /// A number for it, for the way from the helper.
     #[must_use]
     pub fn number(self) -> u8 {
         match self {
@@ -109,7 +109,7 @@ pub struct Attached {
     /// The root, if it is held, until somebody asks or unmounts.
     root: Mutex<Option<OwnedFd>>,
     /// Who unmounts for us.
-    keeper: Option<MountLine>,
+    helper: Option<MountLine>,
 }
 
 impl Attached {
@@ -141,11 +141,11 @@ impl Attached {
             },
             abort,
             root: Mutex::new(None),
-            keeper: None,
+            helper: None,
         })
     }
 
-    /// Where it is, for the keeper.
+    /// Where it is, for the helper.
     #[must_use]
     pub fn spot(&self) -> &Spot {
         &self.spot
@@ -182,9 +182,9 @@ impl Attached {
         ))
     }
 
-    /// From now on the keeper unmounts and detaches: this process cannot.
-    pub fn leave_to(&mut self, keeper: MountLine) {
-        self.keeper = Some(keeper);
+    /// From now on the helper unmounts and detaches: this process cannot.
+    pub fn leave_to(&mut self, helper: MountLine) {
+        self.helper = Some(helper);
     }
 
     /// The mount point, without symlinks.
@@ -208,12 +208,12 @@ impl Attached {
     /// Unmounts it if nobody uses it, and nothing else.
     ///
     /// # Errors
-    /// The system refused for another reason than use, or fusermount3 is not there; `EPIPE` if the keeper is gone.
+    /// The system refused for another reason than use, or fusermount3 is not there; `EPIPE` if the helper is gone.
     pub fn unmount(&self) -> io::Result<UnmountOutcome> {
         // It would make the mount busy.
         drop(self.take_root());
-        match &self.keeper {
-            Some(keeper) => UnmountOutcome::from_number(keeper.unmount()?),
+        match &self.helper {
+            Some(helper) => UnmountOutcome::from_number(helper.unmount()?),
             None => self.spot.unmount(),
         }
     }
@@ -224,8 +224,8 @@ impl Attached {
     /// # Errors
     /// As for [`Self::unmount`].
     pub fn detach(&self) -> io::Result<UnmountOutcome> {
-        match &self.keeper {
-            Some(keeper) => UnmountOutcome::from_number(keeper.detach()?),
+        match &self.helper {
+            Some(helper) => UnmountOutcome::from_number(helper.detach()?),
             None => self.spot.detach(),
         }
     }

@@ -1,4 +1,4 @@
-//! What may be left of a daemon that was killed together with its keeper: a thread that waits in the kernel for a program that
+//! What may be left of a daemon that was killed together with its helper: a thread that waits in the kernel for a program that
 //! waits for the daemon. It holds the connection, so that nobody who waits is ever told that there is no answer.
 
 use std::fs;

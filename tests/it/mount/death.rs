@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::sandbox::keeper_of;
+use super::sandbox::helper_of;
 
 use crate::support::random::Random;
 use crate::support::strace::Strace;
@@ -259,14 +259,14 @@ fn f7_a_killed_daemon_lets_go_of_callers_that_its_own_thread_waits_for() {
 
 /// As service managers kill what does not end in time.
 #[test]
-fn f7_mounting_again_lets_go_of_them_where_the_keeper_was_killed_too() {
+fn f7_mounting_again_lets_go_of_them_where_the_helper_was_killed_too() {
     if !needs::root("fanotify, strace(1) of a daemon") {
         return;
     }
     let tree = Tree::in_memory();
     kill_while_a_thread_waits(&tree, |mount, tracer| {
-        let keeper = Pid::from_raw(keeper_of(mount.id()).cast_signed()).unwrap();
-        kill_process(keeper, Signal::KILL).unwrap();
+        let helper = Pid::from_raw(helper_of(mount.id()).cast_signed()).unwrap();
+        kill_process(helper, Signal::KILL).unwrap();
         mount.signal(Signal::KILL);
         drop(tracer);
         let mut again = tree.mount(&[]);

@@ -246,7 +246,7 @@ fn an_audit_log_that_is_a_directory_is_named_in_quotes() {
     assert_eq!(mounted(&tree.point()), None);
 }
 
-/// Whose command line names this mount point: its daemon, and nobody else once the mount answers but the daemon's keeper.
+/// Whose command line names this mount point: its daemon, and nobody else once the mount answers but the daemon's helper.
 fn daemon_of(point: &Path) -> Vec<PathBuf> {
     let point = point.to_str().unwrap().as_bytes();
     fs::read_dir("/proc")
@@ -255,9 +255,9 @@ fn daemon_of(point: &Path) -> Vec<PathBuf> {
         .filter(|process| {
             // A process may end meanwhile.
             let line = fs::read(process.join("cmdline")).unwrap_or_default();
-            let is_keeper =
-                fs::read(process.join("comm")).is_ok_and(|comm| comm == b"utf8fs-keeper\n");
-            !is_keeper && line.split(|&byte| byte == 0).any(|word| word == point)
+            let is_helper =
+                fs::read(process.join("comm")).is_ok_and(|comm| comm == b"utf8fs-helper\n");
+            !is_helper && line.split(|&byte| byte == 0).any(|word| word == point)
         })
         .collect()
 }

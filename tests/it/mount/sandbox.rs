@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, inotify};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use utf8fs::backing::sandbox::{Call, DAEMON, KEEPER, OLDER};
+use utf8fs::os::sandbox::{Call, DAEMON, HELPER, OLDER};
 
 use super::users::prepare_for_user;
 use crate::support::mount::{binary, detach, mounted, wait_until_unmounted};
@@ -131,8 +131,8 @@ fn threads(pid: u32) -> Vec<String> {
     statuses
 }
 
-/// The keeper: the one child of a daemon.
-pub(super) fn keeper_of(daemon: u32) -> u32 {
+/// The helper: the one child of a daemon.
+pub(super) fn helper_of(daemon: u32) -> u32 {
     let parent = daemon.to_string();
     let children: Vec<u32> = std::fs::read_dir("/proc")
         .unwrap()
@@ -185,7 +185,7 @@ fn root() -> bool {
 const THREADS: [&str; 2] = ["--threads", "6"];
 
 #[test]
-fn the_running_daemon_and_its_keeper_are_as_docs_security_md_says() {
+fn the_running_daemon_and_its_helper_are_as_docs_security_md_says() {
     if !root() {
         return;
     }
@@ -197,8 +197,8 @@ fn the_running_daemon_and_its_keeper_are_as_docs_security_md_says() {
     // They are started one after the other, and the first serves already.
     until(|| threads(daemon).len() > 6);
     assert_confined(daemon, "### Capabilities of the daemon");
-    let keeper = keeper_of(daemon);
-    assert_confined(keeper, "### Capabilities of the helper process");
+    let helper = helper_of(daemon);
+    assert_confined(helper, "### Capabilities of the helper process");
 
     let table = std::fs::read_to_string(format!("/proc/{daemon}/mountinfo")).unwrap();
     println!("{table}");
@@ -215,7 +215,7 @@ fn the_running_daemon_and_its_keeper_are_as_docs_security_md_says() {
     entries.sort();
     assert_eq!(entries, ["dev", "proc"]);
     // The helper process holds one thing of the daemon's, that which aborts the connection; five sockets, and /dev/null thrice.
-    let held = std::fs::read_dir(format!("/proc/{keeper}/fd")).unwrap();
+    let held = std::fs::read_dir(format!("/proc/{helper}/fd")).unwrap();
     let mut held: Vec<String> = held
         .map(|fd| std::fs::read_link(fd.unwrap().path()).unwrap())
         .map(|to| to.file_name().unwrap().to_str().unwrap().to_owned())
@@ -241,7 +241,7 @@ fn the_system_calls_are_as_docs_security_md_says() {
     assert_eq!(listed("### System calls of the daemon"), calls(DAEMON));
     assert_eq!(
         listed("### System calls of the helper process"),
-        calls(KEEPER)
+        calls(HELPER)
     );
     if cfg!(target_arch = "x86_64") {
         assert_eq!(listed("### Older names of system calls"), calls(OLDER));
@@ -278,9 +278,9 @@ fn an_ordinary_users_daemon_gives_up_what_it_can() {
         assert_eq!(names_of(&field(&status, "CapPrm")), BTreeSet::new());
     }
     // It is what runs fusermount3, which gets its rights by being run.
-    let keeper = threads(keeper_of(mount.id()));
+    let helper = threads(helper_of(mount.id()));
     assert!(
-        keeper
+        helper
             .iter()
             .all(|status| field(status, "NoNewPrivs") == "0")
     );
@@ -370,28 +370,28 @@ fn wait_for_end(process: impl std::os::fd::AsFd) {
     assert_eq!(poll(&mut fds, Some(&patience)).unwrap(), 1, "it lives on");
 }
 
-/// Signals that a terminal or systemd sends to all processes do not move the keeper; it ends with the daemon, however
+/// Signals that a terminal or systemd sends to all processes do not move the helper; it ends with the daemon, however
 /// that ends, and leaves a dead mount, which the next daemon clears away.
 #[test]
-fn the_keeper_acts_on_no_signal_and_ends_with_the_daemon() {
+fn the_helper_acts_on_no_signal_and_ends_with_the_daemon() {
     if !root() {
         return;
     }
     let tree = Tree::new();
     let mount = tree.mount(&[]);
-    let keeper = process(keeper_of(mount.id()));
+    let helper = process(helper_of(mount.id()));
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
-        pidfd_send_signal(&keeper, signal).unwrap();
+        pidfd_send_signal(&helper, signal).unwrap();
     }
     // It does its work still.
     at::mkdir(mount.dir(), b"\xFF").unwrap_err();
     assert_eq!(mount.stop()[0].name("command").unwrap(), own_command());
-    wait_for_end(&keeper);
+    wait_for_end(&helper);
 
     let mount = tree.mount(&[]);
-    let keeper = process(keeper_of(mount.id()));
+    let helper = process(helper_of(mount.id()));
     mount.kill();
-    wait_for_end(&keeper);
+    wait_for_end(&helper);
     assert_eq!(mounted(&tree.point()).as_deref(), Some("fuse.utf8fs"));
     let mut mount = tree.mount(&[]);
     mount.allow_warning("is dead: its daemon was killed");
@@ -404,18 +404,18 @@ fn own_command() -> Vec<u8> {
     comm.trim_ascii_end().to_vec()
 }
 
-/// Without its keeper a daemon serves on, says that it cannot unmount, and ends at the second signal.
+/// Without its helper a daemon serves on, says that it cannot unmount, and ends at the second signal.
 #[test]
-fn a_daemon_whose_keeper_was_killed_serves_on() {
+fn a_daemon_whose_helper_was_killed_serves_on() {
     if !root() {
         return;
     }
     let tree = Tree::new();
     tree.file(b"file", b"content");
     let mut mount = tree.mount(&[]);
-    let keeper = process(keeper_of(mount.id()));
-    pidfd_send_signal(&keeper, Signal::KILL).unwrap();
-    wait_for_end(&keeper);
+    let helper = process(helper_of(mount.id()));
+    pidfd_send_signal(&helper, Signal::KILL).unwrap();
+    wait_for_end(&helper);
     assert_eq!(at::read(mount.dir(), b"file").unwrap(), b"content");
     // It neither waits for the name of the command nor fails for want of it.
     at::mkdir(mount.dir(), b"\xFF").unwrap_err();

@@ -1,4 +1,4 @@
-//! The system calls that a daemon and its keeper make, each with what is let through of its arguments.
+//! The system calls that a daemon and its helper make, each with what is let through of its arguments.
 //!
 //! A call that is not listed fails with `ENOSYS`, as on a kernel that does not have it: C libraries try new calls first
 //! and know what to do then. docs/security.md has the same lists, with reasons.
@@ -11,7 +11,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-use crate::backing::Privilege;
+use crate::os::Privilege;
 
 /// A system call that is let through.
 #[derive(Debug, Clone, Copy)]
@@ -210,8 +210,8 @@ pub const OLDER: &[Call] = calls! {
 #[cfg(not(target_arch = "x86_64"))]
 pub const OLDER: &[Call] = &[];
 
-/// What the keeper of root's daemon calls.
-pub const KEEPER: &[Call] = calls! {
+/// What the helper of root's daemon calls.
+pub const HELPER: &[Call] = calls! {
     read = SYS_read,
     write = SYS_write,
     openat = SYS_openat,

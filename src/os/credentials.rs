@@ -13,7 +13,7 @@ use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
-use super::sys;
+use crate::backing::sys;
 
 /// What the daemon can do about callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,8 +199,8 @@ pub fn lock_capabilities(kept: CapabilitySet) -> io::Result<()> {
 /// What a privileged daemon keeps: those that are in effect, and those that it puts in effect for a moment.
 pub const KEPT: CapabilitySet = WORKING.union(CapabilitySet::FSETID);
 
-/// What the keeper of a privileged daemon keeps: to unmount, and to make a log file in any directory.
-pub const KEPT_BY_KEEPER: CapabilitySet = CapabilitySet::SYS_ADMIN
+/// What the helper of a privileged daemon keeps: to unmount, and to make a log file in any directory.
+pub const KEPT_BY_HELPER: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::DAC_READ_SEARCH);
 

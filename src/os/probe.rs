@@ -14,7 +14,7 @@ use rustix::process::{
 };
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
-use super::sys::{self, Forked};
+use crate::backing::sys::{self, Forked};
 
 /// How long the daemon may take to answer.
 const PATIENCE: Timespec = Timespec {

@@ -31,8 +31,8 @@ use rustix::net::{
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, waitpid};
 use rustix::{cmsg_space, fs::Mode, fs::OFlags};
 
-use super::sys::{self, Forked};
-use super::{Privilege, creds, sandbox};
+use super::{Privilege, credentials, sandbox};
+use crate::backing::sys::{self, Forked};
 pub use policy::read_policy;
 
 /// The longest answer.
@@ -344,7 +344,7 @@ fn settle<'a>(
 ) -> io::Result<()> {
     // It fails nowhere: a child leads no group.
     rustix::process::setsid()?;
-    rustix::thread::set_name(c"utf8fs-keeper")?;
+    rustix::thread::set_name(c"utf8fs-helper")?;
     std::env::set_current_dir("/")?;
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdin(&null)?;
@@ -355,7 +355,7 @@ fn settle<'a>(
     let kept: Vec<RawFd> = kept.map(|fd| fd.as_raw_fd()).collect();
     sys::close_all_but(&kept)?;
     if privilege == Privilege::Root {
-        creds::lock_capabilities(creds::KEPT_BY_KEEPER)?;
+        credentials::lock_capabilities(credentials::KEPT_BY_HELPER)?;
         rustix::thread::set_no_new_privs(true)?;
     }
     // What runs as the same user must not get at it through /proc or by ptrace.
@@ -368,7 +368,7 @@ fn settle<'a>(
     }
     if privilege == Privilege::Root {
         // A kernel without seccomp has the daemon say so.
-        sandbox::filter(sandbox::KEEPER, privilege).or_else(sandbox::unless_missing)?;
+        sandbox::filter(sandbox::HELPER, privilege).or_else(sandbox::unless_missing)?;
     }
     Ok(())
 }

@@ -138,7 +138,7 @@ fn run(who: &str) -> String {
             "--exact",
             "--ignored",
             "--nocapture",
-            "backing::sandbox::tests::filtered",
+            "os::sandbox::tests::filtered",
         ])
         .env("FILTERED", who)
         .env("RUST_BACKTRACE", "1")
@@ -189,7 +189,7 @@ fn a_user_opens_nothing_by_handle() {
 
 #[test]
 fn no_call_is_listed_twice() {
-    for list in [DAEMON, KEEPER] {
+    for list in [DAEMON, HELPER] {
         let mut names: Vec<&str> = list.iter().chain(OLDER).map(|call| call.name).collect();
         let all = names.len();
         names.sort_unstable();
@@ -202,6 +202,6 @@ fn no_call_is_listed_twice() {
 #[test]
 fn there_is_a_filter_for_this_processor() {
     for privilege in [Privilege::Root, Privilege::User] {
-        assert!(calls::program(DAEMON, privilege).unwrap().len() > DAEMON.len());
+        assert!(seccomp::program(DAEMON, privilege).unwrap().len() > DAEMON.len());
     }
 }

@@ -3,18 +3,18 @@
 //! docs/security.md says why each piece is as it is, and lists what is kept; tests compare it with a running daemon.
 //! All of it is of the process that calls, which must have one thread: those made later inherit it.
 
-mod calls;
 mod root;
+mod seccomp;
 #[cfg(test)]
 mod tests;
 
 use std::io;
 
-pub use calls::{Call, DAEMON, KEEPER, OLDER};
 use rustix::io::Errno;
+pub use seccomp::{Call, DAEMON, HELPER, OLDER};
 
-use super::keeper::{self, Errands, MountLine};
-use super::{Privilege, creds};
+use super::helper::{self, Errands, MountLine};
+use super::{Privilege, credentials};
 
 /// How far the daemon confines itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,8 +38,8 @@ pub enum Setting {
 /// What confines the process now, and what was to.
 #[derive(Debug)]
 pub struct Confined {
-    /// The way to the keeper.
-    pub keeper: MountLine,
+    /// The way to the helper.
+    pub helper: MountLine,
     /// Each piece that holds, in a few words.
     pub holds: Vec<&'static str>,
     /// Each piece that this system lacks, and what it said.
@@ -55,20 +55,20 @@ impl Confined {
     }
 }
 
-/// Starts the keeper, and gives up all that serving does not take. Relative paths mean nothing any more.
+/// Starts the helper, and gives up all that serving does not take. Relative paths mean nothing any more.
 ///
 /// An ordinary user's process has no capabilities to give up and cannot have a root of its own.
 ///
 /// # Errors
-/// There are threads, or the keeper cannot be had: nothing is given up then. A piece that is missing is none.
+/// There are threads, or the helper cannot be had: nothing is given up then. A piece that is missing is none.
 pub fn confine(
     errands: &impl Errands,
     privilege: Privilege,
     setting: Setting,
 ) -> io::Result<Confined> {
-    let keeper = keeper::start(errands, privilege)?;
+    let helper = helper::start(errands, privilege)?;
     let mut confined = Confined {
-        keeper,
+        helper,
         holds: Vec::new(),
         lacks: Vec::new(),
     };
@@ -86,8 +86,8 @@ pub fn confine(
 
 fn give_up_capabilities() -> io::Result<()> {
     // In this order: what locks them takes a capability that is given up.
-    creds::lock_capabilities(creds::KEPT)?;
-    creds::limit_capabilities()
+    credentials::lock_capabilities(credentials::KEPT)?;
+    credentials::limit_capabilities()
 }
 
 /// Lets every thread of this process make only the system calls of `list`; others fail with `ENOSYS`.
@@ -95,7 +95,7 @@ fn give_up_capabilities() -> io::Result<()> {
 /// # Errors
 /// `ENOSYS` where this kernel, or this kind of processor, has no filter.
 pub(super) fn filter(list: &[Call], privilege: Privilege) -> io::Result<()> {
-    let program = calls::program(list, privilege)?;
+    let program = seccomp::program(list, privilege)?;
     use seccompiler::Error::{Backend, EmptyFilter, Prctl, Seccomp, ThreadSync};
     seccompiler::apply_filter_all_threads(&program).map_err(|error| match error {
         Seccomp(error) | Prctl(error) => error,
