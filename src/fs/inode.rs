@@ -5,6 +5,7 @@
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 use std::io;
+use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -31,6 +32,12 @@ const REGULAR: u8 = 8;
 
 /// It was open for reading and writing.
 const MAPPABLE: u8 = 16;
+
+/// It could not be opened: its file is gone, and another may have its number.
+const STALE: u8 = 32;
+
+/// It is a symlink whose target is the same below and above. A target never changes.
+const PLAIN_TARGET: u8 = 64;
 
 /// Takes a lock. A panic elsewhere leaves no half-made state behind these locks, so that a poisoned one is as good.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -153,6 +160,26 @@ impl Identity {
     }
 }
 
+/// The time of birth and the kind of a file in 32 bits. Two files that have one inode number in turn differ in it, but for those that were
+/// made within one tick of the filesystem's clock, and one in four thousand million.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Birth(NonZeroU32);
+
+impl Birth {
+    /// `None` where the filesystem keeps no time of birth.
+    pub(super) fn of(stat: &Stat) -> Option<Self> {
+        let born = stat.btime?;
+        let secs = born.secs.cast_unsigned();
+        let mixed = secs
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(born.nanos.into())
+            .wrapping_add(u64::from(stat.mode & libc::S_IFMT) << 48)
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let digest = u32::try_from(mixed >> 32).unwrap_or_default();
+        Some(Self(NonZeroU32::new(digest).unwrap_or(NonZeroU32::MIN)))
+    }
+}
+
 /// An inode that the kernel knows.
 #[derive(Debug)]
 pub struct Inode {
@@ -167,9 +194,10 @@ pub struct Inode {
     directory: Option<Box<AsDirectory>>,
     pub(super) device: Device,
     generation: u32,
+    born: Option<Birth>,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
-    /// [`MARKED`], [`ADRIFT`], [`UNPROVEN`], [`REGULAR`] and [`MAPPABLE`].
+    /// [`MARKED`], [`ADRIFT`], [`UNPROVEN`], [`REGULAR`], [`MAPPABLE`], [`STALE`] and [`PLAIN_TARGET`].
     marks: AtomicU8,
     /// Is the number another than that of its device and inode number, since it was taken?
     pub(super) is_renumbered: bool,
@@ -244,6 +272,7 @@ impl Inode {
             directory: stat.is_dir().then(Box::default),
             device: Device::new(stat.dev),
             generation,
+            born: Birth::of(stat),
             used: AtomicBool::new(true),
             marks: AtomicU8::new(if stat.kind() == Kind::File {
                 REGULAR
@@ -376,6 +405,27 @@ impl Inode {
         } else {
             self.marks.fetch_or(UNPROVEN, Ordering::Release);
         }
+    }
+
+    /// May the file that `stat` describes, which has its number, be the same? Always where it is.
+    pub(super) fn is_likely(&self, stat: &Stat) -> bool {
+        self.born.is_some()
+            && self.born == Birth::of(stat)
+            && self.marks.load(Ordering::Acquire) & STALE == 0
+    }
+
+    /// Its file is gone.
+    pub(super) fn set_stale(&self) {
+        self.marks.fetch_or(STALE, Ordering::Release);
+    }
+
+    /// Is it known to be a symlink whose target is the same below and above?
+    pub(super) fn has_plain_target(&self) -> bool {
+        self.marks.load(Ordering::Relaxed) & PLAIN_TARGET != 0
+    }
+
+    pub(super) fn set_plain_target(&self) {
+        self.marks.fetch_or(PLAIN_TARGET, Ordering::Relaxed);
     }
 
     /// Is it a regular file?

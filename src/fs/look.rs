@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::Utf8Fs;
-use crate::backing::{Dir, FileHandle, Kind, Stat, file};
+use crate::backing::{Dir, FileHandle, Stat, file};
 use crate::names::BackingName;
 
 /// An entry that was looked at.
@@ -24,35 +24,53 @@ pub(super) enum By {
     /// Its handle. The name was asked twice, and can have led to two inodes: the handle can be that of another than the
     /// attributes.
     Handle(FileHandle),
+    /// Its name: nothing but the attributes was asked for.
+    Name,
 }
 
 impl Utf8Fs {
-    /// Looks at an entry that was just listed with this `kind`. Most are regular files that nobody opens: where they can be
-    /// opened by a handle they are not opened here.
+    /// Looks at the entry `name` of a directory, at the symlink itself if it is one. Most entries are known already, or never opened:
+    /// its attributes are all that is asked for.
     ///
     /// # Errors
-    /// As for [`look_by_fd`](Self::look_by_fd), and those of `name_to_handle_at(2)`.
-    pub(super) fn look_at_listed(
+    /// Those of statx(2), and as for [`look_by_fd`](Self::look_by_fd).
+    pub(super) fn look_by_name(
         &self,
         dir: &Dir<&OwnedFd>,
         name: &BackingName,
-        kind: Kind,
     ) -> io::Result<Looked> {
         // What could lead back into this filesystem must not be asked before it is known not to.
-        if kind == Kind::File && self.own_device.get().is_none() && self.inodes.uses_handles() {
-            let stat = dir.stat_child(name)?;
-            if stat.kind() == Kind::File
-                && self.inodes.reaches(&stat)
-                && let Some(handle) = FileHandle::of_child(dir, name)?
-            {
-                let by = By::Handle(handle);
-                return Ok(Looked { stat, by });
-            }
+        if self.own_device.get().is_some() {
+            return self.look_by_fd(dir, name);
         }
-        self.look_by_fd(dir, name)
+        let stat = dir.stat_child(name)?;
+        let by = By::Name;
+        Ok(Looked { stat, by })
     }
 
-    /// Looks at the entry `name` of a directory, at the symlink itself if it is one: one call names it (law N8).
+    /// Finds out what the entry `name` can be opened by, which was looked at by its name alone.
+    ///
+    /// # Errors
+    /// Those of `name_to_handle_at(2)`, and as for [`look_by_fd`](Self::look_by_fd).
+    pub(super) fn identify(
+        &self,
+        dir: &Dir<&OwnedFd>,
+        name: &BackingName,
+        stat: Stat,
+    ) -> io::Result<Looked> {
+        if !self.inodes.uses_handles() || !self.inodes.reaches(&stat) {
+            return self.look_by_fd(dir, name);
+        }
+        match FileHandle::of_child(dir, name)? {
+            Some(handle) => {
+                let by = By::Handle(handle);
+                Ok(Looked { stat, by })
+            }
+            None => self.look_by_fd(dir, name),
+        }
+    }
+
+    /// Looks at the entry `name` of a directory, at the symlink itself if it is one, by a descriptor of it.
     ///
     /// # Errors
     /// Those of openat(2) and statx(2); `ENOENT` too for what leads back into this filesystem.

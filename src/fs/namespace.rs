@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::audit::Operation;
 use super::inode::{Inode, Place, lock};
 use super::inodes::{Entered, Unproven};
-use super::look::Looked;
+use super::look::{By, Looked};
 use super::resolve::{Making, NewName, Resolved, if_there, is_absent};
 use super::unique::At;
 use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
@@ -52,7 +52,7 @@ impl Utf8Fs {
                     return Err(self.too_long(making, &directory, name, error));
                 }
             };
-            if let Some(looked) = if_there(self.look_by_fd(&Dir::new(&*fd), &found.backing))? {
+            if let Some(looked) = if_there(self.look_by_name(&Dir::new(&*fd), &found.backing))? {
                 break (found, looked);
             }
         };
@@ -80,16 +80,7 @@ impl Utf8Fs {
             stat,
             left,
             replaced,
-        } = match self.inodes.enter(looked, &place)? {
-            Ok(entered) => entered,
-            Err(Unproven) => {
-                let looked = self.look_by_fd(&Dir::new(fd), &place.backing)?;
-                match self.inodes.enter(looked, &place)? {
-                    Ok(entered) => entered,
-                    Err(Unproven) => return Err(FsError::Stale),
-                }
-            }
-        };
+        } = self.entered(looked, fd, &place)?;
         if let Some(replaced) = replaced {
             self.unmark(&replaced);
         }
@@ -102,6 +93,24 @@ impl Utf8Fs {
             lasts: if may_last { lasts } else { Lasts::Not },
             attributes: self.attributes_last(&inode, &stat),
         })
+    }
+
+    fn entered(&self, looked: Looked, fd: &OwnedFd, place: &Place) -> Result<Entered, FsError> {
+        let dir = Dir::new(fd);
+        let looked = match looked.by {
+            By::Name => match self.inodes.enter_known(&looked.stat, place) {
+                Some(entered) => return Ok(entered),
+                None => self.identify(&dir, &place.backing, looked.stat)?,
+            },
+            By::Fd(_) | By::Handle(_) => looked,
+        };
+        if let Ok(entered) = self.inodes.enter(looked, place)? {
+            return Ok(entered);
+        }
+        let looked = self.look_by_fd(&dir, &place.backing)?;
+        self.inodes
+            .enter(looked, place)?
+            .map_err(|Unproven| FsError::Stale)
     }
 
     /// Makes an entry: finds its place, acts as the caller, makes it, and reports it if it offends.
@@ -154,7 +163,7 @@ impl Utf8Fs {
             let (child, (directory, fd), place) =
                 self.make(making, parent, name, modes, |dir, backing| {
                     make(dir, backing)?;
-                    if_there(self.look_by_fd(dir, backing))
+                    if_there(self.look_by_name(dir, backing))
                 })?;
             if let Some(child) = child.filter(|child| child.stat.kind() == kind) {
                 let here = (&*directory, &*fd);

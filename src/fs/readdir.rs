@@ -206,7 +206,7 @@ impl Utf8Fs {
             }
             listed.name = visible.as_bytes();
             if plus == Plus::Yes {
-                match self.look_up_listed(&open, kind, backing, visible.clone()) {
+                match self.look_up_listed(&open, backing, visible.clone()) {
                     Ok(mut entry) => {
                         if let Some(link) = self.mapped_link(entry.number, &entry.stat) {
                             // Its target may lead through this directory, or one that another reads who waits for this one.
@@ -302,11 +302,10 @@ impl Utf8Fs {
     fn look_up_listed(
         &self,
         open: &OpenDirectory,
-        kind: Kind,
         backing: BackingName,
         visible: VisibleName,
     ) -> Result<Entry, FsError> {
-        let looked = self.look_at_listed(&Dir::new(&*open.fd), &backing, kind)?;
+        let looked = self.look_by_name(&Dir::new(&*open.fd), &backing)?;
         self.enter(looked, (&open.inode, &open.fd), backing, visible, false)
     }
 

@@ -97,14 +97,24 @@ impl Utf8Fs {
         if !stat.is_symlink() || !self.map.maps() {
             return None;
         }
-        let (inode, fd) = self.open_inode(number).ok()?;
+        let inode = self.inodes.get(number).ok()?;
+        if inode.has_plain_target() {
+            return None;
+        }
+        let fd = self.inodes.fd(&inode).ok()?;
         let target = match self.opened_quietly(&inode, stat) {
             Some(quiet) => file::readlink(quiet),
             None => file::readlink(&*fd),
         };
         let target = target.ok()?;
-        self.is_shown_as_another(&target)
-            .then_some(MappedLink { inode, target })
+        if self.is_shown_as_another(&target) {
+            return Some(MappedLink { inode, target });
+        }
+        // Longer names are shown as the rules have it, which may change.
+        if components(&target).all(|name| name.len() <= NAME_MAX) {
+            inode.set_plain_target();
+        }
+        None
     }
 
     /// A descriptor of a link through which it is read with its access time left as it is, as lstat(2) leaves it.

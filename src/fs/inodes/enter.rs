@@ -52,9 +52,10 @@ impl Inodes {
                 replaced: None,
             }));
         }
-        let is_proven = matches!(by, By::Fd(_));
+        let is_proven = !matches!(by, By::Handle(_));
         let (fd, handle) = match by {
             By::Handle(handle) => (None, Some(handle)),
+            By::Name => (None, None),
             By::Fd(fd) => {
                 let handle = match self.uses_handles() && self.reaches(&stat) {
                     true => FileHandle::of(&fd)?,
@@ -64,17 +65,10 @@ impl Inodes {
             }
         };
         let identity = handle.map(Identity::Handle);
-        let stat = &stat;
-        let mut identity = identity.unwrap_or_else(|| Identity::looks(stat, self.mount_of(stat)));
+        let mut identity = identity.unwrap_or_else(|| Identity::looks(&stat, self.mount_of(&stat)));
         let device = Device::new(stat.dev);
         let others = (0..OFFERED).map(|tried| Numbering::other(device, stat.ino, tried));
         let entered = |inode: Arc<Inode>, replaced: Option<Arc<Inode>>| {
-            // Of the names of a file that has several, the one by which the kernel may keep it for long stays known.
-            let is_one_of_many = self.keeps_places && stat.is_file() && stat.nlink > 1;
-            let left = match is_one_of_many && inode.handle().is_some() {
-                true => None,
-                false => inode.set_place(place),
-            };
             // Most regular files that are looked up are not opened; of those that are many are opened by their handles.
             if let Some(fd) = fd
                 && !inode.is_elsewhere()
@@ -82,13 +76,7 @@ impl Inodes {
             {
                 self.descriptors.hold(&inode, fd);
             }
-            let stat = *stat;
-            Ok(Ok(Entered {
-                inode,
-                stat,
-                left,
-                replaced,
-            }))
+            Ok(Ok(self.seen(inode, stat, place, replaced)))
         };
         // A file that has another number keeps it.
         if self.is_renumbered.load(Ordering::Acquire)
@@ -100,13 +88,55 @@ impl Inodes {
         }
         let others = others.map(|number| (number, true));
         for (number, is_other) in std::iter::once((number, false)).chain(others) {
-            match self.enter_as(number, is_other, is_proven, identity, stat) {
+            match self.enter_as(number, is_other, is_proven, identity, &stat) {
                 Ok((inode, replaced)) => return entered(inode, replaced),
                 Err(_) if !is_proven => return Ok(Err(Unproven)),
                 Err(back) => identity = back,
             }
         }
         Err(io::Error::from_raw_os_error(libc::EIO))
+    }
+
+    /// Finds the file that has the number and the time of birth of `stat`, and counts one lookup; `None` where that is not known, or may
+    /// be another.
+    pub(in crate::fs) fn enter_known(&self, stat: &Stat, place: &Place) -> Option<Entered> {
+        let number = self.number(stat);
+        if number == ROOT || self.is_renumbered.load(Ordering::Acquire) {
+            return None;
+        }
+        let slots = lock(self.shard(number)?);
+        let inode = Arc::clone(&slots.get(&number)?.0);
+        let is_it = inode.is_likely(stat)
+            && inode.device == Device::new(stat.dev)
+            && inode.identity.mount() == self.mount_of(stat);
+        if !is_it {
+            return None;
+        }
+        inode.lookups.fetch_add(1, Ordering::Relaxed);
+        drop(slots);
+        Some(self.seen(inode, *stat, place, None))
+    }
+
+    /// Notes where a file was seen.
+    fn seen(
+        &self,
+        inode: Arc<Inode>,
+        stat: Stat,
+        place: &Place,
+        replaced: Option<Arc<Inode>>,
+    ) -> Entered {
+        // Of the names of a file that has several, the one by which the kernel may keep it for long stays known.
+        let is_one_of_many = self.keeps_places && stat.is_file() && stat.nlink > 1;
+        let left = match is_one_of_many && inode.handle().is_some() {
+            true => None,
+            false => inode.set_place(place),
+        };
+        Entered {
+            inode,
+            stat,
+            left,
+            replaced,
+        }
     }
 
     /// Finds a file by a number and counts one lookup.

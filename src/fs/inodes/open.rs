@@ -23,9 +23,10 @@ impl Inodes {
         let open = || match (&inode.identity, &self.mount) {
             _ if let Some(file) = &open_file => file::path_only(file),
             (Identity::Handle(handle), Some(mount)) => {
-                handle.open(mount, libc::O_PATH)?.ok_or_else(stale)
+                let opened = handle.open(mount, libc::O_PATH);
+                noting_stale(inode, opened)?.ok_or_else(stale)
             }
-            _ => self.open_in_place(inode),
+            _ => noting_stale(inode, self.open_in_place(inode)),
         };
         let fd = self.descriptors.enough_for(open)?;
         self.prove(inode, &fd)?;
@@ -47,7 +48,8 @@ impl Inodes {
             return Ok(None);
         }
         let flags = flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_PATH);
-        let Some(fd) = self.descriptors.enough_for(|| handle.open(mount, flags))? else {
+        let opened = self.descriptors.enough_for(|| handle.open(mount, flags));
+        let Some(fd) = noting_stale(inode, opened)? else {
             return Ok(None);
         };
         self.prove(inode, &fd)?;
@@ -111,4 +113,13 @@ impl Inodes {
             Err(stale())
         }
     }
+}
+
+/// Has an inode that was found stale be looked at closely when it is looked up next.
+fn noting_stale<T>(inode: &Inode, opened: io::Result<T>) -> io::Result<T> {
+    opened.inspect_err(|error| {
+        if error.raw_os_error() == Some(libc::ESTALE) {
+            inode.set_stale();
+        }
+    })
 }
