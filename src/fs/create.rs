@@ -11,7 +11,7 @@ use super::inode::lock;
 use super::io::{KERNELS_OWN, Opened};
 use super::resolve::Making;
 use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
-use crate::backing::{Nature, file};
+use crate::backing::Nature;
 
 /// How long it is waited, in all, for a name that others make and remove to be free. On a disk that is busy, a name that is made and
 /// removed at once can be there for a good part of that.
@@ -84,7 +84,7 @@ impl Utf8Fs {
                 false => self.inodes.with_descriptors(create),
             };
             let opened = opened?;
-            let looked = self.look_at_made(dir, backing, &opened)?;
+            let looked = self.look_at_made(&opened)?;
             Ok((opened, looked))
         });
         let ((opened, looked), (directory, fd), place) = match made {
@@ -99,23 +99,10 @@ impl Utf8Fs {
         let here = (&*directory, &*fd);
         let mut entry = self.enter(looked, here, place.backing, place.visible, place.alias)?;
         let inode = self.inodes.get(entry.number)?;
-        let path_only = match inode.is_elsewhere() {
-            // Not by its name: somebody may have removed it already.
-            true => self
-                .inodes
-                .with_descriptors(|| file::path_only(&opened))
-                .map(Arc::new)?,
-            false => self.inodes.fd(&inode)?,
-        };
         let nature = Nature::made(entry.stat.mode, entry.stat.uid, entry.stat.gid);
-        let opened = self.opened(
-            caller,
-            (Arc::new(opened), taken),
-            path_only,
-            inode,
-            &nature,
-            flags,
-        )?;
+        let opened = Arc::new(opened);
+        let file = Arc::clone(&opened);
+        let opened = self.opened(caller, (opened, taken), file, inode, &nature, flags)?;
         if opened.is_mappable {
             // Not at all would keep the kernel from keeping the name, too (`ReplyCreate` of fuser has one time for both).
             entry.attributes = Lasts::Open;

@@ -29,8 +29,9 @@ pub struct Opened {
     pub handle: u64,
     /// How it is best served.
     pub open: Open,
-    /// The backing file, by a descriptor that does not hold it open for writing, as the one that the handle has may.
-    pub path_only: Arc<OwnedFd>,
+    /// The backing file, for the kernel to read and write by itself. Only where it was just made this descriptor holds it open for writing, as
+    /// the program does.
+    pub backing_file: Arc<OwnedFd>,
     /// As whom the kernel is to read and write it by itself: user and group. `None` where it must not: it would act as one user for
     /// all who have the file open, on a filesystem that checks rights itself.
     pub identity: Option<(u32, u32)>,
@@ -116,7 +117,7 @@ impl Utf8Fs {
         &self,
         caller: Caller,
         (fd, taken): (Arc<OwnedFd>, Taken),
-        path_only: Arc<OwnedFd>,
+        backing_file: Arc<OwnedFd>,
         inode: Arc<Inode>,
         nature: &Nature,
         flags: i32,
@@ -157,7 +158,7 @@ impl Utf8Fs {
         Ok(Opened {
             handle: self.files.add(OpenFile::new(fd, inode, opener, how, taken)),
             open,
-            path_only,
+            backing_file,
             identity,
             closes_quietly,
             is_mappable: how == OpenAs::Mappable,

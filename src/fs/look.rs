@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::Utf8Fs;
-use crate::backing::{Dir, FileHandle, Stat, file};
+use crate::backing::{Dir, FileHandle, Stat};
 use crate::names::BackingName;
 
 /// An entry that was looked at.
@@ -24,6 +24,8 @@ pub(super) enum By {
     /// Its handle. The name was asked twice, and can have led to two inodes: the handle can be that of another than the
     /// attributes.
     Handle(FileHandle),
+    /// What was asked of an open file, its handle too where it can be opened by that: all is of one inode.
+    Open(Option<FileHandle>),
     /// Its name: nothing but the attributes was asked for.
     Name,
 }
@@ -84,26 +86,18 @@ impl Utf8Fs {
         Ok(Looked { stat, by })
     }
 
-    /// Looks at the file open as `opened`, which was made under `name`. Somebody may have put another there since.
+    /// Looks at the file open as `opened`, which was just made.
     ///
     /// # Errors
-    /// Those of statx(2) and open(2).
-    pub(super) fn look_at_made(
-        &self,
-        dir: &Dir<&OwnedFd>,
-        name: &BackingName,
-        opened: &OwnedFd,
-    ) -> io::Result<Looked> {
+    /// Those of statx(2) and `name_to_handle_at(2)`.
+    pub(super) fn look_at_made(&self, opened: &OwnedFd) -> io::Result<Looked> {
         let stat = Stat::of(opened)?;
-        let is_it = |there: &Stat| {
-            (there.dev, there.ino, there.mnt_id) == (stat.dev, stat.ino, stat.mnt_id)
+        let has_handle = self.inodes.uses_handles() && self.inodes.reaches(&stat);
+        let handle = match has_handle {
+            true => FileHandle::of(opened)?,
+            false => None,
         };
-        let there = self.look_by_fd(dir, name);
-        let by = match there {
-            // A number is not used again while its file is open.
-            Ok(looked) if is_it(&looked.stat) => looked.by,
-            Ok(_) | Err(_) => By::Fd(self.inodes.with_descriptors(|| file::path_only(opened))?),
-        };
+        let by = By::Open(handle);
         Ok(Looked { stat, by })
     }
 }

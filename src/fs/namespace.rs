@@ -102,7 +102,7 @@ impl Utf8Fs {
                 Some(entered) => return Ok(entered),
                 None => self.identify(&dir, &place.backing, looked.stat)?,
             },
-            By::Fd(_) | By::Handle(_) => looked,
+            By::Fd(_) | By::Handle(_) | By::Open(_) => looked,
         };
         if let Ok(entered) = self.inodes.enter(looked, place)? {
             return Ok(entered);

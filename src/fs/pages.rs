@@ -57,7 +57,7 @@ impl Utf8Fs {
             return true;
         };
         let look = Look::now();
-        let seen = Stat::of(&*opened.path_only).map(|stat| look.seen(&stat));
+        let seen = Stat::of(&*opened.backing_file).map(|stat| look.seen(&stat));
         pages.open(opened.open.inode.0, seen.ok(), look)
     }
 

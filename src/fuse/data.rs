@@ -75,7 +75,7 @@ pub(super) trait Reply: fmt::Debug {
 
 impl Reply for ReplyOpen {
     fn tell(&self, opened: &Opened) -> std::io::Result<BackingId> {
-        self.open_backing(&*opened.path_only)
+        self.open_backing(&*opened.backing_file)
     }
 
     fn send(self, handle: FileHandle, flags: FopenFlags, id: Option<&BackingId>) {
@@ -96,7 +96,7 @@ pub(super) struct Created<'a> {
 
 impl Reply for Created<'_> {
     fn tell(&self, opened: &Opened) -> std::io::Result<BackingId> {
-        self.reply.open_backing(&*opened.path_only)
+        self.reply.open_backing(&*opened.backing_file)
     }
 
     fn send(self, handle: FileHandle, flags: FopenFlags, id: Option<&BackingId>) {

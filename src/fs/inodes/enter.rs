@@ -55,6 +55,7 @@ impl Inodes {
         let is_proven = !matches!(by, By::Handle(_));
         let (fd, handle) = match by {
             By::Handle(handle) => (None, Some(handle)),
+            By::Open(handle) => (None, handle),
             By::Name => (None, None),
             By::Fd(fd) => {
                 let handle = match self.uses_handles() && self.reaches(&stat) {
