@@ -101,10 +101,9 @@ impl Utf8Fs {
         if inode.has_plain_target() {
             return None;
         }
-        let fd = self.inodes.fd(&inode).ok()?;
         let target = match self.opened_quietly(&inode, stat) {
             Some(quiet) => file::readlink(quiet),
-            None => file::readlink(&*fd),
+            None => file::readlink(&*self.inodes.fd(&inode).ok()?),
         };
         let target = target.ok()?;
         if self.is_shown_as_another(&target) {
