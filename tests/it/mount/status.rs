@@ -152,6 +152,7 @@ const OTHER_CALLS: &[&str] = &[
     "recvfrom",
     "ppoll",
     "rt_sigprocmask",
+    "clone",
     "clone3",
     "set_robust_list",
     "rseq",
