@@ -24,6 +24,10 @@ const STALL: Duration = Duration::from_secs(1);
 /// [`MOST_DIRECTORIES`](crate::fs::descriptors::MOST_DIRECTORIES) open.
 const MOST_WORKERS: usize = 3 * MOST_DIRECTORIES;
 
+/// Upper bound of workers on what is expired because it may be wrong. The others are for what is known to be: whoever holds many
+/// directories that did not change delays no change of others.
+const MOST_SWEEPERS: usize = MOST_WORKERS / 4;
+
 /// Upper bound of workers to be started at once.
 const MOST_STARTED: usize = 64;
 
@@ -166,8 +170,13 @@ struct State {
     notices: Notices,
     /// Names and files in `notices`, about.
     waiting: usize,
-    /// Inodes with a notice on which nobody works, and since when; oldest first.
+    /// Inodes with a notice on which nobody works, and since when; oldest first. The notice of one may be taken already.
     ready: VecDeque<(u64, Instant)>,
+    /// Those that have only expiries of a sweep, which may wait.
+    swept: VecDeque<u64>,
+    is_swept: HashSet<u64>,
+    /// Workers on inodes of `swept`.
+    sweepers: usize,
     /// Inodes on which a worker works, and since when its current notification lasts.
     running: HashMap<u64, Instant>,
     /// An inode whose stalled notification had a notice dropped since the queues were last tended.
@@ -184,7 +193,7 @@ struct State {
 }
 
 impl State {
-    fn push(&mut self, number: u64, notice: Notice) {
+    fn push(&mut self, number: u64, notice: Notice, urgency: Urgency) {
         let since = self.running.get(&number);
         if since.is_some_and(|since| since.elapsed() >= STALL) {
             // Everything is expired when the stall is over.
@@ -193,8 +202,17 @@ impl State {
         }
         let is_running = since.is_some();
         let before = self.notices.get(&number).map_or(0, Notice::len);
-        if before == 0 && !is_running {
-            self.ready.push_back((number, Instant::now()));
+        if !is_running {
+            match urgency {
+                Urgency::Event if before == 0 || self.is_swept.remove(&number) => {
+                    self.ready.push_back((number, Instant::now()));
+                }
+                Urgency::Sweep if before == 0 => {
+                    self.swept.push_back(number);
+                    self.is_swept.insert(number);
+                }
+                Urgency::Event | Urgency::Sweep => {}
+            }
         }
         let waiting = self.notices.entry(number).or_default();
         waiting.merge(notice);
@@ -203,7 +221,35 @@ impl State {
 
     /// Has a worker that looks for a task nothing to do?
     fn is_idle(&self) -> bool {
-        self.ready.is_empty() && !self.is_sweep_wanted && !self.is_over
+        self.ready.is_empty() && self.may_sweep() == 0 && !self.is_sweep_wanted && !self.is_over
+    }
+
+    /// How many inodes of `swept` may be worked on now.
+    fn may_sweep(&self) -> usize {
+        self.is_swept.len().min(MOST_SWEEPERS - self.sweepers)
+    }
+
+    /// Takes the next inode, its notice, and whether that may have waited.
+    fn next(&mut self) -> Option<(u64, Notice, Urgency)> {
+        loop {
+            let (number, urgency) = if let Some(at) = self.first_free() {
+                (self.ready.remove(at)?.0, Urgency::Event)
+            } else if self.may_sweep() > 0 {
+                let number = self.swept.pop_front()?;
+                if !self.is_swept.remove(&number) {
+                    continue;
+                }
+                (number, Urgency::Sweep)
+            } else {
+                return None;
+            };
+            // What is worked on comes again at the end of that.
+            if !self.running.contains_key(&number)
+                && let Some(notice) = self.notices.remove(&number)
+            {
+                return Some((number, notice, urgency));
+            }
+        }
     }
 
     fn is_left(&self, number: u64) -> bool {
@@ -227,11 +273,23 @@ impl State {
     }
 }
 
+/// How soon a notice is to be delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Urgency {
+    /// What it is about has changed.
+    Event,
+    /// It may have.
+    Sweep,
+}
+
 /// The queues. No other lock is taken while theirs is held.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
     state: Mutex<State>,
+    /// There is something for a worker to do.
     changed: Condvar,
+    /// A worker is done with something.
+    done: Condvar,
     /// How many directories are leaving, at least.
     leaving: AtomicUsize,
 }
@@ -250,6 +308,7 @@ pub(super) enum Task {
 pub(super) struct Job<'a> {
     queues: &'a Queues,
     number: Option<u64>,
+    urgency: Urgency,
 }
 
 impl Job<'_> {
@@ -274,13 +333,15 @@ impl Drop for Job<'_> {
             None => state.is_sweeping = false,
             Some(number) => {
                 state.running.remove(&number);
+                state.sweepers -= usize::from(self.urgency == Urgency::Sweep);
                 if state.notices.contains_key(&number) {
                     state.ready.push_back((number, Instant::now()));
                 }
             }
         }
         drop(state);
-        self.queues.changed.notify_all();
+        self.queues.changed.notify_one();
+        self.queues.done.notify_all();
     }
 }
 
@@ -303,7 +364,7 @@ impl Queues {
         let mut state = lock(&self.state);
         state.repetitions.add(&notices);
         for (number, notice) in notices {
-            state.push(number, notice);
+            state.push(number, notice, Urgency::Event);
         }
         drop(state);
         self.changed.notify_one();
@@ -311,18 +372,18 @@ impl Queues {
 
     /// Adds a notice, to be delivered once.
     pub(super) fn add_once(&self, number: u64, notice: Notice) {
-        lock(&self.state).push(number, notice);
+        lock(&self.state).push(number, notice, Urgency::Event);
         self.changed.notify_one();
     }
 
-    /// As [`add_once`](Self::add_once); waits while half of the most that may wait does.
+    /// Adds a notice that may wait, to be delivered once. Waits itself while half of the most that may wait does.
     pub(super) fn add_slowly(&self, number: u64, notice: Notice) {
         let state = lock(&self.state);
         let is_full = |state: &mut State| state.waiting >= MOST_WAITING / 2 && !state.is_over;
-        let state = self.changed.wait_while(state, is_full);
+        let state = self.done.wait_while(state, is_full);
         state
             .unwrap_or_else(PoisonError::into_inner)
-            .push(number, notice);
+            .push(number, notice, Urgency::Sweep);
         self.changed.notify_one();
     }
 
@@ -331,6 +392,8 @@ impl Queues {
         let mut state = lock(&self.state);
         state.notices.clear();
         state.ready.clear();
+        state.swept.clear();
+        state.is_swept.clear();
         state.waiting = 0;
         state.repetitions = Repetitions::default();
         state.is_sweep_wanted = true;
@@ -341,6 +404,7 @@ impl Queues {
     /// Takes a task; waits for one. `None` where this worker is to end.
     pub(super) fn take(&self) -> Option<(Task, Job<'_>)> {
         let mut state = lock(&self.state);
+        let idle_since = Instant::now();
         loop {
             if state.is_over {
                 return None;
@@ -349,36 +413,39 @@ impl Queues {
                 state.is_sweep_wanted = false;
                 state.is_sweeping = true;
                 state.taken = Some(Instant::now());
-                return Some((Task::Sweep, self.job(None)));
+                return Some((Task::Sweep, self.job(None, Urgency::Sweep)));
             }
             let now = Instant::now();
             state.leaving.retain(|leaving| leaving.until > now);
             self.leaving.store(state.leaving.len(), Ordering::Release);
-            if let Some((number, _)) = state.first_free().and_then(|at| state.ready.remove(at)) {
-                let notice = state.notices.remove(&number).unwrap_or_default();
+            if let Some((number, notice, urgency)) = state.next() {
+                state.sweepers += usize::from(urgency == Urgency::Sweep);
                 state.waiting = state.waiting.saturating_sub(notice.len());
                 state.running.insert(number, now);
                 state.taken = Some(Instant::now());
-                return Some((Task::Notify(number, notice), self.job(Some(number))));
+                return Some((
+                    Task::Notify(number, notice),
+                    self.job(Some(number), urgency),
+                ));
+            }
+            if idle_since.elapsed() >= IDLE && state.is_idle() && state.workers > 1 {
+                state.workers -= 1;
+                return None;
             }
             let patience = match state.ready.is_empty() {
                 true => IDLE,
                 false => TAKES / 4,
             };
             let waited = self.changed.wait_timeout(state, patience);
-            let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            state = woken;
-            if timeout.timed_out() && patience == IDLE && state.is_idle() && state.workers > 1 {
-                state.workers -= 1;
-                return None;
-            }
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn job(&self, number: Option<u64>) -> Job<'_> {
+    fn job(&self, number: Option<u64>, urgency: Urgency) -> Job<'_> {
         Job {
             queues: self,
             number,
+            urgency,
         }
     }
 
@@ -386,7 +453,7 @@ impl Queues {
     pub(super) fn tend(&self) -> Tended {
         let mut state = lock(&self.state);
         for (number, notice) in state.repetitions.take_due() {
-            state.push(number, notice);
+            state.push(number, notice, Urgency::Event);
         }
         let is_stalled = |(_, since): &(&u64, &Instant)| since.elapsed() >= STALL;
         let stalled = state.running.iter().find(is_stalled);
@@ -394,14 +461,19 @@ impl Queues {
         let stalled = state.dropped.take().or(stalled);
         let is_old = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() >= TENDED);
         let oldest = state.first_free().and_then(|at| state.ready.get(at));
-        let has_waited = is_old(oldest.map(|&(_, since)| since)) || state.is_sweep_wanted;
+        let has_waited = is_old(oldest.map(|&(_, since)| since))
+            || state.is_sweep_wanted
+            || state.may_sweep() > 0;
         let wanted = match has_waited && is_old(state.taken) {
-            true => state.ready.len() + usize::from(state.is_sweep_wanted),
+            true => state.ready.len() + state.may_sweep() + usize::from(state.is_sweep_wanted),
             false => usize::from(state.workers == 0),
         };
         let lacks_workers = wanted.min(MOST_STARTED).min(MOST_WORKERS - state.workers);
         state.workers += lacks_workers;
-        let is_busy = !state.ready.is_empty() || !state.running.is_empty() || state.is_sweeping;
+        let is_busy = !state.ready.is_empty()
+            || !state.is_swept.is_empty()
+            || !state.running.is_empty()
+            || state.is_sweeping;
         let tended = Tended {
             next: match is_busy {
                 true => Some(TENDED),
@@ -425,6 +497,7 @@ impl Queues {
     pub(super) fn end(&self) {
         lock(&self.state).is_over = true;
         self.changed.notify_all();
+        self.done.notify_all();
     }
 
     /// To be called before it is answered that the directory `inode` is not in `from` any more. Waits until no worker works on
@@ -439,7 +512,7 @@ impl Queues {
         });
         self.leaving.store(state.leaving.len(), Ordering::Release);
         let is_running = |state: &mut State| state.running.contains_key(&from);
-        let waited = self.changed.wait_timeout_while(state, PATIENCE, is_running);
+        let waited = self.done.wait_timeout_while(state, PATIENCE, is_running);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.extend(inode);
     }
@@ -570,6 +643,33 @@ mod tests {
         queues.leave(2, 7);
         assert!(start.elapsed() >= PATIENCE);
         drop(job);
+    }
+
+    #[test]
+    fn whoever_holds_what_may_be_wrong_takes_a_part_of_the_workers_only() {
+        let queues = Queues::default();
+        for number in 1..=2 * MOST_SWEEPERS {
+            queues.add_slowly(number as u64, Notice::of_itself());
+        }
+        let held: Vec<_> = (0..MOST_SWEEPERS)
+            .map(|_| match queues.take() {
+                Some((Task::Notify(_, _), job)) => job,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert!(lock(&queues.state).next().is_none(), "no more than that");
+        // What changed meanwhile does not wait, new or among what does.
+        let last = 2 * MOST_SWEEPERS as u64;
+        for changed in [last + 1, last] {
+            push(&queues, changed);
+            assert_eq!(next(&queues).unwrap().0, changed);
+        }
+        drop(held);
+        let left = std::iter::from_fn(|| {
+            let is_any = lock(&queues.state).may_sweep() > 0;
+            is_any.then(|| queues.take().map(|(_, job)| drop(job)))
+        });
+        assert_eq!(left.count(), MOST_SWEEPERS - 1);
     }
 
     #[test]
