@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::directory::DirectoryIndex;
 use super::number::Device;
@@ -160,24 +161,38 @@ impl Identity {
     }
 }
 
-/// The time of birth and the kind of a file in 32 bits. Two files that have one inode number in turn differ in it, but for those that were
-/// made within one tick of the filesystem's clock, and one in four thousand million.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Birth(NonZeroU32);
+/// The tick of a filesystem's clock at most, and that of one that keeps no fractions of a second.
+const TICK: Duration = Duration::from_millis(20);
+const LONG_TICK: Duration = Duration::from_secs(2);
 
-impl Birth {
-    /// `None` where the filesystem keeps no time of birth.
-    pub(super) fn of(stat: &Stat) -> Option<Self> {
-        let born = stat.btime?;
-        let secs = born.secs.cast_unsigned();
-        let mixed = secs
-            .wrapping_mul(1_000_000_000)
-            .wrapping_add(born.nanos.into())
-            .wrapping_add(u64::from(stat.mode & libc::S_IFMT) << 48)
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let digest = u32::try_from(mixed >> 32).unwrap_or_default();
-        Some(Self(NonZeroU32::new(digest).unwrap_or(NonZeroU32::MIN)))
-    }
+/// The time of birth and the kind of a file in 32 bits, never 0; `None` where the filesystem keeps no time of birth. Two files that have one
+/// inode number in turn differ in it, but for those that were made within one tick of the filesystem's clock, and one in four thousand
+/// million.
+fn birth(stat: &Stat) -> Option<NonZeroU32> {
+    let born = stat.btime?;
+    let mixed = born
+        .secs
+        .cast_unsigned()
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(born.nanos.into())
+        .wrapping_add(u64::from(stat.mode & libc::S_IFMT) << 48)
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let digest = u32::try_from(mixed >> 32).unwrap_or_default();
+    Some(NonZeroU32::new(digest).unwrap_or(NonZeroU32::MIN))
+}
+
+/// Has every file that gets this one's number from now on another time of birth?
+pub(super) fn is_born_long_ago(stat: &Stat) -> bool {
+    let Some(born) = stat.btime else {
+        return false;
+    };
+    let since = |secs| {
+        let fraction = Duration::from_nanos(born.nanos.into());
+        let born = UNIX_EPOCH.checked_add(Duration::from_secs(secs) + fraction)?;
+        SystemTime::now().duration_since(born).ok()
+    };
+    let age = u64::try_from(born.secs).ok().and_then(since);
+    age.is_some_and(|age| age >= if born.nanos == 0 { LONG_TICK } else { TICK })
 }
 
 /// An inode that the kernel knows.
@@ -194,7 +209,8 @@ pub struct Inode {
     directory: Option<Box<AsDirectory>>,
     pub(super) device: Device,
     generation: u32,
-    born: Option<Birth>,
+    /// Its [`birth`], once no other file of its number can have the same; else 0.
+    born: AtomicU32,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
     /// [`MARKED`], [`ADRIFT`], [`UNPROVEN`], [`REGULAR`], [`MAPPABLE`], [`STALE`] and [`PLAIN_TARGET`].
@@ -272,7 +288,7 @@ impl Inode {
             directory: stat.is_dir().then(Box::default),
             device: Device::new(stat.dev),
             generation,
-            born: Birth::of(stat),
+            born: AtomicU32::new(0),
             used: AtomicBool::new(true),
             marks: AtomicU8::new(if stat.kind() == Kind::File {
                 REGULAR
@@ -407,11 +423,20 @@ impl Inode {
         }
     }
 
-    /// May the file that `stat` describes, which has its number, be the same? Always where it is.
-    pub(super) fn is_likely(&self, stat: &Stat) -> bool {
-        self.born.is_some()
-            && self.born == Birth::of(stat)
-            && self.marks.load(Ordering::Acquire) & STALE == 0
+    /// Notes the birth of the file, which `stat` describes.
+    pub(super) fn note_birth(&self, stat: &Stat) {
+        if self.born.load(Ordering::Relaxed) == 0
+            && let Some(birth) = birth(stat).filter(|_| is_born_long_ago(stat))
+        {
+            self.born.store(birth.get(), Ordering::Relaxed);
+        }
+    }
+
+    /// Is the file that `stat` describes, which has its number, the same by its birth?
+    pub(super) fn is_born_as(&self, stat: &Stat) -> bool {
+        let is_stale = self.marks.load(Ordering::Acquire) & STALE != 0;
+        let born = NonZeroU32::new(self.born.load(Ordering::Relaxed));
+        !is_stale && born.is_some() && born == birth(stat)
     }
 
     /// Its file is gone.

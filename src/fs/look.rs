@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::Utf8Fs;
+use super::inode::is_born_long_ago;
 use crate::backing::{Dir, FileHandle, Stat};
 use crate::names::BackingName;
 
@@ -60,7 +61,9 @@ impl Utf8Fs {
         name: &BackingName,
         stat: Stat,
     ) -> io::Result<Looked> {
-        if !self.inodes.uses_handles() || !self.inodes.reaches(&stat) {
+        // What was just made may be replaced again and again, so that it has another handle each time.
+        let is_steady = is_born_long_ago(&stat);
+        if !is_steady || !self.inodes.uses_handles() || !self.inodes.reaches(&stat) {
             return self.look_by_fd(dir, name);
         }
         match FileHandle::of_child(dir, name)? {

@@ -163,7 +163,7 @@ impl Utf8Fs {
             let (child, (directory, fd), place) =
                 self.make(making, parent, name, modes, |dir, backing| {
                     make(dir, backing)?;
-                    if_there(self.look_by_name(dir, backing))
+                    if_there(self.look_by_fd(dir, backing))
                 })?;
             if let Some(child) = child.filter(|child| child.stat.kind() == kind) {
                 let here = (&*directory, &*fd);

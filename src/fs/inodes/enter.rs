@@ -107,7 +107,7 @@ impl Inodes {
         }
         let slots = lock(self.shard(number)?);
         let inode = Arc::clone(&slots.get(&number)?.0);
-        let is_it = inode.is_likely(stat)
+        let is_it = inode.is_born_as(stat)
             && inode.device == Device::new(stat.dev)
             && inode.identity.mount() == self.mount_of(stat);
         if !is_it {
@@ -174,6 +174,7 @@ impl Inodes {
         let (generation, lookups) = match slots.get(&number) {
             Some(known) if known.0.identity == identity && known.0.device == device => {
                 known.0.lookups.fetch_add(1, Ordering::Relaxed);
+                known.0.note_birth(stat);
                 return Ok((Arc::clone(&known.0), None));
             }
             Some(known)
@@ -202,6 +203,7 @@ impl Inodes {
         let mut inode = Inode::new(number, generation, identity, stat);
         inode.is_renumbered = is_other;
         inode.set_proven(is_proven);
+        inode.note_birth(stat);
         inode.has_place |= self.keeps_places;
         inode.lookups = (lookups + 1).into();
         let inode = Arc::new(inode);
