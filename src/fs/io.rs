@@ -4,7 +4,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use super::attr::Clears;
 use super::descriptors::{Taken, Use};
 use super::handle::OpenFile;
 use super::inode::{Inode, OpenAs};
@@ -61,14 +60,9 @@ impl Utf8Fs {
         let taken = self.inodes.take_descriptors(caller, Use::File)?;
         let inode = self.inodes.get(number)?;
         let flags = flags | self.waiting();
-        // The kernel asks whether it may be written to only where it is opened for that, and after it was cut where not.
-        if flags & (libc::O_ACCMODE | libc::O_TRUNC) == libc::O_TRUNC
-            && inode.is_open_as(OpenAs::Program)
+        if flags & libc::O_ACCMODE == libc::O_RDONLY
+            && let Some(fd) = self.inodes.open(&inode, flags & !KERNELS_OWN)?
         {
-            return Err(io::Error::from_raw_os_error(libc::ETXTBSY).into());
-        }
-        let reads_only = flags & (libc::O_ACCMODE | libc::O_TRUNC) == libc::O_RDONLY;
-        if reads_only && let Some(fd) = self.inodes.open(&inode, flags & !KERNELS_OWN)? {
             let nature = Nature::of(&fd)?;
             let fd = Arc::new(fd);
             let path_only = Arc::clone(&fd);
@@ -79,11 +73,6 @@ impl Utf8Fs {
             None => self.inodes.fd(&inode)?,
         };
         let nature = Nature::of(&*path_only)?;
-        let mut kept = None;
-        if flags & libc::O_TRUNC != 0 {
-            let stat = Stat::of(&*path_only)?;
-            kept = Some(self.clear_set_ids_as(caller, &stat, Clears::BySize)?);
-        }
         let reopen = |flags| match self.inodes.open(&inode, flags) {
             Ok(None) => {
                 let reopen = || file::reopen_known(&*path_only, nature.kind, flags);
@@ -101,10 +90,6 @@ impl Utf8Fs {
             }
             opened => opened?,
         };
-        drop(kept);
-        if flags & libc::O_TRUNC != 0 {
-            self.settle_attributes(&fd)?;
-        }
         let fd = Arc::new(fd);
         Ok(self.opened(caller, (fd, taken), path_only, inode, &nature, flags)?)
     }

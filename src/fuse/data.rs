@@ -35,7 +35,8 @@ pub(super) fn configure(adapter: &mut Adapter, config: &mut KernelConfig) {
     if credentials::clears_set_ids() {
         ask(config, InitFlags::FUSE_HANDLE_KILLPRIV_V2);
     }
-    ask(config, InitFlags::FUSE_ATOMIC_O_TRUNC);
+    // Not `FUSE_ATOMIC_O_TRUNC`: the kernel truncates by a SETATTR of its own, under the lock of its inode, so that those who wait for one
+    // who writes to the file wait there, and not here with a thread each.
     if let Err(nearest) = config.set_max_write(MAX_WRITE) {
         log::debug!("largest write request: {nearest} bytes");
     }

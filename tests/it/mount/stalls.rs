@@ -3,7 +3,7 @@
 //! A lease (fcntl(2), `F_SETLEASE`) lets whoever opens a file wait until its holder gives it back: a disk that stalls, for
 //! some files only.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -12,6 +12,9 @@ use rustix::fs::OFlags;
 
 use crate::support::wait::until;
 use crate::support::{Tree, at, needs};
+
+/// More than the operations that are served at a time (`--threads`).
+const MANY: usize = 40;
 
 /// More than there are processors, and than threads read at a time.
 const FILES: usize = 20;
@@ -94,5 +97,72 @@ fn a_stalled_operation_does_not_stop_the_others() {
         drop(holder);
     });
     assert_eq!(opened.load(Ordering::Acquire), FILES);
+    mount.stop();
+}
+
+/// Writes to a file from memory that cannot be read, so that the write holds the file's lock until that can be read again; then opens the file
+/// many times with `O_TRUNC`.
+const WRITER: &str = r"
+import mmap, os, sys, threading
+path, mapped, many = sys.argv[1], os.open(sys.argv[2], os.O_RDONLY), int(sys.argv[3])
+memory = mmap.mmap(mapped, 4096, mmap.MAP_SHARED, mmap.PROT_READ)
+file = os.open(path, os.O_WRONLY)
+print('ready', flush=True)
+sys.stdin.readline()
+threads = [threading.Thread(target=os.write, args=[file, memory])]
+threads[0].start()
+while open(f'/proc/self/task/{threads[0].native_id}/stat').read().split()[2] != 'D': os.sched_yield()
+threads += [threading.Thread(target=os.open, args=[path, os.O_WRONLY | os.O_TRUNC]) for _ in range(many)]
+for thread in threads[1:]: thread.start()
+print('waiting', flush=True)
+for thread in threads: thread.join()
+";
+
+#[test]
+fn one_who_holds_a_write_to_a_file_of_his_stops_nobody_else() {
+    if !needs::root("kernel passthrough") {
+        return;
+    }
+    let (tree, own) = (Tree::new(), Tree::new());
+    tree.file(b"written", b"content");
+    tree.file(b"free", b"free");
+    own.file(b"mapped", &[1; 4096]);
+    let mount = tree.mount(&["--cache", "none"]);
+    let stopped = own.mount(&["--passthrough=off"]);
+    let mut writer = Command::new("python3")
+        .args(["-c", WRITER])
+        .arg(mount.point().join("written"))
+        .arg(stopped.point().join("mapped"))
+        .arg(MANY.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(writer.stdout.take().unwrap()).lines();
+    assert_eq!(said.next().unwrap().unwrap(), "ready");
+    stopped.pause();
+    writer.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    assert_eq!(said.next().unwrap().unwrap(), "waiting");
+    let tasks = format!("/proc/{}/task", writer.id());
+    until(|| {
+        let tasks = std::fs::read_dir(&tasks).unwrap();
+        // write(2) and openat(2).
+        let waits = |task: &std::fs::DirEntry| {
+            let call = std::fs::read_to_string(task.path().join("syscall")).unwrap();
+            call.starts_with("1 ") || call.starts_with("257 ")
+        };
+        let waiting = tasks.filter(|task| waits(task.as_ref().unwrap()));
+        waiting.count() == MANY + 1
+    });
+    // In a process of its own: where it is not answered it has to be killed.
+    let other = Command::new("timeout")
+        .args(["--signal=KILL", "10", "ls", "-l"])
+        .arg(mount.point())
+        .output()
+        .unwrap();
+    assert!(other.status.success(), "{other:?}");
+    stopped.go_on();
+    assert!(writer.wait().unwrap().success());
+    stopped.stop();
     mount.stop();
 }
