@@ -103,7 +103,7 @@ fn a_stalled_operation_does_not_stop_the_others() {
 /// Writes to a file from memory that cannot be read, so that the write holds the file's lock until that can be read again; then opens the file
 /// many times with `O_TRUNC`.
 const WRITER: &str = r"
-import mmap, os, sys, threading
+import mmap, os, sys, threading, time
 path, mapped, many = sys.argv[1], os.open(sys.argv[2], os.O_RDONLY), int(sys.argv[3])
 memory = mmap.mmap(mapped, 4096, mmap.MAP_SHARED, mmap.PROT_READ)
 file = os.open(path, os.O_WRONLY)
@@ -111,7 +111,7 @@ print('ready', flush=True)
 sys.stdin.readline()
 threads = [threading.Thread(target=os.write, args=[file, memory])]
 threads[0].start()
-while open(f'/proc/self/task/{threads[0].native_id}/stat').read().split()[2] != 'D': os.sched_yield()
+while open(f'/proc/self/task/{threads[0].native_id}/stat').read().split()[2] != 'D': time.sleep(0.01)
 threads += [threading.Thread(target=os.open, args=[path, os.O_WRONLY | os.O_TRUNC]) for _ in range(many)]
 for thread in threads[1:]: thread.start()
 print('waiting', flush=True)
