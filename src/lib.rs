@@ -6,6 +6,7 @@
 pub mod backing;
 pub mod cli;
 pub mod codec;
+pub mod coherence;
 pub mod fs;
 pub mod fuse;
 pub mod names;

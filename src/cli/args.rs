@@ -282,10 +282,11 @@ pub struct MountArgs {
     ///
     ///   SECONDS    so long, 0 to 86400
     ///   none       not at all: the kernel asks each time
-    ///   watch      some milliseconds: changes are heard of, and the kernel keeps names for
-    ///              a minute; for what cannot be heard, as what is written by a
-    ///              mapping, a second, and up to a minute for a file that was left alone
-    ///              for so long; for root, on filesystems of this machine, from Linux 6.2
+    ///   watch      some milliseconds in a directory in which nothing has changed for two
+    ///              seconds: changes are heard of, and the kernel keeps names for a minute;
+    ///              else a second; for what cannot be heard, as what is written by a mapping,
+    ///              up to a minute for a file that was left alone for so long; for root, on
+    ///              filesystems of this machine, from Linux 6.2
     ///   exclusive  for ever: nobody else changes anything
     ///
     /// [default: none where other machines share the filesystem, watch where it can be had, else 1]

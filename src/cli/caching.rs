@@ -9,8 +9,8 @@ use super::error::reason;
 use super::opened::Opened;
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, FsType};
-use crate::fs::watch::LONGEST;
-use crate::fuse::Kept;
+use crate::coherence::watched::LONGEST;
+use crate::coherence::{Keeping, Times};
 use crate::os::Privilege;
 
 /// How long a change made below may go unseen, where nothing else is to be had.
@@ -33,16 +33,10 @@ pub enum Cache {
 /// What the kernel may keep, and for how long.
 #[derive(Debug)]
 pub(super) struct Caching {
-    /// How long it keeps names and attributes.
-    pub(super) kept: Kept,
+    /// What it keeps.
+    pub(super) keeping: Keeping,
     /// How long a change may go unseen.
     pub(super) unseen: Duration,
-    /// Does nobody else change anything?
-    pub(super) is_alone: bool,
-    /// What reports changes.
-    pub(super) watcher: Option<Watcher>,
-    /// May it keep lists of names?
-    pub(super) keeps_lists: bool,
 }
 
 impl Caching {
@@ -55,37 +49,36 @@ impl Caching {
         privilege: Privilege,
         backing: &Opened,
     ) -> Result<Self, CliError> {
-        let seconds = |kept| Self {
-            kept: Kept {
-                heard: kept,
-                unheard: kept,
+        let by_time = |kept, keeps_lists| Self {
+            keeping: Keeping {
+                times: Times {
+                    heard: kept,
+                    unheard: kept,
+                },
+                watcher: None,
+                keeps_lists,
             },
             unseen: kept,
-            is_alone: false,
-            watcher: None,
-            keeps_lists: false,
         };
+        let seconds = |kept| by_time(kept, false);
         let below = FsType::of(&backing.root).ok();
         let is_shared = below.is_some_and(FsType::is_shared);
         let kept = if is_shared { Duration::ZERO } else { USUAL };
         let watching = |watcher| Self {
-            kept: Kept {
-                heard: LONGEST,
-                unheard: USUAL,
+            keeping: Keeping {
+                times: Times {
+                    heard: LONGEST,
+                    unheard: USUAL,
+                },
+                watcher: Some(watcher),
+                // While their attributes are fresh.
+                keeps_lists: true,
             },
             unseen: USUAL,
-            is_alone: false,
-            watcher: Some(watcher),
-            // While their attributes are fresh.
-            keeps_lists: true,
         };
         match asked {
             Some(Cache::Seconds(kept)) => Ok(seconds(kept)),
-            Some(Cache::Exclusive) => Ok(Self {
-                keeps_lists: true,
-                is_alone: true,
-                ..seconds(FOR_EVER)
-            }),
+            Some(Cache::Exclusive) => Ok(by_time(FOR_EVER, true)),
             Some(Cache::Watch) => watcher(privilege, below, backing)
                 .map(watching)
                 .map_err(|error| {
@@ -131,7 +124,9 @@ fn watcher(privilege: Privilege, below: Option<FsType>, backing: &Opened) -> io:
     {
         log::debug!("the closing of what we write is reported too: {error}");
     }
+    // Only to find out whether that works here: directories are marked when they are idle.
     watcher.add(root)?;
+    watcher.remove(root)?;
     Ok(watcher)
 }
 

@@ -15,13 +15,13 @@ use super::opened::{self, Opened};
 use super::policy::{PolicySource, Reloader};
 use super::unfit::{cannot_act, not_mounted, unfit_log};
 use super::{CliError, ExitCode, MountConfig, in_force, strictness};
+use crate::coherence::{Coherence, Kernel};
 use crate::fs::audit::{Auditor, SinkKind, Syslog};
-use crate::fs::watch::Kernel;
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
 use crate::fuse::mountinfo;
 use crate::fuse::session::{Ended, Hooks, Signals, serve};
-use crate::fuse::{Adapter, Forgetting, Kept};
+use crate::fuse::{Adapter, Forgetting};
 use crate::names::Quoted;
 use crate::os::helper::{self, Errands};
 use crate::os::sandbox::{self, Confined, Setting};
@@ -51,13 +51,13 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     }
     let signals = Signals::catch().map_err(|error| failed("catch signals", &error))?;
     let manager = manager(&config);
-    let (fs, kept) = filesystem(&mut config)?;
-    let fs = Arc::new(fs);
+    let coherence = Arc::new(filesystem(&mut config)?);
+    let fs = Arc::clone(coherence.fs());
     // Whoever follows changes does so until its other end is closed.
     let (end, keep_on) = io::pipe().map_err(|error| failed("make a pipe", &error))?;
     let auditor = fs.auditor();
     // Where nothing is mounted there is nothing to sum up.
-    let mut mounted = mount_it(&config)?;
+    let mut mounted = mount_it(&config, &fs)?;
     let device = mounted.attached.device();
     let device = device.map_err(|error| failed("look at the mount", &error))?;
     if enters_mounts(&config, &mounted) {
@@ -77,7 +77,7 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     let reloader = reloader.map_err(|error| failed("start the thread of the policy", &error))?;
     let hooks = Arc::new(Life {
         reloader,
-        fs: Arc::clone(&fs),
+        coherence: Arc::clone(&coherence),
         auditor: Arc::clone(&auditor),
         daemon: Mutex::new(daemon),
         manager,
@@ -91,8 +91,7 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
         .fuse_fd
         .try_clone()
         .and_then(|connection| {
-            let fs = Arc::clone(&fs);
-            Adapter::new(fs, kept, config.passthrough, threads, connection, about)
+            Adapter::new(coherence, config.passthrough, threads, connection, about)
         })
         .and_then(|adapter| {
             let hooks = Arc::clone(&hooks);
@@ -100,7 +99,6 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
         })
         .map_err(|error| failed("serve the mount", &error));
     drop(keep_on);
-    fs.end_pages();
     hooks.stopping();
     hooks.stop_following();
     auditor.finish(fs.operations());
@@ -136,7 +134,7 @@ pub(super) fn failed(doing: &str, error: &io::Error) -> CliError {
 /// Opens the backing directory and lays the filesystem over it. Starts no thread.
 ///
 /// What the mounts below forbid is added to the flags.
-fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
+fn filesystem(config: &mut MountConfig) -> Result<Coherence, CliError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
         credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
@@ -162,13 +160,7 @@ fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
         .unwrap_or(SOME_DESCRIPTORS)
         .saturating_sub(own)
         .max(FEWEST_DESCRIPTORS);
-    let Caching {
-        kept,
-        unseen,
-        is_alone,
-        watcher,
-        keeps_lists,
-    } = Caching::decide(config.cache, privilege, &backing)?;
+    let Caching { keeping, unseen } = Caching::decide(config.cache, privilege, &backing)?;
     let Opened {
         root,
         by_handle,
@@ -179,9 +171,7 @@ fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
         map: config.map.clone(),
         unique: config.unique,
         unseen,
-        is_alone,
-        watcher,
-        keeps_lists,
+        keeps_places: keeping.watcher.is_some(),
         rules: config.rules.clone(),
         rules_may_change: config.policy.is_some(),
         root,
@@ -190,23 +180,35 @@ fn filesystem(config: &mut MountConfig) -> Result<(Utf8Fs, Kept), CliError> {
         waits: strictness::wait(config),
         reads_quietly,
         privilege,
+        is_shared: is_shared(config),
         most_descriptors: usize::try_from(most_descriptors).unwrap_or(usize::MAX),
         auditor,
         mountpoint,
         covers_backing: config.mountpoint == config.backing,
     })
     .map_err(|error| failed("look at the backing directory", &error))?;
-    Ok((fs, kept))
+    Ok(Coherence::new(Arc::new(fs), keeping))
 }
 
-fn mount_it(config: &MountConfig) -> Result<Mounted, CliError> {
+/// May other users use the mount?
+fn allows_others(config: &MountConfig) -> bool {
+    config
+        .allow_other
+        .unwrap_or_else(credentials::is_privileged)
+}
+
+/// Do others use the mount than the user of this process, or may this process do more than other programs of that user?
+fn is_shared(config: &MountConfig) -> bool {
+    allows_others(config) || credentials::has_capabilities()
+}
+
+fn mount_it(config: &MountConfig, fs: &Utf8Fs) -> Result<Mounted, CliError> {
     let spec = MountSpec {
         source: config.fsname.clone(),
         mountpoint: config.mountpoint.clone(),
         flags: config.flags,
-        allow_other: config
-            .allow_other
-            .unwrap_or_else(credentials::is_privileged),
+        allow_other: allows_others(config),
+        checks_rights: fs.is_shared(),
         max_read: None,
     };
     mount(&spec).map_err(|error| not_mounted(&config.mountpoint, &error))
@@ -336,7 +338,7 @@ fn warn_of_mounts_inside(config: &MountConfig) {
 
 /// What the program does at the turns of the session's life.
 struct Life {
-    fs: Arc<Utf8Fs>,
+    coherence: Arc<Coherence>,
     auditor: Arc<Auditor>,
     daemon: Mutex<Option<Daemon>>,
     manager: Option<Manager>,
@@ -349,21 +351,6 @@ struct Life {
 }
 
 impl Life {
-    /// Has files looked after of which the kernel keeps pages. The thread is left to end by itself: it may be looking at a file
-    /// of a filesystem that does not answer.
-    fn look_after_pages(&self, kernel: Arc<dyn Kernel>) {
-        if !self.fs.has_pages() {
-            return;
-        }
-        let fs = Arc::clone(&self.fs);
-        let looker = thread::Builder::new()
-            .name("pages".to_owned())
-            .spawn(move || fs.look_after_pages(&*kernel));
-        if let Err(error) = looker {
-            log::error!("files that are mapped may show old content, as nobody looks: {error}");
-        }
-    }
-
     /// Waits for the thread that follows changes, which has been told to end.
     fn stop_following(&self) {
         let follower = lock(&self.follower).take();
@@ -380,18 +367,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Hooks for Life {
     fn notifier(&self, kernel: Forgetting) {
         let kernel: Arc<dyn Kernel> = Arc::new(kernel);
-        self.look_after_pages(Arc::clone(&kernel));
-        let Some(end) = lock(&self.end).take().filter(|_| self.fs.follows()) else {
+        let end = lock(&self.end).take();
+        let Some((watched, end)) = self.coherence.watched().zip(end) else {
             return;
         };
-        let fs = Arc::clone(&self.fs);
+        let follower = Arc::clone(watched);
         let follower = thread::Builder::new()
             .name("changes".to_owned())
-            .spawn(move || fs.follow(&kernel, end));
+            .spawn(move || follower.follow(&kernel, end));
         match follower {
             Ok(follower) => *lock(&self.follower) = Some(follower),
             Err(error) => {
-                self.fs.follow_no_more();
+                watched.follow_no_more();
                 log::error!(
                     "changes made below cannot be followed, so that nothing is kept: {error}"
                 );
@@ -425,7 +412,7 @@ impl Hooks for Life {
 
     /// The session can't be made to end, and the user wants the end.
     fn end_now(&self) {
-        self.auditor.finish(self.fs.operations());
+        self.auditor.finish(self.coherence.fs().operations());
         std::process::exit(i32::from(ExitCode::Failure.code()));
     }
 }

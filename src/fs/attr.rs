@@ -1,10 +1,10 @@
 //! Attributes: getattr, setattr, statfs, access.
 
 use std::io;
+use std::sync::Arc;
 
 use super::inode::Inode;
-use super::pages::Outdated;
-use super::{Caller, FsError, Lasts, Utf8Fs};
+use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{SetTime, Stat, StatFs, file};
 use crate::os::credentials::Fsetid;
 use crate::os::{Privilege, SetIds, act_as, credentials};
@@ -27,14 +27,14 @@ pub struct Change {
 }
 
 /// Attributes as they are shown.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Shown {
+    /// Whose they are.
+    pub inode: Arc<Inode>,
     /// The attributes.
     pub stat: Stat,
-    /// How long may the kernel keep them?
-    pub attributes: Lasts,
-    /// Pages that the kernel has to drop before it is told of them.
-    pub outdated: Option<Outdated>,
+    /// Is it a symlink whose target is shown as another (law N13)?
+    pub is_mapped_link: bool,
 }
 
 /// What may clear set-id bits.
@@ -61,32 +61,18 @@ impl Utf8Fs {
     /// The inode is gone, or the system's error.
     pub fn getattr(&self, number: u64) -> Result<Shown, FsError> {
         let (inode, fd) = self.open_inode(number)?;
-        let look = self.look();
-        let mut stat = Stat::of(&*fd)?;
-        // What is in a directory changes it: read again once every change of that is heard of.
-        if stat.is_dir() && self.mark(&inode, &fd) {
-            stat = Stat::of(&*fd)?;
-        }
-        let outdated = self.outdated(inode.number, &stat, look);
-        Ok(Shown {
-            outdated,
-            ..self.shown(&inode, stat)
-        })
+        Ok(self.shown(inode, Stat::of(&*fd)?))
     }
 
-    fn shown(&self, inode: &Inode, mut stat: Stat) -> Shown {
+    fn shown(&self, inode: Arc<Inode>, mut stat: Stat) -> Shown {
         let link = self.mapped_link(inode.number, &stat);
         if let Some(link) = &link {
             self.fit_size(link, &mut stat);
         }
-        let attributes = match link {
-            Some(_) => Lasts::Not,
-            None => self.attributes_last(inode, &stat),
-        };
         Shown {
+            inode,
             stat,
-            attributes,
-            outdated: None,
+            is_mapped_link: link.is_some(),
         }
     }
 
@@ -135,7 +121,7 @@ impl Utf8Fs {
             file::set_times(&*fd, change.atime, change.mtime)?;
         }
         self.settle_attributes(&fd)?;
-        Ok(self.shown(&inode, Stat::of(&*fd)?))
+        Ok(self.shown(inode, Stat::of(&*fd)?))
     }
 
     /// Acts on this thread as `caller` who changes a file, so that the backing filesystem clears set-id bits, or keeps them, as

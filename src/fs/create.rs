@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -9,8 +10,9 @@ use super::audit::Operation;
 use super::descriptors::Use;
 use super::inode::lock;
 use super::io::{KERNELS_OWN, Opened};
+use super::look::Sight;
 use super::resolve::Making;
-use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
+use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::Nature;
 
 /// How long it is waited, in all, for a name that others make and remove to be free. On a disk that is busy, a name that is made and
@@ -26,28 +28,37 @@ const MOST_SENT: usize = 64;
 /// The kernel asks again at once. Who comes later than this has not come back, but comes anew.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
-/// Who asked for a file, in which directory, by which name, and when.
-type Asked = (Caller, u64, Box<[u8]>, Instant);
-
-/// Who was told that the name is taken. The kernel looks the name up anew then, and opens what is there. If there is
-/// nothing any more it asks once more to make it, and the program fails if the name is taken again.
+/// Who was told that a name is taken, or that a file is gone. The kernel looks the name up anew then, and asks once more
+/// (`do_filp_open` in `fs/namei.c`); if that fails too, the program does.
 #[derive(Debug, Default)]
-pub(super) struct SentBack(Mutex<VecDeque<Asked>>);
+pub(super) struct SentBack {
+    callers: Mutex<VecDeque<(Caller, Instant)>>,
+    is_any: AtomicBool,
+}
 
 impl SentBack {
-    fn note(&self, caller: Caller, parent: u64, name: &[u8]) {
-        let mut sent = lock(&self.0);
-        sent.truncate(MOST_SENT - 1);
-        sent.push_front((caller, parent, name.into(), Instant::now()));
+    pub(super) fn note(&self, caller: Caller) {
+        let mut callers = lock(&self.callers);
+        callers.truncate(MOST_SENT - 1);
+        callers.push_front((caller, Instant::now()));
+        self.is_any.store(true, Ordering::Release);
     }
 
-    /// Was `caller` sent back? It is no more.
-    fn is_back(&self, caller: Caller, parent: u64, name: &[u8]) -> bool {
-        let mut sent = lock(&self.0);
-        sent.retain(|(.., when)| when.elapsed() < AT_ONCE);
-        let is_it = |(by, dir, what, _): &Asked| *by == caller && *dir == parent && **what == *name;
-        let found = sent.iter().position(is_it);
-        found.and_then(|index| sent.remove(index)).is_some()
+    /// Was `caller` sent back?
+    pub(super) fn has(&self, caller: Caller) -> bool {
+        self.is_any.load(Ordering::Acquire)
+            && lock(&self.callers)
+                .iter()
+                .any(|(sent, when)| *sent == caller && when.elapsed() < AT_ONCE)
+    }
+
+    /// What `caller` asked for is done.
+    pub(super) fn end(&self, caller: Caller) {
+        if self.is_any.load(Ordering::Acquire) {
+            let mut callers = lock(&self.callers);
+            callers.retain(|(sent, when)| *sent != caller && when.elapsed() < AT_ONCE);
+            self.is_any.store(!callers.is_empty(), Ordering::Release);
+        }
     }
 }
 
@@ -74,7 +85,7 @@ impl Utf8Fs {
             rules: &rules,
         };
         let is_exclusive = flags & libc::O_EXCL != 0;
-        let is_back = !is_exclusive && self.sent_back.is_back(caller, parent, name);
+        let is_back = !is_exclusive && self.sent_back.has(caller);
         let taken = self.inodes.take_descriptors(caller, Use::File)?;
         let made = self.make(making, parent, name, (mode, umask), |dir, backing| {
             let flags = flags & !KERNELS_OWN | self.waiting() | libc::O_EXCL;
@@ -91,22 +102,25 @@ impl Utf8Fs {
             Err(FsError::Io(error))
                 if error.raw_os_error() == Some(libc::EEXIST) && !is_exclusive =>
             {
-                self.sent_back.note(caller, parent, name);
+                self.sent_back.note(caller);
                 return Err(FsError::Stale);
             }
             made => made?,
         };
         let here = (&*directory, &*fd);
-        let mut entry = self.enter(looked, here, place.backing, place.visible, place.alias)?;
-        let inode = self.inodes.get(entry.number)?;
+        let entry = self.enter(
+            Sight::Whole(looked),
+            here,
+            place.backing,
+            place.visible,
+            place.alias,
+        )?;
+        let inode = Arc::clone(&entry.inode);
         let nature = Nature::made(entry.stat.mode, entry.stat.uid, entry.stat.gid);
         let opened = Arc::new(opened);
         let file = Arc::clone(&opened);
         let opened = self.opened(caller, (opened, taken), file, inode, &nature, flags)?;
-        if opened.is_mappable {
-            // Not at all would keep the kernel from keeping the name, too (`ReplyCreate` of fuser has one time for both).
-            entry.attributes = Lasts::Open;
-        }
+        self.sent_back.end(caller);
         Ok((entry, opened))
     }
 }

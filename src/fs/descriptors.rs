@@ -21,7 +21,7 @@ use cache::DescriptorCache;
 
 /// Most directories that one user has open, but for root and the user who mounted: the kernel holds notifications about a directory
 /// back for as long as it is read, and each that it holds back takes a thread.
-pub(super) const MOST_DIRECTORIES: usize = 512;
+pub(crate) const MOST_DIRECTORIES: usize = 512;
 
 /// A user that is neither root nor mounts.
 const NOBODY: u32 = u32::MAX;

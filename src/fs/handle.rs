@@ -9,7 +9,6 @@ use super::FsError;
 use super::descriptors::Taken;
 use super::given::Given;
 use super::inode::{Inode, OpenAs};
-use super::listings::Listing;
 use crate::backing::Entries;
 
 /// A file that a program has open.
@@ -60,8 +59,6 @@ pub struct OpenDirectory {
     pub(super) stream: Mutex<Entries>,
     /// Taken after `stream`.
     pub(super) given: Mutex<Given>,
-    /// Taken after `given`.
-    pub(super) listing: Mutex<Listing>,
     /// The directory and its descriptor.
     pub(super) inode: Arc<Inode>,
     pub(super) fd: Arc<OwnedFd>,

@@ -13,17 +13,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::directory::DirectoryIndex;
 use super::number::Device;
-use crate::backing::{FileHandle, Kind, Stat};
+use crate::backing::{FileHandle, Kind, Stat, Time};
 use crate::names::{BackingName, VisibleName};
 
 /// The root's number, by the protocol.
 pub const ROOT: u64 = 1;
 
-/// Every change of what is in a directory is reported.
-const MARKED: u8 = 1;
-
-/// It may change unheard: it was seen last in a directory that is not marked, or lost its name there.
-const ADRIFT: u8 = 2;
+/// Its place is wanted. Paths lead over directories, targets start at symlinks, and what has no handle is opened there.
+const PLACED: u8 = 1;
 
 /// Its handle may be that of another file than its number.
 const UNPROVEN: u8 = 4;
@@ -40,8 +37,17 @@ const STALE: u8 = 32;
 /// It is a symlink whose target is the same below and above. A target never changes.
 const PLAIN_TARGET: u8 = 64;
 
+/// Where an inode was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// The number of the directory.
+    pub directory: u64,
+    /// Its visible name in it.
+    pub name: Box<[u8]>,
+}
+
 /// Takes a lock. A panic elsewhere leaves no half-made state behind these locks, so that a poisoned one is as good.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -67,10 +73,19 @@ impl Place {
     }
 
     /// The visible name.
-    pub(super) fn shown(&self) -> &[u8] {
+    fn shown(&self) -> &[u8] {
         match &self.visible {
             Some(visible) => visible.as_bytes(),
             None => self.backing.as_bytes(),
+        }
+    }
+}
+
+impl From<Place> for Seen {
+    fn from(place: Place) -> Self {
+        Self {
+            directory: place.parent,
+            name: place.shown().into(),
         }
     }
 }
@@ -181,18 +196,31 @@ fn birth(stat: &Stat) -> Option<NonZeroU32> {
     Some(NonZeroU32::new(digest).unwrap_or(NonZeroU32::MIN))
 }
 
-/// Has every file that gets this one's number from now on another time of birth?
-pub(super) fn is_born_long_ago(stat: &Stat) -> bool {
-    let Some(born) = stat.btime else {
-        return false;
-    };
+/// The time from `then` to `now`; none where `then` is later, or before 1970.
+pub(crate) fn age(then: Time, now: SystemTime) -> Duration {
     let since = |secs| {
-        let fraction = Duration::from_nanos(born.nanos.into());
-        let born = UNIX_EPOCH.checked_add(Duration::from_secs(secs) + fraction)?;
-        SystemTime::now().duration_since(born).ok()
+        let fraction = Duration::from_nanos(then.nanos.into());
+        let then = UNIX_EPOCH.checked_add(Duration::from_secs(secs) + fraction)?;
+        now.duration_since(then).ok()
     };
-    let age = u64::try_from(born.secs).ok().and_then(since);
-    age.is_some_and(|age| age >= if born.nanos == 0 { LONG_TICK } else { TICK })
+    let age = u64::try_from(then.secs).ok().and_then(since);
+    age.unwrap_or_default()
+}
+
+/// Does whatever a filesystem changes from now on get another time than this?
+pub(super) fn is_before_this_tick(time: Time) -> bool {
+    age(time, SystemTime::now()) >= if time.nanos == 0 { LONG_TICK } else { TICK }
+}
+
+/// Content is taken for that of another open for so many seconds: a mapping below can change it without any sign.
+const LONGEST_CONTENT: u64 = 60;
+
+/// A file as it was opened.
+#[derive(Debug, Clone, Copy)]
+struct OpenedAt {
+    ctime: Time,
+    /// By the clock of the table.
+    seconds: u64,
 }
 
 /// An inode that the kernel knows.
@@ -213,13 +241,12 @@ pub struct Inode {
     born: AtomicU32,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
-    /// [`MARKED`], [`ADRIFT`], [`UNPROVEN`], [`REGULAR`], [`MAPPABLE`], [`STALE`] and [`PLAIN_TARGET`].
+    /// [`PLACED`], [`UNPROVEN`], [`REGULAR`], [`MAPPABLE`], [`STALE`] and [`PLAIN_TARGET`].
     marks: AtomicU8,
+    /// See [`Inode::has_note`].
+    notes: AtomicU8,
     /// Is the number another than that of its device and inode number, since it was taken?
     pub(super) is_renumbered: bool,
-    /// Is its place wanted? Paths lead over directories, targets start at symlinks, what has no handle is opened there, and
-    /// where changes are followed, the names that the kernel keeps are remembered.
-    pub(super) has_place: bool,
 }
 
 /// What only directories have.
@@ -245,7 +272,7 @@ struct State {
 
 /// How a program has a file open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OpenAs {
+pub enum OpenAs {
     /// A program that runs.
     Program,
     /// For reading and writing: it can be written to by a mapping, which nobody hears of (mmap(2), `MAP_SHARED`).
@@ -261,6 +288,8 @@ struct Held {
     fd: Option<Arc<OwnedFd>>,
     /// The files of this inode that programs have open, and how.
     files: Vec<(Weak<OwnedFd>, OpenAs)>,
+    /// The ctime and the moment of an open.
+    opened_at: Option<OpenedAt>,
 }
 
 impl State {
@@ -268,7 +297,7 @@ impl State {
     fn hold<T>(&mut self, change: impl FnOnce(&mut Held) -> T) -> T {
         let held = self.held.get_or_insert_default();
         let done = change(held);
-        if held.fd.is_none() && held.files.is_empty() {
+        if held.fd.is_none() && held.files.is_empty() && held.opened_at.is_none() {
             self.held = None;
         }
         done
@@ -278,8 +307,10 @@ impl State {
 impl Inode {
     /// The file that `stat` describes, with one lookup.
     pub(super) fn new(number: u64, generation: u32, identity: Identity, stat: &Stat) -> Self {
-        let has_place =
+        let is_placed =
             stat.is_dir() || stat.is_symlink() || matches!(identity, Identity::Looks { .. });
+        let is_regular = stat.kind() == Kind::File;
+        let mark = |mark, is_set| if is_set { mark } else { 0 };
         Self {
             number,
             lookups: AtomicU64::new(1),
@@ -290,13 +321,9 @@ impl Inode {
             generation,
             born: AtomicU32::new(0),
             used: AtomicBool::new(true),
-            marks: AtomicU8::new(if stat.kind() == Kind::File {
-                REGULAR
-            } else {
-                0
-            }),
+            marks: AtomicU8::new(mark(PLACED, is_placed) | mark(REGULAR, is_regular)),
+            notes: AtomicU8::new(0),
             is_renumbered: false,
-            has_place,
         }
     }
 
@@ -324,14 +351,16 @@ impl Inode {
     }
 
     /// Is it open in this way?
-    pub(super) fn is_open_as(&self, how: OpenAs) -> bool {
+    #[must_use]
+    pub fn is_open_as(&self, how: OpenAs) -> bool {
         let state = lock(&self.state);
         let held = state.held.as_ref();
         held.is_some_and(|held| held.files.iter().any(|&(_, as_what)| as_what == how))
     }
 
     /// Was it ever open for reading and writing, so that there may be mappings of it, which outlive the open file?
-    pub(super) fn was_mappable(&self) -> bool {
+    #[must_use]
+    pub fn was_mappable(&self) -> bool {
         self.marks.load(Ordering::Acquire) & MAPPABLE != 0
     }
 
@@ -381,33 +410,33 @@ impl Inode {
     }
 
     /// Its file handle, where it can be opened by that.
-    pub(super) fn handle(&self) -> Option<&FileHandle> {
+    #[must_use]
+    pub fn handle(&self) -> Option<&FileHandle> {
         match &self.identity {
             Identity::Handle(handle) => Some(handle),
             Identity::Looks { .. } => None,
         }
     }
 
-    /// Is every change of what is in this directory reported?
-    pub(super) fn is_marked(&self) -> bool {
-        self.marks.load(Ordering::Acquire) & MARKED != 0
+    /// Is there this note about it? A note is a bit; the layer that makes notes gives them their meaning.
+    #[must_use]
+    pub fn has_note(&self, note: u8) -> bool {
+        self.notes.load(Ordering::Acquire) & note != 0
     }
 
-    pub(super) fn set_marked(&self) {
-        self.marks.fetch_or(MARKED, Ordering::Release);
-    }
-
-    /// May it change unheard?
-    pub(super) fn is_adrift(&self) -> bool {
-        self.marks.load(Ordering::Acquire) & ADRIFT != 0
-    }
-
-    pub(super) fn set_adrift(&self, is_adrift: bool) {
-        if is_adrift {
-            self.marks.fetch_or(ADRIFT, Ordering::Release);
-        } else if self.is_adrift() {
-            self.marks.fetch_and(!ADRIFT, Ordering::Release);
+    /// Makes a note about it, or takes it back.
+    pub fn set_note(&self, note: u8, is_set: bool) {
+        if is_set != self.has_note(note) {
+            match is_set {
+                true => self.notes.fetch_or(note, Ordering::Release),
+                false => self.notes.fetch_and(!note, Ordering::Release),
+            };
         }
+    }
+
+    /// Has its place kept, whatever it is.
+    pub(super) fn keep_place(&self) {
+        self.marks.fetch_or(PLACED, Ordering::Relaxed);
     }
 
     /// Is what its handle opens known to be the file of its number?
@@ -423,10 +452,14 @@ impl Inode {
         }
     }
 
-    /// Notes the birth of the file, which `stat` describes.
-    pub(super) fn note_birth(&self, stat: &Stat) {
+    /// Notes that the file is there, which `stat` describes, and its birth.
+    pub(super) fn found(&self, stat: &Stat) {
+        if self.is_stale() {
+            self.marks.fetch_and(!STALE, Ordering::Release);
+        }
         if self.born.load(Ordering::Relaxed) == 0
-            && let Some(birth) = birth(stat).filter(|_| is_born_long_ago(stat))
+            && stat.btime.is_some_and(is_before_this_tick)
+            && let Some(birth) = birth(stat)
         {
             self.born.store(birth.get(), Ordering::Relaxed);
         }
@@ -434,12 +467,16 @@ impl Inode {
 
     /// Is the file that `stat` describes, which has its number, the same by its birth?
     pub(super) fn is_born_as(&self, stat: &Stat) -> bool {
-        let is_stale = self.marks.load(Ordering::Acquire) & STALE != 0;
         let born = NonZeroU32::new(self.born.load(Ordering::Relaxed));
-        !is_stale && born.is_some() && born == birth(stat)
+        !self.is_stale() && born.is_some() && born == birth(stat)
     }
 
-    /// Its file is gone.
+    /// Could its file not be opened when that was tried last?
+    fn is_stale(&self) -> bool {
+        self.marks.load(Ordering::Acquire) & STALE != 0
+    }
+
+    /// Its file could not be opened.
     pub(super) fn set_stale(&self) {
         self.marks.fetch_or(STALE, Ordering::Release);
     }
@@ -453,6 +490,22 @@ impl Inode {
         self.marks.fetch_or(PLAIN_TARGET, Ordering::Relaxed);
     }
 
+    /// Notes that the file is opened while it has this ctime, so many seconds after some moment; says whether it has the
+    /// content of an open that was noted before, a second to a minute ago.
+    pub(super) fn is_as_opened_before(&self, ctime: Time, seconds: u64) -> bool {
+        // Another change can have the same ctime where the clock of the filesystem has not gone on since.
+        let now = is_before_this_tick(ctime).then_some(OpenedAt { ctime, seconds });
+        lock(&self.state).hold(|held| {
+            let before = held.opened_at.filter(|before| before.ctime == ctime);
+            let age = before.map(|before| seconds.saturating_sub(before.seconds));
+            if now.is_none() || age.is_none_or(|age| age > LONGEST_CONTENT) {
+                held.opened_at = now;
+            }
+            // Two, as both moments are whole seconds: the answer to that open has arrived.
+            age.is_some_and(|age| (2..=LONGEST_CONTENT).contains(&age))
+        })
+    }
+
     /// Is it a regular file?
     pub(super) fn is_regular(&self) -> bool {
         self.marks.load(Ordering::Relaxed) & REGULAR != 0
@@ -463,8 +516,22 @@ impl Inode {
         lock(&self.state).place.as_ref()?.unpack()
     }
 
+    /// Where it was last seen, and its visible name there, if that is kept.
+    #[must_use]
+    pub fn seen_at(&self) -> Option<Seen> {
+        Some(self.place()?.into())
+    }
+
+    /// The number of the directory where it was last seen, if that is kept.
+    #[must_use]
+    pub fn parent(&self) -> Option<u64> {
+        let state = lock(&self.state);
+        Some(state.place.as_ref()?.split()?.0)
+    }
+
     /// Is it the last that was seen under this name, which lies below as it is shown?
-    pub(super) fn is_at(&self, parent: u64, name: &[u8]) -> bool {
+    #[must_use]
+    pub fn is_at(&self, parent: u64, name: &[u8]) -> bool {
         let state = lock(&self.state);
         let place = state.place.as_ref().and_then(PackedPlace::split);
         place == Some((parent, name))
@@ -472,7 +539,7 @@ impl Inode {
 
     /// Notes where it was seen, if that is wanted; returns where it was before, if that is another place.
     pub(super) fn set_place(&self, place: &Place) -> Option<Place> {
-        if !self.has_place {
+        if self.marks.load(Ordering::Relaxed) & PLACED == 0 {
             return None;
         }
         let packed = PackedPlace::from(place);
@@ -530,6 +597,28 @@ mod tests {
         assert!(size_of::<Identity>() <= 32, "{}", size_of::<Identity>());
         assert!(size_of::<Inode>() + 16 + 8 <= 128, "{}", size_of::<Inode>());
         assert_eq!(size_of::<ByNumber>(), 8);
+    }
+
+    /// Law F5.
+    #[test]
+    fn content_is_that_of_an_earlier_open_where_the_ctime_says_so() {
+        let stat = Stat::of(tempfile::tempfile().unwrap()).unwrap();
+        let inode = Inode::new(2, 0, Identity::looks(&stat, 0), &stat);
+        let time = |secs| Time { secs, nanos: 1 };
+        let open = |ctime, seconds| inode.is_as_opened_before(time(ctime), seconds);
+        assert!(!open(5, 100), "the first");
+        assert!(!open(5, 101), "the answer to the first may be on its way");
+        assert!(open(5, 102));
+        assert!(open(5, 160));
+        assert!(!open(5, 161), "a mapping may have changed it");
+        assert!(open(5, 163));
+        assert!(!open(6, 170), "it was changed");
+        assert!(!open(6, 171));
+        assert!(!open(5, 172), "and changed back");
+        assert!(open(5, 174));
+        assert!(!open(i64::MAX, 180), "it will be changed again");
+        assert!(!open(i64::MAX, 190));
+        assert!(!open(5, 200), "it was changed meanwhile");
     }
 
     #[test]

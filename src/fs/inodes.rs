@@ -162,7 +162,7 @@ impl Inodes {
 
     /// Takes `count` lookups back; the inode goes with the last.
     ///
-    /// Gives the inode if it is gone and was marked.
+    /// Gives the inode if it is gone.
     pub fn forget(&self, number: u64, count: u64) -> Option<Arc<Inode>> {
         let shard = self.shard(number).filter(|_| number != ROOT)?;
         let gone = {
@@ -180,10 +180,8 @@ impl Inodes {
             }
             gone
         };
-        // No lock is held: it may close a descriptor.
-        let marked = gone.and_then(|known| known.0.is_marked().then_some(known.0));
         self.give_memory_back();
-        marked
+        gone.map(|known| known.0)
     }
 
     /// Counts one inode less, and gives memory back whenever half of them are gone.

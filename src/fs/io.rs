@@ -46,19 +46,29 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn open(&self, caller: Caller, number: u64, flags: i32) -> Result<Opened, FsError> {
-        if self.reads_quietly {
-            match self.open_with(caller, number, flags | libc::O_NOATIME) {
+        let opened = match self.reads_quietly {
+            true => match self.open_with(caller, number, flags | libc::O_NOATIME) {
                 // For the owner and the privileged only.
-                Err(error) if error.errno() == libc::EPERM => {}
-                opened => return opened,
-            }
+                Err(error) if error.errno() == libc::EPERM => self.open_with(caller, number, flags),
+                opened => opened,
+            },
+            false => self.open_with(caller, number, flags),
+        };
+        match &opened {
+            Ok(_) => self.sent_back.end(caller),
+            Err(error) if error.errno() == libc::ESTALE => self.sent_back.note(caller),
+            Err(_) => {}
         }
-        self.open_with(caller, number, flags)
+        opened
     }
 
     fn open_with(&self, caller: Caller, number: u64, flags: i32) -> Result<Opened, FsError> {
         let taken = self.inodes.take_descriptors(caller, Use::File)?;
         let inode = self.inodes.get(number)?;
+        if flags & FMODE_EXEC != 0 && !self.is_shared {
+            // The kernel checks only that somebody may execute the file (`fuse_permission` in `fs/fuse/dir.c`).
+            file::access(&*self.inodes.fd(&inode)?, libc::X_OK)?;
+        }
         let flags = flags | self.waiting();
         if flags & libc::O_ACCMODE == libc::O_RDONLY
             && let Some(fd) = self.inodes.open(&inode, flags & !KERNELS_OWN)?
@@ -150,6 +160,17 @@ impl Utf8Fs {
         })
     }
 
+    /// Has a file that was just opened the content that it had at an open before, as far as its ctime tells?
+    #[must_use]
+    pub fn is_as_opened_before(&self, opened: &Opened) -> bool {
+        let inode = self.inodes.get(opened.open.inode.0);
+        let stat = Stat::of(&*opened.backing_file);
+        let seconds = self.inodes.started.elapsed().as_secs();
+        inode.is_ok_and(|inode| {
+            stat.is_ok_and(|stat| inode.is_as_opened_before(stat.ctime, seconds))
+        })
+    }
+
     /// Acts as the one in whose name the kernel is to read and write a file by itself.
     ///
     /// # Errors
@@ -178,16 +199,13 @@ impl Utf8Fs {
         })
     }
 
-    /// Reads up to `size` bytes at `offset`; fewer only at the end of the file.
+    /// Reads at `offset` into `buffer`, and returns how many bytes were read; fewer than it holds only at the end of the file.
     ///
     /// # Errors
     /// The handle is gone, or the system's error.
-    pub fn read(&self, handle: u64, offset: u64, size: u32) -> Result<Vec<u8>, FsError> {
+    pub fn read(&self, handle: u64, offset: u64, buffer: &mut [u8]) -> Result<usize, FsError> {
         let open = self.files.get(handle)?;
-        let mut data = vec![0; usize::try_from(size).unwrap_or(0)];
-        let length = file::read_at(&*open.fd, &mut data, offset)?;
-        data.truncate(length);
-        Ok(data)
+        Ok(file::read_at(&*open.fd, buffer, offset)?)
     }
 
     /// Writes `data` for `caller`, or for the opener where the kernel does not say for whom; gives how many bytes were written.
@@ -230,9 +248,6 @@ impl Utf8Fs {
             && let Err(error) = act_as(self.privilege, open.opener.0, open.opener.1)
         {
             log::debug!("a file is closed as another than its opener: {error}");
-        }
-        if let Some(pages) = &self.pages {
-            pages.close(open.inode.number);
         }
         Some((open.inode.number, open.inode.generation()))
     }

@@ -4,9 +4,18 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::Utf8Fs;
-use super::inode::is_born_long_ago;
+use super::inode::is_before_this_tick;
 use crate::backing::{Dir, FileHandle, Stat};
 use crate::names::BackingName;
+
+/// What a look at a name shows.
+#[derive(Debug)]
+pub(super) enum Sight {
+    /// Its attributes alone, which is all that an inode needs that is known.
+    Attributes(Stat),
+    /// All that an inode needs.
+    Whole(Looked),
+}
 
 /// An entry that was looked at.
 #[derive(Debug)]
@@ -27,8 +36,6 @@ pub(super) enum By {
     Handle(FileHandle),
     /// What was asked of an open file, its handle too where it can be opened by that: all is of one inode.
     Open(Option<FileHandle>),
-    /// Its name: nothing but the attributes was asked for.
-    Name,
 }
 
 impl Utf8Fs {
@@ -41,14 +48,12 @@ impl Utf8Fs {
         &self,
         dir: &Dir<&OwnedFd>,
         name: &BackingName,
-    ) -> io::Result<Looked> {
+    ) -> io::Result<Sight> {
         // What could lead back into this filesystem must not be asked before it is known not to.
         if self.own_device.get().is_some() {
-            return self.look_by_fd(dir, name);
+            return self.look_by_fd(dir, name).map(Sight::Whole);
         }
-        let stat = dir.stat_child(name)?;
-        let by = By::Name;
-        Ok(Looked { stat, by })
+        dir.stat_child(name).map(Sight::Attributes)
     }
 
     /// Finds out what the entry `name` can be opened by, which was looked at by its name alone.
@@ -61,8 +66,8 @@ impl Utf8Fs {
         name: &BackingName,
         stat: Stat,
     ) -> io::Result<Looked> {
-        // What was just made may be replaced again and again, so that it has another handle each time.
-        let is_steady = is_born_long_ago(&stat);
+        // What was just changed may be replaced again and again, so that it has another handle each time.
+        let is_steady = is_before_this_tick(stat.ctime);
         if !is_steady || !self.inodes.uses_handles() || !self.inodes.reaches(&stat) {
             return self.look_by_fd(dir, name);
         }

@@ -19,13 +19,12 @@ mod indexed;
 mod inode;
 mod inodes;
 mod io;
-mod listings;
 mod locks;
 mod look;
 mod namespace;
 mod number;
-pub mod pages;
 mod place;
+mod queries;
 mod readdir;
 mod report;
 mod resolve;
@@ -39,9 +38,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod unique;
-mod unkept;
 mod walk;
-pub mod watch;
 mod xattr;
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -49,7 +46,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::backing::watch::Watcher;
 use crate::backing::{FsType, Stat, device_unasked, quiet_clone};
 use crate::names::NameMap;
 use crate::os::{Privilege, act_as};
@@ -57,24 +53,25 @@ use crate::policy::Alike;
 pub use attr::{Change, Shown};
 use audit::Auditor;
 use create::SentBack;
+pub(crate) use descriptors::MOST_DIRECTORIES;
 pub use error::FsError;
 pub use exempt::{Exempt, Exemptions, PatternError, Patterns};
 use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 use indexed::IndexedDirectories;
-pub use inode::{Inode, ROOT};
+pub use inode::{Inode, OpenAs, ROOT, Seen};
+pub(crate) use inode::{age, lock};
 pub use inodes::Inodes;
 pub use io::Opened;
-use listings::Listings;
 use locks::Locks;
 pub use locks::{Answer, LockRequest, LocksAt};
-use pages::Pages;
-pub use readdir::{Listed, OpenedDirectory, Plus};
+pub use namespace::Moved;
+pub use queries::Absence;
+pub use readdir::{Listed, Plus};
 use rules::{InForce, Rules};
 pub use settle::Waits;
-use unkept::Unkept;
 use walk::Aside;
-use watch::Watch;
+pub use xattr::is_access_acl;
 
 /// What the filesystem is made of.
 #[derive(Debug)]
@@ -85,8 +82,6 @@ pub struct Config {
     pub unique: Option<Alike>,
     /// How long a change made below may go unseen (law F5).
     pub unseen: Duration,
-    /// Does nobody else change anything below? Then what the kernel keeps of content is not looked after.
-    pub is_alone: bool,
     /// What holds for new names.
     pub rules: Rules,
     /// Can the rules be replaced? Then lookups are answered as whatever rules there could be would have it.
@@ -95,10 +90,8 @@ pub struct Config {
     pub root: OwnedFd,
     /// A descriptor by which file handles of its filesystem may be opened; `None` for users who may not.
     pub by_handle: Option<OwnedFd>,
-    /// Reports what others change below, so that the kernel may keep what it knows; `None` if it does not last.
-    pub watcher: Option<Watcher>,
-    /// May the kernel keep lists of names?
-    pub keeps_lists: bool,
+    /// Is the place of every inode kept, not only of those that need it?
+    pub keeps_places: bool,
     /// Where locks are held.
     pub locks: LocksAt,
     /// Which changes are on the disk before they are answered.
@@ -107,6 +100,8 @@ pub struct Config {
     pub reads_quietly: bool,
     /// May the process act as other users?
     pub privilege: Privilege,
+    /// Do others use it than the user of this process? Then the kernel checks their rights before it asks.
+    pub is_shared: bool,
     /// Descriptors that the process may have (`RLIMIT_NOFILE`), without those that it has anyway.
     pub most_descriptors: usize,
     /// Where offences are written to.
@@ -128,35 +123,23 @@ pub struct Caller {
     pub pid: u32,
 }
 
-/// How long the kernel may keep a name, that there is none, or attributes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lasts {
-    /// Not at all: a name is mapped or may be one spelling of several, and what it stands for can change without a change of
-    /// that name itself (law N10).
-    Not,
-    /// As long as a change may go unseen that nobody hears of.
-    Briefly,
-    /// A second at most: a program may have a mapping of it, and nobody hears of what is written to that.
-    Open,
-    /// So long, and at least [`Briefly`](Self::Briefly).
-    For(Duration),
-    /// As long as it likes, where it is told of changes.
-    Long,
-}
-
 /// An entry that was looked up or made.
 #[derive(Debug)]
 pub struct Entry {
     /// Its number towards the kernel.
     pub number: u64,
-    /// Its generation.
-    pub generation: u64,
+    /// Its inode.
+    pub inode: Arc<Inode>,
     /// Its attributes.
     pub stat: Stat,
-    /// How long may the kernel keep the name?
-    pub lasts: Lasts,
-    /// How long may it keep the attributes? Not at all those of a symlink whose target is shown as another (law N13).
-    pub attributes: Lasts,
+    /// Does nothing but a change of its own name change what the name stands for (law N10)?
+    pub is_only_name: bool,
+    /// Is it a symlink whose target is shown as another (law N13)?
+    pub is_mapped_link: bool,
+    /// Where it was seen before, if that is known and another place.
+    pub left: Option<Seen>,
+    /// The inode that had its number before, and is gone.
+    pub replaced: Option<Arc<Inode>>,
 }
 
 /// The filesystem over one backing directory.
@@ -168,13 +151,6 @@ pub struct Utf8Fs {
     files: Handles<OpenFile>,
     directories: Handles<OpenDirectory>,
     indexed: IndexedDirectories,
-    unkept: Unkept,
-    watch: Option<Watch>,
-    keeps_lists: bool,
-    /// Of files that are not served by the kernel alone; `None` where nobody else changes any.
-    pages: Option<Pages>,
-    /// Where lists are kept no longer than their attributes.
-    listed: Option<Listings>,
     sent_back: SentBack,
     aside: Aside,
     locks: Locks,
@@ -182,6 +158,7 @@ pub struct Utf8Fs {
     waits: Waits,
     reads_quietly: bool,
     privilege: Privilege,
+    is_shared: bool,
     auditor: Arc<Auditor>,
     mountpoint: Vec<u8>,
     covers_backing: bool,
@@ -217,13 +194,8 @@ impl Utf8Fs {
         });
         let mut inodes = Inodes::new(config.root, config.by_handle, config.most_descriptors)?;
         inodes.view = view;
-        inodes.keeps_places = config.watcher.is_some();
+        inodes.keeps_places = config.keeps_places;
         Ok(Self {
-            unkept: Unkept::default(),
-            listed: config.watcher.is_some().then(Listings::default),
-            watch: config.watcher.map(Watch::new),
-            keeps_lists: config.keeps_lists,
-            pages: (!config.is_alone).then(|| Pages::new(config.unseen)),
             sent_back: SentBack::default(),
             // An ordinary user's daemon enters other filesystems too.
             closes_quietly: below.closes_quietly() && config.privilege == Privilege::Root,
@@ -242,11 +214,19 @@ impl Utf8Fs {
             waits: config.waits,
             reads_quietly: config.reads_quietly,
             privilege: config.privilege,
+            is_shared: config.is_shared,
             auditor: Arc::new(config.auditor),
             mountpoint: config.mountpoint,
             covers_backing: config.covers_backing,
             operations: AtomicU64::new(0),
         })
+    }
+
+    /// Do others use it than the user of this process? Else each operation has the rights of who asks for it, and the backing
+    /// filesystem checks them.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// Can the backing filesystem lie on another?
@@ -286,7 +266,7 @@ impl Utf8Fs {
     }
 
     /// Does every operation run with its caller's credentials? Else only those do that make or change an inode: the kernel has checked
-    /// the rights (`default_permissions`) before it asks. A filesystem that checks rights itself may be mounted inside
+    /// the rights (`default_permissions`) before it asks, or nobody asks but the user of this process. A filesystem that checks rights itself may be mounted inside
     /// any other.
     fn acts_as_callers(&self) -> bool {
         self.checks_rights || self.own_device.get().is_some()
@@ -331,15 +311,8 @@ impl Utf8Fs {
         Arc::clone(&self.auditor)
     }
 
-    /// Takes `count` lookups of an inode back.
-    pub fn forget(&self, number: u64, count: u64) {
-        if let Some(directory) = self.inodes.forget(number, count) {
-            self.unmark(&directory);
-        }
-        if let Some(pages) = self.pages.as_ref().filter(|pages| pages.is_any())
-            && self.inodes.get(number).is_err()
-        {
-            pages.forget(number);
-        }
+    /// Takes `count` lookups of an inode back; gives it back if it is gone.
+    pub fn forget(&self, number: u64, count: u64) -> Option<Arc<Inode>> {
+        self.inodes.forget(number, count)
     }
 }

@@ -5,21 +5,30 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::audit::Operation;
-use super::inode::{Inode, Place, lock};
+use super::inode::{Inode, Place, Seen, lock};
 use super::inodes::{Entered, Unproven};
-use super::look::{By, Looked};
+use super::look::Sight;
 use super::resolve::{Making, NewName, Resolved, if_there, is_absent};
 use super::unique::At;
-use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
+use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Kind, Stat};
 use crate::names::{BackingName, VisibleName};
 use crate::os::{become_caller, credentials};
 
 /// So often an entry is made anew that others removed or replaced at once.
-const MOST_TRIES: usize = 64;
+const MOST_ATTEMPTS: usize = 64;
 
 /// A directory, and its descriptor.
 pub(super) type Here = (Arc<Inode>, Arc<OwnedFd>);
+
+/// What a rename moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moved {
+    /// The entry of the old name.
+    Old,
+    /// That of the new name, where the two are exchanged.
+    New,
+}
 
 impl Utf8Fs {
     /// An inode and its descriptor.
@@ -42,67 +51,65 @@ impl Utf8Fs {
             rules: &rules,
         };
         let (directory, fd) = self.open_directory(parent)?;
-        self.mark(&directory, &fd);
-        let mut names = self.resolve(&directory, &fd, name)?;
-        let (found, looked) = loop {
-            let found = match names.next_name() {
-                Ok(found) => found,
-                Err(error) => {
-                    self.unkept.ended(caller, parent, name);
-                    return Err(self.too_long(making, &directory, name, error));
+        let here = (&*directory, &*fd);
+        for _ in 0..MOST_ATTEMPTS {
+            let mut names = self.resolve(&directory, &fd, name)?;
+            let (found, sight) = loop {
+                let found = match names.next_name() {
+                    Ok(found) => found,
+                    Err(error) => return Err(self.too_long(making, &directory, name, error)),
+                };
+                if let Some(sight) = if_there(self.look_by_name(&Dir::new(&*fd), &found.backing))? {
+                    break (found, sight);
                 }
             };
-            if let Some(looked) = if_there(self.look_by_name(&Dir::new(&*fd), &found.backing))? {
-                break (found, looked);
+            let entry = self.enter(sight, here, found.backing, found.visible, found.alias)?;
+            // Whoever was sent back is to open what is found now, also if somebody below removes it before that.
+            let is_to_be_held = entry.stat.is_file() && self.sent_back.has(caller);
+            if !is_to_be_held || self.inodes.fd(&entry.inode).is_ok() {
+                return Ok(self.fitted(entry));
             }
-        };
-        let here = (&*directory, &*fd);
-        let entry = self.enter(looked, here, found.backing, found.visible, found.alias)?;
-        self.unkept.looked_up(caller, parent, name);
-        Ok(self.fitted(entry))
+            self.forget(entry.number, 1);
+        }
+        Err(FsError::Stale)
     }
 
     /// Enters what was just looked at under `backing` into the table.
     pub(super) fn enter(
         &self,
-        looked: Looked,
+        sight: Sight,
         (directory, fd): (&Inode, &OwnedFd),
         backing: BackingName,
         visible: VisibleName,
         alias: bool,
     ) -> Result<Entry, FsError> {
-        let is_followed = self.is_followed(directory);
-        let may_last = self.is_lasting(&backing, &visible, alias)
-            && self.unkept.allows(directory.number, visible.as_bytes());
+        let is_only_name = self.is_only_name(&backing, &visible, alias);
         let place = Place::new(directory.number, backing, visible);
         let Entered {
             inode,
             stat,
             left,
             replaced,
-        } = self.entered(looked, fd, &place)?;
-        if let Some(replaced) = replaced {
-            self.unmark(&replaced);
-        }
-        inode.set_adrift(!is_followed);
-        let lasts = self.lasts(directory, &inode, &stat, left.as_ref());
+        } = self.enter_at(sight, fd, &place)?;
         Ok(Entry {
             number: inode.number,
-            generation: inode.generation(),
+            inode,
             stat,
-            lasts: if may_last { lasts } else { Lasts::Not },
-            attributes: self.attributes_last(&inode, &stat),
+            is_only_name,
+            is_mapped_link: false,
+            left: left.map(Seen::from),
+            replaced,
         })
     }
 
-    fn entered(&self, looked: Looked, fd: &OwnedFd, place: &Place) -> Result<Entered, FsError> {
+    fn enter_at(&self, sight: Sight, fd: &OwnedFd, place: &Place) -> Result<Entered, FsError> {
         let dir = Dir::new(fd);
-        let looked = match looked.by {
-            By::Name => match self.inodes.enter_known(&looked.stat, place) {
+        let looked = match sight {
+            Sight::Attributes(stat) => match self.inodes.enter_known(&stat, place) {
                 Some(entered) => return Ok(entered),
-                None => self.identify(&dir, &place.backing, looked.stat)?,
+                None => self.identify(&dir, &place.backing, stat)?,
             },
-            By::Fd(_) | By::Handle(_) | By::Open(_) => looked,
+            Sight::Whole(looked) => looked,
         };
         if let Ok(entered) = self.inodes.enter(looked, place)? {
             return Ok(entered);
@@ -123,7 +130,6 @@ impl Utf8Fs {
         make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
     ) -> Result<(T, Here, NewName), FsError> {
         let (inode, fd) = self.open_to_change(parent)?;
-        self.mark(&inode, &fd);
         let place = self.place_absent(making, &inode, &fd, name)?;
         self.become_caller(making.caller, umask)?;
         let mut directory = self.directory(&inode, &fd)?;
@@ -133,7 +139,6 @@ impl Utf8Fs {
         // The kernel has taken set-group-id away from what the caller must not make with it.
         let _fsetid = credentials::raise_fsetid_for(mode)?;
         let made = make(&Dir::new(&*fd), &place.backing)?;
-        self.is_made(inode.number, name);
         let mut directory = kept.map_or_else(|| self.directory(&inode, &fd), Ok)?;
         directory.changed(None, Some(&place.backing));
         drop(directory);
@@ -159,7 +164,7 @@ impl Utf8Fs {
         make: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<Entry, FsError> {
         let modes = (mode, umask);
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MOST_ATTEMPTS {
             let (child, (directory, fd), place) =
                 self.make(making, parent, name, modes, |dir, backing| {
                     make(dir, backing)?;
@@ -167,7 +172,8 @@ impl Utf8Fs {
                 })?;
             if let Some(child) = child.filter(|child| child.stat.kind() == kind) {
                 let here = (&*directory, &*fd);
-                let entry = self.enter(child, here, place.backing, place.visible, place.alias)?;
+                let sight = Sight::Whole(child);
+                let entry = self.enter(sight, here, place.backing, place.visible, place.alias)?;
                 return Ok(self.fitted(entry));
             }
         }
@@ -314,44 +320,24 @@ impl Utf8Fs {
         Ok(self.settle_names(&fd)?)
     }
 
-    /// Renames, with the flags of renameat2(2).
+    /// Renames, with the flags of renameat2(2). Before anything is changed, `may` is asked about an entry that is to get a name which
+    /// stands for it as one of several spellings.
     ///
     /// # Errors
-    /// The new name is refused, or the system's error; [`FsError::Stale`] where the kernel is to look the names up and ask again.
+    /// The new name is refused, or the system's error, or that of `may`.
     pub fn rename(
         &self,
         caller: Caller,
         from: (u64, &[u8]),
         to: (u64, &[u8]),
         flags: u32,
-    ) -> Result<(), FsError> {
-        let renamed = self.rename_once(caller, from, to, flags);
-        if renamed.is_ok() {
-            self.unkept.replaced(to.0, to.1);
-            if flags & libc::RENAME_EXCHANGE != 0 {
-                self.unkept.replaced(from.0, from.1);
-            }
-        }
-        if !matches!(renamed, Err(FsError::Stale)) {
-            self.unkept.ended(caller, from.0, from.1);
-            self.unkept.ended(caller, to.0, to.1);
-        }
-        renamed
-    }
-
-    fn rename_once(
-        &self,
-        caller: Caller,
-        from: (u64, &[u8]),
-        to: (u64, &[u8]),
-        flags: u32,
+        may: impl FnOnce(Moved) -> Result<(), FsError>,
     ) -> Result<(), FsError> {
         let (from_inode, from_fd) = self.open_to_change(from.0)?;
         let (to_inode, to_fd) = match from.0 == to.0 {
             true => (Arc::clone(&from_inode), Arc::clone(&from_fd)),
             false => self.open_to_change(to.0)?,
         };
-        self.mark(&to_inode, &to_fd);
         let rename = |new: &BackingName| {
             self.rename_entry((&from_inode, &from_fd, from.1), &to_fd, new, flags)
         };
@@ -359,10 +345,10 @@ impl Utf8Fs {
             // Both names are there already: nothing new is made.
             let new = self.resolve_existing(&to_inode, &to_fd, to.1)?;
             let old = self.resolve_existing(&from_inode, &from_fd, from.1)?;
-            if !self.is_lasting(&new.backing, &new.visible, new.alias) {
-                self.have_forgotten(caller, from)?;
-            } else if !self.is_lasting(&old.backing, &old.visible, old.alias) {
-                self.have_forgotten(caller, to)?;
+            if !self.is_only_name(&new.backing, &new.visible, new.alias) {
+                may(Moved::Old)?;
+            } else if !self.is_only_name(&old.backing, &old.visible, old.alias) {
+                may(Moved::New)?;
             }
             let old = rename(&new.backing)?;
             self.moved(&to_inode, &to_fd, &new.backing, &new.visible);
@@ -381,8 +367,8 @@ impl Utf8Fs {
         } else {
             self.place_absent(making, &to_inode, &to_fd, to.1)?
         };
-        if !self.is_lasting(&place.backing, &place.visible, place.alias) {
-            self.have_forgotten(caller, from)?;
+        if !self.is_only_name(&place.backing, &place.visible, place.alias) {
+            may(Moved::Old)?;
         }
         if flags & libc::RENAME_WHITEOUT != 0 {
             self.become_caller(caller, 0)?;
@@ -429,7 +415,6 @@ impl Utf8Fs {
             self.overtake(&to_inode, &to_fd, &mut place)?;
         }
         drop(replacing);
-        self.is_made(to_inode.number, to.1);
         self.moved(&to_inode, &to_fd, &place.backing, &place.visible);
         self.report(making, &to_inode, &to_fd, to.1, &place);
         self.report_clash(making, &to_inode, to.1, &place, clash.as_ref());

@@ -8,9 +8,8 @@ use super::directory::Directory;
 use super::given::Given;
 use super::handle::OpenDirectory;
 use super::inode::lock;
-use super::listings::Listings;
 use super::resolve::if_there;
-use super::{Caller, Entry, FsError, Lasts, Utf8Fs};
+use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Entries, Kind, Stat, file};
 use crate::names::{BackingName, Legacy, VisibleName};
 
@@ -29,17 +28,6 @@ pub struct Listed<'a> {
     pub entry: Option<Entry>,
 }
 
-/// A directory that was just opened.
-#[derive(Debug, Clone, Copy)]
-pub struct OpenedDirectory {
-    /// Its handle.
-    pub handle: u64,
-    /// May the kernel keep what it lists?
-    pub keeps_list: bool,
-    /// And what it listed before?
-    pub kept_list: bool,
-}
-
 /// Are entries to be looked up as they are listed?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plus {
@@ -50,44 +38,30 @@ pub enum Plus {
 }
 
 impl Utf8Fs {
-    /// Opens a directory for reading, with the flags of open(2).
+    /// Opens a directory for reading, with the flags of open(2); returns its handle.
     ///
     /// # Errors
     /// The inode is gone, or the system's error.
-    pub fn opendir(
-        &self,
-        caller: Caller,
-        number: u64,
-        flags: i32,
-    ) -> Result<OpenedDirectory, FsError> {
+    pub fn opendir(&self, caller: Caller, number: u64, flags: i32) -> Result<u64, FsError> {
         let taken = self.inodes.take_descriptors(caller, Use::Directory)?;
         let (inode, fd) = self.open_directory(number)?;
-        self.mark(&inode, &fd);
-        let may_keep = self.keeps_lists && self.is_followed(&inode);
-        let is_fresh = |listed: &Listings| listed.is_fresh(number);
-        let is_fresh = self.listed.as_ref().is_none_or(is_fresh);
         let open = || match self.reads_quietly {
             true => Entries::open_quietly(&*fd),
             false => Entries::open_with(&*fd, flags),
         };
         let entries = self.inodes.with_descriptors(open)?;
         let stream = Mutex::new(entries);
-        let handle = self.directories.add(OpenDirectory {
+        Ok(self.directories.add(OpenDirectory {
             stream,
             given: Mutex::default(),
-            listing: Mutex::default(),
             inode,
             fd,
             _taken: taken,
-        });
-        Ok(OpenedDirectory {
-            handle,
-            keeps_list: may_keep,
-            kept_list: may_keep && is_fresh,
-        })
+        }))
     }
 
-    /// Gives the entries after `cookie` to `give` until it returns true, which means that it had no room for that one.
+    /// Gives the entries after `cookie` to `give` until it returns true, which means that it had no room for that one. Says whether
+    /// the directory was read once to its end.
     ///
     /// Entries pass one to one, in the order and with the cookies of the backing directory; those without a visible
     /// name are left out (law F4). An error after the first entry ends the reply: the kernel would learn neither of the
@@ -101,14 +75,14 @@ impl Utf8Fs {
         cookie: u64,
         plus: Plus,
         give: impl FnMut(Listed<'_>) -> bool,
-    ) -> Result<(), FsError> {
+    ) -> Result<bool, FsError> {
         let mut is_given = false;
         let listed = self.list(handle, cookie, plus, give, &mut is_given);
         if let Err(error) = &listed
             && is_given
         {
             log::debug!("a listing ends early: errno {}", error.errno());
-            return Ok(());
+            return Ok(false);
         }
         listed
     }
@@ -121,7 +95,7 @@ impl Utf8Fs {
         plus: Plus,
         mut give: impl FnMut(Listed<'_>) -> bool,
         is_given: &mut bool,
-    ) -> Result<(), FsError> {
+    ) -> Result<bool, FsError> {
         let open = self.directories.get(handle)?;
         self.confine(&open.inode, &open.fd)?;
         let mut stream = lock(&open.stream);
@@ -131,12 +105,7 @@ impl Utf8Fs {
         let mut is_second = given.goes_on(cookie);
         if cookie == 0 {
             given.start(self.map.maps().then(ctime).transpose()?);
-            if let Some(listed) = &self.listed {
-                listed.forget(open.inode.number);
-            }
         }
-        let mut listing = lock(&open.listing);
-        listing.goes_on(cookie == 0, plus == Plus::Yes);
         // Locked when the first name that does not conform comes, and until the end: one check serves all.
         let mut directory = None;
         loop {
@@ -162,7 +131,7 @@ impl Utf8Fs {
                     continue;
                 }
                 if give(listed) {
-                    return Ok(());
+                    return Ok(false);
                 }
                 *is_given = true;
                 given.gave(cookie, None, is_second);
@@ -212,16 +181,15 @@ impl Utf8Fs {
                             // Its target may lead through this directory, or one that another reads who waits for this one.
                             directory = None;
                             self.fit_size(&link, &mut entry.stat);
-                            entry.attributes = Lasts::Not;
+                            entry.is_mapped_link = true;
                         }
-                        listing.give(entry.attributes);
                         listed.number = entry.number;
                         listed.kind = entry.stat.kind();
                         listed.entry = Some(entry);
                     }
                     Err(error) if error.errno() == libc::ENOENT => continue,
                     // It is there, as readdir(3) says. Whoever asks for it is told what is wrong with it.
-                    Err(_) => listing.give(Lasts::Not),
+                    Err(_) => {}
                 }
             }
             let entered = listed.entry.as_ref().map(|entry| entry.number);
@@ -229,18 +197,12 @@ impl Utf8Fs {
                 if let Some(number) = entered {
                     self.forget(number, 1);
                 }
-                return Ok(());
+                return Ok(false);
             }
             *is_given = true;
             given.gave(cookie, noted, is_second);
         }
-        if is_second {
-            return Ok(());
-        }
-        if let Some((listed, until)) = self.listed.as_ref().zip(listing.fresh_until()) {
-            listed.note(open.inode.number, until);
-        }
-        Ok(())
+        Ok(!is_second)
     }
 
     /// The visible name of a listed entry; `None` if it has none.
@@ -305,8 +267,8 @@ impl Utf8Fs {
         backing: BackingName,
         visible: VisibleName,
     ) -> Result<Entry, FsError> {
-        let looked = self.look_by_name(&Dir::new(&*open.fd), &backing)?;
-        self.enter(looked, (&open.inode, &open.fd), backing, visible, false)
+        let sight = self.look_by_name(&Dir::new(&*open.fd), &backing)?;
+        self.enter(sight, (&open.inode, &open.fd), backing, visible, false)
     }
 
     /// Closes a directory.

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use super::Utf8Fs;
 use super::audit::Counts;
 pub use super::descriptors::Shares;
-pub use super::watch::Following;
 
 /// What the filesystem holds. Taken piece by piece while requests are served, so that the pieces need not fit each other.
 #[derive(Debug, Clone, Copy)]
@@ -24,10 +23,6 @@ pub struct State {
     pub index_bytes: usize,
     /// How often a directory was read for its index.
     pub index_readings: u64,
-    /// Names that are being renamed and must not be kept by the kernel.
-    pub unkept_names: usize,
-    /// The following of changes below; `None` where they are not followed.
-    pub following: Option<Following>,
     /// Offences since the mount.
     pub offences: Counts,
 }
@@ -45,8 +40,6 @@ impl Utf8Fs {
             indexes,
             index_bytes,
             index_readings: self.indexed.readings.load(Ordering::Relaxed),
-            unkept_names: self.unkept.count(),
-            following: self.following(),
             offences: self.auditor.counts(),
         }
     }

@@ -13,7 +13,7 @@ use super::report::Outcome;
 use super::resolve::{Making, if_there};
 use super::rules::{Mode, Terms};
 use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
-use super::{Entry, FsError, Lasts, Utf8Fs};
+use super::{Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Stat, file};
 use crate::names::{BackingName, VisibleName};
 use crate::policy::{NAME_MAX, Offence};
@@ -139,7 +139,7 @@ impl Utf8Fs {
     pub(super) fn fitted(&self, mut entry: Entry) -> Entry {
         if let Some(link) = self.mapped_link(entry.number, &entry.stat) {
             self.fit_size(&link, &mut entry.stat);
-            entry.attributes = Lasts::Not;
+            entry.is_mapped_link = true;
         }
         entry
     }

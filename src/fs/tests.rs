@@ -10,14 +10,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::audit::Operation;
-use super::inode::lock;
+use super::inode::{is_before_this_tick, lock};
 use super::resolve::Making;
 use super::rules::{Rules, Terms};
 use super::samples::{CALLER, config, map};
-use super::{Caller, Config, Exemptions, Lasts, Plus, ROOT, Utf8Fs};
-use crate::backing::{Dir, Kind};
+use super::{Caller, Config, Exemptions, Plus, ROOT, Utf8Fs};
+use crate::backing::{Dir, Kind, Stat};
 use crate::names::{BackingName, Legacy, NameMap, OnViolation};
 use crate::policy::Alike;
+use crate::wait::until;
 
 struct Scratch {
     below: std::sync::Arc<tempfile::TempDir>,
@@ -94,7 +95,7 @@ impl Scratch {
     }
 
     fn list(&self) -> Vec<Vec<u8>> {
-        let handle = self.fs.opendir(CALLER, ROOT, 0).unwrap().handle;
+        let handle = self.fs.opendir(CALLER, ROOT, 0).unwrap();
         let mut names = Vec::new();
         self.fs
             .readdir(handle, 0, Plus::No, |listed| {
@@ -226,6 +227,41 @@ fn an_open_file_outlives_its_name() {
     scratch.fs.release(handle);
 }
 
+/// Law F3: the kernel looks a name up and opens what it finds once more before open(2) fails with `ESTALE`.
+#[test]
+fn whoever_was_sent_back_opens_what_he_finds_though_it_was_removed() {
+    let below = tempfile::tempdir().unwrap();
+    let path = below.path().join("file");
+    let fs = Utf8Fs::new(Config {
+        by_handle: Some(std::fs::File::open(below.path()).unwrap().into()),
+        ..config(
+            Dir::open_root(below.path()).unwrap().into_fd(),
+            map(Legacy::Escape, &[]),
+        )
+    });
+    let fs = fs.unwrap();
+    if !fs.inodes.uses_handles() {
+        // What is looked up is held by a descriptor there.
+        return;
+    }
+    let open_too_late = |caller| {
+        std::fs::write(&path, "content").unwrap();
+        let changed = || Stat::of(std::fs::File::open(&path).unwrap()).unwrap().ctime;
+        until(|| is_before_this_tick(changed()));
+        let number = fs.lookup(caller, ROOT, b"file").unwrap().number;
+        std::fs::remove_file(&path).unwrap();
+        let opened = fs.open(caller, number, libc::O_WRONLY);
+        let released = opened.map(|opened| fs.release(opened.handle).is_some());
+        fs.forget(number, 1);
+        released.map_err(|error| error.errno())
+    };
+    let other = Caller { pid: 7, ..CALLER };
+    assert_eq!(open_too_late(CALLER), Err(libc::ESTALE));
+    assert_eq!(open_too_late(other), Err(libc::ESTALE));
+    assert!(open_too_late(CALLER).is_ok());
+    assert_eq!(open_too_late(CALLER), Err(libc::ESTALE), "for another open");
+}
+
 /// Law N9: what `report` can't let through is refused for its length, whatever else is wrong with it.
 #[test]
 fn a_reported_name_that_no_filesystem_takes_is_too_long() {
@@ -252,15 +288,15 @@ fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
         std::os::unix::fs::symlink(target, scratch.path(link.as_bytes())).unwrap();
     }
     let plain = scratch.fs.lookup(CALLER, ROOT, b"plain").unwrap();
-    assert_ne!(plain.attributes, Lasts::Not);
+    assert!(!plain.is_mapped_link);
     assert_eq!(scratch.fs.readlink(plain.number).unwrap(), b"x/../caf%E9");
     assert!(!scratch.was_read());
     let mapped = scratch.fs.lookup(CALLER, ROOT, b"mapped").unwrap();
-    assert_eq!(mapped.attributes, Lasts::Not);
+    assert!(mapped.is_mapped_link);
     assert_eq!(mapped.stat.size, 8);
     assert_eq!(scratch.fs.getattr(mapped.number).unwrap().stat.size, 8);
     assert_eq!(scratch.fs.readlink(mapped.number).unwrap(), b"./caf%E9");
-    let handle = scratch.fs.opendir(CALLER, ROOT, 0).unwrap().handle;
+    let handle = scratch.fs.opendir(CALLER, ROOT, 0).unwrap();
     let mut sizes = Vec::new();
     let give = |listed: super::Listed<'_>| {
         sizes.extend(
@@ -322,7 +358,7 @@ fn f4_an_error_in_the_middle_of_a_listing_loses_no_entry_and_leaks_no_lookup_cou
         std::fs::write(path.join(name), name).unwrap();
     }
     let dir = tree.fs.lookup(CALLER, ROOT, b"dir").unwrap().number;
-    let handle = tree.fs.opendir(CALLER, dir, 0).unwrap().handle;
+    let handle = tree.fs.opendir(CALLER, dir, 0).unwrap();
     let mut counted = Vec::new();
     let mut last = 0;
     let listed = tree.fs.readdir(handle, 0, Plus::Yes, |listed| {
@@ -336,7 +372,7 @@ fn f4_an_error_in_the_middle_of_a_listing_loses_no_entry_and_leaks_no_lookup_cou
     assert_eq!(counted.len(), 2);
     assert_eq!(
         listed.map_err(|error| error.errno()),
-        Ok(()),
+        Ok(false),
         "the kernel never learns of the entries that it was to forget"
     );
     let failed = tree.fs.readdir(handle, last, Plus::Yes, |_| false);

@@ -13,6 +13,12 @@ const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
 /// What the names of attributes start with that are the administrator's alone (xattr(7)).
 const TRUSTED: &[u8] = b"trusted.";
 
+/// Is an ACL set by this attribute that the mode is a part of?
+#[must_use]
+pub fn is_access_acl(name: &[u8]) -> bool {
+    name == ACCESS_ACL
+}
+
 impl Utf8Fs {
     /// setxattr(2). An ACL clears set-group-id where it would for `caller`: the kernel says whether in a field of the
     /// request that fuser does not know.

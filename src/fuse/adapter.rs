@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use fuser::{BackingId, Errno, ReplyEmpty, ReplyEntry, Request};
 
-use super::answer::{Kept, empty, entry};
+use super::answer::{empty, entry};
 use super::convert::errno;
 use super::data::Passthrough;
 use super::operation::Operation;
 use super::status::About;
 use super::tally::{Counted, Tally};
 use super::turns::{Turn, Turns};
+use crate::coherence::Coherence;
 use crate::fs::serving::Serving;
 use crate::fs::{Caller, Entry, FsError, Utf8Fs};
 
@@ -21,7 +22,7 @@ use crate::fs::{Caller, Entry, FsError, Utf8Fs};
 #[derive(Debug)]
 pub struct Adapter {
     pub(super) fs: Arc<Utf8Fs>,
-    pub(super) kept: Kept,
+    pub(super) coherence: Arc<Coherence>,
     pub(super) turns: Arc<Turns>,
     pub(super) tally: Arc<Tally>,
     pub(super) about: About,
@@ -31,14 +32,12 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// An adapter for `fs`; the kernel keeps names and attributes that do not change by themselves for as long as `kept` says.
-    /// It is served over `connection` by so many `threads`, of which up to so many read while others are stalled. `about` is told to who asks how it does.
+    /// An adapter for the filesystem of which the kernel keeps what `coherence` says. It is served over `connection` by so many `threads`, of which up to so many read while others are stalled. `about` is told to who asks how it does.
     ///
     /// # Errors
     /// There can be no thread more.
     pub fn new(
-        fs: Arc<Utf8Fs>,
-        kept: Kept,
+        coherence: Arc<Coherence>,
         passthrough: Passthrough,
         (threads, readers): (usize, usize),
         connection: OwnedFd,
@@ -46,8 +45,8 @@ impl Adapter {
     ) -> io::Result<Self> {
         let connection = Arc::new(connection);
         Ok(Self {
-            fs,
-            kept,
+            fs: Arc::clone(coherence.fs()),
+            coherence,
             turns: Turns::start(threads, readers, Arc::clone(&connection))?,
             tally: Arc::new(Tally::new(threads)),
             about,
@@ -118,14 +117,16 @@ impl Adapter {
         empty(reply, self.run(counted, act));
     }
 
-    /// Runs one operation that makes or finds an entry, and answers with that.
+    /// Makes an entry of a directory, and answers with that.
     pub(super) fn made(
         &self,
         counted: &Counted<'_>,
         reply: ReplyEntry,
-        act: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
+        (parent, name): (u64, &[u8]),
+        make: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
     ) {
-        entry(self.kept, reply, self.run(counted, act));
+        let made = self.run(counted, |_| self.coherence.make(parent, name, make));
+        entry(reply, made);
     }
 }
 

@@ -1,17 +1,16 @@
 //! Answers about open files: which of them the kernel reads and writes by itself, and what it keeps of the others.
 
 use std::fmt;
-use std::sync::Arc;
 
-use fuser::{BackingId, Errno, FileHandle, FopenFlags, Generation, INodeNo};
-use fuser::{InitFlags, KernelConfig, ReplyAttr, ReplyCreate, ReplyOpen};
+use fuser::{
+    BackingId, FileHandle, FopenFlags, Generation, InitFlags, KernelConfig, ReplyCreate, ReplyOpen,
+};
 
 use super::adapter::Adapter;
-use super::answer::attributes;
 use super::convert::attr;
-use super::forget::forget_content_then;
+use crate::coherence::Kept;
 use crate::fs::serving::Way;
-use crate::fs::{Entry, Opened, Shown};
+use crate::fs::{Entry, Opened};
 use crate::os::credentials;
 
 /// Most bytes of one write request; reads are as long.
@@ -56,7 +55,7 @@ pub(super) fn configure(adapter: &mut Adapter, config: &mut KernelConfig) {
         adapter.passthrough = Passthrough::Off;
         return;
     }
-    adapter.fs.keeps_no_pages();
+    adapter.coherence.keeps_no_content();
 }
 
 /// Asks for a feature that can be done without.
@@ -89,26 +88,22 @@ impl Reply for ReplyOpen {
 
 /// An answer to create, with the entry that was made.
 #[derive(Debug)]
-pub(super) struct Created<'a> {
-    pub(super) adapter: &'a Adapter,
+pub(super) struct Created {
     pub(super) reply: ReplyCreate,
     pub(super) entry: Entry,
+    pub(super) kept: Kept,
 }
 
-impl Reply for Created<'_> {
+impl Reply for Created {
     fn tell(&self, opened: &Opened) -> std::io::Result<BackingId> {
         self.reply.open_backing(&*opened.backing_file)
     }
 
     fn send(self, handle: FileHandle, flags: FopenFlags, id: Option<&BackingId>) {
-        let Self {
-            adapter,
-            reply,
-            entry,
-        } = self;
+        let Self { reply, entry, kept } = self;
         let attr = attr(entry.number, &entry.stat);
-        let kept = adapter.kept.listed(&entry);
-        let generation = Generation(entry.generation);
+        let kept = kept.whole();
+        let generation = Generation(entry.inode.generation());
         match id {
             Some(id) => reply.created_passthrough(&kept, &attr, generation, handle, flags, id),
             None => reply.created(&kept, &attr, generation, handle, flags),
@@ -117,24 +112,6 @@ impl Reply for Created<'_> {
 }
 
 impl Adapter {
-    /// Answers to who asks for attributes, when the kernel has dropped content that is not theirs.
-    pub(super) fn answer_attributes(
-        &self,
-        reply: ReplyAttr,
-        number: INodeNo,
-        got: Result<Shown, Errno>,
-    ) {
-        let Some(outdated) = got.as_ref().ok().and_then(|shown| shown.outdated) else {
-            return attributes(self.kept, reply, number, got);
-        };
-        let (fs, kept) = (Arc::clone(&self.fs), self.kept);
-        let answer = move || {
-            fs.dropped(outdated);
-            attributes(kept, reply, number, got);
-        };
-        forget_content_then(&self.connection, number.0, Box::new(answer));
-    }
-
     /// Answers that a file was opened, and how it is served.
     pub(super) fn answer_opened(&self, reply: impl Reply, opened: &Opened) {
         let way = self.serving.enter(opened.open, || {
@@ -155,17 +132,13 @@ impl Adapter {
                 reply.send(handle, quietly | FopenFlags::FOPEN_DIRECT_IO, Some(&id));
             }
             Way::Cached => {
-                let kept = match self.fs.keeps_pages(opened) {
-                    true => self.kept.pages(),
+                let kept = match self.coherence.keeps_content(opened) {
+                    true => FopenFlags::FOPEN_KEEP_CACHE,
                     false => FopenFlags::empty(),
                 };
                 reply.send(handle, quietly | kept, None);
             }
-            Way::Asked => {
-                // It may be mapped all the same. What there is of pages is dropped in any case.
-                let _kept = self.fs.keeps_pages(opened);
-                reply.send(handle, quietly | FopenFlags::FOPEN_DIRECT_IO, None);
-            }
+            Way::Asked => reply.send(handle, quietly | FopenFlags::FOPEN_DIRECT_IO, None),
         }
     }
 }

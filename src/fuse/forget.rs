@@ -4,12 +4,10 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use fuser::{INodeNo, Notifier};
 
-use crate::fs::watch::Kernel;
+use crate::coherence::Kernel;
 
 /// The notification by which the kernel forgets an inode's attributes and content (`FUSE_NOTIFY_INVAL_INODE`).
 const INVAL_INODE: u32 = 2;
@@ -41,55 +39,22 @@ impl Forgetting {
 /// Has the kernel ask for the attributes of an inode when it needs them next. Waits for nobody, so that it may be called while
 /// a request is served.
 pub(super) fn forget_attributes(connection: &OwnedFd, number: u64) {
-    // From before the start: no content.
-    note("attributes", forget_from(connection, number, -1));
+    note("attributes", forget_at(connection, number));
 }
 
-/// Has the kernel forget the content of an inode, and ask for its attributes. Waits for what is just being read of it and for
-/// what of it is to be written, and thereby for who serves that: not to be called while a request is served.
-fn forget_content(connection: &OwnedFd, number: u64) {
-    note("content", forget_from(connection, number, 0));
-}
-
-fn forget_from(connection: &OwnedFd, number: u64, offset: i64) -> io::Result<()> {
+fn forget_at(connection: &OwnedFd, number: u64) -> io::Result<()> {
     let message = [
         &40_u32.to_ne_bytes()[..],
         &INVAL_INODE.to_ne_bytes(),
         &0_u64.to_ne_bytes(),
         &number.to_ne_bytes(),
-        &offset.to_ne_bytes(),
-        // To the end.
+        // From before the start: no content.
+        &(-1_i64).to_ne_bytes(),
         &0_i64.to_ne_bytes(),
     ]
     .concat();
     rustix::io::write(connection, &message)?;
     Ok(())
-}
-
-/// An answer that is to be given when the kernel has forgotten something.
-type Answer = Box<dyn FnOnce() + Send>;
-
-/// Has the kernel forget the content of an inode, then calls `answer`: both on a thread of its own, since there may be no other
-/// who serves what the kernel waits for meanwhile. Where there can be no thread, `answer` alone.
-pub(super) fn forget_content_then(connection: &Arc<OwnedFd>, number: u64, answer: Answer) {
-    // So that it is not lost with a thread that does not start.
-    let slot = Arc::new(Mutex::new(Some(answer)));
-    let take = |slot: &Mutex<Option<Answer>>| {
-        let answer = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-        answer.into_iter().for_each(|answer| answer());
-    };
-    let (connection, theirs) = (Arc::clone(connection), Arc::clone(&slot));
-    let forget = move || {
-        forget_content(&connection, number);
-        take(&theirs);
-    };
-    let started = thread::Builder::new()
-        .name("content".to_owned())
-        .spawn(forget);
-    if let Err(error) = started {
-        log::debug!("the kernel keeps old content for a moment: {error}");
-        take(&slot);
-    }
 }
 
 /// That there is nothing to forget is no error.
@@ -112,6 +77,10 @@ impl Kernel for Forgetting {
 
     fn invalidate_inode(&self, number: u64) {
         note("an inode", self.notifier.inval_inode(INodeNo(number), 0, 0));
+    }
+
+    fn expire_attributes(&self, number: u64) {
+        forget_attributes(&self.connection, number);
     }
 
     fn expire_name(&self, directory: u64, name: &[u8]) {

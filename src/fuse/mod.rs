@@ -20,7 +20,6 @@ mod tally;
 mod turns;
 
 pub use adapter::Adapter;
-pub use answer::Kept;
 pub use data::Passthrough;
 pub use forget::Forgetting;
 pub use operation::Operation;

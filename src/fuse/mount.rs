@@ -49,6 +49,9 @@ pub struct MountSpec {
     pub flags: MountFlags,
     /// Whether users other than the one who mounts may use it. The kernel sees to it.
     pub allow_other: bool,
+    /// Does the kernel check rights, by modes and ACLs, before it asks the daemon (`default_permissions`)? Else what the daemon
+    /// may not do is refused.
+    pub checks_rights: bool,
     /// The most octets that one read may ask for; `None` leaves it to the kernel.
     pub max_read: Option<u32>,
 }
@@ -316,7 +319,7 @@ fn proc_path(fd: impl AsFd) -> String {
     format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd())
 }
 
-/// Mounts by mount(2); `None` where only the helper may.
+/// Mounts by mount(2); `None` where only the helper process may.
 fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, MountError> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let fuse_fd = match rustix::fs::open("/dev/fuse", flags, Mode::empty()) {
@@ -326,11 +329,14 @@ fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, M
         Err(errno) => return Err(MountError::io("open /dev/fuse")(errno.into())),
     };
     let mut data = format!(
-        "fd={},rootmode=40000,user_id={},group_id={},default_permissions",
+        "fd={},rootmode=40000,user_id={},group_id={}",
         fuse_fd.as_raw_fd(),
         geteuid().as_raw(),
         getegid().as_raw()
     );
+    if spec.checks_rights {
+        data.push_str(",default_permissions");
+    }
     if spec.allow_other {
         data.push_str(",allow_other");
     }

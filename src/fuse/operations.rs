@@ -1,10 +1,11 @@
 //! Each request of the protocol: converted, handed on, answered.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use fuser::{
     AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags,
@@ -15,7 +16,7 @@ use fuser::{
 };
 
 use super::adapter::{Adapter, caller};
-use super::answer::{absent, attributes, entry, statfs, xattr};
+use super::answer::{absent, attributes, empty, entry, statfs, xattr};
 use super::convert::{errno, lock_request, lock_type, set_time, sync};
 use super::data::{self, Created};
 use super::forget::forget_attributes;
@@ -25,8 +26,14 @@ use super::start;
 use super::status::asks_status;
 use crate::backing::LockRange;
 use crate::backing::file::Place;
-use crate::fs::{Answer, Change, Lasts};
+use crate::coherence::KeptList;
+use crate::fs::{Answer, Change, Utf8Fs, is_access_acl};
 use crate::os::SetIds;
+
+thread_local! {
+    /// What this thread reads into, as long as the longest read so far.
+    static READ_BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 impl Filesystem for Adapter {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
@@ -38,14 +45,15 @@ impl Filesystem for Adapter {
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         self.serve(Operation::Lookup, caller(request), |turn| {
             let caller = caller(request);
-            let found = self.run(turn, |fs| fs.lookup(caller, parent.0, name.as_bytes()));
+            let name = name.as_bytes();
+            let found = self.run(turn, |_| self.coherence.lookup(caller, parent.0, name));
             if matches!(found, Err(Errno::ENOENT)) {
-                let lasts = self.fs.keep_absence(parent.0, name.as_bytes());
-                if lasts != Lasts::Not {
-                    return absent(self.kept, reply, lasts);
+                let kept = self.coherence.keep_absence(parent.0, name);
+                if kept > Duration::ZERO {
+                    return absent(reply, kept);
                 }
             }
-            entry(self.kept, reply, found);
+            entry(reply, found);
         });
     }
 
@@ -53,14 +61,14 @@ impl Filesystem for Adapter {
         // One for each inode, and nobody waits for it.
         self.serve_untimed(Operation::Forget, |turn| {
             self.tally.note(Operation::Forget, turn);
-            self.fs.forget(ino.0, nlookup);
+            self.coherence.forget(ino.0, nlookup);
         });
     }
 
     fn getattr(&self, request: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
         self.serve(Operation::Getattr, caller(request), |turn| {
-            let got = self.run(turn, |fs| fs.getattr(ino.0));
-            self.answer_attributes(reply, ino, got);
+            let got = self.run(turn, |_| self.coherence.getattr(ino.0));
+            attributes(reply, ino, got);
         });
     }
 
@@ -94,7 +102,8 @@ impl Filesystem for Adapter {
             let handle = fh.map(|fh| fh.0);
             let caller = caller(request);
             let set = self.run(turn, |fs| fs.setattr(caller, ino.0, handle, change));
-            attributes(self.kept, reply, ino, set);
+            let set = set.map(|shown| self.coherence.keep_shown(shown));
+            attributes(reply, ino, set);
         });
     }
 
@@ -116,17 +125,10 @@ impl Filesystem for Adapter {
     ) {
         self.serve(Operation::Mknod, caller(request), |turn| {
             let caller = caller(request);
-            let made = self.run(turn, |fs| {
-                fs.mknod(
-                    caller,
-                    parent.0,
-                    name.as_bytes(),
-                    mode,
-                    umask,
-                    u64::from(rdev),
-                )
+            let (parent, name) = (parent.0, name.as_bytes());
+            self.made(turn, reply, (parent, name), |fs| {
+                fs.mknod(caller, parent, name, mode, umask, u64::from(rdev))
             });
-            entry(self.kept, reply, made);
         });
     }
 
@@ -141,21 +143,28 @@ impl Filesystem for Adapter {
     ) {
         self.serve(Operation::Mkdir, caller(request), |turn| {
             let caller = caller(request);
-            self.made(turn, reply, |fs| {
-                fs.mkdir(caller, parent.0, name.as_bytes(), mode, umask)
+            let (parent, name) = (parent.0, name.as_bytes());
+            self.made(turn, reply, (parent, name), |fs| {
+                fs.mkdir(caller, parent, name, mode, umask)
             });
         });
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         self.serve(Operation::Unlink, caller(request), |turn| {
-            self.done(turn, reply, |fs| fs.unlink(parent.0, name.as_bytes()));
+            self.done(turn, reply, |_| {
+                let remove = |fs: &Utf8Fs| fs.unlink(parent.0, name.as_bytes());
+                self.coherence.remove(parent.0, remove)
+            });
         });
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         self.serve(Operation::Rmdir, caller(request), |turn| {
-            self.done(turn, reply, |fs| fs.rmdir(parent.0, name.as_bytes()));
+            self.done(turn, reply, |_| {
+                let remove = |fs: &Utf8Fs| fs.rmdir(parent.0, name.as_bytes());
+                self.coherence.remove(parent.0, remove)
+            });
         });
     }
 
@@ -170,8 +179,9 @@ impl Filesystem for Adapter {
         self.serve(Operation::Symlink, caller(request), |turn| {
             let caller = caller(request);
             let target = target.as_os_str().as_bytes();
-            self.made(turn, reply, |fs| {
-                fs.symlink(caller, parent.0, link_name.as_bytes(), target)
+            let (parent, name) = (parent.0, link_name.as_bytes());
+            self.made(turn, reply, (parent, name), |fs| {
+                fs.symlink(caller, parent, name, target)
             });
         });
     }
@@ -190,7 +200,8 @@ impl Filesystem for Adapter {
             let caller = caller(request);
             let from = (parent.0, name.as_bytes());
             let to = (newparent.0, newname.as_bytes());
-            self.done(turn, reply, |fs| fs.rename(caller, from, to, flags.bits()));
+            let rename = || self.coherence.rename(caller, from, to, flags.bits());
+            self.done(turn, reply, |_| rename());
         });
     }
 
@@ -204,8 +215,9 @@ impl Filesystem for Adapter {
     ) {
         self.serve(Operation::Link, caller(request), |turn| {
             let caller = caller(request);
-            self.made(turn, reply, |fs| {
-                fs.link(caller, ino.0, newparent.0, newname.as_bytes())
+            let (parent, name) = (newparent.0, newname.as_bytes());
+            self.made(turn, reply, (parent, name), |fs| {
+                fs.link(caller, ino.0, parent, name)
             });
         });
     }
@@ -236,7 +248,15 @@ impl Filesystem for Adapter {
         reply: ReplyData,
     ) {
         self.serve(Operation::Read, caller(request), |turn| {
-        answer!(reply, self.run(turn, |fs| fs.read(fh.0, offset, size)), data => reply.data(&data));
+            READ_BUFFER.with_borrow_mut(|buffer| {
+                let size = usize::try_from(size).unwrap_or(0);
+                if buffer.len() < size {
+                    buffer.resize(size, 0);
+                }
+                let buffer = buffer.get_mut(..size).unwrap_or_default();
+                let read = self.run(turn, |fs| fs.read(fh.0, offset, buffer));
+                answer!(reply, read, length => reply.data(buffer.get(..length).unwrap_or_default()));
+            });
         });
     }
 
@@ -321,12 +341,15 @@ impl Filesystem for Adapter {
     fn opendir(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let caller = caller(request);
         self.serve(Operation::Opendir, caller, |turn| {
-            let opened = self.run(turn, |fs| fs.opendir(caller, ino.0, flags.0));
-            answer!(reply, opened, opened => {
+            let opened = self.run(turn, |fs| {
+                let kept = self.coherence.open_list(ino.0)?;
+                Ok((fs.opendir(caller, ino.0, flags.0)?, kept))
+            });
+            answer!(reply, opened, (handle, KeptList { new, old }) => {
                 let mut flags = FopenFlags::empty();
-                flags.set(FopenFlags::FOPEN_CACHE_DIR, opened.keeps_list);
-                flags.set(FopenFlags::FOPEN_KEEP_CACHE, opened.kept_list);
-                reply.opened(FileHandle(opened.handle), flags);
+                flags.set(FopenFlags::FOPEN_CACHE_DIR, new);
+                flags.set(FopenFlags::FOPEN_KEEP_CACHE, old);
+                reply.opened(FileHandle(handle), flags);
             });
         });
     }
@@ -334,13 +357,15 @@ impl Filesystem for Adapter {
     fn readdir(
         &self,
         request: &Request,
-        _ino: INodeNo,
+        ino: INodeNo,
         fh: FileHandle,
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
         self.serve(Operation::Readdir, caller(request), |turn| {
-            let read = self.run(turn, |fs| list(fs, fh.0, offset, &mut reply));
+            let read = self.run(turn, |_| {
+                list(&self.coherence, ino.0, (fh.0, offset), &mut reply)
+            });
             answer!(reply, read, () => reply.ok());
         });
     }
@@ -348,14 +373,15 @@ impl Filesystem for Adapter {
     fn readdirplus(
         &self,
         request: &Request,
-        _ino: INodeNo,
+        ino: INodeNo,
         fh: FileHandle,
         offset: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
         self.serve(Operation::Readdirplus, caller(request), |turn| {
-            let kept = self.kept;
-            let read = self.run(turn, |fs| list_plus(fs, fh.0, offset, kept, &mut reply));
+            let read = self.run(turn, |_| {
+                list_plus(&self.coherence, ino.0, (fh.0, offset), &mut reply)
+            });
             answer!(reply, read, () => reply.ok());
         });
     }
@@ -407,9 +433,14 @@ impl Filesystem for Adapter {
     ) {
         self.serve(Operation::Setxattr, caller(request), |turn| {
             let caller = caller(request);
-            self.done(turn, reply, |fs| {
+            let set = self.run(turn, |fs| {
                 fs.setxattr(caller, ino.0, name.as_bytes(), value, flags)
             });
+            if is_access_acl(name.as_bytes()) && !self.fs.is_shared() {
+                // It changes the mode, which the kernel would go on with (`fuse_set_acl` in `fs/fuse/acl.c`).
+                forget_attributes(&self.connection, ino.0);
+            }
+            empty(reply, set);
         });
     }
 
@@ -465,12 +496,14 @@ impl Filesystem for Adapter {
     ) {
         self.serve(Operation::Create, caller(request), |turn| {
             let caller = caller(request);
-            let created = self.run(turn, |fs| {
-                fs.create(caller, parent.0, name.as_bytes(), mode, umask, flags)
+            let (parent, name) = (parent.0, name.as_bytes());
+            let created = self.run(turn, |_| {
+                self.coherence.create(parent, name, |fs| {
+                    fs.create(caller, parent, name, mode, umask, flags)
+                })
             });
-            answer!(reply, created, (entry, opened) => {
-                let adapter = self;
-                self.answer_opened(Created { adapter, reply, entry }, &opened);
+            answer!(reply, created, (entry, kept, opened) => {
+                self.answer_opened(Created { reply, entry, kept }, &opened);
             });
         });
     }

@@ -77,6 +77,8 @@ impl Adapter {
             operations.insert(operation.name().to_owned(), told.into());
         }
         let state = self.fs.state();
+        let times = self.coherence.times();
+        let following = self.coherence.watched().map(|watched| watched.following());
         let Told { options, policy } = {
             let told = self.about.told.lock();
             told.unwrap_or_else(PoisonError::into_inner).clone()
@@ -118,12 +120,12 @@ impl Adapter {
                 "readings": state.index_readings,
             },
             "kept": {
-                "names_seconds": whole_milliseconds(self.kept.heard),
-                "files_seconds": whole_milliseconds(self.kept.unheard),
-                "names_barred": state.unkept_names,
+                "names_seconds": whole_milliseconds(times.heard),
+                "files_seconds": whole_milliseconds(times.unheard),
+                "names_barred": self.coherence.barred_names(),
             },
             "passthrough": self.passthrough == Passthrough::Auto,
-            "watch": state.following.map(|following| json!({
+            "watch": following.map(|following| json!({
                 "alive": following.is_alive,
                 "directories": following.directories,
                 "overflows": following.overflows,

@@ -57,6 +57,12 @@ pub fn is_privileged() -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(NEEDED))
 }
 
+/// Has this thread any capability in effect?
+#[must_use]
+pub fn has_capabilities() -> bool {
+    rustix::thread::capabilities(None).is_ok_and(|sets| !sets.effective.is_empty())
+}
+
 impl Privilege {
     /// What this thread has, by [`is_privileged`].
     #[must_use]
@@ -199,7 +205,7 @@ pub fn lock_capabilities(kept: CapabilitySet) -> io::Result<()> {
 /// What a privileged daemon keeps: those that are in effect, and those that it puts in effect for a moment.
 pub const KEPT: CapabilitySet = WORKING.union(CapabilitySet::FSETID);
 
-/// What the helper of a privileged daemon keeps: to unmount, and to make a log file in any directory.
+/// What the helper process of a privileged daemon keeps: to unmount, and to make a log file in any directory.
 pub const KEPT_BY_HELPER: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::DAC_READ_SEARCH);

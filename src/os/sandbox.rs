@@ -38,7 +38,7 @@ pub enum Setting {
 /// What confines the process now, and what was to.
 #[derive(Debug)]
 pub struct Confined {
-    /// The way to the helper.
+    /// The way to the helper process.
     pub helper: MountLine,
     /// Each piece that holds, in a few words.
     pub holds: Vec<&'static str>,
@@ -55,12 +55,12 @@ impl Confined {
     }
 }
 
-/// Starts the helper, and gives up all that serving does not take. Relative paths mean nothing any more.
+/// Starts the helper process, and gives up all that serving does not take. Relative paths mean nothing any more.
 ///
 /// An ordinary user's process has no capabilities to give up and cannot have a root of its own.
 ///
 /// # Errors
-/// There are threads, or the helper cannot be had: nothing is given up then. A piece that is missing is none.
+/// There are threads, or the helper process cannot be had: nothing is given up then. A piece that is missing is none.
 pub fn confine(
     errands: &impl Errands,
     privilege: Privilege,

@@ -52,16 +52,16 @@ impl PolicySource {
         gather(&self.path, &self.grounds).to_json()
     }
 
-    /// Reads the policy where it can be read: by the helper if there is one.
+    /// Reads the policy where it can be read: by the helper process if there is one.
     ///
     /// # Errors
-    /// The helper is gone.
+    /// The helper process is gone.
     fn read_anew(&self) -> std::io::Result<Text> {
         let Some(octets) = crate::os::helper::read_policy() else {
             return Ok(self.read());
         };
         let gathered = Gathered::from_json(&octets?)
-            .ok_or_else(|| std::io::Error::other("the helper makes no sense"))?;
+            .ok_or_else(|| std::io::Error::other("the helper process makes no sense"))?;
         Ok(assemble(gathered))
     }
 }

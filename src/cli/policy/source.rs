@@ -1,6 +1,6 @@
 //! Reading a policy file and those that it includes, with the numbers of the users and groups that they name.
 //!
-//! Where there is a helper it is the helper that does this, outside of the daemon's root. The daemon can name it no file: it reads
+//! Where there is a helper process, that process does this, outside of the daemon's root. The daemon can name it no file: it reads
 //! what the administrator's file includes, and hands the text over.
 
 use std::collections::BTreeMap;
@@ -233,7 +233,7 @@ pub(super) fn number_of(what: &str, name: &str) -> Option<u32> {
 }
 
 impl Gathered {
-    /// For the way from the helper to the daemon.
+    /// For the way from the helper process to the daemon.
     pub(super) fn to_json(&self) -> Vec<u8> {
         let numbers = |names: &BTreeMap<String, Option<u32>>| -> Value {
             let pairs = names.iter().map(|(name, id)| (name.clone(), json!(id)));

@@ -332,7 +332,7 @@ fn where_a_file_stops_being_text_is_told_by_line_and_column() {
         std::fs::write(&file, text).unwrap();
         let lines = |path: &Path| {
             let files = gather(path, &Grounds::none());
-            // As it comes from the helper.
+            // As it comes from the helper process.
             let text = assemble(Gathered::from_json(&files.to_json()).unwrap());
             text.faults.lines(&text.files)
         };

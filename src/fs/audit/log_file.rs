@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 
-/// Our user. Asked when the log is opened first: the helper, which opens it later, may not ask.
+/// Our user. Asked when the log is opened first: the helper process, which opens it later, may not ask.
 static OURSELVES: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as_raw());
 
 /// Why a file is not written to, though it could be.

@@ -22,7 +22,7 @@ pub(in crate::fs) struct Entered {
     pub(in crate::fs) stat: Stat,
     /// Where it was seen before, if that is known and another place.
     pub(in crate::fs) left: Option<Place>,
-    /// The inode that had its number before and is gone, if it was marked.
+    /// The inode that had its number before and is gone.
     pub(in crate::fs) replaced: Option<Arc<Inode>>,
 }
 
@@ -56,7 +56,6 @@ impl Inodes {
         let (fd, handle) = match by {
             By::Handle(handle) => (None, Some(handle)),
             By::Open(handle) => (None, handle),
-            By::Name => (None, None),
             By::Fd(fd) => {
                 let handle = match self.uses_handles() && self.reaches(&stat) {
                     true => FileHandle::of(&fd)?,
@@ -126,7 +125,7 @@ impl Inodes {
         place: &Place,
         replaced: Option<Arc<Inode>>,
     ) -> Entered {
-        // Of the names of a file that has several, the one by which the kernel may keep it for long stays known.
+        // Of the names of a file that has several, the one that it had when that was its only one stays known.
         let is_one_of_many = self.keeps_places && stat.is_file() && stat.nlink > 1;
         let left = match is_one_of_many && inode.handle().is_some() {
             true => None,
@@ -151,7 +150,7 @@ impl Inodes {
         Some(Arc::clone(&known.0))
     }
 
-    /// Enters a file under a number, or finds it there, and returns the marked inode that it replaces, if any; gives its identity back where the number is another file's, or was
+    /// Enters a file under a number, or finds it there, and returns the inode that it replaces, if any; gives its identity back where the number is another file's, or was
     /// and the identity is not proven to be that of the file of that number.
     fn enter_as(
         &self,
@@ -174,7 +173,7 @@ impl Inodes {
         let (generation, lookups) = match slots.get(&number) {
             Some(known) if known.0.identity == identity && known.0.device == device => {
                 known.0.lookups.fetch_add(1, Ordering::Relaxed);
-                known.0.note_birth(stat);
+                known.0.found(stat);
                 return Ok((Arc::clone(&known.0), None));
             }
             Some(known)
@@ -203,8 +202,10 @@ impl Inodes {
         let mut inode = Inode::new(number, generation, identity, stat);
         inode.is_renumbered = is_other;
         inode.set_proven(is_proven);
-        inode.note_birth(stat);
-        inode.has_place |= self.keeps_places;
+        inode.found(stat);
+        if self.keeps_places {
+            inode.keep_place();
+        }
         inode.lookups = (lookups + 1).into();
         let inode = Arc::new(inode);
         let replaced = slots.replace(ByNumber(Arc::clone(&inode)));
@@ -217,6 +218,6 @@ impl Inodes {
             self.peak.fetch_max(count, Ordering::Relaxed);
         }
         let replaced = replaced.map(|known| known.0);
-        Ok((inode, replaced.filter(|inode| inode.is_marked())))
+        Ok((inode, replaced))
     }
 }

@@ -8,6 +8,7 @@ use fuser::{Config, Session, SessionACL};
 
 use super::*;
 use crate::backing::Dir;
+use crate::coherence::{Keeping, Times};
 use crate::fs::ROOT;
 use crate::fs::samples::{CALLER, config, map};
 use crate::names::Legacy;
@@ -33,13 +34,17 @@ impl log::Log for Listener {
 
 fn over(directory: &std::path::Path) -> Adapter {
     let root = Dir::open_root(directory).unwrap().into_fd();
-    let kept = Kept {
-        heard: Duration::ZERO,
-        unheard: Duration::ZERO,
+    let fs = Arc::new(Utf8Fs::new(config(root, map(Legacy::Escape, &[]))).unwrap());
+    let keeping = Keeping {
+        times: Times {
+            heard: Duration::ZERO,
+            unheard: Duration::ZERO,
+        },
+        watcher: None,
+        keeps_lists: false,
     };
     Adapter::new(
-        Arc::new(Utf8Fs::new(config(root, map(Legacy::Escape, &[]))).unwrap()),
-        kept,
+        Arc::new(Coherence::new(fs, keeping)),
         Passthrough::Off,
         (1, 1),
         std::fs::File::open(directory).unwrap().into(),

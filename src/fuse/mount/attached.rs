@@ -60,7 +60,7 @@ pub enum UnmountOutcome {
 }
 
 impl UnmountOutcome {
-    /// A number for it, for the way from the helper.
+    /// A number for it, for the way from the helper process.
     #[must_use]
     pub fn number(self) -> u8 {
         match self {
@@ -145,7 +145,7 @@ impl Attached {
         })
     }
 
-    /// Where it is, for the helper.
+    /// Where it is, for the helper process.
     #[must_use]
     pub fn spot(&self) -> &Spot {
         &self.spot
@@ -182,7 +182,7 @@ impl Attached {
         ))
     }
 
-    /// From now on the helper unmounts and detaches: this process cannot.
+    /// From now on the helper process unmounts and detaches: this process cannot.
     pub fn leave_to(&mut self, helper: MountLine) {
         self.helper = Some(helper);
     }
@@ -208,7 +208,7 @@ impl Attached {
     /// Unmounts it if nobody uses it, and nothing else.
     ///
     /// # Errors
-    /// The system refused for another reason than use, or fusermount3 is not there; `EPIPE` if the helper is gone.
+    /// The system refused for another reason than use, or fusermount3 is not there; `EPIPE` if the helper process is gone.
     pub fn unmount(&self) -> io::Result<UnmountOutcome> {
         // It would make the mount busy.
         drop(self.take_root());

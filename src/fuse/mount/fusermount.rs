@@ -139,7 +139,9 @@ fn options(spec: &MountSpec) -> OsString {
         options.extend(option.as_bytes());
     };
     add(&format!("subtype={SUBTYPE}"));
-    add("default_permissions");
+    if spec.checks_rights {
+        add("default_permissions");
+    }
     spec.flags.to_helper().for_each(&mut add);
     if spec.allow_other {
         add("allow_other");
@@ -199,6 +201,7 @@ mod tests {
             mountpoint: "/m".into(),
             flags,
             allow_other: true,
+            checks_rights: true,
             max_read: Some(4096),
         };
         let expected = b"fsname=/a\\,allow_other\\\\\xFF,subtype=utf8fs,default_permissions,ro,nosuid,noatime,allow_other,max_read=4096";

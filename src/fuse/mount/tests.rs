@@ -38,6 +38,7 @@ impl Place {
             mountpoint: self.path().to_owned(),
             flags: MountFlags::default(),
             allow_other: false,
+            checks_rights: true,
             max_read: None,
         }
     }
@@ -252,6 +253,7 @@ fn a_file_is_no_mount_point() {
         mountpoint: file.path().to_owned(),
         flags: MountFlags::default(),
         allow_other: false,
+        checks_rights: true,
         max_read: None,
     };
     let error = mount(&spec).unwrap_err();

@@ -104,6 +104,7 @@ fn daemon() {
         mountpoint: spec.into(),
         flags: crate::fuse::mount::MountFlags::default(),
         allow_other: env::var_os("ALLOW_OTHER").is_some(),
+        checks_rights: true,
         max_read: None,
     };
     let signals = Signals::catch().unwrap();

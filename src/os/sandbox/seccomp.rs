@@ -210,7 +210,7 @@ pub const OLDER: &[Call] = calls! {
 #[cfg(not(target_arch = "x86_64"))]
 pub const OLDER: &[Call] = &[];
 
-/// What the helper of root's daemon calls.
+/// What the helper process of root's daemon calls.
 pub const HELPER: &[Call] = calls! {
     read = SYS_read,
     write = SYS_write,

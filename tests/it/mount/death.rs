@@ -213,6 +213,7 @@ fn f7_what_was_acknowledged_is_there_after_a_kill_at_any_moment() {
 /// has to let go of who works there.
 fn kill_while_a_thread_waits(tree: &Tree, end: impl FnOnce(&Mount<'_>, Strace)) {
     tree.directory(b"d");
+    tree.until_idle();
     let mut mount = tree.mount(&["--cache=watch"]);
     let (above, below) = (mount.dir(), tree.below_dir());
     at::list(at::open_dir(above, b"d").unwrap());

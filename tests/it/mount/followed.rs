@@ -1,10 +1,10 @@
 //! Law F5 with `--cache watch`: what hearing of changes must not cost.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +17,7 @@ use super::coherence::{HEARD, SLOW};
 use super::nested::Beside;
 use crate::support::mount::mounted;
 use crate::support::wait::{until, within};
-use crate::support::{Mount, Tree, at, needs, status};
+use crate::support::{Mount, Tree, at, memory, needs, status};
 
 /// A mount of the test's own, away with it.
 struct Inner(PathBuf);
@@ -54,6 +54,7 @@ fn f5_a_directory_that_is_moved_below_is_never_stale_to_who_looks_it_up() {
     for number in 0..100 {
         tree.file(format!("from/moved/file{number}").as_bytes(), b"");
     }
+    tree.until_idle();
     let mount = tree.mount(&["--cache=watch"]);
     let (above, below) = (mount.dir(), tree.below_dir());
     let is_over = AtomicBool::new(false);
@@ -105,6 +106,7 @@ fn f5_a_directory_made_below_is_not_removed_for_who_works_in_it_already() {
         return;
     }
     let tree = Tree::in_memory();
+    tree.until_idle();
     let mount = tree.mount(&["--cache=watch"]);
     let (above, below) = (mount.dir(), tree.below_dir());
     at::list(at::open_dir(above, b".").unwrap());
@@ -154,6 +156,7 @@ fn f5_what_is_mounted_inside_outlives_changes_below_and_their_overflow() {
     tree.directory(b"a");
     tree.directory(b"a/in");
     tree.directory(b"many");
+    tree.until_idle();
     let mut mount = tree.mount(&["--cache=watch"]);
     mount.allow_warning("more changes below the mount than can be followed");
     let (above, below) = (mount.dir(), tree.below_dir());
@@ -204,6 +207,7 @@ fn f5_changes_without_a_pause_leave_nothing_stale() {
     let tree = Tree::in_memory();
     tree.directory(b"d");
     tree.file(b"d/removed", b"");
+    tree.until_idle();
     let mut mount = tree.mount(&["--cache=watch"]);
     mount.allow_warning("more changes below the mount than can be followed");
     let (above, below) = (mount.dir(), tree.below_dir());
@@ -246,8 +250,10 @@ fn attributes_of_a_file_at_rest_are_asked_for_ever_more_seldom() {
     if !needs::root("fanotify") {
         return;
     }
+    let _kept = memory::kept();
     let tree = Tree::in_memory();
     tree.file(b"file", b"content");
+    tree.until_idle();
     let mount = tree.mount(&["--cache=watch"]);
     let above = mount.dir();
     let asked = || {
@@ -298,7 +304,9 @@ fn what_is_written_through_the_mount_is_not_heard_of() {
     if !needs::root("fanotify") {
         return;
     }
+    let _kept = memory::kept();
     let tree = Tree::in_memory();
+    tree.until_idle();
     let mount = tree.mount(&["--cache=watch"]);
     let above = mount.dir();
     at::list(above);
@@ -325,6 +333,7 @@ fn f5_attributes_of_a_directory_that_nobody_looked_into_are_heard_of() {
     if !needs::root("fanotify") {
         return;
     }
+    let _kept = memory::kept();
     let changes: [fn(&OwnedFd); 2] = [
         |below| {
             let mode = Mode::from_raw_mode(0o711);
@@ -343,6 +352,7 @@ fn f5_attributes_of_a_directory_that_nobody_looked_into_are_heard_of() {
     for change in changes {
         let tree = Tree::new();
         tree.directory(b"d");
+        tree.until_idle();
         let mount = tree.mount(&["--cache=watch"]);
         let seen = at::stat(mount.dir(), b"d").unwrap();
         assert_eq!(told(&mount), 0);
@@ -369,6 +379,7 @@ fn f5_attributes_of_what_has_names_elsewhere_are_not_kept_for_ever() {
     let fifo = rustix::fs::FileType::Fifo;
     rustix::fs::mknodat(&below, "fifo", fifo, Mode::from_raw_mode(0o666), 0).unwrap();
     at::symlink(b"target", &below, b"link").unwrap();
+    tree.until_idle();
     let mount = tree.mount(&["--cache=watch"]);
     for name in [&b"fifo"[..], b"link"] {
         at::stat(mount.dir(), name).unwrap();
@@ -391,6 +402,7 @@ fn f5_what_another_mount_writes_is_heard_of_though_the_kernel_had_dropped_the_na
     }
     let tree = Tree::new();
     tree.file(b"file", b"content");
+    tree.until_idle();
     let mount = tree.mount(&["--cache=watch"]);
     let other = tempfile::tempdir().unwrap();
     let second = Beside::start(&tree.backing(), other.path(), &["--cache=watch"]);
@@ -408,216 +420,13 @@ fn f5_what_another_mount_writes_is_heard_of_though_the_kernel_had_dropped_the_na
     at::stat(mount.dir(), b"file").unwrap();
     // Of dentries that nobody uses: not that of the first mount.
     let first = at::open(mount.dir(), b"file", OFlags::PATH).unwrap();
-    std::fs::write("/proc/sys/vm/drop_caches", "2").unwrap();
+    memory::drop_unused();
     let path = format!("/proc/self/fd/{}", held.as_raw_fd());
     let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
     file.write_all(b"more").unwrap();
     within(HEARD, || rustix::fs::fstat(&first).unwrap().st_size == 11);
     drop((file, held, first, other));
     second.stop();
-    mount.stop();
-}
-
-/// Holds the lock of a directory above, as any user can: what it lists is to be written to a file of his own filesystem, whose
-/// daemon is stopped.
-struct Holder<'m> {
-    process: Child,
-    stopped: Mount<'m>,
-}
-
-impl<'m> Holder<'m> {
-    /// Holds each of `directories`, by a thread of its own.
-    fn of(directories: &[PathBuf], own: &'m Tree) -> Self {
-        own.file(b"mapped", &[0; 4096]);
-        let stopped = own.mount(&["--passthrough=off"]);
-        let script = r"
-import ctypes, mmap, os, sys, threading
-file = os.open(sys.argv[1], os.O_RDONLY)
-def hold(path):
-    listed = os.open(path, os.O_RDONLY)
-    memory = mmap.mmap(file, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    ready.wait()
-    begin.wait()
-    ctypes.CDLL(None).syscall(217, listed, ctypes.c_void_p(address), 4096)
-ready = threading.Barrier(len(sys.argv) - 1)
-begin = threading.Event()
-threads = [threading.Thread(target=hold, args=[path]) for path in sys.argv[2:]]
-for thread in threads: thread.start()
-ready.wait()
-print('ready', flush=True)
-sys.stdin.readline()
-begin.set()
-for thread in threads: thread.join()
-";
-        let mut process = Command::new("python3")
-            .args(["-c", script])
-            .arg(stopped.point().join("mapped"))
-            .args(directories)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut ready = [0; 6];
-        process
-            .stdout
-            .as_mut()
-            .unwrap()
-            .read_exact(&mut ready)
-            .unwrap();
-        stopped.pause();
-        process.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
-        let tasks = format!("/proc/{}/task", process.id());
-        until(|| {
-            let tasks = std::fs::read_dir(&tasks).unwrap();
-            let is_held = |task: &Path| {
-                let of = |what| std::fs::read_to_string(task.join(what)).unwrap();
-                of("syscall").starts_with("217 ") && of("stat").contains(") D ")
-            };
-            let held = tasks.filter(|task| is_held(&task.as_ref().unwrap().path()));
-            held.count() == directories.len()
-        });
-        Self { process, stopped }
-    }
-
-    fn let_go(mut self) {
-        self.stopped.go_on();
-        assert!(self.process.wait().unwrap().success());
-        self.stopped.stop();
-    }
-}
-
-/// Law F5: so do many directories, all changed at once.
-#[test]
-fn f5_whoever_holds_many_directories_delays_changes_of_no_other() {
-    if !needs::root("fanotify") {
-        return;
-    }
-    const MANY: usize = 100;
-    let (tree, own) = (Tree::new(), Tree::new());
-    let held: Vec<String> = (0..MANY).map(|number| format!("held{number}")).collect();
-    for name in &held {
-        tree.directory(name.as_bytes());
-    }
-    tree.directory(b"other");
-    let names: Vec<String> = (0..8).map(|number| format!("other/{number}")).collect();
-    let mut mount = tree.mount(&["--cache=watch"]);
-    mount.allow_warning("has held a notification");
-    let (above, below) = (mount.dir(), tree.below_dir());
-    let is_there = |name: &[u8]| at::stat(above, name).is_ok();
-    let made: Vec<String> = held.iter().map(|name| format!("{name}/made")).collect();
-    for name in names.iter().chain(&made) {
-        assert!(!is_there(name.as_bytes()));
-    }
-    let points: Vec<PathBuf> = held.iter().map(|name| mount.point().join(name)).collect();
-    let holder = Holder::of(&points, &own);
-    for name in &made {
-        at::create_new(&below, name.as_bytes()).unwrap();
-    }
-    // Also after the stall was noticed, and nothing is kept for long any more.
-    for (number, name) in names.iter().enumerate() {
-        at::create_new(&below, name.as_bytes()).unwrap();
-        within(HEARD, || is_there(name.as_bytes()));
-        if number == 3 {
-            within(SLOW, || {
-                status::of(&mount.point())["watch"]["stalled"] == true
-            });
-        }
-    }
-    holder.let_go();
-    within(SLOW, || made.iter().all(|name| is_there(name.as_bytes())));
-    mount.stop();
-}
-
-/// Law F5: what the kernel was not told while a directory was held it is told when that is over, of absent names too.
-#[test]
-fn f5_names_made_in_a_held_directory_are_there_once_it_is_let_go() {
-    if !needs::root("fanotify") {
-        return;
-    }
-    let (tree, own) = (Tree::new(), Tree::new());
-    tree.directory(b"held");
-    tree.file(b"later", b"content");
-    let mut mount = tree.mount(&["--cache=watch"]);
-    mount.allow_warning("has held a notification");
-    let (above, below) = (mount.dir(), tree.below_dir());
-    at::stat(above, b"later").unwrap();
-    let names = [&b"held/first"[..], b"held/second"];
-    for name in names {
-        assert_eq!(at::stat(above, name).err(), Some(Errno::NOENT));
-    }
-    let holder = Holder::of(&[mount.point().join("held")], &own);
-    at::create_new(&below, b"held/first").unwrap();
-    within(SLOW, || {
-        status::of(&mount.point())["watch"]["stalled"] == true
-    });
-    // Nobody can tell the kernel of this one now. What comes after it is heard of after it.
-    at::create_new(&below, b"held/second").unwrap();
-    at::unlink(&below, b"later").unwrap();
-    within(HEARD, || at::stat(above, b"later").is_err());
-    holder.let_go();
-    within(SLOW, || {
-        names.iter().all(|name| at::stat(above, name).is_ok())
-    });
-    mount.stop();
-}
-
-/// Law F5: a directory that somebody works in for as long as he likes delays notifications about itself alone.
-#[test]
-fn f5_whoever_holds_a_directory_delays_changes_of_no_other() {
-    if !needs::root("fanotify") {
-        return;
-    }
-    let (tree, own) = (Tree::new(), Tree::new());
-    for name in [&b"held"[..], b"other"] {
-        tree.directory(name);
-    }
-    for name in [
-        &b"held/removed"[..],
-        b"other/removed",
-        b"other/late",
-        b"last",
-    ] {
-        tree.file(name, b"content");
-    }
-    let mut mount = tree.mount(&["--cache=watch"]);
-    mount.allow_warning("has held a notification");
-    let (above, below) = (mount.dir(), tree.below_dir());
-    for name in [
-        &b"held/removed"[..],
-        b"other/removed",
-        b"other/late",
-        b"last",
-    ] {
-        at::stat(above, name).unwrap();
-    }
-    let holder = Holder::of(&[mount.point().join("held")], &own);
-    let is_gone = |name: &[u8]| at::stat(above, name).err() == Some(Errno::NOENT);
-    at::unlink(&below, b"held/removed").unwrap();
-    at::unlink(&below, b"other/removed").unwrap();
-    within(HEARD, || is_gone(b"other/removed"));
-
-    // The kernel keeps nothing for long while that lasts, and it is said.
-    within(SLOW, || {
-        status::of(&mount.point())["watch"]["stalled"] == true
-    });
-    let lookups = || status::requests(&mount.point())["lookup"];
-    at::stat(above, b"other/late").unwrap();
-    let before = lookups();
-    within(SLOW, || {
-        at::stat(above, b"other/late").unwrap();
-        lookups() > before
-    });
-    at::unlink(&below, b"other/late").unwrap();
-    within(HEARD, || is_gone(b"other/late"));
-
-    holder.let_go();
-    within(SLOW, || is_gone(b"held/removed"));
-    within(SLOW, || {
-        status::of(&mount.point())["watch"]["stalled"] == false
-    });
-    at::unlink(&below, b"last").unwrap();
-    within(HEARD, || is_gone(b"last"));
     mount.stop();
 }
 
@@ -641,8 +450,10 @@ fn what_is_written_through_another_mount_is_heard_of_before_it_is_closed() {
     if !needs::root("fanotify") {
         return;
     }
+    let _kept = memory::kept();
     let tree = Tree::in_memory();
     tree.file(b"file", b"content");
+    tree.until_idle();
     let mount = tree.mount(&["--cache=watch"]);
     let other = tempfile::tempdir().unwrap();
     let second = Beside::start(&tree.backing(), other.path(), &["--cache=watch"]);

@@ -3,7 +3,7 @@
 
 use rustix::io::Errno;
 
-use crate::support::{Mount, Tree, at, audit, needs};
+use crate::support::{Mount, Tree, at, audit, memory, needs};
 
 const LONGEST: &str = "--cache=86400";
 
@@ -34,6 +34,7 @@ fn once_and_often(options: &[&str], act: impl Fn(&Mount<'_>)) -> [u64; 2] {
 #[test]
 fn names_with_one_spelling_are_asked_for_once() {
     needs::fuse();
+    let _kept = memory::kept();
     let everywhere: [&[&str]; 6] = [
         &["--from=iso-8859-1"],
         &["--legacy=escape"],

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::at;
 use crate::support::strace::Strace;
 use crate::support::wait::until;
-use crate::support::{Tree, needs};
+use crate::support::{Tree, memory, needs};
 
 /// One call with the name in it for each lookup, whether it finds the name or not, and no reading of the directory. A file that is seen
 /// for the first time is asked for its handle as well.
@@ -15,6 +15,7 @@ fn n8_a_conforming_ascii_name_costs_one_system_call_that_names_it() {
     if !needs::root("tracing the daemon") {
         return;
     }
+    let _kept = memory::kept();
     for options in [
         "--legacy=escape",
         "--from=iso-8859-1 --on-violation=normalize --normalization=nfc",

@@ -32,6 +32,8 @@ mod flags;
 mod followed;
 /// N9, N10: normalization forms.
 mod forms;
+/// F5: directories whose lock somebody holds.
+mod held;
 /// N2, N3, N4, N8: directories made by an enemy.
 mod hostile;
 /// What a file is known by, and stays known by.

@@ -1,5 +1,4 @@
-//! Law F5, where the kernel keeps content of its own: what others write below is read and mapped above, also where neither size
-//! nor mtime tell of it.
+//! Law F5, where the kernel keeps content of its own: what others write below is read and mapped above.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +7,7 @@ use std::thread;
 use rustix::fs::OFlags;
 
 use super::users::prepare_for_user;
-use crate::support::{Mount, Tree, at, needs, status, user};
+use crate::support::{Mount, Tree, at, memory, needs, status, user};
 
 /// Runs a script of Python's on the mount and below it.
 fn run(mut python: Command, script: &str, tree: &Tree, when: &str) {
@@ -57,12 +56,6 @@ fn f5_where_changes_are_heard_of_content_is_read_as_it_is_below() {
     }
 }
 
-/// The kernel waits for pages to be read and written before it drops them, and nobody else could serve that.
-#[test]
-fn f5_with_one_thread_content_is_dropped_all_the_same() {
-    check(&["--cache=none", "--threads=1"], "at once");
-}
-
 #[test]
 fn f5_on_an_ordinary_users_mount_content_is_read_as_it_is_below() {
     if !needs::root("mounting as another user") {
@@ -99,10 +92,11 @@ fn f5_what_is_written_by_a_mapping_below_is_seen() {
     });
 }
 
-/// Content that stays as it is is read once.
+/// Content that stays as it is is not read again and again.
 #[test]
 fn content_is_kept_from_one_open_to_the_next() {
     needs::fuse();
+    let _kept = memory::kept();
     let tree = Tree::in_memory();
     tree.file(b"file", b"content");
     let mount = tree.mount(&["--passthrough=off", "--cache=1"]);

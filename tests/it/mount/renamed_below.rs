@@ -35,6 +35,9 @@ fn each(files: usize, check: impl Fn(&Tree, &Mount<'_>, &str)) {
             for number in 0..files {
                 tree.file(&old(number), b"old");
             }
+            if Some(cache) == watch {
+                tree.until_idle();
+            }
             check(&tree, &tree.mount(&[cache, "--from=iso-8859-1"]), cache);
         }
     }

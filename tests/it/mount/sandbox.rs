@@ -370,7 +370,7 @@ fn wait_for_end(process: impl std::os::fd::AsFd) {
     assert_eq!(poll(&mut fds, Some(&patience)).unwrap(), 1, "it lives on");
 }
 
-/// Signals that a terminal or systemd sends to all processes do not move the helper; it ends with the daemon, however
+/// Signals that a terminal or systemd sends to all processes do not move the helper process; it ends with the daemon, however
 /// that ends, and leaves a dead mount, which the next daemon clears away.
 #[test]
 fn the_helper_acts_on_no_signal_and_ends_with_the_daemon() {

@@ -103,7 +103,7 @@ fn a_stalled_operation_does_not_stop_the_others() {
 /// Writes to a file from memory that cannot be read, so that the write holds the file's lock until that can be read again; then opens the file
 /// many times with `O_TRUNC`.
 const WRITER: &str = r"
-import mmap, os, sys, threading, time
+import mmap, os, sys, threading
 path, mapped, many = sys.argv[1], os.open(sys.argv[2], os.O_RDONLY), int(sys.argv[3])
 memory = mmap.mmap(mapped, 4096, mmap.MAP_SHARED, mmap.PROT_READ)
 file = os.open(path, os.O_WRONLY)
@@ -111,10 +111,9 @@ print('ready', flush=True)
 sys.stdin.readline()
 threads = [threading.Thread(target=os.write, args=[file, memory])]
 threads[0].start()
-while open(f'/proc/self/task/{threads[0].native_id}/stat').read().split()[2] != 'D': time.sleep(0.01)
+sys.stdin.readline()
 threads += [threading.Thread(target=os.open, args=[path, os.O_WRONLY | os.O_TRUNC]) for _ in range(many)]
 for thread in threads[1:]: thread.start()
-print('waiting', flush=True)
 for thread in threads: thread.join()
 ";
 
@@ -141,19 +140,22 @@ fn one_who_holds_a_write_to_a_file_of_his_stops_nobody_else() {
     let mut said = BufReader::new(writer.stdout.take().unwrap()).lines();
     assert_eq!(said.next().unwrap().unwrap(), "ready");
     stopped.pause();
-    writer.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
-    assert_eq!(said.next().unwrap().unwrap(), "waiting");
     let tasks = format!("/proc/{}/task", writer.id());
-    until(|| {
+    let mut input = writer.stdin.take().unwrap();
+    let mut go_on = || input.write_all(b"\n").unwrap();
+    let waiting = || {
         let tasks = std::fs::read_dir(&tasks).unwrap();
         // write(2) and openat(2).
         let waits = |task: &std::fs::DirEntry| {
             let call = std::fs::read_to_string(task.path().join("syscall")).unwrap();
             call.starts_with("1 ") || call.starts_with("257 ")
         };
-        let waiting = tasks.filter(|task| waits(task.as_ref().unwrap()));
-        waiting.count() == MANY + 1
-    });
+        tasks.filter(|task| waits(task.as_ref().unwrap())).count()
+    };
+    go_on();
+    until(|| waiting() == 1);
+    go_on();
+    until(|| waiting() == MANY + 1);
     // In a process of its own: where it is not answered it has to be killed.
     let other = Command::new("timeout")
         .args(["--signal=KILL", "10", "ls", "-l"])

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::mount::{binary, detach, mounted};
 use crate::support::strace::Strace;
 use crate::support::wait::until_some;
-use crate::support::{Tree, at, needs, status, user};
+use crate::support::{Tree, at, memory, needs, status, user};
 
 /// A second ordinary user that every Debian has: `daemon`.
 const DAEMON: u32 = 1;
@@ -47,6 +47,7 @@ fn ask_as(uid: u32, program: &Path, point: &Path) -> Output {
 
 #[test]
 fn requests_errors_offences_and_what_is_open_are_counted() {
+    let _kept = memory::kept();
     let tree = Tree::in_memory();
     let mount = tree.mount(STEADY);
     mount.dir();
@@ -166,6 +167,7 @@ fn the_backing_calls_are_those_that_strace_sees() {
     if !needs::root("tracing the daemon") {
         return;
     }
+    let _kept = memory::kept();
     let tree = Tree::new();
     for number in 0..20 {
         tree.file(format!("old-{number}").as_bytes(), b"content");

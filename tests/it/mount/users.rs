@@ -54,6 +54,11 @@ fn root_script(directory: &Path, script: &str) {
     assert!(output.status.success(), "{output:?}");
 }
 
+fn lines(output: &[u8]) -> Vec<String> {
+    let text = String::from_utf8(output.to_vec()).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
 /// The same script as an ordinary user beside the mount and on it has the same results and leaves the same tree.
 fn same_as_below(beside: &Tree, tree: &Tree, prepare: &str) {
     root_script(&beside.backing(), prepare);
@@ -62,10 +67,6 @@ fn same_as_below(beside: &Tree, tree: &Tree, prepare: &str) {
     for uid in [user::NOBODY, DAEMON] {
         let native = user::script(uid, &beside.backing(), TRY);
         let above = user::script(uid, &mount.point(), TRY);
-        let lines = |output: &[u8]| -> Vec<String> {
-            let text = String::from_utf8(output.to_vec()).unwrap();
-            text.lines().map(str::to_owned).collect()
-        };
         assert_eq!(lines(&native.stdout), lines(&above.stdout), "as {uid}");
         let expected = snapshot::take(&beside.backing(), Times::Ignored);
         snapshot::assert_same(&expected, &snapshot::take(&tree.backing(), Times::Ignored));
@@ -80,6 +81,40 @@ fn an_ordinary_user_can_do_above_what_it_can_do_below_and_no_more() {
         return;
     }
     same_as_below(&Tree::new(), &Tree::new(), PREPARE);
+}
+
+/// Nobody else gets in, so that the backing filesystem checks that user's rights, and the kernel does not.
+#[test]
+fn f1_an_ordinary_user_can_do_on_its_own_mount_what_it_can_do_below_and_no_more() {
+    if !needs::root("files of several users") {
+        return;
+    }
+    let script = [
+        TRY,
+        r#"
+        try cp /bin/true open/run; try chmod 641 open/run; try open/run; try chmod 700 open/run; try open/run
+        try test -x open/run; try mkdir open/closed; try touch open/closed/inside; try chmod 600 open/closed
+        try ls open/closed/absent; try touch open/closed/new; try sh -c 'cd open/closed'; try chmod 700 open/closed
+        try setfacl -m u:1:rw open/run; try stat -c %A open/run; stat -c %A open/run; try getfacl -c open/run
+        try setfacl -d -m u:1:rw open/closed; try touch open/closed/inherits; getfacl -c open/closed/inherits
+        try setfacl -b open/run; stat -c %A open/run; try chgrp 1 open/run; try cat open/closed/inside/
+        "#,
+    ]
+    .concat();
+    let (beside, tree) = (Tree::new(), Tree::new());
+    let program = prepare_for_user(&tree);
+    let nobody = Some(user::NOBODY);
+    std::os::unix::fs::chown(beside.backing(), nobody, nobody).unwrap();
+    for tree in [&beside, &tree] {
+        root_script(&tree.backing(), PREPARE);
+    }
+    let mount = Mount::start_as(&tree, user::NOBODY, &program, &[]);
+    let native = user::script(user::NOBODY, &beside.backing(), &script);
+    let above = user::script(user::NOBODY, &mount.point(), &script);
+    assert_eq!(lines(&native.stdout), lines(&above.stdout));
+    let expected = snapshot::take(&beside.backing(), Times::Ignored);
+    snapshot::assert_same(&expected, &snapshot::take(&tree.backing(), Times::Ignored));
+    mount.stop();
 }
 
 /// Where the backing filesystem has no ACLs, as on NFS version 4, FAT and most volumes of `GlusterFS`.

@@ -1,12 +1,14 @@
 //! A backing directory, a place to mount it and one for logs, all gone at the end.
 
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
 use super::mount::detach;
+use super::wait::until;
 use super::{Mount, at};
 
 /// A scratch directory with `backing`, where the bytes lie, and `mnt`, where they are shown.
@@ -75,6 +77,21 @@ impl Tree {
         let below = self.below_dir();
         at::mkdir(&below, name).unwrap();
         at::open_dir(&below, name).unwrap()
+    }
+
+    /// Waits until every directory below is idle: only in such directories changes are heard of (law F5).
+    pub(crate) fn until_idle(&self) {
+        let mut directories = vec![self.backing()];
+        let mut changed = 0;
+        while let Some(directory) = directories.pop() {
+            changed = changed.max(directory.metadata().unwrap().ctime());
+            let entries = std::fs::read_dir(directory).unwrap().map(Result::unwrap);
+            let inside = entries.filter(|entry| entry.file_type().unwrap().is_dir());
+            directories.extend(inside.map(|entry| entry.path()));
+        }
+        // By whole seconds.
+        let idle = UNIX_EPOCH + Duration::from_secs(changed.cast_unsigned() + 3);
+        until(|| SystemTime::now() >= idle);
     }
 
     /// Mounts the backing directory.

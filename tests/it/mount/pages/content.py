@@ -1,5 +1,5 @@
-# Changes the content of $BELOW/file so that only its ctime tells, and waits until it is seen at $PLACE; not at all where $WHEN is
-# "at once" and the kernel asks before it reads.
+# Changes the content of $BELOW/file, and waits until that is seen at $PLACE; not at all where $WHEN is "at once" and the kernel asks
+# before it reads.
 import mmap, os
 
 above, below = (os.environ[where] + "/file" for where in ("PLACE", "BELOW"))
@@ -20,8 +20,8 @@ def see(content, *readers):
             until(lambda: read() == content)
 
 
-def change(then=lambda: None):
-    """Overwrites the file with as much, and puts its mtime back after `then`."""
+def change(later=0, then=lambda: None):
+    """Overwrites the file with as much; after `then` its mtime is that of before, or so many seconds `later`."""
     global number
     number += 1
     content = b"%08d" % number
@@ -30,7 +30,7 @@ def change(then=lambda: None):
     os.pwrite(file, content, 0)
     os.close(file)
     then()
-    os.utime(below, ns=(times.st_atime_ns, times.st_mtime_ns))
+    os.utime(below, ns=(times.st_atime_ns, times.st_mtime_ns + later * 10**9))
     return content
 
 
@@ -42,35 +42,37 @@ def by_name():
 with open(below, "wb") as file:
     file.write(b"a" * 8192)
 see(b"a" * 8, by_name, by_name)
+# What is opened has the content of that moment, also where the mtime was put back.
 see(change(), by_name)
-held = os.open(above, os.O_RDONLY)
-by_handle = lambda: os.pread(held, 8, 0)
-see(change(), by_handle)
-# Others learn of the new attributes first.
 for learn in (os.stat, lambda path: os.listdir(os.path.dirname(path))):
     content = change()
     learn(above)
-    see(content, by_handle, by_name)
-# And of those between the two steps, or of the content.
-see(change(lambda: os.stat(above)), by_handle, by_name)
-see(change(by_name), by_handle, by_name)
-see(change(by_handle), by_name, by_handle)
+    see(content, by_name)
+see(change(then=lambda: os.stat(above)), by_name)
+see(change(then=by_name), by_name)
 # Also where the clock of the filesystem stands still meanwhile.
 for _ in range(200 if at_once else 2):
-    see(change(), by_handle)
     see(change(), by_name)
 
-# Who reads by a mapping asks nobody.
+# What is open already has it where size or mtime tell of it.
+held = os.open(above, os.O_RDONLY)
+by_handle = lambda: os.pread(held, 8, 0)
+see(change(1), by_handle)
+see(change(1, by_handle), by_handle, by_name)
+with open(below, "ab") as file:
+    file.write(b"more")
+os.truncate(below, 8192)
+see(change(1), by_handle)
+
+# Who reads by a mapping asks nobody: it has what others have asked for.
 mapped = mmap.mmap(held, 8192, prot=mmap.PROT_READ)
-by_mapping = lambda: mapped[:8]
+by_mapping = lambda: (os.stat(above), mapped[:8])[1]
 until(lambda: by_mapping() == by_handle())
-content = change()
+content = change(1)
 until(lambda: by_mapping() == content)
-with open(below, "r+b") as file:
-    file.write(b"written.")
-until(lambda: by_mapping() == b"written.")
 os.truncate(below, 0)
 os.truncate(below, 8192)
+os.utime(below, ns=(0, 0))
 until(lambda: by_mapping() == bytes(8))
 see(bytes(8), by_handle, by_name)
 

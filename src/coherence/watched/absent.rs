@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use super::LONGEST;
-use crate::fs::inode::lock;
+use crate::fs::lock;
 
 /// A name, and the number of its directory.
 pub(super) type Name = (u64, Box<[u8]>);

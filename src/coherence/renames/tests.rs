@@ -6,29 +6,29 @@ const B: Caller = Caller { pid: 2, ..CALLER };
 
 #[test]
 fn a_rename_is_let_through_when_its_own_caller_has_looked_the_name_up() {
-    let unkept = Unkept::default();
-    assert!(!unkept.is_forgotten(A, 7, b"a"));
-    assert!(!unkept.allows(7, b"a") && unkept.allows(7, b"b") && unkept.allows(8, b"a"));
-    unkept.looked_up(B, 7, b"a");
-    assert!(!unkept.is_forgotten(A, 7, b"a") && !unkept.is_forgotten(B, 7, b"a"));
-    unkept.looked_up(A, 7, b"a");
+    let renames = Renames::default();
+    assert!(!renames.is_forgotten(A, 7, b"a"));
+    assert!(!renames.allows(7, b"a") && renames.allows(7, b"b") && renames.allows(8, b"a"));
+    renames.looked_up(B, 7, b"a");
+    assert!(!renames.is_forgotten(A, 7, b"a") && !renames.is_forgotten(B, 7, b"a"));
+    renames.looked_up(A, 7, b"a");
     // Another rename of the same name comes first, and ends.
-    unkept.ended(B, 7, b"a");
-    assert!(!unkept.allows(7, b"a"));
-    assert!(unkept.is_forgotten(A, 7, b"a"));
-    unkept.ended(A, 7, b"a");
-    assert!(unkept.allows(7, b"a"));
-    assert_eq!(unkept.count(), 0);
+    renames.ended(B, 7, b"a");
+    assert!(!renames.allows(7, b"a"));
+    assert!(renames.is_forgotten(A, 7, b"a"));
+    renames.ended(A, 7, b"a");
+    assert!(renames.allows(7, b"a"));
+    assert_eq!(renames.count(), 0);
 }
 
 /// Law N10: its dentry has the timeout that it had under the other name.
 #[test]
 fn a_name_that_another_dentry_was_moved_to_is_looked_up_anew() {
-    let unkept = Unkept::default();
-    assert!(!unkept.is_forgotten(A, 7, b"a"));
-    unkept.looked_up(A, 7, b"a");
-    unkept.replaced(7, b"a");
-    assert!(!unkept.is_forgotten(A, 7, b"a"));
+    let renames = Renames::default();
+    assert!(!renames.is_forgotten(A, 7, b"a"));
+    renames.looked_up(A, 7, b"a");
+    renames.replaced(7, b"a");
+    assert!(!renames.is_forgotten(A, 7, b"a"));
 }
 
 #[test]

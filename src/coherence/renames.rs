@@ -12,9 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::inode::lock;
-use super::{Caller, FsError, Lasts, Utf8Fs};
-use crate::names::{BackingName, OnViolation, VisibleName};
+use crate::fs::{Caller, lock};
 
 /// Most names that are marked. Of more, none is: the renames under way are answered with `ESTALE` once more.
 const MOST: usize = 4096;
@@ -58,15 +56,15 @@ impl Marks {
     }
 }
 
-/// The names that must not be kept for now.
+/// The renames that are to be repeated.
 #[derive(Debug, Default)]
-pub(super) struct Unkept {
+pub(super) struct Renames {
     marks: Mutex<Marks>,
     count: AtomicUsize,
 }
 
-impl Unkept {
-    /// How many there are.
+impl Renames {
+    /// How many names must not be kept for now.
     pub(super) fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
@@ -129,7 +127,7 @@ impl Unkept {
 
     /// Says whether `caller` looked the name up since its rename was answered with `ESTALE`, so that the kernel does not keep
     /// the name any more; marks the name where it did not.
-    fn is_forgotten(&self, caller: Caller, directory: u64, name: &[u8]) -> bool {
+    pub(super) fn is_forgotten(&self, caller: Caller, directory: u64, name: &[u8]) -> bool {
         let mut all = self.swept();
         let marks = all.by_name.entry((directory, name.into())).or_default();
         let own = marks.iter().find(|mark| mark.caller == caller);
@@ -143,76 +141,6 @@ impl Unkept {
         }
         self.count.store(all.by_name.len(), Ordering::Release);
         is_looked_up.unwrap_or_default()
-    }
-}
-
-impl Utf8Fs {
-    /// May the kernel keep the name of an entry? Not one that is mapped or may be one spelling of several: what it stands for
-    /// can change without a change of that name itself (law N10).
-    pub(super) fn is_lasting(
-        &self,
-        backing: &BackingName,
-        visible: &VisibleName,
-        alias: bool,
-    ) -> bool {
-        let name = visible.as_bytes();
-        !alias
-            && name == backing.as_bytes()
-            && if self.map.policy.conforms(name) {
-                self.map.is_only_spelling(name)
-            } else {
-                !self.map.has_spellings() && self.nobody_is_exempt()
-            }
-    }
-
-    /// Sees to it that the kernel does not keep the entry `name` of `directory` any more, where `caller` is to rename it to a name
-    /// that must not be kept.
-    ///
-    /// # Errors
-    /// [`FsError::Stale`]: it is to be looked up and renamed once more.
-    pub(super) fn have_forgotten(
-        &self,
-        caller: Caller,
-        (directory, name): (u64, &[u8]),
-    ) -> Result<(), FsError> {
-        let may_be_kept = self.map.policy.conforms(name) && self.map.is_only_spelling(name);
-        if may_be_kept
-            && !self.indexed.unseen.is_zero()
-            && !self.unkept.is_forgotten(caller, directory, name)
-        {
-            return Err(FsError::Stale);
-        }
-        Ok(())
-    }
-
-    /// How long may the kernel keep that there is no entry `name`? Only of names that change by nothing that is done to other
-    /// names: they are no spelling of others, and no mapping yields them; or one does, by decoding alone, and nobody can make
-    /// the name that it would decode. What is there already and would be decoded as an absent name is listed under it, so
-    /// that the name is not absent.
-    #[must_use]
-    pub fn keep_absence(&self, directory: u64, name: &[u8]) -> Lasts {
-        let is_alone = self.map.policy.conforms(name) && self.map.is_only_spelling(name);
-        match self.inodes.get(directory) {
-            Ok(directory) if is_alone && !self.map.may_be_mapped(name) => {
-                self.absence_lasts(&directory, name)
-            }
-            // Changes are reported by backing names, of which it may not be one.
-            Ok(_) if is_alone && self.is_never_made_by_others(name) => match self.follows() {
-                true => Lasts::Briefly,
-                false => Lasts::Long,
-            },
-            _ => Lasts::Not,
-        }
-    }
-
-    /// Does nothing that is made through the mount get this name but by this name?
-    fn is_never_made_by_others(&self, name: &[u8]) -> bool {
-        let is_marked = name.iter().any(|octet| matches!(octet, b'%' | b'~'));
-        !is_marked
-            && self.map.on_violation == OnViolation::Reject
-            && self.map.policy.form.is_none()
-            && self.map.store_as.is_none()
-            && self.nobody_is_exempt()
     }
 }
 

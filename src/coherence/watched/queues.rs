@@ -14,14 +14,13 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::backing::FileHandle;
-use crate::fs::descriptors::MOST_DIRECTORIES;
-use crate::fs::inode::lock;
+use crate::fs::{MOST_DIRECTORIES, lock};
 
 /// A notification that lasts longer than this is stalled.
 const STALL: Duration = Duration::from_secs(1);
 
 /// Upper bound of workers. Each stalled notification takes one: more than two users together can hold back, each of whom can have
-/// [`MOST_DIRECTORIES`](crate::fs::descriptors::MOST_DIRECTORIES) open.
+/// [`MOST_DIRECTORIES`] open.
 const MOST_WORKERS: usize = 3 * MOST_DIRECTORIES;
 
 /// Upper bound of workers on what is expired because it may be wrong. The others are for what is known to be: whoever holds many
@@ -52,6 +51,15 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The queue of changes whose directory is not known; no inode has this number.
 pub(super) const ELSEWHERE: u64 = 0;
 
+/// Names in a directory that the kernel keeps, to be expired since it was not heard what changed.
+#[derive(Debug, Default)]
+pub(super) struct Swept {
+    /// By their inodes, whose places are known.
+    pub(super) inodes: Vec<u64>,
+    /// Absent ones.
+    pub(super) absent: Vec<Box<[u8]>>,
+}
+
 /// Changes of one inode, each once.
 #[derive(Debug, Default)]
 pub(super) struct Notice {
@@ -63,6 +71,8 @@ pub(super) struct Notice {
     pub(super) files: HashMap<FileHandle, bool>,
     /// Did its own attributes, content or list of names change?
     pub(super) itself: bool,
+    /// What may have changed. It can wait.
+    pub(super) swept: Swept,
 }
 
 impl Notice {
@@ -82,9 +92,11 @@ impl Notice {
         }
     }
 
+    /// How many changes there are in it.
     fn len(&self) -> usize {
         let lost_by: usize = self.names.values().map(HashSet::len).sum();
-        lost_by + self.names.len() + self.expired.len() + self.files.len() + 1
+        let itself = usize::from(self.itself);
+        lost_by + self.names.len() + self.expired.len() + self.files.len() + itself
     }
 
     fn merge(&mut self, other: Self) {
@@ -96,6 +108,8 @@ impl Notice {
             *self.files.entry(file).or_default() |= is_gone;
         }
         self.itself |= other.itself;
+        self.swept.inodes.extend(other.swept.inodes);
+        self.swept.absent.extend(other.swept.absent);
     }
 
     /// The same once more: the kernel may have applied an answer that is older than the change after it was notified.
@@ -109,6 +123,7 @@ impl Notice {
                 .map(|file| (file.clone(), false))
                 .collect(),
             itself: self.itself,
+            swept: Swept::default(),
         }
     }
 }
@@ -201,13 +216,14 @@ impl State {
             return;
         }
         let is_running = since.is_some();
-        let before = self.notices.get(&number).map_or(0, Notice::len);
+        let queued = self.notices.get(&number).map(Notice::len);
+        let before = queued.unwrap_or_default();
         if !is_running {
             match urgency {
-                Urgency::Event if before == 0 || self.is_swept.remove(&number) => {
+                Urgency::Event if self.is_swept.remove(&number) || queued.is_none() => {
                     self.ready.push_back((number, Instant::now()));
                 }
-                Urgency::Sweep if before == 0 => {
+                Urgency::Sweep if queued.is_none() => {
                     self.swept.push_back(number);
                     self.is_swept.insert(number);
                 }
@@ -300,7 +316,7 @@ pub(super) enum Task {
     /// Expire everything that the kernel keeps.
     Sweep,
     /// Notify the kernel of changes of an inode.
-    Notify(u64, Notice),
+    Notify(u64, Box<Notice>),
 }
 
 /// A task that a worker has taken; dropped when it is done.
@@ -318,6 +334,13 @@ impl Job<'_> {
         if let Some(number) = self.number {
             state.running.insert(number, Instant::now());
         }
+    }
+
+    /// Is there more to be done for its inode?
+    pub(super) fn is_awaited(&self) -> bool {
+        let state = lock(&self.queues.state);
+        self.number
+            .is_some_and(|number| state.notices.contains_key(&number))
     }
 
     /// Is nobody to be notified any more?
@@ -376,14 +399,17 @@ impl Queues {
         self.changed.notify_one();
     }
 
-    /// Adds a notice that may wait, to be delivered once. Waits itself while half of the most that may wait does.
-    pub(super) fn add_slowly(&self, number: u64, notice: Notice) {
-        let state = lock(&self.state);
-        let is_full = |state: &mut State| state.waiting >= MOST_WAITING / 2 && !state.is_over;
-        let state = self.done.wait_while(state, is_full);
-        state
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(number, notice, Urgency::Sweep);
+    /// Adds names of directories that may have changed, to be expired when nothing else is to be done.
+    pub(super) fn add_swept(&self, swept: impl IntoIterator<Item = (u64, Swept)>) {
+        let mut state = lock(&self.state);
+        for (number, swept) in swept {
+            let notice = Notice {
+                swept,
+                ..Notice::default()
+            };
+            state.push(number, notice, Urgency::Sweep);
+        }
+        drop(state);
         self.changed.notify_one();
     }
 
@@ -424,7 +450,7 @@ impl Queues {
                 state.running.insert(number, now);
                 state.taken = Some(Instant::now());
                 return Some((
-                    Task::Notify(number, notice),
+                    Task::Notify(number, Box::new(notice)),
                     self.job(Some(number), urgency),
                 ));
             }
@@ -526,177 +552,4 @@ impl Queues {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The inode of the next task, if there is one that can be done now.
-    fn next(queues: &Queues) -> Option<(u64, Job<'_>)> {
-        let state = lock(&queues.state);
-        let is_any = state.first_free().is_some();
-        drop(state);
-        is_any.then(|| match queues.take() {
-            Some((Task::Notify(number, _), job)) => (number, job),
-            other => panic!("{other:?}"),
-        })
-    }
-
-    fn push(queues: &Queues, number: u64) {
-        queues.add_once(number, Notice::of_itself());
-    }
-
-    #[test]
-    fn one_worker_at_a_time_works_on_an_inode() {
-        let queues = Queues::default();
-        push(&queues, 7);
-        let (number, job) = next(&queues).unwrap();
-        assert_eq!(number, 7);
-        push(&queues, 7);
-        push(&queues, 8);
-        let (number, other) = next(&queues).unwrap();
-        assert_eq!(number, 8);
-        assert!(next(&queues).is_none(), "7 is worked on");
-        drop(other);
-        assert!(next(&queues).is_none());
-        drop(job);
-        assert_eq!(next(&queues).unwrap().0, 7);
-        assert!(next(&queues).is_none());
-    }
-
-    #[test]
-    fn another_worker_is_needed_where_the_others_make_no_progress() {
-        let queues = Queues::default();
-        assert_eq!(queues.tend().lacks_workers, 1, "the first");
-        push(&queues, 7);
-        let held = next(&queues).unwrap();
-        push(&queues, 8);
-        let age = |at: &mut Instant| *at = at.checked_sub(TENDED).unwrap();
-        lock(&queues.state).taken.iter_mut().for_each(age);
-        assert_eq!(queues.tend().lacks_workers, 0, "8 has just come");
-        lock(&queues.state)
-            .ready
-            .iter_mut()
-            .for_each(|(_, since)| age(since));
-        assert_eq!(queues.tend().lacks_workers, 1);
-        let other = next(&queues).unwrap();
-        assert_eq!(queues.tend().lacks_workers, 0, "nothing to do");
-        drop((held, other));
-    }
-
-    #[test]
-    fn what_comes_for_a_stalled_inode_is_dropped() {
-        let queues = Queues::default();
-        push(&queues, 7);
-        let (_, job) = next(&queues).unwrap();
-        assert_eq!(queues.tend().stalled, None);
-        let long_ago = Instant::now().checked_sub(STALL).unwrap();
-        lock(&queues.state).running.insert(7, long_ago);
-        assert_eq!(queues.tend().stalled, Some(7));
-        push(&queues, 7);
-        assert_eq!(lock(&queues.state).waiting, 0);
-        assert_eq!(queues.tend().stalled, Some(7));
-        push(&queues, 7);
-        // The next notification of the same job is another matter.
-        job.step();
-        assert_eq!(queues.tend().stalled, Some(7), "a notice was dropped");
-        assert_eq!(queues.tend().stalled, None);
-        drop(job);
-        assert!(next(&queues).is_none());
-    }
-
-    #[test]
-    fn everything_is_expired_where_too_much_waits() {
-        let queues = Queues::default();
-        for number in 1..=MOST_WAITING {
-            push(&queues, number as u64);
-        }
-        assert!(queues.tend().is_full);
-        queues.sweep();
-        assert!(!queues.tend().is_full);
-        let (task, job) = queues.take().unwrap();
-        assert!(matches!(task, Task::Sweep));
-        assert!(next(&queues).is_none());
-        drop(job);
-    }
-
-    #[test]
-    fn a_directory_that_another_one_leaves_is_not_worked_on_for_a_moment() {
-        let queues = Queues::default();
-        queues.leave(2, 7);
-        push(&queues, 7);
-        push(&queues, 8);
-        assert_eq!(next(&queues).unwrap().0, 8);
-        let start = Instant::now();
-        let Some((Task::Notify(7, _), _job)) = queues.take() else {
-            panic!("7 is to come");
-        };
-        assert!(start.elapsed() < PATIENCE + TAKES);
-    }
-
-    #[test]
-    fn whoever_leaves_waits_for_the_worker_but_not_for_ever() {
-        let queues = Queues::default();
-        push(&queues, 7);
-        let (_, job) = next(&queues).unwrap();
-        let start = Instant::now();
-        queues.leave(2, 8);
-        assert!(start.elapsed() < PATIENCE, "nobody works on 8");
-        queues.leave(2, 7);
-        assert!(start.elapsed() >= PATIENCE);
-        drop(job);
-    }
-
-    #[test]
-    fn whoever_holds_what_may_be_wrong_takes_a_part_of_the_workers_only() {
-        let queues = Queues::default();
-        for number in 1..=2 * MOST_SWEEPERS {
-            queues.add_slowly(number as u64, Notice::of_itself());
-        }
-        let held: Vec<_> = (0..MOST_SWEEPERS)
-            .map(|_| match queues.take() {
-                Some((Task::Notify(_, _), job)) => job,
-                other => panic!("{other:?}"),
-            })
-            .collect();
-        assert!(lock(&queues.state).next().is_none(), "no more than that");
-        // What changed meanwhile does not wait, new or among what does.
-        let last = 2 * MOST_SWEEPERS as u64;
-        for changed in [last + 1, last] {
-            push(&queues, changed);
-            assert_eq!(next(&queues).unwrap().0, changed);
-        }
-        drop(held);
-        let left = std::iter::from_fn(|| {
-            let is_any = lock(&queues.state).may_sweep() > 0;
-            is_any.then(|| queues.take().map(|(_, job)| drop(job)))
-        });
-        assert_eq!(left.count(), MOST_SWEEPERS - 1);
-    }
-
-    #[test]
-    fn changes_are_repeated_as_expiries() {
-        let queues = Queues::default();
-        let names = HashMap::from([(b"name"[..].into(), HashSet::new())]);
-        let notice = Notice {
-            names,
-            ..Notice::default()
-        };
-        queues.add(HashMap::from([(7, notice)]));
-        drop(next(&queues).unwrap());
-        assert!(next(&queues).is_none());
-        let due = || {
-            let mut state = lock(&queues.state);
-            state.repetitions.since = Instant::now().checked_sub(REPEATED);
-        };
-        due();
-        queues.tend();
-        assert!(next(&queues).is_none(), "at least a whole period");
-        due();
-        queues.tend();
-        let Some((Task::Notify(7, notice), _job)) = queues.take() else {
-            panic!("7 is to come");
-        };
-        assert!(notice.names.is_empty());
-        assert_eq!(notice.expired, HashSet::from([b"name"[..].into()]));
-        assert_eq!(queues.tend().next, Some(TENDED), "7 is worked on");
-    }
-}
+mod tests;

@@ -4,14 +4,16 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::UNIX_EPOCH;
 
 use super::*;
 use crate::backing::{Dir, private_clone};
+use crate::coherence::{Coherence, Keeping};
 use crate::fs::Config;
 use crate::fs::samples::{CALLER, config, map};
 use crate::names::Legacy;
+use crate::wait::until;
 
 /// Says which inodes it is told of.
 struct Listener(Mutex<Sender<u64>>);
@@ -19,14 +21,24 @@ struct Listener(Mutex<Sender<u64>>);
 impl Kernel for Listener {
     fn invalidate_name(&self, _directory: u64, _name: &[u8]) {}
     fn expire_name(&self, _directory: u64, _name: &[u8]) {}
+    fn expire_attributes(&self, _number: u64) {}
     fn invalidate_inode(&self, number: u64) {
         // Who listens may have gone.
         _ = lock(&self.0).send(number);
     }
 }
 
-/// A filesystem that follows changes, or none where this process may not.
-fn following(below: &Path) -> Option<Arc<Utf8Fs>> {
+/// How long things are kept here.
+const TIMES: Times = Times {
+    heard: LONGEST,
+    unheard: Duration::from_millis(1100),
+};
+
+/// Attributes of what may have been mapped.
+const MAPPED: Duration = Duration::from_secs(1);
+
+/// What follows changes, or none where this process may not. The root is marked.
+fn following(below: &Path) -> Option<Coherence> {
     let mut watcher = match Watcher::new() {
         Ok(watcher) => watcher,
         Err(error) => {
@@ -40,11 +52,34 @@ fn following(below: &Path) -> Option<Arc<Utf8Fs>> {
     watcher.add(&root).unwrap();
     let fs = Utf8Fs::new(Config {
         by_handle: Some(std::fs::File::open(below).unwrap().into()),
-        watcher: Some(watcher),
-        keeps_lists: true,
+        keeps_places: true,
         ..config(root, map(Legacy::Escape, &[]))
     });
-    Some(Arc::new(fs.unwrap()))
+    let keeping = Keeping {
+        times: TIMES,
+        watcher: Some(watcher),
+        keeps_lists: true,
+    };
+    let coherence = Coherence::new(Arc::new(fs.unwrap()), keeping);
+    mark(&coherence, ROOT);
+    Some(coherence)
+}
+
+fn watched(coherence: &Coherence) -> &Arc<Watched> {
+    coherence.watched().unwrap()
+}
+
+/// Marks a directory as one that is idle, although something changed in it of late.
+fn mark(coherence: &Coherence, number: u64) {
+    let inode = coherence.fs().inode(number).unwrap();
+    watched(coherence).mark(&inode);
+    inode.set_note(IDLE, true);
+}
+
+/// The number of an entry of the root, and how long its attributes are kept.
+fn looked_up(coherence: &Coherence, name: &[u8]) -> (u64, Duration) {
+    let (entry, kept) = coherence.lookup(CALLER, ROOT, name).unwrap();
+    (entry.number, kept.attributes)
 }
 
 /// Law F5.
@@ -53,15 +88,15 @@ fn what_others_write_is_told_before_they_close_the_file_and_once_more() {
     let below = tempfile::tempdir().unwrap();
     let file = below.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let Some(fs) = following(below.path()) else {
+    let Some(coherence) = following(below.path()) else {
         return;
     };
-    let number = fs.lookup(CALLER, ROOT, b"file").unwrap().number;
+    let (number, _) = looked_up(&coherence, b"file");
     let (told, hears): (_, Receiver<u64>) = channel();
     let (ends, end) = std::io::pipe().unwrap();
     let listener: Arc<dyn Kernel> = Arc::new(Listener(Mutex::new(told)));
     std::thread::scope(|scope| {
-        scope.spawn(|| fs.follow(&listener, &ends));
+        scope.spawn(|| watched(&coherence).follow(&listener, &ends));
         // Changes of this process are the kernel's own.
         let mut other = Command::new("sh")
             .args(["-c", r#"exec 3>>"$0"; printf more >&3; read -r _"#])
@@ -89,32 +124,47 @@ fn attributes_are_kept_for_as_long_as_their_changes_are_heard_of() {
     std::fs::hard_link(below.path().join("linked"), below.path().join("other")).unwrap();
     std::fs::create_dir(below.path().join("dir")).unwrap();
     std::os::unix::fs::symlink("file", below.path().join("link")).unwrap();
-    let Some(fs) = following(below.path()) else {
+    let Some(coherence) = following(below.path()) else {
         return;
     };
-    let last = |name: &[u8]| fs.lookup(CALLER, ROOT, name).unwrap().attributes;
+    let last = |name: &[u8]| looked_up(&coherence, name).1;
+    // Longer than what may change unheard, once it was not changed for longer.
+    let lasts_at_rest = |name: &[u8]| {
+        until(|| (TIMES.unheard..LONGEST).contains(&last(name)) && last(name) > TIMES.unheard);
+    };
     // It may get another name where nobody looks, and be changed by that.
-    assert!(matches!(last(b"link"), Lasts::For(_)));
+    lasts_at_rest(b"link");
     // The kernel would keep its content for as long.
-    assert_eq!(last(b"file"), Lasts::Briefly);
-    fs.keeps_no_pages();
-    assert!(matches!(last(b"file"), Lasts::For(_)));
+    assert_eq!(last(b"file"), TIMES.unheard);
+    coherence.keeps_no_content();
+    lasts_at_rest(b"file");
     // Nobody hears of what is done to it by its other name, if that is in a directory that nobody looked at.
-    assert_eq!(last(b"linked"), Lasts::Briefly);
+    assert_eq!(last(b"linked"), TIMES.unheard);
     // Who has it open can write to it by a mapping.
-    let number = fs.lookup(CALLER, ROOT, b"open").unwrap().number;
+    let (number, _) = looked_up(&coherence, b"open");
+    let fs = coherence.fs();
     let opened = fs.open(CALLER, number, libc::O_RDWR).unwrap();
-    assert_eq!(last(b"open"), Lasts::Not);
+    assert_eq!(last(b"open"), Duration::ZERO);
     fs.release(opened.handle);
     // A mapping may outlive the open file.
-    assert_eq!(last(b"open"), Lasts::Open);
-    // What is made in it changes it; it is marked when somebody looks at its attributes, or into it.
-    assert_eq!(last(b"dir"), Lasts::Briefly);
-    let number = fs.lookup(CALLER, ROOT, b"dir").unwrap().number;
-    assert_eq!(fs.getattr(number).unwrap().attributes, Lasts::Long);
-    fs.follow_no_more();
+    assert_eq!(last(b"open"), MAPPED);
+    // What is made in it changes it; it is marked when somebody looks at its attributes, or into it, once it is idle.
+    let busy = below.path().join("dir");
+    std::fs::write(busy.join("new"), "").unwrap();
+    let (number, lasts) = looked_up(&coherence, b"dir");
+    assert_eq!(lasts, TIMES.unheard);
+    let lasts = || coherence.getattr(number).unwrap().1;
+    assert_eq!(lasts(), TIMES.unheard);
+    until(|| lasts() == TIMES.heard);
+    let changed = std::fs::metadata(busy).unwrap();
+    let changed = Time {
+        secs: changed.ctime(),
+        nanos: changed.ctime_nsec().try_into().unwrap(),
+    };
+    assert!(age(changed, SystemTime::now()) >= IDLE_AFTER);
+    watched(&coherence).follow_no_more();
     for name in [&b"file"[..], b"link", b"dir"] {
-        assert_eq!(last(name), Lasts::Briefly);
+        assert_eq!(last(name), TIMES.unheard);
     }
 }
 
@@ -123,45 +173,49 @@ fn attributes_are_kept_for_as_long_as_their_changes_are_heard_of() {
 fn a_directory_whose_number_is_anothers_is_marked_no_more() {
     // Filesystems on a disk use the numbers of removed directories again at once.
     let below = tempfile::tempdir_in(".").unwrap();
-    let Some(fs) = following(below.path()) else {
+    let Some(coherence) = following(below.path()) else {
         return;
     };
     let path = below.path().join("d");
     let mut numbers = std::collections::HashSet::new();
     for _ in 0..50 {
         std::fs::create_dir(&path).unwrap();
-        let number = fs.lookup(CALLER, ROOT, b"d").unwrap().number;
-        fs.getattr(number).unwrap();
+        let (number, _) = looked_up(&coherence, b"d");
+        mark(&coherence, number);
         numbers.insert(number);
         std::fs::remove_dir(&path).unwrap();
     }
     // The kernel has forgotten none of them.
     assert!(numbers.len() < 50, "no number was used again");
     // And the root.
-    assert_eq!(fs.following().unwrap().directories, numbers.len() + 1);
+    let following = watched(&coherence).following();
+    assert_eq!(following.directories, numbers.len() + 1);
 }
 
 /// Only what others may make is to be expired where it is not heard of.
 #[test]
 fn what_the_mount_makes_is_absent_no_more() {
     let below = tempfile::tempdir().unwrap();
-    let Some(fs) = following(below.path()) else {
+    let Some(coherence) = following(below.path()) else {
         return;
     };
     let absent = |name: &[u8]| {
-        assert!(fs.lookup(CALLER, ROOT, name).is_err());
-        fs.mark(&fs.inodes.root, &fs.inodes.fd(&fs.inodes.root).unwrap());
-        assert_eq!(fs.keep_absence(ROOT, name), Lasts::Long);
+        assert!(coherence.lookup(CALLER, ROOT, name).is_err());
+        assert_eq!(coherence.keep_absence(ROOT, name), TIMES.heard);
     };
-    for name in [&b"dir"[..], b"file", b"renamed", b"other"] {
+    for name in [&b"fifo"[..], b"file", b"renamed", b"other"] {
         absent(name);
     }
-    fs.mkdir(CALLER, ROOT, b"dir", 0o755, 0).unwrap();
-    fs.mknod(CALLER, ROOT, b"file", libc::S_IFREG | 0o644, 0, 0)
+    let make = |name: &[u8], mode| {
+        let make = |fs: &Utf8Fs| fs.mknod(CALLER, ROOT, name, mode, 0, 0);
+        coherence.make(ROOT, name, make).unwrap();
+    };
+    make(b"fifo", libc::S_IFIFO | 0o644);
+    make(b"file", libc::S_IFREG | 0o644);
+    coherence
+        .rename(CALLER, (ROOT, b"file"), (ROOT, b"renamed"), 0)
         .unwrap();
-    fs.rename(CALLER, (ROOT, b"file"), (ROOT, b"renamed"), 0)
-        .unwrap();
-    let absent = fs.watch.as_ref().unwrap().absent.all();
+    let absent = watched(&coherence).absent.all();
     assert_eq!(
         absent,
         std::collections::HashSet::from([(ROOT, b"other"[..].into())])

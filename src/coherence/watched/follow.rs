@@ -1,5 +1,6 @@
 //! The thread that reads what others change, and the workers that notify the kernel of it.
 
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -7,13 +8,11 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::queues::{ELSEWHERE, Job, Notice, Notices, Task, Tended};
-use super::{HEARD, Kernel, UNRELIABLE, Watch};
+use super::queues::{ELSEWHERE, Job, Notice, Notices, Swept, Task, Tended};
+use super::{ADRIFT, HEARD, IDLE, Kernel, MARKED, UNRELIABLE, Watched};
 use crate::backing::watch::{Change, Happened, Woken};
-use crate::backing::{Dir, FileHandle, Stat};
-use crate::fs::Utf8Fs;
-use crate::fs::inode::{Inode, ROOT, lock};
-use crate::names::{BackingName, Quoted, VisibleName};
+use crate::fs::{ROOT, lock};
+use crate::names::Quoted;
 
 /// Readings of events before the kernel is notified, at most: some ten thousand changes.
 const READINGS: usize = 32;
@@ -61,122 +60,116 @@ impl Trouble {
     }
 }
 
-impl Utf8Fs {
+impl Watched {
     /// Follows changes until `end` can be read or its other side is closed. Blocks, but never in a notification: these are
     /// sent by workers, on threads that this one starts and does not wait for.
     pub fn follow(self: &Arc<Self>, kernel: &Arc<dyn Kernel>, end: impl AsFd) {
-        let Some(watch) = &self.watch else {
-            return;
-        };
-        if let Err(error) = self.follow_on(watch, kernel, &end) {
+        if let Err(error) = self.follow_on(kernel, &end) {
             self.follow_no_more();
             log::error!(
                 "changes made below the mount are not heard of any more, so that nothing is kept for longer than a second: {error}"
             );
-            watch.queues.sweep();
-            while matches!(watch.watcher.pause(&end, PAUSE), Ok(false)) {
-                self.tend(watch, kernel);
+            self.queues.sweep();
+            while matches!(self.watcher.pause(&end, PAUSE), Ok(false)) {
+                self.tend(kernel);
             }
         }
         self.follow_no_more();
-        watch.queues.end();
+        self.queues.end();
     }
 
-    fn follow_on(
-        self: &Arc<Self>,
-        watch: &Watch,
-        kernel: &Arc<dyn Kernel>,
-        end: impl AsFd,
-    ) -> io::Result<()> {
+    fn follow_on(self: &Arc<Self>, kernel: &Arc<dyn Kernel>, end: impl AsFd) -> io::Result<()> {
         let mut trouble = Trouble::default();
         loop {
-            let tended = self.tend(watch, kernel);
+            let tended = self.tend(kernel);
             if let Some(number) = tended.stalled {
                 if trouble.stall.is_none() {
-                    self.report_stall(watch, number);
+                    self.report_stall(number);
                 }
-                self.distrust(watch, &trouble);
+                self.distrust(&trouble);
                 trouble.stall = Some(Instant::now());
             }
             let quiet_in = trouble.age().map(|age| QUIET.saturating_sub(age));
             let patience = quiet_in.into_iter().chain(tended.next).min();
             let woken = match trouble.is_deaf() {
                 // Nothing is lost by what is not heard now: the kernel keeps nothing for longer than this lasts.
-                true if watch.watcher.pause(&end, PAUSE)? => Woken::Ended,
+                true if self.watcher.pause(&end, PAUSE)? => Woken::Ended,
                 true => Woken::Late,
-                false => watch.watcher.wait(&end, patience)?,
+                false => self.watcher.wait(&end, patience)?,
             };
             let has_ended = match woken {
                 Woken::Ended => true,
-                Woken::Called => watch.watcher.pause(&end, COLLECTED)?,
+                Woken::Called => self.watcher.pause(&end, COLLECTED)?,
                 Woken::Late => false,
             };
             if has_ended {
                 return Ok(());
             }
-            let changed = take(watch)?;
+            let changed = self.take()?;
             if changed.is_overflow || tended.is_full {
-                if watch.overflows.fetch_add(1, Ordering::Relaxed) == 0 {
+                if self.overflows.fetch_add(1, Ordering::Relaxed) == 0 {
                     log::warn!(
                         "more changes below the mount than can be followed: all that was kept is expired, and while that lasts nothing is kept for longer than a second"
                     );
                 }
-                self.distrust(watch, &trouble);
+                self.distrust(&trouble);
                 trouble.overflow = Some(Instant::now());
             }
             if trouble.is_deaf() {
                 continue;
             }
-            for &number in changed.notices.keys() {
-                self.outdate(number);
+            for (&number, notice) in &changed.notices {
+                self.fs.outdate(number);
+                if !notice.names.is_empty()
+                    && let Ok(inode) = self.fs.inode(number)
+                {
+                    inode.set_note(IDLE, false);
+                }
             }
             if !changed.notices.is_empty() {
-                watch.queues.add(changed.notices);
+                self.queues.add(changed.notices);
             }
             if trouble.age().is_some_and(|age| age >= QUIET) {
                 // Once more, for what was being looked up anew while it was expired.
-                watch.queues.sweep();
-                watch.is_stalled.store(false, Ordering::Relaxed);
-                watch.state.store(HEARD, Ordering::SeqCst);
+                self.queues.sweep();
+                self.is_stalled.store(false, Ordering::Relaxed);
+                self.state.store(HEARD, Ordering::SeqCst);
                 trouble = Trouble::default();
             }
         }
     }
 
     /// Tends the queues, and starts the workers that they need.
-    fn tend(self: &Arc<Self>, watch: &Watch, kernel: &Arc<dyn Kernel>) -> Tended {
-        let tended = watch.queues.tend();
+    fn tend(self: &Arc<Self>, kernel: &Arc<dyn Kernel>) -> Tended {
+        let tended = self.queues.tend();
         for _worker in 0..tended.lacks_workers {
-            let (fs, kernel) = (Arc::clone(self), Arc::clone(kernel));
+            let (watched, kernel) = (Arc::clone(self), Arc::clone(kernel));
             let started = thread::Builder::new()
                 .name("notify".to_owned())
                 .stack_size(WORKER_STACK)
-                .spawn(move || fs.work(&*kernel));
+                .spawn(move || watched.work(&*kernel));
             if let Err(error) = started {
                 log::debug!("no worker for notifications: {error}");
-                watch.queues.lack_worker();
+                self.queues.lack_worker();
             }
         }
         tended
     }
 
     /// Has the kernel keep nothing for long from now on, nor what it was given before the trouble began.
-    fn distrust(&self, watch: &Watch, trouble: &Trouble) {
-        watch.state.store(UNRELIABLE, Ordering::SeqCst);
+    fn distrust(&self, trouble: &Trouble) {
+        self.state.store(UNRELIABLE, Ordering::SeqCst);
         if trouble.age().is_none() {
-            watch.queues.sweep();
+            self.queues.sweep();
         }
     }
 
-    fn report_stall(&self, watch: &Watch, number: u64) {
-        watch.is_stalled.store(true, Ordering::Relaxed);
-        if watch.stalls.fetch_add(1, Ordering::Relaxed) > 0 {
+    fn report_stall(&self, number: u64) {
+        self.is_stalled.store(true, Ordering::Relaxed);
+        if self.stalls.fetch_add(1, Ordering::Relaxed) > 0 {
             return;
         }
-        let path = self
-            .inodes
-            .get(number)
-            .map(|inode| self.inodes.path(&inode));
+        let path = self.fs.inode(number).map(|inode| self.fs.path(&inode));
         let path = path.unwrap_or_default();
         log::info!(
             "the kernel has held a notification about {} back for over a second, as somebody works there: until it is sent, nothing is kept for longer than a second",
@@ -186,13 +179,10 @@ impl Utf8Fs {
 
     /// Sends notifications until there are no more to be sent.
     fn work(&self, kernel: &dyn Kernel) {
-        let Some(watch) = &self.watch else {
-            return;
-        };
-        while let Some((task, job)) = watch.queues.take() {
+        while let Some((task, job)) = self.queues.take() {
             match task {
-                Task::Sweep => self.expire_everything(watch, &job),
-                Task::Notify(number, notice) => self.notify(watch, kernel, number, notice, &job),
+                Task::Sweep => self.expire_everything(kernel, &job),
+                Task::Notify(number, notice) => self.notify(kernel, number, *notice, &job),
             }
         }
     }
@@ -202,18 +192,12 @@ impl Utf8Fs {
     /// A name that is invalidated is gone with all that is mounted there, and for whoever works there, while one that is expired
     /// stays where it is found to be right. So names are invalidated that can hold nobody, and the rest is expired: known
     /// directories that left their places, what is in its place again by now, and directories.
-    fn notify(
-        &self,
-        watch: &Watch,
-        kernel: &dyn Kernel,
-        number: u64,
-        notice: Notice,
-        job: &Job<'_>,
-    ) {
+    fn notify(&self, kernel: &dyn Kernel, number: u64, notice: Notice, job: &Job<'_>) {
         for (name, lost_by) in notice.names {
-            watch.absent.remove(number, &name);
+            self.absent.remove(number, &name);
             let is_left = lost_by.iter().any(|handle| {
-                self.known_by(handle)
+                self.fs
+                    .known_by(handle)
                     .is_some_and(|(inode, stat)| stat.is_dir() && inode.is_at(number, &name))
             });
             job.step();
@@ -223,117 +207,109 @@ impl Utf8Fs {
             } else {
                 kernel.invalidate_name(number, &name);
             }
-            if let Some(visible) = self.mapped_name(&name) {
+            if let Some(visible) = self.fs.mapped_name(&name) {
                 kernel.expire_name(number, visible.as_bytes());
             }
         }
         for name in notice.expired {
-            watch.absent.remove(number, &name);
+            self.absent.remove(number, &name);
             job.step();
             kernel.expire_name(number, &name);
         }
         for (handle, is_gone) in notice.files {
-            if let Some((inode, _)) = self.known_by(&handle) {
-                if is_gone && !inode.is_marked() {
+            if let Some((inode, _)) = self.fs.known_by(&handle) {
+                if is_gone && !inode.has_note(MARKED) {
                     // What happens to it elsewhere may go unheard.
-                    inode.set_adrift(true);
+                    inode.set_note(ADRIFT, true);
                 }
-                watch.queues.add_once(inode.number, Notice::of_itself());
+                self.queues.add_once(inode.number, Notice::of_itself());
             }
         }
         if notice.itself {
             job.step();
             kernel.invalidate_inode(number);
         }
+        self.expire_swept(kernel, number, notice.swept, job);
     }
 
-    /// Has the visible names of a directory read anew, which others changed; does nothing for anything else.
-    fn outdate(&self, number: u64) {
-        if let Ok(inode) = self.inodes.get(number)
-            && let Ok(directory) = inode.as_directory()
-        {
-            directory.is_outdated.store(true, Ordering::Release);
+    /// Expires names that may have changed, until one is known to have.
+    fn expire_swept(&self, kernel: &dyn Kernel, number: u64, mut swept: Swept, job: &Job<'_>) {
+        while !job.is_awaited() && !job.is_over() {
+            let name = if let Some(name) = swept.absent.pop() {
+                self.absent.remove(number, &name);
+                Some(name)
+            } else if let Some(inode) = swept.inodes.pop() {
+                let inode = self.fs.inode(inode).ok();
+                let seen = inode.and_then(|inode| inode.seen_at());
+                seen.filter(|seen| seen.directory == number)
+                    .map(|seen| seen.name)
+            } else {
+                return;
+            };
+            if let Some(name) = name {
+                job.step();
+                kernel.expire_name(number, &name);
+            }
         }
-    }
-
-    /// The name that a backing name is visible as, where it is another one. The kernel may have a negative dentry of that.
-    fn mapped_name(&self, name: &[u8]) -> Option<VisibleName> {
-        if self.map.policy.conforms(name) {
-            return None;
-        }
-        self.map.visible_alone(&BackingName::parse(name).ok()?)
-    }
-
-    /// The inode of what changed, or lost or got its name.
-    fn known_by(&self, handle: &FileHandle) -> Option<(Arc<Inode>, Stat)> {
-        let fd = self.inodes.open_handle(handle).ok()?;
-        let stat = Stat::of(fd).ok()?;
-        let inode = self.inodes.known(&stat)?;
-        Some((inode, stat))
+        self.queues.add_swept([(number, swept)]);
     }
 
     /// Does the name lead to what was last seen under it, or to a directory? Somebody may work in that already, seen anew by a
     /// lookup that came before the event; invalidated, it would be removed for them.
     fn is_to_stay(&self, directory: u64, name: &[u8]) -> bool {
-        let now = self.inodes.get(directory).ok().and_then(|inode| {
-            let fd = self.inodes.fd(&inode).ok()?;
-            let backing = BackingName::parse(name).ok()?;
-            Dir::new(&*fd).stat_child(&backing).ok()
-        });
-        now.is_some_and(|stat| {
-            let is_known = |inode: Arc<Inode>| inode.is_at(directory, name);
-            stat.is_dir() || self.inodes.known(&stat).is_some_and(is_known)
+        let now = self.fs.look_below(directory, name);
+        now.is_some_and(|(stat, inode)| {
+            stat.is_dir() || inode.is_some_and(|inode| inode.is_at(directory, name))
         })
     }
 
-    /// Has the kernel keep nothing that it was given for long.
-    fn expire_everything(&self, watch: &Watch, job: &Job<'_>) {
-        self.outdate(ROOT);
-        watch.queues.add_slowly(ROOT, Notice::of_itself());
-        for (directory, name) in watch.absent.all() {
-            let notice = Notice::of_expired(&name);
-            watch.queues.add_slowly(directory, notice);
+    /// Has the kernel keep nothing that it was given for long: attributes at once, which waits for nobody, and names by a worker
+    /// for each directory.
+    fn expire_everything(&self, kernel: &dyn Kernel, job: &Job<'_>) {
+        let mut swept: HashMap<u64, Swept> = HashMap::new();
+        for (directory, name) in self.absent.all() {
+            swept.entry(directory).or_default().absent.push(name);
         }
-        for number in self.inodes.numbers() {
+        for number in self.fs.numbers().into_iter().chain([ROOT]) {
             if job.is_over() {
                 return;
             }
-            self.outdate(number);
-            let Ok(inode) = self.inodes.get(number) else {
-                continue;
-            };
-            if let Some(place) = inode.place() {
-                let notice = Notice::of_expired(place.shown());
-                watch.queues.add_slowly(place.parent, notice);
+            self.fs.outdate(number);
+            kernel.expire_attributes(number);
+            let parent = self.fs.inode(number).ok().and_then(|inode| inode.parent());
+            if let Some(parent) = parent {
+                swept.entry(parent).or_default().inodes.push(number);
             }
-            watch.queues.add_slowly(number, Notice::of_itself());
         }
+        self.queues.add_swept(swept);
     }
 }
 
-/// Reads what happened.
-fn take(watch: &Watch) -> io::Result<Changed> {
-    let own = std::process::id();
-    let mut changed = Changed::default();
-    for _ in 0..READINGS {
-        let Some(happened) = watch.watcher.take(own)? else {
-            break;
-        };
-        let marked = lock(&watch.marked);
-        for happened in happened {
-            match happened {
-                Happened::Change(change) => {
-                    let directory = change
-                        .directory
-                        .as_ref()
-                        .and_then(|handle| marked.get(handle).copied());
-                    changed.add(change, directory);
+impl Watched {
+    /// Reads what happened.
+    fn take(&self) -> io::Result<Changed> {
+        let own = std::process::id();
+        let mut changed = Changed::default();
+        for _ in 0..READINGS {
+            let Some(happened) = self.watcher.take(own)? else {
+                break;
+            };
+            let marked = lock(&self.marked);
+            for happened in happened {
+                match happened {
+                    Happened::Change(change) => {
+                        let directory = change
+                            .directory
+                            .as_ref()
+                            .and_then(|handle| marked.get(handle).copied());
+                        changed.add(change, directory);
+                    }
+                    Happened::Overflow => changed.is_overflow = true,
                 }
-                Happened::Overflow => changed.is_overflow = true,
             }
         }
+        Ok(changed)
     }
-    Ok(changed)
 }
 
 impl Changed {

@@ -1,0 +1,136 @@
+//! Directories that were just listed with all attributes.
+//!
+//! The kernel may keep a list that it asked for with attributes, but would have to ask for each file's anew once these are old,
+//! which costs more than another list with attributes does. So it is to use a list that it kept only while they are fresh.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::{Coherence, Kept};
+use crate::fs::{Entry, Inode, lock};
+
+/// Of so many directories it is known when they were listed.
+const MOST: usize = 1024;
+
+/// What was listed of a directory.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    began: Instant,
+    /// For how long all attributes are kept that were given since.
+    least: Duration,
+    is_whole: bool,
+}
+
+/// What was listed of directories with all attributes, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Lists(Mutex<HashMap<u64, List>>);
+
+impl Lists {
+    /// No list is used for longer.
+    pub(super) const MOST: Duration = Duration::from_secs(60);
+
+    /// A part of a directory was listed, and attributes were given that are kept for `least`; `None` where some were not given.
+    fn note(&self, directory: u64, is_start: bool, least: Option<Duration>, is_end: bool) {
+        let mut lists = lock(&self.0);
+        let Some(least) = least else {
+            lists.remove(&directory);
+            return;
+        };
+        if is_start {
+            // Who lists so many lists none of them again soon.
+            if lists.len() >= MOST {
+                lists.clear();
+            }
+            let list = List {
+                began: Instant::now(),
+                least: Self::MOST,
+                is_whole: false,
+            };
+            lists.insert(directory, list);
+        }
+        if let Some(list) = lists.get_mut(&directory) {
+            list.least = list.least.min(least);
+            list.is_whole |= is_end;
+        }
+    }
+
+    /// Are the attributes fresh that the last listing of a directory gave? They are taken for that half as long as they are kept.
+    pub(super) fn is_fresh(&self, directory: u64) -> bool {
+        let lists = lock(&self.0);
+        let list = lists.get(&directory);
+        list.is_some_and(|list| list.is_whole && list.began.elapsed() < list.least / 2)
+    }
+}
+
+/// A part of a listing that is given to the kernel.
+#[derive(Debug)]
+pub struct Listing<'a> {
+    pub(super) coherence: &'a Coherence,
+    pub(super) directory: Arc<Inode>,
+    pub(super) is_start: bool,
+    pub(super) has_attributes: bool,
+    /// The kernel asks anew for attributes that it was given, after this time at the earliest.
+    pub(super) least: Duration,
+}
+
+impl Listing<'_> {
+    /// How long the kernel may keep an entry that it is given.
+    pub fn keep(&mut self, name: &[u8], entry: &Entry) -> Kept {
+        let kept = self.coherence.keep(&self.directory, name, entry);
+        // It asks for those that it may not keep each time.
+        if kept.attributes > Duration::ZERO {
+            self.least = self.least.min(kept.attributes);
+        }
+        kept
+    }
+
+    /// It was given; was that all to the end of the directory?
+    pub fn finish(self, is_end: bool) {
+        if let Some(lists) = &self.coherence.lists {
+            let least = self.has_attributes.then_some(self.least);
+            lists.note(self.directory.number, self.is_start, least, is_end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: Option<Duration> = Some(Lists::MOST);
+
+    #[test]
+    fn a_list_is_fresh_until_its_time() {
+        let lists = Lists::default();
+        assert!(!lists.is_fresh(1));
+        for number in 0..2000 {
+            lists.note(number, true, WHOLE, true);
+        }
+        assert!(!lists.is_fresh(1000));
+        assert!(lists.is_fresh(1999));
+        let age = |list: &mut List| list.began = list.began.checked_sub(Lists::MOST / 2).unwrap();
+        lock(&lists.0).values_mut().for_each(age);
+        assert!(!lists.is_fresh(1999));
+    }
+
+    #[test]
+    fn a_list_counts_where_all_of_it_has_attributes() {
+        let lists = Lists::default();
+        let least = || lock(&lists.0).get(&1).map(|list| list.least);
+        lists.note(1, true, WHOLE, false);
+        assert!(!lists.is_fresh(1), "there is more");
+        // The first that is old makes the list so.
+        for (seconds, expected) in [(7, 7), (9, 7), (1, 1)] {
+            lists.note(1, false, Some(Duration::from_secs(seconds)), false);
+            assert_eq!(least(), Some(Duration::from_secs(expected)));
+        }
+        lists.note(1, false, WHOLE, true);
+        assert!(lists.is_fresh(1));
+        lists.note(1, true, WHOLE, false);
+        assert!(!lists.is_fresh(1), "it is listed anew");
+        lists.note(1, false, None, false);
+        lists.note(1, false, WHOLE, true);
+        assert!(!lists.is_fresh(1));
+    }
+}

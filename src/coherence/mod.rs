@@ -1,0 +1,405 @@
+//! What the kernel keeps of names, attributes and lists: for how long it may, and what it must drop or ask for again (laws F5 and N10).
+//!
+//! The one place that knows. [`Utf8Fs`] does what is asked and tells facts; each operation that answers with something that the
+//! kernel may keep, or changes something that it keeps, is asked for here.
+//!
+//! - By time: everything is kept for as long as `--cache` says, from `none` to `exclusive`.
+//! - By watching ([`Watched`]): what others change is heard of, and the kernel is notified.
+
+mod lists;
+mod renames;
+pub mod watched;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use lists::Listing;
+use lists::Lists;
+use renames::Renames;
+use watched::Watched;
+pub use watched::{Following, Kernel};
+
+use crate::backing::Stat;
+use crate::backing::watch::Watcher;
+use crate::fs::{Absence, Caller, Entry, FsError, Inode, Moved, OpenAs, Opened, Shown, Utf8Fs};
+
+/// A program may have a mapping of a file, and nobody hears of what is written to that: its attributes are kept no longer.
+const MAPPED: Duration = Duration::from_secs(1);
+
+/// How long the kernel may keep names and attributes: what `--cache` promises (law F5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// What does not change unheard.
+    pub heard: Duration,
+    /// What may change unheard.
+    pub unheard: Duration,
+}
+
+/// How the kernel is to keep things.
+#[derive(Debug)]
+pub struct Keeping {
+    /// For how long.
+    pub times: Times,
+    /// What reports changes that others make below, if they are to be followed.
+    pub watcher: Option<Watcher>,
+    /// May it keep lists of names?
+    pub keeps_lists: bool,
+}
+
+/// How long the kernel may keep an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Its name.
+    pub name: Duration,
+    /// Its attributes.
+    pub attributes: Duration,
+}
+
+impl Kept {
+    /// How long it may be kept where one time holds for both.
+    #[must_use]
+    pub fn whole(self) -> Duration {
+        self.name.min(self.attributes)
+    }
+}
+
+/// What the kernel may keep of a directory that is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptList {
+    /// What it lists from now on.
+    pub new: bool,
+    /// What it listed before.
+    pub old: bool,
+}
+
+/// The kernel's copy of a filesystem.
+#[derive(Debug)]
+pub struct Coherence {
+    fs: Arc<Utf8Fs>,
+    times: Times,
+    keeps_lists: bool,
+    watched: Option<Arc<Watched>>,
+    /// Where lists are kept no longer than their attributes.
+    lists: Option<Lists>,
+    renames: Renames,
+}
+
+impl Coherence {
+    /// The kernel's copy of `fs`, of which it has nothing yet.
+    #[must_use]
+    pub fn new(fs: Arc<Utf8Fs>, keeping: Keeping) -> Self {
+        let Keeping {
+            times,
+            watcher,
+            keeps_lists,
+        } = keeping;
+        let watch = |watcher| Arc::new(Watched::new(Arc::clone(&fs), watcher, times));
+        let watched = watcher.map(watch);
+        Self {
+            times,
+            keeps_lists,
+            lists: watched.is_some().then(Lists::default),
+            watched,
+            renames: Renames::default(),
+            fs,
+        }
+    }
+
+    /// The filesystem.
+    #[must_use]
+    pub fn fs(&self) -> &Arc<Utf8Fs> {
+        &self.fs
+    }
+
+    /// For how long things are kept.
+    #[must_use]
+    pub fn times(&self) -> Times {
+        self.times
+    }
+
+    /// What follows the changes that others make, if they are to be followed.
+    #[must_use]
+    pub fn watched(&self) -> Option<&Arc<Watched>> {
+        self.watched.as_ref()
+    }
+
+    /// So many names are being renamed and must not be kept for now.
+    #[must_use]
+    pub fn barred_names(&self) -> usize {
+        self.renames.count()
+    }
+
+    /// May the kernel keep the content of a file from one open of it to the next, where that is right when it is opened? It asks for
+    /// the attributes again when their time is over, and drops the content with them if they show a change.
+    #[must_use]
+    pub fn keeps_content(&self, opened: &Opened) -> bool {
+        self.times.unheard > Duration::ZERO && self.fs.is_as_opened_before(opened)
+    }
+
+    /// The kernel keeps no content of files in this mount's name: it serves them by itself.
+    pub fn keeps_no_content(&self) {
+        if let Some(watched) = &self.watched {
+            watched.keeps_no_content();
+        }
+    }
+
+    /// To be called before something is read of a directory that the kernel is to keep.
+    fn look_into(&self, directory: &Arc<Inode>) {
+        if let Some(watched) = &self.watched {
+            watched.look_into(directory);
+        }
+    }
+
+    /// How long the kernel may keep `entry`, which has the name `name` in `directory`.
+    fn keep(&self, directory: &Inode, name: &[u8], entry: &Entry) -> Kept {
+        let may_be_kept = entry.is_only_name && self.renames.allows(directory.number, name);
+        let kept = match &self.watched {
+            Some(watched) => watched.keep_name(directory, entry),
+            None => self.times.heard,
+        };
+        Kept {
+            name: if may_be_kept { kept } else { Duration::ZERO },
+            attributes: self.keep_attributes(&entry.inode, &entry.stat, entry.is_mapped_link),
+        }
+    }
+
+    /// How long the kernel may keep attributes of `inode`. Files can be changed by a mapping, which nobody hears of, also where nobody
+    /// else changes anything: not at all while one is open through this mount for reading and writing, and for a second later, as a
+    /// mapping may outlive the open file. Nor those of a file with set-id bits: a write takes these away below, without the kernel
+    /// taking notice, and it must not run the file with them. Nor of a symlink whose target is shown as another (law N13).
+    fn keep_attributes(&self, inode: &Inode, stat: &Stat, is_mapped_link: bool) -> Duration {
+        if is_mapped_link || stat.has_set_id() {
+            return Duration::ZERO;
+        }
+        if stat.is_file() && inode.is_open_as(OpenAs::Mappable) {
+            return Duration::ZERO;
+        }
+        if stat.is_file() && inode.was_mappable() {
+            return self.times.unheard.min(MAPPED);
+        }
+        match &self.watched {
+            Some(watched) => watched.keep_attributes(inode, stat),
+            None => self.times.heard,
+        }
+    }
+
+    /// Looks a name up.
+    ///
+    /// # Errors
+    /// Those of [`Utf8Fs::lookup`].
+    pub fn lookup(
+        &self,
+        caller: Caller,
+        parent: u64,
+        name: &[u8],
+    ) -> Result<(Entry, Kept), FsError> {
+        let directory = self.fs.inode(parent)?;
+        self.look_into(&directory);
+        match self.fs.lookup(caller, parent, name) {
+            Ok(entry) => {
+                let kept = self.keep(&directory, name, &entry);
+                self.renames.looked_up(caller, parent, name);
+                Ok((entry, kept))
+            }
+            Err(error) => {
+                self.renames.ended(caller, parent, name);
+                Err(error)
+            }
+        }
+    }
+
+    /// How long the kernel may keep that there is no entry `name`, as a lookup has just told.
+    #[must_use]
+    pub fn keep_absence(&self, directory: u64, name: &[u8]) -> Duration {
+        let Ok(directory) = self.fs.inode(directory) else {
+            return Duration::ZERO;
+        };
+        match (self.fs.absence(name), &self.watched) {
+            (Absence::OfSpellings, _) => Duration::ZERO,
+            (_, None) => self.times.heard,
+            (Absence::OfOne, Some(watched)) => watched.keep_absence(&directory, name),
+            // Changes are reported by backing names, of which it may not be one.
+            (Absence::OfDecoded, Some(_)) => self.times.unheard,
+        }
+    }
+
+    /// Makes an entry `name` in a directory.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn make(
+        &self,
+        parent: u64,
+        name: &[u8],
+        make: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
+    ) -> Result<(Entry, Kept), FsError> {
+        let directory = self.change(parent)?;
+        let entry = make(&self.fs)?;
+        Ok(self.made(&directory, name, entry))
+    }
+
+    /// Makes a file `name` in a directory, and opens it.
+    ///
+    /// # Errors
+    /// Those of `create`.
+    pub fn create(
+        &self,
+        parent: u64,
+        name: &[u8],
+        create: impl FnOnce(&Utf8Fs) -> Result<(Entry, Opened), FsError>,
+    ) -> Result<(Entry, Kept, Opened), FsError> {
+        let directory = self.change(parent)?;
+        let (entry, opened) = create(&self.fs)?;
+        let (entry, mut kept) = self.made(&directory, name, entry);
+        if opened.is_mappable && !entry.stat.has_set_id() {
+            // Not at all would keep the kernel from keeping the name, too (`ReplyCreate` of fuser has one time for both).
+            kept.attributes = self.times.unheard.min(MAPPED);
+        }
+        Ok((entry, kept, opened))
+    }
+
+    fn made(&self, directory: &Inode, name: &[u8], entry: Entry) -> (Entry, Kept) {
+        if let Some(watched) = &self.watched {
+            watched.made(directory.number, name);
+        }
+        let kept = self.keep(directory, name, &entry);
+        (entry, kept)
+    }
+
+    /// Removes something from a directory.
+    ///
+    /// # Errors
+    /// Those of `remove`.
+    pub fn remove(
+        &self,
+        parent: u64,
+        remove: impl FnOnce(&Utf8Fs) -> Result<(), FsError>,
+    ) -> Result<(), FsError> {
+        self.change(parent)?;
+        remove(&self.fs)
+    }
+
+    /// To be called before a name in a directory is changed.
+    fn change(&self, directory: u64) -> Result<Arc<Inode>, FsError> {
+        let directory = self.fs.inode(directory)?;
+        if let Some(watched) = &self.watched {
+            watched.change(&directory);
+        }
+        Ok(directory)
+    }
+
+    /// Renames, with the flags of renameat2(2).
+    ///
+    /// # Errors
+    /// Those of [`Utf8Fs::rename`]; [`FsError::Stale`] where the kernel is to look the names up and ask again.
+    pub fn rename(
+        &self,
+        caller: Caller,
+        old: (u64, &[u8]),
+        new: (u64, &[u8]),
+        flags: u32,
+    ) -> Result<(), FsError> {
+        let is_exchange = flags & libc::RENAME_EXCHANGE != 0;
+        let (from, to) = (self.change(old.0)?, self.change(new.0)?);
+        if let Some(watched) = &self.watched {
+            watched.move_names(&from, &to);
+            if is_exchange {
+                watched.move_names(&to, &from);
+            }
+        }
+        // The dentry that is moved to a name with several spellings must not be kept.
+        let renamed = self.fs.rename(caller, old, new, flags, |moved| {
+            let name = match moved {
+                Moved::Old => old,
+                Moved::New => new,
+            };
+            let is_kept = self.times.unheard > Duration::ZERO && self.fs.has_one_spelling(name.1);
+            match is_kept && !self.renames.is_forgotten(caller, name.0, name.1) {
+                true => Err(FsError::Stale),
+                false => Ok(()),
+            }
+        });
+        if renamed.is_ok() {
+            self.renames.replaced(new.0, new.1);
+            if is_exchange {
+                self.renames.replaced(old.0, old.1);
+            } else if let Some(watched) = &self.watched {
+                watched.made(new.0, new.1);
+            }
+        }
+        if !matches!(renamed, Err(FsError::Stale)) {
+            self.renames.ended(caller, old.0, old.1);
+            self.renames.ended(caller, new.0, new.1);
+        }
+        renamed
+    }
+
+    /// The attributes of an inode.
+    ///
+    /// # Errors
+    /// Those of [`Utf8Fs::getattr`].
+    pub fn getattr(&self, number: u64) -> Result<(Shown, Duration), FsError> {
+        let mut shown = self.fs.getattr(number)?;
+        if let Some(watched) = &self.watched
+            && shown.stat.is_dir()
+        {
+            watched.note_idleness(&shown.inode, &shown.stat);
+            // What is in a directory changes it: read again once every change of that is heard of.
+            if watched.look_into(&shown.inode) {
+                shown = self.fs.getattr(number)?;
+            }
+        }
+        Ok(self.keep_shown(shown))
+    }
+
+    /// Attributes that were changed or read, and how long the kernel may keep them.
+    #[must_use]
+    pub fn keep_shown(&self, shown: Shown) -> (Shown, Duration) {
+        let kept = self.keep_attributes(&shown.inode, &shown.stat, shown.is_mapped_link);
+        (shown, kept)
+    }
+
+    /// To be called before a directory is opened. What may the kernel keep of its list?
+    ///
+    /// # Errors
+    /// [`FsError::Stale`]: it is gone.
+    pub fn open_list(&self, number: u64) -> Result<KeptList, FsError> {
+        let directory = self.fs.inode(number)?;
+        self.look_into(&directory);
+        let is_followed = |watched: &Arc<Watched>| watched.is_followed(&directory);
+        let new = self.keeps_lists && self.watched.as_ref().is_none_or(is_followed);
+        let old = new
+            && self
+                .lists
+                .as_ref()
+                .is_none_or(|lists| lists.is_fresh(number));
+        Ok(KeptList { new, old })
+    }
+
+    /// Begins a part of a listing with attributes, or without.
+    ///
+    /// # Errors
+    /// [`FsError::Stale`]: the directory is gone.
+    pub fn list(
+        &self,
+        directory: u64,
+        is_start: bool,
+        has_attributes: bool,
+    ) -> Result<Listing<'_>, FsError> {
+        Ok(Listing {
+            coherence: self,
+            directory: self.fs.inode(directory)?,
+            is_start,
+            has_attributes,
+            least: Lists::MOST,
+        })
+    }
+
+    /// The kernel takes `count` lookups of an inode back.
+    pub fn forget(&self, number: u64, count: u64) {
+        let gone = self.fs.forget(number, count);
+        if let Some((watched, gone)) = self.watched.as_ref().zip(gone) {
+            watched.unmark(&gone);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Following what others change below the mount, so that the kernel may keep names and attributes for long (law F5).
+//!
+//! A directory is marked before anything in it is given to the kernel to keep, so that no change falls between. Changes
+//! that this process makes are the kernel's own; of what others change it is notified. All names that it may keep for long
+//! are remembered, so that they can be expired where it was not heard what changed.
+
+mod absent;
+mod follow;
+mod queues;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use absent::AbsentNames;
+use queues::{Notice, Queues};
+
+use super::Times;
+use crate::backing::watch::Watcher;
+use crate::backing::{FileHandle, Stat, Time};
+use crate::fs::{Entry, Inode, ROOT, Utf8Fs, age, lock};
+
+/// What the kernel keeps, and can be notified of. A call may block for as long as somebody works in the directory.
+pub trait Kernel: Send + Sync {
+    /// Drops the dentry of `name`, positive or negative. What is mounted at it or below is gone with it.
+    fn invalidate_name(&self, directory: u64, name: &[u8]);
+
+    /// Has the dentry of `name` revalidated when it is used next.
+    fn expire_name(&self, directory: u64, name: &[u8]);
+
+    /// Drops attributes, contents and lists of names.
+    fn invalidate_inode(&self, number: u64);
+
+    /// Has the attributes asked for when they are needed next; contents and lists of names then go where these tell that they
+    /// changed. Never blocks.
+    fn expire_attributes(&self, number: u64);
+}
+
+/// Every change of what is in this directory is reported.
+const MARKED: u8 = 1;
+
+/// It may change unheard: it was seen last in a directory that is not marked, or lost its name there.
+const ADRIFT: u8 = 2;
+
+/// It is a directory that was idle when its attributes were last seen, and of which no change is known since.
+const IDLE: u8 = 4;
+
+/// A directory in which nothing has changed for so long is idle.
+const IDLE_AFTER: Duration = Duration::from_secs(2);
+
+/// The kernel keeps nothing for longer than this, whatever becomes of the notifications.
+pub const LONGEST: Duration = Duration::from_secs(60);
+
+/// Changes are reported, and are followed.
+const HEARD: u8 = 0;
+/// Events were lost or a notification is stalled: nothing is kept for long.
+const UNRELIABLE: u8 = 1;
+/// Nobody follows them.
+const UNHEARD: u8 = 2;
+
+/// The marked directories, and what the kernel has of them.
+#[derive(Debug)]
+pub struct Watched {
+    fs: Arc<Utf8Fs>,
+    times: Times,
+    watcher: Watcher,
+    /// By the handles that are reported. A mark is put and taken under this lock.
+    marked: Mutex<HashMap<FileHandle, u64>>,
+    /// [`HEARD`], [`UNRELIABLE`] or [`UNHEARD`].
+    state: AtomicU8,
+    /// Was it said that a directory cannot be marked?
+    has_complained: AtomicBool,
+    /// How often more changes came than could be reported.
+    overflows: AtomicU64,
+    /// How often a notification stalled.
+    stalls: AtomicU64,
+    is_stalled: AtomicBool,
+    /// May attributes of files at rest be kept: is each write to them heard of, and has the kernel no content of its own that
+    /// would be wrong with them?
+    keeps_at_rest: AtomicBool,
+    queues: Queues,
+    absent: AbsentNames,
+}
+
+/// The time since a file was last changed, at `changed`, and [`LONGEST`] at most: for so long the kernel may keep attributes of
+/// which not all changes are heard. Whoever wrote to it lately is likely to do so again.
+fn at_rest(changed: Time, now: SystemTime) -> Duration {
+    age(changed, now).min(LONGEST)
+}
+
+impl Watched {
+    pub(super) fn new(fs: Arc<Utf8Fs>, watcher: Watcher, times: Times) -> Self {
+        Self {
+            fs,
+            times,
+            watcher,
+            marked: Mutex::default(),
+            state: AtomicU8::new(HEARD),
+            has_complained: AtomicBool::new(false),
+            overflows: AtomicU64::new(0),
+            stalls: AtomicU64::new(0),
+            is_stalled: AtomicBool::new(false),
+            keeps_at_rest: AtomicBool::new(false),
+            queues: Queues::default(),
+            absent: AbsentNames::default(),
+        }
+    }
+
+    fn is_heard(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == HEARD
+    }
+
+    /// How it stands with the following of changes.
+    #[must_use]
+    pub fn following(&self) -> Following {
+        Following {
+            is_alive: self.state.load(Ordering::SeqCst) != UNHEARD,
+            directories: lock(&self.marked).len(),
+            overflows: self.overflows.load(Ordering::Relaxed),
+            stalls: self.stalls.load(Ordering::Relaxed),
+            is_stalled: self.is_stalled.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Notes whether a directory with these attributes is idle.
+    pub(super) fn note_idleness(&self, directory: &Inode, stat: &Stat) {
+        directory.set_note(IDLE, age(stat.ctime, SystemTime::now()) >= IDLE_AFTER);
+    }
+
+    /// Marks a directory if it is idle; returns whether it had no mark before. To be called before anything is read of it that the
+    /// kernel is to keep. In a busy directory a mark costs more than it saves: each change makes an event.
+    pub(super) fn look_into(&self, directory: &Arc<Inode>) -> bool {
+        directory.has_note(IDLE) && self.mark(directory)
+    }
+
+    /// A name in a directory is about to be changed through the mount.
+    pub(super) fn change(&self, directory: &Inode) {
+        directory.set_note(IDLE, false);
+    }
+
+    /// Names are about to be moved from one directory to another. The kernel keeps each for as long as it was given it, wherever
+    /// it is moved.
+    pub(super) fn move_names(&self, from: &Inode, to: &Arc<Inode>) {
+        if from.has_note(MARKED) {
+            self.mark(to);
+        }
+    }
+
+    /// Marks a directory; says whether it had no mark before.
+    fn mark(&self, directory: &Arc<Inode>) -> bool {
+        if directory.has_note(MARKED) || self.state.load(Ordering::SeqCst) == UNHEARD {
+            return false;
+        }
+        let Ok(fd) = self.fs.path_fd(directory) else {
+            return false;
+        };
+        let mut marked = lock(&self.marked);
+        // What is reported are handles of the root's filesystem; those of others could be the same.
+        let handle = match directory.number {
+            ROOT => FileHandle::of(&*fd).ok().flatten(),
+            _ => directory.handle().cloned(),
+        };
+        let done = match handle {
+            Some(handle) => self.watcher.add(&*fd).map(|()| {
+                marked.insert(handle, directory.number);
+            }),
+            // On another mount inside: what is in it is not kept for long.
+            None => return false,
+        };
+        match &done {
+            Ok(()) => directory.set_note(MARKED, true),
+            Err(error) if !self.has_complained.swap(true, Ordering::Relaxed) => {
+                log::warn!(
+                    "changes in some directories cannot be followed, and what is in them is kept for a second only: {error}"
+                );
+            }
+            Err(_) => {}
+        }
+        done.is_ok()
+    }
+
+    /// How long the kernel may keep these attributes, unless they can be changed by a mapping. What is in a directory changes it, and
+    /// what has several names can be changed by one in a directory that is not marked.
+    pub(super) fn keep_attributes(&self, inode: &Inode, stat: &Stat) -> Duration {
+        let is_heard = if stat.is_dir() {
+            inode.has_note(MARKED) && inode.has_note(IDLE)
+        } else {
+            stat.nlink <= 1
+        };
+        if !is_heard || inode.has_note(ADRIFT) || !self.is_heard() {
+            return self.times.unheard;
+        }
+        // Only a directory cannot get another name where nobody looks, and be changed by that.
+        if stat.is_dir() {
+            return self.times.heard;
+        }
+        if stat.is_file() && !self.keeps_at_rest.load(Ordering::Relaxed) {
+            return self.times.unheard;
+        }
+        at_rest(stat.ctime, SystemTime::now()).max(self.times.unheard)
+    }
+
+    /// The kernel keeps no content of files in this mount's name: it serves them by itself.
+    pub(super) fn keeps_no_content(&self) {
+        let is_heard = self.watcher.hears_writes();
+        self.keeps_at_rest.store(is_heard, Ordering::Relaxed);
+    }
+
+    /// Are all changes of what is in this directory heard of soon? Not where it is being changed: each notification waits for who
+    /// works there.
+    pub(super) fn is_followed(&self, directory: &Inode) -> bool {
+        self.is_heard() && directory.has_note(MARKED) && directory.has_note(IDLE)
+    }
+
+    /// How long the kernel may keep the name by which it is told of `entry` in `directory`, where it may keep it at all.
+    pub(super) fn keep_name(&self, directory: &Inode, entry: &Entry) -> Duration {
+        let Entry { inode, stat, .. } = entry;
+        if let Some(replaced) = &entry.replaced {
+            self.unmark(replaced);
+        }
+        inode.set_note(ADRIFT, !self.is_followed(directory));
+        if stat.is_dir() {
+            self.note_idleness(inode, stat);
+        }
+        match &entry.left {
+            Some(left) if !stat.is_dir() => {
+                // The kernel may have both names, and only one is remembered.
+                let notice = Notice::of_expired(&left.name);
+                self.queues.add_once(left.directory, notice);
+                self.watcher.wake();
+            }
+            Some(left) if left.directory != directory.number => {
+                self.queues.leave(inode.number, left.directory);
+            }
+            _ => self.queues.stay(inode.number),
+        }
+        // Asked last: whoever expires everything finds this name from now on.
+        let is_remembered = stat.is_dir() || stat.nlink <= 1;
+        match is_remembered && self.is_followed(directory) {
+            true => self.times.heard,
+            false => self.times.unheard,
+        }
+    }
+
+    /// How long the kernel may keep that there is no such name in `directory`, where it may keep it at all.
+    pub(super) fn keep_absence(&self, directory: &Inode, name: &[u8]) -> Duration {
+        if !self.is_followed(directory) {
+            return self.times.unheard;
+        }
+        let is_remembered = self.absent.add(directory.number, name);
+        // As above.
+        match is_remembered && self.is_heard() {
+            true => self.times.heard,
+            false => self.times.unheard,
+        }
+    }
+
+    /// The name exists now: the kernel keeps no negative dentry of it.
+    pub(super) fn made(&self, directory: u64, name: &[u8]) {
+        self.absent.remove(directory, name);
+    }
+
+    /// Takes the mark of a directory away, if it has one, that the kernel has forgotten, or whose number is another's now.
+    pub(super) fn unmark(&self, directory: &Inode) {
+        let handle = directory.handle().filter(|_| directory.has_note(MARKED));
+        let Some(handle) = handle else {
+            return;
+        };
+        let mut marked = lock(&self.marked);
+        // It may be known again by now, and count on the mark.
+        let now = self.fs.inode(directory.number);
+        if now.is_ok_and(|inode| inode.handle() == Some(handle)) {
+            return;
+        }
+        marked.remove(handle);
+        if let Ok(fd) = self.fs.open_handle(handle)
+            && let Err(error) = self.watcher.remove(&fd)
+        {
+            log::debug!("a directory keeps its mark: {error}");
+        }
+    }
+
+    /// Nobody follows changes: the kernel is given nothing to keep for long from now on.
+    pub fn follow_no_more(&self) {
+        self.state.store(UNHEARD, Ordering::SeqCst);
+    }
+}
+
+/// How it stands with the following of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Following {
+    /// Are changes reported, and followed? Else nothing is kept.
+    pub is_alive: bool,
+    /// So many directories are marked.
+    pub directories: usize,
+    /// So often there were more changes than could be reported.
+    pub overflows: u64,
+    /// So often the kernel held a notification back for over a second.
+    pub stalls: u64,
+    /// Is one held back now, so that nothing is kept for longer than a second?
+    pub is_stalled: bool,
+}
+
+#[cfg(test)]
+mod tests;

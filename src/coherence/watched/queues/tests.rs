@@ -1,0 +1,200 @@
+use super::*;
+
+/// The inode of the next task, if there is one that can be done now.
+fn next(queues: &Queues) -> Option<(u64, Job<'_>)> {
+    let state = lock(&queues.state);
+    let is_any = state.first_free().is_some();
+    drop(state);
+    is_any.then(|| match queues.take() {
+        Some((Task::Notify(number, _), job)) => (number, job),
+        other => panic!("{other:?}"),
+    })
+}
+
+fn push(queues: &Queues, number: u64) {
+    queues.add_once(number, Notice::of_itself());
+}
+
+#[test]
+fn one_worker_at_a_time_works_on_an_inode() {
+    let queues = Queues::default();
+    push(&queues, 7);
+    let (number, job) = next(&queues).unwrap();
+    assert_eq!(number, 7);
+    push(&queues, 7);
+    push(&queues, 8);
+    let (number, other) = next(&queues).unwrap();
+    assert_eq!(number, 8);
+    assert!(next(&queues).is_none(), "7 is worked on");
+    drop(other);
+    assert!(next(&queues).is_none());
+    drop(job);
+    assert_eq!(next(&queues).unwrap().0, 7);
+    assert!(next(&queues).is_none());
+}
+
+#[test]
+fn another_worker_is_needed_where_the_others_make_no_progress() {
+    let queues = Queues::default();
+    assert_eq!(queues.tend().lacks_workers, 1, "the first");
+    push(&queues, 7);
+    let held = next(&queues).unwrap();
+    push(&queues, 8);
+    let age = |at: &mut Instant| *at = at.checked_sub(TENDED).unwrap();
+    lock(&queues.state).taken.iter_mut().for_each(age);
+    assert_eq!(queues.tend().lacks_workers, 0, "8 has just come");
+    lock(&queues.state)
+        .ready
+        .iter_mut()
+        .for_each(|(_, since)| age(since));
+    assert_eq!(queues.tend().lacks_workers, 1);
+    let other = next(&queues).unwrap();
+    assert_eq!(queues.tend().lacks_workers, 0, "nothing to do");
+    drop((held, other));
+}
+
+#[test]
+fn what_comes_for_a_stalled_inode_is_dropped() {
+    let queues = Queues::default();
+    push(&queues, 7);
+    let (_, job) = next(&queues).unwrap();
+    assert_eq!(queues.tend().stalled, None);
+    let long_ago = Instant::now().checked_sub(STALL).unwrap();
+    lock(&queues.state).running.insert(7, long_ago);
+    assert_eq!(queues.tend().stalled, Some(7));
+    push(&queues, 7);
+    assert_eq!(lock(&queues.state).waiting, 0);
+    assert_eq!(queues.tend().stalled, Some(7));
+    push(&queues, 7);
+    // The next notification of the same job is another matter.
+    job.step();
+    assert_eq!(queues.tend().stalled, Some(7), "a notice was dropped");
+    assert_eq!(queues.tend().stalled, None);
+    drop(job);
+    assert!(next(&queues).is_none());
+}
+
+#[test]
+fn everything_is_expired_where_too_much_waits() {
+    let queues = Queues::default();
+    for number in 1..=MOST_WAITING {
+        push(&queues, number as u64);
+    }
+    assert!(queues.tend().is_full);
+    queues.sweep();
+    assert!(!queues.tend().is_full);
+    let (task, job) = queues.take().unwrap();
+    assert!(matches!(task, Task::Sweep));
+    assert!(next(&queues).is_none());
+    drop(job);
+}
+
+#[test]
+fn a_directory_that_another_one_leaves_is_not_worked_on_for_a_moment() {
+    let queues = Queues::default();
+    queues.leave(2, 7);
+    push(&queues, 7);
+    push(&queues, 8);
+    assert_eq!(next(&queues).unwrap().0, 8);
+    let start = Instant::now();
+    let Some((Task::Notify(7, _), _job)) = queues.take() else {
+        panic!("7 is to come");
+    };
+    assert!(start.elapsed() < PATIENCE + TAKES);
+}
+
+#[test]
+fn whoever_leaves_waits_for_the_worker_but_not_for_ever() {
+    let queues = Queues::default();
+    push(&queues, 7);
+    let (_, job) = next(&queues).unwrap();
+    let start = Instant::now();
+    queues.leave(2, 8);
+    assert!(start.elapsed() < PATIENCE, "nobody works on 8");
+    queues.leave(2, 7);
+    assert!(start.elapsed() >= PATIENCE);
+    drop(job);
+}
+
+#[test]
+fn whoever_holds_what_may_be_wrong_takes_a_part_of_the_workers_only() {
+    let queues = Queues::default();
+    for number in 1..=2 * MOST_SWEEPERS {
+        queues.add_swept([(number as u64, Swept::default())]);
+    }
+    let held: Vec<_> = (0..MOST_SWEEPERS)
+        .map(|_| match queues.take() {
+            Some((Task::Notify(_, _), job)) => job,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(lock(&queues.state).next().is_none(), "no more than that");
+    // What changed meanwhile does not wait, new or among what does.
+    let last = 2 * MOST_SWEEPERS as u64;
+    for changed in [last + 1, last] {
+        push(&queues, changed);
+        assert_eq!(next(&queues).unwrap().0, changed);
+    }
+    drop(held);
+    let left = std::iter::from_fn(|| {
+        let is_any = lock(&queues.state).may_sweep() > 0;
+        is_any.then(|| queues.take().map(|(_, job)| drop(job)))
+    });
+    assert_eq!(left.count(), MOST_SWEEPERS - 1);
+}
+
+/// Law F5.
+#[test]
+fn what_is_expired_in_one_directory_delays_no_other_and_no_change() {
+    let queues = Queues::default();
+    let names = |count: usize| (0..count).map(|number| number.to_string().into_bytes().into());
+    let swept = |count| Swept {
+        absent: names(count).collect(),
+        ..Swept::default()
+    };
+    queues.add_swept([(7, swept(2 * MOST_WAITING))]);
+    queues.add_swept([(8, swept(1))]);
+    assert!(!queues.tend().is_full);
+    let take = || match queues.take() {
+        Some((Task::Notify(number, notice), job)) => (number, notice.swept.absent.len(), job),
+        other => panic!("{other:?}"),
+    };
+    let (number, count, slow) = take();
+    assert_eq!((number, count), (7, 2 * MOST_WAITING));
+    let (number, count, _job) = take();
+    assert_eq!((number, count), (8, 1));
+    assert!(!slow.is_awaited());
+    push(&queues, 7);
+    assert!(slow.is_awaited(), "it has to give way");
+    queues.add_swept([(7, swept(3))]);
+    drop(slow);
+    assert_eq!(take().1, 3);
+}
+
+#[test]
+fn changes_are_repeated_as_expiries() {
+    let queues = Queues::default();
+    let names = HashMap::from([(b"name"[..].into(), HashSet::new())]);
+    let notice = Notice {
+        names,
+        ..Notice::default()
+    };
+    queues.add(HashMap::from([(7, notice)]));
+    drop(next(&queues).unwrap());
+    assert!(next(&queues).is_none());
+    let due = || {
+        let mut state = lock(&queues.state);
+        state.repetitions.since = Instant::now().checked_sub(REPEATED);
+    };
+    due();
+    queues.tend();
+    assert!(next(&queues).is_none(), "at least a whole period");
+    due();
+    queues.tend();
+    let Some((Task::Notify(7, notice), _job)) = queues.take() else {
+        panic!("7 is to come");
+    };
+    assert!(notice.names.is_empty());
+    assert_eq!(notice.expired, HashSet::from([b"name"[..].into()]));
+    assert_eq!(queues.tend().next, Some(TENDED), "7 is worked on");
+}

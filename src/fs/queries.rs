@@ -1,0 +1,143 @@
+//! What is known of inodes and names, for whoever keeps copies of it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::inode::Inode;
+use super::{FsError, Utf8Fs};
+use crate::backing::{Dir, FileHandle, Stat};
+use crate::names::{BackingName, OnViolation, VisibleName};
+
+/// What can end it that there is no entry of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absence {
+    /// That something is made which lies below by this very name.
+    OfOne,
+    /// That something is made through the mount by this name, which may lie below by another that is decoded to it. What is there
+    /// already and would be decoded to an absent name is listed under it, so that the name is not absent.
+    OfDecoded,
+    /// Also what is done to other names: it is a spelling of these, or they can be mapped to it.
+    OfSpellings,
+}
+
+impl Utf8Fs {
+    /// An inode by its number.
+    ///
+    /// # Errors
+    /// [`FsError::Stale`]: it is gone.
+    pub fn inode(&self, number: u64) -> Result<Arc<Inode>, FsError> {
+        self.inodes.get(number)
+    }
+
+    /// The numbers of all inodes but the root.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<u64> {
+        self.inodes.numbers()
+    }
+
+    /// The visible path of a directory, as [`Inodes::path`](super::Inodes::path).
+    #[must_use]
+    pub fn path(&self, directory: &Inode) -> Vec<u8> {
+        self.inodes.path(directory)
+    }
+
+    /// An `O_PATH` descriptor of an inode.
+    ///
+    /// # Errors
+    /// It is gone, or the system's error.
+    pub fn path_fd(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
+        self.inodes.fd(inode)
+    }
+
+    /// Opens what has a file handle, as a path.
+    ///
+    /// # Errors
+    /// It is gone, or the system's error.
+    pub fn open_handle(&self, handle: &FileHandle) -> io::Result<OwnedFd> {
+        self.inodes.open_handle(handle)
+    }
+
+    /// The inode of what has a file handle, if it is known, and its attributes.
+    #[must_use]
+    pub fn known_by(&self, handle: &FileHandle) -> Option<(Arc<Inode>, Stat)> {
+        let stat = Stat::of(self.open_handle(handle).ok()?).ok()?;
+        Some((self.inodes.known(&stat)?, stat))
+    }
+
+    /// What lies below in a directory by this name now, and its inode if that is known.
+    #[must_use]
+    pub fn look_below(&self, directory: u64, name: &[u8]) -> Option<(Stat, Option<Arc<Inode>>)> {
+        let (_, fd) = self.open_inode(directory).ok()?;
+        let stat = Dir::new(&*fd).stat_child(&BackingName::parse(name).ok()?);
+        let stat = stat.ok()?;
+        Some((stat, self.inodes.known(&stat)))
+    }
+
+    /// The name that a backing name is visible as, where it is another one.
+    #[must_use]
+    pub fn mapped_name(&self, name: &[u8]) -> Option<VisibleName> {
+        if self.map.policy.conforms(name) {
+            return None;
+        }
+        self.map.visible_alone(&BackingName::parse(name).ok()?)
+    }
+
+    /// Has the visible names of a directory read anew, which others changed; does nothing for anything else.
+    pub fn outdate(&self, number: u64) {
+        if let Ok(inode) = self.inode(number)
+            && let Ok(directory) = inode.as_directory()
+        {
+            directory.is_outdated.store(true, Ordering::Release);
+        }
+    }
+
+    /// Does a visible name conform, and is it the only spelling of whatever has it?
+    #[must_use]
+    pub fn has_one_spelling(&self, name: &[u8]) -> bool {
+        self.map.policy.conforms(name) && self.map.is_only_spelling(name)
+    }
+
+    /// Does nothing but a change of its own name change what the name of an entry stands for (law N10)? Not where it is mapped, or
+    /// may be one spelling of several.
+    pub(super) fn is_only_name(
+        &self,
+        backing: &BackingName,
+        visible: &VisibleName,
+        alias: bool,
+    ) -> bool {
+        let name = visible.as_bytes();
+        !alias
+            && name == backing.as_bytes()
+            && if self.map.policy.conforms(name) {
+                self.map.is_only_spelling(name)
+            } else {
+                !self.map.has_spellings() && self.nobody_is_exempt()
+            }
+    }
+
+    /// What can end it that there is no entry `name`.
+    #[must_use]
+    pub fn absence(&self, name: &[u8]) -> Absence {
+        if !self.has_one_spelling(name) {
+            Absence::OfSpellings
+        } else if !self.map.may_be_mapped(name) {
+            Absence::OfOne
+        } else if self.is_never_made_by_others(name) {
+            Absence::OfDecoded
+        } else {
+            Absence::OfSpellings
+        }
+    }
+
+    /// Does nothing that is made through the mount get this name but by this name?
+    fn is_never_made_by_others(&self, name: &[u8]) -> bool {
+        let is_marked = name.iter().any(|octet| matches!(octet, b'%' | b'~'));
+        !is_marked
+            && self.map.on_violation == OnViolation::Reject
+            && self.map.policy.form.is_none()
+            && self.map.store_as.is_none()
+            && self.nobody_is_exempt()
+    }
+}
