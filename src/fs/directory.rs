@@ -173,8 +173,21 @@ impl<'a> Directory<'a> {
     ///
     /// # Errors
     /// `EACCES` where the directory may not be read, and those of reading it.
-    pub(super) fn backing(&mut self, name: &[u8]) -> io::Result<Option<BackingName>> {
-        Ok(self.index()?.backing(name).cloned())
+    pub(super) fn backing(&mut self, name: &VisibleName) -> io::Result<Option<BackingName>> {
+        let state = self.state()?;
+        let found = state.index.backing(name.as_bytes()).cloned();
+        if found.is_some() || state.settled || self.is_read {
+            return Ok(found);
+        }
+        // Somebody may have given an entry the name that is decoded to this one, as undo(1) does, and that hid behind a change of
+        // ours (law T7).
+        for legacy in self.map.legacy_spellings(name) {
+            if Dir::new(self.fd).exists(&legacy)? {
+                *self.state = None;
+                return Ok(self.index()?.backing(name.as_bytes()).cloned());
+            }
+        }
+        Ok(None)
     }
 
     /// Was the directory read for this operation? What was looked for in it before may have come since.

@@ -54,16 +54,21 @@ impl Utf8Fs {
         let here = (&*directory, &*fd);
         for _ in 0..MOST_ATTEMPTS {
             let mut names = self.resolve(&directory, &fd, name)?;
-            let (found, sight) = loop {
+            let entry = loop {
                 let found = match names.next_name() {
                     Ok(found) => found,
                     Err(error) => return Err(self.too_long(making, &directory, name, error)),
                 };
-                if let Some(sight) = if_there(self.look_by_name(&Dir::new(&*fd), &found.backing))? {
-                    break (found, sight);
+                let sight = self.look_by_name(&Dir::new(&*fd), &found.backing);
+                let Some(sight) = if_there(sight)? else {
+                    continue;
+                };
+                match self.enter(sight, here, found.backing, found.visible, found.alias) {
+                    // Somebody gave it another of these names since it was looked at, as a migration does (law T7).
+                    Err(error) if error.errno() == libc::ENOENT => {}
+                    entered => break entered?,
                 }
             };
-            let entry = self.enter(sight, here, found.backing, found.visible, found.alias)?;
             // Whoever was sent back is to open what is found now, also if somebody below removes it before that.
             let is_to_be_held = entry.stat.is_file() && self.sent_back.has(caller);
             if !is_to_be_held || self.inodes.fd(&entry.inode).is_ok() {

@@ -222,7 +222,7 @@ impl Utf8Fs {
         offence: Option<(Offence, Verdict)>,
     ) -> Result<Result<NewName, Offence>, FsError> {
         let legacy = if self.map.may_be_mapped(visible.as_bytes()) {
-            if_readable(self.directory(inode, fd)?.backing(visible.as_bytes()))?.flatten()
+            if_readable(self.directory(inode, fd)?.backing(&visible))?.flatten()
         } else {
             None
         };

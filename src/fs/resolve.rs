@@ -119,7 +119,7 @@ impl Resolution<'_> {
             return Ok(());
         }
         let mut directory = self.fs.directory(self.inode, self.fd)?;
-        let mapped = if_readable(directory.backing(bytes))?;
+        let mapped = if_readable(directory.backing(name))?;
         let is_read = directory.is_read();
         drop(directory);
         // In a directory that may not be read, what was stored by this name is reached all the same.

@@ -145,19 +145,28 @@ impl Utf8Fs {
     }
 
     /// A stored target as it is visible; `None` if it is left alone.
-    fn shown_target(&self, link: &Inode, target: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
+    pub(super) fn shown_target(
+        &self,
+        link: &Arc<Inode>,
+        target: &[u8],
+    ) -> Result<Option<Vec<u8>>, FsError> {
         let directory = link.place().map(|place| self.inodes.get(place.parent));
         let Some(Ok(directory)) = directory else {
             return Ok(None);
         };
         let is_itself = |name: &[u8]| self.is_visible_as_itself(name);
         let shown = self.translated(&directory, target, &is_itself, &mut |walk, name| {
-            self.visible_component(walk, name)
+            self.visible_component(link, walk, name)
         });
         Ok(shown?.filter(|shown| shown.len() <= LONGEST))
     }
 
-    fn visible_component(&self, walk: &Walk<'_>, name: &[u8]) -> Result<Translated, Halt> {
+    fn visible_component(
+        &self,
+        link: &Arc<Inode>,
+        walk: &Walk<'_>,
+        name: &[u8],
+    ) -> Result<Translated, Halt> {
         let Ok(backing) = BackingName::parse(name) else {
             return Ok((name.to_vec(), None));
         };
@@ -167,12 +176,25 @@ impl Utf8Fs {
             (Some(_), Some((inode, fd))) => self.listed_as(&inode, &fd, &backing)?,
             _ => None,
         };
-        let visible = match listed {
+        let mut visible = match listed {
             None if child.is_none() => self.dangling_component(walk, &backing)?,
             listed => listed,
         };
+        let alone = self.map.visible_alone(&backing);
+        // A migration replaces a link before it gives what the link leads to its other name: whoever reads the old one still is led
+        // there (law T7).
+        if visible != alone && self.is_removed(link) {
+            visible = alone;
+        }
         let visible = visible.unwrap_or_else(|| backing.as_visible());
         Ok((visible.as_bytes().to_vec(), child))
+    }
+
+    fn is_removed(&self, inode: &Arc<Inode>) -> bool {
+        match self.inodes.fd(inode).and_then(|fd| Stat::of(&*fd)) {
+            Ok(stat) => stat.nlink == 0,
+            Err(error) => error.raw_os_error() == Some(libc::ESTALE),
+        }
     }
 
     /// What a component that names no entry is shown as: as it would be visible if it were there, so that it leads to no

@@ -179,6 +179,88 @@ fn changes_through_the_mount_keep_the_names_right() {
     assert_eq!(std::fs::read_dir(scratch.below.path()).unwrap().count(), 1);
 }
 
+/// Law T7: what is given its old name back below is found also where that hides behind a change of ours.
+#[test]
+fn t7_a_name_that_is_taken_back_while_another_is_made_is_found() {
+    let names = [&b"caf\xE9"[..], "caf\u{E9} 2".as_bytes()];
+    let scratch = Scratch::new(map(Legacy::Decode, &["iso-8859-1"]), &names);
+    let rules = scratch.fs.rules();
+    let making = Making {
+        operation: Operation::Mkdir,
+        caller: CALLER,
+        rules: &rules,
+    };
+    scratch.leads_to("caf\u{E9}".as_bytes(), Some(b"caf\xE9"));
+    let make = |dir: &Dir<&OwnedFd>, name: &BackingName| {
+        let old = BackingName::parse("caf\u{E9} 2".as_bytes()).unwrap();
+        dir.rename(&old, dir, &BackingName::parse(b"caf\xE9 2").unwrap(), 0)?;
+        dir.mkdir(name, 0o700)
+    };
+    let made = scratch
+        .fs
+        .make_node(making, ROOT, b"new", (0o700, 0), Kind::Dir, make);
+    made.unwrap();
+    scratch.leads_to("caf\u{E9} 2".as_bytes(), Some(b"caf\xE9 2"));
+    scratch.leads_to("caf\u{E9} 3".as_bytes(), None);
+    let readings = scratch.fs.indexed.readings();
+    scratch.leads_to("caf\u{E9} 3".as_bytes(), None);
+    assert_eq!(scratch.fs.indexed.readings(), readings);
+}
+
+/// Law T7: names are found that are migrated at the moment when they are looked up.
+#[test]
+fn t7_a_name_that_is_migrated_while_it_is_looked_up_is_found() {
+    let scratch = Scratch::new(map(Legacy::Decode, &["iso-8859-1"]), &[]);
+    let (old, new) = (
+        scratch.path(b"caf\xE9"),
+        scratch.path("caf\u{E9}".as_bytes()),
+    );
+    let (start, started) = std::sync::mpsc::channel();
+    let (end, ended) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for pause in started {
+                let start = std::time::Instant::now();
+                while start.elapsed() < pause {}
+                end.send(rustix::fs::rename(&old, &new)).unwrap();
+            }
+        });
+        // The renaming comes at another step of the lookup each time.
+        for round in 0..10_000 {
+            std::fs::write(&old, "").unwrap();
+            start
+                .send(std::time::Duration::from_micros(round % 100))
+                .unwrap();
+            let found = scratch.fs.lookup(CALLER, ROOT, "caf\u{E9}".as_bytes());
+            ended.recv().unwrap().unwrap();
+            let found = found.map_err(|error| error.errno()).expect("it is there");
+            scratch.fs.forget(found.number, 1);
+            std::fs::remove_file(&new).unwrap();
+        }
+        drop(start);
+    });
+}
+
+/// Law T7: a migration replaces a link, and renames what it leads to then. Whoever reads the old one still is led there.
+#[test]
+fn t7_a_link_that_is_replaced_while_it_is_read_leads_to_what_was_migrated() {
+    let scratch = Scratch::new(map(Legacy::Decode, &["iso-8859-1"]), &[b"caf\xE9"]);
+    let link = scratch.path(b"link");
+    let target = |octets: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(octets));
+    std::os::unix::fs::symlink(target(b"caf\xE9"), &link).unwrap();
+    let entry = scratch.fs.lookup(CALLER, ROOT, b"link").unwrap();
+    let shown = || scratch.fs.shown_target(&entry.inode, b"caf\xE9");
+    let migrated = "caf\u{E9}".as_bytes();
+    assert_eq!(shown().unwrap().as_deref(), Some(migrated));
+    std::fs::write(scratch.path(migrated), "").unwrap();
+    assert_eq!(shown().unwrap().as_deref(), Some(&b"caf%E9"[..]));
+    std::fs::remove_file(scratch.path(b"caf\xE9")).unwrap();
+    assert_eq!(shown().unwrap().as_deref(), Some(&b"caf%E9"[..]));
+    std::os::unix::fs::symlink(target(migrated), scratch.path(b"other")).unwrap();
+    rustix::fs::rename(scratch.path(b"other"), &link).unwrap();
+    assert_eq!(shown().unwrap().as_deref(), Some(migrated));
+}
+
 /// More inodes are known than descriptors may be open, and each can be opened again, by its place where there is no
 /// handle.
 #[test]
