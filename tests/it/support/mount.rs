@@ -221,8 +221,10 @@ impl<'t> Mount<'t> {
         pidfd_send_signal(&self.process, signal).unwrap();
     }
 
-    /// Stops the daemon until [`Mount::go_on`]. The signal stops one thread after the other: until all are, requests are answered.
+    /// Stops the daemon until [`Mount::go_on`]. The signal stops one thread after the other: until all are, requests are answered. One
+    /// that asks the mount itself, as the daemon does at its start, waits for another that may have stopped.
     pub(crate) fn pause(&self) {
+        self.wait_for_end_of_thread("readiness");
         self.signal(Signal::STOP);
         let process = WaitId::PidFd(self.process.as_fd());
         let until = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
