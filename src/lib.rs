@@ -1,12 +1,13 @@
 //! utf8fs shows a directory through FUSE so that every name is well-formed UTF-8.
 //!
 //! The layers, each using only those before it:
-//! `codec`, `policy`, `names`, `backing`, `os`, `fs`, `tree`, `fuse`, `cli`.
+//! `codec`, `policy`, `names`, `backing`, `os`, `fs`, `coherence`, `fuse`, `daemon`, `tree`, `cli`.
 
 pub mod backing;
 pub mod cli;
 pub mod codec;
 pub mod coherence;
+pub mod daemon;
 pub mod fs;
 pub mod fuse;
 pub mod names;

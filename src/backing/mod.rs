@@ -14,6 +14,7 @@ pub mod handle;
 pub mod lock;
 mod nature;
 #[cfg(test)]
+#[path = "tests/scratch.rs"]
 pub(crate) mod scratch;
 pub mod stat;
 pub(crate) mod sys;

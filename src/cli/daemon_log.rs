@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::fs::audit::{Severity, Syslog};
+use crate::daemon::audit::{Severity, Syslog};
 
 /// Standard error, which somebody reads until the mount answers and which is `/dev/null` then, and the system's log.
 #[derive(Debug)]

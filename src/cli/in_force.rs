@@ -12,10 +12,10 @@ use super::args::{
 };
 use super::caching::Cache;
 use super::policy;
-use crate::fs::audit::{JOURNAL, SinkKind};
-use crate::fs::rules::Mode;
+use crate::daemon::audit::{JOURNAL, SinkKind};
 use crate::fuse::status::{About, Told};
 use crate::names::json::json_name;
+use crate::names::rules::Mode;
 use crate::os::credentials;
 use crate::policy::Class;
 

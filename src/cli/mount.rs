@@ -16,12 +16,12 @@ use super::policy::{PolicySource, Reloader};
 use super::unfit::{cannot_act, not_mounted, unfit_log};
 use super::{CliError, ExitCode, MountConfig, in_force, strictness};
 use crate::coherence::{Coherence, Kernel};
-use crate::fs::audit::{Auditor, SinkKind, Syslog};
+use crate::daemon::audit::{Auditor, SinkKind, Syslog};
+use crate::daemon::mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
+use crate::daemon::mountinfo;
+use crate::daemon::session::{Ended, Hooks, Signals, serve};
 use crate::fs::{Config, Utf8Fs};
-use crate::fuse::mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
-use crate::fuse::mountinfo;
-use crate::fuse::session::{Ended, Hooks, Signals, serve};
-use crate::fuse::{Adapter, Forgetting};
+use crate::fuse::{Adapter, Connection, Forgetting};
 use crate::names::Quoted;
 use crate::os::helper::{self, Errands};
 use crate::os::sandbox::{self, Confined, Setting};
@@ -51,11 +51,10 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     }
     let signals = Signals::catch().map_err(|error| failed("catch signals", &error))?;
     let manager = manager(&config);
-    let coherence = Arc::new(filesystem(&mut config)?);
+    let (coherence, auditor) = filesystem(&mut config)?;
     let fs = Arc::clone(coherence.fs());
     // Whoever follows changes does so until its other end is closed.
     let (end, keep_on) = io::pipe().map_err(|error| failed("make a pipe", &error))?;
-    let auditor = fs.auditor();
     // Where nothing is mounted there is nothing to sum up.
     let mut mounted = mount_it(&config, &fs)?;
     let device = mounted.attached.device();
@@ -87,16 +86,12 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     });
     let threads = (config.threads, readers());
     map_large_blocks();
-    let served = mounted
-        .fuse_fd
+    let Mounted { fuse_fd, attached } = mounted;
+    let served = fuse_fd
         .try_clone()
-        .and_then(|connection| {
-            Adapter::new(coherence, config.passthrough, threads, connection, about)
-        })
-        .and_then(|adapter| {
-            let hooks = Arc::clone(&hooks);
-            serve(adapter, mounted, config.threads, signals, hooks)
-        })
+        .and_then(|other| Adapter::new(coherence, config.passthrough, threads, other, about))
+        .and_then(|adapter| Connection::open(adapter, fuse_fd, config.threads))
+        .and_then(|connection| serve(connection, attached, signals, Arc::clone(&hooks) as _))
         .map_err(|error| failed("serve the mount", &error));
     drop(keep_on);
     hooks.stopping();
@@ -131,10 +126,10 @@ pub(super) fn failed(doing: &str, error: &io::Error) -> CliError {
     CliError::failure(format!("cannot {doing}: {}", reason(error)))
 }
 
-/// Opens the backing directory and lays the filesystem over it. Starts no thread.
+/// Opens the backing directory and the audit log, and lays the filesystem over them. Starts no thread.
 ///
 /// What the mounts below forbid is added to the flags.
-fn filesystem(config: &mut MountConfig) -> Result<Coherence, CliError> {
+fn filesystem(config: &mut MountConfig) -> Result<(Arc<Coherence>, Arc<Auditor>), CliError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
         credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
@@ -154,6 +149,7 @@ fn filesystem(config: &mut MountConfig) -> Result<Coherence, CliError> {
     let mountpoint = config.mountpoint.as_os_str().as_bytes().to_vec();
     let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
         .map_err(|error| unfit_log(&config.audit.sink, &error))?;
+    let auditor = Arc::new(auditor);
     // Each thread has one towards the kernel.
     let own = OWN_DESCRIPTORS + u64::try_from(config.threads).unwrap_or(u64::MAX);
     let most_descriptors = descriptors
@@ -182,12 +178,13 @@ fn filesystem(config: &mut MountConfig) -> Result<Coherence, CliError> {
         privilege,
         is_shared: is_shared(config),
         most_descriptors: usize::try_from(most_descriptors).unwrap_or(usize::MAX),
-        auditor,
+        auditor: Arc::clone(&auditor) as _,
         mountpoint,
         covers_backing: config.mountpoint == config.backing,
     })
     .map_err(|error| failed("look at the backing directory", &error))?;
-    Ok(Coherence::new(Arc::new(fs), keeping))
+    let coherence = Coherence::new(Arc::new(fs), keeping);
+    Ok((Arc::new(coherence), auditor))
 }
 
 /// May other users use the mount?

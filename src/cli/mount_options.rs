@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use super::CliError;
 use super::args::{ForbidValue, MountArgs};
 use crate::codec::Charset;
-use crate::fuse::mount::MountFlags;
+use crate::daemon::mount::MountFlags;
 use crate::names::Quoted;
 pub(super) use long::unfold;
 

@@ -7,10 +7,10 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::MountConfig;
 use crate::backing::{AccessTimes, Atime, set_access_times as set_times};
+use crate::daemon::mount::MountFlags;
+use crate::daemon::mountinfo;
 use crate::fs::Waits;
 use crate::fuse::Passthrough;
-use crate::fuse::mount::MountFlags;
-use crate::fuse::mountinfo;
 
 /// What can be forbidden: by which flag of statvfs(3), which word forbids it and which allows it.
 const FORBIDS: [(u64, &str, &str); 4] = [

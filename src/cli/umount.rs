@@ -13,8 +13,8 @@ use super::error::reason;
 use super::output::{Output, print_error};
 use super::status::ask::{self, Answer};
 use super::{CliError, ExitCode};
-use crate::fuse::mount::away::{self, Found};
-use crate::fuse::mount::{Spot, UnmountOutcome};
+use crate::daemon::mount::away::{self, Found};
+use crate::daemon::mount::{Spot, UnmountOutcome};
 use crate::names::Quoted;
 
 /// How long those who are soon gone are waited for. A process that asks is given up after five seconds by who started it.

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::CliError;
 use super::error::reason;
 use super::mount::failed;
-use crate::fs::audit::{SinkKind, is_unsafe_log};
-use crate::fuse::mount::MountError;
+use crate::daemon::audit::{SinkKind, is_unsafe_log};
+use crate::daemon::mount::MountError;
 use crate::names::Quoted;
 use crate::os::credentials;
 

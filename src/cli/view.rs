@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::CliError;
 use crate::backing::Stat;
-use crate::fuse::mountinfo;
+use crate::daemon::mountinfo;
 use crate::names::{Quoted, ShellWord};
 
 /// Refuses a directory that is a mount of utf8fs, or lies in one: what `command` finds there says nothing of the names on

@@ -10,8 +10,8 @@ use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
 use super::mount::FS_TYPE;
 use super::mountinfo::{self, MountInfo};
-use super::status::{ATTRIBUTE, LONGEST};
 use crate::backing::{Xattr, xattr};
+use crate::fuse::status::{ATTRIBUTE, LONGEST};
 
 /// Why there is no answer.
 #[derive(Debug)]

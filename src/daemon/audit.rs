@@ -1,6 +1,6 @@
 //! The audit log: who asked for which name that does not conform, where, and what came of it (laws L2, L3, F6).
 //!
-//! An operation hands its [`Record`] to [`Auditor::offence`], which counts it, asks the rate limit, and puts it in a
+//! An operation hands its [`Record`] to [`AuditLog::offence`], which counts it, asks the rate limit, and puts it in a
 //! bounded queue. One thread formats and writes. Whatever is wrong with the sink, an operation neither waits nor
 //! fails; what is lost is counted, and each offence ends up as written, left out by the rate limit, or dropped.
 
@@ -8,7 +8,6 @@ mod datagram;
 mod journal;
 mod limit;
 mod log_file;
-mod operation;
 mod record;
 #[cfg(test)]
 mod record_tests;
@@ -31,13 +30,13 @@ pub use journal::JOURNAL;
 pub use limit::AuditOptions;
 use limit::RateLimit;
 pub use log_file::is_unsafe_log;
-pub use operation::Operation;
-pub use record::{Record, Verdict};
 use sink::Sink;
 pub use sink::{Severity, SinkKind};
-pub use summary::Counts;
 pub use syslog::Syslog;
 use writer::{Finish, Job, Writer};
+
+use crate::fs::audit::{AuditLog, Counts, Record};
+use crate::os;
 
 /// Most records that wait for the writer.
 const QUEUE: usize = 4096;
@@ -185,15 +184,6 @@ impl Auditor {
             .map(drop)
     }
 
-    /// Takes the record of an offence in the directory of this number, which is the same for the same directory.
-    ///
-    /// Never waits for the log and never fails (law F6). A record over the rate limit of its user and directory (law
-    /// L3), or one that finds the queue full, is only counted. `command_of` finds the command name of the record's process;
-    /// it is called only for a record that the rate limit admits, and while no lock is held.
-    pub fn offence(&self, record: Record, directory: u64, command_of: impl FnOnce(u32) -> Vec<u8>) {
-        self.offence_at(record, directory, Instant::now(), command_of);
-    }
-
     fn offence_at(
         &self,
         mut record: Record,
@@ -223,18 +213,6 @@ impl Auditor {
             // A full queue wakes the writer by itself.
             queue.try_send(Job::Wake).ok();
         }
-    }
-
-    /// How many offences there were so far, whatever became of their records.
-    #[must_use]
-    pub fn offences_total(&self) -> u64 {
-        self.shared.state().counts.offences()
-    }
-
-    /// What was counted so far.
-    #[must_use]
-    pub fn counts(&self) -> Counts {
-        self.shared.state().counts
     }
 
     /// Writes what waits, what was left out and not told yet, and a summary with the number of `operations` of the
@@ -270,6 +248,18 @@ impl Auditor {
         if !(self.is_beside_log && in_time) {
             farewell(counts.text(Timestamp::now(), &self.mount, operations));
         }
+    }
+}
+
+impl AuditLog for Auditor {
+    /// A record over the rate limit of its user and directory (law L3), or one that finds the queue full, is only counted. The command
+    /// name of the record's process is looked for only where the rate limit admits it, and while no lock is held.
+    fn offence(&self, record: Record, directory: u64) {
+        self.offence_at(record, directory, Instant::now(), os::command_of);
+    }
+
+    fn counts(&self) -> Counts {
+        self.shared.state().counts
     }
 }
 

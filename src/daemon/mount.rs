@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use rustix::mount as sys;
 use rustix::process::{getegid, geteuid};
 
-use crate::fuse::mountinfo::{self, MountInfo};
+use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
 use crate::os::{Reply, ask_as};
 pub use attached::{Attached, MountId, Spot, UnmountOutcome};

@@ -1,6 +1,5 @@
 //! Serving a mount: threads, readiness, signals, the end.
 
-use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -8,13 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use fuser::{Config, Filesystem, Session, SessionACL};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, iterator};
 
-use super::forget::Forgetting;
-use super::mount::{Attached, Mounted, UnmountOutcome};
+use super::mount::{Attached, UnmountOutcome};
+use crate::fuse::{Connection, Forgetting};
 use crate::names::Quoted;
 use crate::os::unblock_signals;
 
@@ -89,26 +87,16 @@ impl Signals {
 /// The first SIGINT or SIGTERM unmounts (law F7). What is in use then is detached and served on; what has a foreign
 /// filesystem on it or in it is left as it is. The next such signal tries again and then cuts the connection.
 ///
-/// `threads` is how many requests are worked on at a time, at least 1.
-///
 /// # Errors
-/// The kernel and we cannot agree on a protocol, threads cannot be had, the mount does not answer, or the
-/// connection failed.
-pub fn serve<F: Filesystem>(
-    fs: F,
-    mounted: Mounted,
-    threads: usize,
+/// Threads cannot be had, the mount does not answer, or the connection failed.
+pub fn serve(
+    connection: Connection,
+    attached: Attached,
     signals: Signals,
     hooks: Arc<dyn Hooks>,
 ) -> io::Result<Ended> {
-    let Mounted { fuse_fd, attached } = mounted;
-    let mut config = Config::default();
-    config.n_threads = Some(threads.max(1));
-    config.clone_fd = threads > 1 && can_clone();
-    let connection = fuse_fd.try_clone()?;
-    // The kernel has let in only those whom `allow_other` lets in, so every request is to be served.
-    let session = Session::from_fd(fs, fuse_fd, SessionACL::All, config)?;
-    hooks.notifier(Forgetting::new(session.notifier(), connection));
+    let (forgetting, run) = connection.split();
+    hooks.notifier(forgetting);
 
     let life = Arc::new(Life {
         attached,
@@ -121,7 +109,7 @@ pub fn serve<F: Filesystem>(
     let handle = signals.0.handle();
     let watcher = spawn("signals", &life, |life| life.watch(signals))?;
     let starter = spawn("readiness", &life, Life::start)?;
-    let result = session.run();
+    let result = run();
     life.over.store(true, Ordering::Release);
     let ended = life.end(result);
     handle.close();
@@ -131,16 +119,6 @@ pub fn serve<F: Filesystem>(
         join(starter)??;
     }
     ended
-}
-
-/// Whether every thread can have a descriptor of its own, which fuser opens by itself. An ordinary user may have
-/// got the first one from fusermount3 only.
-fn can_clone() -> bool {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open("/dev/fuse")
-        .is_ok()
 }
 
 fn spawn<T: Send + 'static>(

@@ -11,8 +11,6 @@ mod create;
 mod descriptors;
 mod directory;
 mod error;
-mod exempt;
-pub mod fate;
 mod given;
 mod handle;
 mod indexed;
@@ -28,8 +26,9 @@ mod queries;
 mod readdir;
 mod report;
 mod resolve;
-pub mod rules;
+mod rules;
 #[cfg(test)]
+#[path = "tests/samples.rs"]
 pub(crate) mod samples;
 pub mod serving;
 mod settle;
@@ -48,14 +47,14 @@ use std::time::Duration;
 
 use crate::backing::{FsType, Stat, device_unasked, quiet_clone};
 use crate::names::NameMap;
+use crate::names::rules::Rules;
 use crate::os::{Privilege, act_as};
 use crate::policy::Alike;
 pub use attr::{Change, Shown};
-use audit::Auditor;
+use audit::AuditLog;
 use create::SentBack;
 pub(crate) use descriptors::MOST_DIRECTORIES;
 pub use error::FsError;
-pub use exempt::{Exempt, Exemptions, PatternError, Patterns};
 use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 use indexed::IndexedDirectories;
@@ -68,7 +67,7 @@ pub use locks::{Answer, LockRequest, LocksAt};
 pub use namespace::Moved;
 pub use queries::Absence;
 pub use readdir::{Listed, Plus};
-use rules::{InForce, Rules};
+use rules::InForce;
 pub use settle::Waits;
 use walk::Aside;
 pub use xattr::is_access_acl;
@@ -105,7 +104,7 @@ pub struct Config {
     /// Descriptors that the process may have (`RLIMIT_NOFILE`), without those that it has anyway.
     pub most_descriptors: usize,
     /// Where offences are written to.
-    pub auditor: Auditor,
+    pub auditor: Arc<dyn AuditLog>,
     /// The mountpoint, for the records.
     pub mountpoint: Vec<u8>,
     /// Does the mount lie over the backing directory itself? Then absolute paths below it lead into the mount.
@@ -159,7 +158,7 @@ pub struct Utf8Fs {
     reads_quietly: bool,
     privilege: Privilege,
     is_shared: bool,
-    auditor: Arc<Auditor>,
+    auditor: Arc<dyn AuditLog>,
     mountpoint: Vec<u8>,
     covers_backing: bool,
     /// Has closing a file of the backing filesystem nothing to report?
@@ -215,7 +214,7 @@ impl Utf8Fs {
             reads_quietly: config.reads_quietly,
             privilege: config.privilege,
             is_shared: config.is_shared,
-            auditor: Arc::new(config.auditor),
+            auditor: config.auditor,
             mountpoint: config.mountpoint,
             covers_backing: config.covers_backing,
             operations: AtomicU64::new(0),
@@ -303,12 +302,6 @@ impl Utf8Fs {
     /// Can nobody make a name but as the policy of the whole mount has it?
     fn nobody_is_exempt(&self) -> bool {
         !self.rules_may_change && self.rules().exempt().is_empty()
-    }
-
-    /// The audit log.
-    #[must_use]
-    pub fn auditor(&self) -> Arc<Auditor> {
-        Arc::clone(&self.auditor)
     }
 
     /// Takes `count` lookups of an inode back; gives it back if it is gone.

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::audit::Verdict;
 use super::directory::if_readable;
-use super::fate::{Fate, Settled};
 use super::inode::Inode;
 use super::report::{Outcome, no_name};
 use super::resolve::{Making, NewName, if_there};
-use super::rules::{Mode, Terms};
+use super::rules;
 use super::{FsError, Utf8Fs};
 use crate::backing::Dir;
 use crate::names::VisibleName;
+use crate::names::rules::{Fate, Mode, Settled, Terms};
 use crate::policy::{NAME_MAX, Offence, Rule};
 
 /// So often an entry is looked for that was there and is gone when it is looked at.
@@ -140,7 +140,7 @@ impl Utf8Fs {
         offends: bool,
     ) -> Arc<Terms> {
         let path = || self.visible_path(directory, name);
-        making.rules.terms(making.caller, name, offends, path)
+        rules::terms(making.rules, making.caller, name, offends, path)
     }
 
     /// The refusal of a name, which is in the audit log then.

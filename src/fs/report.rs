@@ -6,10 +6,9 @@ use std::sync::Arc;
 use super::audit::{Record, Verdict};
 use super::inode::Inode;
 use super::resolve::{Making, NewName};
-use super::rules::Terms;
 use super::{FsError, Utf8Fs};
+use crate::names::rules::Terms;
 use crate::names::{BackingName, VisibleName};
-use crate::os;
 use crate::policy::{ErrnoChoice, Offence, Rule};
 
 impl Terms {
@@ -111,8 +110,7 @@ impl Utf8Fs {
             pid: making.caller.pid,
             command: Vec::new(),
         };
-        self.auditor
-            .offence(record, directory.number, os::command_of);
+        self.auditor.offence(record, directory.number);
     }
 }
 

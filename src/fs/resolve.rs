@@ -10,9 +10,9 @@ use super::audit::{Operation, Verdict};
 use super::directory::{Directory, if_readable};
 use super::inode::Inode;
 use super::report::no_name;
-use super::rules::{Rules, Terms};
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::Dir;
+use crate::names::rules::{Rules, Terms};
 use crate::names::{BackingName, Legacy, OnViolation, VisibleName};
 use crate::policy::{Class, Offence, Rule};
 

@@ -11,10 +11,10 @@ use super::audit::Verdict;
 use super::inode::{Inode, ROOT};
 use super::report::Outcome;
 use super::resolve::{Making, if_there};
-use super::rules::{Mode, Terms};
 use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
 use super::{Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Stat, file};
+use crate::names::rules::{Mode, Terms};
 use crate::names::{BackingName, VisibleName};
 use crate::policy::{NAME_MAX, Offence};
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::audit::Verdict;
 use super::directory::Directory;
-use super::exempt::Exempt;
 use super::inode::Inode;
 use super::report::Outcome;
 use super::resolve::{Making, NewName, Resolved};
 use super::{FsError, Utf8Fs};
 use crate::backing::Dir;
+use crate::names::rules::Exempt;
 use crate::names::{BackingName, VisibleName};
 use crate::policy::alike::difference;
 use crate::policy::{Offence, Rule};

@@ -4,22 +4,23 @@
 mod adapter;
 #[macro_use]
 mod answer;
-pub mod ask;
+mod connection;
 mod convert;
 mod data;
 mod forget;
 mod listing;
-pub mod mount;
-pub mod mountinfo;
 mod operation;
 mod operations;
-pub mod session;
+#[cfg(test)]
+#[path = "tests/samples.rs"]
+pub(crate) mod samples;
 mod start;
 pub mod status;
 mod tally;
 mod turns;
 
 pub use adapter::Adapter;
+pub use connection::Connection;
 pub use data::Passthrough;
 pub use forget::Forgetting;
 pub use operation::Operation;

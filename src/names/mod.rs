@@ -9,6 +9,7 @@ pub mod json;
 mod map;
 mod patterns;
 pub mod quoted;
+pub mod rules;
 pub mod shell;
 mod shorten;
 mod siblings;

@@ -3,14 +3,16 @@
 //! What names are shown as is no matter of these: that is one for the whole mount, so that nothing is shown as another for being
 //! moved, or for who looks.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError, RwLock};
+mod exempt;
+mod fate;
 
-use super::Caller;
-use super::exempt::{Exemptions, Patterns};
-use crate::names::{NameMap, OnViolation};
-use crate::os::credentials;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{NameMap, OnViolation, Patterns};
 use crate::policy::{Alike, Offence};
+pub use exempt::{Exempt, Exemptions};
+pub use fate::{Fate, Settled, Verdict};
 
 /// What becomes of a new name that offends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub struct Terms {
     pub mode: Mode,
     /// What offends, which is all that offends on the whole mount and perhaps more; the errno of a refusal.
     pub map: NameMap,
-    /// In what they must not differ alone from a sibling; `None`, or what [`super::Config::unique`] says.
+    /// In what they must not differ alone from a sibling; `None`, or what is said for the whole mount.
     pub unique: Option<Alike>,
     /// Which section says so, by the name that it has or as the how many-th: `#2`; `None` for what holds where no section does.
     pub section: Option<Arc<str>>,
@@ -161,28 +163,17 @@ impl Rules {
         self.sections.iter().position(holds)
     }
 
+    /// Does the whole mount's set of terms decide for a new name, which `offends` on the whole mount or not, whoever asks and wherever?
+    #[must_use]
+    pub fn is_one_for_all(&self, offends: bool) -> bool {
+        !offends && !self.concerns_conforming
+    }
+
     /// The terms of a section, or what holds where none does.
     #[must_use]
     pub fn terms_of(&self, section: Option<usize>) -> &Arc<Terms> {
         let section = section.and_then(|index| self.sections.get(index));
         section.map_or(&self.all, |section| &section.terms)
-    }
-
-    /// What holds for the new name `name` at the visible path that `path` makes, asked for by `caller`. `offends` says whether
-    /// it does on the whole mount.
-    pub(super) fn terms(
-        &self,
-        caller: Caller,
-        name: &[u8],
-        offends: bool,
-        path: impl Fn() -> Vec<u8>,
-    ) -> Arc<Terms> {
-        if !offends && !self.concerns_conforming {
-            return Arc::clone(&self.all);
-        }
-        let is_member =
-            |groups: &BTreeSet<u32>| credentials::is_member(caller.pid, caller.gid, groups);
-        Arc::clone(self.terms_of(self.section(caller.uid, name, path, is_member)))
     }
 }
 
@@ -191,7 +182,7 @@ impl Terms {
     ///
     /// # Errors
     /// That offence.
-    pub(super) fn check_further(&self, whole: &NameMap, name: &[u8]) -> Result<(), Offence> {
+    pub fn check_further(&self, whole: &NameMap, name: &[u8]) -> Result<(), Offence> {
         match self.mode {
             Mode::Off => Ok(()),
             _ if self.map.policy == whole.policy => Ok(()),
@@ -200,117 +191,8 @@ impl Terms {
     }
 
     /// Is what offends made as it was asked for?
-    pub(super) fn lets_through(&self) -> bool {
+    #[must_use]
+    pub fn lets_through(&self) -> bool {
         matches!(self.mode, Mode::Report | Mode::Off)
-    }
-}
-
-/// The rules in force. An operation takes them once, so that others that come meanwhile are for the next one.
-#[derive(Debug)]
-pub(super) struct InForce(RwLock<Arc<Rules>>);
-
-impl InForce {
-    pub(super) fn new(rules: Rules) -> Self {
-        Self(RwLock::new(Arc::new(rules)))
-    }
-
-    pub(super) fn get(&self) -> Arc<Rules> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(super) fn replace(&self, rules: Rules) {
-        let rules = Arc::new(rules);
-        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let old = std::mem::replace(&mut *held, rules);
-        drop(held);
-        // Its patterns may be many, and nobody is to wait for their end.
-        drop(old);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fs::samples::{CALLER, map};
-    use crate::names::Legacy;
-    use crate::policy::Class;
-
-    fn section(paths: &[&str], users: &[u32], groups: &[u32], mode: Mode) -> Section {
-        let paths: Vec<String> = paths.iter().map(|&path| path.to_owned()).collect();
-        let people = People {
-            users: users.iter().copied().collect(),
-            groups: groups.iter().copied().collect(),
-        };
-        Section {
-            paths: Patterns::new(&paths).unwrap(),
-            people: Some(people).filter(|_| !users.is_empty() || !groups.is_empty()),
-            terms: Arc::new(terms(mode)),
-        }
-    }
-
-    fn terms(mode: Mode) -> Terms {
-        Terms {
-            mode,
-            map: map(Legacy::Escape, &[]),
-            unique: None,
-            section: None,
-        }
-    }
-
-    /// The first section that holds decides; all of its conditions have to hold, and users and groups are one.
-    #[test]
-    fn the_first_section_that_holds_decides() {
-        let rules = Rules::new(
-            terms(Mode::Enforce),
-            vec![
-                section(&["/a/**"], &[7], &[9], Mode::Off),
-                section(&["/a/**", "*.tmp"], &[], &[], Mode::Report),
-                section(&[], &[7], &[], Mode::Normalize),
-            ],
-            Exemptions::default(),
-        );
-        // uid, gid, path, expected
-        let rows = [
-            (7, 0, "/a/x", Mode::Off),
-            (1, 9, "/a/x", Mode::Off),
-            (1, 1, "/a/x", Mode::Report),
-            (1, 9, "/b/x", Mode::Enforce),
-            (7, 9, "/b/x.tmp", Mode::Report),
-            (7, 0, "/b/x", Mode::Normalize),
-        ];
-        for (uid, gid, path, expected) in rows {
-            let caller = Caller { uid, gid, ..CALLER };
-            let name = path.rsplit('/').next().unwrap().as_bytes();
-            let path = || path.as_bytes().to_vec();
-            let found = rules.terms(caller, name, true, path).mode;
-            assert_eq!(found, expected, "{uid} {gid} {}", path().escape_ascii());
-        }
-    }
-
-    /// Where no section is stricter, a conforming name is judged without its path.
-    #[test]
-    fn conforming_names_need_no_path_unless_a_section_is_stricter() {
-        let no_path = || -> Vec<u8> { panic!("no path is needed") };
-        let mut rules = Rules::new(
-            terms(Mode::Enforce),
-            vec![section(&["/a/**"], &[], &[], Mode::Report)],
-            Exemptions::default(),
-        );
-        assert_eq!(
-            rules.terms(CALLER, b"x", false, no_path).mode,
-            Mode::Enforce
-        );
-        let mut stricter = terms(Mode::Report);
-        stricter.map.policy.forbid = stricter.map.policy.forbid.with(Class::NonAscii);
-        rules = Rules::new(
-            terms(Mode::Enforce),
-            vec![Section {
-                terms: Arc::new(stricter),
-                ..section(&["/a/**"], &[], &[], Mode::Report)
-            }],
-            Exemptions::default(),
-        );
-        let found = rules.terms(CALLER, b"x", false, || b"/a/x".to_vec());
-        assert_eq!(found.mode, Mode::Report);
     }
 }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use crate::cli::CliError;
 use crate::cli::error::reason;
 use crate::cli::unfit::not_mounted;
-use crate::fuse::mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount};
-use crate::fuse::mountinfo::MountInfo;
+use crate::daemon::mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount};
+use crate::daemon::mountinfo::MountInfo;
 use crate::names::{Quoted, ShellWord};
 
 /// Checks both directories and gives their absolute paths, without symlinks.

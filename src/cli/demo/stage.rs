@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use super::{OldName, failed};
 use crate::cli::CliError;
 use crate::cli::error::reason;
-use crate::fuse::mount::{FS_TYPE, already_mounted};
+use crate::daemon::mount::{FS_TYPE, already_mounted};
 use crate::names::Quoted;
 
 /// Name of the audit log.

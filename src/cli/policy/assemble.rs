@@ -8,9 +8,9 @@ use super::source::Gathered;
 use crate::cli::args::UniqueValue;
 use crate::cli::config::directories::log_directory;
 use crate::cli::config::log_sink;
-use crate::fs::audit::SinkKind;
-use crate::fs::rules::Mode;
+use crate::daemon::audit::SinkKind;
 use crate::names::Legacy;
+use crate::names::rules::Mode;
 
 /// A policy as its files say it.
 #[derive(Debug, Default)]

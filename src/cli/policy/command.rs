@@ -17,10 +17,8 @@ use crate::cli::args::{
 };
 use crate::cli::output::{Output, harmless};
 use crate::cli::{CliError, ExitCode};
-use crate::fs::Exempt;
-use crate::fs::audit::Verdict;
-use crate::fs::rules::{Mode, Terms};
 use crate::names::Quoted;
+use crate::names::rules::{Exempt, Mode, Terms, Verdict};
 use crate::policy::{Class, Offence, Profile, errno::symbol};
 
 /// Runs `utf8fs policy`.

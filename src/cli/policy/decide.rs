@@ -12,8 +12,8 @@ use crate::cli::args::{
 };
 use crate::cli::config::{AuditConfig, audit, exemptions, name_map};
 use crate::codec::Encoding;
-use crate::fs::Patterns;
-use crate::fs::rules::{Mode, People, Rules, Section, Terms};
+use crate::names::Patterns;
+use crate::names::rules::{Mode, People, Rules, Section, Terms};
 use crate::names::{NameMap, OnViolation};
 use crate::policy::{Alike, Policy, Profile};
 

@@ -15,7 +15,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, openat, readlinkat, statx};
 use rustix::io::Errno;
 
-use crate::fuse::mountinfo::{self, MountInfo};
+use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
 use places::OnFilesystem;
 

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use super::decide::Decided;
 use crate::cli::CliError;
-use crate::fs::Exempt;
-use crate::fs::audit::Verdict;
-use crate::fs::fate::{Fate, Settled};
+use crate::names::rules::{Exempt, Fate, Settled, Verdict};
 use crate::names::{Quoted, VisibleName};
 use crate::policy::Offence;
 

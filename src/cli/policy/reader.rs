@@ -10,7 +10,7 @@ use super::source::Gathered;
 use crate::cli::args::UniqueValue;
 use crate::cli::mount_options::nearest;
 use crate::codec::Charset;
-use crate::fs::Patterns;
+use crate::names::Patterns;
 use crate::names::Quoted;
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
 

@@ -10,8 +10,8 @@ use crate::cli::args::status::StatusFormat;
 use crate::cli::error::reason;
 use crate::cli::output::{Output, print_error};
 use crate::cli::{CliError, ExitCode};
-use crate::fuse::mount::away;
-use crate::fuse::mountinfo::MountInfo;
+use crate::daemon::mount::away;
+use crate::daemon::mountinfo::MountInfo;
 use crate::names::Quoted;
 use crate::names::json::{json_line, json_name};
 

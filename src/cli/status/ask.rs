@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::cli::error::reason;
 use crate::cli::output::{Output, print_error};
 use crate::cli::{CliError, ExitCode};
-use crate::fuse::ask::{self, AskError};
+use crate::daemon::ask::{self, AskError};
 use crate::names::Quoted;
 
 /// How long a daemon may take to answer. It waits for nothing but its turn.

@@ -161,8 +161,8 @@ fn another_version_of_the_protocol_is_an_error_that_names_the_program() {
     assert!(Status::parse(b"{\"form").is_err());
 }
 
-fn mount(point: &[u8]) -> crate::fuse::mountinfo::MountInfo {
-    crate::fuse::mountinfo::MountInfo {
+fn mount(point: &[u8]) -> crate::daemon::mountinfo::MountInfo {
+    crate::daemon::mountinfo::MountInfo {
         id: 1,
         parent: 0,
         device: b"0:9".to_vec(),
@@ -175,7 +175,7 @@ fn mount(point: &[u8]) -> crate::fuse::mountinfo::MountInfo {
     }
 }
 
-fn two_mounts() -> Vec<(crate::fuse::mountinfo::MountInfo, all::State)> {
+fn two_mounts() -> Vec<(crate::daemon::mountinfo::MountInfo, all::State)> {
     vec![
         (mount(HOSTILE), all::State::Well(status())),
         (mount(b"/b"), all::State::Dead),

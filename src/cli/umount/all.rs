@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use crate::cli::CliError;
 use crate::cli::error::reason;
 use crate::cli::output::{Output, harmless};
-use crate::fuse::mount::away;
-use crate::fuse::mountinfo::MountInfo;
+use crate::daemon::mount::away;
+use crate::daemon::mountinfo::MountInfo;
 use crate::names::Quoted;
 
 /// Returns the mount points to unmount, the youngest first: it may be inside another. Lists them and asks, unless `yes`.

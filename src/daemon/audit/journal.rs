@@ -99,7 +99,7 @@ mod tests {
     use serde_json::json;
 
     use super::{message, push_field};
-    use crate::fs::audit::Severity;
+    use crate::daemon::audit::Severity;
     use crate::names::json_name;
 
     #[test]

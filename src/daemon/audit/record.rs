@@ -1,85 +1,18 @@
-//! What is recorded of one offence, and how it reads (law L2).
+//! How the record of an offence reads (law L2).
 
 use std::fmt::Write;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::operation::Operation;
-use crate::fs::Exempt;
+use crate::fs::audit::{Operation, Record};
 use crate::names::Quoted;
 use crate::names::json::json_name;
-use crate::policy::Offence;
+use crate::names::rules::Exempt;
 use crate::policy::errno::symbol;
 
 /// Most offending bytes shown in a line of text.
 const BYTES_SHOWN: usize = 16;
-
-/// What became of an operation on a name that does not conform.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It failed, nothing was made.
-    Refused,
-    /// It went on under the conforming name that the asked one stands for.
-    Normalized,
-    /// It went on under the name as asked.
-    Reported,
-}
-
-impl Verdict {
-    /// The stable name, as in JSON: `refused`, `normalized`, `reported`.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Normalized => "normalized",
-            Self::Reported => "reported",
-        }
-    }
-}
-
-/// One offence against the policy: who asked for which name, and what came of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// When it was asked.
-    pub time: Timestamp,
-    /// Path of the mount point.
-    pub mount: Vec<u8>,
-    /// The operation.
-    pub operation: Operation,
-    /// Visible path of the parent, `/`, and the asked name, or that of the symlink whose target has the asked name in it;
-    /// starts with `/`, the root of the mount.
-    pub path: Vec<u8>,
-    /// The name as asked.
-    pub name: Vec<u8>,
-    /// The section of the policy that decided, as [`Terms::section`](crate::fs::rules::Terms::section) has it.
-    pub section: Option<Arc<str>>,
-    /// The rule that it breaks, and where.
-    pub offence: Offence,
-    /// What was done about it.
-    pub verdict: Verdict,
-    /// Why it was let through, though others are refused it.
-    pub exempt: Option<Exempt>,
-    /// The errno of a refusal.
-    pub errno: Option<i32>,
-    /// The name that it became, or stays visible as.
-    pub visible: Option<Vec<u8>>,
-    /// The name that was stored.
-    pub backing: Option<Vec<u8>>,
-    /// A name that would be accepted instead.
-    pub accepted: Option<Vec<u8>>,
-    /// The visible name of the sibling that it is like, where that is the offence.
-    pub sibling: Option<Vec<u8>>,
-    /// User id of the caller.
-    pub uid: u32,
-    /// Group id of the caller.
-    pub gid: u32,
-    /// Process id of the caller.
-    pub pid: u32,
-    /// Command name of the caller; empty where it is not known, and until the rate limit has admitted the record.
-    pub command: Vec<u8>,
-}
 
 impl Record {
     /// One line for people with every fact, without a newline at its end; names in it are [`Quoted`].

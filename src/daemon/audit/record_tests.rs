@@ -2,11 +2,11 @@
 
 use jiff::Timestamp;
 
-use super::{Operation, Record, Verdict};
 use crate::codec::{Encoding, Form, Malformed};
-use crate::fs::Exempt;
+use crate::fs::audit::{Operation, Record, Verdict};
 use crate::names::Quoted;
 use crate::names::json::json_line;
+use crate::names::rules::Exempt;
 use crate::policy::{Alike, Class, Offence, Rule, Unit};
 
 /// An offence by the name `name`, at this place of it.

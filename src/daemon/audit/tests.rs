@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use super::record_tests::{latin1, record};
 use super::sink::{Sink, SinkKind, Stream};
 use super::syslog::Syslog;
-use super::{AuditOptions, Auditor, Counts, Format, Record, Verdict};
+use super::{AuditOptions, Auditor, Format};
 use crate::codec::Form;
+use crate::fs::audit::{AuditLog, Counts, Record, Verdict};
 use crate::names::json::json_line;
 use crate::policy::{Class, Rule};
 use crate::wait::until;
@@ -56,7 +57,7 @@ fn over(sink: Sink) -> Auditor {
 /// Hands on a record with the command name that it has.
 fn offend(log: &Auditor, record: Record, directory: u64) {
     let command = record.command.clone();
-    log.offence(record, directory, |_pid| command);
+    log.offence_at(record, directory, Instant::now(), |_pid| command);
 }
 
 /// Every offence is in one place only.
@@ -121,7 +122,7 @@ fn the_log_is_made_for_its_owner_and_group_and_ends_in_a_summary() {
     };
     offend(&log, normalized, 1);
     log.finish(99);
-    assert_eq!(log.offences_total(), 2);
+    assert_eq!(log.counts().offences(), 2);
     let mode = fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o7137, 0, "{mode:o}");
     let text = fs::read_to_string(&path).unwrap();
@@ -209,7 +210,7 @@ fn the_command_is_asked_for_only_where_the_rate_limit_admits_the_record() {
     let log = auditor(options, &path, Format::Json);
     let mut asked = Vec::new();
     for number in 0..5 {
-        log.offence(latin1(), 1, |pid| {
+        log.offence_at(latin1(), 1, Instant::now(), |pid| {
             asked.push(pid);
             format!("command {number}").into_bytes()
         });
@@ -241,7 +242,7 @@ fn a_flood_from_four_threads_adds_up() {
         });
         wait_for_the_writer(&log);
         let counts = finish_soon(&log);
-        assert_eq!(log.offences_total(), 4 * u64::from(EACH));
+        assert_eq!(log.counts().offences(), 4 * u64::from(EACH));
         let text = fs::read_to_string(&path).unwrap();
         let records = text.lines().filter(|line| line.contains(r#""offence""#));
         assert_eq!(u64::try_from(records.count()).unwrap(), counts.written);

@@ -9,9 +9,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::limit::Leftover;
-use super::record::{Record, time};
+use super::record::time;
 use super::sink::{Severity, Sink};
 use super::{Format, Shared};
+use crate::fs::audit::Record;
 use crate::names::Quoted;
 use crate::names::json::{json_line, json_name};
 

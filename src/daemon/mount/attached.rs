@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
 
 use super::{FS_TYPE, Via, fusermount, proc_path};
-use crate::fuse::mountinfo::{self, MountInfo};
+use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
 use crate::os::helper::MountLine;
 
@@ -249,7 +249,7 @@ impl Attached {
     }
 
     /// Asks the daemon for the status of the root, and waits for the answer. The descriptor is closed on return.
-    pub(in crate::fuse) fn ask(&self) -> io::Result<()> {
+    pub(in crate::daemon) fn ask(&self) -> io::Result<()> {
         let root = match self.take_root() {
             Some(root) => root,
             None => self.open_root()?,

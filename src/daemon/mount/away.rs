@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::{FS_TYPE, Spot, mounted_at, open_directory, path_of};
-use crate::fuse::mountinfo::{self, MountInfo};
+use crate::daemon::mountinfo::{self, MountInfo};
 
 /// What lies at a path that a mount of ours was expected at.
 #[derive(Debug)]

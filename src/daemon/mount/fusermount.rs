@@ -188,7 +188,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuse::mount::MountFlags;
+    use crate::daemon::mount::MountFlags;
 
     #[test]
     fn the_source_cannot_add_options() {

@@ -4,11 +4,11 @@ use rustix::mount::UnmountFlags;
 use tempfile::TempDir;
 
 /// A directory to mount on; whatever is mounted there at the end is taken away.
-pub(in crate::fuse) struct Place(TempDir);
+pub(in crate::daemon) struct Place(TempDir);
 
 impl Place {
     /// `None`, and a note, where this process may not mount by itself.
-    pub(in crate::fuse) fn new() -> Option<Self> {
+    pub(in crate::daemon) fn new() -> Option<Self> {
         let may = geteuid().is_root()
             && std::fs::File::options()
                 .read(true)
@@ -28,11 +28,11 @@ impl Place {
         })
     }
 
-    pub(in crate::fuse) fn path(&self) -> &Path {
+    pub(in crate::daemon) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    pub(in crate::fuse) fn spec(&self) -> MountSpec {
+    pub(in crate::daemon) fn spec(&self) -> MountSpec {
         MountSpec {
             source: OsString::from_vec(b"/back, \xFF\\".to_vec()),
             mountpoint: self.path().to_owned(),
@@ -44,7 +44,7 @@ impl Place {
     }
 
     /// The types of what is mounted here, the topmost last.
-    pub(in crate::fuse) fn mounts(&self) -> Vec<String> {
+    pub(in crate::daemon) fn mounts(&self) -> Vec<String> {
         let path = self.path().as_os_str().as_bytes();
         let mounts = mountinfo::read()
             .unwrap()
@@ -55,11 +55,11 @@ impl Place {
             .collect()
     }
 
-    pub(in crate::fuse) fn cover(&self, path: &Path) {
+    pub(in crate::daemon) fn cover(&self, path: &Path) {
         sys::mount("tmpfs", path, "tmpfs", sys::MountFlags::empty(), None).unwrap();
     }
 
-    pub(in crate::fuse) fn uncover(&self, path: &Path) {
+    pub(in crate::daemon) fn uncover(&self, path: &Path) {
         sys::unmount(path, UnmountFlags::NOFOLLOW).unwrap();
     }
 }

@@ -7,47 +7,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, mpsc};
-use std::time::UNIX_EPOCH;
 
-use fuser::{FileAttr, FileHandle, FileType, INodeNo, ReplyAttr, Request};
 use rustix::fs::{Mode, OFlags, fstat};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
-use crate::fuse::mount::mount;
-use crate::fuse::mount::tests::Place;
+use crate::daemon::mount::mount;
+use crate::daemon::mount::tests::Place;
+use crate::fuse::samples::Empty;
 
 /// An id that owns nothing.
 const NOBODY: u32 = 65534;
-
-/// An empty directory.
-struct Empty;
-
-impl Filesystem for Empty {
-    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        if env::var_os("SILENT").is_some() {
-            return reply.error(fuser::Errno::EIO);
-        }
-        let attr = FileAttr {
-            ino,
-            size: 0,
-            blocks: 0,
-            atime: UNIX_EPOCH,
-            mtime: UNIX_EPOCH,
-            ctime: UNIX_EPOCH,
-            crtime: UNIX_EPOCH,
-            kind: FileType::Directory,
-            perm: 0o755,
-            nlink: 2,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            blksize: 4096,
-            flags: 0,
-        };
-        reply.attr(&Duration::ZERO, &attr);
-    }
-}
 
 /// Says everything on standard output.
 struct Talk(Mutex<Option<Forgetting>>);
@@ -99,10 +69,10 @@ fn daemon() {
     };
     log::set_boxed_logger(Box::new(Talk(Mutex::default()))).unwrap();
     log::set_max_level(log::LevelFilter::Info);
-    let spec = crate::fuse::mount::MountSpec {
+    let spec = crate::daemon::mount::MountSpec {
         source: "/back".into(),
         mountpoint: spec.into(),
-        flags: crate::fuse::mount::MountFlags::default(),
+        flags: crate::daemon::mount::MountFlags::default(),
         allow_other: env::var_os("ALLOW_OTHER").is_some(),
         checks_rights: true,
         max_read: None,
@@ -114,7 +84,12 @@ fn daemon() {
             let hooks = Arc::new(Talk(Mutex::default()));
             say(&format!(
                 "ended {:?}",
-                serve(Empty, mounted, 2, signals, hooks)
+                Connection::open(Empty, mounted.fuse_fd, 2).and_then(|connection| serve(
+                    connection,
+                    mounted.attached,
+                    signals,
+                    hooks
+                ))
             ));
         }
         Err(error) => say(&format!(
@@ -137,7 +112,7 @@ impl Daemon {
                 "--exact",
                 "--ignored",
                 "--nocapture",
-                "fuse::session::tests::daemon",
+                "daemon::session::tests::daemon",
             ])
             .env("SERVE", place.path())
             .stdout(Stdio::piped());

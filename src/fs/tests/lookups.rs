@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Scratch, map};
 use crate::codec::{Charset, Encoding, Form};
-use crate::fs::Exemptions;
+use crate::names::rules::Exemptions;
 use crate::names::{Legacy, NameMap, OnViolation};
 use crate::policy::{Alike, Policy, Profile};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-pub use crate::names::{PatternError, Patterns};
+use crate::names::{PatternError, Patterns};
 
 /// Why an offence is let through, though others are refused it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,8 @@ impl Exemptions {
     }
 
     /// Is nobody and nothing exempt?
-    pub(super) fn is_empty(&self) -> bool {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.uids.is_empty() && self.patterns.is_empty()
     }
 
@@ -77,7 +78,7 @@ impl Exemptions {
     }
 
     /// May somebody have made the name as it is?
-    pub(super) fn may_have_passed(&self, name: &[u8], path: impl FnOnce() -> Vec<u8>) -> bool {
+    pub fn may_have_passed(&self, name: &[u8], path: impl FnOnce() -> Vec<u8>) -> bool {
         !self.uids.is_empty() || self.patterns.has(name, path)
     }
 }

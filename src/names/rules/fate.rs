@@ -1,10 +1,32 @@
 //! What becomes of a new name by the rules alone, as far as the entries of its directory leave it alone. The mount goes by it
 //! (`place.rs`), and `utf8fs policy show` tells it.
 
-use super::audit::Verdict;
-use super::rules::{Mode, Terms};
+use super::{Mode, Terms};
 use crate::names::{NameMap, VisibleName};
 use crate::policy::{NAME_MAX, Offence, Rule, Unit};
+
+/// What became of an operation on a name that does not conform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It failed, nothing was made.
+    Refused,
+    /// It went on under the conforming name that the asked one stands for.
+    Normalized,
+    /// It went on under the name as asked.
+    Reported,
+}
+
+impl Verdict {
+    /// The stable name, as in JSON: `refused`, `normalized`, `reported`.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Normalized => "normalized",
+            Self::Reported => "reported",
+        }
+    }
+}
 
 /// What becomes of a new name that is not there yet.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::fs::{CWD, readlinkat};
 
-use crate::fuse::mountinfo::MountInfo;
+use crate::daemon::mountinfo::MountInfo;
 
 /// A place on a filesystem.
 #[derive(Debug, Clone, PartialEq, Eq)]

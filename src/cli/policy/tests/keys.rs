@@ -1,7 +1,7 @@
 //! What is said of the whole mount holds in each section that does not say otherwise, whatever the modes.
 
 use super::*;
-use crate::fs::rules::{Mode, Terms};
+use crate::names::rules::{Mode, Terms};
 
 /// A value for each key of the whole mount that is not its default, and keys that it needs beside it.
 const VALUES: [(&str, &str); 18] = [
