@@ -12,6 +12,8 @@ import subprocess
 import time
 
 PR_SET_PDEATHSIG = 1
+# Who mounts and works where an ordinary user does.
+USER = 65534
 
 
 class Unusable(Exception):
@@ -116,12 +118,25 @@ def process_cpu_ns(pid):
         return None
 
 
-class Mounted:
-    """A contestant over a directory. Leaving the context unmounts it, whatever happened."""
+def is_mounted(mountpoint):
+    """Is a filesystem mounted there? Asks the kernel alone: root is not let into a user's."""
+    table = pathlib.Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    return any(line.split()[4] == str(mountpoint) for line in table.splitlines())
 
-    def __init__(self, contestant, source, mountpoint, log, cpus=None):
+
+def become_user():
+    """Makes this process that of an ordinary user."""
+    os.setgroups([])
+    os.setgid(USER)
+    os.setuid(USER)
+
+
+class Mounted:
+    """A contestant over a directory, mounted by root or by an ordinary user. Leaving the context unmounts it, whatever happened."""
+
+    def __init__(self, contestant, source, mountpoint, log, cpus=None, user=False):
         self.contestant, self.source, self.mountpoint, self.log = contestant, source, mountpoint, log
-        self.cpus, self.process = cpus, None
+        self.cpus, self.user, self.process = cpus, user, None
         # What each process used when it was last looked at, since helpers of a daemon may end.
         self.used = {}
 
@@ -142,7 +157,6 @@ class Mounted:
         self.stop()
 
     def start(self):
-        before = os.stat(self.mountpoint).st_dev
         command = [word.format(src=self.source, mnt=self.mountpoint) for word in self.contestant.command]
         parent = os.getpid()
         libc = ctypes.CDLL(None)
@@ -154,6 +168,10 @@ class Mounted:
                 os._exit(1)
             if self.cpus:
                 os.sched_setaffinity(0, self.cpus)
+            if self.user:
+                become_user()
+                # Given up with the rights of root.
+                libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
         self.process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=prepare
@@ -161,7 +179,7 @@ class Mounted:
         for _ in range(1000):
             if self.process.poll() is not None:
                 raise Unusable(f"{self.contestant.key} ended with {self.process.returncode} instead of mounting")
-            if os.stat(self.mountpoint).st_dev != before:
+            if is_mounted(self.mountpoint):
                 return
             time.sleep(0.01)
         raise Unusable(f"{self.contestant.key} has not mounted within 10 s")
@@ -170,7 +188,7 @@ class Mounted:
         if self.process is None:
             return
         for _ in range(100):
-            if not os.path.ismount(self.mountpoint):
+            if not is_mounted(self.mountpoint):
                 break
             if subprocess.run(["umount", self.mountpoint], stderr=subprocess.DEVNULL, check=False).returncode == 0:
                 break

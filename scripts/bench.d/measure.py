@@ -49,10 +49,14 @@ class Bench:
                         contestant = contestants[(place + turn) % len(contestants)]
                         source = pathlib.Path(shared) if shared else root / contestant.key
                         source.mkdir(parents=True, exist_ok=True)
+                        if suite.user:
+                            for directory in (source, self.mountpoint):
+                                os.chown(directory, parties.USER, parties.USER)
                         self.run_chunk(suite, chunk, contestant, source, samples, memory, errors)
                     turn += 1
             finally:
                 shutil.rmtree(root, ignore_errors=True)
+                os.chown(self.mountpoint, 0, 0)
             rounds += 1
             longest = max(longest, time.monotonic() - began)
             print(f"  {suite.key}: round {rounds} of {suite.rounds}, {longest:.0f} s", file=sys.stderr)
@@ -72,7 +76,7 @@ class Bench:
             return
         step = chunk[0]
         try:
-            with parties.Mounted(contestant, source, self.mountpoint, self.log, daemon) as mounted:
+            with parties.Mounted(contestant, source, self.mountpoint, self.log, daemon, suite.user) as mounted:
                 before = mounted.memory()
                 for step in chunk:
                     took = self.run_step(step, mounted, client)
@@ -93,15 +97,15 @@ class Bench:
             pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")
         daemon = mounted.settled_cpu_ns()
         if step.work:
-            took = self.run_load(step, mounted.directory, cpus)
+            took = self.run_load(step, mounted.directory, cpus, mounted.user)
         else:
             took = self.run_shell(step.shell, mounted.directory, cpus)
         took["daemon"] = (mounted.settled_cpu_ns() - daemon) / 1e9
         return took
 
-    def run_load(self, step, directory, cpus):
+    def run_load(self, step, directory, cpus, user):
         numbers = [f"{key}={number}" for key, number in step.numbers]
-        said = start([str(self.load), step.work, str(directory), *numbers], cpus, stdout=subprocess.PIPE)
+        said = start([str(self.load), step.work, str(directory), *numbers], cpus, user, stdout=subprocess.PIPE)
         said = json.loads(said)
         return {"wall": said["wall_ns"] / 1e9, "client": said["cpu_ns"] / 1e9, "operations": said["operations"]}
 
@@ -121,9 +125,14 @@ def children_cpu():
     return usage.ru_utime + usage.ru_stime
 
 
-def start(command, cpus, **options):
-    """Runs a command to its end, on these CPUs; what it has written."""
-    prepare = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
+def start(command, cpus, user=False, **options):
+    """Runs a command to its end, on these CPUs, as an ordinary user or as root; what it has written."""
+    def prepare():
+        if cpus:
+            os.sched_setaffinity(0, cpus)
+        if user:
+            parties.become_user()
+
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=prepare, start_new_session=True,
         **options

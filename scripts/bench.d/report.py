@@ -21,8 +21,12 @@ MEASURES = {
 TABLES = {
     "metadata": ("cpu", "wall"),
     "large": ("cpu", "wall"),
+    "free": ("wall", "cpu"),
+    "user": ("cpu", "wall"),
     "data": ("fastest", "cpu"),
     "parallel": ("wall", "cpu"),
+    "apart": ("wall", "cpu"),
+    "slow": ("wall", "cpu"),
     "walk": ("cpu-seconds", "seconds"),
     "work": ("seconds", "cpu-seconds"),
 }
@@ -30,6 +34,8 @@ UNITS = {"cpu": ("cpu", 1e6), "wall": ("wall", 1e6), "fastest": ("fastest", 1e6)
 PLOTS = {
     "metadata": ("Metadata: CPU time next to the bare filesystem", "Client and daemon together, on tmpfs. Shorter is better; "
                  "1 × is the bare filesystem (dashed line). Each chart has its own scale."),
+    "free": ("Metadata, scheduled freely: time next to the bare filesystem", "Wall time, on tmpfs. Shorter is better; "
+             "1 × is the bare filesystem (dashed line). Each chart has its own scale."),
     "data": ("File data: time next to the bare filesystem", "Wall time of the fastest round, on tmpfs. Shorter is better; "
              "1 × is the bare filesystem (dashed line). Each chart has its own scale."),
     "parallel": ("Four clients in one directory: time next to the bare filesystem", "Wall time, on tmpfs. Shorter is better; "

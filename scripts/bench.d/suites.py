@@ -31,6 +31,7 @@ class Suite:
     rounds: int
     on_disk: bool = False
     shared: bool = False  # all contestants show one directory, which none changes
+    user: bool = False  # an ordinary user mounts and works
 
 
 def load(key, title, work, **numbers):
@@ -75,6 +76,48 @@ def metadata(files, rounds):
     return Suite("metadata", "Metadata", chunks, SINGLE, True, rounds)
 
 
+def changes(files):
+    """What one client does to names, each kind of it in a chunk of its own."""
+    return (
+        (load("create", "create and close", "create", files=files),),
+        (
+            warm(files),
+            load("rename", "rename", "rename", files=files),
+            load("unlink", "unlink", "unlink", files=files),
+        ),
+        (
+            load("mkdir", "mkdir", "mkdir", files=files // 2),
+            load("rmdir", "rmdir", "rmdir", files=files // 2),
+        ),
+    )
+
+
+def free(files, rounds):
+    create, *others = changes(files)
+    chunks = (
+        create,
+        (load("stat-first", "stat, first time", "stat", files=files),),
+        (load("absent-first", "absent name, first time", "absent", files=files),),
+        (load("long-first", "ls -l, first time", "list-long"),),
+        *others,
+    )
+    return Suite("free", "Metadata, scheduled freely", chunks, SINGLE, False, rounds)
+
+
+def user(files, rounds):
+    contestants = ("native", "utf8fs", "bindfs")
+    return Suite("user", "An ordinary user's mount", changes(files), contestants, True, rounds, user=True)
+
+
+def slow(rounds):
+    """A filesystem that takes 5 ms for each name, as one far away does."""
+    chunks = (
+        (load("one", "stat, one client", "stat", files=64),),
+        (load("sixteen", "stat, 16 clients", "stat", files=1024, clients=16),),
+    )
+    return Suite("slow", "A slow backing filesystem", chunks, ("native", "utf8fs", "bindfs-mt", "passthrough_hp"), False, rounds, shared=True)
+
+
 def large(rounds):
     """A listing of one large directory, which is made below."""
     chunks = ((load("long-large", "ls -l of the large directory", "list-long"),),)
@@ -97,8 +140,9 @@ def policy(files, rounds):
     return Suite("policy", "Names policy", chunks, ("utf8fs-off", "utf8fs", "utf8fs-strict"), True, rounds)
 
 
-def parallel(files, rounds):
-    numbers = dict(files=files, clients=4)
+def parallel(key, files, rounds):
+    """Four clients: `parallel` in one directory, `apart` each in its own."""
+    numbers = dict(files=files, clients=4, own=int(key == "apart"))
     chunks = (
         (load("create", "create and close", "create", **numbers),),
         (load("stat-first", "stat, first time", "stat", **numbers),),
@@ -110,7 +154,8 @@ def parallel(files, rounds):
         ),
     )
     contestants = ("native", "utf8fs", "bindfs", "bindfs-mt", "convmvfs", "mergerfs", "passthrough_hp")
-    return Suite("parallel", "Four clients in one directory", chunks, contestants, False, rounds)
+    title = "Four clients in directories of their own" if key == "apart" else "Four clients in one directory"
+    return Suite(key, title, chunks, contestants, False, rounds)
 
 
 def data(mib, count, rounds):
@@ -155,6 +200,8 @@ def work(tar, repository, crates, rounds):
         (
             Step("status-first", "git status, first time", shell=f"{git} -C clone status --porcelain", cold=True),
             Step("status-again", "git status again", shell=f"{git} -C clone status --porcelain"),
+            Step("rest", shell="sleep 10"),
+            Step("status-later", "git status after ten seconds", shell=f"{git} -C clone status --porcelain"),
         ),
         (Step("remove", "rm -rf", shell="rm -rf copy clone"),),
     ]

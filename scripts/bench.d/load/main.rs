@@ -5,7 +5,8 @@
 //! Prints `{"operations":N,"wall_ns":N,"cpu_ns":N}`, the time and the CPU time of the work alone: names are made up and
 //! files opened for preparation before the clocks are read. Ends with 1 and a message where anything fails.
 //!
-//! On names, `files` of them in DIRECTORY/files, split among `clients` threads, `passes` times over:
+//! On names, `files` of them in DIRECTORY/files, split among `clients` threads, `passes` times over; with `own` 1 each client has a
+//! directory of its own:
 //!   create, stat, absent (stat of what is not there), open (and close), rename, unlink, list (names alone),
 //!   list-long (and a stat of each); mkdir and rmdir of a tree of `files` directories
 //! On DIRECTORY/data, of `bytes` bytes, in blocks of `block` bytes:
@@ -13,6 +14,7 @@
 //!   by shared memory, a touch of each page: map-read, map-write
 //! Without clocks:
 //!   populate (a tree of `files` empty files, a thousand to a directory)
+//!   delay (mounts a filesystem at DIRECTORY that takes `millis` for each name, and serves it until it is unmounted)
 //!
 //! Every fourth name has letters beyond ASCII, all of them in Latin-1, so that what converts names has work to do.
 //!
@@ -25,11 +27,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Barrier;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sys::{cpu_time, stat};
 
 mod data;
+mod delay;
 mod sys;
 
 /// Directories in a directory of the tree that mkdir makes.
@@ -58,10 +61,12 @@ struct Order {
     directory: PathBuf,
     files: usize,
     clients: usize,
+    own: bool,
     passes: usize,
     bytes: u64,
     block: usize,
     count: usize,
+    millis: u64,
 }
 
 impl Order {
@@ -76,10 +81,12 @@ impl Order {
             directory: directory.into(),
             files: 1000,
             clients: 1,
+            own: false,
             passes: 1,
             bytes: 1 << 20,
             block: sys::PAGE,
             count: 256,
+            millis: 5,
         };
         for argument in rest {
             let unclear = || io::Error::other(format!("what is {argument}?"));
@@ -88,6 +95,8 @@ impl Order {
             match key {
                 "files" => order.files = number,
                 "clients" => order.clients = number.max(1),
+                "own" => order.own = number == 1,
+                "millis" => order.millis = number as u64,
                 "passes" => order.passes = number.max(1),
                 "bytes" => order.bytes = number as u64,
                 "block" => order.block = number.max(1),
@@ -96,6 +105,14 @@ impl Order {
             }
         }
         Ok(order)
+    }
+
+    /// The directory of one client.
+    fn files_of(&self, client: usize) -> PathBuf {
+        match self.own {
+            true => self.directory.join(format!("files-{client}")),
+            false => self.directory.join("files"),
+        }
     }
 
     /// The names of one client: every `clients`th, so that all are in each other's way, in order or shuffled.
@@ -107,7 +124,7 @@ impl Order {
                 numbers.swap(last, random.below(last + 1));
             }
         }
-        let files = self.directory.join("files");
+        let files = self.files_of(client);
         numbers
             .iter()
             .map(|&number| c_path(&files.join(name(prefix, number))))
@@ -175,9 +192,19 @@ fn run(order: &Order) -> io::Result<Took> {
     if order.work == "populate" {
         return populate(order);
     }
+    if order.work == "delay" {
+        delay::serve(&order.directory, Duration::from_millis(order.millis))?;
+        return Ok(Took {
+            operations: 0,
+            wall_ns: 0,
+            cpu_ns: 0,
+        });
+    }
     let jobs: Vec<Job> = match order.work.as_str() {
         "create" => {
-            fs::create_dir_all(order.directory.join("files"))?;
+            for client in 0..order.clients {
+                fs::create_dir_all(order.files_of(client))?;
+            }
             clients(order, |client| {
                 each(
                     order,

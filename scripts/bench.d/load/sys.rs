@@ -4,6 +4,8 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 pub const PAGE: usize = 4096;
 
@@ -31,6 +33,13 @@ mod c {
             file: i32,
             offset: i64,
         ) -> *mut u8;
+        pub fn mount(
+            source: *const i8,
+            target: *const i8,
+            kind: *const i8,
+            flags: u64,
+            data: *const i8,
+        ) -> i32;
         pub fn munmap(at: *mut u8, length: usize) -> i32;
         pub fn msync(at: *mut u8, length: usize, flags: i32) -> i32;
     }
@@ -53,6 +62,27 @@ pub fn stat(path: &CString) -> io::Result<()> {
         Ok(())
     } else {
         Err(io::Error::last_os_error())
+    }
+}
+
+/// Mounts what is served at the other end of `device`, which is open as `/dev/fuse`.
+pub fn mount_fuse(mountpoint: &Path, device: i32) -> io::Result<()> {
+    let target = CString::new(mountpoint.as_os_str().as_bytes())?;
+    let data = format!("fd={device},rootmode=40000,user_id=0,group_id=0,allow_other");
+    let data = CString::new(data)?;
+    // SAFETY: all strings end in NUL, and are only read.
+    let result = unsafe {
+        c::mount(
+            c"delay".as_ptr().cast(),
+            target.as_ptr().cast(),
+            c"fuse.delay".as_ptr().cast(),
+            0,
+            data.as_ptr().cast(),
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
