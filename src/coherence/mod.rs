@@ -8,6 +8,7 @@
 
 mod lists;
 mod renames;
+pub mod serving;
 pub mod watched;
 
 use std::sync::Arc;
@@ -22,6 +23,9 @@ pub use watched::{Following, Kernel};
 use crate::backing::Stat;
 use crate::backing::watch::Watcher;
 use crate::fs::{Absence, Caller, Entry, FsError, Inode, Moved, OpenAs, Opened, Shown, Utf8Fs};
+
+/// A note: it is a directory that was idle when its attributes were last seen, and of which no change is known since.
+const IDLE: u8 = 4;
 
 /// A program may have a mapping of a file, and nobody hears of what is written to that: its attributes are kept no longer.
 const MAPPED: Duration = Duration::from_secs(1);
@@ -282,9 +286,7 @@ impl Coherence {
     /// To be called before a name in a directory is changed.
     fn change(&self, directory: u64) -> Result<Arc<Inode>, FsError> {
         let directory = self.fs.inode(directory)?;
-        if let Some(watched) = &self.watched {
-            watched.change(&directory);
-        }
+        directory.set_note(IDLE, false);
         Ok(directory)
     }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 use absent::AbsentNames;
 use queues::{Notice, Queues};
 
-use super::Times;
+use super::{IDLE, Times};
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, Stat, Time};
 use crate::fs::{Entry, Inode, ROOT, Utf8Fs, age, lock};
@@ -42,9 +42,6 @@ const MARKED: u8 = 1;
 
 /// It may change unheard: it was seen last in a directory that is not marked, or lost its name there.
 const ADRIFT: u8 = 2;
-
-/// It is a directory that was idle when its attributes were last seen, and of which no change is known since.
-const IDLE: u8 = 4;
 
 /// A directory in which nothing has changed for so long is idle.
 const IDLE_AFTER: Duration = Duration::from_secs(2);
@@ -132,11 +129,6 @@ impl Watched {
     /// kernel is to keep. In a busy directory a mark costs more than it saves: each change makes an event.
     pub(super) fn look_into(&self, directory: &Arc<Inode>) -> bool {
         directory.has_note(IDLE) && self.mark(directory)
-    }
-
-    /// A name in a directory is about to be changed through the mount.
-    pub(super) fn change(&self, directory: &Inode) {
-        directory.set_note(IDLE, false);
     }
 
     /// Names are about to be moved from one directory to another. The kernel keeps each for as long as it was given it, wherever

@@ -8,14 +8,23 @@ use std::time::Duration;
 
 use super::inode::{Inode, ROOT};
 use super::inodes::Inodes;
+use super::number::Device;
 use super::{FsError, Utf8Fs};
-use crate::backing::Dir;
+use crate::backing::{Dir, Stat};
+use crate::names::BackingName;
 
 /// How long the names in a directory that was moved out of the backing directory may be seen, where changes below may go
 /// unseen for longer.
 const UNSEEN_OUTSIDE: Duration = Duration::from_secs(1);
 
 impl Utf8Fs {
+    /// An inode and its descriptor.
+    pub(super) fn open_inode(&self, number: u64) -> Result<(Arc<Inode>, Arc<OwnedFd>), FsError> {
+        let inode = self.inodes.get(number)?;
+        let fd = self.inodes.fd(&inode)?;
+        Ok((inode, fd))
+    }
+
     /// A directory of which names are looked up or listed, and its descriptor.
     ///
     /// # Errors
@@ -91,6 +100,7 @@ impl Inodes {
             true => is_inside_mount(&directory),
             false => match self.in_view(inode)? {
                 Some(seen) => is_inside_mount(&Dir::new(&seen)),
+                None if self.is_at_its_place(inode, &root) => Ok(true),
                 None => directory.is_below(&root, self.cover.get().copied()),
             },
         };
@@ -99,6 +109,24 @@ impl Inodes {
             Err(error) if error.raw_os_error() == Some(libc::EACCES) => Ok(true),
             told => told,
         }
+    }
+
+    /// Do the names that are known lead down to a directory? That is asked in two calls, however deep it lies. Where they do not, it
+    /// was moved, and may still lie below.
+    fn is_at_its_place(&self, directory: &Inode, root: &OwnedFd) -> bool {
+        let places = self.places(directory);
+        if places.last().is_none_or(|top| top.parent != ROOT) {
+            return false;
+        }
+        let names: Vec<BackingName> = places
+            .into_iter()
+            .rev()
+            .map(|place| place.backing)
+            .collect();
+        let found = Dir::new(root).descend(&names).and_then(Stat::of);
+        found.is_ok_and(|stat| {
+            Device::new(stat.dev) == directory.device && self.number(&stat) == directory.number
+        })
     }
 
     /// A directory as it is seen in the view of the root alone, whatever is mounted where; `None` where that can't be had.

@@ -34,12 +34,12 @@ struct Indexed {
     /// Oldest first, each with the bytes that its index was noted with.
     queue: VecDeque<(Weak<Inode>, usize)>,
     bytes: usize,
-    /// How long the queue may be before those are taken out that the kernel has forgotten.
+    /// How long the queue may be before those are taken out that were forgotten.
     sweep_at: usize,
 }
 
 impl Indexed {
-    /// Takes directories out that the kernel has forgotten, whenever the queue has become twice as long.
+    /// Takes directories out that were forgotten, whenever the queue has become twice as long.
     fn sweep(&mut self) {
         if self.queue.len() <= self.sweep_at {
             return;

@@ -1,4 +1,4 @@
-//! An inode that the kernel knows: what tells it from others, where it was last seen, and its descriptor.
+//! An inode that was looked up: what tells it from others, where it was last seen, and its descriptor.
 //!
 //! There can be ten million of them, so that each is small: what few have is boxed.
 
@@ -73,7 +73,7 @@ impl Place {
     }
 
     /// The visible name.
-    fn shown(&self) -> &[u8] {
+    pub(super) fn shown(&self) -> &[u8] {
         match &self.visible {
             Some(visible) => visible.as_bytes(),
             None => self.backing.as_bytes(),
@@ -223,7 +223,7 @@ struct OpenedAt {
     seconds: u64,
 }
 
-/// An inode that the kernel knows.
+/// An inode that was looked up and not forgotten.
 #[derive(Debug)]
 pub struct Inode {
     /// Its number towards the kernel.

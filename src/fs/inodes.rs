@@ -1,4 +1,4 @@
-//! The inodes that the kernel knows, by number, and how each is opened.
+//! The inodes that were looked up and not forgotten, by number, and how each is opened.
 
 mod enter;
 mod open;
@@ -11,11 +11,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use super::descriptors::{Allowance, Descriptors, Taken, Use};
-use super::inode::{ByNumber, Identity, Inode, ROOT, lock};
+use super::inode::{ByNumber, Identity, Inode, Place, ROOT, lock};
 use super::number::{Device, Numbering};
 use super::{Caller, FsError};
 use crate::backing::{Dir, FileHandle, Stat};
-use crate::names::VisibleName;
 use crate::os::give_memory_back;
 
 const SHARDS: usize = 64;
@@ -100,7 +99,7 @@ impl Inodes {
     /// The inode of this number.
     ///
     /// # Errors
-    /// [`FsError::Stale`]: the kernel has forgotten it.
+    /// [`FsError::Stale`]: it was forgotten.
     pub fn get(&self, number: u64) -> Result<Arc<Inode>, FsError> {
         if number == ROOT {
             return Ok(Arc::clone(&self.root));
@@ -110,7 +109,7 @@ impl Inodes {
         Ok(Arc::clone(&known.0))
     }
 
-    /// The inode of the file that `stat` describes, if the kernel knows it. It may be an earlier one of that number.
+    /// The inode of the file that `stat` describes, if that is known. It may be an earlier one of that number.
     pub(super) fn known(&self, stat: &Stat) -> Option<Arc<Inode>> {
         let inode = self.get(self.number(stat)).ok()?;
         let is_it = inode.device == Device::new(stat.dev)
@@ -132,7 +131,7 @@ impl Inodes {
             .shown(directory.device, ino, directory.is_elsewhere())
     }
 
-    fn number(&self, stat: &Stat) -> u64 {
+    pub(super) fn number(&self, stat: &Stat) -> u64 {
         let is_elsewhere = self.mount_of(stat) != 0;
         self.numbering
             .number(Device::new(stat.dev), stat.ino, is_elsewhere)
@@ -216,6 +215,14 @@ impl Inodes {
         self.descriptors.take(caller.uid, what)
     }
 
+    /// An `O_PATH` descriptor of the inode, opened again if it had to be closed.
+    ///
+    /// # Errors
+    /// The file is gone (`ESTALE`), or can't be opened.
+    pub fn fd(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
+        inode.held().map_or_else(|| self.open_again(inode), Ok)
+    }
+
     /// For what is open beside files and directories.
     pub(super) fn allowance(&self) -> Allowance {
         self.descriptors.allowance()
@@ -235,29 +242,29 @@ impl Inodes {
     /// been moved below the mount it is the last known one.
     #[must_use]
     pub fn path(&self, directory: &Inode) -> Vec<u8> {
-        let mut names: Vec<Vec<u8>> = Vec::new();
-        let mut place = directory.place();
+        let mut path = Vec::new();
+        for place in self.places(directory).iter().rev() {
+            path.push(b'/');
+            path.extend_from_slice(place.shown());
+        }
+        if path.is_empty() { b"/".to_vec() } else { path }
+    }
+
+    /// Where a directory was last seen, and each that is above it, up to what lies in the root; not all where one is not known.
+    pub(super) fn places(&self, directory: &Inode) -> Vec<Place> {
+        let mut places: Vec<Place> = Vec::new();
+        let mut next = directory.place();
         // A path has at most PATH_MAX / 2 components; a ring made by moves below the mount ends there too.
-        while let Some(here) = place
-            && names.len() < 2048
+        while let Some(place) = next
+            && places.len() < 2048
         {
-            names.push(
-                here.visible
-                    .as_ref()
-                    .map_or(here.backing.as_bytes(), VisibleName::as_bytes)
-                    .to_vec(),
-            );
-            place = match here.parent {
+            next = match place.parent {
                 ROOT => None,
                 parent => self.get(parent).ok().and_then(|parent| parent.place()),
             };
+            places.push(place);
         }
-        let mut path = Vec::new();
-        for name in names.iter().rev() {
-            path.push(b'/');
-            path.extend_from_slice(name);
-        }
-        if path.is_empty() { b"/".to_vec() } else { path }
+        places
     }
 }
 

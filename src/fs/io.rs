@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::descriptors::{Taken, Use};
 use super::handle::OpenFile;
 use super::inode::{Inode, OpenAs};
-use super::serving::{InodeId, Open, Wish};
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Nature, Stat, file};
 use crate::os::credentials::{Fsetid, raise_fsetid};
@@ -21,13 +20,20 @@ pub(super) const KERNELS_OWN: i32 = libc::O_APPEND;
 /// `include/linux/fs.h`).
 const FMODE_EXEC: i32 = 0x20;
 
+/// What tells an inode from every other: its number and generation.
+pub type InodeId = (u64, u64);
+
 /// A file that was just opened, and what has to be known to serve it.
 #[derive(Debug)]
 pub struct Opened {
     /// Its handle.
     pub handle: u64,
-    /// How it is best served.
-    pub open: Open,
+    /// Its inode.
+    pub inode: InodeId,
+    /// What that was like when it was opened.
+    pub nature: Nature,
+    /// Is it open for writing?
+    pub writes: bool,
     /// The backing file, for the kernel to read and write by itself. Only where it was just made this descriptor holds it open for writing, as
     /// the program does.
     pub backing_file: Arc<OwnedFd>,
@@ -135,24 +141,13 @@ impl Utf8Fs {
             (false, true) => Some(opener),
             (false, false) => Some((nature.uid, nature.gid)),
         };
-        let wish = match nature {
-            nature if nature.is_append_only => Wish::Us,
-            nature if nature.has_set_id => Wish::KernelButWrites,
-            // There is nothing to read that would be worth telling the kernel of the file.
-            nature if nature.is_empty && !writes => Wish::Us,
-            _ => Wish::Kernel,
-        };
-        let open = Open {
-            inode: (inode.number, inode.generation()),
-            wish,
-            writes,
-            as_root: identity.is_some_and(|(uid, _)| uid == 0),
-        };
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
         let closes_quietly = self.closes_quietly && !self.carries_locks() && !inode.is_elsewhere();
         Ok(Opened {
+            inode: (inode.number, inode.generation()),
+            nature: *nature,
+            writes,
             handle: self.files.add(OpenFile::new(fd, inode, opener, how, taken)),
-            open,
             backing_file,
             identity,
             closes_quietly,
@@ -163,7 +158,7 @@ impl Utf8Fs {
     /// Has a file that was just opened the content that it had at an open before, as far as its ctime tells?
     #[must_use]
     pub fn is_as_opened_before(&self, opened: &Opened) -> bool {
-        let inode = self.inodes.get(opened.open.inode.0);
+        let inode = self.inodes.get(opened.inode.0);
         let stat = Stat::of(&*opened.backing_file);
         let seconds = self.inodes.started.elapsed().as_secs();
         inode.is_ok_and(|inode| {

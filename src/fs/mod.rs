@@ -7,7 +7,6 @@
 mod attr;
 pub mod audit;
 mod confine;
-mod create;
 mod descriptors;
 mod directory;
 mod error;
@@ -19,6 +18,7 @@ mod inodes;
 mod io;
 mod locks;
 mod look;
+mod make;
 mod namespace;
 mod number;
 mod place;
@@ -26,11 +26,9 @@ mod queries;
 mod readdir;
 mod report;
 mod resolve;
-mod rules;
 #[cfg(test)]
 #[path = "tests/samples.rs"]
 pub(crate) mod samples;
-pub mod serving;
 mod settle;
 pub mod state;
 mod target;
@@ -42,7 +40,7 @@ mod xattr;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::backing::{FsType, Stat, device_unasked, quiet_clone};
@@ -52,7 +50,6 @@ use crate::os::{Privilege, act_as};
 use crate::policy::Alike;
 pub use attr::{Change, Shown};
 use audit::AuditLog;
-use create::SentBack;
 pub(crate) use descriptors::MOST_DIRECTORIES;
 pub use error::FsError;
 use handle::Handles;
@@ -61,13 +58,13 @@ use indexed::IndexedDirectories;
 pub use inode::{Inode, OpenAs, ROOT, Seen};
 pub(crate) use inode::{age, lock};
 pub use inodes::Inodes;
-pub use io::Opened;
+pub use io::{InodeId, Opened};
 use locks::Locks;
 pub use locks::{Answer, LockRequest, LocksAt};
+use make::SentBack;
 pub use namespace::Moved;
 pub use queries::Absence;
 pub use readdir::{Listed, Plus};
-use rules::InForce;
 pub use settle::Waits;
 use walk::Aside;
 pub use xattr::is_access_acl;
@@ -144,7 +141,8 @@ pub struct Entry {
 /// The filesystem over one backing directory.
 pub struct Utf8Fs {
     map: NameMap,
-    rules: InForce,
+    /// Those in force. An operation takes them once, so that others that come meanwhile are for the next one.
+    rules: RwLock<Arc<Rules>>,
     rules_may_change: bool,
     inodes: Inodes,
     files: Handles<OpenFile>,
@@ -201,7 +199,7 @@ impl Utf8Fs {
             is_stacked: below.is_stacked(),
             checks_rights: below.checks_rights(),
             map: config.map,
-            rules: InForce::new(config.rules),
+            rules: RwLock::new(Arc::new(config.rules)),
             rules_may_change: config.rules_may_change,
             files: Handles::default(),
             directories: Handles::default(),
@@ -287,7 +285,7 @@ impl Utf8Fs {
 
     /// The rules in force, for one operation.
     fn rules(&self) -> Arc<Rules> {
-        self.rules.get()
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Has other rules hold for all operations that begin from now on. Those of [`Config::rules_may_change`] only.
@@ -296,7 +294,11 @@ impl Utf8Fs {
             self.rules_may_change,
             "invariant: lookups are answered for them"
         );
-        self.rules.replace(rules);
+        let mut held = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        let old = std::mem::replace(&mut *held, Arc::new(rules));
+        drop(held);
+        // Its patterns may be many, and nobody is to wait for their end.
+        drop(old);
     }
 
     /// Can nobody make a name but as the policy of the whole mount has it?

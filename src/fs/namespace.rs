@@ -1,4 +1,4 @@
-//! Operations on names: lookup, mknod, mkdir, symlink, link, unlink, rmdir, rename.
+//! Operations on names that are there: lookup, unlink, rmdir, rename.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,12 +8,11 @@ use super::audit::Operation;
 use super::inode::{Inode, Place, Seen, lock};
 use super::inodes::{Entered, Unproven};
 use super::look::Sight;
-use super::resolve::{Making, NewName, Resolved, if_there, is_absent};
+use super::resolve::{Making, Resolved, if_there, is_absent};
 use super::unique::At;
 use super::{Caller, Entry, FsError, Utf8Fs};
-use crate::backing::{Dir, Kind, Stat};
+use crate::backing::Dir;
 use crate::names::{BackingName, VisibleName};
-use crate::os::{become_caller, credentials};
 
 /// So often an entry is made anew that others removed or replaced at once.
 const MOST_ATTEMPTS: usize = 64;
@@ -31,13 +30,6 @@ pub enum Moved {
 }
 
 impl Utf8Fs {
-    /// An inode and its descriptor.
-    pub(super) fn open_inode(&self, number: u64) -> Result<(Arc<Inode>, Arc<OwnedFd>), FsError> {
-        let inode = self.inodes.get(number)?;
-        let fd = self.inodes.fd(&inode)?;
-        Ok((inode, fd))
-    }
-
     /// Looks a name up and counts the lookup.
     ///
     /// # Errors
@@ -123,171 +115,6 @@ impl Utf8Fs {
         self.inodes
             .enter(looked, place)?
             .map_err(|Unproven| FsError::Stale)
-    }
-
-    /// Makes an entry: finds its place, acts as the caller, makes it, and reports it if it offends.
-    pub(super) fn make<T>(
-        &self,
-        making: Making,
-        parent: u64,
-        name: &[u8],
-        (mode, umask): (u32, u32),
-        make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
-    ) -> Result<(T, Here, NewName), FsError> {
-        let (inode, fd) = self.open_to_change(parent)?;
-        let place = self.place_absent(making, &inode, &fd, name)?;
-        self.become_caller(making.caller, umask)?;
-        let mut directory = self.directory(&inode, &fd)?;
-        let clash = self.check_unique(making, &mut directory, &inode, name, &place, None)?;
-        directory.before_change()?;
-        let kept = directory.kept();
-        // The kernel has taken set-group-id away from what the caller must not make with it.
-        let _fsetid = credentials::raise_fsetid_for(mode)?;
-        let made = make(&Dir::new(&*fd), &place.backing)?;
-        let mut directory = kept.map_or_else(|| self.directory(&inode, &fd), Ok)?;
-        directory.changed(None, Some(&place.backing));
-        drop(directory);
-        self.report(making, &inode, &fd, name, &place);
-        self.report_clash(making, &inode, name, &place, clash.as_ref());
-        self.settle_names(&fd)?;
-        Ok((made, (inode, fd), place))
-    }
-
-    /// Makes an entry of this `kind` that nobody opens, and looks it up. Where somebody below removed it at once, or put something of
-    /// another kind in its place, it is made anew, as if this call came after theirs: the kernel would fail with `EIO` for another
-    /// kind (`create_new_entry` in `fs/fuse/dir.c`).
-    ///
-    /// # Errors
-    /// Those of making it; [`FsError::Stale`] where somebody removes it each time.
-    pub(super) fn make_node(
-        &self,
-        making: Making,
-        parent: u64,
-        name: &[u8],
-        (mode, umask): (u32, u32),
-        kind: Kind,
-        make: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
-    ) -> Result<Entry, FsError> {
-        let modes = (mode, umask);
-        for _ in 0..MOST_ATTEMPTS {
-            let (child, (directory, fd), place) =
-                self.make(making, parent, name, modes, |dir, backing| {
-                    make(dir, backing)?;
-                    if_there(self.look_by_fd(dir, backing))
-                })?;
-            if let Some(child) = child.filter(|child| child.stat.kind() == kind) {
-                let here = (&*directory, &*fd);
-                let sight = Sight::Whole(child);
-                let entry = self.enter(sight, here, place.backing, place.visible, place.alias)?;
-                return Ok(self.fitted(entry));
-            }
-        }
-        Err(FsError::Stale)
-    }
-
-    pub(super) fn become_caller(&self, caller: Caller, umask: u32) -> io::Result<()> {
-        become_caller(self.privilege, caller.uid, caller.gid, umask)
-    }
-
-    /// Makes a file, device, FIFO or socket.
-    ///
-    /// # Errors
-    /// The name is refused, or the system's error.
-    pub fn mknod(
-        &self,
-        caller: Caller,
-        parent: u64,
-        name: &[u8],
-        mode: u32,
-        umask: u32,
-        rdev: u64,
-    ) -> Result<Entry, FsError> {
-        let rules = self.rules();
-        let making = Making {
-            operation: Operation::Mknod,
-            caller,
-            rules: &rules,
-        };
-        let kind = match mode & libc::S_IFMT {
-            0 => Kind::File,
-            _ => Kind::from_mode(mode),
-        };
-        self.make_node(making, parent, name, (mode, umask), kind, |dir, backing| {
-            dir.mknod(backing, mode, rdev)
-        })
-    }
-
-    /// Makes a directory.
-    ///
-    /// # Errors
-    /// The name is refused, or the system's error.
-    pub fn mkdir(
-        &self,
-        caller: Caller,
-        parent: u64,
-        name: &[u8],
-        mode: u32,
-        umask: u32,
-    ) -> Result<Entry, FsError> {
-        let rules = self.rules();
-        let making = Making {
-            operation: Operation::Mkdir,
-            caller,
-            rules: &rules,
-        };
-        let modes = (mode, umask);
-        self.make_node(making, parent, name, modes, Kind::Dir, |dir, backing| {
-            dir.mkdir(backing, mode)
-        })
-    }
-
-    /// Makes a symlink that leads below to the file that `target` leads to through the mount.
-    ///
-    /// # Errors
-    /// The name, or one in the target, is refused; or the system's error.
-    pub fn symlink(
-        &self,
-        caller: Caller,
-        parent: u64,
-        name: &[u8],
-        target: &[u8],
-    ) -> Result<Entry, FsError> {
-        let rules = self.rules();
-        let making = Making {
-            operation: Operation::Symlink,
-            caller,
-            rules: &rules,
-        };
-        let directory = self.inodes.get(parent)?;
-        let stored = self.stored_target(making, &directory, name, target)?;
-        let symlink = |dir: &Dir<&OwnedFd>, backing: &_| dir.symlink(backing, &stored.text);
-        let entry = self.make_node(making, parent, name, (0, 0), Kind::Symlink, symlink)?;
-        self.report_target(making, &directory, name, &stored);
-        Ok(entry)
-    }
-
-    /// Makes another name for a file.
-    ///
-    /// # Errors
-    /// The name is refused, or the system's error.
-    pub fn link(
-        &self,
-        caller: Caller,
-        number: u64,
-        parent: u64,
-        name: &[u8],
-    ) -> Result<Entry, FsError> {
-        let rules = self.rules();
-        let making = Making {
-            operation: Operation::Link,
-            caller,
-            rules: &rules,
-        };
-        let (_, source) = self.open_inode(number)?;
-        let kind = Stat::of(&*source)?.kind();
-        self.make_node(making, parent, name, (0, 0), kind, |dir, backing| {
-            dir.link(&*source, backing)
-        })
     }
 
     /// Removes a name of a file.
@@ -453,7 +280,7 @@ impl Utf8Fs {
         }
     }
 
-    /// Notes where an entry is now, if the kernel knows it. Only paths in the log and users without file handles need
+    /// Notes where an entry is now, if it is known. Only paths in the log and users without file handles need
     /// it, so that an entry that moved on meanwhile does no harm.
     fn moved(&self, directory: &Inode, fd: &OwnedFd, backing: &BackingName, visible: &VisibleName) {
         let inode = Dir::new(fd)

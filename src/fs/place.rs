@@ -1,5 +1,6 @@
 //! The other half of the chokepoint: where a new name goes, by the rules in force, and what is refused.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -9,11 +10,11 @@ use super::directory::if_readable;
 use super::inode::Inode;
 use super::report::{Outcome, no_name};
 use super::resolve::{Making, NewName, if_there};
-use super::rules;
 use super::{FsError, Utf8Fs};
 use crate::backing::Dir;
 use crate::names::VisibleName;
 use crate::names::rules::{Fate, Mode, Settled, Terms};
+use crate::os::credentials;
 use crate::policy::{NAME_MAX, Offence, Rule};
 
 /// So often an entry is looked for that was there and is gone when it is looked at.
@@ -139,8 +140,15 @@ impl Utf8Fs {
         name: &[u8],
         offends: bool,
     ) -> Arc<Terms> {
+        let Making { rules, caller, .. } = making;
         let path = || self.visible_path(directory, name);
-        rules::terms(making.rules, making.caller, name, offends, path)
+        let is_member =
+            |groups: &BTreeSet<u32>| credentials::is_member(caller.pid, caller.gid, groups);
+        let section = match rules.is_one_for_all(offends) {
+            true => None,
+            false => rules.section(caller.uid, name, path, is_member),
+        };
+        Arc::clone(rules.terms_of(section))
     }
 
     /// The refusal of a name, which is in the audit log then.

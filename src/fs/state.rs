@@ -9,7 +9,7 @@ pub use super::descriptors::Shares;
 /// What the filesystem holds. Taken piece by piece while requests are served, so that the pieces need not fit each other.
 #[derive(Debug, Clone, Copy)]
 pub struct State {
-    /// Inodes that the kernel knows, with the root.
+    /// Inodes that were looked up and not forgotten, with the root.
     pub inodes: usize,
     /// Open files.
     pub open_files: usize,

@@ -14,7 +14,7 @@ use super::inode::{is_before_this_tick, lock};
 use super::resolve::Making;
 use super::samples::{CALLER, config, map};
 use super::{Caller, Config, Plus, ROOT, Utf8Fs};
-use crate::backing::{Dir, Kind, Stat};
+use crate::backing::{Dir, Kind, Stat, calls};
 use crate::names::rules::{Exemptions, Rules, Terms};
 use crate::names::{BackingName, Legacy, NameMap, OnViolation};
 use crate::policy::Alike;
@@ -428,6 +428,26 @@ fn f2_a_directory_that_was_moved_out_is_not_followed() {
     // It is where it belongs again, though not where it was.
     rustix::fs::rename(outside.path().join("b"), scratch.path(b"b")).unwrap();
     assert_eq!(make(b"again"), Ok(()));
+}
+
+/// How deep a directory lies does not matter to what a change in it costs.
+#[test]
+fn a_change_takes_as_many_calls_however_deep_its_directory_lies() {
+    let scratch = Scratch::new(map(Legacy::Escape, &[]), &[]);
+    let mut number = ROOT;
+    let mut calls = Vec::new();
+    for _ in 0..12 {
+        let before = calls::made();
+        let made = scratch.fs.mkdir(CALLER, number, b"d", 0o755, 0).unwrap();
+        calls.push(calls::made() - before);
+        number = made.number;
+    }
+    // The root is not looked for.
+    let deeper = calls.get(1..).unwrap();
+    assert!(
+        deeper.iter().all(|count| Some(count) == deeper.first()),
+        "{calls:?}"
+    );
 }
 
 /// Law F4. The directory is removed while it is listed, so that getdents(2) fails where it comes to the end.

@@ -83,7 +83,7 @@ fn below(path: &[u8], directory: &[u8]) -> Option<usize> {
     wanted.peek().is_none().then_some(count)
 }
 
-/// Directories that the kernel does not know, kept for their indexes: whoever lists many links into one reads it once.
+/// Directories that were not looked up, kept for their indexes: whoever lists many links into one reads it once.
 #[derive(Debug, Default)]
 pub(super) struct Aside(Mutex<VecDeque<Arc<Inode>>>);
 

@@ -15,7 +15,7 @@ use super::status::About;
 use super::tally::{Counted, Tally};
 use super::turns::{Turn, Turns};
 use crate::coherence::Coherence;
-use crate::fs::serving::Serving;
+use crate::coherence::serving::Serving;
 use crate::fs::{Caller, Entry, FsError, Utf8Fs};
 
 /// The filesystem towards the kernel.

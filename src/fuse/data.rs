@@ -9,7 +9,7 @@ use fuser::{
 use super::adapter::Adapter;
 use super::convert::attr;
 use crate::coherence::Kept;
-use crate::fs::serving::Way;
+use crate::coherence::serving::Way;
 use crate::fs::{Entry, Opened};
 use crate::os::credentials;
 
@@ -114,7 +114,7 @@ impl Reply for Created {
 impl Adapter {
     /// Answers that a file was opened, and how it is served.
     pub(super) fn answer_opened(&self, reply: impl Reply, opened: &Opened) {
-        let way = self.serving.enter(opened.open, || {
+        let way = self.serving.enter(opened.into(), || {
             if self.passthrough == Passthrough::Off {
                 return Err(std::io::ErrorKind::Unsupported.into());
             }

@@ -9,8 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::queues::{ELSEWHERE, Job, Notice, Notices, Swept, Task, Tended};
-use super::{ADRIFT, HEARD, IDLE, Kernel, MARKED, UNRELIABLE, Watched};
+use super::{ADRIFT, HEARD, Kernel, MARKED, UNRELIABLE, Watched};
 use crate::backing::watch::{Change, Happened, Woken};
+use crate::coherence::IDLE;
 use crate::fs::{ROOT, lock};
 use crate::names::Quoted;
 

@@ -165,7 +165,7 @@ impl Inodes {
         };
         let mut slots = lock(shard);
         let device = Device::new(stat.dev);
-        // By which a file is the same under another daemon, and after the kernel forgot it.
+        // By which a file is the same under another daemon, and after it was forgotten.
         let own_generation = match &identity {
             Identity::Handle(handle) => Some(handle.digest()),
             Identity::Looks { .. } => None,
@@ -185,7 +185,7 @@ impl Inodes {
             {
                 return Err(identity);
             }
-            // The number of a file that is gone is used again. The kernel forgets the old one under it too.
+            // The number of a file that is gone is used again. The old one is forgotten under it too.
             Some(known) => {
                 let generation = own_generation.unwrap_or_else(|| {
                     let generation = self.generations.fetch_add(1, Ordering::Relaxed);

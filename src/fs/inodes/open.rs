@@ -10,14 +10,11 @@ use crate::fs::inode::{Identity, Inode};
 use crate::fs::number::Device;
 
 impl Inodes {
-    /// An `O_PATH` descriptor of the inode, opened again if it had to be closed.
+    /// Opens an inode of which no descriptor is held, an `O_PATH` descriptor.
     ///
     /// # Errors
     /// The file is gone (`ESTALE`), or can't be opened.
-    pub fn fd(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
-        if let Some(fd) = inode.held() {
-            return Ok(fd);
-        }
+    pub(super) fn open_again(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
         let open_file = inode.open_file();
         let stale = || io::Error::from_raw_os_error(libc::ESTALE);
         let open = || match (&inode.identity, &self.mount) {
@@ -68,7 +65,7 @@ impl Inodes {
         is_it.then_some(fd)
     }
 
-    /// Sees to it that `fd`, opened by the handle of an inode, is the file that the kernel knows by its number.
+    /// Sees to it that `fd`, opened by the handle of an inode, is the file that is known by its number.
     ///
     /// # Errors
     /// `ESTALE`: it is another. The kernel looks the name up once more then.

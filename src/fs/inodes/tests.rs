@@ -6,7 +6,6 @@ use rustix::fs::makedev;
 
 use super::*;
 use crate::backing::file;
-use crate::fs::inode::Place;
 use crate::fs::look::{By, Looked};
 use crate::names::BackingName;
 

@@ -10,12 +10,9 @@ use std::collections::hash_map::Entry;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use super::inode::lock;
+use crate::fs::{InodeId, Opened, lock};
 
 const SHARDS: usize = 16;
-
-/// What tells an inode from every other: its number and generation.
-pub type InodeId = (u64, u64);
 
 /// By whom an open file is best served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +36,28 @@ pub struct Open {
     pub writes: bool,
     /// Whether what the kernel does by itself for this file may use what is kept for root.
     pub as_root: bool,
+}
+
+impl From<&Opened> for Open {
+    fn from(opened: &Opened) -> Self {
+        let nature = &opened.nature;
+        let wish = if nature.is_append_only {
+            Wish::Us
+        } else if nature.has_set_id {
+            Wish::KernelButWrites
+        } else if nature.is_empty && !opened.writes {
+            // There is nothing to read that would be worth telling the kernel of the file.
+            Wish::Us
+        } else {
+            Wish::Kernel
+        };
+        Self {
+            inode: opened.inode,
+            wish,
+            writes: opened.writes,
+            as_root: opened.identity.is_some_and(|(uid, _)| uid == 0),
+        }
+    }
 }
 
 /// How an open file is served. `I` is what the kernel knows a backing file by.
