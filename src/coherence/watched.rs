@@ -208,9 +208,6 @@ impl Watched {
     /// How long the kernel may keep the name by which it is told of `entry` in `directory`, where it may keep it at all.
     pub(super) fn keep_name(&self, directory: &Inode, entry: &Entry) -> Duration {
         let Entry { inode, stat, .. } = entry;
-        if let Some(replaced) = &entry.replaced {
-            self.unmark(replaced);
-        }
         inode.set_note(ADRIFT, !self.is_followed(directory));
         if stat.is_dir() {
             self.note_idleness(inode, stat);

@@ -245,8 +245,6 @@ pub struct Inode {
     marks: AtomicU8,
     /// See [`Inode::has_note`].
     notes: AtomicU8,
-    /// Is the number another than that of its device and inode number, since it was taken?
-    pub(super) is_renumbered: bool,
 }
 
 /// What only directories have.
@@ -323,7 +321,6 @@ impl Inode {
             used: AtomicBool::new(true),
             marks: AtomicU8::new(mark(PLACED, is_placed) | mark(REGULAR, is_regular)),
             notes: AtomicU8::new(0),
-            is_renumbered: false,
         }
     }
 

@@ -3,7 +3,7 @@
 mod enter;
 mod open;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -27,6 +27,15 @@ const MANY: usize = 16_384;
 
 pub(super) use enter::{Entered, Unproven};
 
+/// Files that have another number than their own.
+#[derive(Debug, Default)]
+struct Renumbered {
+    /// Their numbers by their devices and the numbers of their own. Of several in turn, all but the last are gone.
+    numbers: HashMap<(Device, u64), u64>,
+    /// The other way round.
+    own: HashMap<u64, (Device, u64)>,
+}
+
 /// The table of inodes.
 #[derive(Debug)]
 pub struct Inodes {
@@ -37,9 +46,9 @@ pub struct Inodes {
     /// The largest `count` since memory was given back last.
     peak: AtomicUsize,
     numbering: Numbering,
-    /// Was any file given another number than its own?
-    is_renumbered: AtomicBool,
-    generations: AtomicUsize,
+    /// Taken before the lock of a shard.
+    renumbered: Mutex<Renumbered>,
+    is_any_renumbered: AtomicBool,
     /// The descriptor that file handles are opened by, where they can be.
     mount: Option<OwnedFd>,
     /// What that reaches: the id of the mount, and its device.
@@ -83,8 +92,8 @@ impl Inodes {
             count: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             numbering: Numbering::new(stat.dev, stat.ino),
-            is_renumbered: AtomicBool::new(false),
-            generations: AtomicUsize::new(1),
+            renumbered: Mutex::default(),
+            is_any_renumbered: AtomicBool::new(false),
             mount,
             reach: (stat.mnt_id, stat.dev),
             view: None,
@@ -111,10 +120,10 @@ impl Inodes {
 
     /// The inode of the file that `stat` describes, if that is known. It may be an earlier one of that number.
     pub(super) fn known(&self, stat: &Stat) -> Option<Arc<Inode>> {
-        let inode = self.get(self.number(stat)).ok()?;
-        let is_it = inode.device == Device::new(stat.dev)
-            && inode.identity.mount() == self.mount_of(stat)
-            && !inode.is_renumbered;
+        let own = (Device::new(stat.dev), self.number(stat));
+        let number = self.renumbered_as(own).unwrap_or(own.1);
+        let inode = self.get(number).ok()?;
+        let is_it = inode.device == own.0 && inode.identity.mount() == self.mount_of(stat);
         is_it.then_some(inode)
     }
 
@@ -180,7 +189,26 @@ impl Inodes {
             gone
         };
         self.give_memory_back();
+        self.forget_renumbered(number);
         gone.map(|known| known.0)
+    }
+
+    fn forget_renumbered(&self, number: u64) {
+        if !self.is_any_renumbered.load(Ordering::Acquire) {
+            return;
+        }
+        let mut renumbered = lock(&self.renumbered);
+        // It may have been entered anew since, under the same number.
+        if self.get(number).is_ok() {
+            return;
+        }
+        if let Some(own) = renumbered.own.remove(&number)
+            && renumbered.numbers.get(&own) == Some(&number)
+        {
+            renumbered.numbers.remove(&own);
+        }
+        let is_any = !renumbered.own.is_empty();
+        self.is_any_renumbered.store(is_any, Ordering::Release);
     }
 
     /// Counts one inode less, and gives memory back whenever half of them are gone.

@@ -134,8 +134,6 @@ pub struct Entry {
     pub is_mapped_link: bool,
     /// Where it was seen before, if that is known and another place.
     pub left: Option<Seen>,
-    /// The inode that had its number before, and is gone.
-    pub replaced: Option<Arc<Inode>>,
 }
 
 /// The filesystem over one backing directory.

@@ -82,12 +82,7 @@ impl Utf8Fs {
     ) -> Result<Entry, FsError> {
         let is_only_name = self.is_only_name(&backing, &visible, alias);
         let place = Place::new(directory.number, backing, visible);
-        let Entered {
-            inode,
-            stat,
-            left,
-            replaced,
-        } = self.enter_at(sight, fd, &place)?;
+        let Entered { inode, stat, left } = self.enter_at(sight, fd, &place)?;
         Ok(Entry {
             number: inode.number,
             inode,
@@ -95,7 +90,6 @@ impl Utf8Fs {
             is_only_name,
             is_mapped_link: false,
             left: left.map(Seen::from),
-            replaced,
         })
     }
 

@@ -5,7 +5,7 @@ use rustix::fs::{major, minor};
 use super::inode::ROOT;
 
 /// A device's number as the kernel has it, in 32 bits: 12 of the driver, 20 of its unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Device(u32);
 
 impl Device {

@@ -186,15 +186,15 @@ impl NameMap {
         Ok(backing.unwrap_or_else(|| visible.as_backing()))
     }
 
-    /// The backing names whose text, in one of the charsets that are tried, is `visible`; whether they are there, and visible as it,
-    /// are other questions.
+    /// The backing names in the charsets that are tried which would be visible as `visible` without siblings; whether they are there is
+    /// another question.
     pub fn legacy_spellings(&self, visible: &VisibleName) -> impl Iterator<Item = BackingName> {
         let text = core::str::from_utf8(visible.as_bytes());
         let text = text.ok().filter(|_| self.legacy == Legacy::Decode);
         let charsets = self.from.iter().zip(text.into_iter().cycle());
         charsets
             .filter_map(|(charset, text)| BackingName::parse(&charset.encode(text).ok()?).ok())
-            .filter(|backing| !self.policy.conforms(backing.as_bytes()))
+            .filter(|backing| self.visible_alone(backing).as_ref() == Some(visible))
     }
 
     /// The conforming name that a new name stands for (law N9).

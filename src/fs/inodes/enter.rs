@@ -1,4 +1,4 @@
-//! Entering files into the table: which inode is whose, and what becomes of numbers that are used again.
+//! Entering files into the table: which inode is whose, and what becomes of files whose number is another's.
 
 use std::io;
 use std::sync::Arc;
@@ -10,9 +10,6 @@ use crate::fs::inode::{ByNumber, Identity, Inode, Place, ROOT, lock};
 use crate::fs::look::{By, Looked};
 use crate::fs::number::{Device, Numbering};
 
-/// How many other numbers a file is offered where its own is taken.
-const OFFERED: u32 = 16;
-
 /// A file that was entered or found.
 #[derive(Debug)]
 pub(in crate::fs) struct Entered {
@@ -22,8 +19,6 @@ pub(in crate::fs) struct Entered {
     pub(in crate::fs) stat: Stat,
     /// Where it was seen before, if that is known and another place.
     pub(in crate::fs) left: Option<Place>,
-    /// The inode that had its number before and is gone.
-    pub(in crate::fs) replaced: Option<Arc<Inode>>,
 }
 
 /// What was looked at by name is to be looked at by a descriptor.
@@ -49,7 +44,6 @@ impl Inodes {
                 inode: Arc::clone(&self.root),
                 stat,
                 left: None,
-                replaced: None,
             }));
         }
         let is_proven = !matches!(by, By::Handle(_));
@@ -65,10 +59,10 @@ impl Inodes {
             }
         };
         let identity = handle.map(Identity::Handle);
-        let mut identity = identity.unwrap_or_else(|| Identity::looks(&stat, self.mount_of(&stat)));
+        let identity = identity.unwrap_or_else(|| Identity::looks(&stat, self.mount_of(&stat)));
         let device = Device::new(stat.dev);
-        let others = (0..OFFERED).map(|tried| Numbering::other(device, stat.ino, tried));
-        let entered = |inode: Arc<Inode>, replaced: Option<Arc<Inode>>| {
+        let own = (device, number);
+        let entered = |inode: Arc<Inode>| {
             // Most regular files that are looked up are not opened; of those that are many are opened by their handles.
             if let Some(fd) = fd
                 && !inode.is_elsewhere()
@@ -76,32 +70,64 @@ impl Inodes {
             {
                 self.descriptors.hold(&inode, fd);
             }
-            Ok(Ok(self.seen(inode, stat, place, replaced)))
+            Ok(Ok(self.seen(inode, stat, place)))
         };
-        // A file that has another number keeps it.
-        if self.is_renumbered.load(Ordering::Acquire)
-            && let Some(inode) = others
-                .clone()
-                .find_map(|number| self.meet(number, device, &identity))
+        if let Some(other) = self.renumbered_as(own)
+            && let Some(inode) = self.meet(other, device, &identity)
         {
-            return entered(inode, None);
+            return entered(inode);
         }
-        let others = others.map(|number| (number, true));
-        for (number, is_other) in std::iter::once((number, false)).chain(others) {
-            match self.enter_as(number, is_other, is_proven, identity, &stat) {
-                Ok((inode, replaced)) => return entered(inode, replaced),
-                Err(_) if !is_proven => return Ok(Err(Unproven)),
+        match self.enter_as(number, is_proven, identity, &stat) {
+            Ok(inode) => entered(inode),
+            Err(_) if !is_proven => Ok(Err(Unproven)),
+            Err(identity) => entered(self.enter_renumbered(own, identity, &stat)),
+        }
+    }
+
+    /// The number of a file that has another than its own.
+    pub(super) fn renumbered_as(&self, own: (Device, u64)) -> Option<u64> {
+        if !self.is_any_renumbered.load(Ordering::Acquire) {
+            return None;
+        }
+        lock(&self.renumbered).numbers.get(&own).copied()
+    }
+
+    /// Enters a file whose own number another one has: one of another device, or one that is gone and not forgotten. A request that is
+    /// on its way may mean that one still, and must not be served with this one (law F1).
+    fn enter_renumbered(
+        &self,
+        own: (Device, u64),
+        mut identity: Identity,
+        stat: &Stat,
+    ) -> Arc<Inode> {
+        let mut renumbered = lock(&self.renumbered);
+        // Somebody else may have entered it meanwhile.
+        if let Some(&number) = renumbered.numbers.get(&own)
+            && let Some(inode) = self.meet(number, own.0, &identity)
+        {
+            return inode;
+        }
+        let mut tried = 0;
+        loop {
+            let number = Numbering::other(own.0, stat.ino, tried);
+            match self.enter_as(number, true, identity, stat) {
+                Ok(inode) => {
+                    renumbered.numbers.insert(own, number);
+                    renumbered.own.insert(number, own);
+                    self.is_any_renumbered.store(true, Ordering::Release);
+                    return inode;
+                }
                 Err(back) => identity = back,
             }
+            tried += 1;
         }
-        Err(io::Error::from_raw_os_error(libc::EIO))
     }
 
     /// Finds the file that has the number and the time of birth of `stat`, and counts one lookup; `None` where that is not known, or may
     /// be another.
     pub(in crate::fs) fn enter_known(&self, stat: &Stat, place: &Place) -> Option<Entered> {
         let number = self.number(stat);
-        if number == ROOT || self.is_renumbered.load(Ordering::Acquire) {
+        if number == ROOT {
             return None;
         }
         let slots = lock(self.shard(number)?);
@@ -114,29 +140,18 @@ impl Inodes {
         }
         inode.lookups.fetch_add(1, Ordering::Relaxed);
         drop(slots);
-        Some(self.seen(inode, *stat, place, None))
+        Some(self.seen(inode, *stat, place))
     }
 
     /// Notes where a file was seen.
-    fn seen(
-        &self,
-        inode: Arc<Inode>,
-        stat: Stat,
-        place: &Place,
-        replaced: Option<Arc<Inode>>,
-    ) -> Entered {
+    fn seen(&self, inode: Arc<Inode>, stat: Stat, place: &Place) -> Entered {
         // Of the names of a file that has several, the one that it had when that was its only one stays known.
         let is_one_of_many = self.keeps_places && stat.is_file() && stat.nlink > 1;
         let left = match is_one_of_many && inode.handle().is_some() {
             true => None,
             false => inode.set_place(place),
         };
-        Entered {
-            inode,
-            stat,
-            left,
-            replaced,
-        }
+        Entered { inode, stat, left }
     }
 
     /// Finds a file by a number and counts one lookup.
@@ -150,74 +165,42 @@ impl Inodes {
         Some(Arc::clone(&known.0))
     }
 
-    /// Enters a file under a number, or finds it there, and returns the inode that it replaces, if any; gives its identity back where the number is another file's, or was
-    /// and the identity is not proven to be that of the file of that number.
+    /// Enters a file under a number, or finds it there; gives its identity back where the number is another file's.
     fn enter_as(
         &self,
         number: u64,
-        is_other: bool,
         is_proven: bool,
         identity: Identity,
         stat: &Stat,
-    ) -> Result<(Arc<Inode>, Option<Arc<Inode>>), Identity> {
+    ) -> Result<Arc<Inode>, Identity> {
         let Some(shard) = self.shard(number) else {
             return Err(identity);
         };
         let mut slots = lock(shard);
-        let device = Device::new(stat.dev);
-        // By which a file is the same under another daemon, and after it was forgotten.
-        let own_generation = match &identity {
-            Identity::Handle(handle) => Some(handle.digest()),
-            Identity::Looks { .. } => None,
-        };
-        let (generation, lookups) = match slots.get(&number) {
-            Some(known) if known.0.identity == identity && known.0.device == device => {
-                known.0.lookups.fetch_add(1, Ordering::Relaxed);
-                known.0.found(stat);
-                return Ok((Arc::clone(&known.0), None));
-            }
-            Some(known)
-                if is_other
-                    || !is_proven
-                    || known.0.is_renumbered
-                    || known.0.device != device
-                    || known.0.identity.mount() != identity.mount() =>
-            {
+        if let Some(known) = slots.get(&number) {
+            if known.0.identity != identity || known.0.device != Device::new(stat.dev) {
                 return Err(identity);
             }
-            // The number of a file that is gone is used again. The old one is forgotten under it too.
-            Some(known) => {
-                let generation = own_generation.unwrap_or_else(|| {
-                    let generation = self.generations.fetch_add(1, Ordering::Relaxed);
-                    u32::try_from(generation % 0x1_0000_0000).unwrap_or_default()
-                });
-                let is_taken = known.0.generation() == u64::from(generation);
-                (
-                    generation.wrapping_add(is_taken.into()),
-                    known.0.lookups.load(Ordering::Relaxed),
-                )
-            }
-            None => (own_generation.unwrap_or_default(), 0),
+            known.0.lookups.fetch_add(1, Ordering::Relaxed);
+            known.0.found(stat);
+            return Ok(Arc::clone(&known.0));
+        }
+        // By which a file is the same under another daemon, and after it was forgotten.
+        let generation = match &identity {
+            Identity::Handle(handle) => handle.digest(),
+            Identity::Looks { .. } => 0,
         };
-        let mut inode = Inode::new(number, generation, identity, stat);
-        inode.is_renumbered = is_other;
+        let inode = Inode::new(number, generation, identity, stat);
         inode.set_proven(is_proven);
         inode.found(stat);
         if self.keeps_places {
             inode.keep_place();
         }
-        inode.lookups = (lookups + 1).into();
         let inode = Arc::new(inode);
-        let replaced = slots.replace(ByNumber(Arc::clone(&inode)));
+        slots.insert(ByNumber(Arc::clone(&inode)));
         drop(slots);
-        if is_other {
-            self.is_renumbered.store(true, Ordering::Release);
-        }
-        if replaced.is_none() {
-            let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-            self.peak.fetch_max(count, Ordering::Relaxed);
-        }
-        let replaced = replaced.map(|known| known.0);
-        Ok((inode, replaced))
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        self.peak.fetch_max(count, Ordering::Relaxed);
+        Ok(inode)
     }
 }

@@ -95,6 +95,27 @@ fn ill_formed_names_are_decoded_by_the_first_charset_that_takes_them() {
 }
 
 #[test]
+fn legacy_spellings_are_those_that_are_decoded_to_the_name() {
+    let latin1 = map(Policy::default(), &["iso-8859-1"]);
+    let japanese = map(Policy::default(), &["shift_jis", "iso-8859-1"]);
+    let rows: [(&NameMap, &str, &[&[u8]]); 5] = [
+        (&latin1, "café", &[b"caf\xE9"]),
+        (&japanese, "表", &[b"\x95\x5C"]),
+        (&japanese, "é", &[b"\xE9"]),
+        // Its octet is U+FF7A in the charset that is tried first.
+        (&japanese, "º", &[]),
+        // No charset takes it.
+        (&latin1, "表", &[]),
+    ];
+    for (map, name, expected) in rows {
+        let name = VisibleName::parse(name.as_bytes()).unwrap();
+        let spellings = map.legacy_spellings(&name);
+        let spellings: Vec<Vec<u8>> = spellings.map(|name| name.as_bytes().to_vec()).collect();
+        assert_eq!(spellings, expected, "{name:?}");
+    }
+}
+
+#[test]
 fn names_that_offend_by_their_form_alone_are_shown_in_the_wanted_form() {
     let rows: [(&NameMap, &str, &str); 6] = [
         (&map(wanting(Form::Nfc), &[]), "cafe\u{301}", "caf\u{E9}"),

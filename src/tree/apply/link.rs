@@ -114,9 +114,7 @@ impl Site<'_> {
                 return Err(why(&error));
             }
         }
-        let old = here.dir.child(name).map_err(|error| why(&error))?;
         here.exchange(name, &stat, &beside)?;
-        self.hold(old);
         self.tell(here, name, Going::Target(wanted));
         Ok(Done::Now)
     }

@@ -1,11 +1,10 @@
 //! The tree that is worked on, and one directory of it at a time.
 
 use std::cell::Cell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::aside::Aside;
 use super::ends::Ends;
@@ -19,9 +18,6 @@ use crate::tree::seam;
 
 /// Times so near to each other are of one doing.
 const NEAR: i128 = 5_000_000_000;
-
-/// How many replaced links are held.
-const MOST_HELD: usize = 128;
 
 /// Which way, and whether in earnest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,8 +58,6 @@ pub(in crate::tree) struct Site<'s> {
     left: AtomicU64,
     gone_by: AtomicU64,
     pub(super) ends: Ends,
-    /// The links that were replaced last.
-    replaced: Mutex<VecDeque<OwnedFd>>,
 }
 
 /// What became of a step.
@@ -118,16 +112,7 @@ impl<'s> Site<'s> {
             left: AtomicU64::new(0),
             gone_by: AtomicU64::new(0),
             ends: Ends::default(),
-            replaced: Mutex::default(),
         })
-    }
-
-    /// Holds a replaced link for a while. Were its inode number another file's at once, whoever is about to follow it through a mount
-    /// would get `EIO` from the kernel (`fuse_iget` in fs/fuse/inode.c).
-    pub(super) fn hold(&self, link: OwnedFd) {
-        let mut replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
-        replaced.truncate(MOST_HELD - 1);
-        replaced.push_front(link);
     }
 
     pub(in crate::tree) fn outcome(&self) -> Outcome {

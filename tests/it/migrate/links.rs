@@ -1,11 +1,10 @@
 //! Targets of symbolic links: components that are renamed follow, on the way that the kernel goes.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{migrate, planned, wishes};
+use super::{planned, wishes};
 use crate::support::{Tree, at, needs, show};
 
 /// A directory, the target of a link in it, and what that becomes.
@@ -105,29 +104,6 @@ fn a_target_never_comes_to_lead_elsewhere() {
     assert_eq!(new_target(&tree, b"", b"link", b"caf\xE9"), None);
     at::unlink(tree.below_dir(), b"caf\xE9").unwrap();
     assert_eq!(new_target(&tree, b"", b"dangling", b"caf\xE9"), None);
-}
-
-/// Law T7: whoever is about to follow a link through a mount has it by its inode number, and gets `EIO` where that is another file's.
-#[test]
-fn t7_the_number_of_a_replaced_link_is_given_to_no_other_at_once() {
-    let tree = Tree::new();
-    tree.file(b"caf\xE9", b"");
-    let below = tree.below_dir();
-    for number in 0..50 {
-        at::symlink(b"caf\xE9", &below, format!("link {number}").as_bytes()).unwrap();
-    }
-    let numbers = || -> BTreeSet<u64> {
-        let links = (0..50).map(|number| format!("link {number}"));
-        links
-            .map(|link| at::stat(&below, link.as_bytes()).unwrap().st_ino)
-            .collect()
-    };
-    let old = numbers();
-    let arguments = ["--from", "iso-8859-1", "--apply", "backing"];
-    migrate(tree.parent(), &arguments).expect(0);
-    let target = at::readlink(&below, b"link 49").unwrap();
-    assert_eq!(target, "caf\u{E9}".as_bytes());
-    assert!(old.is_disjoint(&numbers()));
 }
 
 #[test]

@@ -94,13 +94,76 @@ fn a_number_that_is_used_again_is_never_taken_for_the_old_file() {
         Some(name) => {
             assert_eq!(at::read(mount.dir(), &name).unwrap(), b"new");
             assert_eq!(at::stat(mount.dir(), &name).unwrap().st_size, 3);
-            // The kernel answers EIO for a number that it knows to be another file's.
-            let old = rustix::fs::fstat(&old).map(drop);
-            assert!(matches!(old, Err(Errno::STALE | Errno::IO)), "{old:?}");
+            // It has another one while the kernel knows the old file by this.
+            assert_ne!(at::stat(mount.dir(), &name).unwrap().st_ino, number);
+            assert_eq!(rustix::fs::fstat(&old).map(drop), Err(Errno::STALE));
         }
         None => eprintln!("NOT TESTED: no number was used again"),
     }
     drop(old);
+    mount.stop();
+}
+
+/// Waits until the thread of ours that sends its number waits for the daemon.
+fn wait_for_question(thread: &std::sync::mpsc::Receiver<rustix::process::Pid>) {
+    let thread = thread.recv().unwrap().as_raw_nonzero();
+    let place = format!("/proc/self/task/{thread}/wchan");
+    until(|| std::fs::read(&place).is_ok_and(|name| name == b"request_wait_answer"));
+}
+
+/// Law F1: the kernel checks the rights to the file that it knows by a number, and asks to open the number. Meanwhile the file can be
+/// gone, and another one with its inode number be looked up.
+#[test]
+fn f1_whoever_opens_a_file_gets_no_other_that_has_its_number_by_then() {
+    if !needs::root("files that are known by their handles") {
+        return;
+    }
+    let tree = Tree::new();
+    tree.file(b"old", b"old content");
+    // What was just made is held by a descriptor.
+    let made = std::fs::metadata(tree.backing().join("old")).unwrap();
+    until(|| {
+        made.modified()
+            .unwrap()
+            .elapsed()
+            .is_ok_and(|age| age > Duration::from_millis(100))
+    });
+    // What is asked first is answered first.
+    let options = ["--cache", "60", "--threads", "1"];
+    let mount = tree.mount(&options);
+    let number = at::stat(mount.dir(), b"old").unwrap().st_ino;
+    mount.pause();
+    at::unlink(tree.below_dir(), b"old").unwrap();
+    // ext4 gives a number to the next file that is made; tmpfs never gives one twice.
+    let new = (0..200)
+        .map(|n| format!("new{n}").into_bytes())
+        .find(|new| {
+            tree.file(new, b"secret");
+            at::stat(tree.below_dir(), new).unwrap().st_ino == number
+        });
+    let Some(new) = new else {
+        eprintln!("NOT TESTED: no number was used again");
+        mount.go_on();
+        return mount.stop().clear();
+    };
+    let (say, said) = std::sync::mpsc::channel();
+    let opened = std::thread::scope(|scope| {
+        let looked = scope.spawn(|| {
+            say.send(rustix::thread::gettid()).unwrap();
+            at::stat(mount.dir(), &new)
+        });
+        wait_for_question(&said);
+        let opened = scope.spawn(|| {
+            say.send(rustix::thread::gettid()).unwrap();
+            at::read(mount.dir(), b"old")
+        });
+        wait_for_question(&said);
+        mount.go_on();
+        assert_eq!(looked.join().unwrap().unwrap().st_size, 6);
+        opened.join().unwrap()
+    });
+    assert_eq!(opened, Err(Errno::NOENT));
+    assert_eq!(at::read(mount.dir(), &new).unwrap(), b"secret");
     mount.stop();
 }
 
