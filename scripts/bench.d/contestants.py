@@ -40,6 +40,7 @@ NATIVE = Contestant("native", "native")
 
 PEERS = (
     Contestant("bindfs", "bindfs", ("bindfs", "-f", "{src}", "{mnt}"), "bindfs"),
+    Contestant("bindfs-user", "bindfs", ("bindfs", "-f", "--no-allow-other", "{src}", "{mnt}"), "bindfs"),
     Contestant("bindfs-mt", "bindfs -mt", ("bindfs", "-f", "--multithreaded", "{src}", "{mnt}"), "bindfs"),
     Contestant(
         "convmvfs",

@@ -29,7 +29,7 @@ GOALS = (
          ("metadata/stat-first", "metadata/absent-first"), 0, (("bindfs", 1.03),)),
     Goal("list", "ls -l, first time", "cpu", ("metadata/long-first", "large/long-large"), 0, (("passthrough_hp", 0.9),)),
     Goal("user", "changes by an ordinary user", "cpu", ("user/create", "user/rename", "user/unlink", "user/mkdir"), 0,
-         (("bindfs", 0.85),)),
+         (("bindfs-user", 0.85),)),
     Goal("walk", "walk of many files, time", "cpu", ("walk/walk",), 0, (("bindfs", 0.97),)),
     Goal("memory", "walk of many files, bytes of memory for each", "memory", ("walk/walk",)),
     Goal("free", "metadata, scheduled freely", "wall",

@@ -38,6 +38,10 @@ def load(key, title, work, **numbers):
     return Step(key, title, work, tuple(numbers.items()))
 
 
+def cold(key, title, work, **numbers):
+    return dataclasses.replace(load(key, title, work, **numbers), cold=True)
+
+
 def warm(files):
     """A stat of all files that is not measured, so that their names are known."""
     return load("warm", "", "stat", files=files)
@@ -105,15 +109,15 @@ def free(files, rounds):
 
 
 def user(files, rounds):
-    contestants = ("native", "utf8fs", "bindfs")
+    contestants = ("native", "utf8fs", "bindfs-user")
     return Suite("user", "An ordinary user's mount", changes(files), contestants, True, rounds, user=True)
 
 
 def slow(rounds):
     """A filesystem that takes 5 ms for each name, as one far away does."""
     chunks = (
-        (load("one", "stat, one client", "stat", files=64),),
-        (load("sixteen", "stat, 16 clients", "stat", files=1024, clients=16),),
+        (cold("one", "stat, one client", "stat", files=64),),
+        (cold("sixteen", "stat, 16 clients", "stat", files=1024, clients=16),),
     )
     return Suite("slow", "A slow backing filesystem", chunks, ("native", "utf8fs", "bindfs-mt", "passthrough_hp"), False, rounds, shared=True)
 

@@ -72,9 +72,11 @@ fn answer(mut device: &File, time: Duration) -> io::Result<()> {
                 thread::sleep(time);
             }
             found.map(|number| {
-                // Nothing of it is kept.
+                // Kept for a second, as by most network filesystems.
                 let mut entry = number.to_ne_bytes().to_vec();
-                entry.resize(40, 0);
+                for word in [0_u64, 1, 1, 0] {
+                    entry.extend(word.to_ne_bytes());
+                }
                 entry.extend(attributes(number));
                 entry
             })
