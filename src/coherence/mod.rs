@@ -137,7 +137,10 @@ impl Coherence {
     /// the attributes again when their time is over, and drops the content with them if they show a change.
     #[must_use]
     pub fn keeps_content(&self, opened: &Opened) -> bool {
-        self.times.unheard > Duration::ZERO && self.fs.is_as_opened_before(opened)
+        // Of an empty file it keeps none.
+        self.times.unheard > Duration::ZERO
+            && !opened.nature.is_empty
+            && self.fs.is_as_opened_before(opened)
     }
 
     /// The kernel keeps no content of files in this mount's name: it serves them by itself.

@@ -4,8 +4,9 @@
 //! fuser starts a fixed number of threads, each of which reads a request, works on it, and reads the next. More readers than
 //! there is work for cost time: each request then wakes another thread, whose caches are cold. Too few, and operations that
 //! wait for a stalled disk stop all others. So many threads are started, and all but some are parked when they have answered
-//! a request. A watcher looks at them now and then while there is work: it lets one more read where all are busy, one
-//! fewer where they are not, and one more for each operation that lasts. Where there is no work it sleeps until the next
+//! a request. A watcher looks at them now and then while there is work: it lets one more read where all are busy, fewer
+//! where they are not, and one more for each operation that lasts. Where all are busy with few operations, these wait for a slow
+//! filesystem: twice as many read then, however few processors there are. Where there is no work it sleeps until the next
 //! request, and those that are parked stay so.
 
 use std::cell::OnceCell;
@@ -22,6 +23,10 @@ use rustix::io::Errno;
 const LOOK: Duration = Duration::from_millis(10);
 /// One reader more or fewer is decided on so many looks.
 const LOOKS: u32 = 8;
+
+/// A reader that is busy all the time and does no more than this between two looks waits for something: an operation that does not
+/// takes a fifth of a millisecond at most.
+const FEW: u64 = 20;
 
 thread_local! {
     /// This thread's place in the table of the turns that it serves; a thread serves one mount.
@@ -242,6 +247,14 @@ impl Watcher {
             .iter()
             .filter(|operation| is_busy(operation))
             .count();
+        let sum = |operations: &[u64]| operations.iter().sum::<u64>() / 2;
+        let done = sum(&operations).saturating_sub(sum(&self.before));
+        let is_slow = done <= FEW * u64::try_from(self.ready).unwrap_or(u64::MAX);
+        let most_ready = if is_slow {
+            operations.len()
+        } else {
+            most_ready
+        };
         self.ready = self.ready.clamp(1, most_ready);
         if self.before == operations {
             // What is worked on now is stalled, and others read.
@@ -256,12 +269,15 @@ impl Watcher {
         self.looks += 1;
         if busy - stalled >= self.ready {
             self.full += 1;
+            if is_slow && self.full > 1 {
+                self.ready = (self.ready * 2).min(most_ready);
+            }
         }
         if self.looks == LOOKS {
             if self.full >= LOOKS - 1 {
                 self.ready = (self.ready + 1).min(most_ready);
             } else if self.full <= LOOKS / 4 {
-                self.ready = (self.ready - 1).max(1);
+                self.ready = (self.ready * 2 / 3).max(1);
             }
             (self.looks, self.full) = (0, 0);
         }
@@ -290,18 +306,51 @@ mod tests {
     use crate::wait::until;
 
     /// Looks `count` times at threads of which the first `stalled` stay at one operation, the next `busy` are at a new one
-    /// each time, and one more has just ended one.
+    /// each time, after many others, and one more has just ended one.
     fn look(watcher: &mut Watcher, count: usize, stalled: usize, busy: usize) -> Decision {
+        look_after(200, watcher, count, stalled, busy)
+    }
+
+    /// The same, each after so many operations.
+    fn look_after(
+        done: u64,
+        watcher: &mut Watcher,
+        count: usize,
+        stalled: usize,
+        busy: usize,
+    ) -> Decision {
         let mut decision = Decision::Sleep(0);
         for _ in 0..count {
-            let last = watcher.before.iter().max().copied().unwrap_or(0);
-            let next = last / 2 * 2 + 2;
-            let mut operations = vec![1; stalled];
-            operations.extend(vec![next + 1; busy]);
-            operations.push(next);
+            let mut operations = watcher.before.clone();
+            operations.resize(32, 0);
+            for (index, operation) in operations.iter_mut().enumerate() {
+                *operation = match index {
+                    _ if index < stalled => *operation | 1,
+                    _ if index < stalled + busy => *operation / 2 * 2 + 2 * done + 1,
+                    _ if index == stalled + busy => *operation / 2 * 2 + 2 * done,
+                    _ => *operation / 2 * 2,
+                };
+            }
             decision = watcher.look(operations, 3);
         }
         decision
+    }
+
+    /// A network filesystem may take milliseconds for each operation, and none of the processors.
+    #[test]
+    fn all_read_that_a_slow_filesystem_holds_up() {
+        let mut watcher = Watcher::default();
+        look(&mut watcher, usize::try_from(LOOKS).unwrap(), 0, 0);
+        // Each does two in the time of a look, and there are always more to do.
+        for readers in [1, 2, 4, 8, 16, 16] {
+            let decision = look_after(2, &mut watcher, 2, 0, readers);
+            assert!(
+                matches!(decision, Decision::Allow(count) if count >= readers),
+                "{decision:?}"
+            );
+        }
+        // Fast again: as many as there are processors.
+        assert_eq!(look(&mut watcher, 1, 0, 16), Decision::Allow(3));
     }
 
     #[test]
