@@ -321,7 +321,10 @@ pub fn is_member(pid: u32, gid: u32, groups: &std::collections::BTreeSet<u32>) -
         })
 }
 
-/// Raises the soft limit on open descriptors to the hard one, and returns it; `None` if there is no limit.
+/// The kernel takes 8 bytes for each descriptor for which it makes room.
+const MOST_ROOM: u64 = 65_536;
+
+/// Raises the soft limit on open descriptors to the hard one, and has room made for as many; `None` if there is no limit.
 ///
 /// # Errors
 /// Those of setrlimit(2).
@@ -334,7 +337,18 @@ pub fn raise_nofile() -> io::Result<Option<u64>> {
         };
         rustix::process::setrlimit(Resource::Nofile, raised)?;
     }
+    make_room(maximum);
     Ok(maximum)
+}
+
+/// Has the kernel make room for descriptors while this process has one thread. Later it would wait for all processors, some
+/// milliseconds, each time their table is doubled (`expand_fdtable` in fs/file.c).
+fn make_room(limit: Option<u64>) {
+    let highest = limit.unwrap_or(MOST_ROOM).min(MOST_ROOM) - 1;
+    let highest = std::os::fd::RawFd::try_from(highest).unwrap_or_default();
+    if let Err(error) = rustix::io::fcntl_dupfd_cloexec(io::stderr(), highest) {
+        log::debug!("descriptors get room as they come: {error}");
+    }
 }
 
 /// Raises the limits of what the daemon does for others, which whoever started it may have meant for a shell: the size of
