@@ -24,7 +24,13 @@ use crate::backing::Stat;
 use crate::backing::watch::Watcher;
 use crate::fs::{Absence, Caller, Entry, FsError, Inode, Moved, OpenAs, Opened, Shown, Utf8Fs};
 
-/// A note: it is a directory that was idle when its attributes were last seen, and of which no change is known since.
+/// A note about an inode: every change of what is in this directory is reported.
+const MARKED: u8 = 1;
+
+/// Another: it may change unheard: it was seen last in a directory that is not marked, or lost its name there.
+const ADRIFT: u8 = 2;
+
+/// Another: it is a directory that was idle when its attributes were last seen, and of which no change is known since.
 const IDLE: u8 = 4;
 
 /// A program may have a mapping of a file, and nobody hears of what is written to that: its attributes are kept no longer.

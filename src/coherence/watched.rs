@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 use absent::AbsentNames;
 use queues::{Notice, Queues};
 
-use super::{IDLE, Times};
+use super::{ADRIFT, IDLE, MARKED, Times};
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, Stat, Time};
 use crate::fs::{Entry, Inode, ROOT, Utf8Fs, age, lock};
@@ -36,12 +36,6 @@ pub trait Kernel: Send + Sync {
     /// changed. Never blocks.
     fn expire_attributes(&self, number: u64);
 }
-
-/// Every change of what is in this directory is reported.
-const MARKED: u8 = 1;
-
-/// It may change unheard: it was seen last in a directory that is not marked, or lost its name there.
-const ADRIFT: u8 = 2;
 
 /// A directory in which nothing has changed for so long is idle.
 const IDLE_AFTER: Duration = Duration::from_secs(2);

@@ -155,11 +155,6 @@ impl Inodes {
         }
     }
 
-    /// Does the kernel tell through which mount a file was reached (Linux 5.8)?
-    pub(super) fn tells_mounts(&self) -> bool {
-        self.reach.0 != 0
-    }
-
     /// Are files opened by their handles, where these reach?
     pub(super) fn uses_handles(&self) -> bool {
         self.mount.is_some()

@@ -12,7 +12,7 @@ use super::descriptors::Use;
 use super::inode::lock;
 use super::io::{KERNELS_OWN, Opened};
 use super::look::Sight;
-use super::namespace::Here;
+use super::namespace::{Here, MOST_ATTEMPTS};
 use super::resolve::{Making, NewName, if_there};
 use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Dir, Kind, Nature, Stat};
@@ -28,9 +28,6 @@ const PAUSES: (Duration, Duration) = (Duration::from_micros(250), Duration::from
 
 /// Most who are waited for to come back.
 const MOST_SENT: usize = 64;
-
-/// So often an entry is made anew that others removed or replaced at once.
-const MOST_MADE: usize = 64;
 
 /// The kernel asks again at once. Who comes later than this has not come back, but comes anew.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -86,11 +83,7 @@ impl Utf8Fs {
         flags: i32,
     ) -> Result<(Entry, Opened), FsError> {
         let rules = self.rules();
-        let making = Making {
-            operation: Operation::Create,
-            caller,
-            rules: &rules,
-        };
+        let making = Making::new(Operation::Create, caller, &rules);
         let is_exclusive = flags & libc::O_EXCL != 0;
         let is_back = !is_exclusive && self.sent_back.has(caller);
         let taken = self.inodes.take_descriptors(caller, Use::File)?;
@@ -178,7 +171,7 @@ impl Utf8Fs {
         make: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<Entry, FsError> {
         let modes = (mode, umask);
-        for _ in 0..MOST_MADE {
+        for _ in 0..MOST_ATTEMPTS {
             let (child, (directory, fd), place) =
                 self.make(making, parent, name, modes, |dir, backing| {
                     make(dir, backing)?;
@@ -212,11 +205,7 @@ impl Utf8Fs {
         rdev: u64,
     ) -> Result<Entry, FsError> {
         let rules = self.rules();
-        let making = Making {
-            operation: Operation::Mknod,
-            caller,
-            rules: &rules,
-        };
+        let making = Making::new(Operation::Mknod, caller, &rules);
         let kind = match mode & libc::S_IFMT {
             0 => Kind::File,
             _ => Kind::from_mode(mode),
@@ -239,11 +228,7 @@ impl Utf8Fs {
         umask: u32,
     ) -> Result<Entry, FsError> {
         let rules = self.rules();
-        let making = Making {
-            operation: Operation::Mkdir,
-            caller,
-            rules: &rules,
-        };
+        let making = Making::new(Operation::Mkdir, caller, &rules);
         let modes = (mode, umask);
         self.make_node(making, parent, name, modes, Kind::Dir, |dir, backing| {
             dir.mkdir(backing, mode)
@@ -262,11 +247,7 @@ impl Utf8Fs {
         target: &[u8],
     ) -> Result<Entry, FsError> {
         let rules = self.rules();
-        let making = Making {
-            operation: Operation::Symlink,
-            caller,
-            rules: &rules,
-        };
+        let making = Making::new(Operation::Symlink, caller, &rules);
         let directory = self.inodes.get(parent)?;
         let stored = self.stored_target(making, &directory, name, target)?;
         let symlink = |dir: &Dir<&OwnedFd>, backing: &_| dir.symlink(backing, &stored.text);
@@ -287,11 +268,7 @@ impl Utf8Fs {
         name: &[u8],
     ) -> Result<Entry, FsError> {
         let rules = self.rules();
-        let making = Making {
-            operation: Operation::Link,
-            caller,
-            rules: &rules,
-        };
+        let making = Making::new(Operation::Link, caller, &rules);
         let (_, source) = self.open_inode(number)?;
         let kind = Stat::of(&*source)?.kind();
         self.make_node(making, parent, name, (0, 0), kind, |dir, backing| {

@@ -192,9 +192,7 @@ impl Utf8Fs {
         inodes.keeps_places = config.keeps_places;
         Ok(Self {
             sent_back: SentBack::default(),
-            // Of files in mounts inside, where those can be told, it is not so.
-            closes_quietly: below.closes_quietly()
-                && (config.privilege == Privilege::Root || inodes.tells_mounts()),
+            closes_quietly: below.closes_quietly(),
             is_stacked: below.is_stacked(),
             checks_rights: below.checks_rights(),
             map: config.map,

@@ -14,8 +14,8 @@ use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::Dir;
 use crate::names::{BackingName, VisibleName};
 
-/// So often an entry is made anew that others removed or replaced at once.
-const MOST_ATTEMPTS: usize = 64;
+/// So often an entry is looked up or made anew that others removed or replaced at once.
+pub(super) const MOST_ATTEMPTS: usize = 64;
 
 /// A directory, and its descriptor.
 pub(super) type Here = (Arc<Inode>, Arc<OwnedFd>);
@@ -37,11 +37,7 @@ impl Utf8Fs {
     /// the refusal is in the audit log.
     pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
         let rules = self.rules();
-        let making = Making {
-            operation: Operation::Lookup,
-            caller,
-            rules: &rules,
-        };
+        let making = Making::new(Operation::Lookup, caller, &rules);
         let (directory, fd) = self.open_directory(parent)?;
         let here = (&*directory, &*fd);
         for _ in 0..MOST_ATTEMPTS {
@@ -183,11 +179,7 @@ impl Utf8Fs {
             return Ok(self.settle_names(&from_fd)?);
         }
         let rules = self.rules();
-        let making = Making {
-            operation: Operation::Rename,
-            caller,
-            rules: &rules,
-        };
+        let making = Making::new(Operation::Rename, caller, &rules);
         let mut place = if flags & libc::RENAME_NOREPLACE == 0 {
             self.place_new(making, &to_inode, &to_fd, to.1)?
         } else {

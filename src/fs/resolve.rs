@@ -55,6 +55,16 @@ pub(super) struct Making<'a> {
     pub(super) rules: &'a Rules,
 }
 
+impl<'a> Making<'a> {
+    pub(super) fn new(operation: Operation, caller: Caller, rules: &'a Rules) -> Self {
+        Self {
+            operation,
+            caller,
+            rules,
+        }
+    }
+}
+
 /// Turns "there is none" into `None`; no name is there that is longer than names can be.
 pub(super) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {

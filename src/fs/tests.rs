@@ -185,11 +185,7 @@ fn t7_a_name_that_is_taken_back_while_another_is_made_is_found() {
     let names = [&b"caf\xE9"[..], "caf\u{E9} 2".as_bytes()];
     let scratch = Scratch::new(map(Legacy::Decode, &["iso-8859-1"]), &names);
     let rules = scratch.fs.rules();
-    let making = Making {
-        operation: Operation::Mkdir,
-        caller: CALLER,
-        rules: &rules,
-    };
+    let making = Making::new(Operation::Mkdir, CALLER, &rules);
     scratch.leads_to("caf\u{E9}".as_bytes(), Some(b"caf\xE9"));
     let make = |dir: &Dir<&OwnedFd>, name: &BackingName| {
         let old = BackingName::parse("caf\u{E9} 2".as_bytes()).unwrap();
@@ -491,11 +487,7 @@ fn f4_an_error_in_the_middle_of_a_listing_loses_no_entry_and_leaks_no_lookup_cou
 fn what_is_removed_or_replaced_as_it_is_made_is_made_anew() {
     let scratch = Scratch::new(map(Legacy::Escape, &[]), &[]);
     let rules = scratch.fs.rules();
-    let making = Making {
-        operation: Operation::Mkdir,
-        caller: CALLER,
-        rules: &rules,
-    };
+    let making = Making::new(Operation::Mkdir, CALLER, &rules);
     // How many a program below removes, whether it puts something else in their place, and the errno that comes of it.
     let rows = [
         (&b"removed"[..], 3, false, None),

@@ -24,8 +24,8 @@ const LOOK: Duration = Duration::from_millis(10);
 /// One reader more or fewer is decided on so many looks.
 const LOOKS: u32 = 8;
 
-/// A reader that is busy all the time and does no more than this between two looks waits for something: an operation that does not
-/// takes a fifth of a millisecond at most.
+/// A reader that is busy at each look and does no more operations than this between two waits for something: without waiting each takes
+/// well under half a millisecond.
 const FEW: u64 = 20;
 
 thread_local! {

@@ -182,7 +182,7 @@ impl Terms {
     ///
     /// # Errors
     /// That offence.
-    pub fn check_further(&self, whole: &NameMap, name: &[u8]) -> Result<(), Offence> {
+    fn check_further(&self, whole: &NameMap, name: &[u8]) -> Result<(), Offence> {
         match self.mode {
             Mode::Off => Ok(()),
             _ if self.map.policy == whole.policy => Ok(()),

@@ -9,9 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::queues::{ELSEWHERE, Job, Notice, Notices, Swept, Task, Tended};
-use super::{ADRIFT, HEARD, Kernel, MARKED, UNRELIABLE, Watched};
+use super::{HEARD, Kernel, UNRELIABLE, Watched};
 use crate::backing::watch::{Change, Happened, Woken};
-use crate::coherence::IDLE;
+use crate::coherence::{ADRIFT, IDLE, MARKED};
 use crate::fs::{ROOT, lock};
 use crate::names::Quoted;
 
