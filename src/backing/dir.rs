@@ -174,6 +174,17 @@ impl<F: AsFd> Dir<F> {
         Ok(rustix::fs::openat(&self.0, name.as_bytes(), flags, mode)?)
     }
 
+    /// Makes a regular file without a name in this directory, and opens it with the given open(2) flags, of which `O_TMPFILE` is one.
+    ///
+    /// # Errors
+    /// Those of openat(2); `EOPNOTSUPP` if the filesystem has no such files.
+    pub fn create_unnamed(&self, flags: i32, mode: u32) -> io::Result<OwnedFd> {
+        let flags = file::open_flags(flags) | OFlags::TMPFILE | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode);
+        calls::count();
+        Ok(rustix::fs::openat(&self.0, c".", flags, mode)?)
+    }
+
     /// Makes a node of the type in `mode` (a regular file if it has none) with device `rdev`.
     ///
     /// # Errors

@@ -53,17 +53,6 @@ const CLUSTERED: &[u64] = &[
     0x7461_636f, // OCFS2
 ];
 
-/// Filesystems that make of flock(2) a lock of fcntl(2) on the whole file, so that the two shut each other out: flock(2) on
-/// NFS and SMB, `fs/afs/flock.c`. Of FUSE it depends on the daemon: that of `GlusterFS` does so.
-const ONE_LOCK: &[u64] = &[
-    0x6969,      // NFS
-    0x517b,      // SMB
-    0xfe53_4d42, // SMB2
-    0xff53_4d42, // CIFS
-    0x6b41_4653, // AFS
-    FUSE,
-];
-
 /// A filesystem, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FsType(u64);
@@ -101,13 +90,6 @@ impl FsType {
     #[must_use]
     pub fn checks_rights(self) -> bool {
         SERVED.contains(&self.0)
-    }
-
-    /// Can a lock of flock(2) and one of fcntl(2) on the same file be held by different descriptors there, as on any
-    /// filesystem of this machine?
-    #[must_use]
-    pub fn tells_locks_apart(self) -> bool {
-        !ONE_LOCK.contains(&self.0)
     }
 
     /// Can it lie on another filesystem, which the kernel counts as a layer?

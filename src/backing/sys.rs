@@ -104,6 +104,76 @@ pub(crate) fn open_by_handle(
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
+/// The size of a page of memory in octets.
+#[must_use]
+pub fn page_size() -> usize {
+    // SAFETY: sysconf(3) touches no memory of ours; the C library has the answer from when the program started.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(4096)
+}
+
+/// Numbers of ioctl(2) on `/dev/fuse`, of `include/uapi/linux/fuse.h`.
+pub(crate) mod fuse_ioctl {
+    use rustix::ioctl::{Opcode, opcode};
+
+    /// `FUSE_DEV_IOC_CLONE`.
+    pub(crate) const CLONE: Opcode = opcode::read::<u32>(229, 0);
+    /// `FUSE_DEV_IOC_BACKING_OPEN`.
+    pub(crate) const BACKING_OPEN: Opcode = opcode::write::<super::BackingMap>(229, 1);
+    /// `FUSE_DEV_IOC_BACKING_CLOSE`.
+    pub(crate) const BACKING_CLOSE: Opcode = opcode::write::<u32>(229, 2);
+}
+
+/// `struct fuse_backing_map`.
+#[repr(C)]
+pub(crate) struct BackingMap {
+    fd: RawFd,
+    flags: u32,
+    padding: u64,
+}
+
+/// Makes `device`, just opened, another descriptor of the FUSE `connection`.
+///
+/// # Errors
+/// It is one of another connection, or not of FUSE.
+pub fn clone_connection(device: &OwnedFd, connection: &OwnedFd) -> io::Result<()> {
+    fuse_ioctl(device, fuse_ioctl::CLONE, connection.as_raw_fd()).map(drop)
+}
+
+/// Tells the kernel of a backing file; gives the number that it knows it by until [`close_backing`].
+///
+/// # Errors
+/// The kernel takes no such file, or none from this process.
+pub fn open_backing(connection: &OwnedFd, file: &OwnedFd) -> io::Result<u32> {
+    let map = BackingMap {
+        fd: file.as_raw_fd(),
+        flags: 0,
+        padding: 0,
+    };
+    let id = fuse_ioctl(connection, fuse_ioctl::BACKING_OPEN, map)?;
+    u32::try_from(id).map_err(io::Error::other)
+}
+
+/// Takes a number of [`open_backing`] back.
+///
+/// # Errors
+/// There is none.
+pub fn close_backing(connection: &OwnedFd, id: u32) -> io::Result<()> {
+    fuse_ioctl(connection, fuse_ioctl::BACKING_CLOSE, id).map(drop)
+}
+
+/// A call by one of the numbers of [`mod@fuse_ioctl`], with the record that it takes.
+fn fuse_ioctl<T>(
+    fd: &OwnedFd,
+    number: rustix::ioctl::Opcode,
+    record: T,
+) -> io::Result<libc::c_long> {
+    // SAFETY: `fd` is open for the length of the call; whatever it is, the kernel reads by these numbers at most a record of the size that
+    // is part of the number, which is that of `record`, and writes none.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), number.into(), &raw const record) };
+    checked(result.into())
+}
+
 /// Reads directory records from `fd` into `buffer`; returns how many bytes of it are filled, 0 at the end.
 pub(crate) fn getdents(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     calls::count();

@@ -42,7 +42,6 @@ use clap::Parser;
 use log::LevelFilter;
 
 use crate::codec::{caseless, normalize};
-use crate::fuse;
 use args::{Cli, Command, MountArgs};
 use called::Called;
 pub use config::{AuditConfig, MountConfig};
@@ -165,9 +164,6 @@ fn init_log(verbosity: LevelFilter, is_background: bool) {
         .parse_env(env_logger::Env::new().filter("UTF8FS_LOG"))
         .format(move |out, record| {
             let message = record.args().to_string();
-            if fuse::is_late_reply(record.target(), &message) && verbosity <= LevelFilter::Info {
-                return Ok(());
-            }
             if verbosity > LevelFilter::Info {
                 write!(out, "{} ", out.timestamp_millis())?;
             }

@@ -21,7 +21,7 @@ use crate::daemon::mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount}
 use crate::daemon::mountinfo;
 use crate::daemon::session::{Ended, Hooks, Signals, serve};
 use crate::fs::{Config, Utf8Fs};
-use crate::fuse::{Adapter, Connection, Forgetting};
+use crate::fuse::{Connection, Forgetting, Service};
 use crate::names::Quoted;
 use crate::os::helper::{self, Errands};
 use crate::os::sandbox::{self, Confined, Setting};
@@ -84,13 +84,16 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
         end: Mutex::new(Some(end)),
         follower: Mutex::default(),
     });
-    let threads = (config.threads, readers());
     map_large_blocks();
     let Mounted { fuse_fd, attached } = mounted;
-    let served = fuse_fd
-        .try_clone()
-        .and_then(|other| Adapter::new(coherence, config.passthrough, threads, other, about))
-        .and_then(|adapter| Connection::open(adapter, fuse_fd, config.threads))
+    let service = Service {
+        coherence,
+        passthrough: config.passthrough,
+        threads: config.threads,
+        readers: readers(),
+        about,
+    };
+    let served = Connection::open(service, fuse_fd)
         .and_then(|connection| serve(connection, attached, signals, Arc::clone(&hooks) as _))
         .map_err(|error| failed("serve the mount", &error));
     drop(keep_on);

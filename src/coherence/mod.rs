@@ -65,14 +65,6 @@ pub struct Kept {
     pub attributes: Duration,
 }
 
-impl Kept {
-    /// How long it may be kept where one time holds for both.
-    #[must_use]
-    pub fn whole(self) -> Duration {
-        self.name.min(self.attributes)
-    }
-}
-
 /// What the kernel may keep of a directory that is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeptList {
@@ -265,9 +257,25 @@ impl Coherence {
         let (entry, opened) = create(&self.fs)?;
         let (entry, mut kept) = self.made(&directory, name, entry);
         if opened.is_mappable && !entry.stat.has_set_id() {
-            // Not at all would keep the kernel from keeping the name, too (`ReplyCreate` of fuser has one time for both).
+            // Few write to what they have just made by a mapping, and all the others would be asked for its attributes.
             kept.attributes = self.times.unheard.min(MAPPED);
         }
+        Ok((entry, kept, opened))
+    }
+
+    /// Makes a file without a name, and opens it.
+    ///
+    /// # Errors
+    /// Those of `create`.
+    pub fn create_unnamed(
+        &self,
+        create: impl FnOnce(&Utf8Fs) -> Result<(Entry, Opened), FsError>,
+    ) -> Result<(Entry, Kept, Opened), FsError> {
+        let (entry, opened) = create(&self.fs)?;
+        let kept = Kept {
+            name: Duration::ZERO,
+            attributes: self.keep_attributes(&entry.inode, &entry.stat, false),
+        };
         Ok((entry, kept, opened))
     }
 

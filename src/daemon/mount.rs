@@ -1,7 +1,4 @@
 //! Mounting: `/dev/fuse` and mount(2) where we may, the setuid helper fusermount3 where we may not.
-//!
-//! fuser could mount too, but its type is a bare `fuse`, it resolves the path twice, and its unmounting may hit
-//! a foreign filesystem on the same path. So the mount is ours, and fuser gets the descriptor.
 
 mod attached;
 pub mod away;

@@ -24,8 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub trait Hooks: Send + Sync + 'static {
     /// Takes what can tell the kernel to forget what it keeps; once, before anything is served.
     ///
-    /// A notifier holds the connection open, so none may outlive the session: the filesystem's `destroy` is the
-    /// place to drop it.
+    /// It holds the connection open, so it must not outlive the session.
     fn notifier(&self, notifier: Forgetting) {
         drop(notifier);
     }
@@ -95,8 +94,7 @@ pub fn serve(
     signals: Signals,
     hooks: Arc<dyn Hooks>,
 ) -> io::Result<Ended> {
-    let (forgetting, run) = connection.split();
-    hooks.notifier(forgetting);
+    hooks.notifier(connection.forgetting());
 
     let life = Arc::new(Life {
         attached,
@@ -109,7 +107,7 @@ pub fn serve(
     let handle = signals.0.handle();
     let watcher = spawn("signals", &life, |life| life.watch(signals))?;
     let starter = spawn("readiness", &life, Life::start)?;
-    let result = run();
+    let result = connection.run();
     life.over.store(true, Ordering::Release);
     let ended = life.end(result);
     handle.close();
@@ -148,7 +146,7 @@ struct Life {
     unmounted: AtomicBool,
     /// We cut the connection.
     aborted: AtomicBool,
-    /// fuser serves no more.
+    /// Nothing is served any more.
     over: AtomicBool,
 }
 
@@ -238,7 +236,7 @@ impl Life {
         }
     }
 
-    /// Clears up after fuser and says how it went.
+    /// Clears up and says how it went.
     fn end(&self, result: io::Result<()>) -> io::Result<Ended> {
         // A notifier that somebody kept would leave callers waiting for nobody.
         if let Err(error) = self.attached.abort() {

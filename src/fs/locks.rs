@@ -2,13 +2,8 @@
 //!
 //! Each owner that the kernel names has a descriptor of its own on the backing file, with the locks of fcntl(2) as OFD
 //! locks on it; each file that a program has open has one for flock(2). So the backing filesystem itself decides who gets
-//! what, above and below alike, and all locks go with the daemon.
-//!
-//! The protocol tells flock(2) from fcntl(2), but fuser does not hand it on. A lock of the whole file is taken as both,
-//! unless it can be told which it is; see [`table`]. Who waits is asked about again and again (see [`waiters`]), since
-//! fuser does not hand on either that a program was interrupted: no thread ever waits for a lock.
+//! what, above and below alike, and all locks go with the daemon. No thread that serves ever waits for a lock: see [`waiters`].
 
-mod flocked;
 mod table;
 mod waiters;
 
@@ -33,15 +28,24 @@ pub enum LocksAt {
     Backing,
 }
 
+/// The system call that a lock is asked for by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockCall {
+    /// fcntl(2).
+    Fcntl,
+    /// flock(2): the whole file.
+    Flock,
+}
+
 /// Who asks for what lock.
 #[derive(Debug, Clone, Copy)]
 pub struct LockRequest {
+    /// By which call.
+    pub call: LockCall,
     /// The owner, as the kernel names it: a program's files, or one open file.
     pub owner: u64,
     /// The process, for those who ask who holds it; 0 if it is not of our pid namespace.
     pub pid: u32,
-    /// The thread that asks.
-    pub tid: u32,
     /// The user who asks.
     pub uid: u32,
     /// The octets.
@@ -50,7 +54,7 @@ pub struct LockRequest {
     pub kind: Option<LockKind>,
 }
 
-/// What is done with the answer to a lock, now or when it is granted.
+/// What is done with the answer to a lock that is waited for.
 pub type Answer = Box<dyn FnOnce(Result<(), FsError>) + Send>;
 
 /// One file's locks, shared with those who wait for one.
@@ -116,34 +120,56 @@ impl Utf8Fs {
         self.locks.at == LocksAt::Backing
     }
 
-    /// Sets a lock through the open file `handle`. Where another's stands in the way, and `sleep`, `answer` is given when
-    /// it is granted, or `EINTR` when a signal has come for who waits.
+    /// Sets a lock through the open file `handle`; false if another's stands in the way.
     ///
-    /// Answers `EAGAIN` where it is not granted; `ENOLCK` where there are no more descriptors or too many wait; `EDEADLK`
-    /// after a while for who waits and can't be seen by this process; else the system's error.
-    pub fn set_lock(&self, handle: u64, request: LockRequest, sleep: bool, answer: Answer) {
-        let open = match self.files.get(handle) {
-            Ok(open) => open,
-            Err(error) => return answer(Err(error)),
-        };
-        let shared = self.locks.of(open.identity());
-        let fd = Arc::clone(&open.fd);
-        let attempt = move || lock(&shared).set(&fd, handle, request);
-        let set = self.inodes.with_descriptors(&attempt);
+    /// # Errors
+    /// The handle is gone; `ENOLCK`: there are no more descriptors; else the system's error.
+    pub fn set_lock(&self, handle: u64, request: LockRequest) -> Result<bool, FsError> {
+        let attempt = self.lock_attempt(handle, request)?;
+        let is_granted = self.inodes.with_descriptors(attempt);
         if request.kind != Some(LockKind::Write) {
             // Something became free.
             self.locks.waiters.wake();
         }
-        match set {
-            Ok(true) => answer(Ok(())),
-            Ok(false) if sleep => self.locks.waiters.add(Waiting {
-                attempt: Box::new(attempt),
-                tid: request.tid,
-                answer,
-            }),
-            Ok(false) => answer(Err(io::Error::from_raw_os_error(libc::EAGAIN).into())),
-            Err(error) => answer(Err(no_locks(error))),
+        is_granted.map_err(no_locks)
+    }
+
+    /// Has `answer` given when a lock is granted that another's stands in the way of, or `EINTR` where the request `unique` is
+    /// [interrupted](Self::interrupt) before.
+    ///
+    /// # Errors
+    /// The handle is gone; `ENOLCK`: too many wait.
+    pub fn wait_for_lock(
+        &self,
+        handle: u64,
+        request: LockRequest,
+        unique: u64,
+        answer: Answer,
+    ) -> Result<(), FsError> {
+        let attempt = self.lock_attempt(handle, request)?;
+        self.locks.waiters.add(Waiting {
+            unique,
+            attempt: Box::new(attempt),
+            answer,
+        })
+    }
+
+    /// A signal has come for who asks by this request.
+    pub fn interrupt(&self, unique: u64) {
+        if self.carries_locks() {
+            self.locks.waiters.interrupt(unique);
         }
+    }
+
+    fn lock_attempt(
+        &self,
+        handle: u64,
+        request: LockRequest,
+    ) -> Result<impl Fn() -> io::Result<bool> + Send + use<>, FsError> {
+        let open = self.files.get(handle)?;
+        let shared = self.locks.of(open.identity());
+        let fd = Arc::clone(&open.fd);
+        Ok(move || lock(&shared).set(&fd, handle, request))
     }
 
     /// A lock that stands in the way of this one; `None` where there is none, and for an unlocking.

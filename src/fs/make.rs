@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+
 use super::audit::Operation;
-use super::descriptors::Use;
+use super::descriptors::{Taken, Use};
 use super::inode::lock;
+use super::inodes::{Entered, Unproven};
 use super::io::{KERNELS_OWN, Opened};
 use super::look::Sight;
 use super::namespace::{Here, MOST_ATTEMPTS};
@@ -115,13 +118,60 @@ impl Utf8Fs {
             place.visible,
             place.alias,
         )?;
-        let inode = Arc::clone(&entry.inode);
+        let opened = self.open_made(caller, &entry, (opened, taken), flags)?;
+        self.sent_back.end(caller);
+        Ok((entry, opened))
+    }
+
+    /// Makes a file without a name in a directory, and opens it with `flags` (open(2)).
+    ///
+    /// # Errors
+    /// `ENOSYS`: files of this mount are reached by name alone. Else the system's error.
+    pub fn create_unnamed(
+        &self,
+        caller: Caller,
+        directory: u64,
+        mode: u32,
+        umask: u32,
+        flags: i32,
+    ) -> Result<(Entry, Opened), FsError> {
+        if !self.inodes.uses_handles() {
+            return Err(Errno::NOSYS.into());
+        }
+        let taken = self.inodes.take_descriptors(caller, Use::File)?;
+        let (_, fd) = self.open_to_change(directory)?;
+        self.become_caller(caller, umask)?;
+        let _fsetid = credentials::raise_fsetid_for(mode)?;
+        let create = || Dir::new(&*fd).create_unnamed(flags & !KERNELS_OWN, mode);
+        let opened = self.inodes.with_descriptors(create)?;
+        let looked = self.look_at_made(&opened)?;
+        let entered = self.inodes.enter(looked, None)?;
+        let Entered { inode, stat, .. } = entered.map_err(|Unproven| FsError::Stale)?;
+        let entry = Entry {
+            number: inode.number,
+            inode,
+            stat,
+            is_only_name: false,
+            is_mapped_link: false,
+            left: None,
+        };
+        let opened = self.open_made(caller, &entry, (opened, taken), flags)?;
+        Ok((entry, opened))
+    }
+
+    /// Gives a handle to a file that was just made.
+    fn open_made(
+        &self,
+        caller: Caller,
+        entry: &Entry,
+        (opened, taken): (OwnedFd, Taken),
+        flags: i32,
+    ) -> io::Result<Opened> {
         let nature = Nature::made(entry.stat.mode, entry.stat.uid, entry.stat.gid);
         let opened = Arc::new(opened);
         let file = Arc::clone(&opened);
-        let opened = self.opened(caller, (opened, taken), file, inode, &nature, flags)?;
-        self.sent_back.end(caller);
-        Ok((entry, opened))
+        let inode = Arc::clone(&entry.inode);
+        self.opened(caller, (opened, taken), file, inode, &nature, flags)
     }
 
     /// Makes an entry: finds its place, acts as the caller, makes it, and reports it if it offends.

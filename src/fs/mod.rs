@@ -60,7 +60,7 @@ pub(crate) use inode::{age, lock};
 pub use inodes::Inodes;
 pub use io::{InodeId, Opened};
 use locks::Locks;
-pub use locks::{Answer, LockRequest, LocksAt};
+pub use locks::{Answer, LockCall, LockRequest, LocksAt};
 use make::SentBack;
 pub use namespace::Moved;
 pub use queries::Absence;

@@ -98,12 +98,12 @@ impl Utf8Fs {
             },
             Sight::Whole(looked) => looked,
         };
-        if let Ok(entered) = self.inodes.enter(looked, place)? {
+        if let Ok(entered) = self.inodes.enter(looked, Some(place))? {
             return Ok(entered);
         }
         let looked = self.look_by_fd(&dir, &place.backing)?;
         self.inodes
-            .enter(looked, place)?
+            .enter(looked, Some(place))?
             .map_err(|Unproven| FsError::Stale)
     }
 

@@ -15,8 +15,8 @@ impl Device {
     }
 }
 
-/// Numbers of files towards the kernel. The kernel wants 1 for the root, and fuser wants the number of each inode to
-/// be its `st_ino`: so the root's and 1 change places, and files of other devices get their device's number on top.
+/// Numbers of files towards the kernel, by which they are shown too. The kernel wants 1 for the root: so the root's and 1 change places, and
+/// files of other devices get their device's number on top.
 /// Files of the root's device that are reached through another mount get one by the same way as clashes.
 ///
 /// A number depends on the file's device and inode number alone. Two devices can still give one number to two files,

@@ -1,141 +1,159 @@
 //! Running an operation of the filesystem for a request.
 
-use std::io;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use fuser::{BackingId, Errno, ReplyEmpty, ReplyEntry, Request};
+use rustix::io::Errno;
 
-use super::answer::{empty, entry};
-use super::convert::errno;
-use super::data::Passthrough;
+use super::connection::Service;
+use super::data::BackingId;
+use super::layout::{self, BatchForgetIn, ForgetIn, ForgetOne, InterruptIn};
 use super::operation::Operation;
-use super::status::About;
+use super::operations::Done;
+use super::reply::Reply;
+use super::request::Request;
+use super::status::{About, asks_status};
 use super::tally::{Counted, Tally};
-use super::turns::{Turn, Turns};
 use crate::coherence::Coherence;
 use crate::coherence::serving::Serving;
-use crate::fs::{Caller, Entry, FsError, Utf8Fs};
+use crate::fs::{FsError, Utf8Fs};
 
 /// The filesystem towards the kernel.
 #[derive(Debug)]
-pub struct Adapter {
+pub(super) struct Adapter {
     pub(super) fs: Arc<Utf8Fs>,
     pub(super) coherence: Arc<Coherence>,
-    pub(super) turns: Arc<Turns>,
     pub(super) tally: Arc<Tally>,
     pub(super) about: About,
-    pub(super) passthrough: Passthrough,
+    pub(super) passthrough: bool,
     pub(super) serving: Serving<BackingId>,
     pub(super) connection: Arc<OwnedFd>,
 }
 
+/// How a request is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answered {
+    /// With what was put together.
+    Reply,
+    /// With an error.
+    Error(Errno),
+    /// Later, by another way.
+    Later,
+    /// Not at all.
+    Never,
+}
+
+/// A request that was worked on. Dropped after its answer was sent, it is counted.
+#[derive(Debug)]
+pub(super) struct Served<'a> {
+    pub(super) answered: Answered,
+    _counted: Option<Counted<'a>>,
+}
+
 impl Adapter {
-    /// An adapter for the filesystem of which the kernel keeps what `coherence` says. It is served over `connection` by so many `threads`, of which up to so many read while others are stalled. `about` is told to who asks how it does.
-    ///
-    /// # Errors
-    /// There can be no thread more.
-    pub fn new(
-        coherence: Arc<Coherence>,
-        passthrough: Passthrough,
-        (threads, readers): (usize, usize),
-        connection: OwnedFd,
-        about: About,
-    ) -> io::Result<Self> {
-        let connection = Arc::new(connection);
-        Ok(Self {
-            fs: Arc::clone(coherence.fs()),
-            coherence,
-            turns: Turns::start(threads, readers, Arc::clone(&connection))?,
-            tally: Arc::new(Tally::new(threads)),
-            about,
+    /// What is served so over `connection`. Does the kernel read and write files by itself?
+    pub(super) fn new(service: Service, passthrough: bool, connection: Arc<OwnedFd>) -> Self {
+        Self {
+            fs: Arc::clone(service.coherence.fs()),
+            coherence: service.coherence,
+            tally: Arc::new(Tally::new(service.threads)),
+            about: service.about,
             passthrough,
             serving: Serving::default(),
             connection,
-        })
-    }
-
-    /// Serves one request of `caller` on this thread: all of it, from the conversion of its arguments to its answer. Counts it.
-    pub(super) fn serve(
-        &self,
-        operation: Operation,
-        caller: Caller,
-        request: impl FnOnce(&Counted<'_>),
-    ) {
-        // The kernel sends these as nobody (`fuse_prepare_release` in `fs/fuse/file.c`).
-        let has_caller = !matches!(operation, Operation::Release | Operation::Releasedir);
-        let caller = has_caller.then_some(caller);
-        let counted = self.tally.begin(operation, caller, self.turns.begin());
-        if !guard(operation, || request(&counted)) {
-            counted.fail();
         }
     }
 
-    /// Serves one request of a kind that is too frequent or too short to be timed.
-    pub(super) fn serve_untimed(&self, operation: Operation, request: impl FnOnce(&Turn<'_>)) {
-        let turn = self.turns.begin();
-        guard(operation, || request(&turn));
+    /// Serves one request on the thread that has `seat` in the tally: all of it, from its arguments to its answer in `reply`.
+    pub(super) fn serve(
+        &self,
+        seat: usize,
+        request: Request<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Served<'_> {
+        let uncounted = |answered| Served {
+            answered,
+            _counted: None,
+        };
+        let Some(operation) = Operation::of(request.opcode) else {
+            return uncounted(Answered::Error(Errno::NOSYS));
+        };
+        // Nobody waits for these. There is one for each inode, too short to be timed.
+        if operation == Operation::Forget {
+            self.tally.note(operation, seat);
+            let _done = guard(operation, || self.forget(request));
+            return uncounted(Answered::Never);
+        }
+        if operation == Operation::Interrupt {
+            let _done = guard(operation, || self.interrupt(request));
+            return uncounted(Answered::Never);
+        }
+        // Counted nowhere, so that looking changes nothing.
+        if operation == Operation::Getxattr && asks_status(request) {
+            let done = guard(operation, || self.answer_status(request, reply));
+            return uncounted(answered(done));
+        }
+        // The kernel sends these as nobody (`fuse_prepare_release` in `fs/fuse/file.c`).
+        let has_caller = !matches!(operation, Operation::Release | Operation::Releasedir);
+        let caller = has_caller.then_some(request.caller);
+        let counted = self.tally.begin(operation, seat);
+        let done = guard(operation, || {
+            self.fs.begin(caller)?;
+            self.answer(operation, request, reply)
+        });
+        if matches!(done, Ok(Done::Absent) | Err(_)) {
+            counted.fail();
+        }
+        Served {
+            answered: answered(done),
+            _counted: Some(counted),
+        }
     }
 
-    /// Runs the operation of a request as its caller.
-    pub(super) fn run<T>(
-        &self,
-        counted: &Counted<'_>,
-        act: impl FnOnce(&Utf8Fs) -> Result<T, FsError>,
-    ) -> Result<T, Errno> {
-        let done = self.fs.begin(counted.caller()).and_then(|()| act(&self.fs));
-        done.map_err(|error| {
-            counted.fail();
-            log::trace!("{}: errno {}", counted.operation().name(), error.errno());
-            errno(&error)
-        })
+    fn forget(&self, mut request: Request<'_>) -> Result<Done, FsError> {
+        if request.opcode == layout::BATCH_FORGET {
+            let BatchForgetIn { count, .. } = request.arguments.record()?;
+            for _ in 0..count {
+                let ForgetOne { node, lookups } = request.arguments.record()?;
+                self.coherence.forget(node, lookups);
+            }
+        } else {
+            let ForgetIn { lookups } = request.arguments.record()?;
+            self.coherence.forget(request.node, lookups);
+        }
+        Ok(Done::Now)
+    }
+
+    fn interrupt(&self, mut request: Request<'_>) -> Result<Done, FsError> {
+        let InterruptIn { unique } = request.arguments.record()?;
+        self.fs.interrupt(unique);
+        Ok(Done::Now)
     }
 }
 
-/// Runs a request to its end; `false` if it panicked.
-///
-/// A panic is a bug and costs that request only (law F7): fuser answers `EIO` for a reply that is dropped unsent. A panic
-/// that went on would end fuser's thread.
-fn guard(operation: Operation, request: impl FnOnce()) -> bool {
-    let done = catch_unwind(AssertUnwindSafe(request));
-    if done.is_err() {
+/// Runs a request to its end. A panic is a bug and costs that request only (law F7): it is answered with `EIO`.
+fn guard(
+    operation: Operation,
+    act: impl FnOnce() -> Result<Done, FsError>,
+) -> Result<Done, FsError> {
+    let act = || {
+        act().inspect_err(|error| {
+            log::trace!("{}: errno {}", operation.name(), error.errno());
+        })
+    };
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_panic| {
         let operation = operation.name();
         log::error!("{operation}: internal error, answered with EIO; please report it");
-    }
-    done.is_ok()
+        Err(Errno::IO.into())
+    })
 }
 
-impl Adapter {
-    /// Runs one operation, and answers that it is done.
-    pub(super) fn done(
-        &self,
-        counted: &Counted<'_>,
-        reply: ReplyEmpty,
-        act: impl FnOnce(&Utf8Fs) -> Result<(), FsError>,
-    ) {
-        empty(reply, self.run(counted, act));
-    }
-
-    /// Makes an entry of a directory, and answers with that.
-    pub(super) fn made(
-        &self,
-        counted: &Counted<'_>,
-        reply: ReplyEntry,
-        (parent, name): (u64, &[u8]),
-        make: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
-    ) {
-        let made = self.run(counted, |_| self.coherence.make(parent, name, make));
-        entry(reply, made);
-    }
-}
-
-/// Who sent a request.
-pub(super) fn caller(request: &Request) -> Caller {
-    Caller {
-        uid: request.uid(),
-        gid: request.gid(),
-        pid: request.pid(),
+fn answered(done: Result<Done, FsError>) -> Answered {
+    match done {
+        Ok(Done::Now | Done::Absent) => Answered::Reply,
+        Ok(Done::Later) => Answered::Later,
+        Err(error) => Answered::Error(Errno::from_raw_os_error(error.errno())),
     }
 }
 

@@ -1,668 +1,521 @@
-//! Each request of the protocol: converted, handed on, answered.
+//! Each request of the protocol: its arguments taken, handed on, answered.
 
-use std::cell::RefCell;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use fuser::{
-    AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags,
-    INodeNo, IoctlFlags, KernelConfig, LockOwner, OpenFlags, PollEvents, PollFlags, PollNotifier,
-    RenameFlags, ReplyAttr, ReplyBmap, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
-    ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLock, ReplyLseek, ReplyOpen, ReplyPoll, ReplyStatfs,
-    ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+use rustix::io::Errno;
+
+use super::adapter::Adapter;
+use super::layout::{
+    self, AccessIn, CopyFileRangeIn, CreateIn, EntryOut, FallocateIn, FlushIn, FsyncIn, GetxattrIn,
+    LinkIn, LockIn, LseekIn, LseekOut, MkdirIn, MknodIn, OpenIn, OpenOut, ReadIn, ReleaseIn,
+    Rename2In, RenameIn, SetattrIn, SetxattrIn, WriteIn, WriteOut, fopen, valid,
 };
-
-use super::adapter::{Adapter, caller};
-use super::answer::{absent, attributes, empty, entry, statfs, xattr};
-use super::convert::{errno, lock_request, lock_type, set_time, sync};
-use super::data::{self, Created};
-use super::forget::forget_attributes;
-use super::listing::{list, list_plus};
+use super::notify::forget_attributes;
 use super::operation::Operation;
-use super::start;
-use super::status::asks_status;
-use crate::backing::LockRange;
-use crate::backing::file::Place;
+use super::reply::{Reply, entry_out};
+use super::request::Request;
+use crate::backing::file::{Place, Sync};
+use crate::backing::{LockKind, LockRange, SetTime, Time};
 use crate::coherence::KeptList;
-use crate::fs::{Answer, Change, Utf8Fs, is_access_acl};
+use crate::fs::{
+    Change, Entry, FsError, LockCall, LockRequest, Opened, Plus, Utf8Fs, is_access_acl,
+};
 use crate::os::SetIds;
 
-thread_local! {
-    /// What this thread reads into, as long as the longest read so far.
-    static READ_BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Done {
+    /// It is to be answered now.
+    Now,
+    /// It is to be answered now, that there is no such entry.
+    Absent,
+    /// Its answer comes later.
+    Later,
 }
 
-impl Filesystem for Adapter {
-    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
-        start::configure(&self.fs, config);
-        data::configure(self, config);
+impl Adapter {
+    /// Does what is asked for, and puts the answer together.
+    pub(super) fn answer(
+        &self,
+        operation: Operation,
+        request: Request<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<Done, FsError> {
+        match operation {
+            Operation::Lookup => return self.lookup(request, reply),
+            Operation::Getattr => self.getattr(request, reply),
+            Operation::Statx => self.statx(request, reply),
+            Operation::Setattr => self.setattr(request, reply),
+            Operation::Readlink => self.readlink(request, reply),
+            Operation::Symlink => self.symlink(request, reply),
+            Operation::Mknod => self.mknod(request, reply),
+            Operation::Mkdir => self.mkdir(request, reply),
+            Operation::Unlink => self.remove(request, Utf8Fs::unlink),
+            Operation::Rmdir => self.remove(request, Utf8Fs::rmdir),
+            Operation::Rename => self.rename(request),
+            Operation::Link => self.link(request, reply),
+            Operation::Create => self.create(request, reply),
+            Operation::Tmpfile => self.create_unnamed(request, reply),
+            Operation::Open => self.open(request, reply),
+            Operation::Read => self.read(request, reply),
+            Operation::Write => self.write(request, reply),
+            Operation::Flush => self.flush(request),
+            Operation::Release => self.release(request),
+            Operation::Fsync => self.sync(request, Utf8Fs::fsync),
+            Operation::Fsyncdir => self.sync(request, Utf8Fs::fsyncdir),
+            Operation::Fallocate => self.fallocate(request),
+            Operation::Lseek => self.lseek(request, reply),
+            Operation::CopyFileRange => self.copy_file_range(request, reply),
+            Operation::Getlk => self.getlk(request, reply),
+            Operation::Setlk => return self.setlk(request),
+            Operation::Opendir => self.opendir(request, reply),
+            Operation::Readdir => self.readdir(request, reply),
+            Operation::Readdirplus => self.readdirplus(request, reply),
+            Operation::Releasedir => self.releasedir(request),
+            Operation::Statfs => Ok(reply.statfs(&self.fs.statfs(request.node)?)?),
+            Operation::Access => self.access(request),
+            Operation::Setxattr => self.setxattr(request),
+            Operation::Getxattr => self.getxattr(request, reply),
+            Operation::Listxattr => self.listxattr(request, reply),
+            Operation::Removexattr => self.removexattr(request),
+            Operation::Ioctl => Err(Errno::NOTTY.into()),
+            Operation::Forget | Operation::Interrupt | Operation::Bmap | Operation::Poll => {
+                Err(Errno::NOSYS.into())
+            }
+        }
+        .map(|()| Done::Now)
+    }
+}
+
+/// Names.
+impl Adapter {
+    fn lookup(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<Done, FsError> {
+        let name = request.arguments.text()?;
+        match self.coherence.lookup(request.caller, request.node, name) {
+            Ok((entry, kept)) => {
+                reply.entry(&entry, kept)?;
+                Ok(Done::Now)
+            }
+            Err(error) if error.errno() == libc::ENOENT => {
+                match self.coherence.keep_absence(request.node, name) {
+                    Duration::ZERO => Err(error),
+                    kept => {
+                        reply.absence(kept)?;
+                        Ok(Done::Absent)
+                    }
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes an entry of a directory, and answers with that.
+    fn make(
+        &self,
+        (parent, name): (u64, &[u8]),
+        reply: &mut Reply<'_>,
+        make: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
+    ) -> Result<(), FsError> {
+        let (entry, kept) = self.coherence.make(parent, name, make)?;
+        Ok(reply.entry(&entry, kept)?)
+    }
+
+    fn symlink(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let name = request.arguments.text()?;
+        let target = request.arguments.text()?;
+        let (caller, parent) = (request.caller, request.node);
+        self.make((parent, name), reply, |fs| {
+            fs.symlink(caller, parent, name, target)
+        })
+    }
+
+    fn mknod(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let MknodIn {
+            mode, rdev, umask, ..
+        } = request.arguments.record()?;
+        let name = request.arguments.text()?;
+        let (caller, parent) = (request.caller, request.node);
+        self.make((parent, name), reply, |fs| {
+            fs.mknod(caller, parent, name, mode, umask, u64::from(rdev))
+        })
+    }
+
+    fn mkdir(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let MkdirIn { mode, umask } = request.arguments.record()?;
+        let name = request.arguments.text()?;
+        let (caller, parent) = (request.caller, request.node);
+        self.make((parent, name), reply, |fs| {
+            fs.mkdir(caller, parent, name, mode, umask)
+        })
+    }
+
+    fn link(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let LinkIn { node } = request.arguments.record()?;
+        let name = request.arguments.text()?;
+        let (caller, parent) = (request.caller, request.node);
+        self.make((parent, name), reply, |fs| {
+            fs.link(caller, node, parent, name)
+        })
+    }
+
+    fn remove(
+        &self,
+        mut request: Request<'_>,
+        remove: impl FnOnce(&Utf8Fs, u64, &[u8]) -> Result<(), FsError>,
+    ) -> Result<(), FsError> {
+        let (parent, name) = (request.node, request.arguments.text()?);
+        self.coherence.remove(parent, |fs| remove(fs, parent, name))
+    }
+
+    fn rename(&self, mut request: Request<'_>) -> Result<(), FsError> {
+        let (directory, flags) = match request.opcode {
+            layout::RENAME2 => {
+                let asked: Rename2In = request.arguments.record()?;
+                (asked.new_directory, asked.flags)
+            }
+            _ => (request.arguments.record::<RenameIn>()?.new_directory, 0),
+        };
+        let old = (request.node, request.arguments.text()?);
+        let new = (directory, request.arguments.text()?);
+        self.coherence.rename(request.caller, old, new, flags)
+    }
+
+    fn create(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let asked: CreateIn = request.arguments.record()?;
+        let name = request.arguments.text()?;
+        let (caller, parent) = (request.caller, request.node);
+        let (entry, kept, opened) = self.coherence.create(parent, name, |fs| {
+            fs.create(caller, parent, name, asked.mode, asked.umask, asked.flags)
+        })?;
+        reply.entry(&entry, kept)?;
+        self.answer_opened(&opened, reply)
+    }
+
+    fn create_unnamed(
+        &self,
+        mut request: Request<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<(), FsError> {
+        let asked: CreateIn = request.arguments.record()?;
+        let (caller, directory) = (request.caller, request.node);
+        let (entry, kept, opened) = self.coherence.create_unnamed(|fs| {
+            fs.create_unnamed(caller, directory, asked.mode, asked.umask, asked.flags)
+        })?;
+        reply.entry(&entry, kept)?;
+        self.answer_opened(&opened, reply)
+    }
+}
+
+/// Attributes.
+impl Adapter {
+    fn getattr(&self, request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        Ok(reply.attributes(request.node, self.coherence.getattr(request.node)?)?)
+    }
+
+    fn statx(&self, request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        Ok(reply.statx(request.node, self.coherence.getattr(request.node)?)?)
+    }
+
+    fn setattr(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let asked: SetattrIn = request.arguments.record()?;
+        let has = |bit| asked.valid & bit != 0;
+        let time = |given, now, secs, nanos| match (has(given), has(now)) {
+            (false, _) => SetTime::Omit,
+            (true, true) => SetTime::Now,
+            (true, false) => SetTime::At(Time { secs, nanos }),
+        };
+        let change = Change {
+            mode: has(valid::MODE).then_some(asked.mode),
+            uid: has(valid::UID).then_some(asked.uid),
+            gid: has(valid::GID).then_some(asked.gid),
+            size: has(valid::SIZE).then_some(asked.size),
+            atime: time(
+                valid::ATIME,
+                valid::ATIME_NOW,
+                asked.atime,
+                asked.atime_nanos,
+            ),
+            mtime: time(
+                valid::MTIME,
+                valid::MTIME_NOW,
+                asked.mtime,
+                asked.mtime_nanos,
+            ),
+        };
+        let handle = has(valid::HANDLE).then_some(asked.handle);
+        let shown = self
+            .fs
+            .setattr(request.caller, request.node, handle, change)?;
+        Ok(reply.attributes(request.node, self.coherence.keep_shown(shown))?)
+    }
+
+    fn readlink(&self, request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        Ok(reply.data(&self.fs.readlink(request.node)?)?)
+    }
+
+    fn access(&self, mut request: Request<'_>) -> Result<(), FsError> {
+        let AccessIn { mask, .. } = request.arguments.record()?;
+        self.fs.access(request.node, mask.cast_signed())
+    }
+
+    fn setxattr(&self, mut request: Request<'_>) -> Result<(), FsError> {
+        let SetxattrIn { size, flags } = request.arguments.record()?;
+        let name = request.arguments.text()?;
+        let value = request.arguments.data(size)?;
+        let (caller, node) = (request.caller, request.node);
+        let set = self.fs.setxattr(caller, node, name, value, flags);
+        if is_access_acl(name) && !self.fs.is_shared() {
+            // It changes the mode, which the kernel would go on with (`fuse_set_acl` in `fs/fuse/acl.c`).
+            forget_attributes(&self.connection, node);
+        }
+        set
+    }
+
+    fn getxattr(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let GetxattrIn { size, .. } = request.arguments.record()?;
+        let name = request.arguments.text()?;
+        Ok(reply.xattr(&self.fs.getxattr(request.node, name, size)?)?)
+    }
+
+    fn listxattr(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let GetxattrIn { size, .. } = request.arguments.record()?;
+        let names = self.fs.listxattr(request.caller, request.node, size)?;
+        Ok(reply.xattr(&names)?)
+    }
+
+    fn removexattr(&self, mut request: Request<'_>) -> Result<(), FsError> {
+        self.fs.removexattr(request.node, request.arguments.text()?)
+    }
+}
+
+/// Open files.
+impl Adapter {
+    fn open(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let OpenIn { flags, .. } = request.arguments.record()?;
+        let opened = self.fs.open(request.caller, request.node, flags)?;
+        // The kernel got what it keeps when nobody could write to it by a mapping.
+        if opened.is_mappable {
+            forget_attributes(&self.connection, request.node);
+        }
+        self.answer_opened(&opened, reply)
+    }
+
+    fn answer_opened(&self, opened: &Opened, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        Ok(reply.record(&self.serve_opened(opened))?)
+    }
+
+    fn read(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let asked: ReadIn = request.arguments.record()?;
+        reply.limit(asked.size);
+        reply.filled(|room| self.fs.read(asked.handle, asked.offset, room))
+    }
+
+    fn write(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let asked: WriteIn = request.arguments.record()?;
+        let data = request.arguments.data(asked.size)?;
+        let is_mapped = asked.write_flags & layout::WRITE_CACHE != 0;
+        let place = match asked.flags & libc::O_APPEND != 0 && !is_mapped {
+            true => Place::End,
+            false => Place::At(asked.offset),
+        };
+        let set_ids = match asked.write_flags & layout::WRITE_KILL_SUIDGID != 0 {
+            true => SetIds::Clear,
+            false => SetIds::Keep,
+        };
+        // Pages that are written back carry no credentials (`fuse_writepage_args_setup` in `fs/fuse/file.c`).
+        let writer = (!is_mapped).then_some(request.caller);
+        let written = self.fs.write(writer, asked.handle, place, data, set_ids)?;
+        written_out(written, reply)
+    }
+
+    fn flush(&self, mut request: Request<'_>) -> Result<(), FsError> {
+        let FlushIn {
+            handle, lock_owner, ..
+        } = request.arguments.record()?;
+        self.fs.close_locks(handle, lock_owner);
+        self.fs.flush(handle)
+    }
+
+    fn release(&self, mut request: Request<'_>) -> Result<(), FsError> {
+        let ReleaseIn { handle, .. } = request.arguments.record()?;
+        if let Some(inode) = self.fs.release(handle) {
+            self.serving.leave(inode);
+        }
         Ok(())
     }
 
-    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        self.serve(Operation::Lookup, caller(request), |turn| {
-            let caller = caller(request);
-            let name = name.as_bytes();
-            let found = self.run(turn, |_| self.coherence.lookup(caller, parent.0, name));
-            if matches!(found, Err(Errno::ENOENT)) {
-                let kept = self.coherence.keep_absence(parent.0, name);
-                if kept > Duration::ZERO {
-                    return absent(reply, kept);
-                }
-            }
-            entry(reply, found);
-        });
-    }
-
-    fn forget(&self, _request: &Request, ino: INodeNo, nlookup: u64) {
-        // One for each inode, and nobody waits for it.
-        self.serve_untimed(Operation::Forget, |turn| {
-            self.tally.note(Operation::Forget, turn);
-            self.coherence.forget(ino.0, nlookup);
-        });
-    }
-
-    fn getattr(&self, request: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
-        self.serve(Operation::Getattr, caller(request), |turn| {
-            let got = self.run(turn, |_| self.coherence.getattr(ino.0));
-            attributes(reply, ino, got);
-        });
-    }
-
-    fn setattr(
+    fn sync(
         &self,
-        request: &Request,
-        ino: INodeNo,
-        mode: Option<u32>,
-        uid: Option<u32>,
-        gid: Option<u32>,
-        size: Option<u64>,
-        atime: Option<TimeOrNow>,
-        mtime: Option<TimeOrNow>,
-        _ctime: Option<SystemTime>,
-        fh: Option<FileHandle>,
-        _crtime: Option<SystemTime>,
-        _chgtime: Option<SystemTime>,
-        _bkuptime: Option<SystemTime>,
-        _flags: Option<BsdFileFlags>,
-        reply: ReplyAttr,
-    ) {
-        self.serve(Operation::Setattr, caller(request), |turn| {
-            let change = Change {
-                mode,
-                uid,
-                gid,
-                size,
-                atime: set_time(atime),
-                mtime: set_time(mtime),
-            };
-            let handle = fh.map(|fh| fh.0);
-            let caller = caller(request);
-            let set = self.run(turn, |fs| fs.setattr(caller, ino.0, handle, change));
-            let set = set.map(|shown| self.coherence.keep_shown(shown));
-            attributes(reply, ino, set);
-        });
+        mut request: Request<'_>,
+        sync: impl FnOnce(&Utf8Fs, u64, Sync) -> Result<(), FsError>,
+    ) -> Result<(), FsError> {
+        let FsyncIn { handle, flags, .. } = request.arguments.record()?;
+        let what = match flags & layout::FSYNC_FDATASYNC != 0 {
+            true => Sync::Data,
+            false => Sync::All,
+        };
+        sync(&self.fs, handle, what)
     }
 
-    fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
-        self.serve(Operation::Readlink, caller(request), |turn| {
-            answer!(reply, self.run(turn, |fs| fs.readlink(ino.0)), target => reply.data(&target));
-        });
+    fn fallocate(&self, mut request: Request<'_>) -> Result<(), FsError> {
+        let FallocateIn {
+            handle,
+            offset,
+            length,
+            mode,
+            ..
+        } = request.arguments.record()?;
+        self.fs
+            .fallocate(request.caller, handle, mode, offset, length)
     }
 
-    fn mknod(
-        &self,
-        request: &Request,
-        parent: INodeNo,
-        name: &OsStr,
-        mode: u32,
-        umask: u32,
-        rdev: u32,
-        reply: ReplyEntry,
-    ) {
-        self.serve(Operation::Mknod, caller(request), |turn| {
-            let caller = caller(request);
-            let (parent, name) = (parent.0, name.as_bytes());
-            self.made(turn, reply, (parent, name), |fs| {
-                fs.mknod(caller, parent, name, mode, umask, u64::from(rdev))
-            });
-        });
-    }
-
-    fn mkdir(
-        &self,
-        request: &Request,
-        parent: INodeNo,
-        name: &OsStr,
-        mode: u32,
-        umask: u32,
-        reply: ReplyEntry,
-    ) {
-        self.serve(Operation::Mkdir, caller(request), |turn| {
-            let caller = caller(request);
-            let (parent, name) = (parent.0, name.as_bytes());
-            self.made(turn, reply, (parent, name), |fs| {
-                fs.mkdir(caller, parent, name, mode, umask)
-            });
-        });
-    }
-
-    fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        self.serve(Operation::Unlink, caller(request), |turn| {
-            self.done(turn, reply, |_| {
-                let remove = |fs: &Utf8Fs| fs.unlink(parent.0, name.as_bytes());
-                self.coherence.remove(parent.0, remove)
-            });
-        });
-    }
-
-    fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        self.serve(Operation::Rmdir, caller(request), |turn| {
-            self.done(turn, reply, |_| {
-                let remove = |fs: &Utf8Fs| fs.rmdir(parent.0, name.as_bytes());
-                self.coherence.remove(parent.0, remove)
-            });
-        });
-    }
-
-    fn symlink(
-        &self,
-        request: &Request,
-        parent: INodeNo,
-        link_name: &OsStr,
-        target: &Path,
-        reply: ReplyEntry,
-    ) {
-        self.serve(Operation::Symlink, caller(request), |turn| {
-            let caller = caller(request);
-            let target = target.as_os_str().as_bytes();
-            let (parent, name) = (parent.0, link_name.as_bytes());
-            self.made(turn, reply, (parent, name), |fs| {
-                fs.symlink(caller, parent, name, target)
-            });
-        });
-    }
-
-    fn rename(
-        &self,
-        request: &Request,
-        parent: INodeNo,
-        name: &OsStr,
-        newparent: INodeNo,
-        newname: &OsStr,
-        flags: RenameFlags,
-        reply: ReplyEmpty,
-    ) {
-        self.serve(Operation::Rename, caller(request), |turn| {
-            let caller = caller(request);
-            let from = (parent.0, name.as_bytes());
-            let to = (newparent.0, newname.as_bytes());
-            let rename = || self.coherence.rename(caller, from, to, flags.bits());
-            self.done(turn, reply, |_| rename());
-        });
-    }
-
-    fn link(
-        &self,
-        request: &Request,
-        ino: INodeNo,
-        newparent: INodeNo,
-        newname: &OsStr,
-        reply: ReplyEntry,
-    ) {
-        self.serve(Operation::Link, caller(request), |turn| {
-            let caller = caller(request);
-            let (parent, name) = (newparent.0, newname.as_bytes());
-            self.made(turn, reply, (parent, name), |fs| {
-                fs.link(caller, ino.0, parent, name)
-            });
-        });
-    }
-
-    fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        self.serve(Operation::Open, caller(request), |turn| {
-            let caller = caller(request);
-            let opened = self.run(turn, |fs| fs.open(caller, ino.0, flags.0));
-            answer!(reply, opened, opened => {
-                // The kernel got what it keeps when nobody could write to it by a mapping.
-                if opened.is_mappable {
-                    forget_attributes(&self.connection, ino.0);
-                }
-                self.answer_opened(reply, &opened);
-            });
-        });
-    }
-
-    fn read(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        fh: FileHandle,
-        offset: u64,
-        size: u32,
-        _flags: OpenFlags,
-        _lock_owner: Option<LockOwner>,
-        reply: ReplyData,
-    ) {
-        self.serve(Operation::Read, caller(request), |turn| {
-            READ_BUFFER.with_borrow_mut(|buffer| {
-                let size = usize::try_from(size).unwrap_or(0);
-                if buffer.len() < size {
-                    buffer.resize(size, 0);
-                }
-                let buffer = buffer.get_mut(..size).unwrap_or_default();
-                let read = self.run(turn, |fs| fs.read(fh.0, offset, buffer));
-                answer!(reply, read, length => reply.data(buffer.get(..length).unwrap_or_default()));
-            });
-        });
-    }
-
-    fn write(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        fh: FileHandle,
-        offset: u64,
-        data: &[u8],
-        write_flags: WriteFlags,
-        flags: OpenFlags,
-        _lock_owner: Option<LockOwner>,
-        reply: ReplyWrite,
-    ) {
-        self.serve(Operation::Write, caller(request), |turn| {
-            let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
-            let place = match flags.0 & libc::O_APPEND != 0 && !is_mapped {
-                true => Place::End,
-                false => Place::At(offset),
-            };
-            let set_ids = match write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) {
-                true => SetIds::Clear,
-                false => SetIds::Keep,
-            };
-            // Pages that are written back carry no credentials (`fuse_writepage_args_setup` in `fs/fuse/file.c`).
-            let writer = (!is_mapped).then(|| caller(request));
-            let written = self.run(turn, |fs| fs.write(writer, fh.0, place, data, set_ids));
-            answer!(reply, written, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
-        });
-    }
-
-    fn flush(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        fh: FileHandle,
-        owner: LockOwner,
-        reply: ReplyEmpty,
-    ) {
-        self.serve(Operation::Flush, caller(request), |turn| {
-            self.done(turn, reply, |fs| {
-                fs.close_locks(fh.0, owner.0);
-                fs.flush(fh.0)
-            });
-        });
-    }
-
-    fn release(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        fh: FileHandle,
-        _flags: OpenFlags,
-        _lock_owner: Option<LockOwner>,
-        _flush: bool,
-        reply: ReplyEmpty,
-    ) {
-        self.serve(Operation::Release, caller(request), |turn| {
-            self.done(turn, reply, |fs| {
-                if let Some(inode) = fs.release(fh.0) {
-                    self.serving.leave(inode);
-                }
-                Ok(())
-            });
-        });
-    }
-
-    fn fsync(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        fh: FileHandle,
-        datasync: bool,
-        reply: ReplyEmpty,
-    ) {
-        self.serve(Operation::Fsync, caller(request), |turn| {
-            self.done(turn, reply, |fs| fs.fsync(fh.0, sync(datasync)));
-        });
-    }
-
-    fn opendir(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        let caller = caller(request);
-        self.serve(Operation::Opendir, caller, |turn| {
-            let opened = self.run(turn, |fs| {
-                let kept = self.coherence.open_list(ino.0)?;
-                Ok((fs.opendir(caller, ino.0, flags.0)?, kept))
-            });
-            answer!(reply, opened, (handle, KeptList { new, old }) => {
-                let mut flags = FopenFlags::empty();
-                flags.set(FopenFlags::FOPEN_CACHE_DIR, new);
-                flags.set(FopenFlags::FOPEN_KEEP_CACHE, old);
-                reply.opened(FileHandle(handle), flags);
-            });
-        });
-    }
-
-    fn readdir(
-        &self,
-        request: &Request,
-        ino: INodeNo,
-        fh: FileHandle,
-        offset: u64,
-        mut reply: ReplyDirectory,
-    ) {
-        self.serve(Operation::Readdir, caller(request), |turn| {
-            let read = self.run(turn, |_| {
-                list(&self.coherence, ino.0, (fh.0, offset), &mut reply)
-            });
-            answer!(reply, read, () => reply.ok());
-        });
-    }
-
-    fn readdirplus(
-        &self,
-        request: &Request,
-        ino: INodeNo,
-        fh: FileHandle,
-        offset: u64,
-        mut reply: ReplyDirectoryPlus,
-    ) {
-        self.serve(Operation::Readdirplus, caller(request), |turn| {
-            let read = self.run(turn, |_| {
-                list_plus(&self.coherence, ino.0, (fh.0, offset), &mut reply)
-            });
-            answer!(reply, read, () => reply.ok());
-        });
-    }
-
-    fn releasedir(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        fh: FileHandle,
-        _flags: OpenFlags,
-        reply: ReplyEmpty,
-    ) {
-        self.serve(Operation::Releasedir, caller(request), |turn| {
-            self.done(turn, reply, |fs| {
-                fs.releasedir(fh.0);
-                Ok(())
-            });
-        });
-    }
-
-    fn fsyncdir(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        fh: FileHandle,
-        datasync: bool,
-        reply: ReplyEmpty,
-    ) {
-        self.serve(Operation::Fsyncdir, caller(request), |turn| {
-            self.done(turn, reply, |fs| fs.fsyncdir(fh.0, sync(datasync)));
-        });
-    }
-
-    fn statfs(&self, request: &Request, ino: INodeNo, reply: ReplyStatfs) {
-        self.serve(Operation::Statfs, caller(request), |turn| {
-            statfs(reply, self.run(turn, |fs| fs.statfs(ino.0)));
-        });
-    }
-
-    fn setxattr(
-        &self,
-        request: &Request,
-        ino: INodeNo,
-        name: &OsStr,
-        value: &[u8],
-        flags: i32,
-        _position: u32,
-        reply: ReplyEmpty,
-    ) {
-        self.serve(Operation::Setxattr, caller(request), |turn| {
-            let caller = caller(request);
-            let set = self.run(turn, |fs| {
-                fs.setxattr(caller, ino.0, name.as_bytes(), value, flags)
-            });
-            if is_access_acl(name.as_bytes()) && !self.fs.is_shared() {
-                // It changes the mode, which the kernel would go on with (`fuse_set_acl` in `fs/fuse/acl.c`).
-                forget_attributes(&self.connection, ino.0);
-            }
-            empty(reply, set);
-        });
-    }
-
-    fn getxattr(
-        &self,
-        request: &Request,
-        ino: INodeNo,
-        name: &OsStr,
-        size: u32,
-        reply: ReplyXattr,
-    ) {
-        if asks_status(ino, name) {
-            // Counted nowhere, so that looking changes nothing.
-            return self.serve_untimed(Operation::Getxattr, |_turn| {
-                xattr(reply, self.status_for(request, size));
-            });
-        }
-        self.serve(Operation::Getxattr, caller(request), |turn| {
-            let got = self.run(turn, |fs| fs.getxattr(ino.0, name.as_bytes(), size));
-            xattr(reply, got);
-        });
-    }
-
-    fn listxattr(&self, request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        self.serve(Operation::Listxattr, caller(request), |turn| {
-            let caller = caller(request);
-            let listed = self.run(turn, |fs| fs.listxattr(caller, ino.0, size));
-            xattr(reply, listed);
-        });
-    }
-
-    fn removexattr(&self, request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        self.serve(Operation::Removexattr, caller(request), |turn| {
-            self.done(turn, reply, |fs| fs.removexattr(ino.0, name.as_bytes()));
-        });
-    }
-
-    fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
-        self.serve(Operation::Access, caller(request), |turn| {
-            self.done(turn, reply, |fs| fs.access(ino.0, mask.bits()));
-        });
-    }
-
-    fn create(
-        &self,
-        request: &Request,
-        parent: INodeNo,
-        name: &OsStr,
-        mode: u32,
-        umask: u32,
-        flags: i32,
-        reply: ReplyCreate,
-    ) {
-        self.serve(Operation::Create, caller(request), |turn| {
-            let caller = caller(request);
-            let (parent, name) = (parent.0, name.as_bytes());
-            let created = self.run(turn, |_| {
-                self.coherence.create(parent, name, |fs| {
-                    fs.create(caller, parent, name, mode, umask, flags)
-                })
-            });
-            answer!(reply, created, (entry, kept, opened) => {
-                self.answer_opened(Created { reply, entry, kept }, &opened);
-            });
-        });
-    }
-
-    fn getlk(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        fh: FileHandle,
-        lock_owner: LockOwner,
-        start: u64,
-        end: u64,
-        typ: i32,
-        pid: u32,
-        reply: ReplyLock,
-    ) {
-        self.serve(Operation::Getlk, caller(request), |turn| {
-            let range = LockRange { start, end };
-            let found = lock_request(request, lock_owner, range, typ, pid)
-                .and_then(|asked| self.run(turn, |fs| fs.test_lock(fh.0, asked)));
-            answer!(reply, found, found => match found {
-                Some(held) => {
-                    let (start, end) = (held.range.start, held.range.end);
-                    reply.locked(start, end, lock_type(held.kind), held.pid.unwrap_or(0));
-                }
-                None => reply.locked(start, end, libc::F_UNLCK, 0),
-            });
-        });
-    }
-
-    fn setlk(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        fh: FileHandle,
-        lock_owner: LockOwner,
-        start: u64,
-        end: u64,
-        typ: i32,
-        pid: u32,
-        sleep: bool,
-        reply: ReplyEmpty,
-    ) {
-        self.serve(Operation::Setlk, caller(request), |turn| {
-            let range = LockRange { start, end };
-            let asked = match lock_request(request, lock_owner, range, typ, pid) {
-                Ok(asked) => asked,
-                Err(errno) => {
-                    turn.fail();
-                    return reply.error(errno);
-                }
-            };
-            let tally = Arc::clone(&self.tally);
-            let answer: Answer = Box::new(move |set| match set {
-                Ok(()) => reply.ok(),
-                Err(error) => {
-                    tally.fail_late(Operation::Setlk);
-                    reply.error(errno(&error));
-                }
-            });
-            if let Err(error) = self.fs.begin(turn.caller()) {
-                return answer(Err(error));
-            }
-            self.fs.set_lock(fh.0, asked, sleep, answer);
-        });
-    }
-
-    fn bmap(&self, request: &Request, _ino: INodeNo, _blocksize: u32, _idx: u64, reply: ReplyBmap) {
-        self.serve(Operation::Bmap, caller(request), |turn| {
-            turn.fail();
-            reply.error(Errno::ENOSYS);
-        });
-    }
-
-    fn ioctl(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        _fh: FileHandle,
-        _flags: IoctlFlags,
-        _cmd: u32,
-        _in_data: &[u8],
-        _out_size: u32,
-        reply: ReplyIoctl,
-    ) {
-        self.serve(Operation::Ioctl, caller(request), |turn| {
-            turn.fail();
-            reply.error(Errno::ENOTTY);
-        });
-    }
-
-    fn poll(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        _fh: FileHandle,
-        _handle: PollNotifier,
-        _events: PollEvents,
-        _flags: PollFlags,
-        reply: ReplyPoll,
-    ) {
-        self.serve(Operation::Poll, caller(request), |turn| {
-            turn.fail();
-            reply.error(Errno::ENOSYS);
-        });
-    }
-
-    fn fallocate(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        fh: FileHandle,
-        offset: u64,
-        length: u64,
-        mode: i32,
-        reply: ReplyEmpty,
-    ) {
-        self.serve(Operation::Fallocate, caller(request), |turn| {
-            let caller = caller(request);
-            self.done(turn, reply, |fs| {
-                fs.fallocate(caller, fh.0, mode, offset, length)
-            });
-        });
-    }
-
-    fn lseek(
-        &self,
-        request: &Request,
-        _ino: INodeNo,
-        fh: FileHandle,
-        offset: i64,
-        whence: i32,
-        reply: ReplyLseek,
-    ) {
-        self.serve(Operation::Lseek, caller(request), |turn| {
-            let sought = self.run(turn, |fs| fs.lseek(fh.0, offset, whence));
-            answer!(reply, sought, place => reply.offset(i64::try_from(place).unwrap_or(i64::MAX)));
-        });
+    fn lseek(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let asked: LseekIn = request.arguments.record()?;
+        let offset = self.fs.lseek(asked.handle, asked.offset, asked.whence)?;
+        Ok(reply.record(&LseekOut { offset })?)
     }
 
     fn copy_file_range(
         &self,
-        request: &Request,
-        _ino_in: INodeNo,
-        fh_in: FileHandle,
-        offset_in: u64,
-        _ino_out: INodeNo,
-        fh_out: FileHandle,
-        offset_out: u64,
-        len: u64,
-        _flags: CopyFileRangeFlags,
-        reply: ReplyWrite,
-    ) {
-        self.serve(Operation::CopyFileRange, caller(request), |turn| {
-            let from = (fh_in.0, offset_in);
-            let to = (fh_out.0, offset_out);
-            let caller = caller(request);
-            let copied = self.run(turn, |fs| fs.copy_file_range(caller, from, to, len));
-            answer!(reply, copied, size => reply.written(u32::try_from(size).unwrap_or(u32::MAX)));
+        mut request: Request<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<(), FsError> {
+        let asked: CopyFileRangeIn = request.arguments.record()?;
+        let from = (asked.handle, asked.offset);
+        let to = (asked.handle_out, asked.offset_out);
+        let copied = self
+            .fs
+            .copy_file_range(request.caller, from, to, asked.length)?;
+        written_out(copied, reply)
+    }
+}
+
+/// Answers that so many octets were written.
+fn written_out(written: usize, reply: &mut Reply<'_>) -> Result<(), FsError> {
+    let size = u32::try_from(written).unwrap_or(u32::MAX);
+    Ok(reply.record(&WriteOut { size, padding: 0 })?)
+}
+
+/// Locks.
+impl Adapter {
+    fn getlk(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let asked: LockIn = request.arguments.record()?;
+        let mut lock = asked.lock;
+        match self
+            .fs
+            .test_lock(asked.handle, lock_request(&request, &asked)?)?
+        {
+            Some(held) => {
+                (lock.start, lock.end) = (held.range.start, held.range.end);
+                lock.pid = held.pid.unwrap_or(0);
+                lock.kind = match held.kind {
+                    LockKind::Read => libc::F_RDLCK,
+                    LockKind::Write => libc::F_WRLCK,
+                };
+            }
+            None => lock.kind = libc::F_UNLCK,
+        }
+        Ok(reply.record(&lock)?)
+    }
+
+    fn setlk(&self, mut request: Request<'_>) -> Result<Done, FsError> {
+        let asked: LockIn = request.arguments.record()?;
+        let wanted = lock_request(&request, &asked)?;
+        if self.fs.set_lock(asked.handle, wanted)? {
+            return Ok(Done::Now);
+        }
+        if request.opcode != layout::SETLKW {
+            return Err(Errno::AGAIN.into());
+        }
+        let tally = self.tally.clone();
+        let answer = (request.later)();
+        let answer = Box::new(move |set: Result<(), FsError>| {
+            if set.is_err() {
+                tally.fail_late(Operation::Setlk);
+            }
+            answer(set);
         });
+        self.fs
+            .wait_for_lock(asked.handle, wanted, request.unique, answer)?;
+        Ok(Done::Later)
+    }
+}
+
+/// What is asked for by getlk and setlk; `EINVAL` for an unknown type.
+fn lock_request(request: &Request<'_>, asked: &LockIn) -> Result<LockRequest, Errno> {
+    let kind = match asked.lock.kind {
+        libc::F_UNLCK => None,
+        libc::F_RDLCK => Some(LockKind::Read),
+        libc::F_WRLCK => Some(LockKind::Write),
+        _ => return Err(Errno::INVAL),
+    };
+    Ok(LockRequest {
+        call: match asked.flags & layout::LK_FLOCK != 0 {
+            true => LockCall::Flock,
+            false => LockCall::Fcntl,
+        },
+        owner: asked.owner,
+        pid: asked.lock.pid,
+        uid: request.caller.uid,
+        range: LockRange {
+            start: asked.lock.start,
+            end: asked.lock.end,
+        },
+        kind,
+    })
+}
+
+/// Open directories.
+impl Adapter {
+    fn opendir(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let OpenIn { flags, .. } = request.arguments.record()?;
+        let KeptList { new, old } = self.coherence.open_list(request.node)?;
+        let handle = self.fs.opendir(request.caller, request.node, flags)?;
+        let kept = [(new, fopen::CACHE_DIR), (old, fopen::KEEP_CACHE)];
+        let kept = kept.iter().filter(|(is_kept, _)| *is_kept);
+        Ok(reply.record(&OpenOut {
+            handle,
+            open_flags: kept.map(|(_, flag)| flag).sum(),
+            backing_id: 0,
+        })?)
+    }
+
+    fn readdir(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let asked: ReadIn = request.arguments.record()?;
+        reply.limit(asked.size);
+        let listing = self
+            .coherence
+            .list(request.node, asked.offset == 0, false)?;
+        let is_end = self
+            .fs
+            .readdir(asked.handle, asked.offset, Plus::No, |listed| {
+                reply.listed(&listed, None)
+            })?;
+        listing.finish(is_end);
+        Ok(())
+    }
+
+    fn readdirplus(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let asked: ReadIn = request.arguments.record()?;
+        reply.limit(asked.size);
+        let mut listing = self.coherence.list(request.node, asked.offset == 0, true)?;
+        let is_end = self
+            .fs
+            .readdir(asked.handle, asked.offset, Plus::Yes, |listed| {
+                let entry = listed.entry.as_ref();
+                // Of what has none the kernel gives the name to who lists, and knows no entry by it.
+                let entry = entry.map_or_else(EntryOut::default, |entry| {
+                    entry_out(entry, listing.keep(listed.name, entry))
+                });
+                reply.listed(&listed, Some(entry))
+            })?;
+        listing.finish(is_end);
+        Ok(())
+    }
+
+    fn releasedir(&self, mut request: Request<'_>) -> Result<(), FsError> {
+        let ReleaseIn { handle, .. } = request.arguments.record()?;
+        self.fs.releasedir(handle);
+        Ok(())
     }
 }

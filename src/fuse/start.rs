@@ -1,26 +1,138 @@
 //! What is agreed on with the kernel at the start.
 
-use fuser::{InitFlags, KernelConfig};
+use std::io;
+use std::os::fd::OwnedFd;
 
+use rustix::io::{Errno, retry_on_intr};
+use zerocopy::IntoBytes;
+
+use super::device;
+use super::layout::{self, InHeader, InitIn, InitOut, OutHeader, init};
+use super::request::Arguments;
+use crate::backing::page_size;
 use crate::fs::Utf8Fs;
+use crate::os::credentials;
 
-/// Asks the kernel for what concerns names, rights and locks.
-pub(super) fn configure(fs: &Utf8Fs, config: &mut KernelConfig) {
-    let wanted = [
-        InitFlags::FUSE_DO_READDIRPLUS | InitFlags::FUSE_READDIRPLUS_AUTO,
-        InitFlags::FUSE_PARALLEL_DIROPS,
-        InitFlags::FUSE_DONT_MASK,
-        InitFlags::FUSE_AUTO_INVAL_DATA,
-        InitFlags::FUSE_ASYNC_DIO,
-        InitFlags::FUSE_NO_EXPORT_SUPPORT,
-    ];
-    let locks = InitFlags::FUSE_POSIX_LOCKS | InitFlags::FUSE_FLOCK_LOCKS;
-    let locks = fs.carries_locks().then_some(locks);
-    // It makes the kernel check all rights, by modes too (`process_init_reply` in `fs/fuse/inode.c`).
-    let acls = fs.is_shared().then_some(InitFlags::FUSE_POSIX_ACL);
-    for flags in wanted.into_iter().chain(locks).chain(acls) {
-        if let Err(missing) = config.add_capabilities(flags) {
-            log::warn!("this kernel lacks {missing:?}");
+/// Most octets of one write request; reads are as long.
+pub(super) const MAX_WRITE: u32 = 1 << 20;
+/// Requests that nobody waits for, as for readahead, that are on the way at most, and so many that programs are to wait.
+const MAX_BACKGROUND: u16 = 64;
+const CONGESTED: u16 = 48;
+
+/// What the kernel is asked to do.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wishes {
+    /// Bits of [`init`] that it is to have; what it lacks is done without.
+    flags: u64,
+    /// The flags without which something is missed.
+    missed: u64,
+    max_stack_depth: u32,
+}
+
+impl Wishes {
+    /// What `fs` is best served with; may the kernel read and write files by itself?
+    pub(super) fn of(fs: &Utf8Fs, passthrough: bool) -> Self {
+        let missed = init::DO_READDIRPLUS
+            | init::READDIRPLUS_AUTO
+            | init::PARALLEL_DIROPS
+            | init::DONT_MASK
+            | init::AUTO_INVAL_DATA
+            | init::ASYNC_DIO
+            | init::NO_EXPORT_SUPPORT;
+        // Not `FUSE_ATOMIC_O_TRUNC`: the kernel truncates by a SETATTR of its own, under the lock of its inode, so that those who wait
+        // for one who writes to the file wait there, and not here with a thread each.
+        let mut flags = init::ASYNC_READ | init::BIG_WRITES | init::MAX_PAGES | init::INIT_EXT;
+        // The kernel leaves set-id bits and file capabilities to us, and need not ask for them before each write; so it
+        // must be the case that we lose them as an ordinary user does.
+        if credentials::clears_set_ids() {
+            flags |= init::HANDLE_KILLPRIV_V2;
+        }
+        if fs.carries_locks() {
+            flags |= init::POSIX_LOCKS | init::FLOCK_LOCKS;
+        }
+        // It makes the kernel check all rights, by modes too (`process_init_reply` in `fs/fuse/inode.c`).
+        if fs.is_shared() {
+            flags |= init::POSIX_ACL;
+        }
+        if passthrough && credentials::is_privileged() {
+            flags |= init::PASSTHROUGH;
+        }
+        Self {
+            flags: flags | missed,
+            missed,
+            // Each layer that is allowed below is one less that may lie on this mount, of two that the kernel allows in all.
+            max_stack_depth: if fs.is_stacked() { 2 } else { 1 },
         }
     }
+
+    /// The answer to a kernel that offers this, or the error.
+    fn answer(&self, asked: InitIn, more_flags: u32) -> Result<InitOut, Errno> {
+        if asked.major != layout::MAJOR || asked.minor < layout::OLDEST_MINOR {
+            return Err(Errno::PROTO);
+        }
+        let offered = match u64::from(asked.flags) {
+            flags if flags & init::INIT_EXT != 0 => flags | u64::from(more_flags) << 32,
+            flags => flags,
+        };
+        let missing = self.missed & !offered;
+        if missing != 0 {
+            log::warn!("this kernel lacks features of FUSE: {missing:#x}");
+        }
+        let flags = self.flags & offered;
+        let half = |flags: u64| u32::try_from(flags & u64::from(u32::MAX)).unwrap_or(0);
+        let page = u32::try_from(page_size()).unwrap_or(4096);
+        let pages = MAX_WRITE.max(asked.max_readahead).div_ceil(page);
+        Ok(InitOut {
+            major: layout::MAJOR,
+            minor: layout::MINOR,
+            max_readahead: asked.max_readahead,
+            flags: half(flags),
+            flags2: half(flags >> 32),
+            max_background: MAX_BACKGROUND,
+            congestion_threshold: CONGESTED,
+            max_write: MAX_WRITE,
+            time_gran: 1,
+            max_pages: u16::try_from(pages).unwrap_or(u16::MAX),
+            max_stack_depth: match flags & init::PASSTHROUGH {
+                0 => 0,
+                _ => self.max_stack_depth,
+            },
+            ..InitOut::default()
+        })
+    }
+}
+
+/// What was agreed on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Agreed {
+    /// Can the kernel read and write files by itself?
+    pub(super) passthrough: bool,
+}
+
+/// Agrees with the kernel at the other end of `connection` on how to talk.
+///
+/// # Errors
+/// `EPROTO`: there is no version of the protocol that both know. The connection failed.
+pub(super) fn agree(connection: &OwnedFd, wishes: Wishes) -> io::Result<Agreed> {
+    let mut buffer = vec![0; device::REQUEST];
+    let length = retry_on_intr(|| rustix::io::read(connection, &mut buffer))?;
+    let mut arguments = Arguments::new(buffer.get(..length).unwrap_or_default());
+    let header: InHeader = arguments.record()?;
+    if header.opcode != layout::INIT {
+        return Err(Errno::PROTO.into());
+    }
+    let asked = arguments.record()?;
+    let more_flags = arguments.record().unwrap_or(0_u32);
+    let answer = wishes.answer(asked, more_flags);
+    let body = answer.as_ref().map_or(&[][..], IntoBytes::as_bytes);
+    let out = OutHeader {
+        length: u32::try_from(size_of::<OutHeader>() + body.len()).unwrap_or(0),
+        error: answer.map_or_else(|errno| -errno.raw_os_error(), |_| 0),
+        unique: header.unique,
+    };
+    rustix::io::write(connection, &[out.as_bytes(), body].concat())?;
+    let flags = answer?.flags2;
+    Ok(Agreed {
+        passthrough: u64::from(flags) << 32 & init::PASSTHROUGH != 0,
+    })
 }

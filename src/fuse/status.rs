@@ -4,19 +4,21 @@
 //! nothing below is hidden by it, and nobody can set it; as Ceph tells of itself by `ceph.*`. The question is a request like
 //! any other: it takes no socket, no file and no name in the tree, and goes through the sandbox.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fuser::{Errno, INodeNo, Request};
+use rustix::io::Errno;
 use serde_json::{Map, Value, json};
 
 use super::adapter::Adapter;
-use super::data::Passthrough;
+use super::layout::GetxattrIn;
 use super::operation::Operation;
+use super::operations::Done;
+use super::reply::Reply;
+use super::request::Request;
 pub use super::tally::{Count, LIMITS};
 use crate::backing::Xattr;
+use crate::fs::{FsError, ROOT};
 use crate::names::json::json_name;
 
 /// The extended attribute of the root.
@@ -50,19 +52,28 @@ pub struct Told {
     pub policy: Value,
 }
 
-/// Does getxattr(2) of this inode and name ask for the status of the mount?
-pub(super) fn asks_status(number: INodeNo, name: &OsStr) -> bool {
-    name.as_bytes() == ATTRIBUTE && number == INodeNo::ROOT
+/// Does this getxattr(2) ask for the status of the mount?
+pub(super) fn asks_status(mut request: Request<'_>) -> bool {
+    request.node == ROOT
+        && request.arguments.record::<GetxattrIn>().is_ok()
+        && request.arguments.text() == Ok(ATTRIBUTE)
 }
 
 impl Adapter {
     /// The answer to getxattr(2) where [`asks_status`].
-    pub(super) fn status_for(&self, request: &Request, size: u32) -> Result<Xattr, Errno> {
-        match request.uid() {
-            uid if uid != 0 && uid != self.about.owner => Err(Errno::EPERM),
-            _ if size == 0 => Ok(usize::try_from(LONGEST).map_or(Xattr::Size(0), Xattr::Size)),
-            _ => fit(self.status(), size).map(Xattr::Data),
-        }
+    pub(super) fn answer_status(
+        &self,
+        mut request: Request<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<Done, FsError> {
+        let GetxattrIn { size, .. } = request.arguments.record()?;
+        let status = match request.caller.uid {
+            uid if uid != 0 && uid != self.about.owner => return Err(Errno::PERM.into()),
+            _ if size == 0 => usize::try_from(LONGEST).map_or(Xattr::Size(0), Xattr::Size),
+            _ => Xattr::Data(fit(self.status(), size)?),
+        };
+        reply.xattr(&status)?;
+        Ok(Done::Now)
     }
 
     /// How the mount does, as docs/status.md says.
@@ -124,7 +135,7 @@ impl Adapter {
                 "files_seconds": whole_milliseconds(times.unheard),
                 "names_barred": self.coherence.barred_names(),
             },
-            "passthrough": self.passthrough == Passthrough::Auto,
+            "passthrough": self.passthrough,
             "watch": following.map(|following| json!({
                 "alive": following.is_alive,
                 "directories": following.directories,
@@ -178,7 +189,7 @@ fn fit(mut status: Value, size: u32) -> Result<Vec<u8>, Errno> {
     let rest = status.to_string();
     match rest.len() <= size {
         true => Ok(rest.into_bytes()),
-        false => Err(Errno::ERANGE),
+        false => Err(Errno::RANGE),
     }
 }
 
@@ -193,7 +204,7 @@ mod tests {
         assert_eq!(short, br#"{"a":1,"options":{"exempt":"xxxxxxxxxx"}}"#);
         let long = fit(status(100_000), u32::MAX).unwrap();
         assert_eq!(long, br#"{"a":1,"options":null}"#);
-        assert_eq!(fit(status(100), 21).unwrap_err(), Errno::ERANGE);
+        assert_eq!(fit(status(100), 21).unwrap_err(), Errno::RANGE);
     }
 
     #[test]

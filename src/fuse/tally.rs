@@ -9,9 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::operation::Operation;
-use super::turns::Turn;
 use crate::backing::calls;
-use crate::fs::Caller;
 
 /// Requests are counted by how long they took, in ranges that end before so many microseconds, and one more for all above.
 pub const LIMITS: [u64; 10] = [
@@ -108,7 +106,7 @@ struct Sheet([Counters; OPERATIONS]);
 /// The counters of all threads of a mount.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// By the place of the thread in the table of turns.
+    /// By the seat of the thread.
     sheets: Vec<OnceLock<Box<Sheet>>>,
     /// Of errors that another thread answered.
     late_errors: [AtomicU64; OPERATIONS],
@@ -133,39 +131,31 @@ impl Tally {
         }
     }
 
-    fn counters(&self, operation: Operation, turn: &Turn<'_>) -> Option<&Counters> {
-        let sheet = self.sheets.get(turn.place()?)?;
+    fn counters(&self, operation: Operation, seat: usize) -> Option<&Counters> {
+        let sheet = self.sheets.get(seat)?;
         let sheet = sheet.get_or_init(Box::default);
         sheet.0.get(operation as usize)
     }
 
-    /// Counts a request of this thread, whose turn it is, and no more: for what is too short to be timed.
-    pub(super) fn note(&self, operation: Operation, turn: &Turn<'_>) {
-        if let Some(counters) = self.counters(operation, turn) {
+    /// Counts a request of the thread with this seat, and no more: for what is too short to be timed.
+    pub(super) fn note(&self, operation: Operation, seat: usize) {
+        if let Some(counters) = self.counters(operation, seat) {
             add(&counters.requests, 1);
         }
     }
 
-    /// Begins a request on this thread, whose turn it is.
-    pub(super) fn begin<'a>(
-        &'a self,
-        operation: Operation,
-        caller: Option<Caller>,
-        turn: Turn<'a>,
-    ) -> Counted<'a> {
-        let counters = self.counters(operation, &turn);
+    /// Begins a request on the thread with this seat.
+    pub(super) fn begin(&self, operation: Operation, seat: usize) -> Counted<'_> {
+        let counters = self.counters(operation, seat);
         // Counted before the answer, so that who has the answer finds it counted.
         if let Some(counters) = counters {
             add(&counters.requests, 1);
         }
         Counted {
-            operation,
-            caller,
             counters,
             calls: calls::made(),
             begun: Instant::now(),
             has_failed: Cell::new(false),
-            _turn: turn,
         }
     }
 
@@ -197,27 +187,13 @@ impl Tally {
 /// A request that is worked on. Dropped after the answer, it is counted.
 #[derive(Debug)]
 pub(super) struct Counted<'a> {
-    operation: Operation,
-    caller: Option<Caller>,
     counters: Option<&'a Counters>,
     calls: u64,
     begun: Instant,
     has_failed: Cell<bool>,
-    /// Ended after it is counted, as that may take until the thread is needed again.
-    _turn: Turn<'a>,
 }
 
 impl Counted<'_> {
-    /// Which one it is.
-    pub(super) fn operation(&self) -> Operation {
-        self.operation
-    }
-
-    /// Who sent it; `None` where the kernel does not say.
-    pub(super) fn caller(&self) -> Option<Caller> {
-        self.caller
-    }
-
     /// It is answered by an error.
     pub(super) fn fail(&self) {
         self.has_failed.set(true);
@@ -235,7 +211,6 @@ impl Drop for Counted<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::turns::Turns;
     use super::*;
 
     #[test]
@@ -258,14 +233,13 @@ mod tests {
 
     #[test]
     fn what_threads_count_is_added_up() {
-        let turns = Turns::new(3, 3);
         let tally = Tally::new(3);
         std::thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
+            for seat in 0..3 {
+                let tally = &tally;
+                scope.spawn(move || {
                     for number in 0..1000 {
-                        let counted = tally.begin(Operation::Rename, None, turns.begin());
-                        assert_eq!(counted.operation(), Operation::Rename);
+                        let counted = tally.begin(Operation::Rename, seat);
                         if number % 10 == 0 {
                             counted.fail();
                         }

@@ -1,7 +1,7 @@
 //! Who waits for requests: as few threads as can do the work, and another one in the place of each that a stalled operation
 //! holds.
 //!
-//! fuser starts a fixed number of threads, each of which reads a request, works on it, and reads the next. More readers than
+//! A fixed number of threads is started, each of which reads a request, works on it, and reads the next. More readers than
 //! there is work for cost time: each request then wakes another thread, whose caches are cold. Too few, and operations that
 //! wait for a stalled disk stop all others. So many threads are started, and all but some are parked when they have answered
 //! a request. A watcher looks at them now and then while there is work: it lets one more read where all are busy, fewer
@@ -9,7 +9,6 @@
 //! filesystem: twice as many read then, however few processors there are. Where there is no work it sleeps until the next
 //! request, and those that are parked stay so.
 
-use std::cell::OnceCell;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -28,23 +27,15 @@ const LOOKS: u32 = 8;
 /// well under half a millisecond.
 const FEW: u64 = 20;
 
-thread_local! {
-    /// This thread's place in the table of the turns that it serves; a thread serves one mount.
-    static PLACE: OnceCell<Place> = const { OnceCell::new() };
-}
-
-/// A thread's index in the table. Dropped with the thread, whatever ends it: another reads in its stead.
+/// A thread that serves. Dropped with the thread, whatever ends it: another reads in its stead.
 #[derive(Debug)]
-struct Place {
-    index: usize,
-    readers: Arc<Readers>,
-}
+pub(super) struct Seated(Arc<Readers>);
 
-impl Drop for Place {
+impl Drop for Seated {
     fn drop(&mut self) {
-        let _parked = self.readers.parked();
-        self.readers.unparked.fetch_sub(1, Ordering::Relaxed);
-        self.readers.unpark.notify_one();
+        let _parked = self.0.parked();
+        self.0.unparked.fetch_sub(1, Ordering::Relaxed);
+        self.0.unpark.notify_one();
     }
 }
 
@@ -56,10 +47,8 @@ struct Operations(AtomicU64);
 /// The threads of one mount.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// Of each thread that has a place.
+    /// Of each thread, by its seat.
     operations: Vec<Operations>,
-    /// How many threads have a place.
-    placed: AtomicUsize,
     readers: Arc<Readers>,
     /// Most readers beside those that are stalled.
     most_ready: usize,
@@ -90,7 +79,7 @@ impl Readers {
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
     turns: &'a Turns,
-    place: Option<usize>,
+    seat: usize,
 }
 
 impl Turns {
@@ -117,7 +106,6 @@ impl Turns {
             operations: std::iter::repeat_with(Operations::default)
                 .take(threads)
                 .collect(),
-            placed: AtomicUsize::new(0),
             readers: Arc::new(Readers {
                 unparked: AtomicUsize::new(threads),
                 allowed: AtomicUsize::new(threads),
@@ -128,28 +116,26 @@ impl Turns {
         }
     }
 
-    /// Begins an operation on this thread.
-    pub(super) fn begin(&self) -> Turn<'_> {
-        let take_place = || Place {
-            index: self.placed.fetch_add(1, Ordering::Relaxed),
-            readers: Arc::clone(&self.readers),
-        };
-        let place = PLACE.with(|place| place.get_or_init(take_place).index);
-        let operation = self.operations.get(place);
-        if let Some(operation) = operation {
+    /// Has a thread take part.
+    pub(super) fn sit(&self) -> Seated {
+        Seated(Arc::clone(&self.readers))
+    }
+
+    /// Begins an operation on the thread with this seat.
+    pub(super) fn begin(&self, seat: usize) -> Turn<'_> {
+        self.count(seat);
+        Turn { turns: self, seat }
+    }
+
+    fn count(&self, seat: usize) {
+        if let Some(operation) = self.operations.get(seat) {
             operation.0.fetch_add(1, Ordering::Relaxed);
-        }
-        Turn {
-            turns: self,
-            place: operation.map(|_| place),
         }
     }
 
     /// Ends an operation, and waits here while enough others read.
-    fn end(&self, place: usize) {
-        if let Some(operation) = self.operations.get(place) {
-            operation.0.fetch_add(1, Ordering::Relaxed);
-        }
+    fn end(&self, seat: usize) {
+        self.count(seat);
         let readers = &*self.readers;
         if !readers.are_too_many() {
             return;
@@ -186,18 +172,9 @@ impl Turns {
     }
 }
 
-impl Turn<'_> {
-    /// The thread's place in the table; `None` if it has none.
-    pub(super) fn place(&self) -> Option<usize> {
-        self.place
-    }
-}
-
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        if let Some(place) = self.place {
-            self.turns.end(place);
-        }
+        self.turns.end(self.seat);
     }
 }
 
@@ -385,12 +362,17 @@ mod tests {
     }
 
     /// A thread that works on one operation for each message, and says when it has a turn again.
-    fn worker(turns: &Arc<Turns>, work: Receiver<()>) -> (JoinHandle<()>, Receiver<()>) {
+    fn worker(
+        turns: &Arc<Turns>,
+        seat: usize,
+        work: Receiver<()>,
+    ) -> (JoinHandle<()>, Receiver<()>) {
         let turns = Arc::clone(turns);
         let (done, is_done) = channel();
         let thread = thread::spawn(move || {
+            let _seated = turns.sit();
             for () in work {
-                drop(turns.begin());
+                drop(turns.begin(seat));
                 done.send(()).unwrap();
             }
         });
@@ -402,11 +384,11 @@ mod tests {
         let turns = Arc::new(Turns::new(2, 1));
         turns.allow(1);
         let (to_one, for_one) = channel();
-        let (one, one_is_done) = worker(&turns, for_one);
+        let (one, one_is_done) = worker(&turns, 0, for_one);
         to_one.send(()).unwrap();
         until(|| turns.readers.unparked.load(Ordering::Relaxed) == 1);
         let (to_other, for_other) = channel();
-        let (other, other_is_done) = worker(&turns, for_other);
+        let (other, other_is_done) = worker(&turns, 1, for_other);
         to_other.send(()).unwrap();
         other_is_done.recv().unwrap();
         drop(to_other);
@@ -424,12 +406,12 @@ mod tests {
         // There is no watcher here.
         turns.allow(1);
         let (to_one, for_one) = channel();
-        let (one, one_is_done) = worker(&turns, for_one);
+        let (one, one_is_done) = worker(&turns, 0, for_one);
         to_one.send(()).unwrap();
         until(|| turns.readers.unparked.load(Ordering::Relaxed) == 1);
         // The other one is the only reader now, and is not parked.
         let (to_other, for_other) = channel();
-        let (other, other_is_done) = worker(&turns, for_other);
+        let (other, other_is_done) = worker(&turns, 1, for_other);
         for _ in 0..3 {
             to_other.send(()).unwrap();
             other_is_done.recv().unwrap();

@@ -1,10 +1,9 @@
-//! The operating system services that a daemon needs: credentials, the sandbox, the helper process, signals. Uses no names.
+//! The operating system services that a daemon needs: credentials, the sandbox, the helper process. Uses no names.
 
 pub mod credentials;
 pub mod helper;
 mod probe;
 pub mod sandbox;
-pub mod signals;
 
 use crate::backing::sys;
 pub use credentials::{Privilege, SetIds, act_as, become_caller};

@@ -35,7 +35,7 @@ impl Inodes {
     pub(in crate::fs) fn enter(
         &self,
         looked: Looked,
-        place: &Place,
+        place: Option<&Place>,
     ) -> io::Result<Result<Entered, Unproven>> {
         let Looked { stat, by } = looked;
         let number = self.number(&stat);
@@ -140,16 +140,16 @@ impl Inodes {
         }
         inode.lookups.fetch_add(1, Ordering::Relaxed);
         drop(slots);
-        Some(self.seen(inode, *stat, place))
+        Some(self.seen(inode, *stat, Some(place)))
     }
 
-    /// Notes where a file was seen.
-    fn seen(&self, inode: Arc<Inode>, stat: Stat, place: &Place) -> Entered {
+    /// Notes where a file was seen, if it has a name.
+    fn seen(&self, inode: Arc<Inode>, stat: Stat, place: Option<&Place>) -> Entered {
         // Of the names of a file that has several, the one that it had when that was its only one stays known.
         let is_one_of_many = self.keeps_places && stat.is_file() && stat.nlink > 1;
         let left = match is_one_of_many && inode.handle().is_some() {
             true => None,
-            false => inode.set_place(place),
+            false => place.and_then(|place| inode.set_place(place)),
         };
         Entered { inode, stat, left }
     }

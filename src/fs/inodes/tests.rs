@@ -36,7 +36,10 @@ impl Table {
         let place = Place::new(ROOT, name.clone(), name.as_visible());
         let fd = self.fd.try_clone().unwrap();
         let (stat, by) = (*stat, By::Fd(fd));
-        let entered = self.inodes.enter(Looked { stat, by }, &place).unwrap();
+        let entered = self
+            .inodes
+            .enter(Looked { stat, by }, Some(&place))
+            .unwrap();
         entered.unwrap().inode
     }
 
@@ -209,30 +212,38 @@ fn a_handle_that_is_another_file_s_opens_nothing_under_the_number() {
     };
     let name = BackingName::parse(b"a").unwrap();
     let place = Place::new(ROOT, name.clone(), name.as_visible());
-    let entered = inodes.enter(by_handle(&a, &handle_b), &place).unwrap();
+    let entered = inodes
+        .enter(by_handle(&a, &handle_b), Some(&place))
+        .unwrap();
     let mixed = entered.unwrap().inode;
     let errno = |error: io::Error| error.raw_os_error();
     assert_eq!(errno(inodes.fd(&mixed).unwrap_err()), Some(libc::ESTALE));
     let opened = inodes.open(&mixed, libc::O_RDONLY);
     assert_eq!(errno(opened.unwrap_err()), Some(libc::ESTALE));
     // The file itself is not taken for it, and is not taken by a number alone.
-    let own = inodes.enter(by_handle(&a, &handle_a), &place).unwrap();
+    let own = inodes
+        .enter(by_handle(&a, &handle_a), Some(&place))
+        .unwrap();
     assert!(own.is_err());
     let fd = inodes.open_handle(&handle_a).unwrap();
     let looked = Looked {
         stat: a,
         by: By::Fd(fd),
     };
-    let right = inodes.enter(looked, &place).unwrap().unwrap().inode;
+    let right = inodes.enter(looked, Some(&place)).unwrap().unwrap().inode;
     assert_ne!(right.number, mixed.number);
     let fd = inodes.open(&right, libc::O_RDONLY).unwrap().unwrap();
     assert_eq!(Stat::of(&fd).unwrap().ino, a.ino);
     // What is known stands, whatever handle comes with its attributes.
-    let again = inodes.enter(by_handle(&a, &handle_b), &place).unwrap();
+    let again = inodes
+        .enter(by_handle(&a, &handle_b), Some(&place))
+        .unwrap();
     assert!(Arc::ptr_eq(&again.unwrap().inode, &mixed));
     assert!(Arc::ptr_eq(&inodes.get(right.number).unwrap(), &right));
     // One that is right is proven when it is opened.
-    let entered = inodes.enter(by_handle(&b, &handle_b), &place).unwrap();
+    let entered = inodes
+        .enter(by_handle(&b, &handle_b), Some(&place))
+        .unwrap();
     let other = entered.unwrap().inode;
     assert!(!other.is_proven());
     let fd = inodes.fd(&other).unwrap();
@@ -249,7 +260,7 @@ fn a_generation_is_that_of_the_file_whichever_table_it_is_in() {
     let name = BackingName::parse(b"a").unwrap();
     let place = Place::new(ROOT, name.clone(), name.as_visible());
     let generation = |inodes: &Inodes, stat: &Stat, handle: &FileHandle| {
-        let entered = inodes.enter(by_handle(stat, handle), &place).unwrap();
+        let entered = inodes.enter(by_handle(stat, handle), Some(&place)).unwrap();
         entered.unwrap().inode.generation()
     };
     let first = generation(&inodes, &a, &handle_a);
@@ -277,7 +288,7 @@ fn files_that_had_one_number_in_turn_have_each_a_generation() {
         let fd = root.child(&name).unwrap();
         let stat = Stat::of(&fd).unwrap();
         let by = By::Fd(fd);
-        let entered = inodes.enter(Looked { stat, by }, &place).unwrap();
+        let entered = inodes.enter(Looked { stat, by }, Some(&place)).unwrap();
         let inode = entered.unwrap().inode;
         assert!(seen.insert((inode.number, inode.generation())));
         inodes.forget(inode.number, 1);

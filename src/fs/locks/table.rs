@@ -1,33 +1,14 @@
-//! The locks of one file.
-//!
-//! A lock of a part of a file is one of fcntl(2), and so is whatever its owner asks after it. A lock of the whole file
-//! for writing by a file that is open for reading only (or the other way round) is one of flock(2), which does not mind.
-//! Any other of the whole file may be either: it is taken as both, but where the process has one of the whole file by the
-//! same open file under another name already: then this is the other of the two.
-//!
-//! Where the filesystem makes one lock of the two (NFS, `GlusterFS`) it is taken by fcntl(2) alone, not to shut out itself.
+//! The locks of one file, of fcntl(2) by owner and of flock(2) by open file. Whether one shuts out the other is for the backing filesystem to
+//! say, as for programs that work below.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 
 use super::super::descriptors::{Allowance, Taken};
-use super::LockRequest;
-use super::flocked::{Flocked, Whole};
-use crate::backing::lock::{access, set, test};
-use crate::backing::{FsType, Holder, LockKind, LockRange, file};
-
-/// What the locks of an owner are, as far as it can be told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Nature {
-    /// Nothing but the whole file was locked so far, in a way that both calls can.
-    #[default]
-    Either,
-    /// Those of fcntl(2).
-    Ranges,
-    /// Those of flock(2).
-    Flock,
-}
+use super::{LockCall, LockRequest};
+use crate::backing::lock::{access, flock, set, test};
+use crate::backing::{Holder, LockKind, LockRange, file};
 
 /// What an owner holds by fcntl(2).
 #[derive(Debug, Clone, Copy)]
@@ -48,11 +29,17 @@ struct Descriptor {
 
 #[derive(Debug, Default)]
 struct Owner {
-    nature: Nature,
     descriptor: Option<Descriptor>,
     held: Vec<Held>,
     /// The open files by which it has locked.
     handles: Vec<u64>,
+}
+
+/// A descriptor with the flock(2) of an open file.
+#[derive(Debug)]
+struct Flocked {
+    fd: OwnedFd,
+    _taken: Taken,
 }
 
 /// The locks of one file.
@@ -60,9 +47,8 @@ struct Owner {
 pub(super) struct FileLocks {
     allowance: Allowance,
     owners: BTreeMap<u64, Owner>,
+    /// By handle.
     flocked: BTreeMap<u64, Flocked>,
-    /// `None` before somebody locks the file.
-    are_apart: Option<bool>,
 }
 
 /// The file of `fd` once more, opened so that it can be locked for `(reading, writing)`.
@@ -156,16 +142,7 @@ impl FileLocks {
             allowance,
             owners: BTreeMap::new(),
             flocked: BTreeMap::new(),
-            are_apart: None,
         }
-    }
-
-    /// Does the backing filesystem tell flock(2) from fcntl(2)?
-    fn are_apart(&mut self, base: &OwnedFd) -> io::Result<bool> {
-        if self.are_apart.is_none() {
-            self.are_apart = Some(FsType::of(base)?.tells_locks_apart());
-        }
-        Ok(self.are_apart == Some(true))
     }
 
     /// Does nobody hold anything, or may soon?
@@ -174,25 +151,35 @@ impl FileLocks {
     }
 
     /// Sets a lock; `base` is the backing file as the program has it open by `handle`. False if another's stands in
-    /// the way; then all is as before.
+    /// the way; a flock(2) that was to become another is gone then.
     pub(super) fn set(
         &mut self,
         base: &OwnedFd,
         handle: u64,
         request: LockRequest,
     ) -> io::Result<bool> {
-        let owner = self.owners.entry(request.owner).or_default();
-        if !owner.handles.contains(&handle) {
-            owner.handles.push(handle);
+        match (request.call, request.kind) {
+            (LockCall::Flock, None) => {
+                self.flocked.remove(&handle);
+                Ok(true)
+            }
+            (LockCall::Flock, Some(kind)) => self.flock(base, handle, kind, request.uid),
+            (LockCall::Fcntl, None) => self.unlock(request.owner, request.range),
+            (LockCall::Fcntl, Some(kind)) => self.lock(base, handle, request, kind),
         }
-        if !request.range.is_whole() && owner.nature != Nature::Ranges {
-            owner.nature = Nature::Ranges;
-            self.drop_flock(handle, request.owner)?;
+    }
+
+    fn flock(&mut self, base: &OwnedFd, handle: u64, kind: LockKind, uid: u32) -> io::Result<bool> {
+        if let Some(flocked) = self.flocked.get(&handle) {
+            return flock(&flocked.fd, Some(kind));
         }
-        match request.kind {
-            None => self.unlock(handle, request),
-            Some(kind) => self.lock(base, handle, request, kind),
+        let _taken = self.allowance.take(uid)?;
+        let fd = reopen(base, access(base)?)?;
+        let is_granted = flock(&fd, Some(kind))?;
+        if is_granted {
+            self.flocked.insert(handle, Flocked { fd, _taken });
         }
+        Ok(is_granted)
     }
 
     fn lock(
@@ -202,134 +189,26 @@ impl FileLocks {
         request: LockRequest,
         kind: LockKind,
     ) -> io::Result<bool> {
-        let are_apart = self.are_apart(base)?;
-        let Some(owner) = self.owners.get_mut(&request.owner) else {
-            return Ok(false);
-        };
-        let (readable, writable) = access(base)?;
-        let is_possible = match kind {
-            LockKind::Read => readable,
-            LockKind::Write => writable,
-        };
-        if are_apart && !is_possible && owner.nature == Nature::Either {
-            owner.nature = Nature::Flock;
-        }
-        let nature = owner.nature;
-        let flocked = self.flocked.get(&handle);
-        let is_the_other = nature == Nature::Either
-            && owner.held.is_empty()
-            && flocked.is_some_and(|flocked| {
-                let is_other = |(other, whole): (&u64, &Whole)| {
-                    *other != request.owner && whole.pid == request.pid && request.pid != 0
-                };
-                flocked.owners.iter().any(is_other)
-            });
-        let takes_both = are_apart && nature != Nature::Ranges;
-        if takes_both && !self.add_flock(base, handle, request, kind)? {
-            return Ok(false);
-        }
-        if nature == Nature::Flock || is_the_other {
-            return Ok(true);
-        }
         let owner = self.owners.entry(request.owner).or_default();
-        let granted = owner
-            .descriptor(base, kind, (&self.allowance, request.uid))
-            .and_then(|fd| set(fd, Some(kind), request.range));
-        if matches!(granted, Ok(true)) {
+        if !owner.handles.contains(&handle) {
+            owner.handles.push(handle);
+        }
+        let fd = owner.descriptor(base, kind, (&self.allowance, request.uid))?;
+        let is_granted = set(fd, Some(kind), request.range)?;
+        if is_granted {
             owner.note(request.range, Some(kind), request.pid);
-        } else if takes_both {
-            // What the owner had before, it still has.
-            let before = owner.held.iter().find(|held| held.range.is_whole());
-            match before.map(|held| held.kind) {
-                Some(kind) => _ = self.add_flock(base, handle, request, kind)?,
-                None => self.drop_flock(handle, request.owner)?,
-            }
         }
-        granted
+        Ok(is_granted)
     }
 
-    fn unlock(&mut self, handle: u64, request: LockRequest) -> io::Result<bool> {
-        if request.range.is_whole() {
-            self.drop_flock(handle, request.owner)?;
+    fn unlock(&mut self, owner: u64, range: LockRange) -> io::Result<bool> {
+        if let Some(owner) = self.owners.get_mut(&owner) {
+            if let Some(descriptor) = &owner.descriptor {
+                set(&descriptor.fd, None, range)?;
+            }
+            owner.note(range, None, 0);
         }
-        let heir = self.heir(handle, request);
-        let Some(owner) = self.owners.get_mut(&request.owner) else {
-            return Ok(true);
-        };
-        if let Some(heir) = heir {
-            let (descriptor, held) = (owner.descriptor.take(), std::mem::take(&mut owner.held));
-            let heir = self.owners.entry(heir).or_default();
-            (heir.descriptor, heir.held) = (descriptor, held);
-            return Ok(true);
-        }
-        if let Some(descriptor) = &owner.descriptor {
-            set(&descriptor.fd, None, request.range)?;
-        }
-        owner.note(request.range, None, request.pid);
         Ok(true)
-    }
-
-    /// Another owner with a lock of the whole file by the same open file that holds it as flock(2) only, because this
-    /// one held it by fcntl(2): it may have been the other way round.
-    fn heir(&self, handle: u64, request: LockRequest) -> Option<u64> {
-        let owner = self.owners.get(&request.owner)?;
-        let gives = owner.nature == Nature::Either && request.range.is_whole();
-        if !gives || owner.held.is_empty() {
-            return None;
-        }
-        let flocked = self.flocked.get(&handle)?;
-        flocked.owners.keys().copied().find(|other| {
-            let is_heir = |other: &Owner| other.nature == Nature::Either && other.held.is_empty();
-            *other != request.owner && self.owners.get(other).is_some_and(is_heir)
-        })
-    }
-
-    /// Locks the open file as flock(2) would.
-    fn add_flock(
-        &mut self,
-        base: &OwnedFd,
-        handle: u64,
-        request: LockRequest,
-        kind: LockKind,
-    ) -> io::Result<bool> {
-        let flocked = match self.flocked.entry(handle) {
-            std::collections::btree_map::Entry::Occupied(there) => there.into_mut(),
-            std::collections::btree_map::Entry::Vacant(free) => {
-                let _taken = self.allowance.take(request.uid)?;
-                let fd = reopen(base, access(base)?)?;
-                free.insert(Flocked {
-                    fd,
-                    owners: BTreeMap::new(),
-                    _taken,
-                })
-            }
-        };
-        let whole = Whole {
-            kind,
-            pid: request.pid,
-        };
-        let before = flocked.owners.insert(request.owner, whole);
-        if flocked.settle()? {
-            return Ok(true);
-        }
-        // The kernel has taken what was held before; somebody else may be faster to get it.
-        match before {
-            Some(before) => flocked.owners.insert(request.owner, before),
-            None => flocked.owners.remove(&request.owner),
-        };
-        flocked.settle()?;
-        Ok(false)
-    }
-
-    /// Takes back what [`Self::add_flock`] did.
-    fn drop_flock(&mut self, handle: u64, owner: u64) -> io::Result<()> {
-        let Some(flocked) = self.flocked.get_mut(&handle) else {
-            return Ok(());
-        };
-        if flocked.owners.remove(&owner).is_some() {
-            flocked.settle()?;
-        }
-        Ok(())
     }
 
     /// What stands in the way of a lock of fcntl(2).
@@ -361,24 +240,6 @@ impl FileLocks {
 
     /// `owner` closed a descriptor of the file.
     pub(super) fn close(&mut self, owner: u64) {
-        let handles = match self.owners.get(&owner) {
-            Some(owner) => owner.handles.clone(),
-            None => return,
-        };
-        for handle in handles {
-            let request = LockRequest {
-                owner,
-                pid: 0,
-                tid: 0,
-                uid: 0,
-                range: LockRange::WHOLE,
-                kind: None,
-            };
-            // Closing the descriptor below unlocks in any case.
-            if let Err(error) = self.unlock(handle, request) {
-                log::debug!("cannot unlock a file that is closed: {error}");
-            }
-        }
         self.owners.remove(&owner);
     }
 

@@ -1,6 +1,6 @@
 //! One file's locks, with owners and open files by number.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::super::descriptors::Descriptors;
 use super::super::inode::lock;
 use super::table::FileLocks;
-use super::{LockRequest, Locks, LocksAt};
+use super::{LockCall, LockRequest, Locks, LocksAt};
 use crate::backing::{LockKind, LockRange};
 
 const WRITE: Option<LockKind> = Some(LockKind::Write);
@@ -39,11 +39,25 @@ impl Bench {
     }
 
     fn set(&mut self, handle: u64, owner: u64, kind: Option<LockKind>, range: (u64, u64)) -> bool {
+        self.ask(LockCall::Fcntl, (handle, owner), kind, range)
+    }
+
+    fn flock(&mut self, handle: u64, kind: Option<LockKind>) -> bool {
+        self.ask(LockCall::Flock, (handle, handle), kind, ALL)
+    }
+
+    fn ask(
+        &mut self,
+        call: LockCall,
+        (handle, owner): (u64, u64),
+        kind: Option<LockKind>,
+        range: (u64, u64),
+    ) -> bool {
         let base = self.open();
         let request = LockRequest {
+            call,
             owner,
             pid: u32::try_from(owner).unwrap(),
-            tid: 0,
             uid: 0,
             range: LockRange {
                 start: range.0,
@@ -86,25 +100,22 @@ fn a_lock_that_is_refused_leaves_what_was_held() {
 }
 
 #[test]
-fn the_whole_file_shuts_out_both_calls_and_parts_only_one() {
+fn each_call_shuts_out_its_like_alone() {
     let mut bench = Bench::new();
-    let below = File::open(&bench.path).unwrap();
-    let is_free = || {
-        let free = crate::backing::lock::flock(&below, READ).unwrap();
-        crate::backing::lock::flock(&below, None).unwrap();
-        free
-    };
     assert!(bench.set(1, 100, WRITE, ALL));
-    assert!(!is_free());
-    // A part of it is unlocked: so it was not flock(2).
-    assert!(bench.set(1, 100, None, (0, 9)));
-    assert!(is_free());
-    assert!(bench.set(1, 100, WRITE, ALL));
-    assert!(is_free());
-    assert!(!bench.set(2, 101, WRITE, ALL));
-    assert!(bench.set(1, 100, None, ALL));
-    assert!(bench.set(2, 101, WRITE, ALL));
-    assert!(!is_free());
+    assert!(bench.flock(2, WRITE));
+    assert!(!bench.flock(3, READ));
+    assert!(!bench.set(3, 101, READ, (0, 0)));
+    assert!(bench.flock(2, READ));
+    assert!(bench.flock(3, READ));
+    assert!(bench.flock(2, None));
+    assert!(bench.flock(3, WRITE));
+    bench.locks.release(3);
+    assert!(bench.flock(2, WRITE));
+    bench.locks.release(2);
+    assert!(!bench.locks.is_empty(), "100 has one");
+    bench.locks.close(100);
+    assert!(bench.locks.is_empty());
 }
 
 #[test]
@@ -113,9 +124,9 @@ fn locks_leave_the_reserve_of_descriptors_alone() {
     bench.locks = FileLocks::new(Descriptors::new(16).allowance());
     let base = bench.open();
     let ask = |owner: u64| LockRequest {
+        call: LockCall::Fcntl,
         owner,
         pid: 1,
-        tid: 0,
         uid: 0,
         range: LockRange {
             start: owner,

@@ -1,12 +1,15 @@
 //! Who waits for a lock.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use rustix::io::Errno;
+
+use super::super::FsError;
 use super::super::inode::lock;
 use super::{Answer, no_locks};
-use crate::os::signals::is_interrupted;
 
 /// More than this wait for nothing: what they want is refused.
 const MOST: usize = 4096;
@@ -14,23 +17,25 @@ const MOST: usize = 4096;
 /// How long it takes at least, and at most, until those who wait are tried again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
-/// How long somebody waits of whom it can't be told whether a signal has come.
-const UNSEEN: Duration = Duration::from_secs(30);
+/// The kernel may tell that somebody waits no more before the waiting has begun; so many such are remembered.
+const MOST_EARLY: usize = 64;
 
 /// Somebody who waits for a lock.
 pub(super) struct Waiting {
+    /// What the kernel knows the request by.
+    pub(super) unique: u64,
     /// Tries to get it.
     pub(super) attempt: Box<dyn FnMut() -> io::Result<bool> + Send>,
-    /// The thread that waits.
-    pub(super) tid: u32,
     /// Where the answer goes.
     pub(super) answer: Answer,
 }
 
 #[derive(Default)]
 struct State {
-    /// Those who came, and since when they wait.
-    waiting: Vec<(Instant, Waiting)>,
+    /// Those who came.
+    waiting: Vec<Waiting>,
+    /// The requests that were interrupted, of whoever waits or not.
+    interrupted: VecDeque<u64>,
     /// Has something become free?
     woken: bool,
     /// Is there a thread that tries for them?
@@ -50,46 +55,37 @@ impl std::fmt::Debug for Waiters {
     }
 }
 
-/// What is to be answered; `None` to go on waiting.
-fn outcome(since: Instant, waiting: &mut Waiting) -> Option<Result<(), super::FsError>> {
-    let error = |errno| Some(Err(io::Error::from_raw_os_error(errno).into()));
-    match (waiting.attempt)() {
-        Ok(true) => Some(Ok(())),
-        Err(error) => Some(Err(no_locks(error))),
-        Ok(false) => match is_interrupted(waiting.tid) {
-            Some(false) => None,
-            // The kernel starts the call anew after a signal that is handled so.
-            Some(true) => error(libc::EINTR),
-            None if since.elapsed() < UNSEEN => None,
-            None => error(libc::EDEADLK),
-        },
-    }
-}
-
 impl Waiters {
     /// Takes somebody in.
-    pub(super) fn add(self: &Arc<Self>, waiting: Waiting) {
+    ///
+    /// # Errors
+    /// `ENOLCK`: too many wait.
+    pub(super) fn add(self: &Arc<Self>, waiting: Waiting) -> Result<(), FsError> {
         let mut state = lock(&self.state);
         if state.waiting.len() >= MOST {
-            drop(state);
-            return (waiting.answer)(Err(io::Error::from_raw_os_error(libc::ENOLCK).into()));
+            return Err(Errno::NOLCK.into());
         }
-        state.waiting.push((Instant::now(), waiting));
-        state.woken = true;
         if !state.served {
             let waiters = Arc::clone(self);
             let thread = std::thread::Builder::new().name("locks".to_owned());
-            state.served = thread.spawn(move || waiters.serve()).is_ok();
+            let served = thread.spawn(move || waiters.serve());
+            served.map_err(|_no_thread| Errno::NOLCK)?;
+            state.served = true;
         }
-        let refused = match state.served {
-            true => None,
-            false => state.waiting.pop(),
-        };
+        state.waiting.push(waiting);
+        state.woken = true;
         drop(state);
         self.bell.notify_one();
-        if let Some((_, refused)) = refused {
-            (refused.answer)(Err(io::Error::from_raw_os_error(libc::ENOLCK).into()));
-        }
+        Ok(())
+    }
+
+    /// Who asked by this request waits no more.
+    pub(super) fn interrupt(&self, unique: u64) {
+        let mut state = lock(&self.state);
+        state.interrupted.truncate(MOST_EARLY - 1);
+        state.interrupted.push_front(unique);
+        state.woken = true;
+        self.bell.notify_one();
     }
 
     /// Something became free.
@@ -105,12 +101,23 @@ impl Waiters {
     fn serve(&self) {
         let mut pause = PAUSES.0;
         loop {
-            let trying = std::mem::take(&mut lock(&self.state).waiting);
+            let (trying, interrupted) = {
+                let mut state = lock(&self.state);
+                (
+                    std::mem::take(&mut state.waiting),
+                    state.interrupted.clone(),
+                )
+            };
             let mut still = Vec::with_capacity(trying.len());
-            for (since, mut waiting) in trying {
-                match outcome(since, &mut waiting) {
-                    Some(outcome) => (waiting.answer)(outcome),
-                    None => still.push((since, waiting)),
+            for mut waiting in trying {
+                match (waiting.attempt)() {
+                    Ok(true) => (waiting.answer)(Ok(())),
+                    Err(error) => (waiting.answer)(Err(no_locks(error))),
+                    // The kernel starts the call anew after a signal that is handled so.
+                    Ok(false) if interrupted.contains(&waiting.unique) => {
+                        (waiting.answer)(Err(Errno::INTR.into()));
+                    }
+                    Ok(false) => still.push(waiting),
                 }
             }
             let mut state = lock(&self.state);
@@ -138,23 +145,35 @@ impl Waiters {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
+    use std::time::Instant;
 
     use super::*;
 
     #[test]
-    fn f3_who_cannot_be_seen_waits_for_thirty_seconds_at_most() {
-        let mut unseen = Waiting {
-            attempt: Box::new(|| Ok(false)),
-            tid: 0,
-            answer: Box::new(drop),
+    fn f3_who_is_interrupted_waits_no_more_whichever_is_heard_of_first() {
+        let waiters = Arc::new(Waiters::default());
+        let (answered, answer) = channel();
+        let waiting = |unique| {
+            let answered = answered.clone();
+            Waiting {
+                unique,
+                attempt: Box::new(|| Ok(false)),
+                answer: Box::new(move |outcome: Result<(), FsError>| {
+                    answered
+                        .send((unique, outcome.unwrap_err().errno()))
+                        .unwrap();
+                }),
+            }
         };
-        let mut after = |waited| {
-            let since = Instant::now().checked_sub(Duration::from_secs(waited));
-            let outcome = outcome(since.unwrap(), &mut unseen);
-            outcome.map(|answer| answer.unwrap_err().errno())
-        };
-        assert_eq!(after(0), None);
-        assert_eq!(after(30), Some(libc::EDEADLK));
+        waiters.interrupt(1);
+        waiters.add(waiting(1)).unwrap();
+        assert_eq!(answer.recv(), Ok((1, libc::EINTR)));
+        waiters.add(waiting(2)).unwrap();
+        waiters.add(waiting(3)).unwrap();
+        waiters.interrupt(3);
+        assert_eq!(answer.recv(), Ok((3, libc::EINTR)));
+        waiters.interrupt(2);
+        assert_eq!(answer.recv(), Ok((2, libc::EINTR)));
     }
 
     #[test]
@@ -163,18 +182,17 @@ mod tests {
         let (tried, tries) = channel();
         let (answered, answer) = channel();
         let mut left = TRIES;
-        Arc::new(Waiters::default()).add(Waiting {
+        let waiters = Arc::new(Waiters::default());
+        let waiting = Waiting {
+            unique: 1,
             attempt: Box::new(move || {
                 tried.send(Instant::now()).unwrap();
                 left -= 1;
                 Ok(left == 0)
             }),
-            tid: rustix::thread::gettid()
-                .as_raw_nonzero()
-                .get()
-                .cast_unsigned(),
             answer: Box::new(move |outcome| answered.send(outcome).unwrap()),
-        });
+        };
+        waiters.add(waiting).unwrap();
         answer.recv().unwrap().unwrap();
         let times: Vec<Instant> = tries.iter().collect();
         assert_eq!(times.len(), TRIES);

@@ -4,18 +4,18 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use fuser::{Config, Session, SessionACL};
+use proptest::prelude::*;
 
 use super::*;
-use crate::backing::Dir;
-use crate::coherence::{Keeping, Times};
-use crate::fs::ROOT;
-use crate::fs::samples::{CALLER, config, map};
-use crate::names::Legacy;
+use crate::fs::{Answer, ROOT};
+use crate::fuse::Connection;
+use crate::fuse::layout::InHeader;
+use crate::fuse::request::Arguments;
+use crate::fuse::samples::service;
 
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Notes errors, and panics where a lookup fails: after the operation, before the answer.
+/// Notes errors, and panics where an operation fails: after it, before its answer.
 struct Listener;
 
 impl log::Log for Listener {
@@ -24,7 +24,7 @@ impl log::Log for Listener {
     }
     fn log(&self, record: &log::Record<'_>) {
         let line = format!("{}: {}", record.level(), record.args());
-        assert!(!line.starts_with("TRACE: lookup: errno"), "a bug");
+        assert!(!line.ends_with(": errno 2"), "a bug");
         if record.level() == log::Level::Error {
             SAID.lock().unwrap().push(line);
         }
@@ -32,33 +32,15 @@ impl log::Log for Listener {
     fn flush(&self) {}
 }
 
-fn over(directory: &std::path::Path) -> Adapter {
-    let root = Dir::open_root(directory).unwrap().into_fd();
-    let fs = Arc::new(Utf8Fs::new(config(root, map(Legacy::Escape, &[]))).unwrap());
-    let keeping = Keeping {
-        times: Times {
-            heard: Duration::ZERO,
-            unheard: Duration::ZERO,
-        },
-        watcher: None,
-        keeps_lists: false,
-    };
-    Adapter::new(
-        Arc::new(Coherence::new(fs, keeping)),
-        Passthrough::Off,
-        (1, 1),
-        std::fs::File::open(directory).unwrap().into(),
-        About::default(),
-    )
-    .unwrap()
-}
-
 /// Speaks the protocol (linux/fuse.h) in place of the kernel.
 struct Kernel(UnixDatagram);
 
 const LOOKUP: u32 = 1;
+const UNLINK: u32 = 10;
 const INIT: u32 = 26;
 const DESTROY: u32 = 38;
+/// Of no operation.
+const UNKNOWN: u32 = 1000;
 
 impl Kernel {
     /// Sends a request about the root, and returns the errno of the answer.
@@ -90,50 +72,72 @@ fn f7_a_panic_anywhere_in_a_request_costs_that_request_and_is_logged_with_its_na
     log::set_max_level(log::LevelFilter::Trace);
     let below = tempfile::tempdir().unwrap();
     std::fs::write(below.path().join("file"), "").unwrap();
-    let adapter = over(below.path());
-    let mkdirs = Arc::clone(&adapter.tally);
-    adapter.serve(Operation::Mkdir, CALLER, |counted| {
-        let made = adapter.run::<()>(counted, |fs| {
-            // In the middle of a change, with what it holds.
-            let _entry = fs.lookup(CALLER, ROOT, b"file")?;
-            panic!("a bug");
-        });
-        made.unwrap();
-    });
-    // One for a thread of its own.
-    let adapter = over(below.path());
-    let lookups = Arc::clone(&adapter.tally);
+    let service = service(below.path(), 1);
     let (ours, theirs) = UnixDatagram::pair().unwrap();
     ours.set_read_timeout(Some(Duration::from_secs(60)))
         .unwrap();
     let kernel = Kernel(ours);
+    let (tell, told) = std::sync::mpsc::channel();
     let session = std::thread::spawn(move || {
-        let session = Session::from_fd(adapter, theirs.into(), SessionACL::All, Config::default());
-        session.unwrap().run().unwrap();
+        let connection = Connection::open(service, OwnedFd::from(theirs)).unwrap();
+        tell.send(connection.tally()).unwrap();
+        connection.run().unwrap();
     });
     kernel.init();
-    for (name, errno) in [
-        (&b"file\0"[..], 0),
-        (b"none\0", libc::EIO),
-        (b"file\0", 0),
-        (b"none\0", libc::EIO),
+    let tally = told.recv().unwrap();
+    for (opcode, name, errno) in [
+        (LOOKUP, &b"file\0"[..], 0),
+        (LOOKUP, b"none\0", libc::EIO),
+        (UNLINK, b"none\0", libc::EIO),
+        (LOOKUP, b"file\0", 0),
+        (UNKNOWN, b"", libc::ENOSYS),
+        (LOOKUP, b"no NUL", libc::EIO),
+        (UNLINK, b"file\0", 0),
     ] {
-        assert_eq!(kernel.ask(LOOKUP, name), errno);
+        assert_eq!(kernel.ask(opcode, name), errno, "{opcode}");
     }
-    assert_eq!(kernel.ask(DESTROY, b""), 0);
+    assert_eq!(kernel.ask(DESTROY, b""), libc::ENOSYS);
     session.join().unwrap();
     let said = SAID.lock().unwrap().clone();
-    for operation in ["mkdir", "lookup"] {
+    for operation in ["unlink", "lookup"] {
         let wanted = format!("ERROR: {operation}: internal error");
-        assert!(
-            said.iter().any(|line| line.starts_with(&wanted)),
-            "{said:?}"
-        );
+        let times = said.iter().filter(|line| line.starts_with(&wanted));
+        assert_eq!(times.count(), 1, "{said:?}");
     }
-    let count = |tally: &Tally, operation| {
+    let count = |operation| {
         let count = tally.count(operation);
         (count.requests, count.errors, count.calls > 0)
     };
-    assert_eq!(count(&mkdirs, Operation::Mkdir), (1, 1, true));
-    assert_eq!(count(&lookups, Operation::Lookup), (4, 2, true));
+    assert_eq!(count(Operation::Unlink), (2, 1, true));
+    assert_eq!(count(Operation::Lookup), (4, 2, true));
+}
+
+proptest! {
+    /// The kernel is trusted, and yet no octets of a request make the daemon fail.
+    #[test]
+    fn no_request_panics(
+        operation in proptest::sample::select(Operation::ALL),
+        number in 0..60_u32,
+        node in prop_oneof![Just(ROOT), any::<u64>()],
+        octets in proptest::collection::vec(prop_oneof![3 => Just(0_u8), 1 => any::<u8>()], 0..200),
+        room in 0..300_usize,
+    ) {
+        let below = tempfile::tempdir().unwrap();
+        let device = std::fs::File::open("/dev/null").unwrap();
+        let adapter = Adapter::new(service(below.path(), 1), false, Arc::new(device.into()));
+        let header = InHeader {
+            opcode: number,
+            node,
+            ..InHeader::default()
+        };
+        let later = || -> Answer { Box::new(|_| ()) };
+        let request = Request::new(header, Arguments::new(&octets), &later);
+        let mut buffer = vec![0; room];
+        let mut reply = Reply::new(&mut buffer);
+        let _answer = adapter.answer(operation, request, &mut reply);
+        prop_assert!(reply.length() <= room);
+        let _answer = adapter.forget(request);
+        let _answer = adapter.interrupt(request);
+        let _answer = adapter.answer_status(request, &mut Reply::new(&mut buffer));
+    }
 }

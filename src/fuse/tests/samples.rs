@@ -1,35 +1,34 @@
 //! What unit tests serve.
 
-use std::env;
-use std::time::{Duration, UNIX_EPOCH};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use fuser::{Errno, FileAttr, FileHandle, FileType, Filesystem, INodeNo, ReplyAttr, Request};
+use super::status::About;
+use super::{Passthrough, Service};
+use crate::backing::Dir;
+use crate::coherence::{Coherence, Keeping, Times};
+use crate::fs::Utf8Fs;
+use crate::fs::samples::{config, map};
+use crate::names::Legacy;
 
-/// An empty directory.
-pub(crate) struct Empty;
-
-impl Filesystem for Empty {
-    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        if env::var_os("SILENT").is_some() {
-            return reply.error(Errno::EIO);
-        }
-        let attr = FileAttr {
-            ino,
-            size: 0,
-            blocks: 0,
-            atime: UNIX_EPOCH,
-            mtime: UNIX_EPOCH,
-            ctime: UNIX_EPOCH,
-            crtime: UNIX_EPOCH,
-            kind: FileType::Directory,
-            perm: 0o755,
-            nlink: 2,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            blksize: 4096,
-            flags: 0,
-        };
-        reply.attr(&Duration::ZERO, &attr);
+/// A filesystem over `directory`, of which the kernel keeps nothing, served by so many threads.
+pub(crate) fn service(directory: &Path, threads: usize) -> Service {
+    let root = Dir::open_root(directory).unwrap().into_fd();
+    let fs = Arc::new(Utf8Fs::new(config(root, map(Legacy::Escape, &[]))).unwrap());
+    let keeping = Keeping {
+        times: Times {
+            heard: Duration::ZERO,
+            unheard: Duration::ZERO,
+        },
+        watcher: None,
+        keeps_lists: false,
+    };
+    Service {
+        coherence: Arc::new(Coherence::new(fs, keeping)),
+        passthrough: Passthrough::Off,
+        threads,
+        readers: threads,
+        about: About::default(),
     }
 }

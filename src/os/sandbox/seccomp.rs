@@ -11,6 +11,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
+use crate::backing::sys::fuse_ioctl;
 use crate::os::Privilege;
 
 /// A system call that is let through.
@@ -54,12 +55,6 @@ enum Only {
     Unix,
 }
 
-/// `_IOR(229, 0, uint32_t)` of linux/fuse.h.
-const FUSE_DEV_IOC_CLONE: u64 = 0x8004_E500;
-/// `_IOW(229, 1, struct fuse_backing_map)`.
-const FUSE_DEV_IOC_BACKING_OPEN: u64 = 0x4010_E501;
-/// `_IOW(229, 2, uint32_t)`.
-const FUSE_DEV_IOC_BACKING_CLOSE: u64 = 0x4004_E502;
 /// As in asm-generic/ioctls.h; C libraries disagree on its type.
 const FIONBIO: u64 = 0x5421;
 
@@ -212,9 +207,9 @@ fn conditions(only: Only, privilege: Privilege) -> io::Result<Option<Vec<Seccomp
             1,
             SeccompCmpOp::Eq,
             &[
-                FUSE_DEV_IOC_CLONE,
-                FUSE_DEV_IOC_BACKING_OPEN,
-                FUSE_DEV_IOC_BACKING_CLOSE,
+                fuse_ioctl::CLONE.into(),
+                fuse_ioctl::BACKING_OPEN.into(),
+                fuse_ioctl::BACKING_CLOSE.into(),
                 FIONBIO,
             ],
         ),

@@ -290,6 +290,25 @@ const SCENES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "the whole file by one call is free for the other",
+        &[
+            "a open 1 @file rw",
+            "b open 1 @file rw",
+            "a posix 1 w 0 0",
+            "b flock 1 w",
+            "a flock 1 r",
+            "b posix 1 r 0 0",
+            "b flock 1 u",
+            "a flock 1 w",
+            "a posix 1 u 0 5",
+            "b flock 1 r",
+            "b posix 1 w 0 5",
+            "a flock 1 u",
+            "b posix 1 w 0 0",
+            "b flock 1 w",
+        ],
+    ),
+    (
         "files and links to them are one, and other files are others",
         &[
             "a open 1 @file rw",
@@ -497,45 +516,10 @@ fn the_holder_of_a_lock_is_told() {
     mount.stop();
 }
 
-/// A process may lock the whole file by both calls at once, in either order, as mail programs do; others get neither.
-/// Between processes the two calls shut each other out, which they do not on a bare directory.
-#[test]
-fn both_calls_for_the_whole_file_are_one_lock_between_processes_and_two_within_one() {
-    let tree = tree();
-    let mount = tree.mount(&["--locks", "backing"]);
-    for [one, other] in [
-        ["posix 1 w 0 0", "flock 1 w"],
-        ["flock 1 w", "posix 1 w 0 0"],
-    ] {
-        let mut mixed = Locker::start(&mount.point());
-        let mut beside = Locker::start(&mount.point());
-        let mut below = Locker::start(&tree.backing());
-        for locker in [&mut mixed, &mut beside, &mut below] {
-            assert_eq!(locker.ask("open 1 @file rw"), "ok");
-        }
-        let free = |take: &str| take.replace(" w", " u");
-        assert_eq!(mixed.ask(one), "ok");
-        assert_eq!(mixed.ask(other), "ok", "{other} after {one}");
-        for take in [one, other] {
-            assert_eq!(below.ask(take), "no");
-            assert_eq!(beside.ask(take), "no");
-        }
-        assert_eq!(mixed.ask(&free(one)), "ok");
-        assert_eq!(below.ask(other), "no", "{other} is still held");
-        assert_eq!(beside.ask(other), "no");
-        assert_eq!(mixed.ask(&free(other)), "ok");
-        assert_eq!(below.ask(one), "ok");
-        assert_eq!(below.ask(other), "ok");
-        assert_eq!(beside.ask(one), "no");
-        assert_eq!(beside.ask(other), "no");
-    }
-    mount.stop();
-}
-
-/// Where the filesystem below makes one lock of the two calls, as NFS and `GlusterFS` do (here a mount of ours does it), a
+/// Where the filesystem below carries locks to another in its turn, as NFS and `GlusterFS` do (here a mount of ours does it), a
 /// lock of the whole file is granted, shared, raised and given back, above as below.
 #[test]
-fn the_whole_file_is_locked_where_the_filesystem_below_makes_one_lock_of_both_calls() {
+fn locks_are_carried_through_one_mount_and_another() {
     let lower = tree();
     let shared = lower.mount(&["--locks", "backing"]);
     let hosts = [Tree::new(), Tree::new()];

@@ -1,9 +1,10 @@
 //! Law F1, and what suites of others found: modes, owners, ACLs, capabilities and flags are on the mount as below it.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Command;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, Timespec, Timestamps};
+use rustix::fs::{AtFlags, CWD, OFlags, StatxFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
 use crate::support::{Tree, at, needs};
@@ -158,24 +159,74 @@ fn looking_at_a_link_leaves_its_access_time() {
     mount.stop();
 }
 
-/// Law F3, where fuser 0.18 does not carry a request: refused in the way that programs fall back from, or said not to be
-/// known.
+/// Law F3.
 #[test]
-fn what_the_protocol_library_lacks_is_refused_as_by_old_filesystems() {
+fn f3_the_time_of_birth_is_that_below() {
     let tree = Tree::new();
     tree.file(b"file", b"content");
+    std::fs::create_dir(tree.backing().join("directory")).unwrap();
     let mount = tree.mount(&[]);
-    let flags = OFlags::TMPFILE | OFlags::RDWR;
-    let unnamed = rustix::fs::openat(mount.dir(), ".", flags, Mode::RUSR);
-    assert_eq!(unnamed.err(), Some(Errno::OPNOTSUPP));
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-    let told = rustix::fs::statx(mount.dir(), "file", AtFlags::empty(), wanted).unwrap();
-    assert_eq!(told.stx_mask & StatxFlags::BTIME.bits(), 0);
+    for name in ["file", "directory", "."] {
+        let told = |dir: &OwnedFd| rustix::fs::statx(dir, name, AtFlags::empty(), wanted).unwrap();
+        let below = told(&std::fs::File::open(tree.backing()).unwrap().into());
+        let above = told(&std::fs::File::open(mount.point()).unwrap().into());
+        let of = |stat: &rustix::fs::Statx| {
+            let times = [stat.stx_btime, stat.stx_mtime, stat.stx_ctime];
+            let times = times.map(|time| (time.tv_sec, time.tv_nsec));
+            let rest = (stat.stx_mode, stat.stx_nlink, stat.stx_size, stat.stx_ino);
+            (stat.stx_mask & wanted.bits(), times, rest)
+        };
+        assert_eq!(of(&above), of(&below), "{name}");
+    }
     let file = at::open(mount.dir(), b"file", OFlags::RDONLY).unwrap();
-    let told = rustix::fs::ioctl_getflags(&file);
-    assert_eq!(told.err(), Some(Errno::NOTTY));
+    let flags = rustix::fs::ioctl_getflags(&file);
+    assert_eq!(flags.err(), Some(Errno::NOTTY), "ioctls are not carried");
     drop(file);
     mount.stop();
+}
+
+/// Files that users make without a name, in directories of all kinds, and then name.
+const UNNAMED: &str = r#"cd "$PLACE"; umask 0; mkdir -m 777 plain acl; mkdir group; chgrp 1002 group; chmod 2777 group
+    setfacl -d -m u:1003:rw,g::- acl
+    cat > make <<'END'
+use strict; use Fcntl; umask oct $ARGV[2];
+sysopen(my $file, $ARGV[0], 020000000 | O_DIRECTORY | O_RDWR | $ARGV[3], oct $ARGV[1]) or die "open: $!
+";
+syswrite $file, 'content'; sub show { my @s = stat $_[0]; return "mode %o links @s[3..5] octets $s[7]" =~ s/%o/sprintf '%o', $s[2]/er }
+my $unnamed = show($file); my $name = "$ARGV[0]/@ARGV[1..3]-$<";
+my $failed = system 'ln', '-L', "/proc/$$/fd/" . fileno $file, $name;
+chmod 0640, $file; truncate $file, 3;
+print "$unnamed; ", $failed ? 'no name' : show($name), '; ', show($file), "
+";
+END
+    for directory in plain group acl; do for mode in 666 2777 4755; do for uid in 0 1001; do
+        setpriv --reuid=$uid --regid=$uid --clear-groups perl make $directory $mode 027 0 2>&1
+        setpriv --reuid=$uid --regid=$uid --clear-groups perl make $directory $mode 0 128 2>/dev/null
+    done; done; getfacl -cp $directory/*; ls $directory; done
+    setpriv --reuid=1001 --regid=1001 --clear-groups perl make . 666 0 0 2>&1; ls"#;
+
+/// Law F3: `O_TMPFILE`.
+#[test]
+fn f3_files_without_a_name_are_made_and_named_as_below() {
+    if !needs::root("users") {
+        return;
+    }
+    let bare = Tree::new();
+    let expected = lines_of(UNNAMED, &bare.backing(), &bare.backing());
+    let made = expected
+        .iter()
+        .filter(|line| line.contains("octets 7; mode"));
+    assert_eq!(made.count(), 18, "{expected:#?}");
+    for options in [&[][..], &["--passthrough", "off"], &["--cache", "none"]] {
+        let tree = Tree::new();
+        let mount = tree.mount(options);
+        assert_same_lines(
+            &expected,
+            &lines_of(UNNAMED, &mount.point(), &tree.backing()),
+        );
+        mount.stop();
+    }
 }
 
 /// Law F1: a daemon that serves one user after the other takes none for another.

@@ -1,11 +1,11 @@
-//! How many requests are made for data, counted by strace(1).
+//! How many requests are made for data.
 
 use rustix::fs::OFlags;
+use serde_json::Value;
 
 use super::{WAYS, has_passthrough};
-use crate::support::strace::Strace;
 use crate::support::wait::until;
-use crate::support::{Mount, Tree, at, memory, needs};
+use crate::support::{Mount, Tree, at, memory};
 
 /// A mount whose daemon works on one request at a time, in their order.
 fn in_order<'t>(tree: &'t Tree, options: &[&str]) -> Mount<'t> {
@@ -15,17 +15,20 @@ fn in_order<'t>(tree: &'t Tree, options: &[&str]) -> Mount<'t> {
 /// Options by which the kernel keeps names and attributes, so that no request is made for them.
 const KEPT: &[&str] = &["--cache", "3600", "--legacy", "raw"];
 
-/// How many requests the daemon answers to while `act` runs.
-fn requests(mount: &Mount<'_>, act: impl FnOnce()) -> usize {
-    let log = mount.point().parent().unwrap().join("answers");
-    let arguments = ["-e", "trace=writev", "-o", log.to_str().unwrap()];
-    let tracer = Strace::attach(mount, &arguments);
+/// How many requests are made while `act` runs, but for those that nobody waits for.
+fn requests(mount: &Mount<'_>, act: impl FnOnce()) -> u64 {
+    let count = || {
+        let mut status = vec![0; 65_536];
+        let length = rustix::fs::fgetxattr(mount.dir(), "utf8fs.status", &mut *status).unwrap();
+        let status: Value = serde_json::from_slice(&status[..length]).unwrap();
+        let of = |what: &Value| what["requests"].as_u64().unwrap();
+        of(&status["total"]) - of(&status["operations"]["forget"])
+    };
+    let before = count();
     act();
     // Closing a file is not waited for; what comes after it, is.
     rustix::fs::fstatfs(mount.dir()).unwrap();
-    tracer.detach();
-    let calls = std::fs::read(&log).unwrap().escape_ascii().to_string();
-    calls.matches("writev(").count() - 1
+    count() - before - 1
 }
 
 /// The kernel answers reads and writes by itself: no request is made for them, no question for `security.capability` and
@@ -73,9 +76,6 @@ fn reads_and_rewrites_make_no_request() {
 /// own: the kernel asks for capabilities and truncates.
 #[test]
 fn opening_and_closing_are_a_request_each() {
-    if !needs::root("tracing the daemon") {
-        return;
-    }
     let _kept = memory::kept();
     for options in &WAYS[..2] {
         let tree = Tree::in_memory();
@@ -113,9 +113,6 @@ fn opening_and_closing_are_a_request_each() {
 /// Without passthrough, what was read stays with the kernel from one open to the next, for as long as `--cache` says.
 #[test]
 fn what_was_read_is_kept_and_dropped_as_the_cache_option_says() {
-    if !needs::root("tracing the daemon") {
-        return;
-    }
     let _kept = memory::kept();
     let tree = Tree::in_memory();
     tree.file(b"file", b"content");

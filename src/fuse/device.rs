@@ -1,0 +1,111 @@
+//! The device by which the kernel sends requests, one for each read, and takes answers (fuse(4)).
+
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use zerocopy::IntoBytes;
+
+use super::adapter::{Adapter, Answered};
+use super::layout::{self, InHeader, OutHeader};
+use super::reply::Reply;
+use super::request::{Arguments, Request};
+use super::start::MAX_WRITE;
+use super::turns::Turns;
+use crate::backing::clone_connection;
+use crate::fs::{Answer, FsError};
+
+/// Longest request: a write with its header.
+pub(super) const REQUEST: usize = MAX_WRITE as usize + 4096;
+
+const HEADER: usize = size_of::<OutHeader>();
+
+/// Serves requests of `connection` on this thread, the one with `seat`, until the connection ends.
+///
+/// # Errors
+/// The connection failed.
+pub(super) fn serve(
+    adapter: &Adapter,
+    turns: &Turns,
+    seat: usize,
+    connection: &Arc<OwnedFd>,
+) -> io::Result<()> {
+    let _seated = turns.sit();
+    let mut asked = vec![0; REQUEST];
+    let mut answer = vec![0; HEADER + REQUEST];
+    loop {
+        let length = match rustix::io::read(connection, &mut asked) {
+            Ok(length) => length,
+            // Nothing was read: whoever asked waits no more, or a signal came.
+            Err(Errno::NOENT | Errno::INTR | Errno::AGAIN) => continue,
+            Err(Errno::NODEV) => return Ok(()),
+            Err(errno) => return Err(errno.into()),
+        };
+        let mut arguments = Arguments::new(asked.get(..length).unwrap_or_default());
+        let header: InHeader = arguments.record()?;
+        let later = || -> Answer {
+            let connection = Arc::clone(connection);
+            Box::new(move |done| send_late(&connection, header.unique, done))
+        };
+        let request = Request::new(header, arguments, &later);
+        let _turn = turns.begin(seat);
+        let (head, room) = answer.split_at_mut(HEADER);
+        let mut reply = Reply::new(room);
+        let served = adapter.serve(seat, request, &mut reply);
+        let (error, length) = match served.answered {
+            Answered::Reply => (0, reply.length()),
+            Answered::Error(errno) => (-errno.raw_os_error(), 0),
+            Answered::Later | Answered::Never => continue,
+        };
+        head.copy_from_slice(out_header(header.unique, error, length).as_bytes());
+        let whole = answer.get(..HEADER + length).unwrap_or_default();
+        send(connection, whole);
+        if header.opcode == layout::DESTROY {
+            return Ok(());
+        }
+    }
+}
+
+fn out_header(unique: u64, error: i32, length: usize) -> OutHeader {
+    OutHeader {
+        length: u32::try_from(HEADER + length).unwrap_or(0),
+        error,
+        unique,
+    }
+}
+
+fn send_late(connection: &OwnedFd, unique: u64, done: Result<(), FsError>) {
+    let error = done.map_or_else(|error| -error.errno(), |()| 0);
+    send(connection, out_header(unique, error, 0).as_bytes());
+}
+
+fn send(connection: &OwnedFd, answer: &[u8]) {
+    match rustix::io::write(connection, answer) {
+        // That nobody waits for it any more is no error: a program was interrupted, or the mount is gone.
+        Ok(_) | Err(Errno::NOENT | Errno::NODEV) => {}
+        Err(errno) => log::error!("an answer cannot be sent: {errno}"),
+    }
+}
+
+/// A descriptor of the same connection for each of `count` threads, of its own where that can be had: an ordinary user may have got
+/// the first one from fusermount3 only.
+///
+/// # Errors
+/// There can be no descriptor more.
+pub(super) fn for_threads(first: &Arc<OwnedFd>, count: usize) -> io::Result<Vec<Arc<OwnedFd>>> {
+    let mut all = vec![Arc::clone(first)];
+    for _ in 1..count {
+        let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");
+        all.push(match device {
+            Ok(device) => {
+                let device = OwnedFd::from(device);
+                clone_connection(&device, first)?;
+                Arc::new(device)
+            }
+            Err(_) => Arc::clone(first),
+        });
+    }
+    Ok(all)
+}

@@ -1,0 +1,159 @@
+//! The records of the protocol, as `include/uapi/linux/fuse.h` of the kernel lays them out. Numbers are in the byte order of the machine.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Declares records, each with its size in octets, to which it is held when it is compiled.
+macro_rules! records {
+    ($($(#[$about:meta])* $name:ident($size:literal) { $($field:ident: $type:ty),+ $(,)? })+) => {$(
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+        #[repr(C)]
+        pub(super) struct $name { $(pub(super) $field: $type),+ }
+        const _: () = assert!(size_of::<$name>() == $size);
+    )+};
+}
+
+/// The one version that is spoken, and the newest minor one whose records these are.
+pub(super) const MAJOR: u32 = 7;
+pub(super) const MINOR: u32 = 45;
+/// The oldest minor version whose records these are (Linux 4.20): with the size of the answer to INIT, and of CREATE.
+pub(super) const OLDEST_MINOR: u32 = 28;
+
+records! {
+    /// What each request begins with.
+    InHeader(40) { length: u32, opcode: u32, unique: u64, node: u64, uid: u32, gid: u32, pid: u32, extensions: u16, padding: u16 }
+    /// What each answer and notification begins with.
+    OutHeader(16) { length: u32, error: i32, unique: u64 }
+
+    InitIn(16) { major: u32, minor: u32, max_readahead: u32, flags: u32 }
+    InitOut(64) {
+        major: u32, minor: u32, max_readahead: u32, flags: u32, max_background: u16, congestion_threshold: u16, max_write: u32,
+        time_gran: u32, max_pages: u16, map_alignment: u16, flags2: u32, max_stack_depth: u32, unused: [u32; 6],
+    }
+
+    Attr(88) {
+        ino: u64, size: u64, blocks: u64, atime: i64, mtime: i64, ctime: i64, atime_nanos: u32, mtime_nanos: u32, ctime_nanos: u32,
+        mode: u32, nlink: u32, uid: u32, gid: u32, rdev: u32, blksize: u32, flags: u32,
+    }
+    EntryOut(128) {
+        node: u64, generation: u64, entry_valid: u64, attr_valid: u64, entry_valid_nanos: u32, attr_valid_nanos: u32, attr: Attr,
+    }
+    AttrOut(104) { attr_valid: u64, attr_valid_nanos: u32, padding: u32, attr: Attr }
+    StatxIn(24) { getattr_flags: u32, padding: u32, handle: u64, sx_flags: u32, sx_mask: u32 }
+    StatxTime(16) { seconds: i64, nanos: u32, padding: i32 }
+    Statx(256) {
+        mask: u32, blksize: u32, attributes: u64, nlink: u32, uid: u32, gid: u32, mode: u16, padding: u16, ino: u64, size: u64, blocks: u64,
+        attributes_mask: u64, atime: StatxTime, btime: StatxTime, ctime: StatxTime, mtime: StatxTime, rdev_major: u32, rdev_minor: u32,
+        dev_major: u32, dev_minor: u32, spare: [u64; 14],
+    }
+    StatxOut(288) { attr_valid: u64, attr_valid_nanos: u32, flags: u32, spare: [u64; 2], stat: Statx }
+    SetattrIn(88) {
+        valid: u32, padding: u32, handle: u64, size: u64, lock_owner: u64, atime: i64, mtime: i64, ctime: i64, atime_nanos: u32,
+        mtime_nanos: u32, ctime_nanos: u32, mode: u32, unused4: u32, uid: u32, gid: u32, unused5: u32,
+    }
+
+    MknodIn(16) { mode: u32, rdev: u32, umask: u32, padding: u32 }
+    MkdirIn(8) { mode: u32, umask: u32 }
+    RenameIn(8) { new_directory: u64 }
+    Rename2In(16) { new_directory: u64, flags: u32, padding: u32 }
+    LinkIn(8) { node: u64 }
+    CreateIn(16) { flags: i32, mode: u32, umask: u32, open_flags: u32 }
+
+    OpenIn(8) { flags: i32, open_flags: u32 }
+    OpenOut(16) { handle: u64, open_flags: u32, backing_id: u32 }
+    ReleaseIn(24) { handle: u64, flags: u32, release_flags: u32, lock_owner: u64 }
+    FlushIn(24) { handle: u64, unused: u32, padding: u32, lock_owner: u64 }
+    FsyncIn(16) { handle: u64, flags: u32, padding: u32 }
+    ReadIn(40) { handle: u64, offset: u64, size: u32, read_flags: u32, lock_owner: u64, flags: u32, padding: u32 }
+    WriteIn(40) { handle: u64, offset: u64, size: u32, write_flags: u32, lock_owner: u64, flags: i32, padding: u32 }
+    WriteOut(8) { size: u32, padding: u32 }
+    LseekIn(24) { handle: u64, offset: i64, whence: i32, padding: u32 }
+    LseekOut(8) { offset: u64 }
+    FallocateIn(32) { handle: u64, offset: u64, length: u64, mode: i32, padding: u32 }
+    CopyFileRangeIn(56) { handle: u64, offset: u64, node_out: u64, handle_out: u64, offset_out: u64, length: u64, flags: u64 }
+
+    SetxattrIn(8) { size: u32, flags: i32 }
+    GetxattrIn(8) { size: u32, padding: u32 }
+    GetxattrOut(8) { size: u32, padding: u32 }
+    AccessIn(8) { mask: u32, padding: u32 }
+    FileLock(24) { start: u64, end: u64, kind: i32, pid: u32 }
+    LockIn(48) { handle: u64, owner: u64, lock: FileLock, flags: u32, padding: u32 }
+    StatfsOut(80) {
+        blocks: u64, bfree: u64, bavail: u64, files: u64, ffree: u64, bsize: u32, namelen: u32, frsize: u32, padding: u32, spare: [u32; 6],
+    }
+
+    /// Before the name of an entry of a directory, which is filled up to 8 octets.
+    Dirent(24) { ino: u64, cookie: u64, name_length: u32, kind: u32 }
+
+    ForgetIn(8) { lookups: u64 }
+    BatchForgetIn(8) { count: u32, padding: u32 }
+    ForgetOne(16) { node: u64, lookups: u64 }
+    InterruptIn(8) { unique: u64 }
+
+    InvalInode(24) { node: u64, offset: i64, length: i64 }
+    InvalEntry(16) { directory: u64, name_length: u32, flags: u32 }
+}
+
+/// Numbers of requests (`enum fuse_opcode`) that [`Operation`](super::Operation) does not tell apart or does not have.
+pub(super) const INIT: u32 = 26;
+pub(super) const SETLKW: u32 = 33;
+pub(super) const DESTROY: u32 = 38;
+pub(super) const BATCH_FORGET: u32 = 42;
+pub(super) const RENAME2: u32 = 45;
+
+/// The notifications that a name, and what is kept of an inode, is out of date.
+pub(super) const NOTIFY_INVAL_INODE: i32 = 2;
+pub(super) const NOTIFY_INVAL_ENTRY: i32 = 3;
+/// A name is taken to be old, not gone (Linux 6.2).
+pub(super) const EXPIRE_ONLY: u32 = 1;
+
+/// Bits of [`InitOut::flags`], and of `flags2` above 32.
+pub(super) mod init {
+    pub(in super::super) const ASYNC_READ: u64 = 1;
+    pub(in super::super) const POSIX_LOCKS: u64 = 1 << 1;
+    pub(in super::super) const BIG_WRITES: u64 = 1 << 5;
+    pub(in super::super) const DONT_MASK: u64 = 1 << 6;
+    pub(in super::super) const FLOCK_LOCKS: u64 = 1 << 10;
+    pub(in super::super) const AUTO_INVAL_DATA: u64 = 1 << 12;
+    pub(in super::super) const DO_READDIRPLUS: u64 = 1 << 13;
+    pub(in super::super) const READDIRPLUS_AUTO: u64 = 1 << 14;
+    pub(in super::super) const ASYNC_DIO: u64 = 1 << 15;
+    pub(in super::super) const PARALLEL_DIROPS: u64 = 1 << 18;
+    pub(in super::super) const POSIX_ACL: u64 = 1 << 20;
+    pub(in super::super) const MAX_PAGES: u64 = 1 << 22;
+    pub(in super::super) const HANDLE_KILLPRIV_V2: u64 = 1 << 28;
+    pub(in super::super) const INIT_EXT: u64 = 1 << 30;
+    pub(in super::super) const PASSTHROUGH: u64 = 1 << 37;
+    pub(in super::super) const NO_EXPORT_SUPPORT: u64 = 1 << 38;
+}
+
+/// Bits of [`SetattrIn::valid`].
+pub(super) mod valid {
+    pub(in super::super) const MODE: u32 = 1;
+    pub(in super::super) const UID: u32 = 1 << 1;
+    pub(in super::super) const GID: u32 = 1 << 2;
+    pub(in super::super) const SIZE: u32 = 1 << 3;
+    pub(in super::super) const ATIME: u32 = 1 << 4;
+    pub(in super::super) const MTIME: u32 = 1 << 5;
+    pub(in super::super) const HANDLE: u32 = 1 << 6;
+    pub(in super::super) const ATIME_NOW: u32 = 1 << 7;
+    pub(in super::super) const MTIME_NOW: u32 = 1 << 8;
+}
+
+/// Bits of [`OpenOut::open_flags`].
+pub(super) mod fopen {
+    pub(in super::super) const DIRECT_IO: u32 = 1;
+    pub(in super::super) const KEEP_CACHE: u32 = 1 << 1;
+    pub(in super::super) const CACHE_DIR: u32 = 1 << 3;
+    pub(in super::super) const NOFLUSH: u32 = 1 << 5;
+    pub(in super::super) const PASSTHROUGH: u32 = 1 << 7;
+}
+
+/// A write of pages that were mapped ([`WriteIn::write_flags`]).
+pub(super) const WRITE_CACHE: u32 = 1;
+/// A write that takes set-id bits away.
+pub(super) const WRITE_KILL_SUIDGID: u32 = 1 << 2;
+/// A sync of the content alone ([`FsyncIn::flags`]).
+pub(super) const FSYNC_FDATASYNC: u32 = 1;
+/// A lock of flock(2) ([`LockIn::flags`]).
+pub(super) const LK_FLOCK: u32 = 1;

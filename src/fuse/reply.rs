@@ -1,0 +1,262 @@
+//! What the kernel is answered, put together.
+
+use std::time::Duration;
+
+use rustix::io::Errno;
+use zerocopy::{Immutable, IntoBytes};
+
+use super::layout::{
+    Attr, AttrOut, Dirent, EntryOut, GetxattrOut, StatfsOut, Statx, StatxOut, StatxTime,
+};
+use crate::backing::{Stat, StatFs, Time, Xattr};
+use crate::coherence::Kept;
+use crate::fs::{Entry, Listed, ROOT, Shown};
+
+/// An answer, of which nothing is there yet but room.
+#[derive(Debug)]
+pub(super) struct Reply<'a> {
+    room: &'a mut [u8],
+    length: usize,
+}
+
+/// An answer has more to it than room was made for.
+const NO_ROOM: Errno = Errno::IO;
+
+impl<'a> Reply<'a> {
+    /// An answer for which there is so much room.
+    pub(super) fn new(room: &'a mut [u8]) -> Self {
+        Self { room, length: 0 }
+    }
+
+    /// How many octets there are of it.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// No more of it than `size` octets is wanted.
+    pub(super) fn limit(&mut self, size: u32) {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let room = std::mem::take(&mut self.room);
+        let size = size.min(room.len());
+        self.room = room.split_at_mut(size).0;
+    }
+
+    /// Adds octets.
+    ///
+    /// # Errors
+    /// `EIO`: there is no room.
+    pub(super) fn data(&mut self, octets: &[u8]) -> Result<(), Errno> {
+        let room = self.room.get_mut(self.length..).unwrap_or_default();
+        let room = room.get_mut(..octets.len()).ok_or(NO_ROOM)?;
+        room.copy_from_slice(octets);
+        self.length += octets.len();
+        Ok(())
+    }
+
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// `EIO`: there is no room.
+    pub(super) fn record(&mut self, record: &(impl IntoBytes + Immutable)) -> Result<(), Errno> {
+        self.data(record.as_bytes())
+    }
+
+    /// Adds what `fill` puts into all the room there is; it tells how many octets that is.
+    ///
+    /// # Errors
+    /// Those of `fill`.
+    pub(super) fn filled<E>(
+        &mut self,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<(), E> {
+        let room = self.room.get_mut(self.length..).unwrap_or_default();
+        self.length += fill(room)?;
+        Ok(())
+    }
+
+    /// Adds an entry.
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    pub(super) fn entry(&mut self, entry: &Entry, kept: Kept) -> Result<(), Errno> {
+        self.record(&entry_out(entry, kept))
+    }
+
+    /// Adds that there is no such entry, and that the kernel may keep that for so long: an entry of inode 0.
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    pub(super) fn absence(&mut self, kept: Duration) -> Result<(), Errno> {
+        self.record(&EntryOut {
+            entry_valid: kept.as_secs(),
+            entry_valid_nanos: kept.subsec_nanos(),
+            ..EntryOut::default()
+        })
+    }
+
+    /// Adds attributes of the inode that the kernel knows as `node`, and how long it may keep them.
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    pub(super) fn attributes(
+        &mut self,
+        node: u64,
+        (shown, kept): (Shown, Duration),
+    ) -> Result<(), Errno> {
+        self.record(&AttrOut {
+            attr_valid: kept.as_secs(),
+            attr_valid_nanos: kept.subsec_nanos(),
+            padding: 0,
+            attr: attr(number(node, &shown.stat), &shown.stat),
+        })
+    }
+
+    /// The same, for statx(2).
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    pub(super) fn statx(
+        &mut self,
+        node: u64,
+        (shown, kept): (Shown, Duration),
+    ) -> Result<(), Errno> {
+        self.record(&StatxOut {
+            attr_valid: kept.as_secs(),
+            attr_valid_nanos: kept.subsec_nanos(),
+            stat: statx(number(node, &shown.stat), &shown.stat),
+            ..StatxOut::default()
+        })
+    }
+
+    /// Adds an extended attribute, a list of their names, or the size of either.
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    pub(super) fn xattr(&mut self, xattr: &Xattr) -> Result<(), Errno> {
+        match xattr {
+            Xattr::Data(data) => self.data(data),
+            Xattr::Size(size) => self.record(&GetxattrOut {
+                size: u32::try_from(*size).unwrap_or(u32::MAX),
+                padding: 0,
+            }),
+        }
+    }
+
+    /// Adds the size and limits of the filesystem.
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    pub(super) fn statfs(&mut self, stat: &StatFs) -> Result<(), Errno> {
+        let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        self.record(&StatfsOut {
+            blocks: stat.blocks,
+            bfree: stat.bfree,
+            bavail: stat.bavail,
+            files: stat.files,
+            ffree: stat.ffree,
+            bsize: narrow(stat.bsize),
+            namelen: narrow(stat.namelen),
+            frsize: narrow(stat.frsize),
+            ..StatfsOut::default()
+        })
+    }
+
+    /// Adds a name of a directory, after what it stands for where that is asked for: [`EntryOut::default`] tells nothing of it. True, and
+    /// nothing is added, where there is no room.
+    pub(super) fn listed(&mut self, listed: &Listed<'_>, plus: Option<EntryOut>) -> bool {
+        let before = self.length;
+        let is_full = self.try_listed(listed, plus).is_err();
+        if is_full {
+            self.length = before;
+        }
+        is_full
+    }
+
+    fn try_listed(&mut self, listed: &Listed<'_>, plus: Option<EntryOut>) -> Result<(), Errno> {
+        if let Some(entry) = plus {
+            self.record(&entry)?;
+        }
+        self.record(&Dirent {
+            ino: listed.number,
+            cookie: listed.cookie,
+            name_length: u32::try_from(listed.name.len()).map_err(|_too_long| NO_ROOM)?,
+            kind: listed.kind.mode_bits() >> 12,
+        })?;
+        self.data(listed.name)?;
+        let filling = listed.name.len().wrapping_neg() % 8;
+        self.data([0; 8].get(..filling).unwrap_or_default())
+    }
+}
+
+/// The number by which an inode is shown: that by which a lookup tells it, so that a file has one whichever request tells it; only the
+/// root shows its own, since 1 is the protocol's.
+fn number(node: u64, stat: &Stat) -> u64 {
+    if node == ROOT { stat.ino } else { node }
+}
+
+/// What an entry is, and how long the kernel may keep that.
+pub(super) fn entry_out(entry: &Entry, kept: Kept) -> EntryOut {
+    EntryOut {
+        node: entry.number,
+        generation: entry.inode.generation(),
+        entry_valid: kept.name.as_secs(),
+        entry_valid_nanos: kept.name.subsec_nanos(),
+        attr_valid: kept.attributes.as_secs(),
+        attr_valid_nanos: kept.attributes.subsec_nanos(),
+        attr: attr(entry.number, &entry.stat),
+    }
+}
+
+/// What the kernel wants to know of a file; `number` is what it is shown by.
+fn attr(number: u64, stat: &Stat) -> Attr {
+    Attr {
+        ino: number,
+        size: stat.size,
+        blocks: stat.blocks,
+        atime: stat.atime.secs,
+        mtime: stat.mtime.secs,
+        ctime: stat.ctime.secs,
+        atime_nanos: stat.atime.nanos,
+        mtime_nanos: stat.mtime.nanos,
+        ctime_nanos: stat.ctime.nanos,
+        mode: stat.mode,
+        nlink: stat.nlink,
+        uid: stat.uid,
+        gid: stat.gid,
+        rdev: low_half(stat.rdev),
+        blksize: stat.blksize,
+        flags: 0,
+    }
+}
+
+/// The encoding of devices that the protocol has (`new_encode_dev` in `include/linux/kdev_t.h`).
+fn low_half(device: u64) -> u32 {
+    u32::try_from(device & u64::from(u32::MAX)).unwrap_or(0)
+}
+
+fn statx(number: u64, stat: &Stat) -> Statx {
+    let time = |time: Time| StatxTime {
+        seconds: time.secs,
+        nanos: time.nanos,
+        padding: 0,
+    };
+    let birth = stat.btime.map_or(0, |_| libc::STATX_BTIME);
+    Statx {
+        mask: libc::STATX_BASIC_STATS | birth,
+        blksize: stat.blksize,
+        nlink: stat.nlink,
+        uid: stat.uid,
+        gid: stat.gid,
+        mode: u16::try_from(stat.mode).unwrap_or(0),
+        ino: number,
+        size: stat.size,
+        blocks: stat.blocks,
+        atime: time(stat.atime),
+        btime: time(stat.btime.unwrap_or_default()),
+        ctime: time(stat.ctime),
+        mtime: time(stat.mtime),
+        rdev_major: rustix::fs::major(stat.rdev),
+        rdev_minor: rustix::fs::minor(stat.rdev),
+        ..Statx::default()
+    }
+}

@@ -1,0 +1,116 @@
+//! What the kernel asks, taken apart.
+
+use rustix::io::Errno;
+use zerocopy::{FromBytes, Immutable, KnownLayout};
+
+use super::layout::InHeader;
+use crate::fs::{Answer, Caller};
+
+/// A request.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    /// What is asked for, a number of `enum fuse_opcode`.
+    pub(super) opcode: u32,
+    /// What the answer is to name.
+    pub(super) unique: u64,
+    /// The inode that it is about.
+    pub(super) node: u64,
+    /// Who asks.
+    pub(super) caller: Caller,
+    /// The rest.
+    pub(super) arguments: Arguments<'a>,
+    /// Makes the way of an answer that is given after others.
+    pub(super) later: &'a dyn Fn() -> Answer,
+}
+
+impl<'a> Request<'a> {
+    /// The request that begins so.
+    pub(super) fn new(
+        header: InHeader,
+        arguments: Arguments<'a>,
+        later: &'a dyn Fn() -> Answer,
+    ) -> Self {
+        Self {
+            opcode: header.opcode,
+            unique: header.unique,
+            node: header.node,
+            caller: Caller {
+                uid: header.uid,
+                gid: header.gid,
+                pid: header.pid,
+            },
+            arguments,
+            later,
+        }
+    }
+}
+
+/// The arguments of a request, to be taken one after the other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arguments<'a>(&'a [u8]);
+
+/// The kernel does not send what its protocol says.
+const MALFORMED: Errno = Errno::IO;
+
+impl<'a> Arguments<'a> {
+    /// Those that lie one behind the other.
+    pub(super) fn new(octets: &'a [u8]) -> Self {
+        Self(octets)
+    }
+
+    /// The next record.
+    ///
+    /// # Errors
+    /// `EIO`: there is less.
+    pub(super) fn record<T: FromBytes + KnownLayout + Immutable>(&mut self) -> Result<T, Errno> {
+        let (value, rest) = T::read_from_prefix(self.0).map_err(|_short| MALFORMED)?;
+        self.0 = rest;
+        Ok(value)
+    }
+
+    /// The next text, which ends with a NUL.
+    ///
+    /// # Errors
+    /// `EIO`: there is none.
+    pub(super) fn text(&mut self) -> Result<&'a [u8], Errno> {
+        let end = self.0.iter().position(|&octet| octet == 0);
+        let (text, rest) = self.0.split_at(end.ok_or(MALFORMED)?);
+        self.0 = rest.get(1..).unwrap_or_default();
+        Ok(text)
+    }
+
+    /// So many octets that come next.
+    ///
+    /// # Errors
+    /// `EIO`: there are fewer.
+    pub(super) fn data(&mut self, size: u32) -> Result<&'a [u8], Errno> {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        self.0.get(..size).ok_or(MALFORMED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fuse::layout::{MkdirIn, SetxattrIn};
+
+    #[test]
+    fn arguments_come_one_after_the_other() {
+        let octets = [
+            &7_u32.to_ne_bytes()[..],
+            &2_i32.to_ne_bytes(),
+            b"name\0value",
+        ]
+        .concat();
+        let mut arguments = Arguments::new(&octets);
+        let SetxattrIn { size, flags } = arguments.record().unwrap();
+        assert_eq!((size, flags), (7, 2));
+        assert_eq!(arguments.text(), Ok(&b"name"[..]));
+        assert_eq!(arguments.data(5), Ok(&b"value"[..]));
+        assert_eq!(arguments.data(6), Err(MALFORMED));
+        assert_eq!(arguments.text(), Err(MALFORMED), "no NUL");
+        let mut short = Arguments::new(&octets[..7]);
+        assert!(short.record::<MkdirIn>().is_err());
+        assert_eq!(Arguments::new(b"\0").text(), Ok(&b""[..]));
+    }
+}
