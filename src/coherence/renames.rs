@@ -20,6 +20,11 @@ const MOST: usize = 4096;
 /// A rename that is not repeated in this time never is: its caller was killed, or may not rename.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Is a caller told from others of the same user? Not if its process is of another pid namespace: then each of them has a mark.
+fn is_known(caller: Caller) -> bool {
+    caller.pid != 0
+}
+
 /// A rename that was answered with `ESTALE` and is to be repeated.
 #[derive(Debug)]
 struct Mark {
@@ -121,7 +126,12 @@ impl Renames {
     /// Takes the mark of `caller` away, whose rename ended.
     pub(super) fn ended(&self, caller: Caller, directory: u64, name: &[u8]) {
         self.with(directory, name, |marks| {
-            marks.retain(|mark| mark.caller != caller);
+            let is_own = |mark: &Mark| mark.caller == caller;
+            if is_known(caller) {
+                marks.retain(|mark| !is_own(mark));
+            } else if let Some(at) = marks.iter().position(is_own) {
+                marks.remove(at);
+            }
         });
     }
 
@@ -130,9 +140,10 @@ impl Renames {
     pub(super) fn is_forgotten(&self, caller: Caller, directory: u64, name: &[u8]) -> bool {
         let mut all = self.swept();
         let marks = all.by_name.entry((directory, name.into())).or_default();
-        let own = marks.iter().find(|mark| mark.caller == caller);
-        let is_looked_up = own.map(|mark| mark.is_looked_up);
-        if is_looked_up.is_none() {
+        let own = || marks.iter().filter(|mark| mark.caller == caller);
+        let is_looked_up = own().any(|mark| mark.is_looked_up);
+        let is_marked = is_known(caller) && own().next().is_some();
+        if !is_looked_up && !is_marked {
             marks.push(Mark {
                 caller,
                 is_looked_up: false,
@@ -140,7 +151,7 @@ impl Renames {
             });
         }
         self.count.store(all.by_name.len(), Ordering::Release);
-        is_looked_up.unwrap_or_default()
+        is_looked_up
     }
 }
 

@@ -21,6 +21,22 @@ fn a_rename_is_let_through_when_its_own_caller_has_looked_the_name_up() {
     assert_eq!(renames.count(), 0);
 }
 
+/// Law N10: whose process is of another pid namespace has no number, and is told from nobody else of the same user.
+#[test]
+fn n10_each_rename_of_callers_who_are_not_told_apart_is_answered_with_estale_once_at_most() {
+    const UNKNOWN: Caller = Caller { pid: 0, ..CALLER };
+    let renames = Renames::default();
+    assert!(!renames.is_forgotten(UNKNOWN, 7, b"a"), "one");
+    assert!(!renames.is_forgotten(UNKNOWN, 7, b"a"), "another");
+    renames.looked_up(UNKNOWN, 7, b"a");
+    assert!(renames.is_forgotten(UNKNOWN, 7, b"a"), "one, again");
+    renames.ended(UNKNOWN, 7, b"a");
+    renames.looked_up(UNKNOWN, 7, b"a");
+    assert!(renames.is_forgotten(UNKNOWN, 7, b"a"), "another, again");
+    renames.ended(UNKNOWN, 7, b"a");
+    assert_eq!(renames.count(), 0);
+}
+
 /// Law N10: its dentry has the timeout that it had under the other name.
 #[test]
 fn a_name_that_another_dentry_was_moved_to_is_looked_up_anew() {
