@@ -29,12 +29,13 @@ pub trait Kernel: Send + Sync {
     /// Has the dentry of `name` revalidated when it is used next.
     fn expire_name(&self, directory: u64, name: &[u8]);
 
-    /// Drops attributes, contents and lists of names.
-    fn invalidate_inode(&self, number: u64);
+    /// Drops attributes, contents and lists of names. False where the kernel has no such inode: it may have been told of it and not
+    /// looked at that yet.
+    fn invalidate_inode(&self, number: u64) -> bool;
 
     /// Has the attributes asked for when they are needed next; contents and lists of names then go where these tell that they
-    /// changed. Never blocks.
-    fn expire_attributes(&self, number: u64);
+    /// changed. Never blocks. False where the kernel has no such inode, as above.
+    fn expire_attributes(&self, number: u64) -> bool;
 }
 
 /// A directory in which nothing has changed for so long is idle.

@@ -39,10 +39,10 @@ impl Forgetting {
 }
 
 /// Has the kernel ask for the attributes of an inode when it needs them next. Waits for nobody, so that it may be called while
-/// a request is served.
-pub(super) fn forget_attributes(connection: &OwnedFd, node: u64) {
+/// a request is served. False where it has no such inode.
+pub(super) fn forget_attributes(connection: &OwnedFd, node: u64) -> bool {
     // From before the start: no content.
-    note("attributes", forget_inode(connection, node, -1));
+    note("attributes", forget_inode(connection, node, -1))
 }
 
 fn forget_inode(connection: &OwnedFd, node: u64, offset: i64) -> io::Result<()> {
@@ -66,12 +66,15 @@ fn notify(connection: &OwnedFd, what: i32, about: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// That there is nothing to forget is no error.
-fn note(what: &str, done: io::Result<()>) {
+/// That there is nothing to forget is no error: then it is false.
+fn note(what: &str, done: io::Result<()>) -> bool {
     match done {
-        Ok(()) => {}
-        Err(error) if error.raw_os_error() == Some(Errno::NOENT.raw_os_error()) => {}
-        Err(error) => log::debug!("the kernel does not forget {what}: {error}"),
+        Err(error) if error.raw_os_error() == Some(Errno::NOENT.raw_os_error()) => false,
+        Err(error) => {
+            log::debug!("the kernel does not forget {what}: {error}");
+            true
+        }
+        Ok(()) => true,
     }
 }
 
@@ -80,12 +83,12 @@ impl Kernel for Forgetting {
         note("a name", self.forget_name(directory, name, 0));
     }
 
-    fn invalidate_inode(&self, number: u64) {
-        note("an inode", forget_inode(&self.0, number, 0));
+    fn invalidate_inode(&self, number: u64) -> bool {
+        note("an inode", forget_inode(&self.0, number, 0))
     }
 
-    fn expire_attributes(&self, number: u64) {
-        forget_attributes(&self.0, number);
+    fn expire_attributes(&self, number: u64) -> bool {
+        forget_attributes(&self.0, number)
     }
 
     fn expire_name(&self, directory: u64, name: &[u8]) {

@@ -228,9 +228,20 @@ impl Watched {
         }
         if notice.itself {
             job.step();
-            kernel.invalidate_inode(number);
+            if !kernel.invalidate_inode(number) {
+                self.await_inode(number);
+            }
         }
         self.expire_swept(kernel, number, notice.swept, job);
+    }
+
+    /// Has an inode that the kernel does not have invalidated when it has it, unless it was forgotten meanwhile. What it is told of a
+    /// listed file it may take note of as late as a user likes: it gives the list to who asked first, who can hold that up
+    /// (`fuse_readdir_uncached` in `fs/fuse/readdir.c`).
+    fn await_inode(&self, number: u64) {
+        if self.fs.inode(number).is_ok() {
+            self.queues.await_inode(number);
+        }
     }
 
     /// Expires names that may have changed, until one is known to have.
@@ -276,7 +287,9 @@ impl Watched {
                 return;
             }
             self.fs.outdate(number);
-            kernel.expire_attributes(number);
+            if !kernel.expire_attributes(number) {
+                self.await_inode(number);
+            }
             let parent = self.fs.inode(number).ok().and_then(|inode| inode.parent());
             if let Some(parent) = parent {
                 swept.entry(parent).or_default().inodes.push(number);

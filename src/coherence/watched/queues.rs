@@ -42,6 +42,9 @@ const TENDED: Duration = Duration::from_millis(10);
 /// The time from a notification to its repetition, at least; at most twice as long.
 const REPEATED: Duration = Duration::from_secs(1);
 
+/// The first pause before inodes are tried that the kernel does not have, and the longest; each is twice as long as the one before.
+const AWAITED: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(320));
+
 /// The time in which the kernel has taken a moved directory over, or asks once more.
 const TAKES: Duration = Duration::from_millis(20);
 
@@ -172,6 +175,39 @@ impl Repetitions {
     }
 }
 
+/// Inodes that are to be invalidated as soon as the kernel has them.
+#[derive(Debug, Default)]
+struct Awaited {
+    inodes: HashSet<u64>,
+    /// When they are tried next, and the pause before that.
+    next: Option<(Instant, Duration)>,
+}
+
+impl Awaited {
+    fn add(&mut self, number: u64) {
+        self.inodes.insert(number);
+        self.next
+            .get_or_insert_with(|| (Instant::now() + AWAITED.0, AWAITED.0));
+    }
+
+    /// The time until they are tried; `None` where there are none.
+    fn next(&self) -> Option<Duration> {
+        let (at, _) = self.next?;
+        Some(at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Those that are due. Who is not there is added again.
+    fn take_due(&mut self) -> HashSet<u64> {
+        let Some((_, pause)) = self.next.filter(|(at, _)| *at <= Instant::now()) else {
+            return HashSet::new();
+        };
+        let pause = AWAITED.1.min(pause * 2);
+        let is_any = !self.inodes.is_empty();
+        self.next = is_any.then(|| (Instant::now() + pause, pause));
+        std::mem::take(&mut self.inodes)
+    }
+}
+
 /// A directory that the kernel is taking from one parent to another.
 #[derive(Debug)]
 struct Leaving {
@@ -197,6 +233,7 @@ struct State {
     /// An inode whose stalled notification had a notice dropped since the queues were last tended.
     dropped: Option<u64>,
     repetitions: Repetitions,
+    awaited: Awaited,
     leaving: Vec<Leaving>,
     /// Is everything to be expired that the kernel keeps?
     is_sweep_wanted: bool,
@@ -399,6 +436,11 @@ impl Queues {
         self.changed.notify_one();
     }
 
+    /// Has an inode that the kernel does not have invalidated when it has it. The queues have to be tended until then.
+    pub(super) fn await_inode(&self, number: u64) {
+        lock(&self.state).awaited.add(number);
+    }
+
     /// Adds names of directories that may have changed, to be expired when nothing else is to be done.
     pub(super) fn add_swept(&self, swept: impl IntoIterator<Item = (u64, Swept)>) {
         let mut state = lock(&self.state);
@@ -481,6 +523,9 @@ impl Queues {
         for (number, notice) in state.repetitions.take_due() {
             state.push(number, notice, Urgency::Event);
         }
+        for number in state.awaited.take_due() {
+            state.push(number, Notice::of_itself(), Urgency::Event);
+        }
         let is_stalled = |(_, since): &(&u64, &Instant)| since.elapsed() >= STALL;
         let stalled = state.running.iter().find(is_stalled);
         let stalled = stalled.map(|(&number, _)| number);
@@ -503,7 +548,10 @@ impl Queues {
         let tended = Tended {
             next: match is_busy {
                 true => Some(TENDED),
-                false => state.repetitions.next(),
+                false => {
+                    let next = [state.repetitions.next(), state.awaited.next()];
+                    next.into_iter().flatten().min()
+                }
             },
             stalled,
             lacks_workers,

@@ -21,10 +21,13 @@ struct Listener(Mutex<Sender<u64>>);
 impl Kernel for Listener {
     fn invalidate_name(&self, _directory: u64, _name: &[u8]) {}
     fn expire_name(&self, _directory: u64, _name: &[u8]) {}
-    fn expire_attributes(&self, _number: u64) {}
-    fn invalidate_inode(&self, number: u64) {
+    fn expire_attributes(&self, _number: u64) -> bool {
+        true
+    }
+    fn invalidate_inode(&self, number: u64) -> bool {
         // Who listens may have gone.
         _ = lock(&self.0).send(number);
+        true
     }
 }
 

@@ -3,7 +3,9 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 
 use super::coherence::{HEARD, SLOW};
@@ -212,6 +214,41 @@ fn f5_names_made_in_a_held_directory_are_there_once_it_is_let_go() {
     holder.let_go();
     within(SLOW, || {
         names.iter().all(|name| at::stat(above, name).is_ok())
+    });
+    mount.stop();
+}
+
+/// Law F5, F1: attributes of a listed file reach the kernel once whoever asked for the list has it, who can hold that up for as long as
+/// he likes. What changed meanwhile is not kept as it was.
+#[test]
+fn f5_what_changed_while_its_list_was_held_is_seen_once_that_is_let_go() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let (tree, own) = (Tree::new(), Tree::new());
+    tree.directory(b"held");
+    let names: Vec<Vec<u8>> = (0..10)
+        .map(|number| format!("held/{number}").into_bytes())
+        .collect();
+    for name in &names {
+        tree.file(name, b"content");
+    }
+    let below = tree.below_dir();
+    // Their attributes are kept for as long as they were left alone.
+    let rested = || at::stat(&below, &names[9]).unwrap().st_ctime + 6;
+    until(|| SystemTime::now() > UNIX_EPOCH + Duration::from_secs(rested().cast_unsigned()));
+    let mut mount = tree.mount(&["--cache=watch"]);
+    mount.allow_warning("has held a notification");
+    let holder = Holder::of(&[mount.point().join("held")], &own);
+    for name in &names {
+        rustix::fs::chmodat(&below, &**name, Mode::RUSR, AtFlags::empty()).unwrap();
+    }
+    // Longer than until a notification is repeated.
+    std::thread::sleep(Duration::from_millis(2500));
+    holder.let_go();
+    within(HEARD, || {
+        let mode = |name: &Vec<u8>| at::stat(mount.dir(), name).unwrap().st_mode & 0o777;
+        names.iter().all(|name| mode(name) == 0o400)
     });
     mount.stop();
 }
