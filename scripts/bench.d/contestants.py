@@ -1,5 +1,6 @@
 """Who is measured: utf8fs, its peers, and the bare filesystem; how each is mounted, watched and ended."""
 
+import contextlib
 import ctypes
 import dataclasses
 import json
@@ -12,6 +13,7 @@ import subprocess
 import time
 
 PR_SET_PDEATHSIG = 1
+RINGS = pathlib.Path("/sys/module/fuse/parameters/enable_uring")
 # Who mounts and works where an ordinary user does.
 USER = 65534
 
@@ -53,7 +55,7 @@ PEERS = (
 
 
 def ours(program, further):
-    """utf8fs as it is by default, with its names policy off, and with the strictest; all with these further options."""
+    """utf8fs as it is by default, without rings, with its names policy off, and with the strictest; all with these further options."""
     mount = (str(program), "mount", *further)
     off = ("--legacy", "raw", "--on-violation", "report", "--quiet")
     strict = ("--profile", "portable", "--normalization", "nfc", "--from", "iso-8859-1")
@@ -63,6 +65,7 @@ def ours(program, further):
         Contestant(key, title, (*mount, *options, "{src}", "{mnt}"), version=version)
         for key, title, options in (
             ("utf8fs", "utf8fs", ()),
+            ("utf8fs-device", "utf8fs, no rings", ("--uring", "off")),
             ("utf8fs-off", "policy off", off),
             ("utf8fs-strict", "policy strict", strict),
         )
@@ -87,8 +90,33 @@ def peers(libfuse, install):
         if not os.access(program, os.X_OK):
             raise SystemExit(f"bench: there is no {program}; --libfuse takes a build directory of libfuse")
         command = (str(program), "--foreground", "{src}", "{mnt}")
-        found.append(Contestant("passthrough_hp", "passthrough_hp", command, version=libfuse_version(libfuse)))
+        version = libfuse_version(libfuse)
+        found.append(Contestant("passthrough_hp", "passthrough_hp", command, version=version))
+        if rings():
+            command = (str(program), "--foreground", "-o", "io_uring", "{src}", "{mnt}")
+            found.append(Contestant("passthrough_hp-rings", "passthrough_hp, rings", command, version=version))
     return found
+
+
+def rings():
+    """Does the kernel offer rings (FUSE over io_uring)?"""
+    try:
+        return RINGS.read_text().startswith("Y")
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def rings_on():
+    """Has the kernel offer rings meanwhile, where it can."""
+    before = rings()
+    try:
+        if not before and RINGS.exists():
+            RINGS.write_text("Y")
+        yield
+    finally:
+        if not before and rings():
+            RINGS.write_text("N")
 
 
 def package_version(package):

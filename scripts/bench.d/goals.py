@@ -4,6 +4,7 @@ import dataclasses
 import statistics
 
 OURS = "utf8fs"
+DEVICE = "utf8fs-device"
 PEERS = ("bindfs", "bindfs-mt", "convmvfs", "mergerfs", "passthrough_hp")
 # By so much two runs of one program differ; less above a goal is neither met nor missed.
 NOISE = 0.05
@@ -18,40 +19,57 @@ class Goal:
     measure: str
     steps: tuple  # of "suite/step"
     native: float = 0.0
-    peers: tuple = ()  # of (contestant, factor); "best" for the best of all
+    # Of (contestant, factor): "best" is the best of those without rings, "any" that of all, "slow/one" our own by another step.
+    peers: tuple = ()
+    ours: str = OURS
+
+
+CHANGES = ("create", "rename", "unlink", "mkdir")
+FREE = ("create", "stat-first", "absent-first", "long-first", "rename", "unlink", "mkdir", "rmdir")
+FOUR = tuple(f"{suite}/{step}" for suite in ("parallel", "apart") for step in ("create", "stat-first", "open", "rename", "unlink"))
+WORK = ("work/untar", "work/copy", "work/clone", "work/remove")
+
+
+def of(suite, steps):
+    return tuple(f"{suite}/{step}" for step in steps)
 
 
 GOALS = (
-    Goal("change", "create, rename, mkdir, rmdir", "cpu",
-         ("metadata/create", "metadata/rename", "metadata/mkdir", "metadata/rmdir"), 0, (("bindfs", 1.0),)),
-    Goal("unlink", "unlink", "cpu", ("metadata/unlink",), 0, (("bindfs", 0.95),)),
-    Goal("first", "stat and absent name, first time", "cpu",
-         ("metadata/stat-first", "metadata/absent-first"), 0, (("bindfs", 1.03),)),
+    Goal("change", "create, rename, mkdir, rmdir", "cpu", of("metadata", ("create", "rename", "mkdir", "rmdir")), 0,
+         (("bindfs", 1.0),), DEVICE),
+    Goal("unlink", "unlink", "cpu", ("metadata/unlink",), 0, (("bindfs", 0.95),), DEVICE),
+    Goal("first", "stat and absent name, first time", "cpu", of("metadata", ("stat-first", "absent-first")), 0,
+         (("bindfs", 1.03),), DEVICE),
     Goal("list", "ls -l, first time", "cpu", ("metadata/long-first", "large/long-large"), 0, (("passthrough_hp", 0.9),)),
-    Goal("user", "changes by an ordinary user", "cpu", ("user/create", "user/rename", "user/unlink", "user/mkdir"), 0,
-         (("bindfs-user", 0.85),)),
+    Goal("user", "changes by an ordinary user", "cpu", of("user", CHANGES), 0, (("bindfs-user", 0.85),)),
     Goal("walk", "walk of many files, time", "cpu", ("walk/walk",), 0, (("bindfs", 0.97),)),
     Goal("memory", "walk of many files, bytes of memory for each", "memory", ("walk/walk",)),
-    Goal("free", "metadata, scheduled freely", "wall",
-         ("free/create", "free/stat-first", "free/absent-first", "free/long-first", "free/rename", "free/unlink", "free/mkdir",
-          "free/rmdir"), 0, (("best", 1.1),)),
-    Goal("parallel", "four clients in one directory and in their own", "wall",
-         tuple(f"{suite}/{step}" for suite in ("parallel", "apart")
-               for step in ("create", "stat-first", "open", "rename", "unlink")), 0, (("best", 1.0),)),
-    Goal("work", "untar, cp -a, git clone, rm -rf", "wall", ("work/untar", "work/copy", "work/clone", "work/remove"), 0,
-         (("best", 1.0),)),
+    Goal("free", "metadata, scheduled freely, no rings", "wall", of("free", FREE), 0, (("best", 1.1),), DEVICE),
+    Goal("parallel", "four clients in one directory and in their own, no rings", "wall", FOUR, 0, (("best", 1.0),), DEVICE),
+    Goal("work", "untar, cp -a, git clone, rm -rf, no rings", "wall", WORK, 0, (("best", 1.0),), DEVICE),
     Goal("status", "git status after ten seconds", "wall", ("work/status-later",), 0, (("passthrough_hp", 1.0),)),
     # Nine tenths of the throughput.
-    Goal("slow", "16 clients on a slow filesystem", "wall", ("slow/sixteen",), 0, (("passthrough_hp", 1.11),)),
+    Goal("slow", "16 clients on a slow filesystem, no rings", "wall", ("slow/sixteen",), 0, (("passthrough_hp", 1.11),), DEVICE),
     Goal("again", "stat again, absent name again, ls -l again", "cpu",
-         ("metadata/stat-again", "metadata/absent-again", "metadata/long-again"), 1.1, (("passthrough_hp", 1.0),)),
+         of("metadata", ("stat-again", "absent-again", "long-again")), 1.1, (("passthrough_hp", 1.0),)),
     Goal("open", "open and close", "cpu", ("metadata/open",), 7.5, (("bindfs", 1.1), ("passthrough_hp", 0.7))),
     Goal("data", "reads, writes and mmap", "fastest",
-         ("data/write", "data/read-first", "data/read-again", "data/read-1m", "data/read-4k", "data/read-random",
-          "data/rewrite-1m", "data/write-random", "data/map-read", "data/map-write"), 1.1, (("passthrough_hp", 1.0),)),
+         of("data", ("write", "read-first", "read-again", "read-1m", "read-4k", "read-random", "rewrite-1m", "write-random",
+                     "map-read", "map-write")), 1.1, (("passthrough_hp", 1.0),)),
     Goal("small", "rewriting and appending 4 KiB", "cpu", ("data/rewrite-4k", "data/append-4k"), 1.3,
          (("passthrough_hp", 0.1), ("bindfs", 0.06))),
     Goal("policy", "names policy on against off", "policy", ("policy/all",), 0, (("utf8fs-off", 1.03),)),
+    Goal("rings-free", "rings: metadata, scheduled freely", "wall", of("free", FREE), 0, (("passthrough_hp-rings", 0.75),)),
+    Goal("rings-best", "rings: create, stat, rename, unlink, mkdir", "wall", of("free", (*CHANGES, "stat-first")), 0,
+         (("best", 0.5),)),
+    Goal("rings-four", "rings: four clients in one directory and in their own", "wall", FOUR, 0, (("any", 0.85),)),
+    Goal("rings-work", "rings: untar, cp -a, git clone, git status, rm -rf", "wall", (*WORK, "work/status-first"), 0, (("any", 0.9),)),
+    Goal("rings-one", "rings: metadata on one CPU", "cpu", of("metadata", ("create", "stat-first", "rename", "unlink", "mkdir")), 0,
+         (("utf8fs-device", 1.0),)),
+    Goal("rings-cpu", "rings: create, rename, unlink, scheduled freely", "cpu", of("free", ("create", "rename", "unlink")), 0,
+         (("utf8fs-device", 0.5),)),
+    # Sixteen times the throughput of one client, but for a tenth.
+    Goal("rings-slow", "rings: 16 clients on a slow filesystem", "wall", ("slow/sixteen",), 0, (("slow/one", 1 / (0.9 * 16)),)),
 )
 MOST_BYTES = 200
 
@@ -102,9 +120,9 @@ def bytes_for_each(result, contestant):
     return max(grown) / result["options"]["walk_files"] if grown else None
 
 
-def best_peer(result, suite, step, measure):
+def best_peer(result, suite, step, measure, peers=PEERS):
     """The best of the peers at a step, with its value; None where none was measured."""
-    values = {peer: value(result, suite, step, peer, measure) for peer in PEERS}
+    values = {peer: value(result, suite, step, peer, measure) for peer in peers}
     values = {peer: seconds for peer, seconds in values.items() if seconds is not None}
     return min(values.items(), key=lambda item: item[1]) if values else None
 
@@ -144,7 +162,7 @@ def compared(result, goal):
             if each:
                 add("", "bytes", each, MOST_BYTES)
             continue
-        ours = value(result, suite, step, OURS, goal.measure)
+        ours = value(result, suite, step, goal.ours, goal.measure)
         if ours is None:
             continue
         title = result["suites"][suite]["steps"][step]
@@ -152,9 +170,11 @@ def compared(result, goal):
         if goal.native and native:
             add(title, "native", ours / native, goal.native)
         for peer, factor in goal.peers:
-            if peer == "best":
-                best = best_peer(result, suite, step, goal.measure)
-                peer, theirs = best or (peer, None)
+            if peer in ("best", "any"):
+                among = PEERS if peer == "best" else (*PEERS, "passthrough_hp-rings")
+                peer, theirs = best_peer(result, suite, step, goal.measure, among) or (peer, None)
+            elif "/" in peer:
+                theirs = value(result, *peer.split("/"), goal.ours, goal.measure)
             else:
                 theirs = value(result, suite, step, peer, goal.measure)
             if theirs:

@@ -76,7 +76,7 @@ def table(result, key, measure):
             line.append(digits(values[each] * unit) + star)
         ours, native = values.get(OURS), values.get("native")
         line.append(f"{ours / native:.2f}" if ours and native else "-")
-        theirs = {each: values[each] for each in contestants if each not in (OURS, "native") and values[each]}
+        theirs = {each: values[each] for each in contestants if values[each] and each != "native" and not each.startswith(OURS)}
         best = min(theirs, key=theirs.get) if theirs else None
         line.append(f"{ours / theirs[best]:.2f} ({result['contestants'][best]['title']})" if ours and best else "-")
         lines.append(line)
@@ -137,7 +137,7 @@ def machine_block(result):
     ]
     header = ["contestant", "version", "command"]
     lines = [[each["title"], each["version"], f"`{each['command']}`"]
-             for key, each in result["contestants"].items() if each["command"] and not key.startswith("utf8fs-")]
+             for key, each in result["contestants"].items() if each["command"] and key not in ("utf8fs-off", "utf8fs-strict")]
     return "\n\n".join(text) + "\n\n" + rows(header, lines).replace("---:", "---")
 
 
@@ -156,7 +156,7 @@ def goals_block(result):
             if whom == "bytes":
                 cells.append(f"{reached:.0f} bytes of {most}{where}")
             else:
-                cells.append(f"{plot.shown(reached)} {title} of {most}{where}")
+                cells.append(f"{plot.shown(reached)} {title} of {round(most, 3)}{where}")
             if verdict == "missed":
                 cells[-1] = f"**{cells[-1]}**"
         misses = sum(row[4] == "missed" for row in goal["rows"])

@@ -48,6 +48,8 @@ def warm(files):
 
 
 SINGLE = ("native", "utf8fs", "bindfs", "convmvfs", "mergerfs", "passthrough_hp")
+# Those that differ by how requests come.
+RINGS = ("utf8fs-device", "passthrough_hp-rings")
 
 
 def metadata(files, rounds):
@@ -77,7 +79,7 @@ def metadata(files, rounds):
             load("rmdir", "rmdir", "rmdir", files=files // 2),
         ),
     )
-    return Suite("metadata", "Metadata", chunks, SINGLE, True, rounds)
+    return Suite("metadata", "Metadata", chunks, SINGLE + RINGS, True, rounds)
 
 
 def changes(files):
@@ -105,7 +107,7 @@ def free(files, rounds):
         (load("long-first", "ls -l, first time", "list-long"),),
         *others,
     )
-    return Suite("free", "Metadata, scheduled freely", chunks, SINGLE, False, rounds)
+    return Suite("free", "Metadata, scheduled freely", chunks, SINGLE + RINGS, False, rounds)
 
 
 def user(files, rounds):
@@ -119,7 +121,7 @@ def slow(rounds):
         (cold("one", "stat, one client", "stat", files=64),),
         (cold("sixteen", "stat, 16 clients", "stat", files=1024, clients=16),),
     )
-    return Suite("slow", "A slow backing filesystem", chunks, ("native", "utf8fs", "bindfs-mt", "passthrough_hp"), False, rounds, shared=True)
+    return Suite("slow", "A slow backing filesystem", chunks, ("native", "utf8fs", "bindfs-mt", "passthrough_hp") + RINGS, False, rounds, shared=True)
 
 
 def large(rounds):
@@ -157,7 +159,7 @@ def parallel(key, files, rounds):
             load("unlink", "unlink", "unlink", **numbers),
         ),
     )
-    contestants = ("native", "utf8fs", "bindfs", "bindfs-mt", "convmvfs", "mergerfs", "passthrough_hp")
+    contestants = ("native", "utf8fs", "bindfs", "bindfs-mt", "convmvfs", "mergerfs", "passthrough_hp") + RINGS
     title = "Four clients in directories of their own" if key == "apart" else "Four clients in one directory"
     return Suite(key, title, chunks, contestants, False, rounds)
 
@@ -211,4 +213,4 @@ def work(tar, repository, crates, rounds):
     ]
     if crates:
         chunks.insert(4, (Step("build", "cargo build", shell=build),))
-    return Suite("work", "Real work", tuple(chunks), SINGLE, False, rounds, on_disk=True)
+    return Suite("work", "Real work", tuple(chunks), SINGLE + RINGS, False, rounds, on_disk=True)

@@ -28,5 +28,7 @@ pub use handle::FileHandle;
 pub use lock::{Holder, LockKind, LockRange};
 pub use nature::Nature;
 pub use stat::{Kind, SetTime, Stat, StatFs, Time, device_unasked};
-pub use sys::{clone_connection, close_backing, open_backing, page_size};
+pub use sys::{
+    Completion, FuseRing, RING_HEADER, clone_connection, close_backing, open_backing, page_size,
+};
 pub use xattr::Xattr;

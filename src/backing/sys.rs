@@ -8,7 +8,12 @@ use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
+use io_uring::register::Restriction;
+use io_uring::squeue;
+use io_uring::types::{Fixed, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode};
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
@@ -172,6 +177,180 @@ fn fuse_ioctl<T>(
     // is part of the number, which is that of `record`, and writes none.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), number.into(), &raw const record) };
     checked(result.into())
+}
+
+/// Size in bytes of `struct fuse_uring_req_header`.
+pub const RING_HEADER: usize = 288;
+
+/// `enum fuse_uring_cmd`.
+const REGISTER: u32 = 1;
+const COMMIT_AND_FETCH: u32 = 2;
+
+/// Flags of `io_uring_enter(2)`; the second one from Linux 6.15.
+const ENTER_GETEVENTS: u32 = 1;
+const ENTER_NO_IOWAIT: u32 = 1 << 7;
+
+/// A ring (`io_uring(7)`) by which one thread takes requests of a FUSE connection and answers them. It can do nothing else.
+///
+/// Each of its slots holds one request at a time. The kernel writes a request there and reads its answer only while a call of this borrows
+/// it exclusively, since it does the work of a ring in no other system call (`IORING_SETUP_DEFER_TASKRUN`).
+pub struct FuseRing {
+    ring: IoUring<squeue::Entry128, cqueue::Entry>,
+    slots: Vec<Slot>,
+}
+
+/// The memory of one request, and of its answer after that.
+struct Slot {
+    header: Box<[u8; RING_HEADER]>,
+    payload: Box<[u8]>,
+    /// Addresses and sizes of both, as two `struct iovec`.
+    iovecs: Box<[usize; 4]>,
+}
+
+/// What [`FuseRing::wait`] waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Completion {
+    /// The slot.
+    pub slot: usize,
+    /// 0: the slot holds a request. Else a negative errno: the slot is not the kernel's any more.
+    pub result: i32,
+}
+
+impl std::fmt::Debug for FuseRing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FuseRing").finish_non_exhaustive()
+    }
+}
+
+impl FuseRing {
+    /// Makes a ring of `connection`, without slots. It does nothing before [`enable`](Self::enable).
+    ///
+    /// # Errors
+    /// Those of `io_uring_setup(2)` and `io_uring_register(2)`: the kernel is too old, or rings are forbidden.
+    pub fn new(connection: &OwnedFd) -> io::Result<Self> {
+        let mut builder = IoUring::<squeue::Entry128, cqueue::Entry>::builder();
+        builder.dontfork().setup_r_disabled().setup_submit_all();
+        builder.setup_single_issuer().setup_defer_taskrun();
+        let ring = builder.build(2)?;
+        let submitter = ring.submitter();
+        submitter.register_files(&[connection.as_raw_fd()])?;
+        submitter.register_restrictions(&mut [
+            Restriction::sqe_op(opcode::UringCmd80::CODE),
+            Restriction::sqe_flags_required(squeue::Flags::FIXED_FILE.bits()),
+        ])?;
+        let slots = Vec::new();
+        Ok(Self { ring, slots })
+    }
+
+    /// Lets this thread use the ring, and no other.
+    ///
+    /// # Errors
+    /// Those of `io_uring_register(2)`.
+    pub fn enable(&self) -> io::Result<()> {
+        self.ring.submitter().register_enable_rings()
+    }
+
+    /// Adds a slot with room for `payload` bytes to the queue of requests that are made on the CPU `queue`.
+    ///
+    /// # Errors
+    /// Those of `io_uring_enter(2)`.
+    pub fn register(&mut self, queue: u16, payload: usize) -> io::Result<()> {
+        let mut slot = Slot {
+            header: Box::new([0; RING_HEADER]),
+            payload: vec![0; payload].into_boxed_slice(),
+            iovecs: Box::default(),
+        };
+        let header = slot.header.as_mut_ptr() as usize;
+        let body = slot.payload.as_mut_ptr() as usize;
+        *slot.iovecs = [header, RING_HEADER, body, payload];
+        let iovecs = Some(slot.iovecs.as_ptr() as u64);
+        self.slots.push(slot);
+        self.push(self.slots.len() - 1, REGISTER, (queue, 0), iovecs)?;
+        self.ring.submit().map(drop)
+    }
+
+    /// Answers the request in `slot` of the queue `queue` with what the slot holds, with the next [`wait`](Self::wait); the slot takes
+    /// another request then. `id` is that of `struct fuse_uring_ent_in_out`.
+    ///
+    /// # Errors
+    /// Those of `io_uring_enter(2)`.
+    pub fn commit(&mut self, slot: usize, queue: u16, id: u64) -> io::Result<()> {
+        self.push(slot, COMMIT_AND_FETCH, (queue, id), None)
+    }
+
+    fn push(
+        &mut self,
+        slot: usize,
+        command: u32,
+        (queue, id): (u16, u64),
+        iovecs: Option<u64>,
+    ) -> io::Result<()> {
+        // `struct fuse_uring_cmd_req`: flags, commit_id, qid.
+        let mut request = [0; 80];
+        request[8..16].copy_from_slice(&id.to_ne_bytes());
+        request[16..18].copy_from_slice(&queue.to_ne_bytes());
+        let command = opcode::UringCmd80::new(Fixed(0), command);
+        let mut entry = command.cmd(request).addr(iovecs).build();
+        entry.set_user_data(slot as u64);
+        if iovecs.is_some() {
+            // SAFETY: an entry has the layout of `struct io_uring_sqe`, in which `len` is the u32 at byte 24; the crate has no other way to
+            // set it. `entry` is exclusively ours.
+            let len = unsafe { (&raw mut entry).cast::<u32>().add(6) };
+            // SAFETY: as above; what lies there is aligned as an entry is.
+            unsafe { len.write(2) };
+        }
+        while self.ring.submission().is_full() {
+            self.ring.submit()?;
+        }
+        // SAFETY: all that the entry points to are two iovecs and what these point to: boxes of a slot, which live as long as the ring and are
+        // dropped after it. Nobody uses them while the kernel does: it does so in calls alone that borrow all of this exclusively.
+        unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)
+    }
+
+    /// Waits until a slot holds a request or is not the kernel's any more; `None` if that takes longer than `timeout`.
+    ///
+    /// # Errors
+    /// Those of `io_uring_enter(2)`.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<Completion>> {
+        loop {
+            if let Some(entry) = self.ring.completion().next() {
+                return Ok(Some(Completion {
+                    slot: usize::try_from(entry.user_data()).map_err(io::Error::other)?,
+                    result: entry.result(),
+                }));
+            }
+            let waited = match timeout.map(Timespec::from) {
+                None => self.submit_and_wait(),
+                Some(time) => {
+                    let submitter = self.ring.submitter();
+                    submitter.submit_with_args(1, &SubmitArgs::new().timespec(&time))
+                }
+            };
+            match waited.map_err(|error| (error.raw_os_error(), error)) {
+                Ok(_) | Err((Some(libc::EINTR | libc::EBUSY), _)) => {}
+                Err((Some(libc::ETIME), _)) => return Ok(None),
+                Err((_, error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Submits what was pushed, and waits for a completion. The wait is none for a disk: CPUs that are idle meanwhile count as that.
+    fn submit_and_wait(&mut self) -> io::Result<usize> {
+        let pushed = u32::try_from(self.ring.submission().len()).map_err(io::Error::other)?;
+        let flags = match self.ring.params().is_feature_no_iowait() {
+            true => ENTER_GETEVENTS | ENTER_NO_IOWAIT,
+            false => ENTER_GETEVENTS,
+        };
+        let submitter = self.ring.submitter();
+        // SAFETY: what was pushed is valid, as `push` sees to; there is no set of signals.
+        unsafe { submitter.enter::<libc::sigset_t>(pushed, 1, flags, None) }
+    }
+
+    /// The header and the payload in `slot`, if there is one.
+    pub fn memory(&mut self, slot: usize) -> Option<(&mut [u8; RING_HEADER], &mut [u8])> {
+        let slot = self.slots.get_mut(slot)?;
+        Some((&mut slot.header, &mut slot.payload))
+    }
 }
 
 /// Reads directory records from `fd` into `buffer`; returns how many bytes of it are filled, 0 at the end.

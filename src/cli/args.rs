@@ -30,7 +30,7 @@ pub use values::{
     AuditFormatValue, CollisionValue, EncodingValue, ErrnoValue, ForbidValue, LegacyValue,
     LocksValue, LossyValue, ModeValue, MountEncodingValue, NormalizationValue, NormalizeValue,
     OffenceValue, OnViolationValue, PassthroughValue, ProfileValue, SandboxValue,
-    StatusFormatValue, UniqueValue, UnitValue,
+    StatusFormatValue, UniqueValue, UnitValue, UringValue,
 };
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
@@ -317,10 +317,20 @@ pub struct MountArgs {
     /// Most operations that are worked on at a time
     ///
     /// Usually a few threads do, at most one per CPU; each operation that waits for a slow disk gets another one in its place.
+    /// By rings (--uring) so many on each CPU, and fewer where there are more than 16 CPUs.
     ///
     /// [default: 32]
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true, verbatim_doc_comment)]
     pub threads: Option<usize>,
+
+    /// Whether requests come by rings (FUSE over io_uring), where the kernel has them
+    ///
+    /// They cost a fraction of requests by /dev/fuse. From Linux 6.14, where its parameter `enable_uring` is on; utf8fs status
+    /// says by which they come.
+    ///
+    /// [default: auto]
+    #[arg(long, value_name = "WHETHER", value_enum, verbatim_doc_comment)]
+    pub uring: Option<UringValue>,
 
     /// How far the daemon confines itself once it has mounted
     #[arg(long, value_name = "HOW", value_enum)]

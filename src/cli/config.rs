@@ -16,6 +16,7 @@ use super::policy::{self, Decided, Grounds, MountsInside, PolicySource, Said, ab
 use crate::codec::{Charset, Coding, Encoding, UnknownCharset};
 use crate::daemon::audit::{AuditOptions, Format, JOURNAL, SinkKind};
 use crate::daemon::mount::MountFlags;
+use crate::daemon::transport::Uring;
 use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
 use crate::names::rules::{Exemptions, Rules};
@@ -63,6 +64,8 @@ pub struct MountConfig {
     pub threads: usize,
     /// How far the daemon confines itself.
     pub sandbox: Sandbox,
+    /// May requests come by rings?
+    pub uring: Uring,
     /// Return once the mount answers?
     pub background: bool,
     /// How much the program's own log says.
@@ -142,6 +145,7 @@ pub fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         locks: args.locks.map_or(LocksAt::Local, |locks| locks.0),
         cross_mounts: args.cross_mounts,
         threads: args.threads.unwrap_or(THREADS),
+        uring: args.uring.map_or(Uring::Auto, |uring| uring.0),
         sandbox: args
             .sandbox
             .map_or_else(Sandbox::default, |sandbox| sandbox.0),

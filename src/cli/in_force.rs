@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::MountConfig;
 use super::args::{
     AuditFormatValue, EncodingValue, ErrnoValue, LegacyValue, LocksValue, ModeValue,
-    NormalizationValue, PassthroughValue, SandboxValue, UniqueValue,
+    NormalizationValue, PassthroughValue, SandboxValue, UniqueValue, UringValue,
 };
 use super::caching::Cache;
 use super::policy;
@@ -94,6 +94,7 @@ pub(super) fn options(config: &MountConfig) -> Map<String, Value> {
             json!(PassthroughValue(config.passthrough).word()),
         ),
         ("threads", json!(config.threads)),
+        ("uring", json!(UringValue(config.uring).word())),
         ("sandbox", json!(SandboxValue(config.sandbox).word())),
         ("audit-log", log),
         ("audit-format", json!(AuditFormatValue(audit.format).word())),

@@ -20,8 +20,9 @@ use crate::daemon::audit::{Auditor, SinkKind, Syslog};
 use crate::daemon::mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
 use crate::daemon::mountinfo;
 use crate::daemon::session::{Ended, Hooks, Signals, serve};
+use crate::daemon::transport::{make_rings, plan_rings};
 use crate::fs::{Config, Utf8Fs};
-use crate::fuse::{Connection, Forgetting, Service};
+use crate::fuse::{Connection, Forgetting, Plan, Service};
 use crate::names::Quoted;
 use crate::os::helper::{self, Errands};
 use crate::os::sandbox::{self, Confined, Setting};
@@ -51,7 +52,16 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
     }
     let signals = Signals::catch().map_err(|error| failed("catch signals", &error))?;
     let manager = manager(&config);
-    let (coherence, auditor) = filesystem(&mut config)?;
+    credentials::raise_limits();
+    let descriptors = credentials::raise_nofile()
+        .map_err(|error| failed("raise the limit of open files", &error))?
+        .unwrap_or(SOME_DESCRIPTORS);
+    let rings = plan_rings(config.uring, config.threads, descriptors);
+    let threads = config.threads + rings.as_ref().map_or(0, Plan::threads);
+    // Each thread has one towards the kernel.
+    let own = OWN_DESCRIPTORS + u64::try_from(threads).unwrap_or(u64::MAX);
+    let descriptors = descriptors.saturating_sub(own).max(FEWEST_DESCRIPTORS);
+    let (coherence, auditor) = filesystem(&mut config, descriptors)?;
     let fs = Arc::clone(coherence.fs());
     // Whoever follows changes does so until its other end is closed.
     let (end, keep_on) = io::pipe().map_err(|error| failed("make a pipe", &error))?;
@@ -66,6 +76,7 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
         policy.grounds.mounted_as(device);
     }
     warn_of_limits(&config, &mounted);
+    let rings = make_rings(rings, &mounted.fuse_fd);
     // No thread runs yet, so that all of them inherit what is given up.
     confine(&config, &mut mounted).map_err(|error| failed("confine the daemon", &error))?;
     auditor
@@ -93,7 +104,7 @@ pub fn run(mut config: MountConfig) -> Result<ExitCode, CliError> {
         readers: readers(),
         about,
     };
-    let served = Connection::open(service, fuse_fd)
+    let served = Connection::open(service, rings, fuse_fd)
         .and_then(|connection| serve(connection, attached, signals, Arc::clone(&hooks) as _))
         .map_err(|error| failed("serve the mount", &error));
     drop(keep_on);
@@ -132,14 +143,14 @@ pub(super) fn failed(doing: &str, error: &io::Error) -> CliError {
 /// Opens the backing directory and the audit log, and lays the filesystem over them. Starts no thread.
 ///
 /// What the mounts below forbid is added to the flags.
-fn filesystem(config: &mut MountConfig) -> Result<(Arc<Coherence>, Arc<Auditor>), CliError> {
+fn filesystem(
+    config: &mut MountConfig,
+    descriptors: u64,
+) -> Result<(Arc<Coherence>, Arc<Auditor>), CliError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
         credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
     }
-    credentials::raise_limits();
-    let descriptors = credentials::raise_nofile()
-        .map_err(|error| failed("raise the limit of open files", &error))?;
     let backing = opened::open(config, privilege).map_err(|error| {
         failed(
             &format!("open {}", Quoted(config.backing.as_os_str().as_bytes())),
@@ -153,12 +164,6 @@ fn filesystem(config: &mut MountConfig) -> Result<(Arc<Coherence>, Arc<Auditor>)
     let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
         .map_err(|error| unfit_log(&config.audit.sink, &error))?;
     let auditor = Arc::new(auditor);
-    // Each thread has one towards the kernel.
-    let own = OWN_DESCRIPTORS + u64::try_from(config.threads).unwrap_or(u64::MAX);
-    let most_descriptors = descriptors
-        .unwrap_or(SOME_DESCRIPTORS)
-        .saturating_sub(own)
-        .max(FEWEST_DESCRIPTORS);
     let Caching { keeping, unseen } = Caching::decide(config.cache, privilege, &backing)?;
     let Opened {
         root,
@@ -180,7 +185,7 @@ fn filesystem(config: &mut MountConfig) -> Result<(Arc<Coherence>, Arc<Auditor>)
         reads_quietly,
         privilege,
         is_shared: is_shared(config),
-        most_descriptors: usize::try_from(most_descriptors).unwrap_or(usize::MAX),
+        most_descriptors: usize::try_from(descriptors).unwrap_or(usize::MAX),
         auditor: Arc::clone(&auditor) as _,
         mountpoint,
         covers_backing: config.mountpoint == config.backing,

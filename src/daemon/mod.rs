@@ -5,3 +5,4 @@ pub mod audit;
 pub mod mount;
 pub mod mountinfo;
 pub mod session;
+pub mod transport;

@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rustix::io::Errno;
 
@@ -13,6 +13,7 @@ use super::operation::Operation;
 use super::operations::Done;
 use super::reply::Reply;
 use super::request::Request;
+use super::ring::{NoRings, Plan};
 use super::status::{About, asks_status};
 use super::tally::{Counted, Tally};
 use crate::coherence::Coherence;
@@ -29,6 +30,8 @@ pub(super) struct Adapter {
     pub(super) passthrough: bool,
     pub(super) serving: Serving<BackingId>,
     pub(super) connection: Arc<OwnedFd>,
+    /// How many threads serve each CPU by rings, or why none do.
+    pub(super) rings: Mutex<Result<usize, NoRings>>,
 }
 
 /// How a request is answered.
@@ -52,16 +55,23 @@ pub(super) struct Served<'a> {
 }
 
 impl Adapter {
-    /// What is served so over `connection`. Does the kernel read and write files by itself?
-    pub(super) fn new(service: Service, passthrough: bool, connection: Arc<OwnedFd>) -> Self {
+    /// What is served so over `connection`, by rings where there is a plan of them. Does the kernel read and write files by itself?
+    pub(super) fn new(
+        service: Service,
+        passthrough: bool,
+        connection: Arc<OwnedFd>,
+        rings: Result<&Plan, NoRings>,
+    ) -> Self {
+        let seats = service.threads + rings.map_or(0, Plan::threads);
         Self {
             fs: Arc::clone(service.coherence.fs()),
             coherence: service.coherence,
-            tally: Arc::new(Tally::new(service.threads)),
+            tally: Arc::new(Tally::new(seats)),
             about: service.about,
             passthrough,
             serving: Serving::default(),
             connection,
+            rings: Mutex::new(rings.map(Plan::threads_per_cpu)),
         }
     }
 

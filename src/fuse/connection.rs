@@ -2,18 +2,19 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::RecvError;
+use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
 
 use super::adapter::Adapter;
 use super::data::Passthrough;
 use super::device;
 use super::notify::Forgetting;
-use super::start::{Agreed, Wishes, agree};
+use super::ring::{Fault, NoRings, Rings, Started};
+use super::start::{Wishes, agree};
 use super::status::About;
 #[cfg(test)]
 use super::tally::Tally;
-use super::turns::Turns;
 use crate::coherence::Coherence;
 
 /// How a filesystem is served.
@@ -35,31 +36,50 @@ pub struct Service {
 #[derive(Debug)]
 pub struct Connection {
     adapter: Adapter,
-    turns: Arc<Turns>,
     threads: usize,
+    readers: usize,
+    /// With the size of a slot's payload in bytes.
+    rings: Option<(Rings, usize)>,
 }
 
 impl Connection {
-    /// Agrees with the kernel at the other end of `fuse_fd` on how to talk.
+    /// Agrees with the kernel at the other end of `fuse_fd` on how to talk. Requests come by `rings` where it agrees.
     ///
     /// # Errors
-    /// There is no protocol that both know, the connection failed, or there can be no thread more.
-    pub fn open(service: Service, fuse_fd: OwnedFd) -> io::Result<Self> {
+    /// There is no protocol that both know, or the connection failed.
+    pub fn open(
+        service: Service,
+        rings: Result<Rings, NoRings>,
+        fuse_fd: OwnedFd,
+    ) -> io::Result<Self> {
         let threads = service.threads.max(1);
         let connection = Arc::new(fuse_fd);
         let can_pass = service.passthrough == Passthrough::Auto;
-        let wishes = Wishes::of(service.coherence.fs(), can_pass);
-        let Agreed { passthrough } = agree(&connection, wishes)?;
+        let wishes = Wishes::of(service.coherence.fs(), can_pass, rings.is_ok());
+        let agreed = agree(&connection, wishes)?;
+        let passthrough = agreed.passthrough;
         if passthrough {
             service.coherence.keeps_no_content();
         } else {
             log::debug!("the kernel does not read and write files by itself");
         }
-        let turns = Turns::start(threads, service.readers, Arc::clone(&connection))?;
+        let rings = rings.and_then(|rings| {
+            let payload = agreed.ring_payload.ok_or(NoRings::Unsupported)?;
+            Ok((rings, payload))
+        });
+        let plan = rings.as_ref().map(|(rings, _)| rings.plan());
+        let readers = service.readers;
+        let adapter = Adapter::new(
+            service,
+            passthrough,
+            connection,
+            plan.map_err(|reason| *reason),
+        );
         Ok(Self {
-            adapter: Adapter::new(service, passthrough, connection),
-            turns,
+            adapter,
             threads,
+            readers,
+            rings: rings.ok(),
         })
     }
 
@@ -81,25 +101,43 @@ impl Connection {
     pub(crate) fn run(self) -> io::Result<()> {
         let Self {
             adapter,
-            turns,
             threads,
+            readers,
+            rings,
         } = self;
         let adapter = Arc::new(adapter);
-        let devices = device::for_threads(&adapter.connection, threads)?;
-        let start = |(seat, device)| {
-            let (adapter, turns) = (Arc::clone(&adapter), Arc::clone(&turns));
-            let thread = thread::Builder::new().name(format!("serve-{seat}"));
-            thread.spawn(move || device::serve(&adapter, &turns, seat, &device))
+        let Some((rings, payload)) = rings else {
+            return join(device::start(&adapter, 0..threads, readers)?);
         };
-        let threads: Vec<_> = devices
-            .into_iter()
-            .enumerate()
-            .map(start)
-            .collect::<io::Result<_>>()?;
-        let join = |thread: JoinHandle<io::Result<()>>| {
-            let panicked = |_panic| Err(io::Error::other("a thread that serves panicked"));
-            thread.join().unwrap_or_else(panicked)
-        };
-        threads.into_iter().map(join).fold(Ok(()), Result::and)
+        // FORGET and INTERRUPT come by the device still.
+        let mut by_device = device::start(&adapter, 0..1, 1)?;
+        let Started {
+            threads: by_ring,
+            faults,
+        } = rings.start(&adapter, threads, payload)?;
+        match faults.recv() {
+            Ok(Fault::Failed(error)) => return Err(error),
+            Ok(Fault::Refused(errno)) => {
+                log::warn!(
+                    "the kernel refuses rings, so that requests come by the device: {errno}"
+                );
+                *adapter.rings.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Err(NoRings::Refused);
+                by_device.extend(device::start(&adapter, 1..threads.max(2), readers)?);
+            }
+            // All have ended, with the connection.
+            Err(RecvError) => {}
+        }
+        join(by_ring)?;
+        join(by_device)
     }
+}
+
+/// Waits for the end of threads that serve.
+fn join(threads: Vec<JoinHandle<io::Result<()>>>) -> io::Result<()> {
+    let join = |thread: JoinHandle<io::Result<()>>| {
+        let panicked = |_panic| Err(io::Error::other("a thread that serves panicked"));
+        thread.join().unwrap_or_else(panicked)
+    };
+    threads.into_iter().map(join).fold(Ok(()), Result::and)
 }

@@ -2,8 +2,10 @@
 
 use std::fs::OpenOptions;
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
@@ -22,13 +24,34 @@ pub(super) const REQUEST: usize = MAX_WRITE as usize + 4096;
 
 const HEADER: usize = size_of::<OutHeader>();
 
-/// Serves requests of `connection` on this thread, the one with `seat`, until the connection ends.
+/// Starts threads that serve requests of the device until the connection ends, one for each of `seats`; up to `readers` of them read where
+/// none is stalled.
+///
+/// # Errors
+/// There can be no thread or descriptor more.
+pub(super) fn start(
+    adapter: &Arc<Adapter>,
+    seats: Range<usize>,
+    readers: usize,
+) -> io::Result<Vec<JoinHandle<io::Result<()>>>> {
+    let connection = &adapter.connection;
+    let turns = Turns::start(seats.len(), readers, Arc::clone(connection))?;
+    let devices = for_threads(connection, seats.len())?;
+    let start = |(turn, (seat, device)): (usize, (usize, Arc<OwnedFd>))| {
+        let (adapter, turns) = (Arc::clone(adapter), Arc::clone(&turns));
+        let thread = thread::Builder::new().name(format!("serve-{seat}"));
+        thread.spawn(move || serve(&adapter, (&turns, turn), seat, &device))
+    };
+    seats.zip(devices).enumerate().map(start).collect()
+}
+
+/// Serves requests of `connection` on this thread until the connection ends. Its counters have `seat`; it takes the turns of `turn`.
 ///
 /// # Errors
 /// The connection failed.
-pub(super) fn serve(
+fn serve(
     adapter: &Adapter,
-    turns: &Turns,
+    (turns, turn): (&Turns, usize),
     seat: usize,
     connection: &Arc<OwnedFd>,
 ) -> io::Result<()> {
@@ -50,7 +73,7 @@ pub(super) fn serve(
             Box::new(move |done| send_late(&connection, header.unique, done))
         };
         let request = Request::new(header, arguments, &later);
-        let _turn = turns.begin(seat);
+        let _turn = turns.begin(turn);
         let (head, room) = answer.split_at_mut(HEADER);
         let mut reply = Reply::new(room);
         let served = adapter.serve(seat, request, &mut reply);
@@ -94,7 +117,7 @@ fn send(connection: &OwnedFd, answer: &[u8]) {
 ///
 /// # Errors
 /// There can be no descriptor more.
-pub(super) fn for_threads(first: &Arc<OwnedFd>, count: usize) -> io::Result<Vec<Arc<OwnedFd>>> {
+fn for_threads(first: &Arc<OwnedFd>, count: usize) -> io::Result<Vec<Arc<OwnedFd>>> {
     let mut all = vec![Arc::clone(first)];
     for _ in 1..count {
         let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");

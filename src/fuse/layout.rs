@@ -90,6 +90,9 @@ records! {
     ForgetOne(16) { node: u64, lookups: u64 }
     InterruptIn(8) { unique: u64 }
 
+    /// What the header of a ring's slot ends with: which request it is, and how many bytes of its payload count.
+    RingEntry(32) { flags: u64, commit_id: u64, payload_size: u32, padding: u32, reserved: u64 }
+
     InvalInode(24) { node: u64, offset: i64, length: i64 }
     InvalEntry(16) { directory: u64, name_length: u32, flags: u32 }
 }
@@ -125,6 +128,7 @@ pub(super) mod init {
     pub(in super::super) const INIT_EXT: u64 = 1 << 30;
     pub(in super::super) const PASSTHROUGH: u64 = 1 << 37;
     pub(in super::super) const NO_EXPORT_SUPPORT: u64 = 1 << 38;
+    pub(in super::super) const OVER_IO_URING: u64 = 1 << 41;
 }
 
 /// Bits of [`SetattrIn::valid`].

@@ -11,6 +11,7 @@ mod operation;
 mod operations;
 mod reply;
 mod request;
+mod ring;
 #[cfg(test)]
 #[path = "tests/samples.rs"]
 pub(crate) mod samples;
@@ -23,3 +24,4 @@ pub use connection::{Connection, Service};
 pub use data::Passthrough;
 pub use notify::Forgetting;
 pub use operation::Operation;
+pub use ring::{NoRings, Plan, Rings};

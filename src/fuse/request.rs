@@ -47,7 +47,11 @@ impl<'a> Request<'a> {
 
 /// The arguments of a request, to be taken one after the other.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Arguments<'a>(&'a [u8]);
+pub(super) struct Arguments<'a> {
+    /// Holds the first record, where that lies apart.
+    first: Option<&'a [u8]>,
+    rest: &'a [u8],
+}
 
 /// The kernel does not send what its protocol says.
 const MALFORMED: Errno = Errno::IO;
@@ -55,7 +59,18 @@ const MALFORMED: Errno = Errno::IO;
 impl<'a> Arguments<'a> {
     /// Those that lie one behind the other.
     pub(super) fn new(octets: &'a [u8]) -> Self {
-        Self(octets)
+        Self {
+            first: None,
+            rest: octets,
+        }
+    }
+
+    /// Those of a request by a ring: `first` holds the first record, if the request has one, and `rest` all others.
+    pub(super) fn apart(first: &'a [u8], rest: &'a [u8]) -> Self {
+        Self {
+            first: Some(first),
+            rest,
+        }
     }
 
     /// The next record.
@@ -63,8 +78,12 @@ impl<'a> Arguments<'a> {
     /// # Errors
     /// `EIO`: there is less.
     pub(super) fn record<T: FromBytes + KnownLayout + Immutable>(&mut self) -> Result<T, Errno> {
-        let (value, rest) = T::read_from_prefix(self.0).map_err(|_short| MALFORMED)?;
-        self.0 = rest;
+        let apart = self.first.take();
+        let octets = apart.unwrap_or(self.rest);
+        let (value, rest) = T::read_from_prefix(octets).map_err(|_short| MALFORMED)?;
+        if apart.is_none() {
+            self.rest = rest;
+        }
         Ok(value)
     }
 
@@ -73,9 +92,9 @@ impl<'a> Arguments<'a> {
     /// # Errors
     /// `EIO`: there is none.
     pub(super) fn text(&mut self) -> Result<&'a [u8], Errno> {
-        let end = self.0.iter().position(|&octet| octet == 0);
-        let (text, rest) = self.0.split_at(end.ok_or(MALFORMED)?);
-        self.0 = rest.get(1..).unwrap_or_default();
+        let end = self.rest.iter().position(|&octet| octet == 0);
+        let (text, rest) = self.rest.split_at(end.ok_or(MALFORMED)?);
+        self.rest = rest.get(1..).unwrap_or_default();
         Ok(text)
     }
 
@@ -85,7 +104,7 @@ impl<'a> Arguments<'a> {
     /// `EIO`: there are fewer.
     pub(super) fn data(&mut self, size: u32) -> Result<&'a [u8], Errno> {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        self.0.get(..size).ok_or(MALFORMED)
+        self.rest.get(..size).ok_or(MALFORMED)
     }
 }
 
@@ -112,5 +131,18 @@ mod tests {
         let mut short = Arguments::new(&octets[..7]);
         assert!(short.record::<MkdirIn>().is_err());
         assert_eq!(Arguments::new(b"\0").text(), Ok(&b""[..]));
+    }
+
+    #[test]
+    fn by_a_ring_the_first_record_lies_apart_from_the_rest() {
+        let first = [3_u32.to_ne_bytes(), 4_u32.to_ne_bytes(), [9; 4]].concat();
+        let mut arguments = Arguments::apart(&first, b"old\0new\0");
+        let MkdirIn { mode, umask } = arguments.record().unwrap();
+        assert_eq!((mode, umask), (3, 4));
+        assert_eq!(arguments.text(), Ok(&b"old"[..]));
+        assert_eq!(arguments.text(), Ok(&b"new"[..]));
+        assert_eq!(arguments.text(), Err(MALFORMED));
+        // Some have no record.
+        assert_eq!(Arguments::apart(&first, b"name\0").text(), Ok(&b"name"[..]));
     }
 }

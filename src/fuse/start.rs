@@ -30,8 +30,8 @@ pub(super) struct Wishes {
 }
 
 impl Wishes {
-    /// What `fs` is best served with; may the kernel read and write files by itself?
-    pub(super) fn of(fs: &Utf8Fs, passthrough: bool) -> Self {
+    /// What `fs` is best served with; may the kernel read and write files by itself? Are there rings?
+    pub(super) fn of(fs: &Utf8Fs, passthrough: bool, rings: bool) -> Self {
         let missed = init::DO_READDIRPLUS
             | init::READDIRPLUS_AUTO
             | init::PARALLEL_DIROPS
@@ -56,6 +56,9 @@ impl Wishes {
         }
         if passthrough && credentials::is_privileged() {
             flags |= init::PASSTHROUGH;
+        }
+        if rings {
+            flags |= init::OVER_IO_URING;
         }
         Self {
             flags: flags | missed,
@@ -107,6 +110,8 @@ impl Wishes {
 pub(super) struct Agreed {
     /// Can the kernel read and write files by itself?
     pub(super) passthrough: bool,
+    /// Where it waits for rings, how many bytes the payload of each slot is to have.
+    pub(super) ring_payload: Option<usize>,
 }
 
 /// Agrees with the kernel at the other end of `connection` on how to talk.
@@ -131,8 +136,11 @@ pub(super) fn agree(connection: &OwnedFd, wishes: Wishes) -> io::Result<Agreed> 
         unique: header.unique,
     };
     rustix::io::write(connection, &[out.as_bytes(), body].concat())?;
-    let flags = answer?.flags2;
+    let answer = answer?;
+    let has = |flag| u64::from(answer.flags2) << 32 & flag != 0;
+    let pages = usize::from(answer.max_pages).saturating_mul(page_size());
     Ok(Agreed {
-        passthrough: u64::from(flags) << 32 & init::PASSTHROUGH != 0,
+        passthrough: has(init::PASSTHROUGH),
+        ring_payload: has(init::OVER_IO_URING).then_some(pages),
     })
 }

@@ -94,6 +94,11 @@ impl Adapter {
             let told = self.about.told.lock();
             told.unwrap_or_else(PoisonError::into_inner).clone()
         };
+        let rings = *self.rings.lock().unwrap_or_else(PoisonError::into_inner);
+        let transport = match rings {
+            Ok(threads) => json!({ "kind": "io_uring", "threads_per_cpu": threads }),
+            Err(reason) => json!({ "kind": "device", "no_rings": reason.label() }),
+        };
         let (descriptors, offences) = (state.descriptors, state.offences);
         let by_rule = offences
             .by_rule()
@@ -136,6 +141,7 @@ impl Adapter {
                 "names_barred": self.coherence.barred_names(),
             },
             "passthrough": self.passthrough,
+            "transport": transport,
             "watch": following.map(|following| json!({
                 "alive": following.is_alive,
                 "directories": following.directories,

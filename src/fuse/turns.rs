@@ -83,8 +83,8 @@ pub(super) struct Turn<'a> {
 }
 
 impl Turns {
-    /// The turns of `threads` threads, of which usually up to `most_ready` read. Starts the watcher, which ends with the
-    /// connection to the kernel, `connection`: then all threads may read, and learn of it.
+    /// The turns of `threads` threads, of which usually up to `most_ready` read. Starts the watcher, unless there is one thread alone. It ends with
+    /// the connection to the kernel, `connection`: then all threads may read, and learn of it.
     ///
     /// # Errors
     /// There can be no thread more.
@@ -94,6 +94,9 @@ impl Turns {
         connection: Arc<OwnedFd>,
     ) -> std::io::Result<Arc<Self>> {
         let turns = Arc::new(Self::new(threads, most_ready));
+        if threads == 1 {
+            return Ok(turns);
+        }
         let weak = Arc::downgrade(&turns);
         thread::Builder::new()
             .name("turns".to_owned())

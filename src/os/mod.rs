@@ -1,5 +1,6 @@
 //! The operating system services that a daemon needs: credentials, the sandbox, the helper process. Uses no names.
 
+pub mod cpus;
 pub mod credentials;
 pub mod helper;
 mod probe;

@@ -7,6 +7,7 @@ use super::status::StatusFormat;
 use crate::cli::audit::{Offended, Unit};
 use crate::codec::{Encoding, Form, Repair};
 use crate::daemon::audit::Format;
+use crate::daemon::transport::Uring;
 use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
 use crate::names::rules::Mode;
@@ -217,6 +218,14 @@ values! {
     LocksValue(LocksAt) {
         "local" => LocksAt::Local, "Among the users of the mount, by the kernel alone (default)";
         "backing" => LocksAt::Backing, "On the backing files, so that they hold beside programs that work below";
+    }
+}
+
+values! {
+    /// `--uring`.
+    UringValue(Uring) {
+        "auto" => Uring::Auto, "Where they can be had";
+        "off" => Uring::Off, "Never: all requests come by /dev/fuse";
     }
 }
 

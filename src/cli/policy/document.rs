@@ -182,6 +182,7 @@ pub(super) fn suggestion(key: &str, known: &[&str]) -> String {
         "locks",
         "threads",
         "sandbox",
+        "uring",
         "cross_mounts",
         "options",
         "background",

@@ -35,6 +35,7 @@ fn status() -> Status {
         "indexes": { "directories": 3, "bytes": 2049, "readings": 9 },
         "kept": { "names_seconds": 315_360_000.0, "files_seconds": 1.0, "names_barred": 0 },
         "passthrough": true,
+        "transport": { "kind": "io_uring", "threads_per_cpu": 32 },
         "watch": { "alive": true, "directories": 12, "overflows": 1, "stalls": 2, "stalled": false },
         "offences": { "ill-formed": 2, "too-long": 0, "forbidden": 1 },
         "offences_by_verdict": {
@@ -67,6 +68,7 @@ descriptors         4 for what is open, 6 of 250 kept for inodes; 1000 in all, 6
 indexes of names    3 directories, 3 KiB, 9 readings
 kept by the kernel  names for ever, attributes of files 1 s; 0 names barred
 changes below       followed, in 12 directories; 1 overflows, 2 stalls
+requests by         rings (io_uring), 32 threads for each CPU
 data                read and written by the kernel where it can
 offences            3 (2 ill-formed, 1 forbidden): 3 refused, 0 normalized, 0 reported
   ill-formed        1 refused, 1 reported

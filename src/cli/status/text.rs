@@ -207,6 +207,7 @@ fn held(status: &Status) -> Vec<Vec<String>> {
             ),
         ),
         ("changes below", watch),
+        ("requests by", transport(status)),
         (
             "data",
             match status.is_true("/passthrough") {
@@ -234,6 +235,22 @@ fn held(status: &Status) -> Vec<Vec<String>> {
     let at = rows.len().saturating_sub(1);
     rows.splice(at..at, by_rule(status));
     rows
+}
+
+/// By which way requests come, and how to have the faster one where that is turned off.
+fn transport(status: &Status) -> String {
+    if status.text("/transport/kind") == "io_uring" {
+        let threads = status.number("/transport/threads_per_cpu");
+        return format!("rings (io_uring), {threads} threads for each CPU");
+    }
+    let reason = match status.text("/transport/no_rings") {
+        "parameter" => {
+            "; for rings: echo Y >/sys/module/fuse/parameters/enable_uring, and mount again"
+        }
+        "refused" => "; the kernel refused rings",
+        _ => "",
+    };
+    format!("/dev/fuse{reason}")
 }
 
 /// What became of the offences against each rule, where there are any.

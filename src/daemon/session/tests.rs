@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::*;
 use crate::daemon::mount::mount;
 use crate::daemon::mount::tests::Place;
-use crate::fuse::Service;
 use crate::fuse::samples::service;
+use crate::fuse::{NoRings, Plan, Rings, Service};
 
 /// An id that owns nothing.
 const NOBODY: u32 = 65534;
@@ -88,9 +88,17 @@ fn daemon() {
                 None => service(empty.path(), 2),
                 Some(_) => over_what_ended(),
             };
+            let rings = match env::var_os("RINGS") {
+                None => Err(NoRings::Off),
+                // The kernel refuses so short a payload.
+                Some(_) => Plan::of_machine(2, 8)
+                    .and_then(|plan| Rings::new(&mounted.fuse_fd, plan))
+                    .map(|rings| rings.with_payload(4096))
+                    .map_err(|_error| NoRings::Refused),
+            };
             say(&format!(
                 "ended {:?}",
-                Connection::open(service, mounted.fuse_fd).and_then(|connection| serve(
+                Connection::open(service, rings, mounted.fuse_fd).and_then(|connection| serve(
                     connection,
                     mounted.attached,
                     signals,
@@ -210,6 +218,25 @@ fn f7_a_killed_daemon_can_be_replaced_at_once() {
     second.says("failed already mounted: \"/back\" is shown there; unmount it first");
     daemon.signal(Signal::TERM);
     daemon.says("ended Ok(Signalled)");
+}
+
+#[test]
+fn rings_that_the_kernel_refuses_are_done_without() {
+    let Some(place) = Place::new() else { return };
+    let parameter = std::fs::read_to_string("/sys/module/fuse/parameters/enable_uring");
+    if !parameter.is_ok_and(|parameter| parameter.starts_with('Y')) {
+        eprintln!("NOT TESTED, needs the parameter enable_uring of the module fuse");
+        return;
+    }
+    let daemon = Daemon::start(&place, |command| {
+        command.env("RINGS", "1");
+    });
+    daemon.says("the kernel refuses rings");
+    let names = std::fs::read_dir(place.path()).unwrap();
+    assert_eq!(names.count(), 0);
+    daemon.signal(Signal::TERM);
+    daemon.says("ended Ok(Signalled)");
+    assert!(place.mounts().is_empty());
 }
 
 #[test]

@@ -160,8 +160,10 @@ impl FileLocks {
     ) -> io::Result<bool> {
         match (request.call, request.kind) {
             (LockCall::Flock, None) => {
-                self.flocked.remove(&handle);
-                Ok(true)
+                // Where the filesystem below is one of FUSE, nobody would wait for what closing the file frees.
+                self.flocked
+                    .remove(&handle)
+                    .map_or(Ok(true), |flocked| flock(&flocked.fd, None))
             }
             (LockCall::Flock, Some(kind)) => self.flock(base, handle, kind, request.uid),
             (LockCall::Fcntl, None) => self.unlock(request.owner, request.range),

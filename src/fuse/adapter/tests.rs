@@ -1,7 +1,6 @@
 //! Requests that panic.
 
 use std::os::unix::net::UnixDatagram;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -79,7 +78,8 @@ fn f7_a_panic_anywhere_in_a_request_costs_that_request_and_is_logged_with_its_na
     let kernel = Kernel(ours);
     let (tell, told) = std::sync::mpsc::channel();
     let session = std::thread::spawn(move || {
-        let connection = Connection::open(service, OwnedFd::from(theirs)).unwrap();
+        let connection =
+            Connection::open(service, Err(NoRings::Off), OwnedFd::from(theirs)).unwrap();
         tell.send(connection.tally()).unwrap();
         connection.run().unwrap();
     });
@@ -124,7 +124,12 @@ proptest! {
     ) {
         let below = tempfile::tempdir().unwrap();
         let device = std::fs::File::open("/dev/null").unwrap();
-        let adapter = Adapter::new(service(below.path(), 1), false, Arc::new(device.into()));
+        let adapter = Adapter::new(
+            service(below.path(), 1),
+            false,
+            Arc::new(device.into()),
+            Err(NoRings::Off),
+        );
         let header = InHeader {
             opcode: number,
             node,

@@ -37,6 +37,8 @@ impl Call {
             Only::ThreadName => "names of threads",
             Only::Reading => "reading a limit",
             Only::Unix => "sockets of this machine",
+            Only::Enabling => "enabling rings that are there",
+            Only::OwnThread => "the calling thread",
         }
     }
 }
@@ -53,10 +55,15 @@ enum Only {
     ThreadName,
     Reading,
     Unix,
+    Enabling,
+    OwnThread,
 }
 
 /// As in asm-generic/ioctls.h; C libraries disagree on its type.
 const FIONBIO: u64 = 0x5421;
+
+/// As in `linux/io_uring.h`.
+const IORING_REGISTER_ENABLE_RINGS: u64 = 12;
 
 macro_rules! calls {
     ($($name:ident = $number:ident $(: $only:ident)?),* $(,)?) => {
@@ -107,6 +114,9 @@ pub const DAEMON: &[Call] = calls! {
     // Logs and the helper process.
     sendto = SYS_sendto, recvfrom = SYS_recvfrom, sendmsg = SYS_sendmsg, recvmsg = SYS_recvmsg,
     setsockopt = SYS_setsockopt, shutdown = SYS_shutdown,
+    // Requests by rings.
+    io_uring_enter = SYS_io_uring_enter, io_uring_register = SYS_io_uring_register: Enabling,
+    sched_setaffinity = SYS_sched_setaffinity: OwnThread,
     // Memory, threads, signals and time.
     mmap = SYS_mmap: Data, mprotect = SYS_mprotect: Data, munmap = SYS_munmap, mremap = SYS_mremap,
     madvise = SYS_madvise, brk = SYS_brk, clone = SYS_clone: Threads,
@@ -216,6 +226,8 @@ fn conditions(only: Only, privilege: Privilege) -> io::Result<Option<Vec<Seccomp
         Only::ThreadName => any_of(0, SeccompCmpOp::Eq, &[bits(libc::PR_SET_NAME)]),
         Only::Reading => null_pointer(2),
         Only::Unix => any_of(0, SeccompCmpOp::Eq, &[bits(libc::AF_UNIX)]),
+        Only::Enabling => any_of(1, SeccompCmpOp::Eq, &[IORING_REGISTER_ENABLE_RINGS]),
+        Only::OwnThread => any_of(0, SeccompCmpOp::Eq, &[0]),
     }
 }
 

@@ -62,7 +62,7 @@ while (my $line = <STDIN>) { chomp $line; my $answer = run($line); print "$answe
 "#;
 
 /// A process that locks on command; killed with the test.
-struct Locker {
+pub(super) struct Locker {
     child: Child,
     commands: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -70,7 +70,7 @@ struct Locker {
 }
 
 impl Locker {
-    fn start(directory: &Path) -> Self {
+    pub(super) fn start(directory: &Path) -> Self {
         let mut child = Command::new("perl")
             .args(["-e", PROGRAM])
             .stdin(Stdio::piped())
@@ -86,7 +86,7 @@ impl Locker {
     }
 
     /// Gives a command; a file's path is relative to the directory.
-    fn tell(&mut self, command: &str) {
+    pub(super) fn tell(&mut self, command: &str) {
         let words: Vec<String> = command
             .split(' ')
             .map(|word| match word.strip_prefix('@') {
@@ -103,23 +103,23 @@ impl Locker {
         writeln!(commands, "{}", words.join(" ")).unwrap();
     }
 
-    fn answer(&mut self) -> String {
+    pub(super) fn answer(&mut self) -> String {
         let mut line = String::new();
         self.answers.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
     }
 
-    fn ask(&mut self, command: &str) -> String {
+    pub(super) fn ask(&mut self, command: &str) -> String {
         self.tell(command);
         self.answer()
     }
 
-    fn pid(&self) -> Pid {
+    pub(super) fn pid(&self) -> Pid {
         Pid::from_raw(self.child.id().try_into().unwrap()).unwrap()
     }
 
     /// Waits until it is inside this system call, and so waits for a lock.
-    fn wait_until_in(&self, call: libc::c_long) {
+    pub(super) fn wait_until_in(&self, call: libc::c_long) {
         let path = format!("/proc/{}/syscall", self.child.id());
         let wanted = format!("{call} ");
         until(|| std::fs::read_to_string(&path).unwrap().starts_with(&wanted));

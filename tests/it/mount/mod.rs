@@ -87,6 +87,8 @@ mod renamed_below;
 mod requests;
 /// F1: rights, line by line, and what suites of others found.
 mod rights;
+/// FUSE over io_uring.
+mod rings;
 /// F7, L2: what a daemon gives up once it has mounted, and what works all the same.
 mod sandbox;
 /// F1: a backing filesystem that checks rights itself.

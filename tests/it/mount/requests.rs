@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use utf8fs::fuse::Operation;
 
 use crate::support::mount::Sub;
-use crate::support::{Mount, Tree, at, needs, status};
+use crate::support::{Mount, Tree, at, cpu, needs, status};
 
 const DOCUMENT: &str = include_str!("../../../docs/performance.md");
 
@@ -361,6 +361,7 @@ fn compare(column: usize, options: &[&str]) {
     }
     let tree = Tree::in_memory();
     // One request at a time, in their order: closing a file is not waited for.
+    cpu::stay();
     let mount = tree.mount(&[&["--threads", "1"], options].concat());
     let mut over = Vec::new();
     for (index, row) in ROWS.iter().enumerate() {
@@ -395,6 +396,7 @@ fn one_request_more_is_found() {
         return;
     }
     let tree = Tree::in_memory();
+    cpu::stay();
     let mount = tree.mount(&["--threads", "1"]);
     let index = |operation| {
         ROWS.iter()

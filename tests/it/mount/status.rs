@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::mount::{binary, detach, mounted};
 use crate::support::strace::Strace;
 use crate::support::wait::until_some;
-use crate::support::{Tree, at, memory, needs, status, user};
+use crate::support::{Tree, at, cpu, memory, needs, status, user};
 
 /// A second ordinary user that every Debian has: `daemon`.
 const DAEMON: u32 = 1;
@@ -49,6 +49,7 @@ fn ask_as(uid: u32, program: &Path, point: &Path) -> Output {
 fn requests_errors_offences_and_what_is_open_are_counted() {
     let _kept = memory::kept();
     let tree = Tree::in_memory();
+    cpu::stay();
     let mount = tree.mount(STEADY);
     mount.dir();
     // It was opened to see whether it answers, too, and RELEASEDIR is not waited for.
@@ -101,6 +102,7 @@ fn requests_errors_offences_and_what_is_open_are_counted() {
 #[test]
 fn asking_changes_nothing_and_the_attribute_is_in_no_list() {
     let tree = Tree::in_memory();
+    cpu::stay();
     let mount = tree.mount(STEADY);
     mount.dir();
     // The daemon asks once itself whether it answers.
@@ -129,6 +131,7 @@ fn asking_changes_nothing_and_the_attribute_is_in_no_list() {
 const OTHER_CALLS: &[&str] = &[
     "read",
     "write",
+    "io_uring_enter",
     "ioctl",
     "close",
     "futex",
@@ -171,6 +174,7 @@ fn the_backing_calls_are_those_that_strace_sees() {
     for number in 0..20 {
         tree.file(format!("old-{number}").as_bytes(), b"content");
     }
+    cpu::stay();
     let mount = tree.mount(&[STEADY, &["--passthrough", "off"]].concat());
     // What is done once only, and the root's attributes.
     drop(at::create_new(mount.dir(), b"first").unwrap());

@@ -3,6 +3,7 @@
 pub(crate) mod at;
 pub(crate) mod audit;
 pub(crate) mod chromium;
+pub(crate) mod cpu;
 pub(crate) mod memory;
 pub(crate) mod mount;
 pub(crate) mod needs;

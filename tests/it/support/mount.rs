@@ -38,8 +38,7 @@ impl<'t> Mount<'t> {
     /// Mounts as ourselves and waits until the mount answers.
     pub(crate) fn start(tree: &'t Tree, options: &[&str]) -> Self {
         let mount = Self::spawn(tree, command_of(Path::new(binary())), options);
-        // The first request is answered when the daemon serves.
-        mount.dir();
+        mount.wait_until_ready();
         mount
     }
 
@@ -54,7 +53,7 @@ impl<'t> Mount<'t> {
         let mut command = command_of(Path::new(program[0]));
         command.args(&program[1..]).arg(binary());
         let mount = Self::spawn(tree, command, options);
-        mount.dir();
+        mount.wait_until_ready();
         mount
     }
 
@@ -82,6 +81,9 @@ impl<'t> Mount<'t> {
         if !options.contains(&"--audit-log") {
             command.arg("--audit-log").arg(&log);
         }
+        if by_device() && !options.contains(&"--uring") {
+            command.args(["--uring", "off"]);
+        }
         command
             .args(options)
             .arg(tree.backing())
@@ -103,6 +105,12 @@ impl<'t> Mount<'t> {
         };
         mount.wait_until_mounted(&mounts);
         mount
+    }
+
+    /// Waits until the daemon serves, and asks itself no more whether it does.
+    fn wait_until_ready(&self) {
+        self.dir();
+        self.wait_for_end_of_thread("readiness");
     }
 
     /// Waits for the kernel to say that the mount is there, or for the child to end, which is a failure.
@@ -319,6 +327,11 @@ impl Drop for Mount<'_> {
 /// The program under test.
 pub(crate) fn binary() -> &'static str {
     env!("CARGO_BIN_EXE_utf8fs")
+}
+
+/// Are requests of all mounts to come by the device, though there are rings?
+pub(crate) fn by_device() -> bool {
+    std::env::var_os("UTF8FS_TEST_TRANSPORT").is_some_and(|transport| transport == "device")
 }
 
 /// A command that gets SIGTERM, and so unmounts, should the test itself be killed.

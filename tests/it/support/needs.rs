@@ -28,6 +28,20 @@ pub(crate) fn root(what: &str) -> bool {
     false
 }
 
+/// True where mounts are served by rings (FUSE over `io_uring`). Else a note on stderr that `what` was not tested.
+pub(crate) fn rings(what: &str) -> bool {
+    if super::mount::by_device() {
+        eprintln!("NOT TESTED, the tests run by the device: {what}");
+        return false;
+    }
+    let parameter = std::fs::read_to_string("/sys/module/fuse/parameters/enable_uring");
+    let is_on = parameter.is_ok_and(|parameter| parameter.starts_with('Y'));
+    if !is_on {
+        eprintln!("NOT TESTED, needs the parameter enable_uring of the module fuse: {what}");
+    }
+    is_on
+}
+
 /// True where the program is installed, as `scripts/test` does. Else a failure in CI and as root, and elsewhere a note on
 /// stderr that `what` was not tested.
 pub(crate) fn program(program: &str, what: &str) -> bool {

@@ -5,10 +5,11 @@ use serde_json::Value;
 
 use super::{WAYS, has_passthrough};
 use crate::support::wait::until;
-use crate::support::{Mount, Tree, at, memory};
+use crate::support::{Mount, Tree, at, cpu, memory};
 
 /// A mount whose daemon works on one request at a time, in their order.
 fn in_order<'t>(tree: &'t Tree, options: &[&str]) -> Mount<'t> {
+    cpu::stay();
     tree.mount(&[&["--threads", "1"], options].concat())
 }
 

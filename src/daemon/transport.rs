@@ -1,0 +1,58 @@
+//! How requests come from the kernel: by rings where they can be had, else by the device.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use crate::fuse::{NoRings, Plan, Rings};
+
+/// Says "Y" where rings may be used (`fs/fuse/dev_uring.c`); not there before Linux 6.14.
+const PARAMETER: &str = "/sys/module/fuse/parameters/enable_uring";
+
+/// One part in so many of all descriptors is for rings.
+const SHARE: usize = 8;
+
+/// May requests come by rings?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Uring {
+    /// Where that can be.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+}
+
+/// Returns the plan of the rings of a mount. `threads` is how many operations may wait at a time on each CPU; rings take a share of the
+/// `descriptors` that this process may have, so that fewer may where there are many CPUs.
+///
+/// # Errors
+/// Why there are to be none.
+pub fn plan_rings(uring: Uring, threads: usize, descriptors: u64) -> Result<Plan, NoRings> {
+    if uring == Uring::Off {
+        return Err(NoRings::Off);
+    }
+    match std::fs::read(PARAMETER) {
+        Ok(parameter) if parameter.starts_with(b"Y") => {}
+        Ok(_) => return Err(NoRings::Parameter),
+        Err(_) => return Err(NoRings::Unsupported),
+    }
+    let share = usize::try_from(descriptors).unwrap_or(usize::MAX) / SHARE;
+    let plan = Plan::of_machine(threads, share).map_err(|error| refused(&error))?;
+    // One for each CPU may be more than that.
+    match plan.threads() <= 2 * share {
+        true => Ok(plan),
+        false => Err(NoRings::Descriptors),
+    }
+}
+
+/// Makes the rings that were planned. For a process that is not confined yet.
+///
+/// # Errors
+/// Why there are none.
+pub fn make_rings(plan: Result<Plan, NoRings>, connection: &OwnedFd) -> Result<Rings, NoRings> {
+    Rings::new(connection, plan?).map_err(|error| refused(&error))
+}
+
+fn refused(error: &io::Error) -> NoRings {
+    log::warn!("requests come by the device: rings cannot be had: {error}");
+    NoRings::Refused
+}

@@ -1,0 +1,88 @@
+//! The CPUs of the machine (`/sys/devices/system/cpu`).
+
+use std::io;
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+/// Returns the numbers of the CPUs that the machine may have (`possible`) or that run now (`online`), in order.
+///
+/// # Errors
+/// The kernel does not say, or in no known form.
+pub fn cpus(kind: Kind) -> io::Result<Vec<usize>> {
+    let path = match kind {
+        Kind::Possible => "/sys/devices/system/cpu/possible",
+        Kind::Online => "/sys/devices/system/cpu/online",
+    };
+    let list = std::fs::read_to_string(path)?;
+    parse(&list).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// Which CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// All that can ever run: the kernel numbers its queues by them.
+    Possible,
+    /// Those that run now.
+    Online,
+}
+
+/// Runs this thread on `cpu` alone.
+///
+/// # Errors
+/// `EINVAL`: the CPU is offline, or not for this process (cpuset(7)).
+pub fn run_on(cpu: usize) -> io::Result<()> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// The numbers of a list such as `0-3,8`.
+fn parse(list: &str) -> Option<Vec<usize>> {
+    let mut all = Vec::new();
+    for range in list.trim().split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        all.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_hold_numbers_and_ranges() {
+        let rows = [
+            ("0\n", Some(vec![0])),
+            ("0-1\n", Some(vec![0, 1])),
+            ("0,2-4,7\n", Some(vec![0, 2, 3, 4, 7])),
+            ("\n", None),
+            ("0-\n", None),
+        ];
+        for (list, expected) in rows {
+            assert_eq!(parse(list), expected, "{list:?}");
+        }
+        let online = cpus(Kind::Online).unwrap();
+        let possible = cpus(Kind::Possible).unwrap();
+        assert!(online.iter().all(|cpu| possible.contains(cpu)));
+        assert!(!online.is_empty());
+    }
+
+    #[test]
+    fn a_thread_runs_on_the_one_cpu_it_is_bound_to() {
+        let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+        let cpu = (0..CpuSet::MAX_CPU)
+            .find(|cpu| allowed.is_set(*cpu))
+            .unwrap();
+        std::thread::spawn(move || {
+            run_on(cpu).unwrap();
+            assert_eq!(rustix::thread::sched_getcpu(), cpu);
+        })
+        .join()
+        .unwrap();
+        assert!(run_on(CpuSet::MAX_CPU).is_err());
+    }
+}
