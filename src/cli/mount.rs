@@ -233,7 +233,6 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
         true => Setting::AmongAll,
         false => Setting::Alone,
     };
-    mounted.attached.hold_root()?;
     let outside = Outside {
         spot: mounted.attached.spot(),
         log: &config.audit.sink,

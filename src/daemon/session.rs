@@ -102,20 +102,15 @@ pub fn serve(
         stopping: AtomicBool::new(false),
         unmounted: AtomicBool::new(false),
         aborted: AtomicBool::new(false),
-        over: AtomicBool::new(false),
     });
     let handle = signals.0.handle();
     let watcher = spawn("signals", &life, |life| life.watch(signals))?;
-    let starter = spawn("readiness", &life, Life::start)?;
-    let result = connection.run();
-    life.over.store(true, Ordering::Release);
+    let mut ready = Ok(());
+    let result = connection.run(|answers| ready = life.start(answers));
     let ended = life.end(result);
     handle.close();
     join(watcher)?;
-    if ended.is_ok() || starter.is_finished() {
-        // Otherwise nobody may answer it any more.
-        join(starter)??;
-    }
+    ready?;
     ended
 }
 
@@ -146,22 +141,12 @@ struct Life {
     unmounted: AtomicBool,
     /// We cut the connection.
     aborted: AtomicBool,
-    /// Nothing is served any more.
-    over: AtomicBool,
 }
 
 impl Life {
-    /// Waits until the running session has answered for the root, and says so.
-    fn start(&self) -> io::Result<()> {
-        let ready = match self.attached.ask() {
-            Ok(()) => self.hooks.ready(),
-            Err(_)
-                if self.stopping.load(Ordering::Acquire) || self.over.load(Ordering::Acquire) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(error),
-        };
+    /// Says that the mount answers. Where its root does not, or nobody wants it any more, takes it away.
+    fn start(&self, answers: io::Result<()>) -> io::Result<()> {
+        let ready = answers.and_then(|()| self.hooks.ready());
         if let Err(error) = &ready {
             log::error!("{} is not ready: {error}", self.shown());
             self.attached.detach().map(drop)?;

@@ -16,6 +16,7 @@ use super::status::About;
 #[cfg(test)]
 use super::tally::Tally;
 use crate::coherence::Coherence;
+use crate::fs::ROOT;
 
 /// How a filesystem is served.
 #[derive(Debug)]
@@ -94,11 +95,14 @@ impl Connection {
         Arc::clone(&self.adapter.tally)
     }
 
-    /// Answers requests until the connection ends.
+    /// Answers requests until the connection ends. `started` is called once they are, with whether the root has attributes.
+    ///
+    /// Nobody asks through the mount for that: a killed process of which a thread waits for its own answer never ends, unless somebody
+    /// cuts the connection.
     ///
     /// # Errors
     /// There can be no thread more, or the connection failed.
-    pub(crate) fn run(self) -> io::Result<()> {
+    pub(crate) fn run(self, started: impl FnOnce(io::Result<()>)) -> io::Result<()> {
         let Self {
             adapter,
             threads,
@@ -106,8 +110,12 @@ impl Connection {
             rings,
         } = self;
         let adapter = Arc::new(adapter);
+        let root = adapter.coherence.getattr(ROOT).map(drop);
+        let root = root.map_err(|error| io::Error::from_raw_os_error(error.errno()));
         let Some((rings, payload)) = rings else {
-            return join(device::start(&adapter, 0..threads, readers)?);
+            let by_device = device::start(&adapter, 0..threads, readers)?;
+            started(root);
+            return join(by_device);
         };
         // FORGET and INTERRUPT come by the device still.
         let mut by_device = device::start(&adapter, 0..1, 1)?;
@@ -115,6 +123,7 @@ impl Connection {
             threads: by_ring,
             faults,
         } = rings.start(&adapter, threads, payload)?;
+        started(root);
         match faults.recv() {
             Ok(Fault::Failed(error)) => return Err(error),
             Ok(Fault::Refused(errno)) => {

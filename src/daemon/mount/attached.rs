@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
@@ -106,8 +105,6 @@ pub struct Attached {
     /// Cuts the connection when written to. Open from the start: it stands for this connection even after the
     /// kernel has given its number to another.
     abort: Option<File>,
-    /// The root, if it is held, until somebody asks or unmounts.
-    root: Mutex<Option<OwnedFd>>,
     /// Who unmounts for us.
     helper: Option<MountLine>,
 }
@@ -140,7 +137,6 @@ impl Attached {
                 source: mount.source,
             },
             abort,
-            root: Mutex::new(None),
             helper: None,
         })
     }
@@ -149,17 +145,6 @@ impl Attached {
     #[must_use]
     pub fn spot(&self) -> &Spot {
         &self.spot
-    }
-
-    /// Holds the root of the mount open for the question whether it answers: from a root of our own its path leads
-    /// nowhere. The mount is in use until that was asked.
-    ///
-    /// # Errors
-    /// The mount is gone or covered, or cannot be looked at.
-    pub fn hold_root(&self) -> io::Result<()> {
-        let root = self.open_root()?;
-        *self.root.lock().unwrap_or_else(PoisonError::into_inner) = Some(root);
-        Ok(())
     }
 
     fn open_root(&self) -> io::Result<OwnedFd> {
@@ -210,8 +195,6 @@ impl Attached {
     /// # Errors
     /// The system refused for another reason than use, or fusermount3 is not there; `EPIPE` if the helper process is gone.
     pub fn unmount(&self) -> io::Result<UnmountOutcome> {
-        // It would make the mount busy.
-        drop(self.take_root());
         match &self.helper {
             Some(helper) => UnmountOutcome::from_number(helper.unmount()?),
             None => self.spot.unmount(),
@@ -246,24 +229,6 @@ impl Attached {
     #[must_use]
     pub fn cutter(&self) -> Option<BorrowedFd<'_>> {
         self.abort.as_ref().map(AsFd::as_fd)
-    }
-
-    /// Asks the daemon for the status of the root, and waits for the answer. The descriptor is closed on return.
-    pub(in crate::daemon) fn ask(&self) -> io::Result<()> {
-        let root = match self.take_root() {
-            Some(root) => root,
-            None => self.open_root()?,
-        };
-        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-        rustix::fs::statx(&root, c"", flags, StatxFlags::BASIC_STATS)?;
-        Ok(())
-    }
-
-    fn take_root(&self) -> Option<OwnedFd> {
-        self.root
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
     }
 }
 

@@ -81,7 +81,7 @@ fn f7_a_panic_anywhere_in_a_request_costs_that_request_and_is_logged_with_its_na
         let connection =
             Connection::open(service, Err(NoRings::Off), OwnedFd::from(theirs)).unwrap();
         tell.send(connection.tally()).unwrap();
-        connection.run().unwrap();
+        connection.run(drop).unwrap();
     });
     kernel.init();
     let tally = told.recv().unwrap();

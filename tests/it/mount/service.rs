@@ -163,8 +163,6 @@ fn has_open(pid: u32, is_it: impl Fn(&Path) -> bool) -> bool {
 fn a_mount_that_is_only_asked_how_it_does_is_unmounted_when_it_has_answered() {
     let tree = Tree::new();
     let mut mount = tree.mount(&[]);
-    // The daemon itself asks its root once whether it answers.
-    mount.wait_for_end_of_thread("readiness");
     mount.close();
     let point = mount.point();
     mount.pause();

@@ -105,8 +105,6 @@ fn asking_changes_nothing_and_the_attribute_is_in_no_list() {
     cpu::stay();
     let mount = tree.mount(STEADY);
     mount.dir();
-    // The daemon asks once itself whether it answers.
-    mount.wait_for_end_of_thread("readiness");
     let first = status::requests(&mount.point());
     assert_eq!(status::requests(&mount.point()), first);
     let names = rustix::fs::flistxattr(mount.dir(), &mut [0; 100][..]).unwrap();

@@ -16,7 +16,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
 };
 
-use super::wait::{PATIENCE, until, until_some};
+use super::wait::{PATIENCE, until_some};
 use super::{Tree, at, audit, needs, user};
 
 /// `FUSE_SUPER_MAGIC` of statfs(2).
@@ -38,7 +38,8 @@ impl<'t> Mount<'t> {
     /// Mounts as ourselves and waits until the mount answers.
     pub(crate) fn start(tree: &'t Tree, options: &[&str]) -> Self {
         let mount = Self::spawn(tree, command_of(Path::new(binary())), options);
-        mount.wait_until_ready();
+        // The first request is answered when the daemon serves.
+        mount.dir();
         mount
     }
 
@@ -53,7 +54,7 @@ impl<'t> Mount<'t> {
         let mut command = command_of(Path::new(program[0]));
         command.args(&program[1..]).arg(binary());
         let mount = Self::spawn(tree, command, options);
-        mount.wait_until_ready();
+        mount.dir();
         mount
     }
 
@@ -105,12 +106,6 @@ impl<'t> Mount<'t> {
         };
         mount.wait_until_mounted(&mounts);
         mount
-    }
-
-    /// Waits until the daemon serves, and asks itself no more whether it does.
-    fn wait_until_ready(&self) {
-        self.dir();
-        self.wait_for_end_of_thread("readiness");
     }
 
     /// Waits for the kernel to say that the mount is there, or for the child to end, which is a failure.
@@ -190,21 +185,6 @@ impl<'t> Mount<'t> {
         })
     }
 
-    /// Waits until every thread of the daemon has its name, and none has `name`.
-    pub(crate) fn wait_for_end_of_thread(&self, name: &str) {
-        let main = format!("/proc/{}/task/{}", self.id(), self.id());
-        until(|| {
-            self.assert_alive();
-            let threads = self.threads();
-            let of_process = threads.iter().find(|(_, task)| *task == Path::new(&main));
-            let of_process = of_process.map(|(comm, _)| comm);
-            let is_over = threads.iter().all(|(comm, task)| {
-                comm != name.as_bytes() && (Some(comm) != of_process || *task == Path::new(&main))
-            });
-            of_process.is_some() && is_over
-        });
-    }
-
     /// The names of the daemon's threads, and their directories in `/proc`.
     pub(crate) fn threads(&self) -> Vec<(Vec<u8>, PathBuf)> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
@@ -229,10 +209,8 @@ impl<'t> Mount<'t> {
         pidfd_send_signal(&self.process, signal).unwrap();
     }
 
-    /// Stops the daemon until [`Mount::go_on`]. The signal stops one thread after the other: until all are, requests are answered. One
-    /// that asks the mount itself, as the daemon does at its start, waits for another that may have stopped.
+    /// Stops the daemon until [`Mount::go_on`]. The signal stops one thread after the other: until all are, requests are answered.
     pub(crate) fn pause(&self) {
-        self.wait_for_end_of_thread("readiness");
         self.signal(Signal::STOP);
         let process = WaitId::PidFd(self.process.as_fd());
         let until = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;

@@ -14,8 +14,6 @@ pub(crate) struct Strace(Child);
 impl Strace {
     /// Attaches with these arguments, and waits until it stands at all threads.
     pub(crate) fn attach(mount: &Mount<'_>, arguments: &[&str]) -> Self {
-        // One thread asks the others whether they answer. It could not be let go of while it waits for those.
-        mount.wait_for_end_of_thread("readiness");
         let mut strace = Command::new("strace")
             .args(["-f", "-p", &mount.id().to_string()])
             .args(arguments)
