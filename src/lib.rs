@@ -1,7 +1,7 @@
 //! utf8fs shows a directory through FUSE so that every name is well-formed UTF-8.
 //!
 //! The layers, each using only those before it:
-//! `codec`, `policy`, `names`, `backing`, `os`, `fs`, `coherence`, `fuse`, `daemon`, `tree`, `cli`.
+//! `codec`, `policy`, `names`, `records`, `backing`, `os`, `fs`, `coherence`, `fuse`, `daemon`, `tree`, `cli`.
 
 pub mod backing;
 pub mod cli;
@@ -13,6 +13,7 @@ pub mod fuse;
 pub mod names;
 pub mod os;
 pub mod policy;
+pub mod records;
 pub mod tree;
 
 #[cfg(test)]

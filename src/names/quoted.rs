@@ -60,7 +60,8 @@ fn dangerous() -> Classes {
 }
 
 /// Could `c`, sent raw, move a cursor, end a line, reorder or hide text, or look like anything?
-pub(super) fn is_dangerous(c: char) -> bool {
+#[must_use]
+pub fn is_dangerous(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
     }
