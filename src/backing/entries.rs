@@ -5,9 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::SeekFrom;
 
-use super::stat::Kind;
 use super::{calls, file, sys};
 use crate::names::BackingName;
+use crate::records::Kind;
 
 /// How much is asked of the kernel at once: what glibc's readdir asks for.
 const BUFFER: usize = 32 * 1024;

@@ -10,8 +10,9 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, ReadWriteFlags};
 
-use super::stat::{Kind, SetTime};
+use super::stat::SetTime;
 use super::{calls, sys};
+use crate::records::Kind;
 
 /// The path that names the inode of a descriptor of ours, without a walk through the backing tree.
 ///

@@ -21,13 +21,14 @@ pub(crate) mod sys;
 pub mod watch;
 pub mod xattr;
 
+pub use crate::records::Kind;
 pub use dir::{AccessTimes, Atime, Dir, private_clone, quiet_clone, set_access_times};
 pub use entries::{Entries, Entry};
 pub use fs_type::FsType;
 pub use handle::FileHandle;
 pub use lock::{Holder, LockKind, LockRange};
 pub use nature::Nature;
-pub use stat::{Kind, SetTime, Stat, StatFs, Time, device_unasked};
+pub use stat::{SetTime, Stat, StatFs, Time, device_unasked};
 pub use sys::{
     Completion, FuseRing, RING_HEADER, clone_connection, close_backing, open_backing, page_size,
 };

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 
 use super::calls;
-use super::stat::Kind;
+use crate::records::Kind;
 
 /// What an inode is, as far as opening it is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,27 +6,7 @@ use std::os::fd::AsFd;
 use rustix::fs::{AtFlags, Statx, StatxFlags, StatxTimestamp};
 
 use super::calls;
-
-/// What an inode is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// A regular file.
-    File,
-    /// A directory.
-    Dir,
-    /// A symbolic link.
-    Symlink,
-    /// A named pipe.
-    Fifo,
-    /// A socket.
-    Socket,
-    /// A character device, or a whiteout (device 0).
-    CharDevice,
-    /// A block device.
-    BlockDevice,
-    /// The filesystem does not tell in a directory entry (`DT_UNKNOWN`), or it is none of these.
-    Unknown,
-}
+use crate::records::Kind;
 
 impl Kind {
     /// The kind in the type bits of a mode (`S_IFMT`).

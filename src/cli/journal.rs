@@ -1,21 +1,15 @@
-//! `utf8fs journal`: what a journal holds.
+//! `utf8fs journal`: the content of a journal.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use jiff::Timestamp;
-use serde_json::{Value, json};
-
 use super::args::JournalArgs;
 use super::output::{Output, counted, harmless};
 use super::{CliError, ExitCode};
-use crate::backing::Kind;
-use crate::names::json::{json_line, json_name};
-use crate::names::{BackingName, Quoted};
-use crate::tree::journal::{
-    Header, Job, Journal, JournalError, Mark, OPENING, Rest, Spot, Status, Told,
-};
-use crate::tree::plan::header::kind_label;
+use crate::names::Quoted;
+use crate::records::{JournalEvent, JournalMark, JournalStep, json_line};
+use crate::tree::change::join_path;
+use crate::tree::undo_journal::{Journal, JournalError, OPENING};
 
 /// Prints a journal.
 ///
@@ -24,39 +18,37 @@ use crate::tree::plan::header::kind_label;
 pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CliError> {
     let mut out = Output::stdout();
     let mut printed = Ok(());
-    let read = Journal::view(&args.journal, &mut |told| {
+    let mut print = |event: JournalEvent| {
         let lines = if args.json {
-            json_lines(told)
+            vec![json_line(&event)]
         } else {
-            text_lines(told)
+            text_lines(&event)
         };
         for line in lines {
             if printed.is_ok() && !out.is_closed() {
                 printed = out.line(&line);
             }
         }
-    });
-    printed?;
+    };
+    let read = Journal::view(&args.journal, &mut print);
     let status = match &read {
-        Ok(journal) => label(journal.status()),
+        Ok(journal) => journal.status().label(),
         // There is no journal to have a status.
         Err(error @ JournalError::Io { what: OPENING, .. }) => {
-            return Err(told(&args.journal, error));
+            return Err(explain(&args.journal, error));
         }
         Err(_) => "broken",
     };
-    out.line(&if args.json {
-        json_line(&json!({ "event": "status", "status": status }))
-    } else {
-        format!("status: {status}")
-    })?;
+    let status = status.into();
+    print(JournalEvent::Status { status });
+    printed?;
     out.flush()?;
     read.map(|_journal| ExitCode::Ok)
-        .map_err(|error| told(&args.journal, &error))
+        .map_err(|error| explain(&args.journal, &error))
 }
 
-/// What is wrong with a journal, for people.
-pub(super) fn told(journal: &Path, error: &JournalError) -> CliError {
+/// Explains what is wrong with a journal.
+pub(super) fn explain(journal: &Path, error: &JournalError) -> CliError {
     let path = Quoted(journal.as_os_str().as_bytes());
     let text = if let JournalError::Io { what, error } = error {
         format!("cannot {what}: {}", super::error::reason(error))
@@ -65,108 +57,79 @@ pub(super) fn told(journal: &Path, error: &JournalError) -> CliError {
     };
     let text = format!("{path}: {text}");
     // There is nothing to begin with.
-    let told = if matches!(error, JournalError::Io { what: OPENING, .. }) {
+    let fault = if matches!(error, JournalError::Io { what: OPENING, .. }) {
         CliError::usage(text)
     } else {
         CliError::failure(text)
     };
     match error {
         JournalError::NotThisTree => {
-            told.hint("give the directory that it was made for with --root")
+            fault.hint("give the directory that it was made for with --root")
         }
-        JournalError::Version(_) => told.hint("use the version of utf8fs that wrote it"),
-        JournalError::Busy => told.hint("wait until that has ended"),
+        JournalError::Version(_) => fault.hint("use the version of utf8fs that wrote it"),
+        JournalError::Busy => fault.hint("wait until that has ended"),
         JournalError::Broken { .. } => {
-            told.hint("nothing of it is done; 'utf8fs journal' shows what is sound before that")
+            fault.hint("nothing of it is done; 'utf8fs journal' shows what is sound before that")
         }
-        JournalError::Undone => told.hint("complete it with 'utf8fs undo --apply'"),
+        JournalError::Undone => fault.hint("complete it with 'utf8fs undo --apply'"),
         JournalError::Io { .. }
         | JournalError::Exists(_)
         | JournalError::NotAJournal
-        | JournalError::ReadOnly => told,
+        | JournalError::ReadOnly => fault,
     }
 }
 
-fn label(status: Status) -> &'static str {
-    match status {
-        Status::Pending => "pending",
-        Status::Finished => "finished",
-        Status::Undoing => "undoing",
-        Status::Undone => "undone",
-    }
-}
-
-/// The names of a path, joined.
-pub(super) fn joined(directory: &[BackingName], name: &[u8]) -> Vec<u8> {
-    let names = directory.iter().map(BackingName::as_bytes);
-    let names: Vec<&[u8]> = names.chain([name]).collect();
-    names.join(&b'/')
-}
-
-fn time(seconds: i64) -> String {
-    Timestamp::from_second(seconds).map_or_else(|_far| seconds.to_string(), |time| time.to_string())
-}
-
-fn hex(id: [u8; 16]) -> String {
-    id.iter().map(|octet| format!("{octet:02x}")).collect()
-}
-
-fn in_steps(count: u64) -> String {
-    counted(count, "step", "steps")
-}
-
-fn text_lines(told: Told<'_>) -> Vec<String> {
-    match told {
-        Told::Header(Header { root, options }, id, created) => vec![
-            format!("journal {} of {}", hex(id), time(created)),
-            format!("root: {}", Quoted(root)),
+fn text_lines(event: &JournalEvent) -> Vec<String> {
+    let in_steps = |count: u64| counted(count, "step", "steps");
+    match event {
+        JournalEvent::Journal {
+            id,
+            created,
+            root,
+            options,
+            ..
+        } => vec![
+            format!("journal {id} of {created}"),
+            format!("root: {root}"),
             format!("options: {}", harmless(options)),
         ],
-        Told::Job(job) => {
-            let path = |name: &BackingName| joined(&job.directory, name.as_bytes());
-            let links = job.links.iter().map(|link| {
-                let (old, new) = (Quoted(&link.old), Quoted(&link.new));
-                format!("{}: target {old} -> {new}", Quoted(&path(&link.name)))
-            });
-            let moves = job.moves.iter().map(|step| match &step.to {
-                Spot::Name(to) => {
-                    format!("{} -> {}", Quoted(&path(&step.name)), Quoted(to.as_bytes()))
-                }
-                Spot::Aside => format!("{} is put aside", Quoted(&path(&step.name))),
-            });
-            links.chain(moves).collect()
-        }
-        Told::Complete(totals) => {
-            let Rest { left, unread } = totals.rest;
-            let told = format!(
-                "planning left {}, and could not read {}",
-                counted(left, "entry", "entries"),
-                counted(unread, "directory", "directories")
-            );
-            let is_told = totals.rest != Rest::default();
-            is_told.then_some(told).into_iter().collect()
-        }
-        Told::Mark(mark) => vec![match mark {
-            Mark::Progress { jobs, steps, left } => {
-                let jobs = counted(jobs, "directory", "directories");
-                format!("progress: {jobs}, {}, {left} left", in_steps(steps))
+        JournalEvent::Step(step) => vec![step_line(step)],
+        JournalEvent::Complete {
+            planning_left: 0,
+            planning_unread: 0,
+            ..
+        } => Vec::new(),
+        JournalEvent::Complete {
+            planning_left,
+            planning_unread,
+            ..
+        } => vec![format!(
+            "planning left {}, and could not read {}",
+            counted(*planning_left, "entry", "entries"),
+            counted(*planning_unread, "directory", "directories")
+        )],
+        JournalEvent::Status { status } => vec![format!("status: {status}")],
+        JournalEvent::Mark(mark) => vec![match *mark {
+            JournalMark::Progress {
+                directories,
+                steps,
+                left,
+            } => {
+                let directories = counted(directories, "directory", "directories");
+                format!("progress: {directories}, {}, {left} left", in_steps(steps))
             }
-            Mark::Finished {
+            JournalMark::Finished {
                 done, before, left, ..
             } => {
-                format!(
-                    "finished: {} done, {before} done before, {left} left",
-                    in_steps(done)
-                )
+                let done = in_steps(done);
+                format!("finished: {done} done, {before} done before, {left} left")
             }
-            Mark::Undoing => "undoing was begun".to_owned(),
-            Mark::Undone { done, before, left } => {
-                format!(
-                    "undone: {} undone, {before} undone before, {left} left",
-                    in_steps(done)
-                )
+            JournalMark::Undoing => "undoing was begun".to_owned(),
+            JournalMark::Undone { done, before, left } => {
+                let done = in_steps(done);
+                format!("undone: {done} undone, {before} undone before, {left} left")
             }
-            Mark::Linking => {
+            JournalMark::Linking => {
                 "the filesystem cannot refuse to replace a name: names are linked and unlinked"
                     .to_owned()
             }
@@ -174,85 +137,12 @@ fn text_lines(told: Told<'_>) -> Vec<String> {
     }
 }
 
-fn json_lines(told: Told<'_>) -> Vec<String> {
-    let values = match told {
-        Told::Header(Header { root, options }, id, created) => vec![json!({
-            "event": "journal",
-            "version": 1,
-            "id": hex(id),
-            "created": time(created),
-            "root": json_name(root),
-            "options": options,
-        })],
-        Told::Job(job) => steps(job),
-        Told::Complete(totals) => vec![json!({
-            "event": "complete",
-            "directories": totals.jobs,
-            "steps": totals.steps,
-            "planning_left": totals.rest.left,
-            "planning_unread": totals.rest.unread,
-        })],
-        Told::Mark(mark) => vec![match mark {
-            Mark::Progress { jobs, steps, left } => {
-                json!({ "event": "progress", "directories": jobs, "steps": steps, "left": left })
-            }
-            Mark::Finished {
-                done,
-                before,
-                left,
-                rest,
-            } => json!({
-                "event": "finished",
-                "done": done,
-                "before": before,
-                "left": left,
-                "planning_left": rest.left,
-                "planning_unread": rest.unread,
-            }),
-            Mark::Undoing => json!({ "event": "undoing" }),
-            Mark::Undone { done, before, left } => {
-                json!({ "event": "undone", "done": done, "before": before, "left": left })
-            }
-            Mark::Linking => json!({ "event": "linking" }),
-        }],
-    };
-    values.iter().map(json_line).collect()
-}
-
-fn steps(job: &Job) -> Vec<Value> {
-    let directory = job
-        .directory
-        .iter()
-        .map(BackingName::as_bytes)
-        .collect::<Vec<_>>()
-        .join(&b'/');
-    let directory = json_name(&directory);
-    let links = job.links.iter().map(|link| {
-        json!({
-            "event": "step",
-            "action": "retarget",
-            "directory": directory,
-            "name": json_name(link.name.as_bytes()),
-            "inode": link.id.ino,
-            "kind": kind_label(Kind::Symlink),
-            "target": json_name(&link.old),
-            "new_target": json_name(&link.new),
-        })
-    });
-    let moves = job.moves.iter().map(|step| {
-        let (action, new) = match &step.to {
-            Spot::Name(to) => ("rename", json_name(to.as_bytes())),
-            Spot::Aside => ("set-aside", Value::Null),
-        };
-        json!({
-            "event": "step",
-            "action": action,
-            "directory": directory,
-            "name": json_name(step.name.as_bytes()),
-            "inode": step.id.ino,
-            "kind": kind_label(step.kind),
-            "new": new,
-        })
-    });
-    links.chain(moves).collect()
+fn step_line(step: &JournalStep) -> String {
+    let path = join_path(step.directory.iter().chain([&step.name]));
+    let path = Quoted(&path);
+    match (&step.target, &step.new_target, &step.new) {
+        (Some(old), Some(new), _) => format!("{path}: target {old} -> {new}"),
+        (.., Some(Some(new))) => format!("{path} -> {}", Quoted(new.as_bytes())),
+        _ => format!("{path} is put aside"),
+    }
 }

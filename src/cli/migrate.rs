@@ -1,21 +1,23 @@
 //! `utf8fs migrate`: old names made UTF-8, for good.
 
-mod by_plan;
-mod directories;
-mod dry;
-mod journalled;
-mod place;
-mod progress;
-mod tally;
-mod text;
-mod wishes;
+mod apply_journal;
+mod apply_plan;
+mod arguments;
+mod counters;
+mod dry_run;
+mod journal_path;
+mod plan_text;
+mod roots;
+mod work;
+
+use std::time::Duration;
 
 use super::args::MigrateArgs;
-use super::progress::Progress;
-use super::stop::Stop;
+use super::output::counted;
+use super::progress::{Progress, inside, per_second, steps};
 use super::{CliError, ExitCode};
-use directories::Root;
-use tally::Tally;
+use counters::Counters;
+use work::Work;
 
 /// Plans, and does it if asked to.
 ///
@@ -23,50 +25,38 @@ use tally::Tally;
 /// Wrong arguments, a plan that is refused, a tree or journal that cannot be worked on.
 pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
     let is_by_plan = args.apply && args.plan.is_some();
-    wishes::check(args, is_by_plan)?;
-    let work = Work {
-        stop: Stop::watch()?,
-        tally: Tally::default(),
-        threads: threads(),
-    };
-    let is_quiet = dry::prints_to_a_terminal(args);
+    arguments::check(args, is_by_plan)?;
+    let work = Work::start()?;
+    let is_quiet = dry_run::prints_to_a_terminal(args);
     let progress = Progress::start(args.progress, is_quiet);
-    let line = |elapsed| progress::line(&work.tally, elapsed);
+    let line = |elapsed| progress_line(&work.counters, elapsed);
     if is_by_plan {
-        progress.during(line, || by_plan::run(args, &work))?;
+        progress.during(line, || apply_plan::run(args, &work))?;
     } else {
-        let wishes = wishes::wishes(args)?;
-        let filter = wishes::filter(args)?;
-        let roots = directories::roots(&args.dirs, args.view)?;
+        let options = arguments::plan_options(args)?;
+        let filter = arguments::filter(args)?;
+        let roots = roots::open_all(&args.dirs, args.view)?;
         progress.during(line, || match args.apply {
-            true => journalled::run(args, &roots, &wishes, &filter, &work),
-            false => dry::run(args, &roots, &wishes, &filter, &work),
+            true => apply_journal::run(args, &roots, &options, &filter, &work),
+            false => dry_run::run(args, &roots, &options, &filter, &work),
         })?;
     }
-    text::summary(args, &work);
+    plan_text::print_summary(args, &work.counters, work.stop.is_asked());
     Ok(work.exit())
 }
 
-/// What all parts of a migration share.
-struct Work {
-    stop: Stop,
-    tally: Tally,
-    threads: usize,
-}
-
-impl Work {
-    fn exit(&self) -> ExitCode {
-        match self.stop.signal() {
-            Some(signal) => ExitCode::Stopped(signal),
-            None if self.tally.unread.get() > 0 => ExitCode::Incomplete,
-            None if self.tally.left.get() + self.tally.failed.get() > 0 => ExitCode::NotConforming,
-            None => ExitCode::Ok,
-        }
+/// Returns how far it is, how fast, how much longer, and where.
+fn progress_line(counters: &Counters, elapsed: Duration) -> String {
+    let (done, all) = (
+        counters.done.get() + counters.failed.get(),
+        counters.all.get(),
+    );
+    let directory = counters.directory();
+    if all > 0 {
+        return steps(done, all, elapsed, &directory);
     }
-}
-
-/// As many threads as the machine has processors, up to a few: the rest is the filesystem's.
-fn threads() -> usize {
-    const MOST: usize = 8;
-    std::thread::available_parallelism().map_or(1, |count| count.get().min(MOST))
+    let entries = counters.entries.get();
+    let rate = per_second(entries, elapsed);
+    let entries = counted(entries, "entry", "entries");
+    format!("planning: {entries}, {rate} a second{}", inside(&directory))
 }

@@ -1,67 +1,53 @@
-//! `utf8fs scan`: what names a tree has, for people, programs and browsers.
+//! `utf8fs scan`: the names of a tree, for people, programs and browsers.
 
-mod html;
-mod lines;
+mod json_lines;
+mod map_page;
 mod merge;
-mod part;
-mod progress;
-mod readings;
-mod seal;
-mod text;
+mod name_guesses;
+mod scan_done;
+mod shard_report;
+mod summary_text;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::args::{ScanArgs, ShardValue};
 use super::error::reason;
 use super::output::{grouped, print_note, quoted};
 use super::page::Page;
-use super::progress::Progress;
+use super::progress::{Progress, per_second};
 use super::{CliError, ExitCode, config, view};
 use crate::backing::Dir;
 use crate::codec::Encoding;
 use crate::names::Quoted;
-use crate::tree::scan::{Given, Kept, Reached, Rules, Scan, Shard, Tally, joined};
-use crate::tree::walk::{Mounts, walk};
-use lines::{Lines, Told};
+use crate::records::{ScanLine, ScanSource};
+use crate::tree::scan::{Kept, PathList, Reached, Rules, Scan, Shard, Sink, Tally};
+use crate::tree::tree_walk::{Mounts, walk};
+use json_lines::{Lines, Report, push_line};
+use merge::Merged;
+use scan_done::ScanDone;
 
-/// Failures that are told one by one.
+/// Failures that are printed one by one.
 const FAILURES: usize = 100;
 
-/// How far below a root directories are shared out, where nothing is said: homes of users, say, by groups.
+/// Default depth below a root at which directories are shared out: homes of users, say, by groups.
 const SHARD_DEPTH: usize = 2;
 
 /// Threads beside one for each CPU, since some wait for the disk.
 const WAITING: usize = 2;
 
-/// A scan that is over.
-struct Done<'d> {
-    /// Where it started, as it was typed; empty for a list.
-    roots: &'d [Vec<u8>],
-    rules: &'d Rules,
-    tally: Tally,
-    /// The line that other parts are merged with, where this is one.
-    part: Option<String>,
-}
-
-impl Done<'_> {
-    /// The path of what lies below a root.
-    fn path(&self, root: usize, path: &[u8]) -> Vec<u8> {
-        joined(self.roots.get(root).map_or(b"", Vec::as_slice), path)
-    }
-}
-
-/// Scans, and tells what was found.
+/// Scans, and prints what was found.
 ///
 /// # Errors
 /// Wrong arguments, no directory of those given; output that can't be written: exit code 3, since 1 says that names offend. What else
 /// cannot be read is told, and ends it with exit code 3 as well.
 pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CliError> {
     let done = match args.merge {
-        true => merge::run(args, &args.directories),
+        true => merged(args),
         false => scanned(args),
     };
     done.map_err(CliError::of_what_judges)
@@ -74,7 +60,7 @@ fn scanned(args: &ScanArgs) -> Result<ExitCode, CliError> {
     let page = page.map(|page| Page::create(page, args.names_from.as_slice()));
     let page = page.transpose()?;
     let is_part = args.json && args.shard.is_some();
-    let sink = Lines::new(told(args)).sealing(is_part);
+    let sink = Lines::new(report(args));
     let reached = Reached::default();
     let mut scan = Scan {
         rules: Rules::new(map.policy, args.unique.map(|alike| alike.0), args.doubled),
@@ -91,43 +77,76 @@ fn scanned(args: &ScanArgs) -> Result<ExitCode, CliError> {
     };
     sink.result()?;
     let part = is_part.then(|| {
-        let source = part::Source::of(args);
-        let told = sink.sealed();
-        part::line(scan.shard, source, &scan.roots, &scan.rules, &tally, &told)
+        let source = match args.names_from {
+            Some(_) => ScanSource::List,
+            None => ScanSource::Walk,
+        };
+        let part = shard_report::part(&scan, source, &tally, sink.counts());
+        let mut line = Vec::new();
+        push_line(&mut line, &ScanLine::Part(Box::new(part)));
+        line
     });
     tally.settle();
-    let done = Done {
+    let done = ScanDone {
         roots: &scan.roots,
         rules: &scan.rules,
         tally,
         part,
     };
-    tell(args, page, &sink, &done)
+    print(args, page, &sink, &done)
 }
 
-/// Tells of the whole, in each way that was asked for.
-fn tell(
+/// Makes one report of many.
+fn merged(args: &ScanArgs) -> Result<ExitCode, CliError> {
+    let reports = &args.directories;
+    // Each is the name of a file, - too.
+    let inputs = reports.iter().map(|report| Path::new(".").join(report));
+    let inputs: Vec<PathBuf> = inputs.collect();
+    let page = args.html.as_deref();
+    let page = page.map(|page| Page::create(page, &inputs)).transpose()?;
+    let sink = Lines::new(report(args));
+    let Merged {
+        rules,
+        roots,
+        mut tally,
+    } = merge::read(reports, kept(args))?;
+    if sink.reports() {
+        merge::pass_on(reports, &sink)?;
+        sink.result()?;
+    }
+    tally.settle();
+    let done = ScanDone {
+        roots: &roots,
+        rules: &rules,
+        tally,
+        part: None,
+    };
+    print(args, page, &sink, &done)
+}
+
+/// Prints the whole, in each way that was asked for.
+fn print(
     args: &ScanArgs,
     page: Option<Page>,
     sink: &Lines,
-    done: &Done<'_>,
+    done: &ScanDone<'_>,
 ) -> Result<ExitCode, CliError> {
     if let Some(page) = page {
-        page.write(&html::page(done))?;
+        page.write(&map_page::page(done))?;
     }
     match (args.json, args.null) {
         (true, _) => sink.finish(done)?,
         (_, true) => {}
-        _ => text::print(done)?,
+        _ => summary_text::print(done)?,
     }
     Ok(exit(done))
 }
 
-fn told(args: &ScanArgs) -> Told {
+fn report(args: &ScanArgs) -> Report {
     match (args.json, args.null) {
-        (true, _) => Told::Json,
-        (_, true) => Told::Paths,
-        _ => Told::Nothing,
+        (true, _) => Report::Json,
+        (_, true) => Report::Paths,
+        _ => Report::Nothing,
     }
 }
 
@@ -139,8 +158,8 @@ fn shard(args: &ScanArgs) -> Result<Shard, CliError> {
     shard.ok_or_else(|| CliError::usage(format!("--shard {number}/{of}: there is no such part")))
 }
 
-/// What could not be read is told on standard error, and decides how it ends.
-fn exit(done: &Done<'_>) -> ExitCode {
+/// Prints on standard error what could not be read, and returns how it ends.
+fn exit(done: &ScanDone<'_>) -> ExitCode {
     let unread = &done.tally.unread;
     for failure in &unread.first {
         let error = io::Error::from_raw_os_error(failure.errno);
@@ -172,7 +191,7 @@ fn kept(args: &ScanArgs) -> Kept {
         (true, ..) => (100, 20_000, 400),
         (_, true, _) => (100, 0, 0),
         (_, _, true) => (0, 0, 0),
-        _ => (text::WORST, 0, text::SAMPLES),
+        _ => (summary_text::WORST, 0, summary_text::SAMPLES),
     };
     Kept {
         worst,
@@ -226,7 +245,7 @@ fn walked(
     let work = |roots: &[OwnedFd]| walk(roots, crossing, threads, scan);
     let states = progress
         .during(
-            |elapsed| progress::line(scan.reached, elapsed),
+            |elapsed| progress_line(scan.reached, elapsed),
             || work(&roots),
         )
         .map_err(|error| CliError::failure(format!("the walk failed: {}", reason(&error))))?;
@@ -251,8 +270,8 @@ fn listed(scan: &mut Scan<'_, Lines>, list: &Path, progress: Progress) -> Result
     scan.roots.push(Vec::new());
     let scan = &*scan;
     let read = progress.during(
-        |elapsed| progress::line(scan.reached, elapsed),
-        || Given::new(scan).read(&mut input),
+        |elapsed| progress_line(scan.reached, elapsed),
+        || PathList::new(scan).read(&mut input),
     );
     read.or_else(|failed| {
         let mut state = scan.state();
@@ -265,4 +284,17 @@ fn listed(scan: &mut Scan<'_, Lines>, list: &Path, progress: Progress) -> Result
         tally.merge(*failed.tally);
         Ok(tally)
     })
+}
+
+/// Returns how far a scan is. How much is still to come nobody knows before the end.
+fn progress_line(reached: &Reached, elapsed: Duration) -> String {
+    let names = reached.entries();
+    format!(
+        "{} names in {} directories, {} a second, {} offending; {}",
+        grouped(names),
+        grouped(reached.directories()),
+        grouped(per_second(names, elapsed)),
+        grouped(reached.offending()),
+        Quoted(&reached.place())
+    )
 }

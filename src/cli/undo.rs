@@ -9,25 +9,25 @@ use std::time::Duration;
 
 use super::args::UndoArgs;
 use super::error::reason;
-use super::journal::{joined, told};
+use super::journal::explain;
 use super::output::{Output, counted, print_note};
 use super::progress::{self, Progress};
 use super::stop::Stop;
 use super::{CliError, ExitCode};
 use crate::backing::Dir;
 use crate::names::{BackingName, Quoted};
-use crate::tree::apply::{self, Going, Watch};
-use crate::tree::journal::{Journal, Left, Status};
-use crate::tree::lock::TreeLock;
-use crate::tree::step::TreePath;
-use crate::tree::undo::{preview, undo};
+use crate::tree::apply::{self, Movement, Observer};
+use crate::tree::change::{TreePath, join_path};
+use crate::tree::rollback::{preview, undo};
+use crate::tree::tree_lock::TreeLock;
+use crate::tree::undo_journal::{Journal, Skipped, Status};
 
 /// Takes a migration back, or says what that would do.
 ///
 /// # Errors
 /// The journal cannot be read or is broken, the tree is another one or in use, `--only` leads nowhere.
 pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
-    let wrong = |error| told(&args.journal, &error);
+    let wrong = |error| explain(&args.journal, &error);
     let mut journal = if args.apply {
         Journal::open(&args.journal).map_err(wrong)?
     } else {
@@ -56,9 +56,9 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
     let outcome = progress.during(line, || {
         if args.apply {
             let _lock = TreeLock::take(&root)?;
-            undo(&root, &mut journal, only.as_ref(), &printer)
+            undo(&root, &mut journal, only.as_deref(), &printer)
         } else {
-            preview(&root, &journal, only.as_ref(), &printer)
+            preview(&root, &journal, only.as_deref(), &printer)
         }
     });
     let outcome = outcome.map_err(wrong)?;
@@ -129,12 +129,12 @@ fn names(only: &OsString, root: &Path) -> Result<TreePath, CliError> {
 struct Printer {
     is_apply: bool,
     stop: Stop,
-    /// Why standard output takes no more.
+    /// The error by which standard output takes no more.
     failed: Mutex<Option<CliError>>,
-    /// Steps that are done, of so many, and the directory that was worked on last.
+    /// Steps that are done, all steps, and the directory that was worked on last.
     done: AtomicU64,
     all: AtomicU64,
-    here: Mutex<Vec<u8>>,
+    directory: Mutex<Vec<u8>>,
 }
 
 impl Printer {
@@ -145,14 +145,17 @@ impl Printer {
             failed: Mutex::new(None),
             done: AtomicU64::new(0),
             all: AtomicU64::new(0),
-            here: Mutex::default(),
+            directory: Mutex::default(),
         })
     }
 
     fn line(&self, elapsed: Duration) -> String {
-        let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = self
+            .directory
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let [done, all] = [&self.done, &self.all].map(|count| count.load(Ordering::Relaxed));
-        progress::steps(done, all, elapsed, &here)
+        progress::steps(done, all, elapsed, &directory)
     }
 
     fn print(&self, line: &str) -> Result<(), CliError> {
@@ -174,23 +177,26 @@ impl Printer {
     }
 }
 
-impl Watch for Printer {
+impl Observer for Printer {
     fn progress(&self, progress: &apply::Progress<'_>) {
         self.done.store(progress.steps, Ordering::Relaxed);
         self.all.store(progress.all, Ordering::Relaxed);
-        *self.here.lock().unwrap_or_else(PoisonError::into_inner) = joined(progress.directory, b"");
+        *self
+            .directory
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = join_path(&**progress.directory);
     }
 
-    fn step(&self, directory: &TreePath, name: &BackingName, going: Going<'_>) {
+    fn step(&self, directory: &TreePath, name: &BackingName, movement: Movement<'_>) {
         if self.is_apply {
             return;
         }
-        let path = |name: &BackingName| joined(directory, name.as_bytes());
-        let line = match going {
-            Going::To(to) => format!("{} -> {}", Quoted(&path(name)), Quoted(to.as_bytes())),
-            Going::Back(to) => format!("{} comes back", Quoted(&path(to))),
-            Going::Aside => format!("{} is put aside", Quoted(&path(name))),
-            Going::Target(target) => {
+        let path = |name: &BackingName| join_path(directory.iter().chain([name]));
+        let line = match movement {
+            Movement::To(to) => format!("{} -> {}", Quoted(&path(name)), Quoted(to.as_bytes())),
+            Movement::Back(to) => format!("{} comes back", Quoted(&path(to))),
+            Movement::Aside => format!("{} is put aside", Quoted(&path(name))),
+            Movement::Target(target) => {
                 format!("{}: target -> {}", Quoted(&path(name)), Quoted(target))
             }
         };
@@ -200,13 +206,13 @@ impl Watch for Printer {
         }
     }
 
-    fn left(&self, left: &Left) {
-        let path = joined(&left.directory, left.name.as_bytes());
-        print_note(&format!("{} was left: {}", Quoted(&path), left.why));
+    fn skipped(&self, skipped: &Skipped) {
+        let path = join_path(skipped.directory.iter().chain([&skipped.name]));
+        print_note(&format!("{} was left: {}", Quoted(&path), skipped.reason));
     }
 
     fn time_lost(&self, directory: &TreePath, errno: i32) {
-        let path = joined(directory, b"");
+        let path = join_path(&**directory);
         let error = std::io::Error::from_raw_os_error(errno);
         print_note(&format!(
             "the time of {} could not be put back: {}",

@@ -2,8 +2,29 @@
 //!
 //! This is the only layer that derives serialization. A field that is added here is written and read everywhere.
 
+mod backing_name;
+mod by_label;
+mod finding;
+mod guess;
+mod journal_event;
 mod json;
+mod kind;
 mod name;
+mod plan;
+mod scan_report;
 
+pub use backing_name::TreePath;
+pub use finding::{Finding, Found, FoundCounts, KindLabel};
+pub use guess::{DoubledName, GuessRecord, ReadName};
+pub use journal_event::{JournalEvent, JournalMark, JournalStep, StepAction};
 pub use json::{json_line, push_json};
+pub use kind::Kind;
 pub use name::Name;
+pub use plan::{
+    Candidate, PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, Warning,
+};
+pub use scan_report::{
+    CharsetGuess, Counts, Directory, DirectoryReport, Failure, Failures, Kept, KindTotal,
+    PART_FORMAT, PartOrigin, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource,
+    ScanTotal, TOTAL_FORMAT, Tally,
+};

@@ -1,12 +1,9 @@
 //! `utf8fs explain --guess`: what all the names together are likely written in.
 
-use serde_json::{Value, json};
-
 use super::CliError;
 use crate::cli::output::{Output, quoted};
-use crate::codec::Charset;
-use crate::codec::guess::{Doubled, DoubledNames, Guess, Guesser};
-use crate::names::{json_line, json_name};
+use crate::codec::guess::{Doubled, Guess, Guesser};
+use crate::records::{GuessRecord, json_line};
 
 /// Guesses that people are shown.
 const SHOWN: usize = 5;
@@ -28,54 +25,13 @@ pub(super) fn print(guesser: &Guesser, is_json: bool, out: &mut Output) -> Resul
     let lines = if is_json {
         let guesses = guesser.guesses();
         let doubled = guesser.doubled();
-        let guesses = guesses.iter().map(guess_json);
-        let objects = guesses.chain(doubled.as_ref().map(doubled_json));
-        objects.map(|object| json_line(&object)).collect()
+        let guesses = guesses.iter().map(GuessRecord::from);
+        let guesses = guesses.chain(doubled.as_ref().map(GuessRecord::from));
+        guesses.map(|guess| json_line(&guess)).collect()
     } else {
         lines(guesser)
     };
     lines.iter().try_for_each(|line| out.line(line))
-}
-
-/// The keys are part of the interface (law L4).
-pub(in crate::cli) fn guess_json(guess: &Guess) -> Value {
-    let labels = |charsets: &[Charset]| -> Vec<&str> {
-        charsets.iter().map(|charset| charset.label()).collect()
-    };
-    let examples = guess.examples.iter().map(|example| {
-        json!({
-            "name": json_name(&example.name),
-            "text": example.text.as_ref().map(|text| json_name(text.as_bytes())),
-        })
-    });
-    json!({
-        "guess": "charset",
-        "charset": guess.charset.label(),
-        "alike": labels(&guess.alike),
-        "confidence": guess.confidence,
-        "read": guess.read,
-        "of": guess.of,
-        "examples": examples.collect::<Vec<_>>(),
-    })
-}
-
-pub(in crate::cli) fn doubled_json(doubled: &DoubledNames) -> Value {
-    let examples = doubled.examples.iter().map(|example| {
-        json!({
-            "name": json_name(example.encoded_again().as_bytes()),
-            "text": json_name(example.text.as_bytes()),
-            "route": example.route.to_string(),
-            "times": example.times,
-            "confidence": example.confidence,
-        })
-    });
-    json!({
-        "guess": "doubly-encoded",
-        "confidence": doubled.confidence,
-        "names": doubled.names,
-        "of": doubled.of,
-        "examples": examples.collect::<Vec<_>>(),
-    })
 }
 
 fn lines(guesser: &Guesser) -> Vec<String> {

@@ -6,67 +6,59 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
-use super::lines::{Lines, Told};
-use super::part::{Part, Source, rules_of};
-use super::seal::Sealed;
-use super::{Done, kept, tell, told};
-use crate::cli::args::ScanArgs;
+use super::json_lines::{LineCounts, Lines};
+use super::shard_report::{check_lines, check_origin, rules_of};
+use crate::cli::CliError;
 use crate::cli::error::reason;
-use crate::cli::page::Page;
-use crate::cli::{CliError, ExitCode};
-use crate::names::{Quoted, json_line, name_of_json};
-use crate::tree::scan::{Kept, Rules, Sink, Tally};
+use crate::cli::output::harmless;
+use crate::names::Quoted;
+use crate::records::{Kept, Name, PartOrigin, ScanLine, ScanPart, ScanSource, Tally};
+use crate::tree::scan::{Rules, Sink};
 
-/// No line is longer; that of a part is some ten megabytes at most.
+/// Longest line that is read; that of a part is some ten megabytes at most.
 const LONGEST: u64 = 1 << 28;
 
-/// What is to be told is handed over when it is as long as this.
+/// Length of lines that are handed to the sink.
 const HANDED_OVER: usize = 64 * 1024;
 
 const HOW: &str = "utf8fs scan --shard I/N --json DIR >FILE makes a report of a part";
 
-/// Makes one report of many.
+/// The parts of a tree, made one.
+pub(super) struct Merged {
+    pub(super) rules: Rules,
+    pub(super) roots: Vec<Vec<u8>>,
+    pub(super) tally: Tally,
+}
+
+/// Reads the reports of all parts.
 ///
 /// # Errors
-/// A file cannot be read, or is no such report; the parts are not of one scan, or not all of them. Nothing is told then.
-pub(super) fn run(args: &ScanArgs, reports: &[PathBuf]) -> Result<ExitCode, CliError> {
-    // Each is the name of a file, - too.
-    let inputs: Vec<PathBuf> = reports
-        .iter()
-        .map(|report| Path::new(".").join(report))
-        .collect();
-    let page = args.html.as_deref();
-    let page = page.map(|page| Page::create(page, &inputs)).transpose()?;
-    let sink = Lines::new(told(args));
-    let mut whole = Whole::new(kept(args));
-    for report in reports {
-        whole.read(report)?;
-    }
-    let (rules, roots, mut tally) = whole.whole()?;
-    if sink.is_told() {
-        pass_on(reports, told(args), &sink)?;
-        sink.result()?;
-    }
-    tally.settle();
-    let done = Done {
-        roots: &roots,
-        rules: &rules,
-        tally,
-        part: None,
+/// A file cannot be read, or is no such report; the parts are not of one scan, or not all of them.
+pub(super) fn read(reports: &[PathBuf], kept: Kept) -> Result<Merged, CliError> {
+    let mut parts = Parts {
+        first: None,
+        files: BTreeMap::new(),
+        roots: Vec::new(),
+        tally: Tally::new(kept),
     };
-    tell(args, page, &sink, &done)
+    for report in reports {
+        parts.add(read_part(report)?, report)?;
+    }
+    parts.merged()
 }
 
 fn quoted(path: &Path) -> String {
     Quoted(path.as_os_str().as_bytes()).to_string()
 }
 
-/// Calls `take` with the number, the kind and the text of each line.
+fn unfit(report: &Path, line: u64, what: &str) -> CliError {
+    CliError::usage(format!("{}: line {line} {what}", quoted(report))).hint(HOW)
+}
+
+/// Calls `take` with the number and the text of each line, and what it says.
 fn each_line(
     report: &Path,
-    mut take: impl FnMut(u64, &str, &[u8]) -> Result<(), CliError>,
+    mut take: impl FnMut(u64, &[u8], ScanLine<'_>) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let unread = |error: std::io::Error| {
         CliError::usage(format!(
@@ -87,112 +79,93 @@ fn each_line(
         if line.pop() != Some(b'\n') {
             return Err(unfit(report, number, "is cut off"));
         }
-        take(number, kind_of(&line), &line)?;
+        let parsed = serde_json::from_slice(&line).map_err(|error| {
+            // The line of a part of another version may have other fields.
+            let origin = serde_json::from_slice::<PartOrigin>(&line).ok();
+            let fault = origin.and_then(|origin| check_origin(&origin).err());
+            let fault = fault.unwrap_or_else(|| {
+                format!(
+                    "is none of a report of scan --json: {}",
+                    harmless(&error.to_string())
+                )
+            });
+            unfit(report, number, &fault)
+        })?;
+        take(number, &line, parsed)?;
     }
     Ok(())
 }
 
-/// The kind of a line; empty where it is none of a report.
-pub(super) fn kind_of(line: &[u8]) -> &str {
-    let kind = line
-        .strip_prefix(br#"{"scan":""#)
-        .and_then(|rest| rest.split(|byte| *byte == b'"').next())
-        .and_then(|kind| std::str::from_utf8(kind).ok());
-    kind.unwrap_or_default()
-}
-
-fn unfit(report: &Path, line: u64, what: &str) -> CliError {
-    CliError::usage(format!("{}: line {line} {what}", quoted(report))).hint(HOW)
-}
-
-/// What all parts have in common.
-struct Common {
-    of: u64,
-    depth: u64,
-    source: Source,
-    roots: Vec<Vec<u8>>,
-    policy: Value,
+/// Reads the report of a part.
+fn read_part(report: &Path) -> Result<ScanPart, CliError> {
+    let (mut found, mut has_end) = (None, false);
+    let mut lines = LineCounts::default();
+    each_line(report, |number, _, line| {
+        if has_end {
+            let what = "comes after the end of the report: a file is of one part";
+            return Err(unfit(report, number, what));
+        }
+        match line {
+            ScanLine::Entry(_) => lines.entries += 1,
+            ScanLine::Unread { .. } => lines.unread += 1,
+            ScanLine::Part(_) if found.is_some() => {
+                let what = "is of a second part: a file is of one part";
+                return Err(unfit(report, number, what));
+            }
+            ScanLine::Part(part) => {
+                let origin = PartOrigin {
+                    format: part.format,
+                    version: part.version.clone(),
+                };
+                check_origin(&origin).map_err(|what| unfit(report, number, &what))?;
+                if !(1..=part.of).contains(&part.shard) {
+                    return Err(unfit(report, number, "is of a part that there is not"));
+                }
+                found = Some((number, part));
+            }
+            ScanLine::Total(_) => has_end = true,
+            ScanLine::LeftOut { .. } | ScanLine::Directory(_) | ScanLine::Guess(_) => {}
+        }
+        Ok(())
+    })?;
+    let Some((number, part)) = found else {
+        let message = format!("{} is no report of a part", quoted(report));
+        return Err(CliError::usage(message).hint(HOW));
+    };
+    if !has_end {
+        let message = format!("{} is cut off: its last line is missing", quoted(report));
+        return Err(CliError::usage(message).hint("scan that part again"));
+    }
+    check_lines(&part, lines)
+        .map_err(|what| unfit(report, number, &what).hint("scan that part again"))?;
+    Ok(*part)
 }
 
 /// All parts that were read.
-struct Whole {
-    kept: Kept,
-    common: Option<Common>,
-    /// By their numbers: where they were.
-    parts: BTreeMap<u64, String>,
+struct Parts {
+    /// The first one, with which the others have to agree; without its tally.
+    first: Option<ScanPart>,
+    /// The files of the parts, by their numbers.
+    files: BTreeMap<u64, String>,
     roots: Vec<Vec<u8>>,
     tally: Tally,
 }
 
-impl Whole {
-    fn new(kept: Kept) -> Self {
-        Self {
-            kept,
-            common: None,
-            parts: BTreeMap::new(),
-            roots: Vec::new(),
-            tally: Tally::new(kept),
-        }
-    }
-
-    /// Takes the parts of a report in.
-    fn read(&mut self, report: &Path) -> Result<(), CliError> {
-        let (mut found, mut has_end) = (None, false);
-        let mut told = Sealed::default();
-        each_line(report, |number, kind, line| {
-            if has_end {
-                let what = "comes after the end of the report: a file is of one part";
-                return Err(unfit(report, number, what));
-            }
-            has_end = kind == "total";
-            told.add(kind, line);
-            match kind {
-                "part" if found.is_some() => {
-                    let what = "is of a second part: a file is of one part";
-                    Err(unfit(report, number, what))
-                }
-                "part" => {
-                    let part = Part::read(line).map_err(|what| unfit(report, number, &what))?;
-                    found = Some((number, part));
-                    Ok(())
-                }
-                "entry" | "unread" | "left-out" | "directory" | "guess" | "total" => Ok(()),
-                _ => Err(unfit(report, number, "is none of a report of scan --json")),
-            }
-        })?;
-        let Some((number, part)) = found else {
-            let message = format!("{} is no report of a part", quoted(report));
-            return Err(CliError::usage(message).hint(HOW));
-        };
-        if !has_end {
-            let message = format!("{} is cut off: its last line is missing", quoted(report));
-            return Err(CliError::usage(message).hint("scan that part again"));
-        }
-        if let Some(what) = part.altered(&told) {
-            return Err(unfit(report, number, &what).hint("scan that part again"));
-        }
-        self.add(part, report)
-    }
-
-    fn add(&mut self, part: Part, report: &Path) -> Result<(), CliError> {
+impl Parts {
+    fn add(&mut self, mut part: ScanPart, report: &Path) -> Result<(), CliError> {
         let refuse = |what: &str| CliError::usage(format!("{}: {what}", quoted(report)));
-        let common = self.common.get_or_insert_with(|| Common {
-            of: part.of,
-            depth: part.depth,
-            source: part.source,
-            roots: part.roots.clone(),
-            policy: part.policy.clone(),
-        });
+        let tally = std::mem::take(&mut part.tally);
+        let first = self.first.get_or_insert_with(|| part.clone());
         let is_alone = part.of == 1;
         let same = [
-            (common.of == part.of, "how many parts there are"),
-            (is_alone || common.depth == part.depth, "--shard-depth"),
+            (first.of == part.of, "how many parts there are"),
+            (is_alone || first.depth == part.depth, "--shard-depth"),
             (
-                common.source == part.source,
+                first.source == part.source,
                 "whether it is of trees or of a list",
             ),
-            (common.policy == part.policy, "by what names conform"),
-            (is_alone || common.roots == part.roots, "the directories"),
+            (first.policy == part.policy, "by what names conform"),
+            (is_alone || first.roots == part.roots, "the directories"),
         ];
         if let Some((_, what)) = same.iter().find(|(is_same, _)| !is_same) {
             return Err(
@@ -201,11 +174,11 @@ impl Whole {
             );
         }
         let number = if is_alone {
-            u64::try_from(self.parts.len()).unwrap_or(u64::MAX) + 1
+            u64::try_from(self.files.len()).unwrap_or(u64::MAX) + 1
         } else {
-            part.number
+            part.shard
         };
-        if let Some(other) = self.parts.insert(number, quoted(report)) {
+        if let Some(other) = self.files.insert(number, quoted(report)) {
             return Err(refuse(&format!(
                 "part {number} of {} is there twice, also in {other}",
                 part.of
@@ -214,66 +187,61 @@ impl Whole {
         }
         // Those of several trees come one after the other; a list has none.
         let first_root = match (is_alone, part.source) {
-            (true, Source::Walk) => self.roots.len(),
+            (true, ScanSource::Walk) => self.roots.len(),
             _ => 0,
         };
         if self.roots.is_empty() || first_root > 0 {
-            self.roots.extend(part.roots.iter().cloned());
+            let roots = part.roots.into_iter();
+            self.roots.extend(roots.map(Name::into_bytes));
         }
-        let tally = part.tally(self.kept, first_root);
-        let tally = tally.map_err(|error| refuse(&error.to_string()).hint(HOW))?;
-        self.tally.merge_part(tally);
+        self.tally.merge_part(tally.behind(first_root));
         Ok(())
     }
 
-    /// The whole, if it is one.
-    fn whole(self) -> Result<(Rules, Vec<Vec<u8>>, Tally), CliError> {
-        let Some(common) = &self.common else {
+    /// Returns the whole, if it is one.
+    fn merged(self) -> Result<Merged, CliError> {
+        let Some(first) = self.first else {
             return Err(CliError::usage("there is no report").hint(HOW));
         };
-        let missing: Vec<String> = (1..=common.of)
-            .filter(|number| !self.parts.contains_key(number))
+        let missing: Vec<String> = (1..=first.of)
+            .filter(|number| !self.files.contains_key(number))
             .map(|number| number.to_string())
             .take(20)
             .collect();
         if !missing.is_empty() {
             return Err(CliError::usage(format!(
                 "not all of {} parts are there: {} missing",
-                common.of,
+                first.of,
                 missing.join(", ")
             ))
             .hint("scan what is missing, and name all reports"));
         }
-        let rules = rules_of(&common.policy);
-        let rules = rules
-            .ok_or_else(|| CliError::usage("the policy of the parts makes no sense").hint(HOW))?;
-        Ok((rules, self.roots, self.tally))
+        Ok(Merged {
+            rules: rules_of(&first.policy),
+            roots: self.roots,
+            tally: self.tally,
+        })
     }
 }
 
-/// Tells what the reports tell of each name. What all parts could not read comes once.
-fn pass_on(reports: &[PathBuf], told: Told, sink: &Lines) -> Result<(), CliError> {
+/// Prints the lines of names of all reports. A directory that several parts could not read comes once.
+pub(super) fn pass_on(reports: &[PathBuf], sink: &Lines) -> Result<(), CliError> {
     let (mut out, mut known) = (Vec::new(), HashSet::new());
     for report in reports {
         let mut is_over = false;
-        each_line(report, |number, kind, line| {
-            let is_wanted = match kind {
-                "entry" => true,
-                "unread" => told == Told::Json && known.insert(line.to_vec()),
-                _ => false,
-            };
-            if is_over || !is_wanted {
-                return Ok(());
-            }
-            let value: Value = serde_json::from_slice(line)
-                .map_err(|error| unfit(report, number, &format!("is no JSON: {error}")))?;
-            if told == Told::Json {
-                out.extend(json_line(&value).bytes());
-                out.push(b'\n');
-            } else if value.get("offends") == Some(&Value::Bool(true)) {
-                let path = value.get("path").and_then(name_of_json);
-                out.extend(path.ok_or_else(|| unfit(report, number, "has no path"))?);
-                out.push(0);
+        each_line(report, |_, text, line| {
+            match line {
+                _ if is_over => {}
+                ScanLine::Entry(entry) => sink.entry(&mut out, entry),
+                ScanLine::Unread { path, reason } if known.insert(text.to_vec()) => {
+                    sink.unread_line(&mut out, path, reason);
+                }
+                ScanLine::Unread { .. }
+                | ScanLine::LeftOut { .. }
+                | ScanLine::Directory(_)
+                | ScanLine::Guess(_)
+                | ScanLine::Part(_)
+                | ScanLine::Total(_) => {}
             }
             if out.len() >= HANDED_OVER {
                 is_over = !sink.take(&out);

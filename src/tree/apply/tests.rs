@@ -12,11 +12,11 @@ mod filesystems;
 mod links;
 
 use super::*;
-use crate::tree::journal::Why;
 use crate::tree::kills::manifest::{Manifest, assert_same};
-use crate::tree::kills::plan::plan;
-use crate::tree::kills::stage::{Impatient, Seen, Stage, mixed, mtime, name, path, set_mtime};
-use crate::tree::undo::{preview, undo};
+use crate::tree::kills::plan::{Group, name, plan};
+use crate::tree::kills::stage::{Impatient, Seen, Stage, mixed, mtime, path, set_mtime};
+use crate::tree::rollback::{preview, undo};
+use crate::tree::undo_journal::{SkipReason, Skipped};
 
 const DIR: &[&[u8]] = &[b"\xFCber", b"alt\xE9"];
 const FILES: [&[u8]; 3] = [b"1\xE9", b"2\xE9", b"3\xE9"];
@@ -123,8 +123,14 @@ fn a_part_is_undone_by_names_of_before_or_after() {
         let before = stage.manifest();
         let (mut journal, _) = stage.draft().unwrap();
         stage.apply(&mut journal);
-        let asked: TreePath = only.iter().map(|octets| name(octets)).collect();
-        let told = preview(&stage.root(), &journal, Some(&asked), &Seen::default()).unwrap();
+        let asked: Vec<_> = only.iter().map(|octets| name(octets)).collect();
+        let told = preview(
+            &stage.root(),
+            &journal,
+            Some(asked.as_slice()),
+            &Seen::default(),
+        )
+        .unwrap();
         assert_eq!((told.done, told.before), (steps, 0), "{only:?}");
         let (undone, left) = stage.undo(&mut journal, Some(only));
         assert_eq!((undone.done, left.len()), (steps, 0), "{only:?}");
@@ -170,23 +176,31 @@ fn what_others_have_changed_is_left_and_the_rest_done() {
 fn what_is_not_as_planned_is_told_when_it_is_drafted() {
     let stage = small();
     let mut groups = plan(&stage.root());
-    for step in groups.iter_mut().flat_map(|group| &mut group.steps) {
+    for step in groups.iter_mut().flat_map(|group| &mut group.changes) {
         match step.name.as_bytes() {
-            b"1\xE9" => step.inode += 1_000_000,
+            b"1\xE9" => step.id.ino += 1_000_000,
             b"2\xE9" => step.name = name(b"gone"),
             b"caf\xE9" => step.kind = crate::backing::Kind::Symlink,
             _ => {}
         }
     }
-    groups.push(crate::tree::step::Group {
+    groups.push(Group {
         directory: vec![name(b"none")],
         ..groups[0].clone()
     });
     let (journal, left) = stage.draft_of(&groups).unwrap();
-    let told: Vec<Why> = left.iter().map(|left| left.why).collect();
+    let told: Vec<SkipReason> = left.iter().map(|left| left.reason).collect();
     let count = |why| told.iter().filter(|&&told| told == why).count();
-    assert_eq!((count(Why::Changed), count(Why::Gone)), (2, 1), "{left:?}");
-    assert_eq!(count(Why::Elsewhere), groups[0].steps.len(), "{left:?}");
+    assert_eq!(
+        (count(SkipReason::Changed), count(SkipReason::Gone)),
+        (2, 1),
+        "{left:?}"
+    );
+    assert_eq!(
+        count(SkipReason::Elsewhere),
+        groups[0].changes.len(),
+        "{left:?}"
+    );
     assert_eq!(journal.steps(), 3);
 }
 
@@ -207,10 +221,11 @@ fn a_link_with_several_names_and_a_chain_that_is_broken_are_left() {
     let groups = plan(&stage.root());
     let (mut journal, left) = stage.draft_of(&groups).unwrap();
     assert!(
-        left.iter().all(|left| left.why == Why::HardLinked),
+        left.iter()
+            .all(|left| left.reason == SkipReason::HardLinked),
         "{left:?}"
     );
-    assert_eq!((left.len(), journal.steps()), (2, 7));
+    assert_eq!((left.len(), journal.steps()), (2, 6));
     // The second of the ring has gone: the third, which was to leave its name for a moment, has it again.
     fs::remove_file(path(&stage.tree(), &[b"1-ring-1"])).unwrap();
     let before = stage.manifest();
@@ -241,8 +256,8 @@ fn a_ring_that_is_interrupted_by_another_file_is_put_back() {
     let (mut journal, _) = stage.draft().unwrap();
     // 3 goes between, 2 becomes 3, 1 becomes 2, and then somebody has taken 1: a directory, which stays.
     let groups = plan(&stage.root());
-    assert_eq!(groups[0].steps.len(), 4);
-    let between = stage.tree().join("1-between");
+    assert_eq!(groups[0].changes.len(), 3);
+    let between = stage.tree().join(".utf8fs-meantime-1");
     fs::create_dir(&between).unwrap();
     let (outcome, left) = stage.apply(&mut journal);
     assert_eq!(outcome.done, 0);
@@ -308,8 +323,8 @@ impl Swap<'_> {
     }
 }
 
-impl Watch for Swap<'_> {
-    fn left(&self, _left: &Left) {}
+impl Observer for Swap<'_> {
+    fn skipped(&self, _left: &Skipped) {}
 
     fn is_over(&self) -> bool {
         if self.asked.fetch_add(1, Ordering::Relaxed) == self.at {

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use super::manifest::{Manifest, assert_same};
 use super::stage::{Stage, mixed, path};
 use super::{KILL_AT, MADE, OLD_FILESYSTEM};
-use crate::tree::journal::{Journal, JournalError, Status};
+use crate::tree::undo_journal::{Journal, JournalError, Status};
 
 /// What the child is to do, in the stage of this path.
 const CHILD: &str = "UTF8FS_TEST_CHILD";

@@ -1,12 +1,16 @@
 //! What the tests have become of a tree.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use super::stage::name;
 use crate::backing::{Dir, Entries, Kind, Stat, file};
 use crate::names::BackingName;
-use crate::tree::step::{Action, Group, Step, TreePath};
+use crate::tree::change::{Change, Destination, InodeId, Retarget};
+use crate::tree::plan::arrange;
+
+pub(in crate::tree) fn name(octets: &[u8]) -> BackingName {
+    BackingName::parse(octets).unwrap()
+}
 
 /// What ISO-8859-1 says, as UTF-8.
 pub(in crate::tree) fn latin(octets: &[u8]) -> Vec<u8> {
@@ -17,20 +21,24 @@ pub(in crate::tree) fn latin(octets: &[u8]) -> Vec<u8> {
         .into_bytes()
 }
 
+/// All changes of a directory.
+#[derive(Debug, Clone)]
+pub(in crate::tree) struct Group {
+    pub(in crate::tree) directory: Vec<BackingName>,
+    pub(in crate::tree) inode: u64,
+    pub(in crate::tree) changes: Vec<Change>,
+}
+
 /// What becomes of each entry, by its name:
-/// what is no UTF-8 is read as ISO-8859-1, in names and targets; `N-chain-K` becomes `N-chain-K+1`, down from the highest;
-/// `N-ring-K` becomes the next one in a ring; `aside-*` is put aside.
+/// what is no UTF-8 is read as ISO-8859-1, in names and targets; `N-chain-K` becomes `N-chain-K+1`; `N-ring-K` becomes the next
+/// one in a ring; `aside-*` is put aside.
 pub(in crate::tree) fn plan(root: &OwnedFd) -> Vec<Group> {
     let mut groups = Vec::new();
-    groups_of(
-        &Dir::new(root.try_clone().unwrap()),
-        &Vec::new(),
-        &mut groups,
-    );
+    groups_of(&Dir::new(root.try_clone().unwrap()), &[], &mut groups);
     groups
 }
 
-fn groups_of(dir: &Dir, place: &TreePath, groups: &mut Vec<Group>) {
+fn groups_of(dir: &Dir, place: &[BackingName], groups: &mut Vec<Group>) {
     let mut entries = Entries::open_with(dir, libc::O_NOATIME).unwrap();
     let mut all = Vec::new();
     while let Some(entry) = entries.next().unwrap() {
@@ -38,86 +46,67 @@ fn groups_of(dir: &Dir, place: &TreePath, groups: &mut Vec<Group>) {
             all.push((entry.backing_name().unwrap(), entry.ino, entry.kind));
         }
     }
-    let mut steps = Vec::new();
-    let step = |entry: &(BackingName, u64, Kind), from: &[u8], action| Step {
-        name: name(from),
-        inode: entry.1,
-        kind: entry.2,
-        action,
+    let mut rings: BTreeMap<String, u32> = BTreeMap::new();
+    let numbered = |octets: &[u8], kind: &str| {
+        let text = std::str::from_utf8(octets).ok()?;
+        let (first, number) = text.split_once(kind)?;
+        Some((first.to_owned(), number.parse::<u32>().unwrap()))
     };
-    for entry in &all {
-        let octets = entry.0.as_bytes();
-        if entry.2 == Kind::Symlink {
-            let target = file::readlink(dir.child(&entry.0).unwrap()).unwrap();
-            if std::str::from_utf8(&target).is_err() {
-                steps.push(step(entry, octets, Action::Retarget(latin(&target))));
+    for (first, _) in all
+        .iter()
+        .filter_map(|entry| numbered(entry.0.as_bytes(), "-ring-"))
+    {
+        *rings.entry(first).or_default() += 1;
+    }
+    let mut changes = Vec::new();
+    for (entry, ino, kind) in &all {
+        let octets = entry.as_bytes();
+        let mut target = None;
+        if *kind == Kind::Symlink {
+            let old = file::readlink(dir.child(entry).unwrap()).unwrap();
+            if std::str::from_utf8(&old).is_err() {
+                let new = latin(&old);
+                target = Some(Retarget { old, new });
             }
         }
+        let mut to = None;
         if std::str::from_utf8(octets).is_err() {
-            steps.push(step(entry, octets, Action::Rename(name(&latin(octets)))));
+            to = Some(Destination::Name(name(&latin(octets))));
+        } else if octets.starts_with(b"aside-") {
+            to = Some(Destination::Aside);
+        } else if let Some((first, number)) = numbered(octets, "-chain-") {
+            let new = format!("{first}-chain-{}", number + 1);
+            to = Some(Destination::Name(name(new.as_bytes())));
+        } else if let Some((first, number)) = numbered(octets, "-ring-") {
+            let new = format!("{first}-ring-{}", number % rings[&first] + 1);
+            to = Some(Destination::Name(name(new.as_bytes())));
         }
-        if octets.starts_with(b"aside-") {
-            steps.push(step(entry, octets, Action::SetAside));
+        if to.is_some() || target.is_some() {
+            changes.push(Change {
+                name: entry.clone(),
+                id: InodeId {
+                    ino: *ino,
+                    born: None,
+                },
+                kind: *kind,
+                to,
+                meantime: None,
+                is_chained: false,
+                target,
+            });
         }
-        if entry.2 == Kind::Dir {
-            let mut below = place.clone();
-            below.push(entry.0.clone());
-            groups_of(&Dir::new(dir.child(&entry.0).unwrap()), &below, groups);
+        if *kind == Kind::Dir {
+            let mut below = place.to_vec();
+            below.push(entry.clone());
+            groups_of(&Dir::new(dir.child(entry).unwrap()), &below, groups);
         }
     }
-    let numbered = |kind: &str| {
-        let mut found: BTreeMap<(String, u32), &(BackingName, u64, Kind)> = BTreeMap::new();
-        for entry in &all {
-            if let Ok(text) = std::str::from_utf8(entry.0.as_bytes())
-                && let Some((first, number)) = text.split_once(kind)
-            {
-                found.insert((first.to_owned(), number.parse().unwrap()), entry);
-            }
-        }
-        found
-    };
-    for ((first, number), entry) in numbered("-chain-").into_iter().rev() {
-        let next = format!("{first}-chain-{}", number + 1);
-        steps.push(step(
-            entry,
-            entry.0.as_bytes(),
-            Action::Rename(name(next.as_bytes())),
-        ));
-    }
-    let rings = numbered("-ring-");
-    let firsts: BTreeSet<String> = rings.keys().map(|(first, _)| first.clone()).collect();
-    for first in firsts {
-        let ring: Vec<_> = rings
-            .iter()
-            .filter(|((of, _), _)| *of == first)
-            .map(|(_, entry)| *entry)
-            .collect();
-        let (last, others) = ring.split_last().unwrap();
-        let aside = format!("{first}-between");
-        steps.push(step(
-            last,
-            last.0.as_bytes(),
-            Action::Rename(name(aside.as_bytes())),
-        ));
-        for (index, entry) in others.iter().enumerate().rev() {
-            steps.push(step(
-                entry,
-                entry.0.as_bytes(),
-                Action::Rename(ring[index + 1].0.clone()),
-            ));
-        }
-        steps.push(step(
-            last,
-            aside.as_bytes(),
-            Action::Rename(ring[0].0.clone()),
-        ));
-    }
-    if !steps.is_empty() {
+    if !changes.is_empty() {
         let inode = Stat::of(dir).unwrap().ino;
         groups.push(Group {
-            directory: place.clone(),
+            directory: place.to_vec(),
             inode,
-            steps,
+            changes: arrange(changes, |name| all.iter().any(|(other, ..)| other == name)),
         });
     }
 }

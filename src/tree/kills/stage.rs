@@ -12,23 +12,19 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, XattrFlags};
 use tempfile::TempDir;
 
 use super::manifest::{Manifest, manifest};
-use super::plan::plan;
+use super::plan::{Group, name, plan};
 use crate::backing::{Dir, SetTime, Stat, Time, file};
 use crate::names::BackingName;
-use crate::tree::apply::{Outcome, Watch, apply};
-use crate::tree::journal::{Draft, Header, Journal, JournalError, Left};
-use crate::tree::step::{Group, TreePath};
-use crate::tree::undo::undo;
+use crate::tree::apply::{Observer, Outcome, apply};
+use crate::tree::change::TreePath;
+use crate::tree::rollback::undo;
+use crate::tree::undo_journal::{Draft, Header, Journal, JournalError, Skipped};
 
 /// A tree, and a directory beside it for journals.
 pub(in crate::tree) struct Stage {
     place: PathBuf,
     /// Removed at the end, where it was made for this.
     _temp: Option<TempDir>,
-}
-
-pub(in crate::tree) fn name(octets: &[u8]) -> BackingName {
-    BackingName::parse(octets).unwrap()
 }
 
 pub(in crate::tree) fn path(root: &Path, names: &[&[u8]]) -> PathBuf {
@@ -123,14 +119,14 @@ impl Stage {
     }
 
     /// Drafts the journal of what [`plan`] says.
-    pub(in crate::tree) fn draft(&self) -> Result<(Journal, Vec<Left>), JournalError> {
+    pub(in crate::tree) fn draft(&self) -> Result<(Journal, Vec<Skipped>), JournalError> {
         self.draft_of(&plan(&self.root()))
     }
 
     pub(in crate::tree) fn draft_of(
         &self,
         groups: &[Group],
-    ) -> Result<(Journal, Vec<Left>), JournalError> {
+    ) -> Result<(Journal, Vec<Skipped>), JournalError> {
         let root = self.tree().as_os_str().as_bytes().to_vec();
         let header = Header {
             root,
@@ -139,7 +135,8 @@ impl Stage {
         let draft = Draft::create(&self.journal(), &self.root(), &header)?;
         let mut left = Vec::new();
         for group in groups {
-            left.extend(draft.add(group)?);
+            let directory = group.directory.clone().into();
+            left.extend(draft.add(&directory, group.inode, group.changes.clone())?);
         }
         Ok((draft.commit()?, left))
     }
@@ -158,7 +155,7 @@ impl Stage {
         let seen = Seen::default();
         let only: Option<TreePath> =
             only.map(|only| only.iter().map(|octets| name(octets)).collect());
-        let outcome = undo(&self.root(), journal, only.as_ref(), &seen).unwrap();
+        let outcome = undo(&self.root(), journal, only.as_deref(), &seen).unwrap();
         (outcome, seen.left())
     }
 
@@ -178,14 +175,14 @@ impl Seen {
 }
 
 /// `directory/name: why`.
-pub(in crate::tree) fn line(left: &Left) -> String {
+pub(in crate::tree) fn line(left: &Skipped) -> String {
     let mut path: Vec<&[u8]> = left.directory.iter().map(BackingName::as_bytes).collect();
     path.push(left.name.as_bytes());
-    format!("{}: {}", path.join(&b'/').escape_ascii(), left.why)
+    format!("{}: {}", path.join(&b'/').escape_ascii(), left.reason)
 }
 
-impl Watch for Seen {
-    fn left(&self, left: &Left) {
+impl Observer for Seen {
+    fn skipped(&self, left: &Skipped) {
         assert!(
             self.0.lock().unwrap().insert(line(left)),
             "told twice: {left:?}"
@@ -299,8 +296,8 @@ pub(in crate::tree) fn mtime(path: &Path) -> Time {
 /// Told to stop after so many questions.
 pub(in crate::tree) struct Impatient(pub(in crate::tree) Arc<std::sync::atomic::AtomicU64>);
 
-impl Watch for Impatient {
-    fn left(&self, left: &Left) {
+impl Observer for Impatient {
+    fn skipped(&self, left: &Skipped) {
         panic!("{left:?}");
     }
 

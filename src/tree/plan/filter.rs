@@ -1,4 +1,4 @@
-//! Which entries of a tree are in question (`--only`, `--exclude`).
+//! The entries of a tree that are in question (`--only`, `--exclude`).
 
 use crate::names::Patterns;
 
@@ -8,15 +8,15 @@ use crate::names::Patterns;
 /// what matches one of them is taken, with all that lies below it.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// What is taken; all where it is empty.
+    /// Patterns of what is taken; all where it is empty.
     pub only: Patterns,
-    /// What is left out.
+    /// Patterns of what is left out.
     pub exclude: Patterns,
     /// Files that are never in question, as they are ours, by device and inode number: the journal, the plan itself.
     pub own: Vec<(u64, u64)>,
 }
 
-/// A directory, and what of it is in question.
+/// A directory, and the entries of it that are in question.
 #[derive(Debug, Clone)]
 pub(super) struct Scope<'f> {
     filter: &'f Filter,
@@ -28,7 +28,7 @@ pub(super) struct Scope<'f> {
 }
 
 impl Filter {
-    /// What is in question of the directory to which these names lead from the root.
+    /// Returns the scope of the directory to which these names lead from the root.
     pub(super) fn scope<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> Scope<'_> {
         let mut scope = Scope {
             filter: self,

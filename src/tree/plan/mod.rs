@@ -1,30 +1,28 @@
-//! What a migration is going to do: a plan, which people can read and edit before it is done (law T1).
+//! The plan of a migration, which people can read and edit before it is done (law T1).
 //!
-//! [`directory`] decides what becomes of each name of one directory, from its listing alone: it reads and writes nothing.
-//! [`survey`] walks a tree and has each directory planned; `links` finds what becomes of the targets of symbolic links.
-//! [`mod@write`] and [`mod@read`] put a plan into a file and take it back, and [`settle`] compares such a plan with what lies on disk.
+//! [`plan_directory`] decides what becomes of each name of one directory, from its listing alone. [`planner`] walks a tree and
+//! has each directory planned. [`plan_reader`] reads a plan from a file. [`mod@revalidate`] compares such a plan with the tree.
 
-mod choose;
-mod collide;
-pub mod directory;
-mod fate;
-pub mod filter;
-pub mod header;
-pub mod line;
-mod links;
-pub mod listing;
-pub mod order;
-pub mod read;
-pub mod same;
-pub mod settle;
-pub mod survey;
-pub mod wishes;
-pub mod write;
+mod chains;
+mod charset_choice;
+mod collisions;
+mod content_eq;
+mod directory_plan;
+mod entry_list;
+mod filter;
+mod name_change;
+pub mod plan_directory;
+mod plan_options;
+pub mod plan_reader;
+pub mod planner;
+pub mod revalidate;
+mod symlink_targets;
 
-pub use choose::TreeGuess;
+pub use chains::arrange;
+pub use charset_choice::TreeGuess;
+pub use collisions::Same;
+pub use directory_plan::DirectoryPlan;
+pub use entry_list::{EntryList, ListedEntry};
 pub use filter::Filter;
-pub use header::Header;
-pub use line::{Candidate, Line, Reason, Warning};
-pub use listing::Listing;
-pub use survey::{Planned, Taker};
-pub use wishes::{From, OnCollision, Wishes};
+pub use plan_options::{CharsetSource, OnCollision, PlanOptions};
+pub use planner::PlanSink;

@@ -1,8 +1,8 @@
 //! A part of a tree, or of a list, that one of several scans looks at.
 
-use super::plain;
+use super::ascii_names;
 
-/// Which part it is. The parts of one tree have no directory in common, and are all of it together.
+/// A part of a tree or list. The parts of one tree have no directory in common, and are all of it together.
 ///
 /// A directory `depth` levels below a root belongs to one part with all that is below it, by the names that lead to it: the
 /// same on every host, and whatever lies beside it. Those above are read in every part, for what is in them, and judged in
@@ -36,13 +36,13 @@ impl Shard {
         self.index + 1
     }
 
-    /// How many parts there are.
+    /// Returns the number of parts.
     #[must_use]
     pub fn of(self) -> u64 {
         self.of
     }
 
-    /// How far below a root directories are shared out.
+    /// Returns the depth below a root at which directories are shared out.
     #[must_use]
     pub fn depth(self) -> usize {
         self.depth
@@ -65,12 +65,12 @@ impl Shard {
     /// Is the directory of this very path in a list judged in this part?
     pub(super) fn has_path(self, root: usize, path: &[u8]) -> bool {
         let root = u64::try_from(root).unwrap_or(u64::MAX);
-        self.of == 1 || stirred(plain::key(path) ^ root.rotate_left(40)) % self.of == self.index
+        self.of == 1 || mixed(ascii_names::key(path) ^ root.rotate_left(40)) % self.of == self.index
     }
 }
 
 /// The last steps of `MurmurHash3`: every bit of the number decides on every bit of the result.
-fn stirred(number: u64) -> u64 {
+fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
     let number = (number ^ (number >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
     number ^ (number >> 33)

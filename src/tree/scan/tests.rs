@@ -2,26 +2,29 @@
 
 use std::io;
 
+use std::sync::Mutex;
+
 use super::*;
 use crate::codec::Form;
 use crate::policy::{Alike, Policy, Profile};
+use crate::records::{Finding, KindLabel, ScanEntry};
 
 /// Takes all that it is told, as lines of Rust's quoting.
 #[derive(Debug, Default)]
 struct Told(Mutex<String>);
 
 impl Sink for Told {
-    fn is_told(&self) -> bool {
+    fn reports(&self) -> bool {
         true
     }
 
-    fn entry(&self, out: &mut Vec<u8>, entry: &Listed<'_>) {
-        let path = joined(entry.directory, entry.name);
+    fn entry(&self, out: &mut Vec<u8>, entry: ScanEntry<'_>) {
+        let path = entry.path.as_bytes();
         let found = entry.found.iter();
         let found: Vec<String> = found
-            .map(|found| format!("{}/{}", found.finding.label(), found.kind))
+            .map(|found| format!("{}/{}", found.finding.label(), found.kind.0))
             .collect();
-        let mark = if entry.is_offending { "!" } else { "" };
+        let mark = if entry.offends { "!" } else { "" };
         let line = format!("{} {mark}{}\n", path.escape_ascii(), found.join(" "));
         out.extend(line.bytes());
     }
@@ -58,7 +61,7 @@ fn told(rules: Rules, names: &[&[u8]]) -> (String, Tally) {
         roots: vec![Vec::new()],
     };
     let mut list: &[u8] = &names.join(&0);
-    let tally = Given::new(&scan).read(&mut list).unwrap();
+    let tally = PathList::new(&scan).read(&mut list).unwrap();
     assert_eq!(reached.entries(), tally.counts.entries);
     assert_eq!(reached.offending(), tally.counts.offending);
     let told = sink.0.lock().unwrap().clone();
@@ -235,7 +238,7 @@ fn a_list_that_breaks_off_is_judged_up_to_there() {
         roots: vec![Vec::new()],
     };
     let mut list = io::BufReader::new(Broken(b"a\0b\xFF\0c"));
-    let failed = Given::new(&scan).read(&mut list).unwrap_err();
+    let failed = PathList::new(&scan).read(&mut list).unwrap_err();
     assert_eq!(failed.error.raw_os_error(), Some(libc::EIO));
     assert_eq!(failed.tally.counts.entries, 2);
     assert_eq!(*sink.0.lock().unwrap(), "b\\xff !ill-formed/invalid-byte\n");
@@ -254,13 +257,13 @@ fn what_is_kept_is_bounded_and_the_worst() {
     let paths = |kept: &std::collections::BTreeSet<Directory>| {
         let paths = kept.iter().map(|directory| directory.path.clone());
         paths
-            .map(|path| String::from_utf8(path).unwrap())
+            .map(|path| String::from_utf8(path.into_bytes()).unwrap())
             .collect::<Vec<_>>()
     };
     assert_eq!(paths(&tally.worst), ["d19", "d18", "d17"]);
     assert_eq!(paths(&tally.on_map), ["d19", "d18", "d17", "d16", "d15"]);
     assert_eq!(tally.troubled_directories, 20);
     assert_eq!(tally.counts.of(Finding::Forbidden), 210);
-    let samples = &tally.samples[&(Finding::Forbidden, "control")];
+    let samples = &tally.samples[&(Finding::Forbidden, KindLabel("control"))];
     assert_eq!(samples.len(), KEPT.samples);
 }

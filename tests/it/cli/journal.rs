@@ -9,10 +9,10 @@ use serde_json::json;
 use tempfile::TempDir;
 use utf8fs::backing::{Dir, Stat};
 use utf8fs::names::BackingName;
-use utf8fs::tree::apply::{Watch, apply};
-use utf8fs::tree::journal::{Draft, Header, Journal, Left};
-use utf8fs::tree::lock::TreeLock;
-use utf8fs::tree::step::{Action, Group, Step};
+use utf8fs::tree::apply::{Observer, apply};
+use utf8fs::tree::change::{Change, Destination, InodeId, Retarget, TreePath};
+use utf8fs::tree::tree_lock::TreeLock;
+use utf8fs::tree::undo_journal::{Draft, Header, Journal, Skipped};
 
 use super::{Run, run};
 use crate::support::{Tree, needs};
@@ -22,8 +22,8 @@ struct Migrated(TempDir);
 
 struct Nobody;
 
-impl Watch for Nobody {
-    fn left(&self, left: &Left) {
+impl Observer for Nobody {
+    fn skipped(&self, left: &Skipped) {
         panic!("{left:?}");
     }
 }
@@ -48,29 +48,28 @@ impl Migrated {
             options: "--from iso-8859-1".to_owned(),
         };
         let draft = Draft::create(&place.journal(), &root, &header).unwrap();
-        let step = |octets: &[u8], action| {
+        let change = |octets: &[u8]| {
             let stat = Dir::new(&root).stat_child(&name(octets)).unwrap();
-            Step {
+            Change {
                 name: name(octets),
-                inode: stat.ino,
+                id: InodeId::of(&stat),
                 kind: stat.kind(),
-                action,
+                to: None,
+                meantime: None,
+                is_chained: false,
+                target: None,
             }
         };
-        let steps = vec![
-            step(
-                b"caf\xE9.txt",
-                Action::Rename(name("caf\u{E9}.txt".as_bytes())),
-            ),
-            step(b"link", Action::Retarget("caf\u{E9}.txt".into())),
-        ];
+        let mut file = change(b"caf\xE9.txt");
+        file.to = Some(Destination::Name(name("caf\u{E9}.txt".as_bytes())));
+        let mut link = change(b"link");
+        link.target = Some(Retarget {
+            old: Vec::new(),
+            new: "caf\u{E9}.txt".into(),
+        });
         let inode = Stat::of(&root).unwrap().ino;
-        let group = Group {
-            directory: Vec::new(),
-            inode,
-            steps,
-        };
-        assert_eq!(draft.add(&group).unwrap(), []);
+        let added = draft.add(&TreePath::default(), inode, vec![file, link]);
+        assert_eq!(added.unwrap(), []);
         let mut journal = draft.commit().unwrap();
         assert_eq!(apply(&root, &mut journal, 1, &Nobody).unwrap().done, 2);
         place

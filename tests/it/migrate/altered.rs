@@ -6,11 +6,12 @@ use std::path::Path;
 
 use rustix::fs::RenameFlags;
 use utf8fs::backing::Dir;
-use utf8fs::names::json_name;
-use utf8fs::tree::journal::Why;
-use utf8fs::tree::plan::read::{Part, PlanError, Reader, Rows};
-use utf8fs::tree::plan::settle::{Settled, settle};
-use utf8fs::tree::step::{Action, Group};
+use utf8fs::records::{Name, json_line};
+use utf8fs::tree::change::Change;
+use utf8fs::tree::plan::DirectoryPlan;
+use utf8fs::tree::plan::plan_reader::{Part, PlanError, Reader};
+use utf8fs::tree::plan::revalidate::{Revalidated, revalidate};
+use utf8fs::tree::undo_journal::SkipReason;
 
 use crate::support::{Tree, at, needs, show};
 
@@ -41,16 +42,12 @@ fn the_last_line_may_have_any_spacing() {
             assert_eq!(read(&text).unwrap(), read(&plan(&[ROW])).unwrap());
         }
     }
-    for end in [
-        r#"{"utf8fs_plan_end": 2}"#,
-        r#"{"utf8fs_plan_end":1,"x":1}"#,
+    for (end, words) in [
+        (r#"{"utf8fs_plan_end": 2}"#, "of version 2"),
+        (r#"{"utf8fs_plan_end":1,"x":1}"#, "unknown field `x`"),
     ] {
         let (line, what) = refused(&format!("{HEADER}\n{ROW}\n{end}\n"));
-        assert_eq!(
-            (line, what.contains("the last line has to be")),
-            (3, true),
-            "{what}"
-        );
+        assert_eq!((line, what.contains(words)), (3, true), "{what}");
     }
 }
 
@@ -79,15 +76,15 @@ fn a_plan_is_read_as_it_was_written() {
     else {
         panic!("{parts:?}");
     };
-    assert_eq!(header.root, b"/srv/old");
+    assert_eq!(header.root.as_bytes(), b"/srv/old");
     assert_eq!(a.directory[0].as_bytes(), b"a");
     assert_eq!(
-        a.rows.iter().map(|row| row.line).collect::<Vec<_>>(),
+        a.lines.iter().map(|line| line.number).collect::<Vec<_>>(),
         [2, 3]
     );
-    let new = a.rows[1].new.as_ref().unwrap();
+    let new = a.lines[1].new.as_ref().unwrap();
     assert_eq!(new.as_bytes(), "è\":\\".as_bytes());
-    assert_eq!((root.directory.len(), root.rows[0].line), (0, 5));
+    assert_eq!((root.directory.len(), root.lines[0].number), (0, 5));
 }
 
 /// T1, T2, C5: nothing of it can lead out, overwrite, or be something else than it says.
@@ -111,14 +108,14 @@ fn what_is_wrong_is_refused_with_its_line() {
         (directory(r#"{"text":"a//b"}"#), 4, "no path"),
         (directory(r#"{"text":"."}"#), 4, "no path"),
         (directory("{\"text\":\"a\\u0000\"}"), 4, "no path"),
-        (directory("null"), 4, "\"directory\" is missing"),
+        (directory("null"), 4, "expected value"),
         // names
-        (new(r#"{"text":"../x"}"#), 4, "\"new\" is no name"),
-        (new(r#"{"text":".."}"#), 4, "\"new\" is no name"),
-        (new(r#"{"text":""}"#), 4, "\"new\" is no name"),
-        (new("{\"text\":\"x\\u0000y\"}"), 4, "\"new\" is no name"),
+        (new(r#"{"text":"../x"}"#), 4, "is no name"),
+        (new(r#"{"text":".."}"#), 4, "is no name"),
+        (new(r#"{"text":""}"#), 4, "is no name"),
+        (new("{\"text\":\"x\\u0000y\"}"), 4, "is no name"),
         (new(r#"{"bytes":"6Q=="}"#), 4, "not well-formed"),
-        (new(r#""x""#), 4, "\"new\" is not"),
+        (new(r#""x""#), 4, "unknown variant `x`"),
         (
             new(&format!(r#"{{"text":"{}"}}"#, "é".repeat(128))),
             4,
@@ -127,7 +124,7 @@ fn what_is_wrong_is_refused_with_its_line() {
         (
             replaced(r#"{"bytes":"6Q=="}"#, r#"{"text":"a/b"}"#),
             4,
-            "\"old\" is no name",
+            "\"a/b\" is no name",
         ),
         // two into one, and one twice
         (
@@ -149,39 +146,40 @@ fn what_is_wrong_is_refused_with_its_line() {
         (
             replaced(r#""inode":2"#, r#""inode":2,"new":null"#),
             4,
-            "a key stands in it twice",
+            "duplicate field `new`",
         ),
-        (
-            new(r#"{"text":"\":","text":"y"}"#),
-            4,
-            "a key stands in it twice",
-        ),
+        (new(r#"{"text":"\":","text":"y"}"#), 4, "expected value"),
         (
             replaced(r#""inode":2"#, r#""inode":2,"n\u0065w":null"#),
             4,
-            "a key stands in it twice",
+            "duplicate field `new`",
         ),
         (
             plan(&[]).replace("\"options\"", "\"root\":{\"text\":\"/etc\"},\"options\""),
             1,
-            "a key stands in it twice",
+            "duplicate field `root`",
         ),
         // keys and values
-        (replaced(r#""kind":"file","#, ""), 4, "\"kind\" is none"),
+        (replaced(r#""kind":"file","#, ""), 4, "missing field `kind`"),
         (
             replaced(r#""kind":"file""#, r#""kind":"file","mode":7"#),
             4,
-            "unknown key \"mode\"",
+            "unknown field `mode`",
+        ),
+        (
+            replaced(r#""kind":"file""#, r#""kind":"file","\u001b[2J\u202e":7"#),
+            4,
+            r"unknown field `\u{1b}[2J\u{202e}`",
         ),
         (
             replaced(r#""inode":2"#, r#""inode":-2"#),
             4,
-            "\"inode\" is no number",
+            "invalid value: integer `-2`",
         ),
         (
             replaced(r#""new":{"text":"é"},"#, ""),
             4,
-            "\"new\" is missing",
+            "missing field `new`",
         ),
         (
             replaced(r#""directory_inode":1"#, r#""directory_inode":3"#),
@@ -204,8 +202,8 @@ fn what_is_wrong_is_refused_with_its_line() {
             4,
             "\"same_as\"",
         ),
-        (plan(&["{"]), 2, "no JSON"),
-        (plan(&["[]"]), 2, "no object"),
+        (plan(&["{"]), 2, "EOF while parsing"),
+        (plan(&["[]"]), 2, "invalid length 0"),
         // the file
         (
             plan(&[ROW]).replace("\"utf8fs_plan\":1", "\"utf8fs_plan\":2"),
@@ -220,7 +218,7 @@ fn what_is_wrong_is_refused_with_its_line() {
         (
             plan(&[ROW]).replace("\"options\"", "\"option\""),
             1,
-            "unknown key",
+            "unknown field `option`",
         ),
         (format!("{ROW}\n{END}\n"), 1, "no header"),
         (format!("{HEADER}\n{ROW}\n"), 3, "cut off"),
@@ -238,6 +236,7 @@ fn what_is_wrong_is_refused_with_its_line() {
         let (refused, what) = refused(&text);
         assert_eq!(refused, line, "{what}");
         assert!(what.contains(words), "{what:?} is not about {words:?}");
+        assert!(!what.chars().any(char::is_control), "{what:?}");
     }
 }
 
@@ -268,15 +267,15 @@ impl<'t> Edited<'t> {
         let inode = inode(&dir, old);
         self.lines.push(format!(
             r#"{{"directory":{},"directory_inode":{},"old":{},"new":{},"kind":"file","inode":{inode}}}"#,
-            json_name(self.directory.as_bytes()),
+            json_line(&Name::from(self.directory)),
             inode_of(&path),
-            json_name(old),
-            json_name(new.as_bytes()),
+            json_line(&Name::from(old)),
+            json_line(&Name::from(new)),
         ));
         self
     }
 
-    fn rows(&self) -> Rows {
+    fn rows(&self) -> DirectoryPlan {
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
         let mut parts = read(&plan(&lines)).unwrap();
         match parts.pop() {
@@ -285,7 +284,7 @@ impl<'t> Edited<'t> {
         }
     }
 
-    fn settled(&self) -> Settled {
+    fn settled(&self) -> Revalidated {
         settled(self.tree, &self.rows())
     }
 }
@@ -294,21 +293,28 @@ fn inode_of(path: &Path) -> u64 {
     rustix::fs::fstat(at::open_dir_path(path)).unwrap().st_ino
 }
 
-fn settled(tree: &Tree, rows: &Rows) -> Settled {
+fn settled(tree: &Tree, rows: &DirectoryPlan) -> Revalidated {
     let root = Dir::open_root(&tree.backing()).unwrap().into_fd();
-    settle(&root, rows).unwrap()
+    revalidate(&root, rows).unwrap()
 }
 
-/// Does the steps, by renames that overwrite nothing.
-fn carry_out(tree: &Tree, group: &Group) {
+/// Makes the changes, by renames that overwrite nothing.
+fn carry_out(tree: &Tree, changes: &[Change]) {
     let dir = tree.below_dir();
-    for step in &group.steps {
-        let Action::Rename(new) = &step.action else {
-            panic!("{step:?}");
-        };
-        let (old, new) = (step.name.as_bytes(), new.as_bytes());
+    let rename = |old: &[u8], new: &[u8]| {
         at::rename_with(&dir, old, new, RenameFlags::NOREPLACE)
             .unwrap_or_else(|error| panic!("{} to {}: {error}", show(old), show(new)));
+    };
+    for chain in changes.chunk_by(|_, next| next.is_chained) {
+        for change in chain {
+            let first = change.meantime.as_ref().or(change.new_name()).unwrap();
+            rename(change.name.as_bytes(), first.as_bytes());
+        }
+        for change in chain {
+            if let Some(meantime) = &change.meantime {
+                rename(meantime.as_bytes(), change.new_name().unwrap().as_bytes());
+            }
+        }
     }
 }
 
@@ -354,7 +360,7 @@ fn chains_and_cycles_are_done_in_an_order_in_which_nothing_is_overwritten() {
         .rename(b"x", "y");
     let settled = plan.settled();
     assert_eq!(settled.refused, []);
-    carry_out(&tree, &settled.group);
+    carry_out(&tree, &settled.changes);
     let expected = of(&[
         ("b", "a"),
         ("c", "b"),
@@ -375,7 +381,7 @@ fn a_name_for_the_meantime_is_one_that_nobody_has() {
         .rename(b"x", "y")
         .rename(b"y", "x")
         .settled();
-    carry_out(&tree, &settled.group);
+    carry_out(&tree, &settled.changes);
     assert_eq!(
         contents(&tree),
         of(&[
@@ -396,13 +402,20 @@ fn names_that_are_taken_stop_the_chain_that_leads_to_them_and_nothing_else() {
         .rename(b"c", "d")
         .rename(b"e", "f");
     let settled = plan.settled();
-    let refused: Vec<(usize, Why)> = settled
+    let refused: Vec<(usize, SkipReason)> = settled
         .refused
         .iter()
-        .map(|one| (one.line, one.why))
+        .map(|one| (one.line, one.reason))
         .collect();
-    assert_eq!(refused, [(2, Why::Taken), (3, Why::Taken), (4, Why::Taken)]);
-    carry_out(&tree, &settled.group);
+    assert_eq!(
+        refused,
+        [
+            (2, SkipReason::Taken),
+            (3, SkipReason::Taken),
+            (4, SkipReason::Taken)
+        ]
+    );
+    carry_out(&tree, &settled.changes);
     assert_eq!(
         contents(&tree),
         of(&[("a", "a"), ("b", "b"), ("c", "c"), ("d", "d"), ("f", "e")])
@@ -426,16 +439,20 @@ fn what_changed_since_is_refused_line_by_line() {
     at::unlink(&below, b"kind").unwrap();
     at::symlink(b"x", &below, b"kind").unwrap();
     let settled = plan.settled();
-    let refused: Vec<(usize, Why)> = settled
+    let refused: Vec<(usize, SkipReason)> = settled
         .refused
         .iter()
-        .map(|one| (one.line, one.why))
+        .map(|one| (one.line, one.reason))
         .collect();
     assert_eq!(
         refused,
-        [(2, Why::Gone), (3, Why::Changed), (4, Why::Changed)]
+        [
+            (2, SkipReason::Gone),
+            (3, SkipReason::Changed),
+            (4, SkipReason::Changed)
+        ]
     );
-    assert_eq!(settled.group.steps.len(), 1);
+    assert_eq!(settled.changes.len(), 1);
 }
 
 /// Law T5: a directory that was swapped is not entered.
@@ -448,15 +465,15 @@ fn a_directory_that_is_another_one_now_or_behind_a_link_is_refused() {
     let below = tree.below_dir();
     at::rename(&below, b"dir", b"moved").unwrap();
     at::symlink(b"moved", &below, b"dir").unwrap();
-    let why = |settled: Settled| {
-        assert_eq!(settled.group.steps, []);
-        settled.refused[0].why
+    let why = |settled: Revalidated| {
+        assert_eq!(settled.changes, []);
+        settled.refused[0].reason
     };
-    assert_eq!(why(plan.settled()), Why::Elsewhere);
+    assert_eq!(why(plan.settled()), SkipReason::Elsewhere);
     at::unlink(&below, b"dir").unwrap();
-    assert_eq!(why(plan.settled()), Why::Elsewhere);
+    assert_eq!(why(plan.settled()), SkipReason::Elsewhere);
     at::mkdir(&below, b"dir").unwrap();
-    assert_eq!(why(plan.settled()), Why::Elsewhere);
+    assert_eq!(why(plan.settled()), SkipReason::Elsewhere);
 }
 
 #[test]
@@ -470,6 +487,6 @@ fn what_lies_on_a_mount_inside_is_refused() {
     std::fs::write(tree.backing().join("inner/file"), "").unwrap();
     let settled = Edited::of(&tree, "inner").rename(b"file", "new").settled();
     drop(inner);
-    assert_eq!(settled.refused[0].why, Why::MountPoint);
-    assert_eq!(settled.group.steps, []);
+    assert_eq!(settled.refused[0].reason, SkipReason::MountPoint);
+    assert_eq!(settled.changes, []);
 }

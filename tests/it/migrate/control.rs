@@ -7,8 +7,8 @@ use proptest::{prop_assert, proptest};
 use utf8fs::backing::Kind;
 use utf8fs::codec::Charset;
 use utf8fs::policy::{Policy, is_component};
-use utf8fs::tree::plan::directory::plan;
-use utf8fs::tree::plan::{From, Listing, TreeGuess, Wishes};
+use utf8fs::tree::plan::plan_directory::plan;
+use utf8fs::tree::plan::{CharsetSource, EntryList, PlanOptions, TreeGuess};
 
 use super::{migrate, utf8fs};
 use crate::support::{Tree, at};
@@ -108,15 +108,15 @@ proptest! {
         if !is_component(&name) {
             return Ok(());
         }
-        let from = if is_auto { From::Auto } else { From::Charsets(vec![charset]) };
-        let mut wishes = Wishes::new(Policy::default(), from);
-        wishes.fix_double = true;
-        wishes.unescape = true;
-        wishes.least = 0.0;
-        let mut listing = Listing::default();
+        let from = if is_auto { CharsetSource::Auto } else { CharsetSource::Charsets(vec![charset]) };
+        let mut options = PlanOptions::new(Policy::default(), from);
+        options.fix_double = true;
+        options.unescape = true;
+        options.least = 0.0;
+        let mut listing = EntryList::default();
         listing.push(&name, Kind::File, 1);
         let mut same = |_: &[u8], _: &[u8]| false;
-        for line in plan(&wishes, &TreeGuess::default(), &listing, &|_| true, &mut same) {
+        for line in plan(&options, &TreeGuess::default(), &listing, &|_| true, &mut same) {
             let names = line.new.iter().chain(line.candidates.iter().map(|other| &other.name));
             for new in names {
                 let text = str::from_utf8(new.as_bytes()).unwrap();

@@ -7,8 +7,9 @@ use utf8fs::backing::Kind;
 use utf8fs::codec::Charset;
 use utf8fs::codec::guess::Guesser;
 use utf8fs::policy::Policy;
-use utf8fs::tree::plan::directory::plan;
-use utf8fs::tree::plan::{From, Line, Listing, TreeGuess, Wishes};
+use utf8fs::records::PlanLine;
+use utf8fs::tree::plan::plan_directory::plan;
+use utf8fs::tree::plan::{CharsetSource, EntryList, PlanOptions, TreeGuess};
 
 use crate::support::random::Random;
 
@@ -103,13 +104,13 @@ impl fmt::Display for Score {
     }
 }
 
-fn lines(directory: &Directory, tree: &TreeGuess) -> Vec<Line> {
-    let mut listing = Listing::default();
+fn lines(directory: &Directory, tree: &TreeGuess) -> Vec<PlanLine> {
+    let mut listing = EntryList::default();
     for (inode, name) in directory.keys().enumerate() {
         listing.push(name, Kind::File, u64::try_from(inode).unwrap());
     }
-    let wishes = Wishes::new(Policy::default(), From::Auto);
-    plan(&wishes, tree, &listing, &|_| true, &mut |_, _| false)
+    let options = PlanOptions::new(Policy::default(), CharsetSource::Auto);
+    plan(&options, tree, &listing, &|_| true, &mut |_, _| false)
 }
 
 /// Plans the directories of a tree.

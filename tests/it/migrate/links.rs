@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{planned, wishes};
+use super::{options, planned};
 use crate::support::{Tree, at, needs, show};
 
 /// A directory, the target of a link in it, and what that becomes.
@@ -18,13 +18,15 @@ fn path(root: &Path, name: &[u8]) -> PathBuf {
 fn new_target(tree: &Tree, directory: &[u8], link: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let fd = at::open_dir_path(&path(&tree.backing(), directory));
     at::symlink(target, &fd, link).unwrap();
-    let lines = planned(&tree.backing(), &wishes(&["iso-8859-1"]));
+    let lines = planned(&tree.backing(), &options(&["iso-8859-1"]));
     at::unlink(&fd, link).unwrap();
-    let line = lines[directory]
-        .iter()
-        .find(|line| line.old.as_bytes() == link)?;
-    assert!(line.target.as_deref().is_none_or(|told| told == target));
-    line.new_target.clone()
+    let mut lines = lines.get(directory)?.iter();
+    let line = lines.find(|line| line.old.as_bytes() == link)?;
+    let told = line.target.as_ref();
+    assert!(told.is_none_or(|told| told.as_bytes() == target));
+    line.new_target
+        .clone()
+        .map(utf8fs::records::Name::into_bytes)
 }
 
 #[test]
@@ -133,10 +135,10 @@ fn a_directory_with_a_mount_on_it_keeps_its_name_and_what_is_mounted_is_not_plan
     drop(tree.directory(b"caf\xE9"));
     let inner = crate::mount::mounts_inside::Inner::memory(path(&tree.backing(), b"caf\xE9"));
     std::fs::write(path(&tree.backing(), b"caf\xE9/\xE0"), "").unwrap();
-    let lines = planned(&tree.backing(), &wishes(&["iso-8859-1"]));
+    let lines = planned(&tree.backing(), &options(&["iso-8859-1"]));
     drop(inner);
     assert_eq!(lines.len(), 1, "{lines:?}");
     let line = &lines[b"".as_slice()][0];
-    assert_eq!(line.reason, utf8fs::tree::plan::Reason::MountPoint);
+    assert_eq!(line.reason, utf8fs::records::Reason::MountPoint);
     assert_eq!(line.new, None);
 }

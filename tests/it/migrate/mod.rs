@@ -35,9 +35,10 @@ use std::sync::Mutex;
 use utf8fs::backing::Dir;
 use utf8fs::codec::Charset;
 use utf8fs::policy::Policy;
-use utf8fs::tree::plan::survey::Survey;
-use utf8fs::tree::plan::{Filter, From, Line, Planned, Taker, Wishes};
-use utf8fs::tree::walk::Place;
+use utf8fs::records::PlanLine;
+use utf8fs::tree::plan::planner::Planner;
+use utf8fs::tree::plan::{CharsetSource, DirectoryPlan, Filter, PlanOptions, PlanSink};
+use utf8fs::tree::tree_walk::Place;
 
 /// No run takes longer, by timeout(1).
 const PATIENCE: &str = "300";
@@ -90,26 +91,28 @@ fn utf8fs(directory: &Path, arguments: &[&[u8]]) -> Run {
     run
 }
 
-fn charsets(labels: &[&str]) -> From {
+fn charsets(labels: &[&str]) -> CharsetSource {
     let charset = |label: &&str| Charset::from_label(label).unwrap();
-    From::Charsets(labels.iter().map(charset).collect())
+    CharsetSource::Charsets(labels.iter().map(charset).collect())
 }
 
-fn wishes(labels: &[&str]) -> Wishes {
-    Wishes::new(Policy::default(), charsets(labels))
+fn options(labels: &[&str]) -> PlanOptions {
+    PlanOptions::new(Policy::default(), charsets(labels))
 }
 
 /// The lines of a plan, by the path of the directory.
-type Lines = BTreeMap<Vec<u8>, Vec<Line>>;
+type Lines = BTreeMap<Vec<u8>, Vec<PlanLine>>;
 
 /// Everything that is planned for a tree.
-fn planned(root: &Path, wishes: &Wishes) -> Lines {
+fn planned(root: &Path, options: &PlanOptions) -> Lines {
     struct All(Mutex<Lines>);
-    impl Taker for All {
-        fn take(&self, planned: &Planned<'_>) {
-            let path = planned.place.path();
-            let lines = planned.lines.clone();
-            assert!(self.0.lock().unwrap().insert(path, lines).is_none());
+    impl PlanSink for All {
+        fn take(&self, plan: &DirectoryPlan) {
+            // Directories without lines have no path.
+            if !plan.lines.is_empty() {
+                let lines = plan.lines.clone();
+                assert!(self.0.lock().unwrap().insert(plan.path(), lines).is_none());
+            }
         }
         fn failed(&self, place: &Place, error: &std::io::Error) {
             panic!("{place:?}: {error}");
@@ -117,14 +120,14 @@ fn planned(root: &Path, wishes: &Wishes) -> Lines {
     }
     let roots = [Dir::open_root(root).unwrap().into_fd()];
     let filter = Filter::default();
-    let survey = Survey {
+    let planner = Planner {
         roots: &roots,
-        wishes,
+        options,
         filter: &filter,
         threads: 2,
     };
-    let guess = survey.guess(&|| false).unwrap();
+    let guess = planner.guess(&|| false).unwrap();
     let all = All(Mutex::default());
-    survey.plan(&guess, &all).unwrap();
+    planner.plan(&guess, &all).unwrap();
     all.0.into_inner().unwrap()
 }

@@ -2,13 +2,14 @@
 
 use utf8fs::codec::Form;
 use utf8fs::policy::Policy;
-use utf8fs::tree::plan::{From, Reason, Warning, Wishes};
+use utf8fs::records::{Reason, Warning};
+use utf8fs::tree::plan::{CharsetSource, PlanOptions};
 
-use super::{charsets, migrate, planned, wishes};
+use super::{charsets, migrate, options, planned};
 use crate::support::{Tree, at};
 
-fn line(tree: &Tree, wishes: &Wishes, name: &[u8]) -> Option<utf8fs::tree::plan::Line> {
-    let lines = planned(&tree.backing(), wishes);
+fn line(tree: &Tree, options: &PlanOptions, name: &[u8]) -> Option<utf8fs::records::PlanLine> {
+    let lines = planned(&tree.backing(), options);
     lines[b"".as_slice()]
         .iter()
         .find(|line| line.old.as_bytes() == name)
@@ -30,9 +31,9 @@ fn unlike_convmv_escapes_do_not_walk_out_or_cut_names() {
     ] {
         tree.file(name, b"");
     }
-    let mut wishes = wishes(&["iso-8859-1"]);
-    wishes.unescape = true;
-    assert_eq!(planned(&tree.backing(), &wishes)[b"".as_slice()], []);
+    let mut options = options(&["iso-8859-1"]);
+    options.unescape = true;
+    assert!(planned(&tree.backing(), &options).is_empty());
 }
 
 /// convmv maps the octet 81 of windows-1252 to U+FFFD.
@@ -41,7 +42,7 @@ fn unlike_convmv_an_octet_that_a_charset_lacks_is_not_replaced() {
     let tree = Tree::new();
     tree.file(b"a\x81b", b"");
     tree.file(b"caf\xE9", b"");
-    let line = line(&tree, &wishes(&["windows-1252"]), b"a\x81b").unwrap();
+    let line = line(&tree, &options(&["windows-1252"]), b"a\x81b").unwrap();
     assert_eq!((line.new, line.reason), (None, Reason::Unreadable));
 }
 
@@ -87,8 +88,8 @@ fn unlike_dirconv_two_names_into_one_are_found_before_anything_is_written() {
         form: Some(Form::Nfc),
         ..Policy::default()
     };
-    let wishes = Wishes::new(policy, charsets(&["iso-8859-1"]));
-    let lines = planned(&tree.backing(), &wishes);
+    let options = PlanOptions::new(policy, charsets(&["iso-8859-1"]));
+    let lines = planned(&tree.backing(), &options);
     let new: Vec<_> = lines[b"".as_slice()]
         .iter()
         .filter_map(|line| line.new.clone())
@@ -106,10 +107,10 @@ fn unlike_dirconv_two_names_into_one_are_found_before_anything_is_written() {
 fn unlike_convmv_attack_octets_are_pointed_out() {
     let tree = Tree::new();
     tree.file(b"o\xC0\xAFx", b"");
-    let line = line(&tree, &wishes(&["iso-8859-1"]), b"o\xC0\xAFx").unwrap();
+    let line = line(&tree, &options(&["iso-8859-1"]), b"o\xC0\xAFx").unwrap();
     assert_eq!(line.warning, Some(Warning::Overlong));
     // A charset that cannot mean it leaves it.
-    let line = self::line(&tree, &wishes(&["shift_jis"]), b"o\xC0\xAFx");
+    let line = self::line(&tree, &options(&["shift_jis"]), b"o\xC0\xAFx");
     assert!(line.is_none_or(|line| line.warning.is_none()));
 }
 
@@ -125,7 +126,7 @@ fn unlike_convmv_what_only_looks_like_utf_8_is_not_passed_over() {
     for name in names {
         tree.file(name, b"");
     }
-    let nothing = Wishes::new(Policy::default(), From::Nothing);
+    let nothing = PlanOptions::new(Policy::default(), CharsetSource::Nothing);
     for name in names {
         assert!(line(&tree, &nothing, name).unwrap().is_left());
     }
@@ -153,7 +154,7 @@ fn unlike_convmv_pipes_and_sockets_are_renamed_too() {
         0,
     )
     .unwrap();
-    let lines = planned(&tree.backing(), &wishes(&["iso-8859-1"]));
+    let lines = planned(&tree.backing(), &options(&["iso-8859-1"]));
     assert!(lines[b"".as_slice()].iter().all(|line| line.new.is_some()));
     assert_eq!(lines[b"".as_slice()].len(), 2);
 }
@@ -170,7 +171,7 @@ fn unlike_convmv_paths_may_be_longer_than_path_max() {
         dir = at::open_dir(&dir, &name).unwrap();
     }
     at::write_new(&dir, b"f\xE9", b"").unwrap();
-    let lines = planned(&tree.backing(), &wishes(&["iso-8859-1"]));
+    let lines = planned(&tree.backing(), &options(&["iso-8859-1"]));
     assert_eq!(
         lines
             .values()

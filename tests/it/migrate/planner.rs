@@ -7,11 +7,12 @@ use utf8fs::backing::Kind;
 use utf8fs::codec::guess::Guesser;
 use utf8fs::names::{BackingName, Index, Legacy, NameMap, OnViolation};
 use utf8fs::policy::{ErrnoChoice, Policy, Profile};
-use utf8fs::tree::plan::directory::plan;
-use utf8fs::tree::plan::{From, Line, Listing, OnCollision, Reason, TreeGuess, Warning, Wishes};
+use utf8fs::records::{PlanLine, Reason, Warning};
+use utf8fs::tree::plan::plan_directory::plan;
+use utf8fs::tree::plan::{CharsetSource, EntryList, OnCollision, PlanOptions, TreeGuess};
 
 use super::charsets;
-use super::strategies::{Names, listing, names, wishes};
+use super::strategies::{Names, listing, names, options};
 use crate::support::show;
 
 fn cases() -> ProptestConfig {
@@ -23,10 +24,10 @@ fn cases() -> ProptestConfig {
 }
 
 /// Plans, where files of the same length of name have the same content.
-fn planned(wishes: &Wishes, names: &Names) -> Vec<Line> {
+fn planned(options: &PlanOptions, names: &Names) -> Vec<PlanLine> {
     let mut same = |one: &[u8], other: &[u8]| one.len() % 2 == other.len() % 2;
     plan(
-        wishes,
+        options,
         &TreeGuess::default(),
         &listing(names),
         &|_| true,
@@ -35,7 +36,7 @@ fn planned(wishes: &Wishes, names: &Names) -> Vec<Line> {
 }
 
 /// The listing after the plan is done.
-fn applied(names: &Names, lines: &[Line]) -> Names {
+fn applied(names: &Names, lines: &[PlanLine]) -> Names {
     let mut after: BTreeMap<Vec<u8>, Kind> = names.iter().cloned().collect();
     let gone = lines
         .iter()
@@ -52,12 +53,12 @@ fn applied(names: &Names, lines: &[Line]) -> Names {
 }
 
 /// What a mount with the same charsets and policy shows each backing name as.
-fn visible(wishes: &Wishes, names: &BTreeSet<Vec<u8>>) -> BTreeMap<Vec<u8>, Vec<u8>> {
-    let From::Charsets(from) = &wishes.from else {
+fn visible(options: &PlanOptions, names: &BTreeSet<Vec<u8>>) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let CharsetSource::Charsets(from) = &options.from else {
         panic!("a mount has charsets that are named");
     };
     let map = NameMap {
-        policy: wishes.policy().clone(),
+        policy: options.policy().clone(),
         legacy: Legacy::Decode,
         from: from.clone(),
         store_as: None,
@@ -87,8 +88,8 @@ proptest! {
 
     /// Laws T2, C5, N5: no two into one, none that is there, each conforms and is one component.
     #[test]
-    fn t2_new_names_are_free_and_conform(wishes in wishes(), names in names()) {
-        let lines = planned(&wishes, &names);
+    fn t2_new_names_are_free_and_conform(options in options(), names in names()) {
+        let lines = planned(&options, &names);
         let listed: BTreeSet<&[u8]> = names.iter().map(|(name, _)| name.as_slice()).collect();
         let mut given = BTreeSet::new();
         for line in &lines {
@@ -98,7 +99,7 @@ proptest! {
                 continue;
             };
             assert!(!line.is_left());
-            assert!(wishes.policy().conforms(new.as_bytes()), "{line:?}");
+            assert!(options.policy().conforms(new.as_bytes()), "{line:?}");
             assert!(!listed.contains(new.as_bytes()), "{line:?}");
             assert!(given.insert(new.clone()), "{line:?}");
         }
@@ -108,30 +109,30 @@ proptest! {
 
     /// A plan depends on what is there, and not on the order in which the filesystem tells it.
     #[test]
-    fn the_order_of_a_listing_does_not_matter(wishes in wishes(), names in names(), seed in any::<u64>()) {
-        let lines = planned(&wishes, &names);
+    fn the_order_of_a_listing_does_not_matter(options in options(), names in names(), seed in any::<u64>()) {
+        let lines = planned(&options, &names);
         let mut rows: Vec<(usize, &(Vec<u8>, Kind))> = names.iter().enumerate().collect();
         rows.sort_by_key(|(index, _)| (u64::try_from(*index).unwrap() ^ 0x55).wrapping_mul(seed | 1));
-        let mut other = Listing::default();
+        let mut other = EntryList::default();
         for (index, (name, kind)) in rows {
             other.push(name, *kind, u64::try_from(index).unwrap());
         }
         let mut same = |one: &[u8], other: &[u8]| one.len() % 2 == other.len() % 2;
-        assert_eq!(plan(&wishes, &TreeGuess::default(), &other, &|_| true, &mut same), lines);
+        assert_eq!(plan(&options, &TreeGuess::default(), &other, &|_| true, &mut same), lines);
     }
 
     /// Once done, there is nothing to do.
     #[test]
-    fn planning_again_finds_nothing(wishes in wishes(), names in names()) {
-        let mut wishes = wishes;
+    fn planning_again_finds_nothing(options in options(), names in names()) {
+        let mut options = options;
         // What was guessed of many names may be guessed otherwise of the few that are left.
-        wishes.fix_double = false;
-        let lines = planned(&wishes, &names);
+        options.fix_double = false;
+        let lines = planned(&options, &names);
         let after = applied(&names, &lines);
-        let again = planned(&wishes, &after);
+        let again = planned(&options, &after);
         for line in &again {
             // A second one of the same content may have been found only now.
-            let is_new = line.new.is_some() && wishes.on_collision != OnCollision::Suffix;
+            let is_new = line.new.is_some() && options.on_collision != OnCollision::Suffix;
             assert!(!is_new, "{line:?} after {lines:?}");
         }
     }
@@ -139,20 +140,20 @@ proptest! {
     /// Law N1: names that are UTF-8 are not touched by `--from`.
     #[test]
     fn n1_text_is_never_decoded_again(names in names(), auto in any::<bool>()) {
-        let from = if auto { From::Auto } else { charsets(&["iso-8859-1"]) };
-        let wishes = Wishes::new(Policy::default(), from);
-        for line in planned(&wishes, &names) {
+        let from = if auto { CharsetSource::Auto } else { charsets(&["iso-8859-1"]) };
+        let options = PlanOptions::new(Policy::default(), from);
+        for line in planned(&options, &names) {
             assert!(std::str::from_utf8(line.old.as_bytes()).is_err(), "{line:?}");
         }
     }
 
     /// Law C4: what is decoded is encoded back to the same bytes.
     #[test]
-    fn c4_decoding_can_be_undone(names in names(), wishes in wishes()) {
-        let From::Charsets(from) = &wishes.from else { panic!("charsets are named") };
-        let mut wishes = Wishes::new(Policy::default(), From::Charsets(from.clone()));
-        wishes.on_collision = OnCollision::Skip;
-        for line in planned(&wishes, &names) {
+    fn c4_decoding_can_be_undone(names in names(), options in options()) {
+        let CharsetSource::Charsets(from) = &options.from else { panic!("charsets are named") };
+        let mut options = PlanOptions::new(Policy::default(), CharsetSource::Charsets(from.clone()));
+        options.on_collision = OnCollision::Skip;
+        for line in planned(&options, &names) {
             let Some(new) = &line.new else { continue };
             let text = std::str::from_utf8(new.as_bytes()).unwrap();
             assert_eq!(line.charset.unwrap().encode(text).unwrap(), line.old.as_bytes());
@@ -161,20 +162,20 @@ proptest! {
 
     /// Law T7: a mount with the same charsets shows each entry by one name: before, after each single step, and at the end.
     #[test]
-    fn t7_visible_names_are_the_same_before_during_and_after(wishes in wishes(), names in names()) {
-        let mut wishes = wishes;
-        (wishes.fix_double, wishes.unescape) = (false, false);
-        wishes.on_collision = OnCollision::Skip;
-        let lines = planned(&wishes, &names);
+    fn t7_visible_names_are_the_same_before_during_and_after(options in options(), names in names()) {
+        let mut options = options;
+        (options.fix_double, options.unescape) = (false, false);
+        options.on_collision = OnCollision::Skip;
+        let lines = planned(&options, &names);
         let mut here: BTreeSet<Vec<u8>> = names.iter().map(|(name, _)| name.clone()).collect();
-        let before = visible(&wishes, &here);
+        let before = visible(&options, &here);
         let mut origin: BTreeMap<Vec<u8>, Vec<u8>> = here.iter().map(|name| (name.clone(), name.clone())).collect();
         for line in lines.iter().filter(|line| line.new.is_some()) {
             let new = line.new.as_ref().unwrap().as_bytes().to_vec();
             here.remove(line.old.as_bytes());
             here.insert(new.clone());
             origin.insert(new, line.old.as_bytes().to_vec());
-            for (name, shown) in visible(&wishes, &here) {
+            for (name, shown) in visible(&options, &here) {
                 assert_eq!(show(&shown), show(&before[&origin[&name]]), "{} after {line:?}", show(&name));
             }
         }
@@ -191,7 +192,7 @@ fn listed(names: &[&[u8]]) -> Names {
 }
 
 /// Old and new names, as text.
-fn told(lines: &[Line]) -> Vec<(String, Option<String>, Reason)> {
+fn told(lines: &[PlanLine]) -> Vec<(String, Option<String>, Reason)> {
     let text = |name: &BackingName| String::from_utf8(name.as_bytes().to_vec()).unwrap();
     lines
         .iter()
@@ -205,8 +206,8 @@ fn told(lines: &[Line]) -> Vec<(String, Option<String>, Reason)> {
         .collect()
 }
 
-fn one(name: &[u8], wishes: &Wishes) -> Line {
-    let lines = planned(wishes, &listed(&[name]));
+fn one(name: &[u8], options: &PlanOptions) -> PlanLine {
+    let lines = planned(options, &listed(&[name]));
     let [line] = lines.as_slice() else {
         panic!("{lines:?}");
     };
@@ -226,15 +227,15 @@ fn collisions_are_dealt_with_as_asked() {
         form: Some(utf8fs::codec::Form::Nfc),
         ..Policy::default()
     };
-    let mut wishes = Wishes::new(policy, charsets(&["iso-8859-1"]));
-    let with = |wishes: &Wishes| {
-        let lines = planned(wishes, &listed(&names));
+    let mut options = PlanOptions::new(policy, charsets(&["iso-8859-1"]));
+    let with = |options: &PlanOptions| {
+        let lines = planned(options, &listed(&names));
         let told: Vec<(String, Option<String>, Reason)> = told(&lines);
         (told, lines)
     };
     let decomposed = show(b"cafe\xCC\x81.txt");
     let latin = show(b"caf\xE9.txt");
-    let (skipped, lines) = with(&wishes);
+    let (skipped, lines) = with(&options);
     assert_eq!(
         skipped,
         [
@@ -246,8 +247,8 @@ fn collisions_are_dealt_with_as_asked() {
         lines[0].candidates[0].name.as_bytes(),
         "café.txt".as_bytes()
     );
-    wishes.on_collision = OnCollision::Suffix;
-    let (numbered, _) = with(&wishes);
+    options.on_collision = OnCollision::Suffix;
+    let (numbered, _) = with(&options);
     assert_eq!(
         numbered,
         [
@@ -255,8 +256,8 @@ fn collisions_are_dealt_with_as_asked() {
             (latin, Some("café-4.txt".into()), Reason::Decoded)
         ]
     );
-    wishes.on_collision = OnCollision::Same;
-    let (_, lines) = with(&wishes);
+    options.on_collision = OnCollision::Same;
+    let (_, lines) = with(&options);
     // By the content that this test gives to files: that of the names of even length.
     let set_aside: Vec<Option<&[u8]>> = lines
         .iter()
@@ -265,7 +266,7 @@ fn collisions_are_dealt_with_as_asked() {
     assert_eq!(set_aside, [None, None]);
     let mut all_same = |_: &[u8], _: &[u8]| true;
     let lines = plan(
-        &wishes,
+        &options,
         &TreeGuess::default(),
         &listing(&listed(&names)),
         &|_| true,
@@ -280,7 +281,7 @@ fn collisions_are_dealt_with_as_asked() {
 
 #[test]
 fn suspicious_bytes_are_marked_and_what_no_charset_takes_is_left_with_readings() {
-    let latin = Wishes::new(Policy::default(), charsets(&["iso-8859-1"]));
+    let latin = PlanOptions::new(Policy::default(), charsets(&["iso-8859-1"]));
     assert_eq!(
         one(b"..\xC0\xAFetc", &latin).warning,
         Some(Warning::Overlong)
@@ -290,12 +291,12 @@ fn suspicious_bytes_are_marked_and_what_no_charset_takes_is_left_with_readings()
     insisting.allow_control = true;
     assert_eq!(one(b"a\x80b", &insisting).warning, Some(Warning::Control));
     assert_eq!(one(b"caf\xE9", &latin).warning, None);
-    let windows = Wishes::new(Policy::default(), charsets(&["windows-1252"]));
+    let windows = PlanOptions::new(Policy::default(), charsets(&["windows-1252"]));
     let left = one(b"caf\xE9 \x81", &windows);
     assert_eq!((left.reason, left.new.as_ref()), (Reason::Unreadable, None));
     assert!(!left.candidates.is_empty());
     // Nothing is asked for, nothing is decoded.
-    let mut none = Wishes::new(Policy::default(), From::Nothing);
+    let mut none = PlanOptions::new(Policy::default(), CharsetSource::Nothing);
     none.fix_double = true;
     assert_eq!(one(b"caf\xE9", &none).new, None);
 }
@@ -332,12 +333,12 @@ fn charsets_are_guessed_for_each_directory_where_its_names_tell() {
     }
     russian.iter().for_each(|name| guesser.add(name));
     let tree = TreeGuess::of(&guesser);
-    let wishes = Wishes::new(Policy::default(), From::Auto);
+    let options = PlanOptions::new(Policy::default(), CharsetSource::Auto);
     let charset = |names: &[Vec<u8>]| {
         let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
         let mut same = |_: &[u8], _: &[u8]| false;
         let lines = plan(
-            &wishes,
+            &options,
             &tree,
             &listing(&listed(&names)),
             &|_| true,
@@ -366,11 +367,11 @@ fn charsets_are_guessed_for_each_directory_where_its_names_tell() {
 
 #[test]
 fn names_that_were_encoded_twice_are_undone_where_that_is_likely() {
-    let mut wishes = Wishes::new(Policy::default(), From::Nothing);
-    wishes.fix_double = true;
+    let mut options = PlanOptions::new(Policy::default(), CharsetSource::Nothing);
+    options.fix_double = true;
     let again = |text: &str| text.bytes().map(char::from).collect::<String>();
     let name = again("Événement à la société.txt");
-    let line = one(name.as_bytes(), &wishes);
+    let line = one(name.as_bytes(), &options);
     assert_eq!(
         line.new.unwrap().as_bytes(),
         "Événement à la société.txt".as_bytes()
@@ -378,7 +379,7 @@ fn names_that_were_encoded_twice_are_undone_where_that_is_likely() {
     assert_eq!(line.reason, Reason::Doubled);
     for meant in ["café", "Ã", "naïve ©"] {
         assert_eq!(
-            planned(&wishes, &listed(&[meant.as_bytes()])),
+            planned(&options, &listed(&[meant.as_bytes()])),
             [],
             "{meant}"
         );
@@ -387,38 +388,38 @@ fn names_that_were_encoded_twice_are_undone_where_that_is_likely() {
 
 #[test]
 fn our_escapes_are_undone_and_no_others() {
-    let mut wishes = Wishes::new(Policy::default(), charsets(&["iso-8859-1"]));
-    wishes.unescape = true;
+    let mut options = PlanOptions::new(Policy::default(), charsets(&["iso-8859-1"]));
+    options.unescape = true;
     assert_eq!(
-        one(b"caf%E9.txt", &wishes).new.unwrap().as_bytes(),
+        one(b"caf%E9.txt", &options).new.unwrap().as_bytes(),
         "café.txt".as_bytes()
     );
-    assert_eq!(one(b"caf%E9.txt", &wishes).reason, Reason::Escaped);
+    assert_eq!(one(b"caf%E9.txt", &options).reason, Reason::Escaped);
     let others: [&[u8]; 6] = [b"100%", b"a%20b", b"caf%e9", b"%41", b"%2E%2E%2F", b"x%00"];
-    assert_eq!(planned(&wishes, &listed(&others)), []);
+    assert_eq!(planned(&options, &listed(&others)), []);
 }
 
 #[test]
 fn names_that_would_be_too_long_are_left_with_what_a_mount_shows() {
     let name = [0xE9; 200];
-    let mut wishes = Wishes::new(Policy::default(), charsets(&["iso-8859-1"]));
-    let left = one(&name, &wishes);
+    let mut options = PlanOptions::new(Policy::default(), charsets(&["iso-8859-1"]));
+    let left = one(&name, &options);
     assert_eq!((left.new, left.reason), (None, Reason::WouldBeTooLong));
-    wishes.shorten = true;
-    let cut = one(&name, &wishes);
+    options.shorten = true;
+    let cut = one(&name, &options);
     assert_eq!(cut.new.as_ref(), Some(&left.candidates[0].name));
     let names = BTreeSet::from([name.to_vec()]);
     assert_eq!(
-        visible(&wishes, &names)[name.as_slice()],
+        visible(&options, &names)[name.as_slice()],
         cut.new.unwrap().as_bytes()
     );
 }
 
 #[test]
 fn what_a_profile_forbids_is_spelled_portably_or_left() {
-    let portable = Wishes::new(Profile::Portable.policy(), From::Nothing);
+    let portable = PlanOptions::new(Profile::Portable.policy(), CharsetSource::Nothing);
     assert_eq!(one(b"a:b", &portable).new.unwrap().as_bytes(), b"a%3Ab");
-    let posix = Wishes::new(Profile::Posix.policy(), From::Nothing);
+    let posix = PlanOptions::new(Profile::Posix.policy(), CharsetSource::Nothing);
     let left = one("é".as_bytes(), &posix);
     assert_eq!((left.new, left.reason), (None, Reason::NoSpelling));
 }

@@ -8,7 +8,7 @@ use proptest::sample::select;
 use utf8fs::backing::Kind;
 use utf8fs::codec::{Charset, Form};
 use utf8fs::policy::{NAME_MAX, Profile, is_component};
-use utf8fs::tree::plan::{Listing, OnCollision, Wishes};
+use utf8fs::tree::plan::{EntryList, OnCollision, PlanOptions};
 
 use super::charsets;
 
@@ -83,8 +83,8 @@ pub(super) fn names() -> impl Strategy<Value = Names> {
     })
 }
 
-pub(super) fn listing(names: &Names) -> Listing {
-    let mut listing = Listing::default();
+pub(super) fn listing(names: &Names) -> EntryList {
+    let mut listing = EntryList::default();
     for (index, (name, kind)) in names.iter().enumerate() {
         listing.push(name, *kind, u64::try_from(index).unwrap());
     }
@@ -92,7 +92,7 @@ pub(super) fn listing(names: &Names) -> Listing {
 }
 
 /// What is asked, with charsets that are named.
-pub(super) fn wishes() -> impl Strategy<Value = Wishes> {
+pub(super) fn options() -> impl Strategy<Value = PlanOptions> {
     let from = prop_oneof![
         3 => select(WORDS.as_slice()).prop_map(|(label, _)| vec![label]),
         2 => Just(vec!["shift_jis", "koi8-r"]),
@@ -119,12 +119,12 @@ pub(super) fn wishes() -> impl Strategy<Value = Wishes> {
             |(from, form, profile, (double, unescape, shorten), on_collision)| {
                 let mut policy = profile.policy();
                 policy.form = form;
-                let mut wishes = Wishes::new(policy, charsets(&from));
-                wishes.fix_double = double;
-                wishes.unescape = unescape;
-                wishes.shorten = shorten;
-                wishes.on_collision = on_collision;
-                wishes
+                let mut options = PlanOptions::new(policy, charsets(&from));
+                options.fix_double = double;
+                options.unescape = unescape;
+                options.shorten = shorten;
+                options.on_collision = on_collision;
+                options
             },
         )
 }

@@ -4,18 +4,19 @@ use std::io;
 
 use proptest::prelude::*;
 use utf8fs::policy::{Alike, Profile};
-use utf8fs::tree::scan::{Given, Kept, Listed, Reached, Rules, Scan, Shard, Sink, Tally};
+use utf8fs::records::ScanEntry;
+use utf8fs::tree::scan::{Kept, PathList, Reached, Rules, Scan, Shard, Sink, Tally};
 
 /// Is told nothing.
 #[derive(Debug)]
 struct Nobody;
 
 impl Sink for Nobody {
-    fn is_told(&self) -> bool {
+    fn reports(&self) -> bool {
         false
     }
 
-    fn entry(&self, _out: &mut Vec<u8>, _entry: &Listed<'_>) {}
+    fn entry(&self, _out: &mut Vec<u8>, _entry: ScanEntry<'_>) {}
 
     fn unread(&self, _out: &mut Vec<u8>, _path: &[u8], _error: &io::Error) {}
 
@@ -49,7 +50,7 @@ fn tally(directories: &[(usize, Vec<Vec<u8>>)]) -> Tally {
             list.push(0);
         }
     }
-    Given::new(&scan).read(&mut list.as_slice()).unwrap()
+    PathList::new(&scan).read(&mut list.as_slice()).unwrap()
 }
 
 fn name() -> impl Strategy<Value = Vec<u8>> {

@@ -3,7 +3,7 @@
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::*;
-use crate::tree::journal::{Draft, Header};
+use crate::tree::undo_journal::{Draft, Header};
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
@@ -55,7 +55,7 @@ fn a_disk_that_is_full_while_the_journal_is_written_leaves_the_tree_alone() {
         let draft = Draft::create(&place.join("journal"), &root, &header);
         let committed = draft.and_then(|draft| {
             for group in plan(&root) {
-                draft.add(&group)?;
+                draft.add(&group.directory.into(), group.inode, group.changes)?;
             }
             draft.commit()
         });
@@ -140,14 +140,18 @@ fn what_is_mounted_inside_is_left() {
         fs::write(path(&place, &[file]), "").unwrap();
     }
     let (mut journal, left) = stage.draft_of(&groups).unwrap();
-    let told: Vec<Why> = left.iter().map(|left| left.why).collect();
+    let told: Vec<SkipReason> = left.iter().map(|left| left.reason).collect();
     assert_eq!(
-        told.iter().filter(|&&why| why == Why::MountPoint).count(),
+        told.iter()
+            .filter(|&&why| why == SkipReason::MountPoint)
+            .count(),
         1,
         "{left:?}"
     );
     assert_eq!(
-        told.iter().filter(|&&why| why == Why::Elsewhere).count(),
+        told.iter()
+            .filter(|&&why| why == SkipReason::Elsewhere)
+            .count(),
         3,
         "{left:?}"
     );

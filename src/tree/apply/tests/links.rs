@@ -4,7 +4,8 @@ use std::io::Read;
 
 use super::*;
 use crate::backing::{Dir, SetTime};
-use crate::tree::step::Action;
+use crate::names::BackingName;
+use crate::tree::change::{Destination, TreePath};
 
 /// Two files in a directory, and a link to each from another directory, all of which get other names.
 fn linked() -> Stage {
@@ -69,9 +70,9 @@ fn a_link_whose_file_got_another_name_than_was_planned_is_reported() {
     let stage = linked();
     let before = stage.manifest();
     let mut groups = plan(&stage.root());
-    for step in groups.iter_mut().flat_map(|group| &mut group.steps) {
+    for step in groups.iter_mut().flat_map(|group| &mut group.changes) {
         if step.name.as_bytes() == b"D\xE9" {
-            step.action = Action::Rename(name(b"other"));
+            step.to = Some(Destination::Name(name(b"other")));
         }
     }
     let (mut journal, _) = stage.draft_of(&groups).unwrap();
@@ -103,15 +104,15 @@ fn a_link_leads_to_a_file_whose_name_could_not_be_put_back() {
 #[derive(Default)]
 struct Order(Mutex<Vec<bool>>);
 
-impl Watch for Order {
-    fn step(&self, _directory: &TreePath, _name: &BackingName, going: Going<'_>) {
+impl Observer for Order {
+    fn step(&self, _directory: &TreePath, _name: &BackingName, going: Movement<'_>) {
         self.0
             .lock()
             .unwrap()
-            .push(matches!(going, Going::Target(_)));
+            .push(matches!(going, Movement::Target(_)));
     }
 
-    fn left(&self, left: &Left) {
+    fn skipped(&self, left: &Skipped) {
         panic!("{left:?}");
     }
 }

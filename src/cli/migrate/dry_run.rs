@@ -1,0 +1,202 @@
+//! A plan that is printed or written, and not done.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write, stdout};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::roots::Root;
+use super::work::{Work, quoted};
+use super::{arguments, plan_text};
+use crate::cli::CliError;
+use crate::cli::args::MigrateArgs;
+use crate::cli::error::reason;
+use crate::cli::output::print_shared;
+use crate::records::{PLAN_VERSION, PlanEnd, PlanHeader, json_line, push_json};
+use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
+use crate::tree::tree_walk::Place;
+
+/// Octets that are gathered before they are written.
+const GATHERED: usize = 256 * 1024;
+
+/// Is the terminal in use for the plan itself?
+pub(super) fn prints_to_a_terminal(args: &MigrateArgs) -> bool {
+    let is_printed = !args.apply
+        && args
+            .plan
+            .as_ref()
+            .is_none_or(|plan| plan.as_os_str() == "-");
+    is_printed && stdout().is_terminal()
+}
+
+/// Plans, and changes nothing (law T1).
+pub(super) fn run(
+    args: &MigrateArgs,
+    roots: &[Root],
+    options: &PlanOptions,
+    filter: &Filter,
+    work: &Work,
+) -> Result<(), CliError> {
+    let (to, format) = match &args.plan {
+        None => (To::Output, Format::Text),
+        Some(plan) if plan.as_os_str() == "-" => (To::Output, Format::Plan),
+        Some(plan) => {
+            let name = quoted(plan);
+            let file = File::create_new(plan).map_err(|error| {
+                let fault = CliError::usage(format!(
+                    "the plan {name} cannot be written: {}",
+                    reason(&error)
+                ));
+                if error.kind() == io::ErrorKind::AlreadyExists {
+                    fault.hint("remove it, or give another name; --apply does what it says")
+                } else {
+                    fault
+                }
+            })?;
+            (To::File(file), Format::Plan)
+        }
+    };
+    let sink = Sink {
+        to: Mutex::new((to, Vec::new())),
+        format,
+        is_gone: AtomicBool::new(false),
+        fault: Mutex::new(None),
+        work,
+    };
+    let filter = &sink.but_for_itself(filter);
+    for root in roots {
+        if sink.format == Format::Plan {
+            let header = PlanHeader {
+                version: PLAN_VERSION,
+                root: root.bytes().to_vec().into(),
+                options: arguments::typed(args),
+            };
+            sink.put(format!("{}\n", json_line(&header)).as_bytes());
+        }
+        work.plan(root, options, filter, &sink)?;
+        if sink.is_over() {
+            break;
+        }
+    }
+    if sink.format == Format::Plan && !work.stop.is_asked() {
+        let end = PlanEnd {
+            version: PLAN_VERSION,
+        };
+        sink.put(format!("{}\n", json_line(&end)).as_bytes());
+    }
+    sink.finish(args.plan.as_deref().filter(|_| work.stop.is_asked()))
+}
+
+enum To {
+    Output,
+    File(File),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Plan,
+}
+
+/// The sink of a plan that is printed or written.
+struct Sink<'s> {
+    /// And what is gathered for it.
+    to: Mutex<(To, Vec<u8>)>,
+    format: Format,
+    /// Does nobody read any more?
+    is_gone: AtomicBool,
+    fault: Mutex<Option<CliError>>,
+    work: &'s Work,
+}
+
+impl Sink<'_> {
+    fn gathered(&self) -> MutexGuard<'_, (To, Vec<u8>)> {
+        self.to.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, text: &[u8]) {
+        let mut gathered = self.gathered();
+        gathered.1.extend_from_slice(text);
+        if gathered.1.len() >= GATHERED {
+            self.write(&mut gathered);
+        }
+    }
+
+    fn write(&self, gathered: &mut (To, Vec<u8>)) {
+        let (to, text) = gathered;
+        let written = match to {
+            To::Output => print_shared(text),
+            To::File(file) => file.write_all(text).map(|()| true).map_err(|error| {
+                CliError::failure(format!("the plan cannot be written: {}", reason(&error)))
+            }),
+        };
+        text.clear();
+        match written {
+            Ok(true) => {}
+            Ok(false) => self.is_gone.store(true, Ordering::Relaxed),
+            Err(error) => {
+                self.is_gone.store(true, Ordering::Relaxed);
+                let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+                fault.get_or_insert(error);
+            }
+        }
+    }
+
+    /// The plan may lie in the tree.
+    fn but_for_itself(&self, filter: &Filter) -> Filter {
+        let mut filter = filter.clone();
+        if let To::File(file) = &self.gathered().0 {
+            let is = file.metadata().ok();
+            filter.own.extend(is.map(|is| (is.dev(), is.ino())));
+        }
+        filter
+    }
+
+    /// `stopped` is a plan that has no end, which would be in the way of the next one.
+    fn finish(self, stopped: Option<&Path>) -> Result<(), CliError> {
+        self.write(&mut self.gathered());
+        if let (Some(path), To::File(_)) = (stopped, &self.gathered().0) {
+            // Should it stay, the next run says so.
+            drop(std::fs::remove_file(path));
+        }
+        let fault = self
+            .fault
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        fault.map_or(Ok(()), Err)
+    }
+}
+
+impl PlanSink for Sink<'_> {
+    fn take(&self, plan: &DirectoryPlan) {
+        self.work.count(plan);
+        if plan.lines.is_empty() {
+            return;
+        }
+        match self.format {
+            Format::Text => {
+                let mut text = String::with_capacity(plan.lines.len() * 160);
+                plan_text::push_lines(&mut text, plan);
+                self.put(text.as_bytes());
+            }
+            Format::Plan => {
+                let mut json = Vec::with_capacity(plan.lines.len() * 320);
+                for line in &plan.lines {
+                    push_json(&mut json, line);
+                    json.push(b'\n');
+                }
+                self.put(&json);
+            }
+        }
+    }
+
+    fn failed(&self, place: &Place, error: &io::Error) {
+        self.work.unread(&place.path(), error);
+    }
+
+    fn is_over(&self) -> bool {
+        self.work.stop.is_asked() || self.is_gone.load(Ordering::Relaxed)
+    }
+}

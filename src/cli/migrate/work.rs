@@ -1,0 +1,156 @@
+//! The state that all parts of a migration share.
+
+use std::fmt::Display;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::counters::Counters;
+use super::plan_text;
+use super::roots::Root;
+use crate::cli::error::reason;
+use crate::cli::output::{print_note, print_shared};
+use crate::cli::stop::Stop;
+use crate::cli::{CliError, ExitCode};
+use crate::names::Quoted;
+use crate::records::Reason;
+use crate::tree::change::{Change, join_path};
+use crate::tree::plan::planner::Planner;
+use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
+use crate::tree::undo_journal::{Draft, Skipped};
+
+/// The state of a migration.
+pub(super) struct Work {
+    pub(super) stop: Stop,
+    pub(super) counters: Counters,
+    pub(super) threads: usize,
+}
+
+impl Work {
+    pub(super) fn start() -> Result<Self, CliError> {
+        /// Most threads: beyond that the filesystem sets the speed.
+        const MOST: usize = 8;
+        let processors = std::thread::available_parallelism();
+        Ok(Self {
+            stop: Stop::watch()?,
+            counters: Counters::default(),
+            threads: processors.map_or(1, |count| count.get().min(MOST)),
+        })
+    }
+
+    pub(super) fn exit(&self) -> ExitCode {
+        let counters = &self.counters;
+        match self.stop.signal() {
+            Some(signal) => ExitCode::Stopped(signal),
+            None if counters.unread.get() > 0 => ExitCode::Incomplete,
+            None if counters.left.get() + counters.failed.get() > 0 => ExitCode::NotConforming,
+            None => ExitCode::Ok,
+        }
+    }
+
+    /// Plans a tree, and has the sink take it.
+    pub(super) fn plan(
+        &self,
+        root: &Root,
+        options: &PlanOptions,
+        filter: &Filter,
+        sink: &dyn PlanSink,
+    ) -> Result<(), CliError> {
+        let fault = |error: io::Error| {
+            let path = Quoted(root.bytes());
+            CliError::failure(format!("{path} cannot be read: {}", reason(&error)))
+        };
+        let planner = Planner {
+            roots: std::slice::from_ref(&root.fd),
+            options,
+            filter,
+            threads: self.threads,
+        };
+        let guess = planner.guess(&|| self.stop.is_asked()).map_err(fault)?;
+        planner.plan(&guess, sink).map_err(fault)
+    }
+
+    /// Counts what was planned.
+    pub(super) fn count(&self, plan: &DirectoryPlan) {
+        let counters = &self.counters;
+        counters.directories.add(1);
+        counters.entries.add_len(plan.entries);
+        if plan.lines.is_empty() {
+            return;
+        }
+        counters.enter(plan.path());
+        for line in &plan.lines {
+            let is_left = line.is_left();
+            for (is_so, counter) in [
+                (line.new.is_some(), &counters.renamed),
+                (line.new_target.is_some(), &counters.retargeted),
+                (line.same_as.is_some(), &counters.set_aside),
+                (is_left, &counters.left),
+                (is_left && line.reason == Reason::Control, &counters.control),
+                (
+                    is_left && line.reason == Reason::NoSpelling,
+                    &counters.unspelled,
+                ),
+            ] {
+                counter.add(is_so.into());
+            }
+        }
+    }
+
+    /// Counts what was planned, and puts the changes into a journal. Reports what is left.
+    pub(super) fn add(
+        &self,
+        plan: &DirectoryPlan,
+        changes: Vec<Change>,
+        draft: &Draft,
+    ) -> Result<(), CliError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let skipped = draft.add(&plan.directory, plan.inode, changes);
+        let skipped =
+            skipped.map_err(|error| CliError::failure(format!("{error}; nothing was changed")))?;
+        skipped.iter().for_each(|skipped| self.skipped(skipped));
+        Ok(())
+    }
+
+    /// Reports a directory that could not be read.
+    pub(super) fn unread(&self, path: &[u8], error: &io::Error) {
+        self.counters.unread.add(1);
+        let path = Quoted(if path.is_empty() { b"." } else { path });
+        print_note(&format!("{path} cannot be read: {}", reason(error)));
+    }
+
+    /// Reports an entry that was skipped (law T3).
+    pub(super) fn skipped(&self, skipped: &Skipped) {
+        let path = join_path(skipped.directory.iter().chain([&skipped.name]));
+        self.not_done(&path, &skipped.reason);
+    }
+
+    /// Reports a step that is not done (law T3).
+    pub(super) fn not_done(&self, path: &[u8], why: &dyn Display) {
+        self.counters.failed.add(1);
+        print(&format!("{} stays: {why}\n", Quoted(path)));
+    }
+
+    /// Reports the entries that a plan leaves.
+    pub(super) fn print_left(plan: &DirectoryPlan) {
+        let mut left = String::new();
+        plan_text::push_left(&mut left, plan);
+        if !left.is_empty() {
+            print(&left);
+        }
+    }
+}
+
+/// Prints to standard output. A reader who is gone misses it, and finds it in the exit status.
+fn print(text: &str) {
+    if let Err(error) = print_shared(text.as_bytes()) {
+        print_note(&error.message);
+    }
+}
+
+/// A path of the system, quoted.
+pub(super) fn quoted(path: &Path) -> String {
+    Quoted(path.as_os_str().as_bytes()).to_string()
+}

@@ -1,0 +1,238 @@
+//! The summary of a scan, for people.
+
+use super::name_guesses::NameGuesses;
+use super::scan_done::ScanDone;
+use crate::cli::CliError;
+use crate::cli::explain::guess::{doubled_line, guess_lines, percent, worth_showing};
+use crate::cli::output::{Output, grouped, quoted};
+use crate::records::{Directory, Finding, KindLabel, Sampled};
+use crate::tree::scan::joined;
+
+/// Directories that are printed.
+pub(super) const WORST: usize = 10;
+
+/// Names that are shown of each kind of finding.
+pub(super) const SAMPLES: usize = 3;
+
+/// Left-out directories that are shown.
+const LEFT_OUT: usize = 5;
+
+/// Returns a kind of a finding, in words.
+pub(super) fn described(finding: Finding, kind: KindLabel) -> String {
+    let ill_formed = |what: &str| format!("ill-formed UTF-8: {what}");
+    match (finding, kind.0) {
+        (Finding::IllFormed, "unexpected-continuation") => {
+            ill_formed("continuation byte without a lead byte")
+        }
+        (Finding::IllFormed, "invalid-byte") => ill_formed("a byte that never occurs in it"),
+        (Finding::IllFormed, "truncated") => ill_formed("truncated sequence"),
+        (Finding::IllFormed, "overlong") => ill_formed("overlong sequence"),
+        (Finding::IllFormed, "out-of-range") => ill_formed("beyond the last code point"),
+        (Finding::IllFormed, kind) => ill_formed(kind),
+        (Finding::TooLong, "bytes") => "too long, in bytes".to_owned(),
+        (Finding::TooLong, "chars") => "too long, in characters".to_owned(),
+        (Finding::TooLong, kind) => format!("too long, in {kind} units"),
+        (Finding::Forbidden, kind) => format!("forbidden: {kind}"),
+        (Finding::NotNormalized, kind) => format!("not in {}", kind.to_ascii_uppercase()),
+        (Finding::DoublyEncoded, kind) => {
+            format!("likely UTF-8 taken for {kind} and encoded again")
+        }
+        (Finding::CollidesInCase, _) => "differs from a sibling in case alone".to_owned(),
+        (Finding::CollidesInForm, _) => {
+            "differs from a sibling in normalization form alone".to_owned()
+        }
+    }
+}
+
+/// Prints the summary.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub(super) fn print(done: &ScanDone<'_>) -> Result<(), CliError> {
+    let mut out = Output::stdout();
+    let lines = [
+        head(done),
+        findings(done, true),
+        findings(done, false),
+        guesses(done),
+        worst(done),
+        left_out(done),
+    ];
+    let paragraphs = lines.iter().filter(|lines| !lines.is_empty());
+    for (index, lines) in paragraphs.enumerate() {
+        if index > 0 {
+            out.line("")?;
+        }
+        lines.iter().try_for_each(|line| out.line(line))?;
+    }
+    out.flush()
+}
+
+fn head(done: &ScanDone<'_>) -> Vec<String> {
+    let tally = &done.tally;
+    let counts = &tally.counts;
+    let roots: Vec<String> = match done.roots {
+        [root] if root.is_empty() => vec!["the list".to_owned()],
+        roots => roots.iter().map(|root| quoted(root)).collect(),
+    };
+    let mut lines = vec![format!(
+        "{}: {} in {}",
+        roots.join(", "),
+        number_of(counts.entries, "name"),
+        number_of_directories(tally.directories),
+    )];
+    let parts = [
+        (counts.ascii, "ASCII"),
+        (counts.beyond_ascii, "UTF-8 beyond ASCII"),
+        (counts.ill_formed, "ill-formed UTF-8"),
+    ];
+    for (count, what) in parts {
+        let share = match (count, counts.entries) {
+            (0, _) | (_, 0) => String::new(),
+            (count, all) if count == all => "100 %".to_owned(),
+            (count, all) => {
+                let tenths = u128::from(count) * 1000 / u128::from(all);
+                format!("{}.{} %", tenths / 10, tenths % 10)
+            }
+        };
+        lines.push(format!("  {:>13}  {share:>6}  {what}", grouped(count)));
+    }
+    if counts.offending == 0 {
+        lines.push(String::new());
+        lines.push("no name offends".to_owned());
+    }
+    lines
+}
+
+/// Returns the findings that are offences, or those that are none.
+fn findings(done: &ScanDone<'_>, is_offence: bool) -> Vec<String> {
+    let tally = &done.tally;
+    let kinds = tally.kinds.iter();
+    let mut kinds: Vec<_> = kinds
+        .filter(|((finding, _), _)| done.rules.is_offence(*finding) == is_offence)
+        .collect();
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    kinds.sort_by_key(|((finding, kind), count)| (*finding, std::cmp::Reverse(**count), *kind));
+    let mut lines = vec![if is_offence {
+        let names = number_of(tally.counts.offending, "name");
+        let verb = if tally.counts.offending == 1 {
+            "offends"
+        } else {
+            "offend"
+        };
+        format!("{names} {verb}, some perhaps in several ways")
+    } else {
+        "also found, which is no offence by these options".to_owned()
+    }];
+    for (kind, count) in kinds {
+        lines.push(format!(
+            "  {:>13}  {}",
+            grouped(*count),
+            described(kind.0, kind.1)
+        ));
+        let samples = tally.samples.get(kind).into_iter().flatten();
+        lines.extend(samples.map(|sample| format!("                   {}", shown(done, sample))));
+    }
+    lines
+}
+
+fn shown(done: &ScanDone<'_>, sample: &Sampled) -> String {
+    let directory = done.path(sample.root, &sample.directory);
+    let path = joined(&directory, sample.name.as_bytes());
+    match &sample.like {
+        Some(like) => format!("{}, like {}", quoted(&path), quoted(like.as_bytes())),
+        None => quoted(&path),
+    }
+}
+
+fn guesses(done: &ScanDone<'_>) -> Vec<String> {
+    let guesser = &done.tally.guesser;
+    let guesses = guesser.guesses();
+    let mut lines = Vec::new();
+    if guesser.ill_formed() > 0 {
+        lines.push(match worth_showing(&guesses).next() {
+            Some(_) => "the ill-formed names together are likely written in".to_owned(),
+            None => "no charset on offer reads the ill-formed names".to_owned(),
+        });
+    }
+    lines.extend(worth_showing(&guesses).flat_map(guess_lines));
+    if done.tally.counts.of(Finding::DoublyEncoded) > 0
+        && let Some(doubled) = guesser.doubled()
+    {
+        lines.push("names that are likely encoded twice would be".to_owned());
+        lines.extend(doubled.examples.iter().take(SAMPLES).map(doubled_line));
+    }
+    lines
+}
+
+fn worst(done: &ScanDone<'_>) -> Vec<String> {
+    let directories = &done.tally.worst;
+    let offending = directories.iter();
+    let offending = offending.filter(|directory| directory.counts.offending > 0);
+    let offending: Vec<_> = offending.collect();
+    if offending.len() < 2 {
+        return Vec::new();
+    }
+    let mut lines =
+        vec!["directories with the most offences, of the names right in them".to_owned()];
+    for directory in offending {
+        let counts = &directory.counts;
+        let path = done.path(directory.root, &directory.path);
+        lines.push(format!(
+            "  {:>13}  of {}{}  {}",
+            grouped(counts.offending),
+            grouped(counts.entries),
+            guessed(directory),
+            quoted(if path.is_empty() { b"." } else { &path }),
+        ));
+    }
+    lines
+}
+
+fn guessed(directory: &Directory) -> String {
+    let readings = NameGuesses::of(directory.guesser.as_deref());
+    let best = worth_showing(readings.guesses()).next();
+    best.map_or_else(String::new, |guess| {
+        let percent = percent(guess.confidence);
+        format!(", {} {}", guess.charset.label(), percent.trim())
+    })
+}
+
+fn left_out(done: &ScanDone<'_>) -> Vec<String> {
+    let tally = &done.tally;
+    let mut lines = Vec::new();
+    if tally.left_out.count > 0 {
+        lines.push(format!(
+            "{} on other mounts left out; --cross-mounts enters them",
+            number_of_directories(tally.left_out.count)
+        ));
+        let shown = tally.left_out.first.iter().take(LEFT_OUT);
+        lines.extend(shown.map(|failure| {
+            let path = done.path(failure.root, &failure.path);
+            format!("  {}", quoted(&path))
+        }));
+    }
+    if tally.unread.count > 0 {
+        lines.push(format!(
+            "{} could not be read: the numbers are without",
+            number_of_directories(tally.unread.count)
+        ));
+    }
+    lines
+}
+
+fn number_of(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count))
+}
+
+fn number_of_directories(count: u64) -> String {
+    let what = if count == 1 {
+        "directory"
+    } else {
+        "directories"
+    };
+    format!("{} {what}", grouped(count))
+}

@@ -1,0 +1,140 @@
+//! Findings: problems of a name, or between a name and its siblings.
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::codec::{Charset, Form, Malformed};
+use crate::names::Quoted;
+use crate::policy::Class;
+
+/// Something worth reporting of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Finding {
+    /// Not well-formed.
+    IllFormed,
+    /// Over a limit.
+    TooLong,
+    /// With a forbidden character or shape.
+    Forbidden,
+    /// Not in the normalization form that is asked for, or in NFC if none is.
+    NotNormalized,
+    /// Likely UTF-8 that was taken for another charset and encoded again.
+    DoublyEncoded,
+    /// A sibling differs from it in case alone, or in case and form.
+    CollidesInCase,
+    /// A sibling differs from it in normalization form alone.
+    CollidesInForm,
+}
+
+impl Finding {
+    /// All findings, in the order in which they are reported.
+    pub const ALL: [Self; 7] = [
+        Self::IllFormed,
+        Self::TooLong,
+        Self::Forbidden,
+        Self::NotNormalized,
+        Self::DoublyEncoded,
+        Self::CollidesInCase,
+        Self::CollidesInForm,
+    ];
+
+    /// Returns the stable name, as in JSON.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::IllFormed => "ill-formed",
+            Self::TooLong => "too-long",
+            Self::Forbidden => "forbidden",
+            Self::NotNormalized => "not-normalized",
+            Self::DoublyEncoded => "doubly-encoded",
+            Self::CollidesInCase => "collides-in-case",
+            Self::CollidesInForm => "collides-in-form",
+        }
+    }
+}
+
+/// The stable name of a kind of a finding: a malformed sequence, a forbidden class, a unit of length or a form. For doubly
+/// encoded text, it is the charset that the text was taken for; for collisions, `casefold` or `nfc`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct KindLabel(pub &'static str);
+
+impl KindLabel {
+    /// Returns the kind of that label, of whichever finding.
+    fn find(label: &str) -> Option<Self> {
+        let malformed = [
+            Malformed::UnexpectedContinuation,
+            Malformed::InvalidByte,
+            Malformed::Truncated,
+            Malformed::Overlong(0),
+            Malformed::Surrogate(0),
+            Malformed::OutOfRange(0),
+            Malformed::Unassigned,
+        ];
+        let mut all = ["bytes", "chars", "utf16", "casefold"]
+            .into_iter()
+            .chain(malformed.map(Malformed::label))
+            .chain(Class::ALL.map(Class::label))
+            .chain([Form::Nfc, Form::Nfd].map(Form::label))
+            .chain(Charset::all().map(Charset::label));
+        all.find(|known| *known == label).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for KindLabel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let label = String::deserialize(deserializer)?;
+        Self::find(&label).ok_or_else(|| {
+            let label = Quoted(label.as_bytes());
+            de::Error::custom(format_args!("unknown kind {label}"))
+        })
+    }
+}
+
+/// A finding in a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Found {
+    /// The finding.
+    pub finding: Finding,
+    /// The kind of it.
+    pub kind: KindLabel,
+    /// Offset in bytes of the first place of that kind; `None` where it is the whole name.
+    pub offset: Option<usize>,
+    /// Length in bytes of that place.
+    pub length: Option<usize>,
+}
+
+/// The numbers of names with each finding.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct FoundCounts {
+    ill_formed: u64,
+    too_long: u64,
+    forbidden: u64,
+    not_normalized: u64,
+    doubly_encoded: u64,
+    collides_in_case: u64,
+    collides_in_form: u64,
+}
+
+impl FoundCounts {
+    /// Returns how many names have that finding.
+    #[must_use]
+    pub fn of(mut self, finding: Finding) -> u64 {
+        *self.count(finding)
+    }
+
+    /// Returns the count of that finding.
+    pub fn count(&mut self, finding: Finding) -> &mut u64 {
+        match finding {
+            Finding::IllFormed => &mut self.ill_formed,
+            Finding::TooLong => &mut self.too_long,
+            Finding::Forbidden => &mut self.forbidden,
+            Finding::NotNormalized => &mut self.not_normalized,
+            Finding::DoublyEncoded => &mut self.doubly_encoded,
+            Finding::CollidesInCase => &mut self.collides_in_case,
+            Finding::CollidesInForm => &mut self.collides_in_form,
+        }
+    }
+}

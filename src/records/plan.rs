@@ -1,0 +1,321 @@
+//! The plan of a migration: lines of JSON in a file that people read and edit (docs/migrating.md).
+//!
+//! A header starts each tree. Then each line is about one entry, all lines of one directory together. The last line says
+//! that nothing is missing.
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::backing_name::{TreePath, tree_path};
+use super::{Kind, Name};
+use crate::codec::Charset;
+use crate::names::BackingName;
+
+/// The version of the format.
+pub const PLAN_VERSION: u64 = 1;
+
+/// Any line of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PlanRecord {
+    /// The start of a tree.
+    Header(PlanHeader),
+    /// An entry of a directory.
+    Line(Box<PlanLine>),
+    /// The end of the plan.
+    End(PlanEnd),
+}
+
+impl PlanRecord {
+    /// Returns the record that is a line's JSON.
+    ///
+    /// # Errors
+    /// It is no JSON, or no record.
+    pub fn parse(json: &[u8]) -> serde_json::Result<Self> {
+        #[derive(Deserialize)]
+        struct Marks {
+            utf8fs_plan: Option<IgnoredAny>,
+            utf8fs_plan_end: Option<IgnoredAny>,
+        }
+        match serde_json::from_slice(json)? {
+            Marks {
+                utf8fs_plan: Some(_),
+                ..
+            } => serde_json::from_slice(json).map(Self::Header),
+            Marks {
+                utf8fs_plan_end: Some(_),
+                ..
+            } => serde_json::from_slice(json).map(Self::End),
+            Marks { .. } => serde_json::from_slice(json).map(Self::Line),
+        }
+    }
+}
+
+/// The first line about a tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanHeader {
+    /// The version of the format.
+    #[serde(rename = "utf8fs_plan")]
+    pub version: u64,
+    /// The absolute path of the root of the tree.
+    pub root: Name<'static>,
+    /// The options that the tree was planned with, for people.
+    pub options: String,
+}
+
+/// The last line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanEnd {
+    /// The version of the format.
+    #[serde(rename = "utf8fs_plan_end")]
+    pub version: u64,
+}
+
+/// A line about one entry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanLine {
+    /// The number of the line in the file that it was read from, counted from 1; 0 where it was not read.
+    #[serde(skip)]
+    pub number: usize,
+    /// The directory.
+    #[serde(with = "tree_path")]
+    pub directory: TreePath,
+    /// The inode number of the directory.
+    pub directory_inode: u64,
+    /// The entry's name.
+    pub old: BackingName,
+    /// Its new name; `None`: it keeps its own. Must be there, as `null` if nothing else.
+    #[serde(deserialize_with = "nullable")]
+    pub new: Option<BackingName>,
+    /// The kind of the entry, as the directory tells it.
+    pub kind: Kind,
+    /// Its inode number, as the directory tells it.
+    pub inode: u64,
+    /// Why it changes, or stays.
+    #[serde(default)]
+    pub reason: Reason,
+    /// The charset whose text the new name is.
+    pub charset: Option<Charset>,
+    /// The likelihood of that, 0.0..=1.0; `None` where nothing was guessed.
+    #[serde(serialize_with = "four_digits")]
+    pub confidence: Option<f64>,
+    /// Other names for it, the likeliest first.
+    #[serde(default)]
+    pub candidates: Vec<Candidate>,
+    /// Something that a person should look at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Warning>,
+    /// A file of the same directory, by its name before the migration, that has the same content: this one is set aside
+    /// for it. Then `new` is `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<BackingName>,
+    /// The target of a symbolic link; only where it was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Name<'static>>,
+    /// The new target; `None`: it keeps its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_target: Option<Name<'static>>,
+}
+
+impl PlanLine {
+    /// Returns a line that leaves an entry of the root as it is. Another directory is left to the caller.
+    #[must_use]
+    pub fn new(old: BackingName, kind: Kind, inode: u64, reason: Reason) -> Self {
+        Self {
+            number: 0,
+            directory: TreePath::default(),
+            directory_inode: 0,
+            old,
+            new: None,
+            kind,
+            inode,
+            reason,
+            charset: None,
+            confidence: None,
+            candidates: Vec::new(),
+            warning: None,
+            same_as: None,
+            target: None,
+            new_target: None,
+        }
+    }
+
+    /// Does the entry, or the target of the link, stay as it is although something is amiss with it?
+    #[must_use]
+    pub fn is_left(&self) -> bool {
+        let keeps_target = self.new_target.is_none();
+        // A link whose target is left may get a name all the same.
+        keeps_target && (self.reason.is_of_target() || self.new.is_none() && self.same_as.is_none())
+    }
+}
+
+/// A name that an entry could get as well.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// The name.
+    pub name: BackingName,
+    /// The charset whose text it is.
+    pub charset: Option<Charset>,
+    /// The likelihood of that, 0.0..=1.0; `None` where nothing was guessed.
+    #[serde(serialize_with = "four_digits")]
+    pub confidence: Option<f64>,
+}
+
+/// Why an entry gets another name, or stands in the plan without one.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The bytes are text of a charset.
+    #[default]
+    Decoded,
+    /// The name is UTF-8 that was encoded again.
+    #[serde(rename = "doubly-encoded")]
+    Doubled,
+    /// The name is an escape of ours.
+    Escaped,
+    /// The name is not in the wanted normalization form.
+    #[serde(rename = "normalized")]
+    Form,
+    /// The name has what the profile forbids.
+    Forbidden,
+    /// The name is too long.
+    TooLong,
+    /// Only its target changes.
+    Target,
+    /// Left: no charset takes it.
+    Unreadable,
+    /// Left: it is not sure enough what it means.
+    Unsure,
+    /// Left: its text would have control characters, noncharacters or unassigned code points.
+    Control,
+    /// Left: its new name would be too long.
+    WouldBeTooLong,
+    /// Left: no name that conforms stands for it.
+    NoSpelling,
+    /// Left: another entry has its new name, or gets it.
+    Taken,
+    /// Left: a directory on which something is mounted.
+    MountPoint,
+    /// Left: a symbolic link with several names, of which none can be given another target.
+    HardLinked,
+    /// Left: the target would be longer than a target can be.
+    TargetTooLong,
+    /// Set aside: another file has its new name and its content.
+    Same,
+}
+
+impl Reason {
+    /// Is it why the target of a link is left? The link may get a name all the same.
+    #[must_use]
+    pub fn is_of_target(self) -> bool {
+        matches!(self, Self::HardLinked | Self::TargetTooLong)
+    }
+
+    /// Is it why something is left?
+    #[must_use]
+    pub fn is_of_what_stays(self) -> bool {
+        // They stand in this order.
+        (Self::Unreadable..=Self::TargetTooLong).contains(&self)
+    }
+
+    /// Returns the reason in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Decoded => "decoded",
+            Self::Doubled => "was encoded twice",
+            Self::Escaped => "was escaped",
+            Self::Form => "normalized",
+            Self::Forbidden => "had what the profile forbids",
+            Self::TooLong => "cut to length",
+            Self::Target => "its target changes",
+            Self::Unreadable => "no charset takes it",
+            Self::Unsure => "it is not sure what it means",
+            Self::Control => "its text would have control characters; is the charset right?",
+            Self::WouldBeTooLong => "its new name would be too long",
+            Self::NoSpelling => "no conforming name stands for it",
+            Self::Taken => "another entry has its new name",
+            Self::MountPoint => "something is mounted on it",
+            Self::HardLinked => "it is a symbolic link with several names",
+            Self::TargetTooLong => "its new target would be too long",
+            Self::Same => "another file has its new name and the same content",
+        }
+    }
+}
+
+/// Something that a person should look at before it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Warning {
+    /// The bytes are an overlong sequence of UTF-8 as well, by which checks are deceived: `C0 AF` for `/`.
+    Overlong,
+    /// The text has control characters, noncharacters or unassigned code points: likely another charset was meant.
+    Control,
+}
+
+impl Warning {
+    /// Returns the warning in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Overlong => "its bytes may be an overlong sequence of UTF-8, made to deceive",
+            Self::Control => "its text has control characters; is the charset right?",
+        }
+    }
+}
+
+/// A field that may be `null` and may not be missing.
+fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
+/// A probability, rounded to four digits.
+#[expect(clippy::ref_option, reason = "the derive passes the field so")]
+fn four_digits<S: Serializer>(confidence: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    let rounded = confidence.map(|confidence| (confidence * 1e4).round() / 1e4);
+    rounded.serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PlanRecord;
+    use crate::records::json_line;
+
+    /// Law L4: what is written, byte for byte, and read back.
+    #[test]
+    fn l4_lines_are_written_as_they_were_read() {
+        let lines = [
+            r#"{"utf8fs_plan":1,"root":{"text":"/srv/old"},"options":"--from koi8-r"}"#,
+            r#"{"directory":{"text":"a/b"},"directory_inode":1,"old":{"bytes":"6Q=="},"new":{"text":"é"},"kind":"file","inode":2,"reason":"decoded","charset":"iso-8859-1","confidence":0.9375,"candidates":[{"name":{"text":"щ"},"charset":"koi8-r","confidence":null}],"warning":"overlong"}"#,
+            r#"{"directory":{"text":""},"directory_inode":1,"old":{"text":"l"},"new":null,"kind":"symlink","inode":2,"reason":"target","charset":null,"confidence":null,"candidates":[],"target":{"bytes":"6Q=="},"new_target":{"text":"é"}}"#,
+            r#"{"directory":{"text":""},"directory_inode":1,"old":{"text":"c"},"new":null,"kind":"character-device","inode":2,"reason":"would-be-too-long","charset":null,"confidence":null,"candidates":[],"same_as":{"text":"d"}}"#,
+            r#"{"utf8fs_plan_end":1}"#,
+        ];
+        for line in lines {
+            let written = match PlanRecord::parse(line.as_bytes()).unwrap() {
+                PlanRecord::Header(header) => json_line(&header),
+                PlanRecord::Line(line) => json_line(&*line),
+                PlanRecord::End(end) => json_line(&end),
+            };
+            assert_eq!(written, line);
+        }
+    }
+
+    #[test]
+    fn fields_that_decide_nothing_may_be_missing_and_confidence_is_rounded() {
+        let short = r#"{"directory":{"text":""},"directory_inode":1,"old":{"text":"a"},"new":null,"kind":"file","inode":2,"confidence":0.123456}"#;
+        let Ok(PlanRecord::Line(line)) = PlanRecord::parse(short.as_bytes()) else {
+            panic!("{short}");
+        };
+        assert!(
+            json_line(&*line).contains(r#""reason":"decoded","charset":null,"confidence":0.1235,"#)
+        );
+    }
+}

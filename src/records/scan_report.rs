@@ -1,0 +1,459 @@
+//! The report of a scan, as `utf8fs scan --json` prints it, one object a line (docs/scanning.md).
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::Name;
+use super::finding::{Finding, Found, FoundCounts, KindLabel};
+use super::guess::GuessRecord;
+use crate::codec::guess::{Gathered, Guesser};
+use crate::codec::{Charset, Encoding, Form};
+use crate::policy::Class;
+
+/// The version of the last line.
+pub const TOTAL_FORMAT: u64 = 1;
+
+/// The version of the line of a part.
+pub const PART_FORMAT: u64 = 3;
+
+/// Counts are smaller, so that their sums stay numbers.
+const COUNT_LIMIT: u64 = 1 << 48;
+
+/// Any line of a report.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "scan", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ScanLine<'a> {
+    /// A name with findings.
+    Entry(ScanEntry<'a>),
+    /// A directory that could not be read, or not to its end.
+    Unread {
+        /// Its path.
+        path: Name<'a>,
+        /// Why.
+        reason: Cow<'a, str>,
+    },
+    /// A directory on another mount.
+    LeftOut {
+        /// Its path.
+        path: Name<'a>,
+    },
+    /// A directory with many offences.
+    Directory(DirectoryReport<'a>),
+    /// A guess at the charset of all names.
+    Guess(GuessRecord),
+    /// All that is needed to merge the report of a part with those of the others.
+    Part(Box<ScanPart>),
+    /// The end of the report.
+    Total(Box<ScanTotal<'a>>),
+}
+
+/// A name with findings.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScanEntry<'a> {
+    /// Its path, which starts with the directory as it was typed.
+    pub path: Name<'a>,
+    /// The name.
+    pub name: Name<'a>,
+    /// Is one of the findings an offence?
+    pub offends: bool,
+    /// The findings, one of each kind. Never empty.
+    pub found: Cow<'a, [Found]>,
+    /// A sibling that it collides with.
+    pub like: Option<Name<'a>>,
+}
+
+/// A directory, with numbers of the names right in it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DirectoryReport<'a> {
+    /// Its path.
+    pub path: Name<'a>,
+    /// Its names.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// The likely charsets of its ill-formed names, best first.
+    pub guesses: Vec<CharsetGuess>,
+}
+
+/// A charset that names are likely in.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CharsetGuess {
+    /// The charset.
+    pub charset: Charset,
+    /// The likelihood, 0.0..=1.0.
+    pub confidence: f64,
+}
+
+/// The last line: the whole scan.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ScanTotal<'a> {
+    /// [`TOTAL_FORMAT`].
+    pub format: u64,
+    /// The directories as they were typed.
+    pub roots: Vec<Name<'a>>,
+    /// Directories that were read.
+    pub directories: u64,
+    /// Directories with a finding right in them.
+    pub troubled_directories: u64,
+    /// All names.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// The names by finding and kind.
+    pub kinds: Vec<KindTotal>,
+    /// The rules that names were judged by.
+    pub policy: PolicyReport,
+    /// Directories that could not be read.
+    pub unread: u64,
+    /// Directories on other mounts.
+    pub left_out: u64,
+    /// Directories that were gone when they were to be read.
+    pub vanished: u64,
+}
+
+/// The number of names with a kind of a finding.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindTotal {
+    /// The finding.
+    pub finding: Finding,
+    /// Its kind.
+    pub kind: KindLabel,
+    /// The number of names.
+    pub names: u64,
+    /// Is it an offence?
+    pub offence: bool,
+}
+
+/// The rules that names were judged by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyReport {
+    /// The definition of UTF-8.
+    pub encoding: Encoding,
+    /// The normalization form that names have to be in.
+    #[serde(with = "normalization")]
+    pub normalization: Option<Form>,
+    /// Forbidden classes.
+    pub forbid: Vec<Class>,
+    /// Limit in bytes.
+    pub max_bytes: usize,
+    /// Limit in characters.
+    pub max_chars: Option<usize>,
+    /// Limit in UTF-16 units.
+    pub max_utf16: Option<usize>,
+    /// The findings that are offences.
+    pub offences: Vec<Finding>,
+}
+
+/// The part of a scan that one host did.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScanPart {
+    /// [`PART_FORMAT`].
+    pub format: u64,
+    /// The version of utf8fs.
+    pub version: String,
+    /// The number of the part, counted from 1.
+    pub shard: u64,
+    /// The number of parts.
+    pub of: u64,
+    /// The depth below a root at which directories are shared out.
+    pub depth: usize,
+    /// The source of the names.
+    pub source: ScanSource,
+    /// The directories as they were typed.
+    pub roots: Vec<Name<'static>>,
+    /// The rules that names were judged by.
+    pub policy: PolicyReport,
+    /// The number of lines of names in the report.
+    pub entries: u64,
+    /// The number of lines of unread directories in the report.
+    pub unread: u64,
+    /// All that was gathered.
+    pub tally: Tally,
+}
+
+/// The format and the program of the line of a part, which other versions have as well.
+#[derive(Debug, Deserialize)]
+pub struct PartOrigin {
+    /// The version of the line.
+    pub format: u64,
+    /// The version of utf8fs.
+    pub version: String,
+}
+
+/// The source of the names of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScanSource {
+    /// Trees.
+    Walk,
+    /// A list of names.
+    List,
+}
+
+/// The limits of how much a [`Tally`] keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Worst directories, with guesses of their own.
+    pub worst: usize,
+    /// Worst directories, by their numbers alone.
+    pub on_map: usize,
+    /// Names for each kind of each finding.
+    pub samples: usize,
+    /// Directories that could not be read, and that were left out.
+    pub failures: usize,
+}
+
+/// All that a scan gathered.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tally {
+    /// The limits.
+    #[serde(skip)]
+    pub kept: Kept,
+    /// Directories that were read.
+    pub directories: u64,
+    /// Directories in which something was found.
+    pub troubled_directories: u64,
+    /// The numbers of all entries.
+    pub counts: Counts,
+    /// Entries by finding and kind; one with two kinds of a finding is counted in both.
+    #[serde(with = "rows")]
+    pub kinds: BTreeMap<(Finding, KindLabel), u64>,
+    /// The guesses at all names together.
+    pub guesser: Guesser,
+    /// The directories with the most offences, worst first.
+    pub worst: BTreeSet<Directory>,
+    /// More of them, without anything to guess from.
+    pub on_map: BTreeSet<Directory>,
+    /// Names with each kind of each finding.
+    #[serde(with = "rows")]
+    pub samples: BTreeMap<(Finding, KindLabel), BTreeSet<Sampled>>,
+    /// Directories that could not be read, or not to their end.
+    pub unread: Failures,
+    /// Unread directories that are read for every part of a tree; the same in each, as a rule.
+    pub above: Failures,
+    /// Directories on other mounts that were left out.
+    pub left_out: Failures,
+    /// Directories that were gone, or something else, when they were to be read.
+    pub vanished: u64,
+}
+
+/// Numbers of entries, of a directory or of all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// All of them; each is one of the three below.
+    #[serde(rename = "names")]
+    pub entries: u64,
+    /// In ASCII.
+    pub ascii: u64,
+    /// Well-formed, beyond ASCII.
+    #[serde(rename = "utf8")]
+    pub beyond_ascii: u64,
+    /// Ill-formed.
+    pub ill_formed: u64,
+    /// With an offence.
+    pub offending: u64,
+    /// With findings that are no offences, and no offence.
+    pub remarked: u64,
+    /// With each finding.
+    pub found: FoundCounts,
+}
+
+/// A directory, with what lies right in it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Directory {
+    /// The index of the root that it lies below.
+    pub root: usize,
+    /// Its path from there; empty for the root.
+    pub path: Name<'static>,
+    /// The numbers of its entries.
+    pub counts: Counts,
+    /// The guesses at its names; `None` where there is nothing to guess, or where only numbers are kept.
+    pub guesser: Option<Box<Guesser>>,
+}
+
+impl Directory {
+    /// The worst first: by offences, then by remarks, then by path.
+    fn rank(&self) -> (Reverse<u64>, Reverse<u64>, usize, &Name<'static>) {
+        let Counts {
+            offending,
+            remarked,
+            ..
+        } = self.counts;
+        (Reverse(offending), Reverse(remarked), self.root, &self.path)
+    }
+}
+
+impl PartialEq for Directory {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl Eq for Directory {}
+
+impl PartialOrd for Directory {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Directory {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+/// A name that stands for others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sampled {
+    /// The hash of its path: samples are the names of the smallest hashes, whoever met them.
+    pub hash: u64,
+    /// The index of the root that it lies below.
+    pub root: usize,
+    /// The path of its directory from there.
+    pub directory: Name<'static>,
+    /// The name.
+    pub name: Name<'static>,
+    /// All that was found in it.
+    pub found: Vec<Found>,
+    /// A sibling that it collides with.
+    pub like: Option<Name<'static>>,
+}
+
+/// A directory that could not be read, or was not.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// The index of the root that it lies below.
+    pub root: usize,
+    /// Its path from there.
+    pub path: Name<'static>,
+    /// The errno; 0 for directories that were left out.
+    pub errno: i32,
+}
+
+/// Failures: all are counted, the first by path are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failures {
+    /// The number of failures.
+    pub count: u64,
+    /// The first of them.
+    pub first: BTreeSet<Failure>,
+}
+
+/// The fields of a guesser.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Gathered", deny_unknown_fields)]
+struct GuesserFields {
+    ill_formed: u64,
+    well_formed: u64,
+    unread: Vec<u64>,
+    seen: [u64; 4],
+    #[serde(with = "hashed_names")]
+    sample: Vec<(u64, Box<[u8]>)>,
+    beyond_ascii: u64,
+    undone: u64,
+    #[serde(with = "hashed_names")]
+    doubled: Vec<(u64, Box<[u8]>)>,
+}
+
+impl Serialize for Guesser {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        GuesserFields::serialize(&self.gathered(), serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Guesser {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let gathered = GuesserFields::deserialize(deserializer)?;
+        let is_small = gathered.ill_formed.max(gathered.well_formed) < COUNT_LIMIT;
+        let guesser = Some(gathered).filter(|_| is_small);
+        guesser
+            .and_then(Self::of_gathered)
+            .ok_or_else(|| de::Error::custom("the numbers of a guesser make no sense"))
+    }
+}
+
+/// Names with their hashes.
+mod hashed_names {
+    use super::{Deserialize, Deserializer, Name, Serializer};
+
+    type HashedNames = Vec<(u64, Box<[u8]>)>;
+
+    pub(super) fn serialize<S: Serializer>(
+        names: &[(u64, Box<[u8]>)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let names = names.iter();
+        serializer.collect_seq(names.map(|(hash, name)| (hash, Name::from(&**name))))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<HashedNames, D::Error> {
+        let names = Vec::<(u64, Name<'static>)>::deserialize(deserializer)?;
+        let names = names.into_iter();
+        Ok(names
+            .map(|(hash, name)| (hash, name.into_bytes().into()))
+            .collect())
+    }
+}
+
+/// Maps whose keys are no text, as rows of key and value.
+mod rows {
+    use super::{BTreeMap, Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<K: Serialize, V: Serialize, S: Serializer>(
+        map: &BTreeMap<K, V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'de, K, V, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<K, V>, D::Error>
+    where
+        K: Deserialize<'de> + Ord,
+        V: Deserialize<'de>,
+    {
+        let rows = Vec::<(K, V)>::deserialize(deserializer)?;
+        Ok(rows.into_iter().collect())
+    }
+}
+
+/// A normalization form; `preserve` for none.
+mod normalization {
+    use serde::de::IntoDeserializer;
+
+    use super::{Deserialize, Deserializer, Form, Serializer};
+
+    const NONE: &str = "preserve";
+
+    #[expect(clippy::ref_option, reason = "the derive passes the field so")]
+    pub(super) fn serialize<S: Serializer>(
+        form: &Option<Form>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(form.map_or(NONE, Form::label))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Form>, D::Error> {
+        match String::deserialize(deserializer)? {
+            none if none == NONE => Ok(None),
+            label => Form::deserialize(label.into_deserializer()).map(Some),
+        }
+    }
+}

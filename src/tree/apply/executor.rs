@@ -1,0 +1,213 @@
+//! The execution of a journal in a tree, one directory at a time.
+
+use std::cell::Cell;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::aside_dir::{AsideDir, is_near};
+use super::link_ends::LinkEnds;
+use super::observer::{Observer, Progress};
+use super::step_count::StepCount;
+use crate::backing::{Dir, SetTime, Stat, StatFs, Time};
+use crate::names::BackingName;
+use crate::tree::failpoints;
+use crate::tree::undo_journal::{Job, Journal, JournalError, SkipReason, Skipped};
+
+/// The direction, and whether anything is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tree) enum Mode {
+    /// The changes are made.
+    Forward,
+    /// They are unmade.
+    Back,
+    /// Reports what would be unmade.
+    Preview,
+}
+
+/// A pass through the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tree) enum Pass {
+    /// Notes where links lead.
+    NoteLinks,
+    /// Gives links their targets.
+    Retarget,
+    /// Gives entries their names.
+    Rename,
+    /// Makes links lead to where they led, as far as possible.
+    VerifyLinks,
+}
+
+/// The tree that is worked on.
+pub(in crate::tree) struct Executor<'e> {
+    pub(super) root: &'e OwnedFd,
+    pub(super) journal: &'e Journal,
+    pub(in crate::tree) aside: Option<AsideDir>,
+    pub(super) mode: Mode,
+    /// The part that is undone, if not all.
+    pub(in crate::tree) only: Option<&'e [BackingName]>,
+    pub(super) observer: &'e dyn Observer,
+    pub(in crate::tree) count: StepCount,
+    /// Steps of the directories that are finished.
+    passed: AtomicU64,
+    pub(super) ends: LinkEnds,
+}
+
+/// A directory that is worked on.
+pub(super) struct OpenDir<'d> {
+    pub(super) job: &'d Job,
+    pub(super) dir: Dir,
+    /// The time of the directory's last change as it was found.
+    mtime: Time,
+    /// An entry of the job was changed at that time.
+    is_ours: Cell<bool>,
+    changed: Cell<bool>,
+    /// Something was found that was done before.
+    pub(super) found: Cell<bool>,
+}
+
+impl<'e> Executor<'e> {
+    /// # Errors
+    /// [`JournalError::NotThisTree`], [`JournalError::ReadOnly`], [`JournalError::Io`].
+    pub(in crate::tree) fn new(
+        root: &'e OwnedFd,
+        journal: &'e Journal,
+        observer: &'e dyn Observer,
+        mode: Mode,
+    ) -> Result<Self, JournalError> {
+        let io = JournalError::io("look at the tree");
+        if !journal.root().0.is(&Stat::of(root).map_err(&io)?) {
+            return Err(JournalError::NotThisTree);
+        }
+        let is_read_only = |fs: StatFs| fs.flags & libc::ST_RDONLY != 0;
+        if mode != Mode::Preview && is_read_only(StatFs::of(root).map_err(&io)?) {
+            return Err(JournalError::ReadOnly);
+        }
+        Ok(Self {
+            root,
+            journal,
+            aside: None,
+            mode,
+            only: None,
+            observer,
+            count: StepCount::default(),
+            passed: AtomicU64::new(0),
+            ends: LinkEnds::default(),
+        })
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.count.stop(self.observer.is_over())
+    }
+
+    /// Does a pass in one directory, but for what the system refuses.
+    ///
+    /// # Errors
+    /// Those of the journal.
+    pub(super) fn carry_out(&self, pass: Pass, job: &Job) -> Result<(), JournalError> {
+        let renamed = &self.journal.renamed_dirs;
+        let only = match self.only.map(|only| renamed.leads(only, &job.directory)) {
+            // Below it, or it itself.
+            None | Some(Some([])) => None,
+            Some(Some([name])) => Some(name),
+            Some(Some(_) | None) => return Ok(()),
+        };
+        let opened = renamed.open(self.root, &job.directory, &job.id);
+        let opened = opened.and_then(|dir| Stat::of(&dir).map(|stat| (dir, stat)));
+        let Ok((dir, before)) = opened else {
+            for change in &job.changes {
+                let is_of_pass = match pass {
+                    Pass::Retarget => change.target.is_some(),
+                    Pass::Rename => change.to.is_some(),
+                    Pass::NoteLinks | Pass::VerifyLinks => false,
+                };
+                if is_of_pass && only.is_none_or(|only| *only == change.name) {
+                    self.skip(job, &change.name, SkipReason::Elsewhere);
+                }
+            }
+            return Ok(());
+        };
+        let dir = OpenDir {
+            job,
+            dir,
+            mtime: before.mtime,
+            is_ours: Cell::new(false),
+            changed: Cell::new(false),
+            found: Cell::new(false),
+        };
+        let steps = match pass {
+            Pass::NoteLinks => self.note_links(&dir, only),
+            Pass::Retarget => self.retarget_all(&dir, only),
+            Pass::Rename => self.rename_all(&dir, only)?,
+            Pass::VerifyLinks => self.verify_links(&dir, only),
+        };
+        self.put_time_back(&dir, &before);
+        let steps = u64::try_from(steps).unwrap_or(0);
+        self.observer.progress(&Progress {
+            steps: self.passed.fetch_add(steps, Ordering::Relaxed) + steps,
+            all: self.journal.steps(),
+            directory: &job.directory,
+        });
+        Ok(())
+    }
+
+    /// Puts back the time of the directory's last change (law T6), unless others have changed it since it was looked at for the
+    /// journal: that stands.
+    fn put_time_back(&self, dir: &OpenDir<'_>, before: &Stat) {
+        let wanted = dir.job.mtime;
+        // A kill came between: then the last change is the one that this migration made.
+        let was_killed = (dir.found.get() || self.mode == Mode::Back) && dir.is_ours.get();
+        let is_ours = before.mtime == wanted || was_killed;
+        let mtime = if is_ours { wanted } else { before.mtime };
+        if self.mode == Mode::Preview || !dir.changed.get() && mtime == before.mtime {
+            return;
+        }
+        let set = failpoints::set_times(&dir.dir, SetTime::Omit, SetTime::At(mtime));
+        if let Err(error) = set {
+            let errno = error.raw_os_error().unwrap_or(0);
+            self.observer.time_lost(&dir.job.directory, errno);
+        }
+    }
+
+    pub(super) fn skip(&self, job: &Job, name: &BackingName, reason: SkipReason) {
+        self.count.add_left();
+        self.observer.skipped(&Skipped {
+            directory: job.directory.clone(),
+            name: name.clone(),
+            reason,
+        });
+    }
+}
+
+impl OpenDir<'_> {
+    /// Returns the entry of that name, if there is one.
+    ///
+    /// # Errors
+    /// Why the entry is left.
+    pub(super) fn stat<F: AsFd>(
+        &self,
+        dir: &Dir<F>,
+        name: &BackingName,
+    ) -> Result<Option<Stat>, SkipReason> {
+        match dir.stat_child(name) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ENOENT | libc::ENAMETOOLONG) => Ok(None),
+                _ => Err(SkipReason::of(&error)),
+            },
+        }
+    }
+
+    /// Notes an entry that is one of the migration's.
+    pub(super) fn see(&self, stat: &Stat) {
+        let made = stat.btime.filter(|_| stat.is_symlink());
+        let mut times = std::iter::once(stat.ctime).chain(made);
+        if times.any(|time| is_near(time, self.mtime)) {
+            self.is_ours.set(true);
+        }
+    }
+
+    /// Notes that something was, or is being, changed in the directory.
+    pub(super) fn change(&self) {
+        self.changed.set(true);
+    }
+}

@@ -1,0 +1,62 @@
+//! The reports of a migration while it is done, and of its end.
+
+use crate::names::BackingName;
+use crate::tree::change::TreePath;
+use crate::tree::undo_journal::Skipped;
+
+/// The progress of a migration.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// Steps that are done, were done before, or were left.
+    pub steps: u64,
+    /// All steps.
+    pub all: u64,
+    /// A directory that was just finished.
+    pub directory: &'a TreePath,
+}
+
+/// A movement of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Movement<'a> {
+    /// To another name in its directory.
+    To(&'a BackingName),
+    /// Aside, into the directory of the migration's.
+    Aside,
+    /// Back from there, to this name.
+    Back(&'a BackingName),
+    /// To another target; the entry keeps its name.
+    Target(&'a [u8]),
+}
+
+/// An observer of a migration. Called by several threads at a time.
+pub trait Observer: Sync {
+    /// A directory was finished.
+    fn progress(&self, _progress: &Progress<'_>) {}
+
+    /// A step was made, or would be where nothing is written.
+    fn step(&self, _directory: &TreePath, _name: &BackingName, _movement: Movement<'_>) {}
+
+    /// An entry was left as it is (law T3).
+    fn skipped(&self, skipped: &Skipped);
+
+    /// The time of a directory could not be put back (law T6), by this errno.
+    fn time_lost(&self, _directory: &TreePath, _errno: i32) {}
+
+    /// Is it to stop? Asked between any two renames; chains of renames that depend on each other are brought to their end.
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+/// The outcome of a migration, or of undoing it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Steps done now.
+    pub done: u64,
+    /// Steps that were found done.
+    pub before: u64,
+    /// Steps that were left.
+    pub left: u64,
+    /// The observer stopped it by [`Observer::is_over`], and can be gone on with.
+    pub is_stopped: bool,
+}

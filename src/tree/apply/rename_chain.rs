@@ -1,0 +1,338 @@
+//! Names: chains of entries that give up their names to each other. Most chains are of one entry.
+
+use std::collections::BTreeSet;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use super::aside_dir::AsideDir;
+use super::executor::{Executor, Mode, OpenDir};
+use super::observer::Movement;
+use super::step_count::Done;
+use crate::backing::{Dir, Kind, Stat};
+use crate::names::BackingName;
+use crate::tree::change::{Change, Destination, read_target};
+use crate::tree::failpoints;
+use crate::tree::undo_journal::{JournalError, Mark, SkipReason, is_unable};
+
+impl Executor<'_> {
+    /// Makes or unmakes the renames of a directory; only those that concern a name, if one is given. Returns how many
+    /// steps the directory has of this kind.
+    pub(super) fn rename_all(
+        &self,
+        dir: &OpenDir<'_>,
+        only: Option<&BackingName>,
+    ) -> Result<usize, JournalError> {
+        let mut steps = 0;
+        for (first, changes) in dir.job.chains() {
+            if self.is_over() {
+                break;
+            }
+            steps += changes.len();
+            let mut names = changes.iter().flat_map(Change::names);
+            if only.is_none_or(|only| names.any(|name| name == only)) {
+                Chain::new(self, dir, first, changes).carry_out()?;
+            }
+        }
+        Ok(steps)
+    }
+}
+
+/// A place of an entry.
+#[derive(Debug, Clone, Copy)]
+enum Spot<'c> {
+    /// A name in its directory.
+    Name(&'c BackingName),
+    /// The place of the change of that number in the directory of what is set aside.
+    Aside(usize),
+}
+
+/// A rename of an entry.
+#[derive(Clone, Copy)]
+struct Move<'c> {
+    /// The index of the entry in the chain.
+    entry: usize,
+    change: &'c Change,
+    from: Spot<'c>,
+    to: Spot<'c>,
+}
+
+/// A chain in a directory.
+struct Chain<'c> {
+    executor: &'c Executor<'c>,
+    dir: &'c OpenDir<'c>,
+    changes: &'c [Change],
+    /// The renames, in their order. In a ring the first entry moves twice: to its name for the meantime, and from there.
+    moves: Vec<Move<'c>>,
+    is_forward: bool,
+}
+
+/// The descriptor and the name of a spot.
+type Place<'c> = (Dir<BorrowedFd<'c>>, BackingName);
+
+impl<'c> Chain<'c> {
+    fn new(
+        executor: &'c Executor<'c>,
+        dir: &'c OpenDir<'c>,
+        first: usize,
+        changes: &'c [Change],
+    ) -> Self {
+        let (mut moves, mut last) = (Vec::with_capacity(changes.len()), None);
+        for (entry, change) in changes.iter().enumerate() {
+            let from = Spot::Name(&change.name);
+            let to = match &change.to {
+                Some(Destination::Name(new)) => Spot::Name(new),
+                Some(Destination::Aside) => Spot::Aside(first + entry),
+                None => continue,
+            };
+            let meantime = change.meantime.as_ref().map(Spot::Name);
+            let step = |from, to| Move {
+                entry,
+                change,
+                from,
+                to,
+            };
+            moves.push(step(from, meantime.unwrap_or(to)));
+            last = last.or(meantime.map(|meantime| step(meantime, to)));
+        }
+        moves.extend(last);
+        Self {
+            executor,
+            dir,
+            changes,
+            moves,
+            is_forward: executor.mode == Mode::Forward,
+        }
+    }
+
+    fn carry_out(&self) -> Result<(), JournalError> {
+        let all: BTreeSet<usize> = (0..self.changes.len()).collect();
+        let made = match self.made() {
+            Ok(made) => made,
+            Err(reason) => {
+                self.skip(all.iter().map(|entry| (*entry, reason)));
+                return Ok(());
+            }
+        };
+        let way: Vec<Move<'_>> = if self.is_forward {
+            self.moves.iter().skip(made).copied().collect()
+        } else {
+            self.moves.iter().take(made).rev().copied().collect()
+        };
+        let mut concerned: BTreeSet<usize> = way.iter().map(|step| step.entry).collect();
+        let before = all.len() - concerned.len();
+        for (index, step) in way.iter().enumerate() {
+            if let Err(reason) = self.make(step, self.is_forward)? {
+                let (made, rest) = way.split_at(index);
+                self.give_up(made, rest, reason, &mut concerned)?;
+                break;
+            }
+        }
+        (0..before).for_each(|_| self.executor.count.add(Done::Before));
+        concerned
+            .iter()
+            .for_each(|_| self.executor.count.add(Done::Now));
+        Ok(())
+    }
+
+    /// Leaves the entries of a way of which some moves were made and the next one cannot be, and takes them out of
+    /// `concerned`. Nothing stays under a name that was not to last.
+    fn give_up(
+        &self,
+        made: &[Move<'_>],
+        rest: &[Move<'_>],
+        reason: SkipReason,
+        concerned: &mut BTreeSet<usize>,
+    ) -> Result<(), JournalError> {
+        let mut left: Vec<usize> = rest.iter().map(|step| step.entry).collect();
+        if made.iter().any(|step| left.contains(&step.entry)) {
+            for step in made.iter().rev() {
+                if self.make(step, !self.is_forward)?.is_err() {
+                    break;
+                }
+                left.push(step.entry);
+            }
+        }
+        let failed = left.first().copied();
+        left.retain(|entry| concerned.remove(entry));
+        self.skip(left.into_iter().map(|entry| match failed == Some(entry) {
+            true => (entry, reason),
+            false => (entry, SkipReason::Chained),
+        }));
+        Ok(())
+    }
+
+    fn skip(&self, entries: impl Iterator<Item = (usize, SkipReason)>) {
+        for (entry, reason) in entries {
+            if let Some(change) = self.changes.get(entry) {
+                self.executor.skip(self.dir.job, &change.name, reason);
+            }
+        }
+    }
+
+    /// Returns how many of the moves count as made.
+    ///
+    /// # Errors
+    /// Why the entries are left.
+    fn made(&self) -> Result<usize, SkipReason> {
+        let (least, most) = match self.moves.as_slice() {
+            [step] => return self.single_made(step),
+            _ => self.chain_made()?.ok_or(SkipReason::Changed)?,
+        };
+        let is_found = self.is_forward && most > 0;
+        self.dir.found.set(self.dir.found.get() || is_found);
+        // Where names are changed by linking, an entry may have been killed under both: that move is made once more.
+        if self.executor.journal.is_linking() == self.is_forward {
+            Ok(least)
+        } else {
+            Ok(most)
+        }
+    }
+
+    /// Looks first where the entry is to leave: another name of its inode may be where it is to go.
+    fn single_made(&self, step: &Move<'_>) -> Result<usize, SkipReason> {
+        let mut places = [(step.from, 0), (step.to, 1)];
+        if !self.is_forward {
+            places.reverse();
+        }
+        let mut reason = SkipReason::Gone;
+        for (index, (spot, made)) in places.into_iter().enumerate() {
+            match self.stat_at(spot)? {
+                Some(stat) if self.is_entry(step.change, &stat, spot) => {
+                    self.dir.see(&stat);
+                    self.dir.found.set(self.dir.found.get() || index > 0);
+                    return Ok(made);
+                }
+                Some(_other) => reason = SkipReason::Changed,
+                None => {}
+            }
+        }
+        Err(reason)
+    }
+
+    /// Returns after how many moves all entries are where they are: the fewest, and the most.
+    fn chain_made(&self) -> Result<Option<(usize, usize)>, SkipReason> {
+        let is_at = |change: &Change, spot: Spot<'_>| -> Result<bool, SkipReason> {
+            let stat = self.stat_at(spot)?;
+            let stat = stat.filter(|stat| self.is_entry(change, stat, spot));
+            stat.iter().for_each(|stat| self.dir.see(stat));
+            Ok(stat.is_some())
+        };
+        let right = self.changes.iter();
+        let right = right.map(|change| is_at(change, Spot::Name(&change.name)));
+        let mut right = right.collect::<Result<Vec<bool>, _>>()?;
+        let mut wrong = right.iter().filter(|is_right| !**is_right).count();
+        let mut fits = (wrong == 0).then_some((0, 0));
+        for (index, step) in self.moves.iter().enumerate() {
+            let is_right = is_at(step.change, step.to)?;
+            if let Some(was_right) = right.get_mut(step.entry) {
+                wrong = wrong + usize::from(*was_right) - usize::from(is_right);
+                *was_right = is_right;
+            }
+            if wrong == 0 {
+                fits = Some((fits.map_or(index + 1, |(least, _)| least), index + 1));
+            }
+        }
+        Ok(fits)
+    }
+
+    fn stat_at(&self, spot: Spot<'_>) -> Result<Option<Stat>, SkipReason> {
+        match self.place(spot) {
+            Some((dir, name)) => self.dir.stat(&dir, &name),
+            None => Ok(None),
+        }
+    }
+
+    /// Is that the entry of a change? A link that got another target is another inode.
+    fn is_entry(&self, change: &Change, stat: &Stat, spot: Spot<'_>) -> bool {
+        if change.id.is(stat) {
+            return true;
+        }
+        let Some(target) = change.target.as_ref().filter(|_| stat.is_symlink()) else {
+            return false;
+        };
+        let place = self.place(spot);
+        let found = place.and_then(|(dir, name)| read_target(&dir, &name).ok());
+        found.is_some_and(|found| target.possible().contains(&found))
+    }
+
+    /// Returns the directory and the name of a spot.
+    fn place(&self, spot: Spot<'_>) -> Option<Place<'_>> {
+        match spot {
+            Spot::Name(name) => Some((Dir::new(self.dir.dir.as_fd()), name.clone())),
+            Spot::Aside(number) => {
+                let aside = self.executor.aside.as_ref()?;
+                let name = AsideDir::name(self.dir.job.number, number)?;
+                Some((Dir::new(aside.dir.as_fd()), name))
+            }
+        }
+    }
+
+    /// Makes a move, or unmakes it, or reports that it would be.
+    ///
+    /// # Errors
+    /// Those of the journal; why the entry is left.
+    fn make(
+        &self,
+        step: &Move<'_>,
+        is_forward: bool,
+    ) -> Result<Result<(), SkipReason>, JournalError> {
+        let (from, to) = if is_forward {
+            (step.from, step.to)
+        } else {
+            (step.to, step.from)
+        };
+        let movement = match (from, to) {
+            (Spot::Aside(_), Spot::Name(to)) => Movement::Back(to),
+            (_, Spot::Name(to)) => Movement::To(to),
+            (_, Spot::Aside(_)) => Movement::Aside,
+        };
+        let (Some(from), Some(to)) = (self.place(from), self.place(to)) else {
+            return Ok(Err(SkipReason::Gone));
+        };
+        if self.executor.mode != Mode::Preview {
+            if let Err(reason) = self.rename(step.change, &from, &to)? {
+                return Ok(Err(reason));
+            }
+            self.dir.change();
+        }
+        let directory = &self.dir.job.directory;
+        self.executor.observer.step(directory, &from.1, movement);
+        Ok(Ok(()))
+    }
+
+    fn rename(
+        &self,
+        change: &Change,
+        (from_dir, from): &Place<'_>,
+        (to_dir, to): &Place<'_>,
+    ) -> Result<Result<(), SkipReason>, JournalError> {
+        let journal = self.executor.journal;
+        let is_dir = change.kind == Kind::Dir;
+        let mut moved = failpoints::rename(from_dir, from, to_dir, to);
+        if moved.as_ref().is_err_and(is_unable) && !is_dir {
+            if !journal.is_linking() {
+                journal.mark(Mark::Linking)?;
+            }
+            let source = from_dir.child(from);
+            let linked = source.and_then(|source| failpoints::link(source, to_dir, to));
+            if linked.is_ok() {
+                self.dir.change();
+            }
+            moved = linked.and_then(|()| failpoints::unlink(from_dir, from));
+        }
+        let Err(error) = moved else {
+            return Ok(Ok(()));
+        };
+        if error.raw_os_error() == Some(libc::EEXIST) && journal.is_linking() && !is_dir {
+            // Killed between the two: both names are there.
+            let one = from_dir.stat_child(from);
+            let both = one.and_then(|one| Ok((one, to_dir.stat_child(to)?)));
+            if both.is_ok_and(|(one, other)| change.id.is(&one) && change.id.is(&other)) {
+                self.dir.found.set(true);
+                self.dir.change();
+                let unlinked = failpoints::unlink(from_dir, from);
+                return Ok(unlinked.map_err(|error| SkipReason::of(&error)));
+            }
+        }
+        Ok(Err(SkipReason::of_rename(&error)))
+    }
+}

@@ -1,0 +1,222 @@
+//! Symbolic links that get another target.
+//!
+//! A target cannot be changed: another link is made beside it, becomes like it in all else, and takes its name in exchange, so
+//! that at each moment there is one under that name. Only then is the old one removed, if it is what it was to be.
+
+use std::io;
+
+use super::executor::{Executor, Mode, OpenDir};
+use super::observer::Movement;
+use super::step_count::Done;
+use crate::backing::{SetTime, Stat, Xattr, xattr};
+use crate::names::BackingName;
+use crate::tree::change::{Change, Retarget, read_target};
+use crate::tree::failpoints;
+use crate::tree::undo_journal::SkipReason;
+
+/// Most octets that the kernel gives at once.
+const MOST: u32 = 65536;
+
+impl Executor<'_> {
+    /// Gives the links of a directory their targets, or their old ones back; only a certain one, if it is given. Returns how
+    /// many steps the directory has of this kind.
+    pub(super) fn retarget_all(&self, dir: &OpenDir<'_>, only: Option<&BackingName>) -> usize {
+        self.each_link(dir, only, |number, change, target| {
+            match self.retarget(dir, change, target, self.wanted(target)) {
+                Ok(done) => {
+                    self.ends.count(dir.job.number, number, done);
+                    self.count.add(done);
+                }
+                Err(reason) => self.skip(dir.job, &change.name, reason),
+            }
+        });
+        dir.job.retargets().count()
+    }
+
+    /// Returns the target that a link is to have.
+    pub(super) fn wanted<'t>(&self, target: &'t Retarget) -> &'t [u8] {
+        match self.mode {
+            Mode::Forward => &target.new,
+            Mode::Back | Mode::Preview => &target.old,
+        }
+    }
+
+    /// Acts on each link, or on a certain one, which is given with its number.
+    pub(super) fn each_link(
+        &self,
+        dir: &OpenDir<'_>,
+        only: Option<&BackingName>,
+        act: impl Fn(usize, &Change, &Retarget),
+    ) {
+        for (number, change, target) in dir.job.retargets() {
+            if self.is_over() {
+                break;
+            }
+            if only.is_none_or(|only| change.names().any(|name| name == only)) {
+                act(number, change, target);
+            }
+        }
+    }
+
+    /// Sees to it that the link of a change has a target, one of its own.
+    pub(super) fn retarget(
+        &self,
+        dir: &OpenDir<'_>,
+        change: &Change,
+        targets: &Retarget,
+        wanted: &[u8],
+    ) -> Result<Done, SkipReason> {
+        let beside = self.beside(change)?;
+        let mut found = None;
+        for name in change.names() {
+            if let Some(stat) = dir.stat(&dir.dir, name)?
+                && stat.is_symlink()
+                && let Some(target) = dir.target_of(name, change, targets, &stat)?
+            {
+                found = Some((name, stat, target));
+                break;
+            }
+        }
+        let other = dir.stat(&dir.dir, &beside)?.filter(Stat::is_symlink);
+        let Some((name, stat, target)) = found else {
+            return Err(SkipReason::Changed);
+        };
+        dir.see(&stat);
+        if let Some(other) = &other {
+            dir.see(other);
+            dir.found.set(true);
+        }
+        let is_done = target == wanted;
+        if self.mode == Mode::Preview {
+            if !is_done {
+                self.report(dir, name, wanted);
+            }
+            return Ok(if is_done { Done::Before } else { Done::Now });
+        }
+        if is_done {
+            if let Some(_leftover) = other {
+                dir.clear(name, &stat, &beside)?;
+            }
+            dir.found.set(true);
+            return Ok(Done::Before);
+        }
+        if stat.nlink > 1 {
+            return Err(SkipReason::HardLinked);
+        }
+        let is_original = other.as_ref().is_some_and(|other| change.id.is(other));
+        if !(wanted == targets.old && is_original) {
+            if other.is_some() {
+                failpoints::unlink(&dir.dir, &beside).map_err(|error| SkipReason::of(&error))?;
+            }
+            let made = dir.copy(name, &stat, &beside, wanted);
+            if let Err(error) = made {
+                drop(failpoints::unlink(&dir.dir, &beside));
+                return Err(SkipReason::of(&error));
+            }
+        }
+        dir.exchange(name, &stat, &beside)?;
+        self.report(dir, name, wanted);
+        Ok(Done::Now)
+    }
+
+    fn report(&self, dir: &OpenDir<'_>, name: &BackingName, wanted: &[u8]) {
+        let movement = Movement::Target(wanted);
+        self.observer.step(&dir.job.directory, name, movement);
+    }
+
+    /// Returns the name of the other link while there are two.
+    fn beside(&self, change: &Change) -> Result<BackingName, SkipReason> {
+        let name = format!(".utf8fs-{}-{:x}", self.journal.id(), change.id.ino);
+        BackingName::parse(name.as_bytes()).map_err(|_none| SkipReason::System(libc::EINVAL))
+    }
+}
+
+impl OpenDir<'_> {
+    /// Returns the target of a link; `None` if it is another link than that of the change.
+    fn target_of(
+        &self,
+        name: &BackingName,
+        change: &Change,
+        targets: &Retarget,
+        stat: &Stat,
+    ) -> Result<Option<Vec<u8>>, SkipReason> {
+        let target = read_target(&self.dir, name).map_err(|error| SkipReason::of(&error))?;
+        let is_ours =
+            target == targets.old || !change.id.is(stat) && targets.possible().contains(&target);
+        Ok(is_ours.then_some(target))
+    }
+
+    /// Makes a link beside one that is like it but for its target.
+    fn copy(
+        &self,
+        name: &BackingName,
+        stat: &Stat,
+        beside: &BackingName,
+        target: &[u8],
+    ) -> io::Result<()> {
+        let one = self.dir.child(name)?;
+        failpoints::symlink(&self.dir, beside, target)?;
+        self.change();
+        let other = self.dir.child(beside)?;
+        let made = Stat::of(&other)?;
+        if (made.uid, made.gid) != (stat.uid, stat.gid) {
+            failpoints::chown(&other, stat.uid, stat.gid)?;
+        }
+        let listed = match xattr::list(&one, MOST) {
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Xattr::Size(0),
+            listed => listed?,
+        };
+        if let Xattr::Data(names) = listed {
+            for name in names
+                .split(|&octet| octet == 0)
+                .filter(|name| !name.is_empty())
+            {
+                if let Xattr::Data(value) = xattr::get(&one, name, MOST)?
+                    && xattr::get(&other, name, MOST).ok() != Some(Xattr::Data(value.clone()))
+                {
+                    failpoints::set_xattr(&other, name, &value)?;
+                }
+            }
+        }
+        failpoints::set_times(&other, SetTime::At(stat.atime), SetTime::At(stat.mtime))
+    }
+
+    /// Exchanges a link with the one beside it, and removes what was there, if it is what was to be there.
+    fn exchange(
+        &self,
+        name: &BackingName,
+        stat: &Stat,
+        beside: &BackingName,
+    ) -> Result<(), SkipReason> {
+        if let Err(error) = failpoints::exchange(&self.dir, name, beside) {
+            drop(failpoints::unlink(&self.dir, beside));
+            return Err(SkipReason::of_rename(&error));
+        }
+        self.change();
+        let out = self.stat(&self.dir, beside)?;
+        if out.is_none_or(|out| out.ino != stat.ino) {
+            // Somebody put something else there just before.
+            failpoints::exchange(&self.dir, name, beside)
+                .map_err(|error| SkipReason::of_rename(&error))?;
+            drop(failpoints::unlink(&self.dir, beside));
+            return Err(SkipReason::Changed);
+        }
+        failpoints::unlink(&self.dir, beside).map_err(|error| SkipReason::of(&error))
+    }
+
+    /// Removes what a kill left beside a link. The time at which that was done is written to the link first, so that
+    /// the time of the directory can be told from one of others' doing.
+    fn clear(
+        &self,
+        name: &BackingName,
+        stat: &Stat,
+        beside: &BackingName,
+    ) -> Result<(), SkipReason> {
+        self.change();
+        let touched = self.dir.child(name).and_then(|link| {
+            failpoints::set_times(link, SetTime::At(stat.atime), SetTime::At(stat.mtime))
+        });
+        let cleared = touched.and_then(|()| failpoints::unlink(&self.dir, beside));
+        cleared.map_err(|error| SkipReason::of(&error))
+    }
+}

@@ -1,0 +1,214 @@
+//! Changes: one shape from the planner to the undo journal and the executor.
+
+use crate::backing::{Dir, Kind, Stat, Time, file};
+use crate::names::BackingName;
+use crate::records::PlanLine;
+pub use crate::records::TreePath;
+
+/// Longest target that symlink(2) takes.
+pub(super) const LONGEST_TARGET: usize = 4095;
+
+/// The change of one entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its name before anything is done.
+    pub name: BackingName,
+    /// Its identity: another one at that name means that others have changed it since.
+    pub id: InodeId,
+    /// The kind of the entry.
+    pub kind: Kind,
+    /// The destination; `None`: it keeps its name.
+    pub to: Option<Destination>,
+    /// A free name that it has until the rest of its chain is done, where names are exchanged in a ring.
+    pub meantime: Option<BackingName>,
+    /// Does it take the name that the change before it gives up? Those of a chain stand together, in the order in which
+    /// each name is free before it is taken.
+    pub is_chained: bool,
+    /// The new target of a symbolic link; `None`: it keeps its own. Its owner, times and attributes stay (law T6).
+    pub target: Option<Retarget>,
+}
+
+/// The destination of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// To another name in its directory, which no entry has (law T2).
+    Name(BackingName),
+    /// Into the directory of what is set aside, in the root of the tree, from where undoing takes it back.
+    Aside,
+}
+
+/// The targets of a symbolic link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retarget {
+    /// The target before anything is done; empty until it was read.
+    pub old: Vec<u8>,
+    /// The target that it gets.
+    pub new: Vec<u8>,
+}
+
+/// The identity of an inode: its number, and its birth, which tells it from another one that has got its number since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InodeId {
+    /// The inode number.
+    pub ino: u64,
+    /// The time of its birth; `None` where it is not known, or the filesystem does not keep it.
+    pub born: Option<Time>,
+}
+
+impl Change {
+    /// Returns the change that a line of a plan asks for; `None` if it leaves the entry as it is.
+    #[must_use]
+    pub fn of(line: &PlanLine) -> Option<Self> {
+        let new = line.new.clone().filter(|new| *new != line.old);
+        let aside = line.same_as.as_ref().map(|_| Destination::Aside);
+        let to = aside.or(new.map(Destination::Name));
+        let target = line.new_target.clone();
+        let target = target.filter(|new| line.target.as_ref() != Some(new));
+        (to.is_some() || target.is_some()).then(|| Self {
+            name: line.old.clone(),
+            id: InodeId {
+                ino: line.inode,
+                born: None,
+            },
+            kind: line.kind,
+            to,
+            meantime: None,
+            is_chained: false,
+            target: target.map(|new| Retarget {
+                old: line.target.clone().unwrap_or_default().into_bytes(),
+                new: new.into_bytes(),
+            }),
+        })
+    }
+
+    /// Returns the name that it gets, if it gets one.
+    #[must_use]
+    pub fn new_name(&self) -> Option<&BackingName> {
+        match &self.to {
+            Some(Destination::Name(new)) => Some(new),
+            Some(Destination::Aside) | None => None,
+        }
+    }
+
+    /// Returns the names that it has in turn, the one of before first.
+    pub(super) fn names(&self) -> impl Iterator<Item = &BackingName> + Clone {
+        let later = self.meantime.iter().chain(self.new_name());
+        std::iter::once(&self.name).chain(later)
+    }
+
+    /// Returns how many steps it has: one for its name, one for its target.
+    pub(super) fn steps(&self) -> usize {
+        usize::from(self.to.is_some()) + usize::from(self.target.is_some())
+    }
+}
+
+impl InodeId {
+    /// Returns the identity of an inode.
+    #[must_use]
+    pub fn of(stat: &Stat) -> Self {
+        Self {
+            ino: stat.ino,
+            born: stat.btime,
+        }
+    }
+
+    /// Is it the identity of that inode?
+    pub(super) fn is(&self, stat: &Stat) -> bool {
+        self.ino == stat.ino
+            && (self.born == stat.btime || self.born.is_none() || stat.btime.is_none())
+    }
+}
+
+impl Retarget {
+    /// Returns the targets in which each name is that of before or that of after, the old target first. One of them leads on
+    /// while not all names are changed. Of very many only some are returned, but always the old and the new one.
+    pub(super) fn possible(&self) -> Vec<Vec<u8>> {
+        const MOST: usize = 1 << 8;
+        let names = |target: &[u8]| {
+            let names = target.split(|&octet| octet == b'/');
+            names.map(<[u8]>::to_vec).collect::<Vec<_>>()
+        };
+        let (old, new) = (names(&self.old), names(&self.new));
+        let mut targets: Vec<Vec<Vec<u8>>> = vec![Vec::new()];
+        for (old, new) in old.iter().zip(&new) {
+            let mut others = Vec::new();
+            if old != new && targets.len() < MOST {
+                others.clone_from(&targets);
+            }
+            targets
+                .iter_mut()
+                .for_each(|target| target.push(old.clone()));
+            others
+                .iter_mut()
+                .for_each(|target| target.push(new.clone()));
+            targets.append(&mut others);
+        }
+        let mut targets: Vec<Vec<u8>> = targets.iter().map(|names| names.join(&b'/')).collect();
+        if old.len() != new.len() || targets.first() != Some(&self.old) {
+            targets = vec![self.old.clone()];
+        }
+        if !targets.contains(&self.new) {
+            targets.push(self.new.clone());
+        }
+        targets
+    }
+}
+
+/// Returns the target of a symbolic link in a directory.
+///
+/// # Errors
+/// Those of openat(2) and readlink(2).
+pub(super) fn read_target<F: std::os::fd::AsFd>(
+    dir: &Dir<F>,
+    name: &BackingName,
+) -> std::io::Result<Vec<u8>> {
+    file::readlink(dir.child(name)?)
+}
+
+/// Returns a path below the root of a tree, its names joined by `/`.
+#[must_use]
+pub fn join_path<'n>(names: impl IntoIterator<Item = &'n BackingName>) -> Vec<u8> {
+    let names: Vec<&[u8]> = names.into_iter().map(BackingName::as_bytes).collect();
+    names.join(&b'/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Retarget;
+
+    fn targets(old: &str, new: &str) -> Vec<String> {
+        let (old, new) = (old.into(), new.into());
+        let targets = Retarget { old, new }.possible().into_iter();
+        targets
+            .map(|target| String::from_utf8(target).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn the_targets_of_a_link_are_those_of_names_of_before_and_after() {
+        let rows: [(&str, &str, &[&str]); 5] = [
+            ("a", "b", &["a", "b"]),
+            (
+                "../a/x/c",
+                "../b/x/d",
+                &["../a/x/c", "../b/x/c", "../a/x/d", "../b/x/d"],
+            ),
+            ("/a//b/", "/c//b/", &["/a//b/", "/c//b/"]),
+            // As somebody has put it into a plan.
+            ("a/b", "c", &["a/b", "c"]),
+            ("a", "b/c", &["a", "b/c"]),
+        ];
+        for (old, new, expected) in rows {
+            assert_eq!(targets(old, new), expected);
+        }
+    }
+
+    #[test]
+    fn of_a_long_way_some_targets_are_looked_at_and_always_both_ends() {
+        let [old, new] = ["a/", "b/"].map(|name| name.repeat(500));
+        let targets = targets(&old, &new);
+        assert_eq!(targets.first(), Some(&old));
+        assert_eq!(targets.last(), Some(&new));
+        assert!(targets.len() < 300);
+    }
+}

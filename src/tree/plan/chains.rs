@@ -1,0 +1,53 @@
+//! The order of the changes of a directory, so that each name is free before it is taken.
+
+use std::collections::HashMap;
+
+use crate::names::BackingName;
+use crate::tree::change::Change;
+
+/// Returns the changes in an order in which they can be made. No two have one old name, and no two one new name.
+///
+/// Changes that give up names to each other stand together as a chain. If a chain is a ring, its first change gets a name for
+/// the meantime. That is neither a new name nor one for which `is_listed` holds.
+#[must_use]
+pub fn arrange(changes: Vec<Change>, is_listed: impl Fn(&BackingName) -> bool) -> Vec<Change> {
+    let by_new: HashMap<BackingName, usize> = changes
+        .iter()
+        .enumerate()
+        .filter_map(|(index, change)| Some((change.new_name()?.clone(), index)))
+        .collect();
+    // By the name that somebody gives up.
+    let successor = |change: &Change| {
+        let successor = change.to.as_ref().and_then(|_| by_new.get(&change.name));
+        successor.copied()
+    };
+    let mut is_first = vec![true; changes.len()];
+    for index in changes.iter().filter_map(successor) {
+        if let Some(is_first) = is_first.get_mut(index) {
+            *is_first = false;
+        }
+    }
+    let (firsts, others): (Vec<usize>, Vec<usize>) =
+        (0..changes.len()).partition(|index| is_first.get(*index) == Some(&true));
+    let mut arranged = Vec::with_capacity(changes.len());
+    let mut waiting: Vec<Option<Change>> = changes.into_iter().map(Some).collect();
+    let mut meantimes = (1_u32..)
+        .map_while(|number| {
+            BackingName::parse(format!(".utf8fs-meantime-{number}").as_bytes()).ok()
+        })
+        .filter(|name| !is_listed(name) && !by_new.contains_key(name));
+    let rings = others.into_iter().map(|start| (start, true));
+    for (start, is_ring) in firsts.into_iter().map(|start| (start, false)).chain(rings) {
+        let (mut next, mut is_chained) = (Some(start), false);
+        while let Some(mut change) = next.and_then(|index| waiting.get_mut(index)?.take()) {
+            next = successor(&change);
+            change.is_chained = is_chained;
+            if is_ring && !is_chained {
+                change.meantime = meantimes.next();
+            }
+            is_chained = true;
+            arranged.push(change);
+        }
+    }
+    arranged
+}

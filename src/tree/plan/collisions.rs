@@ -1,0 +1,135 @@
+//! New names that other entries have, or get.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::entry_list::{EntryList, ListedEntry};
+use super::plan_options::{OnCollision, PlanOptions};
+use crate::backing::Kind;
+use crate::names::BackingName;
+use crate::records::{Candidate, PlanLine, Reason};
+
+/// Tells whether two regular files of a directory, by their names, have the same content.
+pub type Same<'s> = dyn FnMut(&[u8], &[u8]) -> bool + 's;
+
+/// The entry that has a name, or gets it.
+enum Holder<'l> {
+    /// An entry of the listing.
+    Sibling(ListedEntry<'l>),
+    /// The entry of that line.
+    Line(usize),
+}
+
+/// Resolves collisions: then no new name of `lines` is taken, and no two are one. The lines are in the order of the old names.
+///
+/// Of several entries that want one name that one gets it which is visible by it through a mount. That is the entry that has
+/// it already; else, of those that do not conform, the first in the order of bytes (law T7); else the first of the others.
+pub(super) fn resolve(
+    options: &PlanOptions,
+    listing: &EntryList,
+    lines: &mut [PlanLine],
+    same: &mut Same<'_>,
+) {
+    if lines.iter().all(|line| line.new.is_none()) {
+        return;
+    }
+    let may_be_wanted =
+        |entry: &ListedEntry<'_>| options.may_give_ascii() || !entry.name.is_ascii();
+    let may_be_wanted =
+        |entry: &ListedEntry<'_>| may_be_wanted(entry) && std::str::from_utf8(entry.name).is_ok();
+    let listed = listing.iter().filter(may_be_wanted);
+    let listed: HashMap<&[u8], ListedEntry<'_>> = listed.map(|entry| (entry.name, entry)).collect();
+    let mut given: HashMap<BackingName, usize> = HashMap::with_capacity(lines.len());
+    let mut losers: Vec<(usize, Holder<'_>)> = Vec::new();
+    for is_conforming in [false, true] {
+        for (index, line) in lines.iter().enumerate() {
+            let Some(new) = &line.new else {
+                continue;
+            };
+            if options.policy().conforms(line.old.as_bytes()) != is_conforming {
+                continue;
+            }
+            if let Some(sibling) = listed.get(new.as_bytes()) {
+                losers.push((index, Holder::Sibling(*sibling)));
+                continue;
+            }
+            match given.entry(new.clone()) {
+                Entry::Occupied(first) => losers.push((index, Holder::Line(*first.get()))),
+                Entry::Vacant(free) => {
+                    free.insert(index);
+                }
+            }
+        }
+    }
+    let mut numbers: HashMap<BackingName, u32> = HashMap::new();
+    for (index, holder) in losers {
+        let holder = match holder {
+            Holder::Sibling(entry) => BackingName::parse(entry.name)
+                .ok()
+                .map(|name| (name, entry.inode, entry.kind)),
+            Holder::Line(first) => lines
+                .get(first)
+                .map(|line| (line.old.clone(), line.inode, line.kind)),
+        };
+        let (Some(line), Some((holder, inode, kind))) = (lines.get_mut(index), holder) else {
+            continue;
+        };
+        let Some(wanted) = line.new.take() else {
+            continue;
+        };
+        let are_files = kind == Kind::File && line.kind == Kind::File;
+        match options.on_collision {
+            OnCollision::Suffix => {
+                let number = numbers.entry(wanted.clone()).or_insert(2);
+                let is_free = |name: &BackingName| {
+                    !listed.contains_key(name.as_bytes()) && !given.contains_key(name)
+                };
+                line.new = numbered(options, &wanted, line.kind, number, is_free);
+            }
+            OnCollision::Same
+                if are_files
+                    && (line.inode == inode || same(line.old.as_bytes(), holder.as_bytes())) =>
+            {
+                line.same_as = Some(holder);
+                line.reason = Reason::Same;
+            }
+            OnCollision::Same | OnCollision::Skip => {}
+        }
+        if let Some(new) = &line.new {
+            given.insert(new.clone(), index);
+        } else if line.same_as.is_none() {
+            line.reason = Reason::Taken;
+            let wanted = Candidate {
+                name: wanted,
+                charset: line.charset.take(),
+                confidence: line.confidence.take(),
+            };
+            line.candidates.insert(0, wanted);
+        }
+    }
+}
+
+/// The first of `name-2.ext`, `name-3.ext`, ... that is free and conforms, from `number` on, which is then beyond it.
+fn numbered(
+    options: &PlanOptions,
+    name: &BackingName,
+    kind: Kind,
+    number: &mut u32,
+    is_free: impl Fn(&BackingName) -> bool,
+) -> Option<BackingName> {
+    let text = std::str::from_utf8(name.as_bytes()).ok()?;
+    let dot = text.rfind('.').filter(|&dot| dot > 0 && kind != Kind::Dir);
+    let (stem, extension) = text.split_at_checked(dot.unwrap_or(text.len()))?;
+    loop {
+        let candidate = format!("{stem}-{number}{extension}");
+        *number = number.checked_add(1)?;
+        let candidate = BackingName::parse(candidate.as_bytes()).ok()?;
+        // One that is too long has only longer ones behind it.
+        if !options.policy().conforms(candidate.as_bytes()) {
+            return None;
+        }
+        if is_free(&candidate) {
+            return Some(candidate);
+        }
+    }
+}

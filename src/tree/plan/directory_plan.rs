@@ -1,0 +1,41 @@
+//! The plan of a directory, by the planner or from a file.
+
+use crate::records::{PlanLine, TreePath};
+use crate::tree::change::{Change, join_path};
+
+/// The plan of a directory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DirectoryPlan {
+    /// The directory; the root where there are no lines.
+    pub directory: TreePath,
+    /// Its inode number; 0 where there are no lines.
+    pub inode: u64,
+    /// The number of its entries, or of those that the plan's file speaks of.
+    pub entries: usize,
+    /// The entries that change, or with which something is amiss.
+    pub lines: Vec<PlanLine>,
+}
+
+impl DirectoryPlan {
+    /// Returns the path of the directory from the root of the tree.
+    #[must_use]
+    pub fn path(&self) -> Vec<u8> {
+        join_path(&*self.directory)
+    }
+
+    /// Puts the directory into each line.
+    #[must_use]
+    pub(super) fn with_directory_in_lines(mut self) -> Self {
+        for line in &mut self.lines {
+            line.directory.clone_from(&self.directory);
+            line.directory_inode = self.inode;
+        }
+        self
+    }
+
+    /// Returns the changes of what the planner planned, whose new names no entry has.
+    #[must_use]
+    pub fn changes(&self) -> Vec<Change> {
+        self.lines.iter().filter_map(Change::of).collect()
+    }
+}

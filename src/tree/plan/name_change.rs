@@ -1,0 +1,310 @@
+//! The change of one name, by itself.
+
+use std::borrow::Cow;
+
+use unicode_normalization::char::is_public_assigned;
+
+use super::charset_choice::CharsetChoice;
+use super::plan_options::{CharsetSource, PlanOptions};
+use crate::codec::Charset;
+use crate::codec::guess::{Doubled, TextGuess, doubly_encoded};
+use crate::names::BackingName;
+use crate::records::{Candidate, Reason, Warning};
+
+/// A name that is less likely than this to have been encoded again is meant as it is.
+const LIKELY: f64 = 0.25;
+
+/// Among others that were surely encoded again, this is enough.
+const AMONG_OTHERS: f64 = 0.5;
+
+/// Most times that a name is looked at again: the result of one option may be what another option is about.
+const MOST_ROUNDS: usize = 4;
+
+/// Most readings that a plan lists.
+const CANDIDATES: usize = 3;
+
+/// The change of a name.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum NameChange {
+    /// Nothing is amiss with it.
+    Keep,
+    /// The entry gets another name.
+    New(NewName),
+    /// Something is amiss, but it stays.
+    Left(Reason, Vec<Candidate>),
+}
+
+/// A new name, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct NewName {
+    pub(super) name: Vec<u8>,
+    pub(super) reason: Reason,
+    pub(super) warning: Option<Warning>,
+    pub(super) charset: Option<Charset>,
+    pub(super) confidence: Option<f64>,
+    /// Other names that the guesses make of it.
+    pub(super) candidates: Vec<Candidate>,
+}
+
+/// May `name` get another name? Whatever this says no to is kept.
+pub(super) fn may_change(options: &PlanOptions, name: &[u8]) -> bool {
+    if options.are_of_ill_formed_alone() {
+        return std::str::from_utf8(name).is_err() || name.len() > options.policy().max_bytes;
+    }
+    !options.policy().conforms(name)
+        || (options.fix_double && !name.is_ascii())
+        || (options.unescape && name.contains(&b'%'))
+}
+
+/// Returns the change of `name`, were it alone in its directory. A new name conforms, and is kept by the same options. It has no
+/// control character that the name has not, unless that is allowed (law T8).
+pub(super) fn name_change(
+    options: &PlanOptions,
+    choice: &CharsetChoice,
+    name: &[u8],
+) -> NameChange {
+    if !may_change(options, name) {
+        return NameChange::Keep;
+    }
+    match repeated(options, choice, name) {
+        NameChange::New(new) if !options.allow_control && adds_control(name, &new.name) => {
+            NameChange::Left(Reason::Control, new.candidates)
+        }
+        change @ (NameChange::Keep | NameChange::New(_) | NameChange::Left(..)) => change,
+    }
+}
+
+fn repeated(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChange {
+    let mut change = once(options, choice, name);
+    for _ in 0..MOST_ROUNDS {
+        let NameChange::New(new) = &mut change else {
+            return change;
+        };
+        if !may_change(options, &new.name) {
+            return change;
+        }
+        let NameChange::New(next) = once(options, choice, &new.name) else {
+            return change;
+        };
+        if next.name == name {
+            return NameChange::Keep;
+        }
+        new.name = next.name;
+        new.warning = new.warning.or(next.warning);
+        new.charset = new.charset.or(next.charset);
+        new.confidence = match (new.confidence, next.confidence) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+    }
+    NameChange::Left(Reason::NoSpelling, Vec::new())
+}
+
+fn once(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChange {
+    let mut new = NewName {
+        name: Vec::new(),
+        // Until something else is found; then it is about the characters, or the form.
+        reason: Reason::Target,
+        warning: None,
+        charset: None,
+        confidence: None,
+        candidates: Vec::new(),
+    };
+    let mut bytes = Cow::Borrowed(name);
+    if options.unescape
+        && name.contains(&b'%')
+        && let Some(escaped) = options.map.escaped_spelling(name)
+    {
+        bytes = Cow::Owned(escaped.as_bytes().to_vec());
+        new.reason = Reason::Escaped;
+    }
+    let text = match std::str::from_utf8(&bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => {
+            let mut confidence = None;
+            let read = if options.from == CharsetSource::Auto {
+                let mut guesses = choice.guessed(&bytes);
+                let is_likely = |best: &TextGuess| best.confidence >= options.least;
+                if !guesses.first().is_some_and(is_likely) {
+                    return unread(Reason::Unsure, candidates(options, &guesses, &bytes));
+                }
+                let best = guesses.remove(0);
+                new.candidates = candidates(options, &guesses, &bytes);
+                confidence = Some(best.confidence);
+                Some((best.text, best.charset))
+            } else {
+                choice.named(&bytes)
+            };
+            let Some((text, charset)) = read else {
+                return unread(Reason::Unreadable, Vec::new());
+            };
+            if new.reason == Reason::Target {
+                new.reason = Reason::Decoded;
+            }
+            new.warning = warning(&text);
+            new.charset = Some(charset);
+            new.confidence = confidence;
+            Cow::Owned(text)
+        }
+    };
+    let text = if options.fix_double && new.reason == Reason::Target {
+        match doubled(&text) {
+            Some(doubled) if is_sure(options, choice, &doubled) => {
+                new.reason = Reason::Doubled;
+                new.confidence = Some(doubled.confidence);
+                new.charset = Charset::from_label(&doubled.route.to_string()).ok();
+                Cow::Owned(doubled.text)
+            }
+            Some(doubled) if options.policy().conforms(name) => {
+                let candidate = BackingName::parse(doubled.text.as_bytes());
+                let candidates = candidate.ok().map(|name| Candidate {
+                    name,
+                    charset: Charset::from_label(&doubled.route.to_string()).ok(),
+                    confidence: Some(doubled.confidence),
+                });
+                return NameChange::Left(Reason::Unsure, candidates.into_iter().collect());
+            }
+            _ => text,
+        }
+    } else {
+        text
+    };
+    match spelled(options, &text, name) {
+        Ok(spelled) if spelled.name.as_slice() == name => NameChange::Keep,
+        Ok(spelled) => {
+            new.name = spelled.name;
+            if new.reason == Reason::Target {
+                new.reason = spelled.reason;
+            }
+            NameChange::New(new)
+        }
+        Err((reason, cut)) => {
+            let cut = cut.and_then(|cut| BackingName::parse(&cut).ok());
+            let candidates = cut.map(|name| Candidate {
+                name,
+                charset: new.charset,
+                confidence: new.confidence,
+            });
+            NameChange::Left(reason, candidates.into_iter().collect())
+        }
+    }
+}
+
+/// A name of which no reading is taken.
+fn unread(reason: Reason, candidates: Vec<Candidate>) -> NameChange {
+    match candidates.as_slice() {
+        [] => NameChange::Left(Reason::Unreadable, candidates),
+        _ => NameChange::Left(reason, candidates),
+    }
+}
+
+/// The names that these readings make of it, each once, but for those that would have control characters.
+pub(super) fn candidates(
+    options: &PlanOptions,
+    guesses: &[TextGuess],
+    name: &[u8],
+) -> Vec<Candidate> {
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for guess in guesses {
+        let new = spelled(options, &guess.text, name)
+            .ok()
+            .filter(|spelled| !adds_control(name, &spelled.name))
+            .and_then(|spelled| BackingName::parse(&spelled.name).ok());
+        if let Some(new) = new
+            && candidates.len() < CANDIDATES
+            && candidates.iter().all(|other| other.name != new)
+        {
+            candidates.push(Candidate {
+                name: new,
+                charset: Some(guess.charset),
+                confidence: Some(guess.confidence),
+            });
+        }
+    }
+    candidates
+}
+
+/// The text before it was encoded again, if that is not unlikely.
+fn doubled(text: &str) -> Option<Doubled> {
+    doubly_encoded(text.as_bytes()).filter(|doubled| doubled.confidence >= LIKELY)
+}
+
+/// Is it sure that the name was encoded again? One name alone may be meant as it is; many of one directory are not.
+fn is_sure(options: &PlanOptions, choice: &CharsetChoice, doubled: &Doubled) -> bool {
+    doubled.confidence >= options.least
+        || (doubled.confidence >= AMONG_OTHERS && choice.doubled >= options.least)
+}
+
+/// A name that conforms.
+struct Spelled {
+    name: Vec<u8>,
+    /// The problem of the text, if it was not taken as it is.
+    reason: Reason,
+}
+
+/// The conforming name of a text that the name on disk stands for; else why there is none, and what it would be cut to.
+fn spelled(
+    options: &PlanOptions,
+    text: &str,
+    name: &[u8],
+) -> Result<Spelled, (Reason, Option<Vec<u8>>)> {
+    let policy = options.policy();
+    if policy.conforms(text.as_bytes()) {
+        return Ok(Spelled {
+            name: text.as_bytes().to_vec(),
+            reason: Reason::Form,
+        });
+    }
+    let whole = options.unlimited.spelled(text.as_bytes(), name);
+    let whole = whole.filter(|whole| options.unlimited.policy.conforms(whole.as_bytes()));
+    let whole = whole.ok_or((Reason::NoSpelling, None))?;
+    let is_out_of_form = policy.form.is_some_and(|form| !form.holds(text));
+    if policy.over_a_limit(whole.as_bytes()).is_none() {
+        return Ok(Spelled {
+            name: whole.as_bytes().to_vec(),
+            reason: if is_out_of_form {
+                Reason::Form
+            } else {
+                Reason::Forbidden
+            },
+        });
+    }
+    let cut = options.map.spelled(text.as_bytes(), name);
+    let cut = cut.filter(|cut| policy.conforms(cut.as_bytes()));
+    let cut = cut.map(|cut| cut.as_bytes().to_vec());
+    match cut {
+        Some(name) if options.shorten => Ok(Spelled {
+            name,
+            reason: Reason::TooLong,
+        }),
+        cut => Err((Reason::WouldBeTooLong, cut)),
+    }
+}
+
+/// Returns the suspicion about a text that bytes were decoded to.
+fn warning(text: &str) -> Option<Warning> {
+    let mut pairs = text.chars().zip(text.chars().skip(1));
+    // C0 and C1 as Latin-1 reads them, and a continuation byte.
+    if pairs.any(|(lead, next)| matches!(lead, 'À' | 'Á') && matches!(next, '\u{80}'..='\u{BF}'))
+    {
+        return Some(Warning::Overlong);
+    }
+    let is_added = |c: char| !c.is_ascii() && is_control(c);
+    text.chars().any(is_added).then_some(Warning::Control)
+}
+
+/// Has the new name a control character, noncharacter or unassigned code point that the old one has not?
+fn adds_control(old: &[u8], new: &[u8]) -> bool {
+    let had = |c: char| match str::from_utf8(old) {
+        Ok(old) => old.contains(c),
+        Err(_) => c.is_ascii() && old.iter().any(|&byte| char::from(byte) == c),
+    };
+    let new = str::from_utf8(new).unwrap_or_default();
+    new.chars().any(|c| is_control(c) && !had(c))
+}
+
+/// Is `c` a control character, a noncharacter or an unassigned code point, none of which a legacy name means?
+fn is_control(c: char) -> bool {
+    let is_private = matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{FFFFD}' | '\u{100000}'..='\u{10FFFD}');
+    c.is_control() || !is_private && !is_public_assigned(c)
+}

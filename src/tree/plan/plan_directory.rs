@@ -1,0 +1,113 @@
+//! The plan of one directory: a function of its listing and of the options, and of nothing else.
+
+use std::os::fd::OwnedFd;
+
+use super::charset_choice::{CharsetChoice, TreeGuess};
+use super::collisions::{self, Same};
+use super::content_eq::have_same_content;
+use super::entry_list::{EntryList, ListedEntry};
+use super::filter::Scope;
+use super::name_change::{NameChange, candidates, may_change, name_change};
+use super::plan_options::{CharsetSource, PlanOptions};
+use crate::backing::Dir;
+use crate::names::BackingName;
+use crate::records::{PlanLine, Reason};
+
+/// Returns a line for each entry that changes, or with which something is amiss, in the order of the bytes of their names.
+///
+/// Of all new names no two are one, and none is a name of the listing (law T2). They conform to the options, and planning
+/// again after they were given finds nothing to do, but for what was guessed. Entries for which `is_included` does not hold
+/// keep their names. Targets of links are not looked at, and the directory is left to the caller.
+pub fn plan(
+    options: &PlanOptions,
+    tree: &TreeGuess,
+    listing: &EntryList,
+    is_included: &dyn Fn(&[u8]) -> bool,
+    same: &mut Same<'_>,
+) -> Vec<PlanLine> {
+    let mut lines = Vec::new();
+    let concerned =
+        |entry: &ListedEntry<'_>| may_change(options, entry.name) && is_included(entry.name);
+    let mut entries = listing.iter().filter(concerned).peekable();
+    if entries.peek().is_none() {
+        return lines;
+    }
+    let mut choice = CharsetChoice::of(options, tree, listing);
+    for entry in entries {
+        lines.extend(line(options, &choice, entry));
+    }
+    lines.sort_unstable_by(|one, other| one.old.cmp(&other.old));
+    // A directory that changes while it is read can list an entry twice.
+    lines.dedup_by(|one, other| one.old == other.old);
+    let is_unread = |line: &PlanLine| matches!(line.reason, Reason::Unreadable | Reason::Control);
+    if options.from != CharsetSource::Auto && lines.iter().any(is_unread) {
+        let left = lines.iter().filter(|line| is_unread(line));
+        choice.guess_others(tree, left.map(|line| line.old.as_bytes()));
+        for line in lines.iter_mut().filter(|line| is_unread(line)) {
+            let name = line.old.as_bytes();
+            line.candidates = candidates(options, &choice.guessed(name), name);
+        }
+    }
+    collisions::resolve(options, listing, &mut lines, same);
+    lines
+}
+
+fn line(options: &PlanOptions, choice: &CharsetChoice, entry: ListedEntry<'_>) -> Option<PlanLine> {
+    // A broken filesystem may give what is no name.
+    let old = BackingName::parse(entry.name).ok()?;
+    let mut line = PlanLine::new(old, entry.kind, entry.inode, Reason::NoSpelling);
+    match name_change(options, choice, entry.name) {
+        NameChange::Keep => return None,
+        NameChange::Left(reason, candidates) => {
+            line.reason = reason;
+            line.candidates = candidates;
+        }
+        // Checked after the last step: it is one component of a path (law C5).
+        NameChange::New(new) => {
+            if let Ok(name) = BackingName::parse(&new.name) {
+                line.new = Some(name);
+                line.reason = new.reason;
+                line.warning = new.warning;
+                line.charset = new.charset;
+                line.confidence = new.confidence;
+                line.candidates = new.candidates;
+            }
+        }
+    }
+    Some(line)
+}
+
+/// Plans a directory that is open.
+pub(super) fn plan_open(
+    options: &PlanOptions,
+    tree: &TreeGuess,
+    listing: &EntryList,
+    scope: &Scope<'_>,
+    fd: &OwnedFd,
+) -> Vec<PlanLine> {
+    let own = own(listing, scope, fd);
+    let is_included = |name: &[u8]| !own.contains(&name) && scope.includes(name);
+    let mut same = |one: &[u8], other: &[u8]| {
+        let names = BackingName::parse(one)
+            .ok()
+            .zip(BackingName::parse(other).ok());
+        // A file that can't be read is not known to be the same.
+        names.is_some_and(|(one, other)| have_same_content(fd, &one, &other).unwrap_or(false))
+    };
+    plan(options, tree, listing, &is_included, &mut same)
+}
+
+/// Returns the names that files of ours have there.
+fn own<'l>(listing: &'l EntryList, scope: &Scope<'_>, fd: &OwnedFd) -> Vec<&'l [u8]> {
+    let is_own = |entry: &ListedEntry<'_>| {
+        let own = scope.own().iter();
+        let mut alike = own.filter(|(_, inode)| *inode == entry.inode);
+        alike.any(|own| {
+            let stat = BackingName::parse(entry.name).ok();
+            let stat = stat.and_then(|name| Dir::new(fd).stat_child(&name).ok());
+            stat.is_some_and(|stat| (stat.dev, stat.ino) == *own)
+        })
+    };
+    let owned = listing.iter().filter(is_own).map(|entry| entry.name);
+    owned.collect()
+}

@@ -1,0 +1,113 @@
+//! The options of a plan.
+
+use crate::codec::Charset;
+use crate::names::{Legacy, NameMap, OnViolation};
+use crate::policy::{Classes, ErrnoChoice, Policy};
+
+/// The source of the text of ill-formed names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CharsetSource {
+    /// They are left.
+    Nothing,
+    /// The first of these charsets that takes a name and gives it back byte for byte.
+    Charsets(Vec<Charset>),
+    /// The likeliest text of each name, with the names of its directory and of the whole tree as evidence.
+    Auto,
+}
+
+/// The treatment of an entry whose new name another one has, or gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnCollision {
+    /// The entry keeps its name.
+    Skip,
+    /// The entry gets the first of `name-2.ext`, `name-3.ext`, ... that is free.
+    Suffix,
+    /// The file is set aside if both are regular files of the same content, and keeps its name otherwise.
+    Same,
+}
+
+/// The options of a plan.
+#[derive(Debug, Clone)]
+pub struct PlanOptions {
+    /// The source of the text of ill-formed names.
+    pub from: CharsetSource,
+    /// Is UTF-8 that was encoded again to be undone?
+    pub fix_double: bool,
+    /// Are our own escapes to be undone?
+    pub unescape: bool,
+    /// May names that become too long be cut, as a mount shows them?
+    pub shorten: bool,
+    /// May names get control characters, noncharacters and unassigned code points that they have not?
+    pub allow_control: bool,
+    /// Least likelihood of a guess, 0.0..=1.0.
+    pub least: f64,
+    /// The treatment of collisions.
+    pub on_collision: OnCollision,
+    /// The policy that new names conform to, and the spelling of names that do not.
+    pub(super) map: NameMap,
+    /// The same, without limits of length.
+    pub(super) unlimited: NameMap,
+}
+
+impl PlanOptions {
+    /// Asks that ill-formed names get their text, and all names what `policy` wants.
+    #[must_use]
+    pub fn new(policy: Policy, from: CharsetSource) -> Self {
+        let charsets = match &from {
+            CharsetSource::Charsets(charsets) => charsets.clone(),
+            CharsetSource::Nothing | CharsetSource::Auto => Vec::new(),
+        };
+        let map = NameMap {
+            policy,
+            legacy: Legacy::Decode,
+            from: charsets,
+            store_as: None,
+            on_violation: OnViolation::Reject,
+            errno: ErrnoChoice::default(),
+        };
+        let mut unlimited = map.clone();
+        unlimited.policy.max_bytes = usize::MAX;
+        unlimited.policy.max_chars = None;
+        unlimited.policy.max_utf16 = None;
+        Self {
+            from,
+            fix_double: false,
+            unescape: false,
+            shorten: false,
+            allow_control: false,
+            least: 0.9,
+            on_collision: OnCollision::Skip,
+            map,
+            unlimited,
+        }
+    }
+
+    /// Returns the policy that new names conform to.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.map.policy
+    }
+
+    /// Is more to be known of a tree than the listing of one directory at a time?
+    #[must_use]
+    pub fn needs_guesses(&self) -> bool {
+        self.from == CharsetSource::Auto || self.fix_double
+    }
+
+    /// Can nothing be amiss with a well-formed name of legal length?
+    pub(super) fn are_of_ill_formed_alone(&self) -> bool {
+        let policy = &self.map.policy;
+        !self.fix_double
+            && !self.unescape
+            && policy.form.is_none()
+            && policy.forbid == Classes::default()
+            && policy.max_chars.is_none()
+            && policy.max_utf16.is_none()
+    }
+
+    /// Can a name be planned that is ASCII?
+    pub(super) fn may_give_ascii(&self) -> bool {
+        let policy = &self.map.policy;
+        self.shorten || policy.form.is_some() || policy.forbid != Classes::default()
+    }
+}

@@ -1,0 +1,293 @@
+//! A plan, read back from its file, where somebody may have edited it.
+//!
+//! A line is refused if it leads out of the tree, overwrites something or makes a name that is none (laws T2, C5).
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::io::{self, BufRead};
+
+use super::directory_plan::DirectoryPlan;
+use crate::backing::Kind;
+use crate::names::BackingName;
+use crate::names::quoted::is_dangerous;
+use crate::policy::NAME_MAX;
+use crate::records::{
+    PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, PlanRecord, TreePath, json_line,
+};
+use crate::tree::change::LONGEST_TARGET;
+
+/// Longest line that is read.
+const LONGEST: usize = 1 << 20;
+
+/// A plan that is refused.
+#[derive(Debug)]
+pub enum PlanError {
+    /// A line is not as it has to be.
+    Line {
+        /// The number of the line, counted from 1.
+        line: usize,
+        /// The fault.
+        what: String,
+    },
+    /// The file can't be read.
+    Io(io::Error),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line { line, what } => write!(f, "line {line}: {what}"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+/// A part of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// The parts that follow are about this tree.
+    Tree(PlanHeader),
+    /// All lines about entries of one directory of it. No two have one old name, and no two one new name.
+    Directory(DirectoryPlan),
+}
+
+/// A plan that is being read, part by part.
+#[derive(Debug)]
+pub struct Reader<R> {
+    input: R,
+    line: usize,
+    /// A record that was read too far.
+    next: Option<PlanRecord>,
+    /// The directories of this tree whose lines came to an end.
+    ended: HashSet<TreePath>,
+    has_header: bool,
+    has_ended: bool,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads from there.
+    pub fn new(input: R) -> Self {
+        Self {
+            input,
+            line: 0,
+            next: None,
+            ended: HashSet::new(),
+            has_header: false,
+            has_ended: false,
+        }
+    }
+
+    /// Returns the next part; `None` at the end.
+    ///
+    /// # Errors
+    /// [`PlanError`]; nothing more is to be read then.
+    pub fn part(&mut self) -> Result<Option<Part>, PlanError> {
+        let mut plan: Option<DirectoryPlan> = None;
+        while let Some(record) = self.record()? {
+            match record {
+                PlanRecord::Header(header) if plan.is_none() => {
+                    self.ended.clear();
+                    return Ok(Some(Part::Tree(header)));
+                }
+                PlanRecord::Line(line) => {
+                    let plan = plan.get_or_insert_with(|| DirectoryPlan {
+                        directory: line.directory.clone(),
+                        inode: line.directory_inode,
+                        entries: 0,
+                        lines: Vec::new(),
+                    });
+                    if plan.directory != line.directory {
+                        self.next = Some(PlanRecord::Line(line));
+                        break;
+                    }
+                    if plan.inode != line.directory_inode {
+                        let what = "\"directory_inode\" differs from that of the line before";
+                        return Err(self.wrong(what));
+                    }
+                    plan.entries += 1;
+                    plan.lines.push(*line);
+                }
+                other @ (PlanRecord::Header(_) | PlanRecord::End(_)) => {
+                    self.next = Some(other);
+                    break;
+                }
+            }
+        }
+        plan.map(|plan| self.finished(plan)).transpose()
+    }
+
+    /// Checks all lines of a directory.
+    fn finished(&mut self, plan: DirectoryPlan) -> Result<Part, PlanError> {
+        check(&plan.lines)?;
+        if !self.ended.insert(plan.directory.clone()) {
+            let line = plan.lines.first().map_or(self.line, |line| line.number);
+            let what = "lines of this directory stand further above; all of one directory have to stand together";
+            let what = what.into();
+            return Err(PlanError::Line { line, what });
+        }
+        Ok(Part::Directory(plan))
+    }
+
+    fn wrong(&self, what: impl Into<String>) -> PlanError {
+        PlanError::Line {
+            line: self.line,
+            what: what.into(),
+        }
+    }
+
+    /// Returns the next record, but for the end; `None` behind the last.
+    fn record(&mut self) -> Result<Option<PlanRecord>, PlanError> {
+        if let Some(next) = self.next.take() {
+            return Ok(Some(next));
+        }
+        const END: PlanEnd = PlanEnd {
+            version: PLAN_VERSION,
+        };
+        loop {
+            let mut line = Vec::new();
+            let limit = u64::try_from(LONGEST).unwrap_or(u64::MAX);
+            io::Read::take(&mut self.input, limit)
+                .read_until(b'\n', &mut line)
+                .map_err(PlanError::Io)?;
+            self.line += 1;
+            if line.is_empty() {
+                let end = json_line(&END);
+                return if self.has_ended {
+                    Ok(None)
+                } else {
+                    Err(self.wrong(format!(
+                        "the plan was cut off: its last line has to be {end}"
+                    )))
+                };
+            }
+            let is_whole = line.last() == Some(&b'\n');
+            if line.len() == LONGEST && !is_whole {
+                return Err(self.wrong("the line is too long"));
+            }
+            let text = line.trim_ascii();
+            if text.is_empty() {
+                continue;
+            }
+            if self.has_ended {
+                return Err(self.wrong("it stands behind the end of the plan"));
+            }
+            let record = PlanRecord::parse(text);
+            if !is_whole && !matches!(record, Ok(PlanRecord::End(_))) {
+                return Err(self.wrong("the line was cut off"));
+            }
+            let record = record.map_err(|error| self.wrong(in_words(&error)))?;
+            match self.checked(record).map_err(|what| self.wrong(what))? {
+                PlanRecord::End(_) => self.has_ended = true,
+                record @ (PlanRecord::Header(_) | PlanRecord::Line(_)) => return Ok(Some(record)),
+            }
+        }
+    }
+
+    /// Checks a record by itself.
+    fn checked(&mut self, mut record: PlanRecord) -> Result<PlanRecord, String> {
+        let version = match &record {
+            PlanRecord::Header(header) => header.version,
+            PlanRecord::End(end) => end.version,
+            PlanRecord::Line(_) => PLAN_VERSION,
+        };
+        if version != PLAN_VERSION {
+            return Err(format!(
+                "the plan is of version {version}, which this program does not know"
+            ));
+        }
+        match &mut record {
+            PlanRecord::Header(header) => {
+                self.has_header = true;
+                let root = header.root.as_bytes();
+                if !root.starts_with(b"/") || root.contains(&0) {
+                    return Err("\"root\" is no absolute path".into());
+                }
+            }
+            PlanRecord::Line(_) if !self.has_header => {
+                return Err("no header of a plan stands before it".into());
+            }
+            PlanRecord::Line(line) => {
+                line.number = self.line;
+                check_line(line)?;
+            }
+            PlanRecord::End(_) => {}
+        }
+        Ok(record)
+    }
+}
+
+/// Returns the fault of a line's JSON, harmless to a terminal.
+fn in_words(error: &serde_json::Error) -> String {
+    let what = error.to_string();
+    let what = what.split(" at line ").next().unwrap_or_default();
+    let harmless = what.chars().flat_map(|c| {
+        let escaped = is_dangerous(c).then(|| c.escape_unicode());
+        let plain = escaped.is_none().then_some(c);
+        escaped.into_iter().flatten().chain(plain)
+    });
+    let harmless: String = harmless.collect();
+    let column = error.column();
+    format!("it is no line of a plan: {harmless}, at its octet {column}")
+}
+
+/// Do the fields of a line go together?
+fn check_line(line: &PlanLine) -> Result<(), String> {
+    if let Some(new) = &line.new {
+        if std::str::from_utf8(new.as_bytes()).is_err() {
+            return Err("\"new\" is not well-formed UTF-8".into());
+        }
+        let length = new.as_bytes().len();
+        if length > NAME_MAX {
+            return Err(format!(
+                "\"new\" is too long: {length} bytes, the limit is {NAME_MAX}"
+            ));
+        }
+    }
+    if line.same_as.is_some() && (line.new.is_some() || line.kind != Kind::File) {
+        return Err("\"same_as\" is for files, and has to come with \"new\":null".into());
+    }
+    if line.same_as.as_ref() == Some(&line.old) {
+        return Err("\"same_as\" is the entry itself".into());
+    }
+    if let Some(target) = &line.new_target {
+        let target = target.as_bytes();
+        if line.kind != Kind::Symlink {
+            return Err("\"new_target\" is for symlinks".into());
+        }
+        if target.is_empty() || target.contains(&0) || target.len() > LONGEST_TARGET {
+            return Err("\"new_target\" is empty, too long, or has a NUL in it".into());
+        }
+    }
+    Ok(())
+}
+
+/// Law T2: no two entries get one name, and none is spoken of twice.
+fn check(lines: &[PlanLine]) -> Result<(), PlanError> {
+    let mut old: HashMap<&BackingName, usize> = HashMap::with_capacity(lines.len());
+    let mut new: HashMap<&BackingName, usize> = HashMap::with_capacity(lines.len());
+    for line in lines {
+        let again = |what: &str, first: usize| PlanError::Line {
+            line: line.number,
+            what: format!("{what} as in line {first}"),
+        };
+        if let Some(first) = old.insert(&line.old, line.number) {
+            return Err(again("the same \"directory\" and \"old\"", first));
+        }
+        if let Some(name) = &line.new
+            && let Some(first) = new.insert(name, line.number)
+        {
+            return Err(again("the same new name", first));
+        }
+    }
+    Ok(())
+}
+
+/// Opens a plan.
+///
+/// # Errors
+/// Those of open(2).
+pub fn open(path: &std::path::Path) -> io::Result<Reader<io::BufReader<std::fs::File>>> {
+    Ok(Reader::new(io::BufReader::new(std::fs::File::open(path)?)))
+}

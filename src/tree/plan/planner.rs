@@ -1,0 +1,248 @@
+//! Whole trees, planned: every directory is read once, and planned by itself.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use super::charset_choice::TreeGuess;
+use super::directory_plan::DirectoryPlan;
+use super::entry_list::EntryList;
+use super::filter::{Filter, Scope};
+use super::plan_directory::plan_open;
+use super::plan_options::PlanOptions;
+use super::symlink_targets::Links;
+use crate::backing::{Dir, Kind, Stat};
+use crate::codec::guess::Guesser;
+use crate::names::BackingName;
+use crate::records::{PlanLine, Reason};
+use crate::tree::tree_walk::{Mounts, Place, Visitor, walk};
+
+/// A sink of plans. Called by several threads at a time.
+pub trait PlanSink: Sync {
+    /// A directory was planned, also if there is nothing to do in it.
+    fn take(&self, plan: &DirectoryPlan);
+
+    /// A directory could not be read; nothing is planned in it (law T3).
+    fn failed(&self, place: &Place, error: &io::Error);
+
+    /// A directory on another mount is left out.
+    fn left_out(&self, _place: &Place) {}
+
+    /// Is it to end before its end?
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+/// A planner of trees.
+#[derive(Debug)]
+pub struct Planner<'s> {
+    /// The directories at its tops.
+    pub roots: &'s [OwnedFd],
+    /// The options.
+    pub options: &'s PlanOptions,
+    /// The entries that are in question.
+    pub filter: &'s Filter,
+    /// Number of threads that read.
+    pub threads: usize,
+}
+
+impl Planner<'_> {
+    /// Returns what the names of all the tree are likely written in, without a look at the tree where nobody needs it. What
+    /// can't be read is left out. `is_over` is asked before each directory.
+    ///
+    /// # Errors
+    /// A root can't be looked at.
+    pub fn guess(&self, is_over: &(dyn Fn() -> bool + Sync)) -> io::Result<TreeGuess> {
+        if !self.options.needs_guesses() {
+            return Ok(TreeGuess::default());
+        }
+        let filter = self.filter;
+        let visitor = Names { filter, is_over };
+        let states = walk(self.roots, Mounts::Stay, self.threads, &visitor)?;
+        let mut names = Guesser::new();
+        for (part, _) in states {
+            names.merge(part);
+        }
+        Ok(TreeGuess::of(&names))
+    }
+
+    /// Plans every directory.
+    ///
+    /// # Errors
+    /// A root can't be looked at.
+    pub fn plan(&self, tree: &TreeGuess, sink: &dyn PlanSink) -> io::Result<()> {
+        let links = Links::new(self.roots, self.options, self.filter, tree)?;
+        let visitor = PlanVisitor {
+            planner: self,
+            tree,
+            links: &links,
+            sink,
+        };
+        walk(self.roots, Mounts::Stay, self.threads, &visitor)?;
+        Ok(())
+    }
+}
+
+/// Gathers names for guesses.
+struct Names<'n> {
+    filter: &'n Filter,
+    is_over: &'n (dyn Fn() -> bool + Sync),
+}
+
+impl<'n> Visitor for Names<'n> {
+    type State = (Guesser, Scope<'n>);
+
+    fn start(&self) -> Self::State {
+        (Guesser::new(), self.filter.scope([]))
+    }
+
+    fn enter(&self, (_, scope): &mut Self::State, place: &Arc<Place>) {
+        *scope = self.filter.scope(place.names());
+    }
+
+    fn name(&self, (names, scope): &mut Self::State, name: &[u8], _kind: Kind) {
+        if !name.is_ascii() && scope.includes(name) {
+            names.add(name);
+        }
+    }
+
+    fn descends(&self, (_, scope): &mut Self::State, name: &[u8]) -> bool {
+        scope.enters(name)
+    }
+
+    fn leave(&self, _: &mut Self::State, _: &Arc<Place>) {}
+
+    fn failed(&self, _: &mut Self::State, _: &Arc<Place>, _: io::Error) {}
+
+    fn left_out(&self, _: &mut Self::State, _: &Arc<Place>) {}
+
+    fn is_over(&self) -> bool {
+        (self.is_over)()
+    }
+}
+
+struct PlanVisitor<'p> {
+    planner: &'p Planner<'p>,
+    tree: &'p TreeGuess,
+    links: &'p Links<'p>,
+    sink: &'p dyn PlanSink,
+}
+
+/// The directory that a thread reads.
+struct Reading<'p> {
+    listing: EntryList,
+    links: Vec<BackingName>,
+    scope: Scope<'p>,
+    is_broken: bool,
+}
+
+impl<'p> Visitor for PlanVisitor<'p> {
+    type State = Reading<'p>;
+
+    fn start(&self) -> Self::State {
+        Reading {
+            listing: EntryList::default(),
+            links: Vec::new(),
+            scope: self.planner.filter.scope([]),
+            is_broken: false,
+        }
+    }
+
+    fn enter(&self, here: &mut Self::State, place: &Arc<Place>) {
+        here.listing.clear();
+        here.links.clear();
+        here.scope = self.planner.filter.scope(place.names());
+        here.is_broken = false;
+    }
+
+    fn name(&self, _: &mut Self::State, _: &[u8], _: Kind) {}
+
+    fn entry(&self, here: &mut Self::State, name: &[u8], kind: Kind, inode: u64) {
+        here.listing.push(name, kind, inode);
+        if kind == Kind::Symlink
+            && here.scope.includes(name)
+            && let Ok(name) = BackingName::parse(name)
+        {
+            here.links.push(name);
+        }
+    }
+
+    fn descends(&self, here: &mut Self::State, name: &[u8]) -> bool {
+        here.scope.enters(name)
+    }
+
+    fn leave(&self, _: &mut Self::State, _: &Arc<Place>) {}
+
+    fn finish(&self, here: &mut Self::State, place: &Arc<Place>, fd: &OwnedFd) {
+        // With names missing, a new one might be taken unseen.
+        if here.is_broken || self.sink.is_over() {
+            return;
+        }
+        match self.planned(here, place, fd) {
+            Ok(planned) => self.sink.take(&planned),
+            Err(error) => self.sink.failed(place, &error),
+        }
+    }
+
+    fn failed(&self, here: &mut Self::State, place: &Arc<Place>, error: io::Error) {
+        here.is_broken = true;
+        self.sink.failed(place, &error);
+    }
+
+    fn left_out(&self, _: &mut Self::State, place: &Arc<Place>) {
+        self.sink.left_out(place);
+    }
+
+    fn is_over(&self) -> bool {
+        self.sink.is_over()
+    }
+}
+
+impl PlanVisitor<'_> {
+    fn planned(
+        &self,
+        here: &Reading<'_>,
+        place: &Place,
+        fd: &OwnedFd,
+    ) -> io::Result<DirectoryPlan> {
+        let options = self.planner.options;
+        let mut lines = plan_open(options, self.tree, &here.listing, &here.scope, fd);
+        let entries = here.listing.len();
+        if lines.is_empty() && here.links.is_empty() {
+            return Ok(DirectoryPlan {
+                entries,
+                ..DirectoryPlan::default()
+            });
+        }
+        let stat = Stat::of(fd)?;
+        keep_mount_points(&mut lines, fd, &stat);
+        if !here.links.is_empty() {
+            self.links
+                .retarget(place, fd, &here.listing, &here.links, &mut lines)?;
+        }
+        let names = place.names().into_iter().map(BackingName::parse);
+        let plan = DirectoryPlan {
+            // A broken filesystem may give what is no name.
+            directory: names.filter_map(Result::ok).collect(),
+            inode: stat.ino,
+            entries,
+            lines,
+        };
+        Ok(plan.with_directory_in_lines())
+    }
+}
+
+/// Directories on which something is mounted can't be renamed.
+fn keep_mount_points(lines: &mut [PlanLine], fd: &OwnedFd, directory: &Stat) {
+    for line in lines.iter_mut() {
+        if line.kind == Kind::Dir
+            && line.new.is_some()
+            && let Ok(stat) = Dir::new(fd).stat_child(&line.old)
+            && stat.mnt_id != directory.mnt_id
+        {
+            line.new = None;
+            line.reason = Reason::MountPoint;
+        }
+    }
+}

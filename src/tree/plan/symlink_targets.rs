@@ -1,0 +1,402 @@
+//! New targets of symbolic links: components that are renamed get their new names, on the way that the kernel
+//! goes; a target that leads out of the tree is left alone from there on.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::charset_choice::{CharsetChoice, TreeGuess};
+use super::entry_list::EntryList;
+use super::filter::Filter;
+use super::name_change::{NameChange, may_change, name_change};
+use super::plan_directory::plan_open;
+use super::plan_options::PlanOptions;
+use crate::backing::{Dir, Entries, Kind, Stat, file};
+use crate::names::BackingName;
+use crate::records::{PlanLine, Reason};
+use crate::tree::change::LONGEST_TARGET;
+use crate::tree::tree_walk::Place;
+
+/// Most symbolic links that the kernel follows on one way.
+const MOST_LINKS: usize = 40;
+
+/// Most components that are gone along for one link.
+const MOST_STEPS: usize = 10_000;
+
+/// Most other directories that are kept in mind.
+const MOST_KNOWN: usize = 64;
+
+/// The new names in a directory, by the old ones.
+type Renames = HashMap<BackingName, BackingName>;
+
+type Identity = (u64, u64);
+
+/// The trees whose links get new targets.
+#[derive(Debug)]
+pub(super) struct Links<'l> {
+    /// Inode, device and mount of each root.
+    tops: Vec<Stat>,
+    options: &'l PlanOptions,
+    filter: &'l Filter,
+    tree: &'l TreeGuess,
+    /// Directories that many links lead to, planned once.
+    known: Mutex<VecDeque<(Identity, Arc<Renames>)>>,
+}
+
+/// A directory on the way.
+#[derive(Debug, Clone)]
+struct At {
+    /// `None` where there is none of that name.
+    fd: Option<Arc<OwnedFd>>,
+    /// In which tree it lies, and the names that lead to it from there; `None` outside.
+    inside: Option<(usize, Vec<Box<[u8]>>)>,
+}
+
+/// Somebody on the way along a target. Its last directory is where it stands.
+struct Way<'w> {
+    links: &'w Links<'w>,
+    stack: Vec<At>,
+    followed: usize,
+    steps: usize,
+    /// The directory that the link lies in is planned already.
+    here: (Identity, Arc<Renames>),
+}
+
+impl<'l> Links<'l> {
+    pub(super) fn new(
+        roots: &'l [OwnedFd],
+        options: &'l PlanOptions,
+        filter: &'l Filter,
+        tree: &'l TreeGuess,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            tops: roots.iter().map(Stat::of).collect::<io::Result<_>>()?,
+            options,
+            filter,
+            tree,
+            known: Mutex::default(),
+        })
+    }
+
+    /// Gives the links of a directory, of which `lines` says what else becomes of its entries, their new targets.
+    pub(super) fn retarget(
+        &self,
+        place: &Place,
+        fd: &OwnedFd,
+        listing: &EntryList,
+        links: &[BackingName],
+        lines: &mut Vec<PlanLine>,
+    ) -> io::Result<()> {
+        let stat = Stat::of(fd)?;
+        let mut start = None;
+        for name in links {
+            // It may be gone by now.
+            let Ok(link) = Dir::new(fd).child(name) else {
+                continue;
+            };
+            let Ok(target) = file::readlink(&link) else {
+                continue;
+            };
+            if !target
+                .split(|&byte| byte == b'/')
+                .any(|part| may_change(self.options, part))
+            {
+                continue;
+            }
+            let way = match &mut start {
+                Some(way) => way,
+                empty => empty.insert(self.start(place, fd, &stat, lines)?),
+            };
+            let Some(new_target) = way.along(&target)? else {
+                continue;
+            };
+            let index = match lines.binary_search_by(|line| line.old.cmp(name)) {
+                Ok(index) => index,
+                Err(index) => {
+                    let entry = listing.iter().find(|entry| entry.name == name.as_bytes());
+                    let inode = entry.map_or(0, |entry| entry.inode);
+                    let line = PlanLine::new(name.clone(), Kind::Symlink, inode, Reason::Target);
+                    lines.insert(index, line);
+                    index
+                }
+            };
+            let Some(line) = lines.get_mut(index) else {
+                continue;
+            };
+            line.target = Some(target.into());
+            if new_target.len() > LONGEST_TARGET {
+                line.reason = Reason::TargetTooLong;
+            } else if Stat::of(&link)?.nlink > 1 {
+                line.reason = Reason::HardLinked;
+            } else {
+                line.new_target = Some(new_target.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the way of the links of a directory, at its start.
+    fn start(
+        &self,
+        place: &Place,
+        fd: &OwnedFd,
+        stat: &Stat,
+        lines: &[PlanLine],
+    ) -> io::Result<Way<'_>> {
+        let renamed = lines
+            .iter()
+            .filter_map(|line| Some((line.old.clone(), line.new.clone()?)));
+        let names = place.names().into_iter().map(Box::from).collect();
+        Ok(Way {
+            links: self,
+            stack: vec![At {
+                fd: Some(Arc::new(fd.try_clone()?)),
+                inside: Some((place.root(), names)),
+            }],
+            followed: 0,
+            steps: 0,
+            here: (identity(stat), Arc::new(renamed.collect())),
+        })
+    }
+
+    /// Returns the index of the root that a directory is.
+    fn root(&self, stat: &Stat) -> Option<usize> {
+        let is_it = |top: &Stat| identity(top) == identity(stat) && top.mnt_id == stat.mnt_id;
+        self.tops.iter().position(is_it)
+    }
+
+    /// The new names in a directory, which is planned if it was not yet.
+    fn renames(&self, fd: &OwnedFd, inside: &[Box<[u8]>]) -> io::Result<Arc<Renames>> {
+        let stat = Stat::of(fd)?;
+        let wanted = identity(&stat);
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, renames)) = known().iter().find(|(one, _)| *one == wanted) {
+            return Ok(Arc::clone(renames));
+        }
+        let mut listing = EntryList::default();
+        let mut entries = Entries::open(fd)?;
+        while let Some(entry) = entries.next()? {
+            if !entry.is_dot() {
+                listing.push(entry.name, entry.kind, entry.ino);
+            }
+        }
+        let scope = self.filter.scope(inside.iter().map(AsRef::as_ref));
+        let lines = plan_open(self.options, self.tree, &listing, &scope, fd);
+        let renamed = lines
+            .into_iter()
+            .filter_map(|line| Some((line.old, line.new?)));
+        let renames: Arc<Renames> = Arc::new(renamed.collect());
+        let mut known = known();
+        known.push_back((wanted, Arc::clone(&renames)));
+        if known.len() > MOST_KNOWN {
+            known.pop_front();
+        }
+        Ok(renames)
+    }
+}
+
+fn identity(stat: &Stat) -> Identity {
+    (stat.dev, stat.ino)
+}
+
+impl Way<'_> {
+    /// The new target of a link in the directory that this stands in; `None` if it stays as it is.
+    fn along(&mut self, target: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let start = self.stack.first().cloned();
+        (self.followed, self.steps) = (0, 0);
+        let new = self.translated(target);
+        self.stack = start.into_iter().collect();
+        new
+    }
+
+    fn translated(&mut self, target: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let mut parts: Vec<Vec<u8>> = target
+            .split(|&byte| byte == b'/')
+            .map(<[u8]>::to_vec)
+            .collect();
+        if target.starts_with(b"/") {
+            self.start_at_the_top()?;
+        }
+        let options = self.links.options;
+        let Some(last) = parts.iter().rposition(|part| may_change(options, part)) else {
+            return Ok(None);
+        };
+        for (index, part) in parts.iter_mut().enumerate().take(last + 1) {
+            self.steps += 1;
+            if self.steps > MOST_STEPS {
+                return Ok(None);
+            }
+            match part.as_slice() {
+                b"" | b"." => {}
+                b".." => self.up()?,
+                _ => {
+                    let Ok(name) = BackingName::parse(part) else {
+                        return Ok(None);
+                    };
+                    if may_change(options, part)
+                        && let Some(new) = self.renamed(&name)?
+                    {
+                        *part = new.as_bytes().to_vec();
+                    }
+                    if index < last && !self.down(&name)? {
+                        break;
+                    }
+                }
+            }
+        }
+        let new = parts.join(&b'/');
+        Ok((new != target).then_some(new))
+    }
+
+    /// The new name of an entry where this stands; `None` if it keeps its own, or is outside.
+    fn renamed(&self, name: &BackingName) -> io::Result<Option<BackingName>> {
+        let Some(At {
+            fd,
+            inside: Some((_, inside)),
+        }) = self.stack.last()
+        else {
+            return Ok(None);
+        };
+        let links = self.links;
+        let Some(fd) = fd else {
+            return Ok(self.alone(name));
+        };
+        let renames = if identity(&Stat::of(&**fd)?) == self.here.0 {
+            Arc::clone(&self.here.1)
+        } else {
+            match links.renames(fd, inside) {
+                Ok(renames) => renames,
+                // One that may be passed through but not read.
+                Err(_unreadable) => return Ok(None),
+            }
+        };
+        if let Some(new) = renames.get(name) {
+            return Ok(Some(new.clone()));
+        }
+        if Dir::new(&**fd).exists(name)? {
+            return Ok(None);
+        }
+        // A link that leads nowhere: as the name would be there, unless it would lead somewhere by that.
+        let new = self.alone(name);
+        let leads_nowhere = |new: &BackingName| {
+            let is_there = Dir::new(&**fd).exists(new).unwrap_or(true);
+            !is_there && renames.values().all(|other| other != new)
+        };
+        Ok(new.filter(leads_nowhere))
+    }
+
+    fn alone(&self, name: &BackingName) -> Option<BackingName> {
+        let choice = CharsetChoice::alone(self.links.options, self.links.tree);
+        match name_change(self.links.options, &choice, name.as_bytes()) {
+            NameChange::New(new) => BackingName::parse(&new.name).ok(),
+            NameChange::Keep | NameChange::Left(..) => None,
+        }
+    }
+
+    /// Goes to the root of the filesystem.
+    fn start_at_the_top(&mut self) -> io::Result<()> {
+        let fd = Dir::open_root(Path::new("/"))?.into_fd();
+        let inside = self
+            .links
+            .root(&Stat::of(&fd)?)
+            .map(|root| (root, Vec::new()));
+        let fd = Some(Arc::new(fd));
+        self.stack = vec![At { fd, inside }];
+        Ok(())
+    }
+
+    /// Goes to the directory above.
+    fn up(&mut self) -> io::Result<()> {
+        let Some(left) = self.stack.pop() else {
+            return Ok(());
+        };
+        if !self.stack.is_empty() {
+            return Ok(());
+        }
+        let Some(fd) = left.fd else {
+            return Ok(());
+        };
+        let fd = Dir::new(&*fd).parent()?;
+        let inside = match left.inside {
+            Some((root, mut names)) if !names.is_empty() => {
+                names.pop();
+                Some((root, names))
+            }
+            _ => self
+                .links
+                .root(&Stat::of(&fd)?)
+                .map(|root| (root, Vec::new())),
+        };
+        let fd = Some(Arc::new(fd));
+        self.stack.push(At { fd, inside });
+        Ok(())
+    }
+
+    /// Goes to an entry where this stands, and on if it is a link. False if the way can't be told from there on.
+    fn down(&mut self, name: &BackingName) -> io::Result<bool> {
+        let Some(here) = self.stack.last() else {
+            return Ok(false);
+        };
+        let child = here
+            .fd
+            .as_ref()
+            .and_then(|fd| Dir::new(&**fd).child(name).ok());
+        let mut inside = here.inside.clone();
+        if let Some((_, names)) = &mut inside {
+            names.push(name.as_bytes().into());
+        }
+        let Some(child) = child else {
+            self.stack.push(At { fd: None, inside });
+            return Ok(true);
+        };
+        let stat = Stat::of(&child)?;
+        if stat.is_symlink() {
+            return self.follow(&file::readlink(&child)?);
+        }
+        if let Some(root) = self.links.root(&stat) {
+            inside = Some((root, Vec::new()));
+        }
+        let is_of_tree = |root: usize| {
+            let top = self.links.tops.get(root);
+            top.is_some_and(|top| top.mnt_id == stat.mnt_id)
+        };
+        inside = inside.filter(|(root, _)| is_of_tree(*root));
+        let fd = stat.is_dir().then(|| Arc::new(child));
+        self.stack.push(At { fd, inside });
+        Ok(true)
+    }
+
+    /// Goes along the target of a link on the way.
+    fn follow(&mut self, target: &[u8]) -> io::Result<bool> {
+        self.followed += 1;
+        if self.followed > MOST_LINKS {
+            return Ok(false);
+        }
+        if target.starts_with(b"/") {
+            self.start_at_the_top()?;
+        }
+        for part in target.split(|&byte| byte == b'/') {
+            self.steps += 1;
+            if self.steps > MOST_STEPS {
+                return Ok(false);
+            }
+            let goes_on = match part {
+                b"" | b"." => true,
+                b".." => {
+                    self.up()?;
+                    true
+                }
+                name => match BackingName::parse(name) {
+                    Ok(name) => self.down(&name)?,
+                    Err(_no_name) => false,
+                },
+            };
+            if !goes_on {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,78 @@
+//! Taking back what was done by a journal, last first.
+
+use std::os::fd::OwnedFd;
+
+use super::apply::{AsideDir, Executor, Mode, Observer, Outcome, Pass, carry_out, sync_all};
+use super::undo_journal::{Journal, JournalError, Mark, Status};
+use crate::names::BackingName;
+
+/// Takes back what was done by the journal in the tree below `root`, all of it or only an entry and what lies below it. Each
+/// name of `only` may be the one of before or of after the migration. What is undone already is found by looking, so that
+/// an undo that was stopped or killed is completed by another one.
+///
+/// Once undoing all was begun, the journal cannot be applied any more. What was undone in part of a journal that is not
+/// finished is done again by going on with it.
+///
+/// The caller holds the [`TreeLock`](super::tree_lock::TreeLock) of the tree.
+///
+/// # Errors
+/// As for [`apply`](super::apply::apply), but for [`JournalError::Undone`].
+pub fn undo(
+    root: &OwnedFd,
+    journal: &mut Journal,
+    only: Option<&[BackingName]>,
+    observer: &dyn Observer,
+) -> Result<Outcome, JournalError> {
+    let mut executor = Executor::new(root, journal, observer, Mode::Back)?;
+    let was_killed = journal.status() == Status::Undoing;
+    if only.is_none() && !was_killed {
+        journal.mark(Mark::Undoing)?;
+    }
+    executor.aside = AsideDir::find(root, journal);
+    if let Some(aside) = &executor.aside {
+        aside.settle(root, journal)?;
+    }
+    executor.only = only;
+    carry_out(&executor, Pass::NoteLinks, 0, threads())?;
+    carry_out(&executor, Pass::Rename, 0, threads())?;
+    carry_out(&executor, Pass::Retarget, 0, threads())?;
+    if executor.count.outcome().left > 0 {
+        carry_out(&executor, Pass::VerifyLinks, 0, threads())?;
+    }
+    let outcome = executor.count.outcome();
+    if outcome.is_stopped {
+        return Ok(outcome);
+    }
+    let was_removed = was_killed && executor.aside.is_none();
+    AsideDir::remove(root, journal, was_removed)?;
+    sync_all(root)?;
+    if only.is_none() {
+        let Outcome {
+            done, before, left, ..
+        } = outcome;
+        journal.mark(Mark::Undone { done, before, left })?;
+    }
+    Ok(outcome)
+}
+
+/// Reports what [`undo`] would do, by [`Observer::step`], and what it would leave. Nothing is written, not to the journal either.
+///
+/// # Errors
+/// As for [`undo`].
+pub fn preview(
+    root: &OwnedFd,
+    journal: &Journal,
+    only: Option<&[BackingName]>,
+    observer: &dyn Observer,
+) -> Result<Outcome, JournalError> {
+    let mut executor = Executor::new(root, journal, observer, Mode::Preview)?;
+    executor.aside = AsideDir::find(root, journal);
+    executor.only = only;
+    carry_out(&executor, Pass::Rename, 0, 1)?;
+    carry_out(&executor, Pass::Retarget, 0, 1)?;
+    Ok(executor.count.outcome())
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,138 @@
+//! The rules that a name is judged by, by itself.
+
+use super::ascii_names::Plain;
+use crate::codec::guess::{Guesser, doubly_encoded};
+use crate::codec::{Form, utf8};
+use crate::policy::{Alike, Policy, Rule};
+use crate::records::{Finding, Found, KindLabel};
+
+/// Least likelihood of a name that is reported as encoded twice.
+const LIKELY: f64 = 0.5;
+
+/// The rules that names are judged by.
+#[derive(Debug)]
+pub struct Rules {
+    policy: Policy,
+    offences: Vec<Finding>,
+    plain: Plain,
+}
+
+/// The way a name is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    Ascii,
+    BeyondAscii,
+    IllFormed,
+}
+
+impl Rules {
+    /// Returns the rules of `policy`; names that collide by `unique` offend as well, and with `doubled` those that were likely encoded twice.
+    #[must_use]
+    pub fn new(policy: Policy, unique: Option<Alike>, doubled: bool) -> Self {
+        let offences = [
+            (Finding::IllFormed, true),
+            (Finding::TooLong, true),
+            (Finding::Forbidden, true),
+            (Finding::NotNormalized, policy.form.is_some()),
+            (Finding::DoublyEncoded, doubled),
+            (Finding::CollidesInCase, unique == Some(Alike::Casefold)),
+            (Finding::CollidesInForm, unique.is_some()),
+        ];
+        let offences = offences.into_iter().filter(|(_, is_offence)| *is_offence);
+        Self {
+            offences: offences.map(|(finding, _)| finding).collect(),
+            plain: Plain::new(&policy),
+            policy,
+        }
+    }
+
+    /// Returns the policy that names have to conform to.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Is it an offence, not only worth a remark?
+    #[must_use]
+    pub fn is_offence(&self, finding: Finding) -> bool {
+        self.offences.contains(&finding)
+    }
+
+    /// Returns the key of an ASCII name that surely conforms.
+    pub(super) fn plain_key(&self, name: &[u8]) -> Option<u64> {
+        self.plain.key(name)
+    }
+
+    /// Adds to `found` what is found in the name by itself, each kind once, and to `guesser` what there is to guess.
+    pub(super) fn judge(
+        &self,
+        name: &[u8],
+        found: &mut Vec<Found>,
+        guesser: &mut Option<Box<Guesser>>,
+    ) -> Written {
+        let mut add = |new: Found| {
+            let is_there = |old: &Found| (old.finding, old.kind) == (new.finding, new.kind);
+            if !found.iter().any(is_there) {
+                found.push(new);
+            }
+        };
+        let offences = match self.policy.check(name) {
+            Ok(()) => Vec::new(),
+            Err(_first) => {
+                let mut all = self.policy.offences(name);
+                all.extend(self.policy.over_a_limit(name));
+                all
+            }
+        };
+        let mut is_ill_formed = false;
+        for offence in offences {
+            let finding = match offence.rule {
+                Rule::IllFormed(..) => Finding::IllFormed,
+                Rule::TooLong { .. } => Finding::TooLong,
+                Rule::Forbidden(_) => Finding::Forbidden,
+                // Looked for below, or not to be found in a name by itself.
+                Rule::NotNormalized(_)
+                | Rule::Unmappable(_)
+                | Rule::NotUnique(_)
+                | Rule::NotAComponent => continue,
+            };
+            is_ill_formed |= finding == Finding::IllFormed;
+            add(Found {
+                finding,
+                kind: KindLabel(offence.rule.kind().unwrap_or_default()),
+                offset: Some(offence.offset),
+                length: Some(offence.length),
+            });
+        }
+        if name.is_ascii() {
+            return Written::Ascii;
+        }
+        if is_ill_formed {
+            guesser.get_or_insert_default().add(name);
+            return Written::IllFormed;
+        }
+        if let Ok(text) = utf8::validate(name) {
+            let form = self.policy.form.unwrap_or(Form::Nfc);
+            if !form.holds(text) {
+                add(Found {
+                    finding: Finding::NotNormalized,
+                    kind: KindLabel(form.label()),
+                    offset: None,
+                    length: None,
+                });
+            }
+            if let Some(doubled) = doubly_encoded(name) {
+                guesser.get_or_insert_default().add(name);
+                if doubled.confidence >= LIKELY {
+                    add(Found {
+                        finding: Finding::DoublyEncoded,
+                        kind: KindLabel(doubled.route.label()),
+                        offset: None,
+                        length: None,
+                    });
+                }
+            }
+        }
+        Written::BeyondAscii
+    }
+}

@@ -1,0 +1,68 @@
+//! The progress of a scan.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::records::Directory;
+
+/// The progress of a scan.
+#[derive(Debug, Default)]
+pub struct Reached {
+    directories: AtomicU64,
+    entries: AtomicU64,
+    offending: AtomicU64,
+    /// A directory that was read lately, as a path.
+    place: Mutex<Vec<u8>>,
+    is_over: AtomicBool,
+}
+
+impl Reached {
+    /// Returns how many directories were read.
+    #[must_use]
+    pub fn directories(&self) -> u64 {
+        self.directories.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many entries were seen in them.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.entries.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many of them offend.
+    #[must_use]
+    pub fn offending(&self) -> u64 {
+        self.offending.load(Ordering::Relaxed)
+    }
+
+    /// Returns a directory that was read lately.
+    #[must_use]
+    pub fn place(&self) -> Vec<u8> {
+        let place = self.place.lock();
+        place.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends the scan before its end: what was read is reported.
+    pub fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add(&self, directory: &Directory, path: impl FnOnce() -> Vec<u8>) {
+        /// Number of directories between two places.
+        const NOW_AND_THEN: u64 = 64;
+        let before = self.directories.fetch_add(1, Ordering::Relaxed);
+        let counts = &directory.counts;
+        self.entries.fetch_add(counts.entries, Ordering::Relaxed);
+        self.offending
+            .fetch_add(counts.offending, Ordering::Relaxed);
+        if before.is_multiple_of(NOW_AND_THEN)
+            && let Ok(mut place) = self.place.try_lock()
+        {
+            *place = path();
+        }
+    }
+}

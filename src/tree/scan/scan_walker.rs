@@ -1,0 +1,90 @@
+//! A scan as a walk's visitor.
+
+use std::io;
+use std::sync::Arc;
+
+use super::paths::joined;
+use super::scanner::{Scan, SharedDirectory, Sink, State};
+use super::shard::Shard;
+use crate::backing::Kind;
+use crate::records::Failure;
+use crate::tree::tree_walk::{Place, Visitor};
+
+impl<S: Sink> Visitor for Scan<'_, S> {
+    type State = State;
+
+    fn start(&self) -> State {
+        self.state()
+    }
+
+    fn enter(&self, state: &mut State, place: &Arc<Place>) {
+        state.names.clear();
+        let depth = place.depth() + 1;
+        state.directory = SharedDirectory {
+            is_ours: has(self, place),
+            shared_out: (self.shard.of() > 1 && depth == self.shard.depth()).then(|| place.path()),
+            root: place.root(),
+        };
+    }
+
+    fn name(&self, state: &mut State, name: &[u8], _kind: Kind) {
+        if state.directory.is_ours {
+            state.names.push(&self.rules, name);
+        }
+    }
+
+    fn descends(&self, state: &mut State, name: &[u8]) -> bool {
+        let SharedDirectory {
+            shared_out, root, ..
+        } = &state.directory;
+        shared_out
+            .as_ref()
+            .is_none_or(|path| self.shard.has_path(*root, &joined(path, name)))
+    }
+
+    fn leave(&self, state: &mut State, place: &Arc<Place>) {
+        let State {
+            tally,
+            names,
+            out,
+            directory,
+        } = state;
+        if !directory.is_ours {
+            return;
+        }
+        self.evaluate(tally, names, out, place.root(), || place.path());
+    }
+
+    fn failed(&self, state: &mut State, place: &Arc<Place>, error: io::Error) {
+        let is_gone = matches!(
+            error.raw_os_error(),
+            Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP)
+        );
+        if is_gone && place.depth() > 0 {
+            state.tally.vanished += u64::from(has(self, place));
+        } else {
+            let place_of = (place.root(), place.path());
+            self.add_unread(state, place_of, place.depth(), &error);
+        }
+    }
+
+    fn left_out(&self, state: &mut State, place: &Arc<Place>) {
+        if !has(self, place) {
+            return;
+        }
+        let failure = Failure {
+            root: place.root(),
+            path: place.path().into(),
+            errno: 0,
+        };
+        state.tally.add_left_out(failure);
+    }
+
+    fn is_over(&self) -> bool {
+        self.reached.is_over()
+    }
+}
+
+fn has<S: Sink>(scan: &Scan<'_, S>, place: &Place) -> bool {
+    scan.shard == Shard::WHOLE || scan.shard.has(place.root(), &place.names())
+}

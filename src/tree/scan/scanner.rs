@@ -1,0 +1,114 @@
+//! A scan: its rules, and the sink of its findings.
+
+use std::io;
+
+use super::name_list::NameList;
+use super::name_rules::Rules;
+use super::paths::joined;
+use super::scan_progress::Reached;
+use super::shard::Shard;
+use crate::records::{Failure, Kept, ScanEntry, Tally};
+
+/// A scan.
+#[derive(Debug)]
+pub struct Scan<'s, S: Sink> {
+    /// The rules that names are judged by.
+    pub rules: Rules,
+    /// The limits of the tally.
+    pub kept: Kept,
+    /// The part that is looked at.
+    pub shard: Shard,
+    /// The sink of findings.
+    pub sink: &'s S,
+    /// The progress.
+    pub reached: &'s Reached,
+    /// The paths of the roots.
+    pub roots: Vec<Vec<u8>>,
+}
+
+/// A sink of findings, while the scan goes on, by several threads.
+pub trait Sink: Sync {
+    /// Is anything reported at all? Else only the tally is made.
+    fn reports(&self) -> bool;
+
+    /// Appends to `out` the report of an entry with findings.
+    fn entry(&self, out: &mut Vec<u8>, entry: ScanEntry<'_>);
+
+    /// Appends to `out` the report of a directory that could not be read.
+    fn unread(&self, out: &mut Vec<u8>, path: &[u8], error: &io::Error);
+
+    /// Takes the reports that were appended. Returns `false` if nobody listens any more.
+    fn take(&self, out: &[u8]) -> bool;
+}
+
+/// All that a thread has gathered.
+#[derive(Debug)]
+pub struct State {
+    pub(super) tally: Tally,
+    pub(super) names: NameList,
+    /// Reports that the sink has not taken yet.
+    pub(super) out: Vec<u8>,
+    /// The directory that is being read.
+    pub(super) directory: SharedDirectory,
+}
+
+/// A directory of a tree that is shared out.
+#[derive(Debug, Default)]
+pub(super) struct SharedDirectory {
+    /// Is it in the part that is looked at?
+    pub(super) is_ours: bool,
+    /// Its path, where those in it are shared out.
+    pub(super) shared_out: Option<Vec<u8>>,
+    pub(super) root: usize,
+}
+
+impl State {
+    /// Returns the tally, once the sink took the last of the reports.
+    #[must_use]
+    pub fn done<S: Sink>(self, scan: &Scan<'_, S>) -> Tally {
+        if !self.out.is_empty() && !scan.sink.take(&self.out) {
+            scan.reached.end();
+        }
+        self.tally
+    }
+}
+
+impl<S: Sink> Scan<'_, S> {
+    /// Returns a state without anything gathered.
+    #[must_use]
+    pub fn state(&self) -> State {
+        State {
+            tally: Tally::new(self.kept),
+            names: NameList::default(),
+            out: Vec::new(),
+            directory: SharedDirectory::default(),
+        }
+    }
+
+    /// Returns the path of a directory, root and all.
+    #[must_use]
+    pub fn path(&self, root: usize, path: &[u8]) -> Vec<u8> {
+        joined(self.roots.get(root).map_or(b"", Vec::as_slice), path)
+    }
+
+    /// Adds a directory, or a list, that could not be read. `depth` is how far below a root it lies; 0 for what is read for
+    /// every part.
+    pub fn add_unread(
+        &self,
+        state: &mut State,
+        (root, path): (usize, Vec<u8>),
+        depth: usize,
+        error: &io::Error,
+    ) {
+        if self.sink.reports() {
+            let path = self.path(root, &path);
+            self.sink.unread(&mut state.out, &path, error);
+        }
+        let failure = Failure {
+            root,
+            path: path.into(),
+            errno: error.raw_os_error().unwrap_or(libc::EIO),
+        };
+        state.tally.add_unread(failure, self.shard.is_above(depth));
+    }
+}

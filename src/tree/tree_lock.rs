@@ -1,0 +1,84 @@
+//! The lock of a tree: one migration at a time.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::undo_journal::JournalError;
+use crate::backing::{Dir, LockKind, Stat, file, lock};
+
+/// The right to migrate a tree, as long as it lives; it ends with the process, however that ends.
+///
+/// It is an exclusive flock(2) on the root, and a shared one on each directory above it on the same mount that may be read: so
+/// trees that lie in each other exclude each other, and others do not.
+#[derive(Debug)]
+pub struct TreeLock {
+    _held: Vec<OwnedFd>,
+}
+
+impl TreeLock {
+    /// Takes the lock of the tree below `root`, without waiting.
+    ///
+    /// A filesystem that has no such locks of directories, as NFS, gives it to everybody.
+    ///
+    /// # Errors
+    /// [`JournalError::Busy`] if another has it; [`JournalError::Io`].
+    pub fn take(root: &OwnedFd) -> Result<Self, JournalError> {
+        match take(root) {
+            Ok(Some(held)) => Ok(Self { _held: held }),
+            Ok(None) => Err(JournalError::Busy),
+            Err(error) => Err(JournalError::Io {
+                what: "lock the tree",
+                error,
+            }),
+        }
+    }
+}
+
+/// The descriptors that are locked; `None` if another has the lock of one of the directories.
+fn take(root: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
+    let open = |fd: &OwnedFd| file::reopen(fd, libc::O_RDONLY | libc::O_DIRECTORY);
+    let top = open(root)?;
+    if !locked(&top, LockKind::Write)? {
+        return Ok(None);
+    }
+    let mut held = vec![top];
+    let mut here = root.try_clone()?;
+    let mut stat = Stat::of(&here)?;
+    while let Some(above) = above(&here)? {
+        let found = Stat::of(&above)?;
+        if found.mnt_id != stat.mnt_id || (found.dev, found.ino) == (stat.dev, stat.ino) {
+            break;
+        }
+        if let Ok(fd) = open(&above) {
+            if !locked(&fd, LockKind::Read)? {
+                return Ok(None);
+            }
+            held.push(fd);
+        }
+        (here, stat) = (above, found);
+    }
+    Ok(Some(held))
+}
+
+/// The directory above; `None` if it cannot be reached.
+fn above(fd: &OwnedFd) -> io::Result<Option<OwnedFd>> {
+    match Dir::new(fd).parent() {
+        Ok(above) => Ok(Some(above)),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::ENOENT)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn locked(fd: &OwnedFd, kind: LockKind) -> io::Result<bool> {
+    match lock::flock(fd, Some(kind)) {
+        Err(error)
+            if matches!(
+                error.raw_os_error(),
+                Some(libc::EBADF | libc::EOPNOTSUPP | libc::ENOLCK | libc::ENOSYS)
+            ) =>
+        {
+            Ok(true)
+        }
+        result => result,
+    }
+}

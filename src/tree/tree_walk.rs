@@ -1,0 +1,358 @@
+//! Walking trees in parallel, by descriptor: nobody can lead a walk elsewhere by swapping a directory for a link (law T5).
+//!
+//! Memory grows with the depth of a tree and the width of its directories of directories, not with its files. No attribute is
+//! asked for where the directory tells what an entry is (`d_type`), but for directories, which may lie on another mount.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::backing::{Dir, Entries, Kind, Stat, file};
+use crate::names::BackingName;
+
+/// Most directories that are kept open for the sake of those in them. The others are found again from the root on.
+const HELD: usize = 256;
+
+/// Octets that are asked of the kernel at once: a thousand names and more.
+const BUFFER: usize = 128 * 1024;
+
+/// A directory of the tree: the names that lead to it.
+#[derive(Debug)]
+pub struct Place {
+    parent: Option<Arc<Place>>,
+    /// Empty for a root.
+    name: Box<[u8]>,
+    root: usize,
+    depth: usize,
+}
+
+impl Place {
+    /// Which of the roots it lies below, or is.
+    #[must_use]
+    pub fn root(&self) -> usize {
+        self.root
+    }
+
+    /// Returns the number of names that lead to it from there.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The names that lead to it from its root, without a `/` in front or behind; empty for the root itself.
+    #[must_use]
+    pub fn path(&self) -> Vec<u8> {
+        self.names().join(&b'/')
+    }
+
+    /// The names that lead to it from its root.
+    #[must_use]
+    pub fn names(&self) -> Vec<&[u8]> {
+        let above = std::iter::successors(Some(self), |place| place.parent.as_deref());
+        let mut names: Vec<&[u8]> = above.map(|place| &*place.name).take(self.depth).collect();
+        names.reverse();
+        names
+    }
+}
+
+/// A visitor of all that a walk meets. Each thread has a state of its own.
+pub trait Visitor: Sync {
+    /// The data that a thread has gathered.
+    type State: Send;
+
+    /// The state that a thread starts with.
+    fn start(&self) -> Self::State;
+
+    /// A directory is being read; its names follow, and nothing else in between.
+    fn enter(&self, state: &mut Self::State, place: &Arc<Place>);
+
+    /// A name in it.
+    fn name(&self, state: &mut Self::State, name: &[u8], kind: Kind);
+
+    /// An entry in it: as [`Visitor::name`], which is called unless this does otherwise, with its inode number as the
+    /// directory tells it.
+    fn entry(&self, state: &mut Self::State, name: &[u8], kind: Kind, _inode: u64) {
+        self.name(state, name, kind);
+    }
+
+    /// Is the directory of that name in it to be walked?
+    fn descends(&self, _state: &mut Self::State, _name: &[u8]) -> bool {
+        true
+    }
+
+    /// The directory was read to its end, or as far as it can be.
+    fn leave(&self, state: &mut Self::State, place: &Arc<Place>);
+
+    /// Does the same as [`Visitor::leave`], which is called unless this does otherwise, with the directory at hand.
+    fn finish(&self, state: &mut Self::State, place: &Arc<Place>, _directory: &OwnedFd) {
+        self.leave(state, place);
+    }
+
+    /// A directory could not be read, or not to its end.
+    fn failed(&self, state: &mut Self::State, place: &Arc<Place>, error: io::Error);
+
+    /// A directory on another mount is left out.
+    fn left_out(&self, state: &mut Self::State, place: &Arc<Place>);
+
+    /// Is it to end before its end?
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+/// Which directories are walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mounts {
+    /// Directories of the mount that a root lies on.
+    Stay,
+    /// Directories of mounts inside as well.
+    Enter,
+}
+
+/// A directory that is kept open for those in it.
+#[derive(Debug)]
+struct Held<'w> {
+    fd: OwnedFd,
+    count: &'w AtomicUsize,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A directory that is still to be read.
+#[derive(Debug)]
+struct Pending<'w> {
+    place: Arc<Place>,
+    /// The one above it, if that is held.
+    above: Option<Arc<Held<'w>>>,
+}
+
+#[derive(Debug)]
+struct Queue<'w> {
+    /// The last is taken first: a tree is walked down before it is walked on, so that little is pending.
+    pending: Vec<Pending<'w>>,
+    /// Threads that may add to it.
+    busy: usize,
+}
+
+struct Walk<'w, V: Visitor> {
+    roots: &'w [OwnedFd],
+    crossing: Mounts,
+    visitor: &'w V,
+    queue: Mutex<Queue<'w>>,
+    changed: Condvar,
+    held: &'w AtomicUsize,
+    most_held: usize,
+}
+
+/// Walks the trees below `roots`, directories that are open (`O_PATH` will do), on so many threads. Gives their states.
+///
+/// What cannot be read is told to the visitor, and the rest is walked.
+///
+/// # Errors
+/// A root can't be looked at.
+pub fn walk<V: Visitor>(
+    roots: &[OwnedFd],
+    crossing: Mounts,
+    threads: usize,
+    visitor: &V,
+) -> io::Result<Vec<V::State>> {
+    walk_holding(roots, crossing, threads, HELD, visitor)
+}
+
+fn walk_holding<V: Visitor>(
+    roots: &[OwnedFd],
+    crossing: Mounts,
+    threads: usize,
+    most_held: usize,
+    visitor: &V,
+) -> io::Result<Vec<V::State>> {
+    for root in roots {
+        Stat::of(root)?;
+    }
+    let held = AtomicUsize::new(0);
+    let pending = (0..roots.len()).rev().map(|root| Pending {
+        place: Arc::new(Place {
+            parent: None,
+            name: Box::default(),
+            root,
+            depth: 0,
+        }),
+        above: None,
+    });
+    let walk = Walk {
+        roots,
+        crossing,
+        visitor,
+        queue: Mutex::new(Queue {
+            pending: pending.collect(),
+            busy: 0,
+        }),
+        changed: Condvar::new(),
+        held: &held,
+        most_held,
+    };
+    let states = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.max(1))
+            .map(|_| scope.spawn(|| walk.work()))
+            .collect();
+        let states = threads.into_iter().map(|thread| thread.join());
+        states.collect::<Result<Vec<_>, _>>()
+    });
+    states.map_err(|_panic| io::Error::other("a thread of the walk panicked"))
+}
+
+impl<'w, V: Visitor> Walk<'w, V> {
+    fn queue(&self) -> MutexGuard<'_, Queue<'w>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) -> V::State {
+        let mut state = self.visitor.start();
+        let mut children = Vec::new();
+        let mut buffer: Box<[u8]> = vec![0; BUFFER].into();
+        let mut queue = self.queue();
+        loop {
+            if self.visitor.is_over() {
+                queue.pending.clear();
+            }
+            if let Some(pending) = queue.pending.pop() {
+                queue.busy += 1;
+                drop(queue);
+                self.read(&mut state, pending, &mut children, &mut buffer);
+                queue = self.queue();
+                queue.busy -= 1;
+                // In the order of the directory.
+                queue.pending.extend(children.drain(..).rev());
+                if queue.pending.len() > 1 || queue.busy == 0 {
+                    self.changed.notify_all();
+                }
+            } else if queue.busy == 0 {
+                return state;
+            } else {
+                let waited = self.changed.wait(queue);
+                queue = waited.unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Reads a directory, and gives those in it to `children`.
+    fn read(
+        &self,
+        state: &mut V::State,
+        pending: Pending<'w>,
+        children: &mut Vec<Pending<'w>>,
+        buffer: &mut Box<[u8]>,
+    ) {
+        let Pending { place, above } = pending;
+        let opened = self.open(&place, above.as_deref());
+        drop(above);
+        let fd = match opened {
+            Ok(Some(fd)) => fd,
+            Ok(None) => return self.visitor.left_out(state, &place),
+            Err(error) => return self.visitor.failed(state, &place, error),
+        };
+        self.visitor.enter(state, &place);
+        let mut entries = Entries::with_buffer(fd, std::mem::take(buffer));
+        let listed = self.list(state, &place, &mut entries, children);
+        let fd;
+        (fd, *buffer) = entries.into_parts();
+        if let Err(error) = listed {
+            self.visitor.failed(state, &place, error);
+        }
+        self.visitor.finish(state, &place, &fd);
+        if children.is_empty() || self.held.fetch_add(1, Ordering::Relaxed) >= self.most_held {
+            if !children.is_empty() {
+                self.held.fetch_sub(1, Ordering::Relaxed);
+            }
+            return;
+        }
+        let count = self.held;
+        let held = Arc::new(Held { fd, count });
+        for child in children {
+            child.above = Some(Arc::clone(&held));
+        }
+    }
+
+    fn list(
+        &self,
+        state: &mut V::State,
+        place: &Arc<Place>,
+        entries: &mut Entries,
+        children: &mut Vec<Pending<'w>>,
+    ) -> io::Result<()> {
+        // On a filesystem that does not tell what its entries are, all of the directory: each has to be looked at.
+        let mut unknown = Vec::new();
+        while let Some(entry) = entries.next()? {
+            if entry.is_dot() {
+                continue;
+            }
+            if entry.kind == Kind::Unknown {
+                unknown.push((entry.name.to_vec(), entry.ino));
+            } else {
+                self.meet(state, place, (entry.name, entry.kind, entry.ino), children);
+            }
+        }
+        for (name, inode) in unknown {
+            let stat = BackingName::parse(&name)
+                .ok()
+                .and_then(|name| Dir::new(&*entries).stat_child(&name).ok());
+            let kind = stat.map_or(Kind::Unknown, |stat| stat.kind());
+            self.meet(state, place, (&name, kind, inode), children);
+        }
+        Ok(())
+    }
+
+    fn meet(
+        &self,
+        state: &mut V::State,
+        place: &Arc<Place>,
+        (name, kind, inode): (&[u8], Kind, u64),
+        children: &mut Vec<Pending<'w>>,
+    ) {
+        self.visitor.entry(state, name, kind, inode);
+        if kind == Kind::Dir && self.visitor.descends(state, name) {
+            children.push(Pending {
+                place: Arc::new(Place {
+                    parent: Some(Arc::clone(place)),
+                    name: name.into(),
+                    root: place.root,
+                    depth: place.depth + 1,
+                }),
+                above: None,
+            });
+        }
+    }
+
+    /// Opens a directory; `None` if it is on a mount that is not entered.
+    fn open(&self, place: &Place, above: Option<&Held<'_>>) -> io::Result<Option<OwnedFd>> {
+        let gone = || io::Error::from_raw_os_error(libc::ENOENT);
+        let child = |fd: &OwnedFd, name: &[u8]| {
+            let name = BackingName::parse(name).map_err(|_broken| gone())?;
+            Dir::new(fd).list_child(&name, self.crossing == Mounts::Enter)
+        };
+        let opened = match above {
+            Some(above) => child(&above.fd, &place.name),
+            None => {
+                let root = self.roots.get(place.root).ok_or_else(gone)?;
+                let root = file::reopen_quietly(root, libc::O_DIRECTORY);
+                place
+                    .names()
+                    .into_iter()
+                    .try_fold(root?, |fd, name| child(&fd, name))
+            }
+        };
+        match opened {
+            Ok(fd) => Ok(Some(fd)),
+            Err(error) if error.raw_os_error() == Some(libc::EXDEV) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,30 @@
+//! The journal of a migration: all that it is going to do, on the medium before the first name is changed (law T4).
+//!
+//! The format is described in docs/journal-format.md. A [`Draft`] gathers changes in any order, and becomes a [`Journal`] once
+//! all are there. Until then nothing was done to the tree, and a kill leaves nothing that counts.
+
+mod about;
+mod byte_codec;
+mod frames;
+mod job;
+mod journal_builder;
+mod journal_error;
+mod journal_file;
+mod mark;
+mod renamed_dirs;
+mod skipped;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub use about::Header;
+pub(crate) use job::Job;
+pub use job::Unplanned;
+pub use journal_builder::Draft;
+pub use journal_error::JournalError;
+pub(crate) use journal_error::OPENING;
+pub(crate) use journal_file::Place;
+pub use journal_file::{Journal, Status};
+pub(crate) use mark::Mark;
+pub(crate) use skipped::is_unable;
+pub use skipped::{SkipReason, Skipped};

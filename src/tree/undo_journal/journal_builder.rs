@@ -1,0 +1,313 @@
+//! A journal in the making.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::about::{About, Header};
+use super::frames::{FrameKind, PREAMBLE, Seal, mark};
+use super::job::{Totals, Unplanned};
+use super::journal_error::JournalError;
+use super::journal_file::{Journal, unlock};
+use super::skipped::{Skipped, is_unable};
+use super::verify::verify;
+use crate::backing::{Dir, LockKind, Stat, StatFs, lock};
+use crate::names::BackingName;
+use crate::tree::change::{Change, InodeId, TreePath};
+use crate::tree::failpoints;
+
+/// Octets that are gathered before they are written.
+const BUFFER: usize = 1 << 20;
+
+/// A journal in the making. Groups may be added by several threads at a time.
+#[derive(Debug)]
+pub struct Draft {
+    path: PathBuf,
+    /// The path until it is whole; `None` afterwards.
+    draft: Option<PathBuf>,
+    file: File,
+    root: OwnedFd,
+    about: About,
+    spool: Mutex<Spool>,
+    steps: AtomicU64,
+    /// Entries that planning left so far.
+    left: AtomicU64,
+    unread: AtomicU64,
+}
+
+/// The groups, in the order in which they came, in a file without a name.
+#[derive(Debug)]
+struct Spool {
+    file: File,
+    written: u64,
+    buffer: Vec<u8>,
+    groups: Vec<Spooled>,
+}
+
+/// A group in the spool.
+#[derive(Debug, Clone, Copy)]
+struct Spooled {
+    depth: usize,
+    offset: u64,
+    length: usize,
+}
+
+impl Draft {
+    /// Starts the journal of a migration of the tree below `root`, a directory that is open (`O_PATH` will do). It will lie at
+    /// `path`, in a directory that is there; until [`Draft::commit`] there is a file `path.draft` only, and what a killed one
+    /// left under that name is overwritten.
+    ///
+    /// # Errors
+    /// [`JournalError::Exists`], [`JournalError::Busy`] if another process drafts it, [`JournalError::ReadOnly`] of the tree,
+    /// [`JournalError::Io`].
+    pub fn create(path: &Path, root: &OwnedFd, header: &Header) -> Result<Self, JournalError> {
+        let io = JournalError::io("write the journal");
+        let looked = JournalError::io("look at the tree");
+        let root = root.try_clone().map_err(&looked)?;
+        if StatFs::of(&root).map_err(&looked)?.flags & libc::ST_RDONLY != 0 {
+            return Err(JournalError::ReadOnly);
+        }
+        let stat = Stat::of(&root).map_err(&looked)?;
+        if path.symlink_metadata().is_ok() {
+            return Err(JournalError::Exists(path.into()));
+        }
+        let mut draft = path.as_os_str().to_owned();
+        draft.push(".draft");
+        let draft = PathBuf::from(draft);
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        let file = options.open(&draft).map_err(&io)?;
+        let is_ours = lock::flock(&file, Some(LockKind::Write)).map_err(&io)?
+            && is_named(&file, &draft).map_err(&io)?;
+        if !is_ours {
+            return Err(JournalError::Busy);
+        }
+        let file_size = file.metadata().map_err(&io)?.len();
+        if file_size > 0 {
+            failpoints::truncate(&file, 0).map_err(&io)?;
+        }
+        let spool = Spool {
+            file: tempfile::tempfile_in(parent(path)).map_err(&io)?,
+            written: 0,
+            buffer: Vec::new(),
+            groups: Vec::new(),
+        };
+        let about = About {
+            header: header.clone(),
+            id: random().map_err(&io)?,
+            created: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| {
+                    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+                }),
+            root: InodeId::of(&stat),
+            mtime: stat.mtime,
+        };
+        Ok(Self {
+            path: path.into(),
+            draft: Some(draft),
+            file,
+            root,
+            about,
+            spool: Mutex::new(spool),
+            steps: AtomicU64::new(0),
+            left: AtomicU64::new(0),
+            unread: AtomicU64::new(0),
+        })
+    }
+
+    /// Looks at the directory of that inode number and each entry, and adds the changes that are still as planned, in their
+    /// order. Returns the others, which will be left.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`], disk full among them: then the draft is of no use any more, and nothing was done to the tree.
+    pub fn add(
+        &self,
+        directory: &TreePath,
+        inode: u64,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Skipped>, JournalError> {
+        let mut skipped = Vec::new();
+        let Some(job) = verify(&self.root, directory, inode, changes, &mut skipped) else {
+            return Ok(skipped);
+        };
+        let octets = job.write().ok_or_else(too_long)?;
+        let steps = u64::try_from(job.steps()).unwrap_or(u64::MAX);
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
+        spool.push(job.directory.len(), &octets)?;
+        Ok(skipped)
+    }
+
+    /// Returns how many steps were added so far.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    /// Adds to what planning left or could not read, which the journal will tell.
+    pub fn leave(&self, unplanned: Unplanned) {
+        self.left.fetch_add(unplanned.left, Ordering::Relaxed);
+        self.unread.fetch_add(unplanned.unread, Ordering::Relaxed);
+    }
+
+    /// Returns the device and inode number of the file, which becomes the journal.
+    ///
+    /// # Errors
+    /// Those of fstat(2).
+    pub fn file_id(&self) -> io::Result<(u64, u64)> {
+        let is = self.file.metadata()?;
+        Ok((is.dev(), is.ino()))
+    }
+
+    /// Puts all groups in order, the deepest first, and brings the journal to the medium.
+    ///
+    /// # Errors
+    /// As for [`Draft::create`]; nothing was done to the tree then.
+    pub fn commit(mut self) -> Result<Journal, JournalError> {
+        let io = JournalError::io("write the journal");
+        let spool = self.spool.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // One that has not been written out is read from memory.
+        spool
+            .groups
+            .sort_by_key(|group| std::cmp::Reverse(group.depth));
+        let mut out = PREAMBLE.to_vec();
+        let mut seal = Seal::new();
+        let header = self.about.write().ok_or_else(too_long)?;
+        seal.frame(FrameKind::Header, &header, &mut out)
+            .ok_or_else(too_long)?;
+        let mut payload = Vec::new();
+        for group in &spool.groups {
+            spool.read(*group, &mut payload)?;
+            seal.frame(FrameKind::Job, &payload, &mut out)
+                .ok_or_else(too_long)?;
+            if out.len() >= BUFFER {
+                failpoints::write(&self.file, &out).map_err(&io)?;
+                out.clear();
+            }
+        }
+        let totals = Totals {
+            jobs: u64::try_from(spool.groups.len()).unwrap_or(u64::MAX),
+            steps: self.steps.load(Ordering::Relaxed),
+            unplanned: Unplanned {
+                left: self.left.load(Ordering::Relaxed),
+                unread: self.unread.load(Ordering::Relaxed),
+            },
+            ..Totals::default()
+        };
+        seal.frame(FrameKind::Complete, &mark(totals.numbers()), &mut out)
+            .ok_or_else(too_long)?;
+        failpoints::write(&self.file, &out).map_err(&io)?;
+        failpoints::sync(self.file.as_fd()).map_err(&io)?;
+        self.name().map_err(|error| match error.raw_os_error() {
+            Some(libc::EEXIST) => JournalError::Exists(self.path.clone()),
+            _ => io(error),
+        })?;
+        self.draft = None;
+        let mut file = self.file.try_clone().map_err(&io)?;
+        io::Seek::rewind(&mut file).map_err(&io)?;
+        Journal::read(&self.path, file, &mut |_| ())
+    }
+
+    /// Gives it its name, and brings that to the medium.
+    fn name(&self) -> io::Result<()> {
+        let Some(draft) = &self.draft else {
+            return Ok(());
+        };
+        let dir = Dir::open_root(parent(&self.path))?;
+        let (from, to) = (file_name(draft)?, file_name(&self.path)?);
+        match failpoints::rename(&dir, &from, &dir, &to) {
+            Err(error) if is_unable(&error) => {
+                failpoints::link(&self.file, &dir, &to)?;
+                failpoints::unlink(&dir, &from)?;
+            }
+            result => result?,
+        }
+        failpoints::sync(File::open(parent(&self.path))?)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if let Some(draft) = &self.draft {
+            // Should it stay, the next one overwrites it.
+            drop(std::fs::remove_file(draft));
+            unlock(&self.file);
+        }
+    }
+}
+
+impl Spool {
+    fn push(&mut self, depth: usize, octets: &[u8]) -> Result<(), JournalError> {
+        let buffered = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
+        let offset = self.written + buffered;
+        self.groups.push(Spooled {
+            depth,
+            offset,
+            length: octets.len(),
+        });
+        self.buffer.extend(octets);
+        if self.buffer.len() >= BUFFER {
+            failpoints::write(&self.file, &self.buffer)
+                .map_err(JournalError::io("write the journal"))?;
+            self.written += u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    fn read(&self, group: Spooled, payload: &mut Vec<u8>) -> Result<(), JournalError> {
+        payload.clear();
+        if let Some(start) = group.offset.checked_sub(self.written) {
+            let start = usize::try_from(start).unwrap_or(usize::MAX);
+            let octets = self
+                .buffer
+                .get(start..)
+                .and_then(|rest| rest.get(..group.length));
+            payload.extend(octets.unwrap_or_default());
+            return Ok(());
+        }
+        payload.resize(group.length, 0);
+        let read = self.file.read_exact_at(payload, group.offset);
+        read.map_err(JournalError::io("read the journal"))
+    }
+}
+
+/// Does the name still lead to the file?
+fn is_named(file: &File, path: &Path) -> io::Result<bool> {
+    let (is, named) = (file.metadata()?, path.symlink_metadata());
+    Ok(named.is_ok_and(|named| (named.dev(), named.ino()) == (is.dev(), is.ino())))
+}
+
+fn too_long() -> JournalError {
+    let error = io::Error::from_raw_os_error(libc::EFBIG);
+    JournalError::Io {
+        what: "write the journal",
+        error,
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn file_name(path: &Path) -> io::Result<BackingName> {
+    let name = path.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
+    BackingName::parse(name).map_err(|_none| io::Error::from_raw_os_error(libc::EINVAL))
+}
+
+fn random() -> io::Result<[u8; 16]> {
+    let mut id = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut id)?;
+    Ok(id)
+}

@@ -1,0 +1,377 @@
+//! A journal that is whole: its jobs, and the marks behind them.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+
+use super::about::{About, Header};
+use super::frames::{self, FrameKind, Frames, Seal};
+use super::job::{Job, Totals, Unplanned};
+use super::journal_error::{JournalError, OPENING};
+use super::mark::{self, Mark};
+use super::renamed_dirs::RenamedDirs;
+use crate::backing::{LockKind, Time, lock};
+use crate::records::{JournalEvent, JournalStep, StepAction};
+use crate::tree::change::{Change, Destination, InodeId};
+use crate::tree::failpoints;
+
+/// The progress of a migration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// The migration may have been begun, and is to be applied to its end, or undone.
+    Pending,
+    /// All is done, but for what was left.
+    Finished,
+    /// Undoing all of it was begun.
+    Undoing,
+    /// All is undone, but for what was left.
+    Undone,
+}
+
+impl Status {
+    /// Returns the stable name.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Finished => "finished",
+            Self::Undoing => "undoing",
+            Self::Undone => "undone",
+        }
+    }
+}
+
+/// A journal that holds all of a migration.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    about: About,
+    /// The places of the jobs, the deepest directories first.
+    pub(crate) jobs: Vec<Place>,
+    pub(crate) totals: Totals,
+    pub(crate) renamed_dirs: RenamedDirs,
+    tail: Mutex<Tail>,
+}
+
+/// The place of a job in the file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    offset: u64,
+    length: u32,
+    /// The number of names that lead to its directory.
+    pub(crate) depth: u32,
+    /// Has it links that get other targets?
+    pub(crate) has_links: bool,
+}
+
+/// The end of the file, which grows.
+#[derive(Debug)]
+struct Tail {
+    seal: Seal,
+    end: u64,
+    /// Something stands behind the last whole frame.
+    is_torn: bool,
+    status: Status,
+    progress: u64,
+    /// Steps that were left when it was finished.
+    left: u64,
+    is_linking: bool,
+}
+
+impl Tail {
+    fn take(&mut self, mark: Mark) {
+        match mark {
+            Mark::Progress {
+                directories,
+                left: 0,
+                ..
+            } => self.progress = self.progress.max(directories),
+            // What was left is tried and reported again.
+            Mark::Progress { .. } => self.progress = 0,
+            Mark::Finished { left, .. } => (self.status, self.left) = (Status::Finished, left),
+            Mark::Undoing => self.status = Status::Undoing,
+            Mark::Undone { .. } => self.status = Status::Undone,
+            Mark::Linking => self.is_linking = true,
+        }
+    }
+}
+
+impl Journal {
+    /// Opens a journal, and checks every octet of it. It is opened for writing, too, and kept from others as long as this lives.
+    ///
+    /// # Errors
+    /// [`JournalError::Busy`], [`JournalError::NotAJournal`], [`JournalError::Version`], [`JournalError::Broken`],
+    /// [`JournalError::Io`].
+    pub fn open(path: &Path) -> Result<Self, JournalError> {
+        let mut options = File::options();
+        options
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW);
+        let file = options.open(path).map_err(JournalError::io(OPENING))?;
+        let locked = lock::flock(&file, Some(LockKind::Write));
+        if !locked.map_err(JournalError::io("lock the journal"))? {
+            return Err(JournalError::Busy);
+        }
+        let held = file.try_clone().map_err(JournalError::io(OPENING))?;
+        Self::read(path, file, &mut |_| ()).inspect_err(|_| unlock(&held))
+    }
+
+    /// Reads a journal that may be in use, and reports its events in their order, as far as it is sound. It cannot be applied
+    /// or undone.
+    ///
+    /// # Errors
+    /// As for [`Journal::open`], but for `Busy`.
+    pub fn view(path: &Path, report: &mut dyn FnMut(JournalEvent)) -> Result<Self, JournalError> {
+        let opened = File::open(path).map_err(JournalError::io(OPENING))?;
+        Self::read(path, opened, report)
+    }
+
+    pub(super) fn read(
+        path: &Path,
+        file: File,
+        report: &mut dyn FnMut(JournalEvent),
+    ) -> Result<Self, JournalError> {
+        let mut frames = Frames::new(&file)?;
+        let mut about = None;
+        let (mut jobs, mut renamed_dirs) = (Vec::new(), RenamedDirs::default());
+        let mut totals = Totals::default();
+        let mut tail = Tail {
+            seal: Seal::new(),
+            end: 0,
+            is_torn: false,
+            status: Status::Pending,
+            progress: 0,
+            left: 0,
+            is_linking: false,
+        };
+        let mut is_complete = false;
+        loop {
+            let (number, start) = (frames.seal.number, frames.offset);
+            let Some(frame) = frames.next()? else {
+                break;
+            };
+            let wrong = || JournalError::Broken {
+                frame: number,
+                offset: start,
+                why: "it makes no sense",
+            };
+            let payload = frame.payload;
+            match frame.kind {
+                FrameKind::Header => {
+                    let read = about.insert(About::read(payload).ok_or_else(wrong)?);
+                    report(header_event(read));
+                }
+                FrameKind::Job => {
+                    let job = Job::read(number, payload).ok_or_else(wrong)?;
+                    jobs.push(Place {
+                        offset: frame.start,
+                        length: u32::try_from(payload.len()).map_err(|_long| wrong())?,
+                        depth: u32::try_from(job.directory.len()).map_err(|_deep| wrong())?,
+                        has_links: job.retargets().next().is_some(),
+                    });
+                    totals.add(&job);
+                    renamed_dirs.add(&job);
+                    step_events(&job, report);
+                }
+                FrameKind::Complete => {
+                    totals.complete(payload).ok_or_else(wrong)?;
+                    is_complete = true;
+                    report(JournalEvent::Complete {
+                        directories: totals.jobs,
+                        steps: totals.steps,
+                        planning_left: totals.unplanned.left,
+                        planning_unread: totals.unplanned.unread,
+                    });
+                }
+                FrameKind::Progress
+                | FrameKind::Finished
+                | FrameKind::Undoing
+                | FrameKind::Undone
+                | FrameKind::Linking => {
+                    let mark = mark::read(frame.kind, payload).ok_or_else(wrong)?;
+                    tail.take(mark);
+                    report(JournalEvent::Mark(mark));
+                }
+            }
+        }
+        let Some(about) = about.filter(|_| is_complete) else {
+            return frames.broken("it is missing");
+        };
+        (tail.seal, tail.end) = (frames.seal.clone(), frames.offset);
+        drop(frames);
+        let metadata = file.metadata();
+        let size = metadata
+            .map_err(JournalError::io("read the journal"))?
+            .len();
+        tail.is_torn = size > tail.end;
+        Ok(Self {
+            path: path.into(),
+            file,
+            about,
+            jobs,
+            totals,
+            renamed_dirs,
+            tail: Mutex::new(tail),
+        })
+    }
+
+    /// Returns the path that it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the tree and the options of the migration.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.about.header
+    }
+
+    /// Returns how far the migration got.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.tail().status
+    }
+
+    /// Returns how many steps it holds.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.totals.steps
+    }
+
+    /// Returns what planning left.
+    #[must_use]
+    pub fn unplanned(&self) -> Unplanned {
+        self.totals.unplanned
+    }
+
+    /// Returns how many steps were left when it was finished.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.tail().left
+    }
+
+    /// Returns its id, which tells it from all others, in hex digits.
+    #[must_use]
+    pub fn id(&self) -> String {
+        hex(&self.about.id)
+    }
+
+    /// Returns the root of the tree as it was found.
+    pub(crate) fn root(&self) -> (InodeId, Time) {
+        (self.about.root, self.about.mtime)
+    }
+
+    /// Returns how many jobs are known to be done; 0 where any of them may have left a step.
+    pub(crate) fn progress(&self) -> u64 {
+        self.tail().progress
+    }
+
+    /// May names have been changed by linking and unlinking?
+    pub(crate) fn is_linking(&self) -> bool {
+        self.tail().is_linking
+    }
+
+    /// Reads a job.
+    pub(crate) fn job(&self, index: usize) -> Result<Job, JournalError> {
+        let number = u64::try_from(index).unwrap_or(u64::MAX).saturating_add(1);
+        let gone = |offset| JournalError::Broken {
+            frame: number,
+            offset,
+            why: "it is not what it was",
+        };
+        let place = self.jobs.get(index).ok_or_else(|| gone(0))?;
+        let mut payload = vec![0; usize::try_from(place.length).unwrap_or(0)];
+        let read = self.file.read_exact_at(&mut payload, place.offset);
+        read.map_err(JournalError::io("read the journal"))?;
+        Job::read(number, &payload).ok_or_else(|| gone(place.offset))
+    }
+
+    /// Adds a mark, and brings it to the medium.
+    pub(crate) fn mark(&self, mark: Mark) -> Result<(), JournalError> {
+        let io = JournalError::io("write the journal");
+        let mut tail = self.tail();
+        if tail.is_torn {
+            failpoints::truncate(&self.file, tail.end).map_err(&io)?;
+            tail.is_torn = false;
+        }
+        let (kind, numbers) = mark::numbers(mark);
+        let (mut seal, mut frame) = (tail.seal.clone(), Vec::new());
+        seal.frame(kind, &frames::mark(numbers), &mut frame);
+        failpoints::write_at(&self.file, &frame, tail.end).map_err(&io)?;
+        failpoints::sync(self.file.as_fd()).map_err(&io)?;
+        tail.end += 64;
+        tail.seal = seal;
+        tail.take(mark);
+        Ok(())
+    }
+
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        unlock(&self.file);
+    }
+}
+
+/// Lets go of the lock of a file. Closing it would not be enough while a process that was just forked has not yet run its program.
+pub(super) fn unlock(file: &File) {
+    // Without locks there is none to let go of.
+    drop(lock::flock(file, None));
+}
+
+fn hex(id: &[u8]) -> String {
+    id.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+fn header_event(about: &About) -> JournalEvent {
+    let created = Timestamp::from_second(about.created);
+    JournalEvent::Journal {
+        version: frames::VERSION,
+        id: hex(&about.id),
+        created: created.map_or_else(|_far| about.created.to_string(), |time| time.to_string()),
+        root: about.header.root.clone().into(),
+        options: about.header.options.clone(),
+    }
+}
+
+/// Reports the steps of a job in the order in which they are done: first targets, then names.
+fn step_events(job: &Job, report: &mut dyn FnMut(JournalEvent)) {
+    let step = |change: &Change, action| JournalStep {
+        action,
+        directory: job.directory.clone(),
+        name: change.name.clone(),
+        inode: change.id.ino,
+        kind: change.kind,
+        target: None,
+        new_target: None,
+        new: None,
+    };
+    for (_, change, target) in job.retargets() {
+        report(JournalEvent::Step(JournalStep {
+            target: Some(target.old.clone().into()),
+            new_target: Some(target.new.clone().into()),
+            ..step(change, StepAction::Retarget)
+        }));
+    }
+    for change in &job.changes {
+        let action = match &change.to {
+            Some(Destination::Name(_)) => StepAction::Rename,
+            Some(Destination::Aside) => StepAction::SetAside,
+            None => continue,
+        };
+        report(JournalEvent::Step(JournalStep {
+            new: Some(change.new_name().cloned()),
+            ..step(change, action)
+        }));
+    }
+}

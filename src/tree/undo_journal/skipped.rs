@@ -1,0 +1,96 @@
+//! Entries that are skipped, and the reasons (law T3).
+
+use std::fmt;
+use std::io;
+
+use crate::names::BackingName;
+use crate::tree::change::TreePath;
+
+/// Why an entry is left as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SkipReason {
+    /// The entry is not there any more.
+    Gone,
+    /// Another entry than was planned for is there: others have changed it since.
+    Changed,
+    /// The name that it was to get has been taken (law T2).
+    Taken,
+    /// The directory that it lies in is not there any more, or another one, or the way to it leads over a symbolic link (law T5).
+    Elsewhere,
+    /// Something is mounted there.
+    MountPoint,
+    /// A symbolic link with several names, which cannot be given another target.
+    HardLinked,
+    /// The entry that the link leads to was left, or got another name than was planned for.
+    Astray,
+    /// Another entry, whose name it was to take or that was to take its name, was left.
+    Chained,
+    /// The filesystem cannot do it without a moment at which something could be overwritten.
+    Unsafe,
+    /// The system refused it, by this errno.
+    System(i32),
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone => f.write_str("it is not there any more"),
+            Self::Changed => f.write_str("it is another one than it was"),
+            Self::Taken => f.write_str("the name is taken"),
+            Self::Elsewhere => f.write_str("its directory is not the one that it was"),
+            Self::MountPoint => f.write_str("something is mounted there"),
+            Self::HardLinked => {
+                f.write_str("a symbolic link that has several names cannot be changed")
+            }
+            Self::Astray => f.write_str("what it leads to was left, or got another name"),
+            Self::Chained => {
+                f.write_str("another entry that was to take or give its name was left")
+            }
+            Self::Unsafe => f.write_str("this filesystem cannot do it safely"),
+            Self::System(errno) => {
+                let text = io::Error::from_raw_os_error(*errno).to_string();
+                f.write_str(text.split(" (os error").next().unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// An entry that is left as it is (law T3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The directory, by the names before the migration.
+    pub directory: TreePath,
+    /// Its name before the migration.
+    pub name: BackingName,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+impl SkipReason {
+    /// Returns the reason that an error of the system is for an entry.
+    pub(crate) fn of(error: &io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(libc::ENOENT) => Self::Gone,
+            Some(libc::EEXIST) => Self::Taken,
+            Some(errno) => Self::System(errno),
+            None => Self::System(libc::EIO),
+        }
+    }
+
+    /// Returns the same of a renameat2(2), which not every filesystem has.
+    pub(crate) fn of_rename(error: &io::Error) -> Self {
+        if is_unable(error) {
+            Self::Unsafe
+        } else {
+            Self::of(error)
+        }
+    }
+}
+
+/// Does the filesystem lack that way of renaming?
+pub(crate) fn is_unable(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP)
+    )
+}

@@ -1,0 +1,275 @@
+//! Journals that were cut or altered, and what is on the medium when (law T4).
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a panic is how a test fails"
+)]
+
+use std::fs;
+use std::io;
+use std::process::Command;
+
+use super::*;
+use crate::tree::kills::manifest::assert_same;
+use crate::tree::kills::stage::Stage;
+use crate::tree::tree_lock::TreeLock;
+
+/// A tree of which a journal has several frames, and that journal, not yet applied.
+fn drafted() -> (Stage, Vec<u8>) {
+    let stage = Stage::new();
+    stage.dir(&[b"\xFCber"]);
+    for index in 0..3 {
+        stage.file(&[b"\xFCber", format!("caf{index}\u{E9}").as_bytes()]);
+        stage.file(&[b"\xFCber", &[b'c', b'0' + index, 0xE9]]);
+    }
+    stage.link(b"\xFCber", &[b"link"]);
+    stage.age();
+    let (journal, _) = stage.draft().unwrap();
+    let octets = fs::read(journal.path()).unwrap();
+    drop(journal);
+    (stage, octets)
+}
+
+fn opened(stage: &Stage, octets: &[u8]) -> Result<Journal, JournalError> {
+    fs::write(stage.journal(), octets).unwrap();
+    Journal::open(&stage.journal())
+}
+
+#[test]
+fn a_journal_that_is_cut_anywhere_is_refused_with_the_frame() {
+    let (stage, octets) = drafted();
+    let before = stage.manifest();
+    let mut frames = std::collections::BTreeSet::new();
+    for length in 0..octets.len() {
+        match opened(&stage, &octets[..length]).unwrap_err() {
+            JournalError::NotAJournal => assert!(length < 16, "{length}"),
+            JournalError::Broken { frame, offset, .. } => {
+                let length = u64::try_from(length).unwrap();
+                assert!(
+                    offset <= length && length < offset + 200,
+                    "{length} {frame} {offset}"
+                );
+                frames.insert(frame);
+            }
+            error => panic!("{length}: {error}"),
+        }
+    }
+    // The header, two directories, and that this is all.
+    assert_eq!(frames.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert!(opened(&stage, &octets).is_ok());
+    assert_same(&stage.manifest(), &before, "refused");
+}
+
+#[test]
+fn a_journal_with_any_bit_altered_is_refused_with_the_frame() {
+    let (stage, mut octets) = drafted();
+    let mut journal = opened(&stage, &octets).unwrap();
+    stage.apply(&mut journal);
+    stage.undo(&mut journal, None);
+    drop(journal);
+    // With the marks that were added since.
+    let added = fs::read(stage.journal()).unwrap();
+    assert_eq!(&added[..octets.len()], octets);
+    assert_eq!(added.len(), octets.len() + 3 * 64);
+    octets = added;
+    let before = stage.manifest();
+    for index in 0..octets.len() {
+        for bit in 0..8 {
+            octets[index] ^= 1 << bit;
+            match opened(&stage, &octets).unwrap_err() {
+                JournalError::NotAJournal => assert!(index < 16),
+                JournalError::Version(_) => assert!((8..16).contains(&index)),
+                JournalError::Broken { offset, .. } => {
+                    let index = u64::try_from(index).unwrap();
+                    assert!(offset <= index && index < offset + 200, "{index} {offset}");
+                }
+                error => panic!("{index}: {error}"),
+            }
+            octets[index] ^= 1 << bit;
+        }
+    }
+    assert_eq!(opened(&stage, &octets).unwrap().status(), Status::Undone);
+    assert_same(&stage.manifest(), &before, "refused");
+}
+
+#[test]
+fn frames_that_are_left_out_repeated_or_exchanged_are_refused() {
+    let (stage, octets) = drafted();
+    let mut starts = vec![16];
+    while let Some(head) = octets
+        .get(starts[starts.len() - 1]..)
+        .and_then(<[u8]>::first_chunk::<4>)
+    {
+        let length = usize::try_from(u32::from_le_bytes(*head)).unwrap();
+        starts.push(starts[starts.len() - 1] + 24 + length);
+    }
+    let frames: Vec<&[u8]> = starts
+        .windows(2)
+        .map(|pair| &octets[pair[0]..pair[1]])
+        .collect();
+    assert_eq!(frames.len(), 4);
+    let whole = |order: &[usize]| {
+        let chosen = order.iter().flat_map(|&index| frames[index]).copied();
+        octets[..16]
+            .iter()
+            .copied()
+            .chain(chosen)
+            .collect::<Vec<u8>>()
+    };
+    assert!(opened(&stage, &whole(&[0, 1, 2, 3])).is_ok());
+    for order in [
+        &[0, 2, 1, 3][..],
+        &[0, 1, 3],
+        &[0, 2, 3],
+        &[0, 1, 1, 2, 3],
+        &[1, 2, 3],
+        &[0, 1, 2, 3, 3],
+        &[0, 1, 2, 3, 1],
+        &[0, 3],
+        &[0, 0, 1, 2, 3],
+    ] {
+        let error = opened(&stage, &whole(order)).unwrap_err();
+        assert!(
+            matches!(error, JournalError::Broken { .. }),
+            "{order:?}: {error}"
+        );
+    }
+}
+
+#[test]
+fn jobs_are_passed_over_only_where_none_left_a_step() {
+    let (stage, octets) = drafted();
+    let journal = opened(&stage, &octets).unwrap();
+    assert_eq!(journal.progress(), 0);
+    let mark = |jobs, left| {
+        journal
+            .mark(Mark::Progress {
+                directories: jobs,
+                steps: 0,
+                left,
+            })
+            .unwrap();
+        let viewed = Journal::view(&stage.journal(), &mut |_| ()).unwrap();
+        assert_eq!(viewed.progress(), journal.progress());
+        journal.progress()
+    };
+    assert_eq!(mark(1, 0), 1);
+    assert_eq!(mark(2, 1), 0);
+}
+
+#[test]
+fn what_planning_left_is_in_the_journal() {
+    let stage = Stage::new();
+    stage.file(&[b"caf\xE9"]);
+    let header = Header {
+        root: Vec::new(),
+        options: String::new(),
+    };
+    let draft = Draft::create(&stage.journal(), &stage.root(), &header).unwrap();
+    let rest = Unplanned { left: 1, unread: 2 };
+    draft.leave(rest);
+    draft.leave(rest);
+    let both = Unplanned { left: 2, unread: 4 };
+    assert_eq!(draft.commit().unwrap().unplanned(), both);
+    assert_eq!(Journal::open(&stage.journal()).unwrap().unplanned(), both);
+}
+
+#[test]
+fn a_mark_that_was_being_written_when_the_machine_failed_does_not_count() {
+    let (stage, octets) = drafted();
+    let before = stage.manifest();
+    let mut journal = opened(&stage, &octets).unwrap();
+    stage.apply(&mut journal);
+    let after = stage.manifest();
+    drop(journal);
+    let finished = fs::read(stage.journal()).unwrap();
+    for length in octets.len()..finished.len() {
+        let mut journal = opened(&stage, &finished[..length]).unwrap();
+        assert_eq!(journal.status(), Status::Pending, "{length}");
+        let (outcome, left) = stage.apply(&mut journal);
+        assert_eq!(
+            (outcome.done, outcome.before, left.len()),
+            (0, journal.steps(), 0)
+        );
+        drop(journal);
+        assert_eq!(
+            Journal::open(&stage.journal()).unwrap().status(),
+            Status::Finished
+        );
+        assert_same(&stage.manifest(), &after, "gone on with");
+    }
+    let mut journal = opened(&stage, &finished).unwrap();
+    stage.undo(&mut journal, None);
+    assert_same(&stage.manifest(), &before, "undone");
+}
+
+#[test]
+fn nothing_is_overwritten_and_a_draft_leaves_nothing() {
+    let (stage, octets) = drafted();
+    let error = stage.draft().unwrap_err();
+    assert!(matches!(error, JournalError::Exists(_)), "{error}");
+    assert_eq!(fs::read(stage.journal()).unwrap(), octets);
+    fs::remove_file(stage.journal()).unwrap();
+    let header = Header {
+        root: Vec::new(),
+        options: String::new(),
+    };
+    let draft = Draft::create(&stage.journal(), &stage.root(), &header).unwrap();
+    let error = Draft::create(&stage.journal(), &stage.root(), &header).unwrap_err();
+    assert!(matches!(error, JournalError::Busy), "{error}");
+    assert!(stage.journal().symlink_metadata().is_err());
+    // Somebody takes the name meanwhile.
+    fs::write(stage.journal(), "mine").unwrap();
+    let error = draft.commit().unwrap_err();
+    assert!(matches!(error, JournalError::Exists(_)), "{error}");
+    assert_eq!(fs::read(stage.journal()).unwrap(), b"mine");
+    assert_eq!(
+        fs::read_dir(stage.place()).unwrap().count(),
+        2,
+        "the tree and the file"
+    );
+}
+
+#[test]
+fn trees_that_lie_in_each_other_are_migrated_one_at_a_time() {
+    let stage = Stage::new();
+    stage.dir(&[b"a"]);
+    stage.dir(&[b"a", b"b"]);
+    stage.dir(&[b"c"]);
+    let root = |path: &str| {
+        crate::backing::Dir::open_root(&stage.tree().join(path))
+            .unwrap()
+            .into_fd()
+    };
+    let is_busy = |path: &str| match TreeLock::take(&root(path)) {
+        Ok(_) => false,
+        Err(JournalError::Busy) => true,
+        Err(error) => panic!("{error}"),
+    };
+    let lock = TreeLock::take(&root("a")).unwrap();
+    assert!(is_busy("a") && is_busy("a/b") && is_busy("."));
+    let other = TreeLock::take(&root("c")).unwrap();
+    assert!(is_busy("c") && is_busy("."));
+    drop((lock, other));
+}
+
+#[test]
+fn a_lock_goes_with_the_process_that_is_killed() {
+    let stage = Stage::new();
+    let root = stage.root();
+    // A process that holds it, as a migration does, and waits.
+    let mut holder = Command::new("flock")
+        .args(["--exclusive", "--nonblock", "--no-fork"])
+        .arg(stage.tree())
+        .args(["sh", "-c", "echo held; exec cat"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = [0; 5];
+    io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut said).unwrap();
+    assert_eq!(&said, b"held\n");
+    assert!(matches!(TreeLock::take(&root), Err(JournalError::Busy)));
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert!(TreeLock::take(&root).is_ok());
+}
