@@ -275,7 +275,14 @@ fn is_dead(root: &OwnedFd, there: &MountInfo) -> bool {
         Err(Errno::ACCESS) => ask_as_owner(root, there),
         Err(errno) => Some(errno),
     };
-    matches!(errno, Some(Errno::NOTCONN | Errno::CONNABORTED))
+    errno.is_some_and(|errno| means_dead(errno.raw_os_error()))
+}
+
+/// Does a request that fails so say that the daemon is gone? By rings one that a thread had when it was killed is cancelled
+/// (`fuse_uring_cancel` in `fs/fuse/dev_uring.c`).
+#[must_use]
+pub fn means_dead(errno: i32) -> bool {
+    matches!(errno, libc::ENOTCONN | libc::ECONNABORTED | libc::ECANCELED)
 }
 
 /// How a mount fails that shuts us out, towards its owner; `None` if it does not, or that can't be told.

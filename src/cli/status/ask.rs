@@ -17,6 +17,7 @@ use crate::cli::error::reason;
 use crate::cli::output::{Output, print_error};
 use crate::cli::{CliError, ExitCode};
 use crate::daemon::ask::{self, AskError};
+use crate::daemon::mount::means_dead;
 use crate::names::Quoted;
 
 /// How long a daemon may take to answer. It waits for nothing but its turn.
@@ -155,7 +156,7 @@ fn code(error: &AskError) -> u8 {
         AskError::Other(_) | AskError::Inside(_) => None,
     };
     match errno {
-        Some(libc::ENOTCONN | libc::ECONNABORTED) => DEAD,
+        Some(errno) if means_dead(errno) => DEAD,
         Some(libc::EPERM | libc::EACCES) => DENIED,
         _ => ExitCode::Failure.code(),
     }
@@ -180,7 +181,7 @@ fn why(path: &Path, error: AskError) -> CliError {
                 .hint(format!("ask {mount} itself"))
         }
         AskError::Refused(error) => match error.raw_os_error() {
-            Some(libc::ENOTCONN | libc::ECONNABORTED) => {
+            Some(errno) if means_dead(errno) => {
                 CliError::failure(format!("the daemon of the mount on {shown} is gone"))
                     .hint("unmount it, or mount again, which takes the dead mount away")
             }

@@ -132,7 +132,7 @@ impl<'t> Mount<'t> {
         mounted(&point).is_some()
             && match opened {
                 Ok(root) => rustix::fs::fstatfs(root).is_ok_and(|fs| fs.f_type == FUSE),
-                Err(error) => !matches!(error, Errno::NOTCONN | Errno::CONNABORTED),
+                Err(error) => !means_dead(error),
             }
     }
 
@@ -300,6 +300,11 @@ impl Drop for Mount<'_> {
             eprintln!("the daemon's log:\n{}", self.stderr());
         }
     }
+}
+
+/// Does a request that fails so say that the daemon is gone? By rings those that it was working on are cancelled.
+pub(crate) fn means_dead(errno: Errno) -> bool {
+    matches!(errno, Errno::NOTCONN | Errno::CONNABORTED | Errno::CANCELED)
 }
 
 /// The program under test.
