@@ -11,7 +11,7 @@ use crate::names::BackingName;
 /// Handles of most filesystems are no longer than this and live in place: 8 bytes on ext4, 12 on tmpfs.
 const INLINE: usize = 22;
 
-/// So often an inode is opened once more for which there is said to be no memory.
+/// So often an inode is opened for which there is said to be no memory.
 const TRIES: usize = 8;
 
 /// A file handle. It holds the inode's generation: a number used again for another file gives another handle.
@@ -66,24 +66,13 @@ impl FileHandle {
     /// Give `O_PATH` unless the inode is known to be a regular file or a directory: a pipe or device could wait or act.
     ///
     /// # Errors
-    /// `ESTALE` if the inode is gone, `EBADF` for an `O_PATH` descriptor as `mount`; else those of
+    /// `ESTALE` if the inode is gone or going, `EBADF` for an `O_PATH` descriptor as `mount`; else those of
     /// `open_by_handle_at(2)`, but for `EOPNOTSUPP`, `EOVERFLOW`, `EPERM` and `ENOSYS`.
     pub fn open(&self, mount: impl AsFd, flags: i32) -> io::Result<Option<OwnedFd>> {
         let flags = OFlags::from_bits_retain(flags.cast_unsigned());
         let flags = (flags | OFlags::NOFOLLOW | OFlags::CLOEXEC).bits();
         let raw = self.to_raw();
-        let mut opened = sys::open_by_handle(mount.as_fd(), &raw, flags.cast_signed());
-        // The kernel says so too of an inode that is just going away.
-        for _ in 0..TRIES {
-            match &opened {
-                Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {
-                    std::thread::yield_now();
-                    opened = sys::open_by_handle(mount.as_fd(), &raw, flags.cast_signed());
-                }
-                _ => break,
-            }
-        }
-        match opened {
+        match open_living(|| sys::open_by_handle(mount.as_fd(), &raw, flags.cast_signed())) {
             Ok(fd) => Ok(Some(fd)),
             Err(error) => unsupported(error),
         }
@@ -159,6 +148,17 @@ impl FileHandle {
             bytes,
         }
     }
+}
+
+/// Opens an inode by its handle. The kernel answers `ENOMEM` too where the inode is just going away, which is `ESTALE` in the end.
+fn open_living<T>(open: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    for _ in 0..TRIES {
+        match open() {
+            Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => std::thread::yield_now(),
+            opened => return opened,
+        }
+    }
+    Err(io::Error::from_raw_os_error(libc::ESTALE))
 }
 
 /// `None` for the errors that say "not here", which a caller answers with a descriptor that it keeps.

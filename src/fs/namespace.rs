@@ -54,8 +54,13 @@ impl Utf8Fs {
                 match self.enter(sight, here, found.backing, found.visible, found.alias) {
                     // Somebody gave it another of these names since it was looked at, as a migration does (law T7).
                     Err(error) if error.errno() == libc::ENOENT => {}
-                    entered => break entered?,
+                    entered => break entered,
                 }
+            };
+            let entry = match entry {
+                // Its inode went away as it was looked at: the name leads to another, or nowhere.
+                Err(error) if error.errno() == libc::ESTALE => continue,
+                entered => entered?,
             };
             // Whoever was sent back is to open what is found now, also if somebody below removes it before that.
             let is_to_be_held = entry.stat.is_file() && self.sent_back.has(caller);

@@ -90,3 +90,21 @@ fn a_handle_from_nowhere_is_stale_or_not_for_us() {
         Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ESTALE)),
     }
 }
+
+#[test]
+fn an_inode_that_is_going_away_is_stale_and_not_out_of_memory() {
+    let open_at = |success: usize| {
+        let count = std::cell::Cell::new(0);
+        open_living(|| {
+            count.set(count.get() + 1);
+            match count.get() == success {
+                true => Ok(success),
+                false => Err(io::Error::from_raw_os_error(libc::ENOMEM)),
+            }
+        })
+    };
+    assert_eq!(open_at(3).unwrap(), 3);
+    assert_eq!(errno(open_at(usize::MAX)), libc::ESTALE);
+    let denied = || -> io::Result<()> { Err(io::Error::from_raw_os_error(libc::EACCES)) };
+    assert_eq!(errno(open_living(denied)), libc::EACCES);
+}
