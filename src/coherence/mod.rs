@@ -348,7 +348,9 @@ impl Coherence {
         }
         if !matches!(renamed, Err(FsError::Stale)) {
             self.renames.ended(caller, old.0, old.1);
-            self.renames.ended(caller, new.0, new.1);
+            if is_exchange {
+                self.renames.ended(caller, new.0, new.1);
+            }
         }
         renamed
     }

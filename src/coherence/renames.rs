@@ -5,25 +5,19 @@
 //! a rename is first answered with `ESTALE`. rename(2) (`do_renameat2` in `fs/namei.c`) then locks both directories, looks both
 //! names up once more and asks again, all as the same thread: that lookup gives the old name no entry timeout.
 //!
-//! Each caller has its own mark, so that another who renames the same name in between takes none away.
+//! Each caller has its own mark, so that another who renames the same name in between takes none away. Callers of another pid
+//! namespace have no pid: those of one user share a mark, and nobody takes that away. The second lookup and the rename are one step to
+//! all others, as the kernel holds the lock of the directory from the one to the other, so that a shared mark serves each in turn.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::fs::{Caller, lock};
 
-/// Most names that are marked. Of more, none is: the renames under way are answered with `ESTALE` once more.
+/// Most marks. A mark lasts until there are more: whoever holds the lock of a directory can delay a rename for as long as he likes.
 const MOST: usize = 4096;
-
-/// A rename that is not repeated in this time never is: its caller was killed, or may not rename.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Is a caller told from others of the same user? Not if its process is of another pid namespace: then each of them has a mark.
-fn is_known(caller: Caller) -> bool {
-    caller.pid != 0
-}
 
 /// A rename that was answered with `ESTALE` and is to be repeated.
 #[derive(Debug)]
@@ -38,26 +32,30 @@ struct Mark {
 #[derive(Debug, Default)]
 struct Marks {
     by_name: HashMap<(u64, Box<[u8]>), Vec<Mark>>,
-    /// When marks that are too old were last dropped.
-    swept: Option<Instant>,
+    count: usize,
 }
 
 impl Marks {
-    /// Drops marks that are too old at `now`, if that was not done of late or there are too many.
-    fn sweep(&mut self, now: Instant) {
-        let since = |then: Instant| now.saturating_duration_since(then);
-        let is_fresh = self.swept.is_some_and(|swept| since(swept) < PATIENCE);
-        if is_fresh && self.by_name.len() < MOST {
+    /// Where there are too many, drops the older half of those of the user who has the most, so that nobody pushes out those of
+    /// users with fewer.
+    fn make_room(&mut self) {
+        if self.count < MOST {
             return;
         }
-        self.swept = Some(now);
+        let mut users: HashMap<u32, Vec<Instant>> = HashMap::new();
+        for mark in self.by_name.values().flatten() {
+            users.entry(mark.caller.uid).or_default().push(mark.since);
+        }
+        let Some((uid, mut own)) = users.into_iter().max_by_key(|(_, own)| own.len()) else {
+            return;
+        };
+        let middle = own.len() / 2;
+        let (_, &mut middle, _) = own.select_nth_unstable(middle);
         self.by_name.retain(|_, marks| {
-            marks.retain(|mark| since(mark.since) < PATIENCE);
+            marks.retain(|mark| mark.caller.uid != uid || mark.since > middle);
             !marks.is_empty()
         });
-        if self.by_name.len() >= MOST {
-            self.by_name.clear();
-        }
+        self.count = self.by_name.values().map(Vec::len).sum();
     }
 }
 
@@ -74,12 +72,6 @@ impl Renames {
         self.count.load(Ordering::Relaxed)
     }
 
-    fn swept(&self) -> MutexGuard<'_, Marks> {
-        let mut marks = lock(&self.marks);
-        marks.sweep(Instant::now());
-        marks
-    }
-
     /// Runs `act` on the marks of a name, if it has any.
     fn with<T: Default>(
         &self,
@@ -90,16 +82,19 @@ impl Renames {
         if self.count.load(Ordering::Acquire) == 0 {
             return T::default();
         }
-        let mut all = self.swept();
+        let mut all = lock(&self.marks);
         let key = (directory, name.into());
         let mut done = T::default();
-        if let Some(marks) = all.by_name.get_mut(&key) {
+        let Marks { by_name, count } = &mut *all;
+        if let Some(marks) = by_name.get_mut(&key) {
+            *count -= marks.len();
             done = act(marks);
+            *count += marks.len();
             if marks.is_empty() {
-                all.by_name.remove(&key);
+                by_name.remove(&key);
             }
         }
-        self.count.store(all.by_name.len(), Ordering::Release);
+        self.count.store(by_name.len(), Ordering::Release);
         done
     }
 
@@ -123,35 +118,35 @@ impl Renames {
         });
     }
 
-    /// Takes the mark of `caller` away, whose rename ended.
+    /// Takes the mark of `caller` away, whose rename ended, if it is nobody else's.
     pub(super) fn ended(&self, caller: Caller, directory: u64, name: &[u8]) {
-        self.with(directory, name, |marks| {
-            let is_own = |mark: &Mark| mark.caller == caller;
-            if is_known(caller) {
-                marks.retain(|mark| !is_own(mark));
-            } else if let Some(at) = marks.iter().position(is_own) {
-                marks.remove(at);
-            }
-        });
+        if caller.pid != 0 {
+            self.with(directory, name, |marks| {
+                marks.retain(|mark| mark.caller != caller);
+            });
+        }
     }
 
     /// Says whether `caller` looked the name up since its rename was answered with `ESTALE`, so that the kernel does not keep
-    /// the name any more; marks the name where it did not.
+    /// the name any more; marks the name where it did not. A lookup lets one rename through.
     pub(super) fn is_forgotten(&self, caller: Caller, directory: u64, name: &[u8]) -> bool {
-        let mut all = self.swept();
-        let marks = all.by_name.entry((directory, name.into())).or_default();
-        let own = || marks.iter().filter(|mark| mark.caller == caller);
-        let is_looked_up = own().any(|mark| mark.is_looked_up);
-        let is_marked = is_known(caller) && own().next().is_some();
-        if !is_looked_up && !is_marked {
-            marks.push(Mark {
-                caller,
-                is_looked_up: false,
-                since: Instant::now(),
-            });
+        let mut all = lock(&self.marks);
+        let key = (directory, name.into());
+        let marks = all.by_name.get_mut(&key);
+        let own = marks.and_then(|marks| marks.iter_mut().find(|mark| mark.caller == caller));
+        if let Some(own) = own {
+            own.since = Instant::now();
+            return std::mem::take(&mut own.is_looked_up);
         }
+        all.make_room();
+        all.by_name.entry(key).or_default().push(Mark {
+            caller,
+            is_looked_up: false,
+            since: Instant::now(),
+        });
+        all.count += 1;
         self.count.store(all.by_name.len(), Ordering::Release);
-        is_looked_up
+        false
     }
 }
 

@@ -28,13 +28,21 @@ fn n10_each_rename_of_callers_who_are_not_told_apart_is_answered_with_estale_onc
     let renames = Renames::default();
     assert!(!renames.is_forgotten(UNKNOWN, 7, b"a"), "one");
     assert!(!renames.is_forgotten(UNKNOWN, 7, b"a"), "another");
+    // The kernel lets nobody in between this lookup and this rename.
     renames.looked_up(UNKNOWN, 7, b"a");
     assert!(renames.is_forgotten(UNKNOWN, 7, b"a"), "one, again");
     renames.ended(UNKNOWN, 7, b"a");
+    assert!(!renames.allows(7, b"a"), "the other is to come");
+    // He renames it back, and misses another name: neither is of the other's doing.
+    renames.replaced(7, b"a");
+    renames.ended(UNKNOWN, 7, b"a");
+    assert!(
+        !renames.is_forgotten(UNKNOWN, 7, b"a"),
+        "it is a new dentry"
+    );
     renames.looked_up(UNKNOWN, 7, b"a");
     assert!(renames.is_forgotten(UNKNOWN, 7, b"a"), "another, again");
-    renames.ended(UNKNOWN, 7, b"a");
-    assert_eq!(renames.count(), 0);
+    assert!(!renames.is_forgotten(UNKNOWN, 7, b"a"), "a lookup for each");
 }
 
 /// Law N10: its dentry has the timeout that it had under the other name.
@@ -47,27 +55,23 @@ fn a_name_that_another_dentry_was_moved_to_is_looked_up_anew() {
     assert!(!renames.is_forgotten(A, 7, b"a"));
 }
 
+/// Somebody may hold the lock of the directory meanwhile.
 #[test]
-fn marks_of_renames_that_are_not_repeated_go_in_time_and_are_never_too_many() {
-    let mut marks = Marks::default();
-    let now = Instant::now();
-    let add = |marks: &mut Marks, number: u64, since| {
-        let mark = Mark {
-            caller: A,
-            is_looked_up: false,
-            since,
-        };
-        marks.by_name.insert((number, (*b"a").into()), vec![mark]);
+fn a_mark_lasts_until_there_are_too_many_and_goes_by_those_of_its_own_user_first() {
+    const OTHER: Caller = Caller {
+        uid: CALLER.uid + 1,
+        ..B
     };
-    add(&mut marks, 1, now);
-    marks.sweep(now);
-    add(&mut marks, 2, now + PATIENCE / 2);
-    marks.sweep(now + PATIENCE / 2);
-    assert_eq!(marks.by_name.len(), 2);
-    marks.sweep(now + PATIENCE);
-    assert_eq!(marks.by_name.len(), 1);
+    let renames = Renames::default();
+    let is_marked = |number| !renames.allows(number, b"a");
     let most = u64::try_from(MOST).unwrap();
-    (0..most).for_each(|number| add(&mut marks, number, now + PATIENCE));
-    marks.sweep(now + PATIENCE);
-    assert_eq!(marks.by_name.len(), 0);
+    assert!(!renames.is_forgotten(OTHER, 0, b"a"));
+    for number in 1..=most {
+        assert!(!renames.is_forgotten(A, number, b"a"));
+    }
+    assert!((MOST / 2..=MOST).contains(&renames.count()));
+    assert!(is_marked(0), "of a user with one");
+    assert!(!is_marked(1) && is_marked(most / 2 + 9) && is_marked(most));
+    renames.looked_up(OTHER, 0, b"a");
+    assert!(renames.is_forgotten(OTHER, 0, b"a"));
 }
