@@ -192,18 +192,22 @@ impl Watched {
     ///
     /// A name that is invalidated is gone with all that is mounted there, and for whoever works there, while one that is expired
     /// stays where it is found to be right. So names are invalidated that can hold nobody, and the rest is expired: known
-    /// directories that left their places, what is in its place again by now, and directories.
+    /// directories that left their places, what is in its place again by now, and directories. But an expired name is kept again by
+    /// who takes note late of what he was answered before the change (`fuse_dentry_revalidate` in `fs/fuse/dir.c`). So the second
+    /// time names are invalidated as well that directories left for good.
     fn notify(&self, kernel: &dyn Kernel, number: u64, notice: Notice, job: &Job<'_>) {
-        for (name, lost_by) in notice.names {
+        for (name, changed) in notice.names {
             self.absent.remove(number, &name);
-            let is_left = lost_by.iter().any(|handle| {
-                self.fs
-                    .known_by(handle)
-                    .is_some_and(|(inode, stat)| stat.is_dir() && inode.is_at(number, &name))
-            });
+            let is_leaving = changed.is_first
+                && changed.lost_by.iter().any(|handle| {
+                    self.fs
+                        .known_by(handle)
+                        .is_some_and(|(inode, stat)| stat.is_dir() && inode.is_at(number, &name))
+                });
+            let is_replaced = !changed.is_first && !changed.lost_by.is_empty();
             job.step();
             // Looked at last of all: the kernel may have looked it up since the change.
-            if is_left || self.is_to_stay(number, &name) {
+            if is_leaving || self.is_to_stay(number, &name, is_replaced) {
                 kernel.expire_name(number, &name);
             } else {
                 kernel.invalidate_name(number, &name);
@@ -267,11 +271,12 @@ impl Watched {
     }
 
     /// Does the name lead to what was last seen under it, or to a directory? Somebody may work in that already, seen anew by a
-    /// lookup that came before the event; invalidated, it would be removed for them.
-    fn is_to_stay(&self, directory: u64, name: &[u8]) -> bool {
+    /// lookup that came before the event; invalidated, it would be removed for them. Where it `is_replaced` that was seen before,
+    /// if it was.
+    fn is_to_stay(&self, directory: u64, name: &[u8], is_replaced: bool) -> bool {
         let now = self.fs.look_below(directory, name);
         now.is_some_and(|(stat, inode)| {
-            stat.is_dir() || inode.is_some_and(|inode| inode.is_at(directory, name))
+            stat.is_dir() && !is_replaced || inode.is_some_and(|inode| inode.is_at(directory, name))
         })
     }
 
@@ -338,7 +343,9 @@ impl Changed {
             if change.is_of_name {
                 let lost = change.inode.clone().filter(|_| change.is_gone);
                 let name = change.name.into_boxed_slice();
-                notice.names.entry(name).or_default().extend(lost);
+                let changed = notice.names.entry(name).or_default();
+                changed.lost_by.extend(lost);
+                changed.is_first = true;
             }
         }
         // What happens to a directory itself is reported in its own name, by the mark of the one above it too.

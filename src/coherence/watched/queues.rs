@@ -42,6 +42,9 @@ const TENDED: Duration = Duration::from_millis(10);
 /// The time from a notification to its repetition, at least; at most twice as long.
 const REPEATED: Duration = Duration::from_secs(1);
 
+/// Most awaited inodes that wait at once: there can be as many as inodes, and what is not heard yet is no overflow.
+const MOST_TRIED: usize = MOST_WAITING / 4;
+
 /// The first pause before inodes are tried that the kernel does not have, and the longest; each is twice as long as the one before.
 const AWAITED: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(320));
 
@@ -63,11 +66,34 @@ pub(super) struct Swept {
     pub(super) absent: Vec<Box<[u8]>>,
 }
 
+/// How a name in a directory changed.
+#[derive(Debug, Default)]
+pub(super) struct ChangedName {
+    /// The files that lost it.
+    pub(super) lost_by: HashSet<FileHandle>,
+    /// Is the kernel notified for the first time?
+    pub(super) is_first: bool,
+}
+
+impl ChangedName {
+    fn repeated(&self) -> Self {
+        Self {
+            lost_by: self.lost_by.clone(),
+            is_first: false,
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.lost_by.extend(other.lost_by);
+        self.is_first |= other.is_first;
+    }
+}
+
 /// Changes of one inode, each once.
 #[derive(Debug, Default)]
 pub(super) struct Notice {
-    /// Names in the directory that changed, each with the files that lost it.
-    pub(super) names: HashMap<Box<[u8]>, HashSet<FileHandle>>,
+    /// Names in the directory that changed.
+    pub(super) names: HashMap<Box<[u8]>, ChangedName>,
     /// Names in the directory to be expired.
     pub(super) expired: HashSet<Box<[u8]>>,
     /// Files in it that changed; `true` if the file lost a name.
@@ -97,14 +123,15 @@ impl Notice {
 
     /// How many changes there are in it.
     fn len(&self) -> usize {
-        let lost_by: usize = self.names.values().map(HashSet::len).sum();
+        let lost_by = |name: &ChangedName| name.lost_by.len();
+        let lost_by: usize = self.names.values().map(lost_by).sum();
         let itself = usize::from(self.itself);
         lost_by + self.names.len() + self.expired.len() + self.files.len() + itself
     }
 
     fn merge(&mut self, other: Self) {
-        for (name, lost_by) in other.names {
-            self.names.entry(name).or_default().extend(lost_by);
+        for (name, changed) in other.names {
+            self.names.entry(name).or_default().merge(changed);
         }
         self.expired.extend(other.expired);
         for (file, is_gone) in other.files {
@@ -118,8 +145,12 @@ impl Notice {
     /// The same once more: the kernel may have applied an answer that is older than the change after it was notified.
     fn repetition(&self) -> Self {
         Self {
-            names: HashMap::new(),
-            expired: self.names.keys().chain(&self.expired).cloned().collect(),
+            names: self
+                .names
+                .iter()
+                .map(|(name, changed)| (name.clone(), changed.repeated()))
+                .collect(),
+            expired: self.expired.clone(),
             files: self
                 .files
                 .keys()
@@ -179,7 +210,9 @@ impl Repetitions {
 #[derive(Debug, Default)]
 struct Awaited {
     inodes: HashSet<u64>,
-    /// When they are tried next, and the pause before that.
+    /// Those of them that are to be tried now.
+    due: Vec<u64>,
+    /// When the others are tried, and the pause before that.
     next: Option<(Instant, Duration)>,
 }
 
@@ -190,21 +223,26 @@ impl Awaited {
             .get_or_insert_with(|| (Instant::now() + AWAITED.0, AWAITED.0));
     }
 
-    /// The time until they are tried; `None` where there are none.
+    /// The time until some are tried; `None` where there are none.
     fn next(&self) -> Option<Duration> {
+        if !self.due.is_empty() {
+            return Some(TENDED);
+        }
         let (at, _) = self.next?;
         Some(at.saturating_duration_since(Instant::now()))
     }
 
-    /// Those that are due. Who is not there is added again.
-    fn take_due(&mut self) -> HashSet<u64> {
-        let Some((_, pause)) = self.next.filter(|(at, _)| *at <= Instant::now()) else {
-            return HashSet::new();
-        };
-        let pause = AWAITED.1.min(pause * 2);
-        let is_any = !self.inodes.is_empty();
-        self.next = is_any.then(|| (Instant::now() + pause, pause));
-        std::mem::take(&mut self.inodes)
+    /// Some that are due, `most` at most. Who is not there is added again.
+    fn take_due(&mut self, most: usize) -> Vec<u64> {
+        if let Some((at, pause)) = self.next
+            && self.due.is_empty()
+            && at <= Instant::now()
+        {
+            let pause = AWAITED.1.min(pause * 2);
+            self.due.extend(self.inodes.drain());
+            self.next = (!self.due.is_empty()).then(|| (Instant::now() + pause, pause));
+        }
+        self.due.split_off(self.due.len().saturating_sub(most))
     }
 }
 
@@ -523,7 +561,8 @@ impl Queues {
         for (number, notice) in state.repetitions.take_due() {
             state.push(number, notice, Urgency::Event);
         }
-        for number in state.awaited.take_due() {
+        let room = MOST_TRIED.saturating_sub(state.waiting);
+        for number in state.awaited.take_due(room) {
             state.push(number, Notice::of_itself(), Urgency::Event);
         }
         let is_stalled = |(_, since): &(&u64, &Instant)| since.elapsed() >= STALL;

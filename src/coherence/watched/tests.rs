@@ -1,5 +1,6 @@
 //! What the kernel is told, and what it may keep, where changes are followed.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -27,6 +28,24 @@ impl Kernel for Listener {
     fn invalidate_inode(&self, number: u64) -> bool {
         // Who listens may have gone.
         _ = lock(&self.0).send(number);
+        true
+    }
+}
+
+/// Says which names it is told of, and whether it is to drop them.
+struct NameListener(Mutex<Sender<(Vec<u8>, bool)>>);
+
+impl Kernel for NameListener {
+    fn invalidate_name(&self, _directory: u64, name: &[u8]) {
+        drop(lock(&self.0).send((name.to_vec(), true)));
+    }
+    fn expire_name(&self, _directory: u64, name: &[u8]) {
+        drop(lock(&self.0).send((name.to_vec(), false)));
+    }
+    fn expire_attributes(&self, _number: u64) -> bool {
+        true
+    }
+    fn invalidate_inode(&self, _number: u64) -> bool {
         true
     }
 }
@@ -118,6 +137,55 @@ fn what_others_write_is_told_before_they_close_the_file_and_once_more() {
     });
 }
 
+/// Law F5: whoever looked it up before the change may take note of the answer after the name was expired.
+#[test]
+fn f5_a_name_that_a_directory_left_is_dropped_the_second_time_unless_it_is_back() {
+    const REPEATED: Duration = Duration::from_millis(900);
+    let below = tempfile::tempdir().unwrap();
+    for name in ["moved", "swapped", "back", "other", "other/new"] {
+        std::fs::create_dir(below.path().join(name)).unwrap();
+    }
+    let Some(coherence) = following(below.path()) else {
+        return;
+    };
+    for name in [&b"moved"[..], b"swapped", b"back"] {
+        looked_up(&coherence, name);
+    }
+    let (told, hears) = channel();
+    let (ends, end) = std::io::pipe().unwrap();
+    let listener: Arc<dyn Kernel> = Arc::new(NameListener(Mutex::new(told)));
+    std::thread::scope(|scope| {
+        scope.spawn(|| watched(&coherence).follow(&listener, &ends));
+        let script = "mv back b && mv b back && mkdir made && mv moved swapped other && mv other/new swapped";
+        let mut other = Command::new("sh");
+        let moved = other.args(["-c", script]).current_dir(&below).status();
+        assert!(moved.unwrap().success());
+        // When each was told of first, and whether it was to be dropped each time.
+        let mut all: HashMap<Vec<u8>, (std::time::Instant, Vec<bool>)> = HashMap::new();
+        let mut waits = HashSet::from([&b"moved"[..], b"swapped", b"back", b"made"]);
+        while !waits.is_empty() {
+            let (name, is_dropped) = hears.recv().unwrap();
+            let now = std::time::Instant::now();
+            let (first, drops) = all.entry(name.clone()).or_insert((now, Vec::new()));
+            drops.push(is_dropped);
+            if now - *first >= REPEATED {
+                waits.remove(&name[..]);
+            }
+        }
+        for (name, is_gone) in [
+            (&b"moved"[..], true),
+            (b"swapped", true),
+            (b"back", false),
+            (b"made", false),
+        ] {
+            let (_, mut drops) = all.remove(name).unwrap();
+            assert_eq!(drops.pop(), Some(is_gone), "{}", name.escape_ascii());
+            assert!(!drops.contains(&true), "{}", name.escape_ascii());
+        }
+        drop(end);
+    });
+}
+
 #[test]
 fn attributes_are_kept_for_as_long_as_their_changes_are_heard_of() {
     let below = tempfile::tempdir().unwrap();
@@ -179,7 +247,7 @@ fn a_directory_that_is_forgotten_is_marked_no_more() {
         return;
     };
     let path = below.path().join("d");
-    let mut numbers = std::collections::HashSet::new();
+    let mut numbers = HashSet::new();
     for _ in 0..50 {
         std::fs::create_dir(&path).unwrap();
         let (number, _) = looked_up(&coherence, b"d");
@@ -221,10 +289,7 @@ fn what_the_mount_makes_is_absent_no_more() {
         .rename(CALLER, (ROOT, b"file"), (ROOT, b"renamed"), 0)
         .unwrap();
     let absent = watched(&coherence).absent.all();
-    assert_eq!(
-        absent,
-        std::collections::HashSet::from([(ROOT, b"other"[..].into())])
-    );
+    assert_eq!(absent, HashSet::from([(ROOT, b"other"[..].into())]));
 }
 
 #[test]

@@ -172,12 +172,17 @@ fn what_is_expired_in_one_directory_delays_no_other_and_no_change() {
 }
 
 #[test]
-fn changes_are_repeated_as_expiries() {
+fn changes_are_repeated_once() {
     let queues = Queues::default();
-    let names = HashMap::from([(b"name"[..].into(), HashSet::new())]);
+    let name: Box<[u8]> = b"name"[..].into();
+    let lost_by = HashSet::from([FileHandle::from_parts(1, b"file").unwrap()]);
+    let changed = ChangedName {
+        lost_by: lost_by.clone(),
+        is_first: true,
+    };
     let notice = Notice {
-        names,
-        ..Notice::default()
+        names: HashMap::from([(name.clone(), changed)]),
+        ..Notice::of_expired(b"expired")
     };
     queues.add(HashMap::from([(7, notice)]));
     drop(next(&queues).unwrap());
@@ -194,7 +199,28 @@ fn changes_are_repeated_as_expiries() {
     let Some((Task::Notify(7, notice), _job)) = queues.take() else {
         panic!("7 is to come");
     };
-    assert!(notice.names.is_empty());
-    assert_eq!(notice.expired, HashSet::from([b"name"[..].into()]));
+    assert!(!notice.names[&name].is_first);
+    assert_eq!(notice.names[&name].lost_by, lost_by);
+    assert_eq!(notice.expired, HashSet::from([b"expired"[..].into()]));
     assert_eq!(queues.tend().next, Some(TENDED), "7 is worked on");
+}
+
+/// Law F5: the kernel may have been told of any number of files that it has taken no note of.
+#[test]
+fn f5_what_is_awaited_is_no_overflow_and_each_has_its_turn() {
+    let queues = Queues::default();
+    let count = 3 * MOST_WAITING as u64;
+    (1..=count).for_each(|number| queues.await_inode(number));
+    lock(&queues.state).awaited.next = Some((Instant::now(), AWAITED.0));
+    let mut tried = HashSet::new();
+    while tried.len() < 3 * MOST_WAITING {
+        let tended = queues.tend();
+        assert!(!tended.is_full);
+        assert!(tended.next.is_some_and(|next| next <= AWAITED.1));
+        while let Some((number, job)) = next(&queues) {
+            drop(job);
+            queues.await_inode(number);
+            assert!(tried.insert(number), "not before the others");
+        }
+    }
 }
