@@ -1,4 +1,4 @@
-//! The command line: exactly what was typed. What it means is for [`super::config`] to say.
+//! The command line: exactly what was typed. What it means is for `config` to say.
 
 pub mod audit;
 pub mod journal;
@@ -16,9 +16,9 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueHint};
 
-use super::caching::Cache;
+use crate::daemon::mount_config::CacheMode;
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
-pub use audit::AuditLogArgs;
+pub use audit::{AuditLogArgs, TimeUnit};
 pub use journal::{JournalArgs, UndoArgs};
 pub use migrate::MigrateArgs;
 pub use new_names::NewNameArgs;
@@ -212,7 +212,9 @@ pub struct AuditArgs {
 
 /// `utf8fs mount`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-#[command(after_long_help = "\
+#[command(
+    args_override_self = true,
+    after_long_help = "\
 Options of -o:
   ro rw suid nosuid dev nodev exec noexec sync async dirsync
   atime noatime diratime nodiratime relatime norelatime strictatime
@@ -248,7 +250,8 @@ Exit status:
   0  unmounted again; with --background, mounted
   1  the mount failed or was cut off
   2  wrong arguments or directories; nothing was mounted
-  As a helper of mount(8): 0, 1 for wrong arguments, 32 for a failure")]
+  As a helper of mount(8): 0, 1 for wrong arguments, 32 for a failure"
+)]
 pub struct MountArgs {
     /// Directory whose names are to be shown; nothing in it is renamed, and as root no mount inside it is entered without --cross-mounts
     #[arg(value_hint = ValueHint::DirPath)]
@@ -259,11 +262,11 @@ pub struct MountArgs {
     pub mountpoint: PathBuf,
 
     /// Return once the mount answers, and go on in the background
-    #[arg(long)]
+    #[arg(long, overrides_with = "foreground")]
     pub background: bool,
 
     /// Stay in the foreground until unmounted (the default)
-    #[arg(short, long)]
+    #[arg(short, long, overrides_with = "background")]
     pub foreground: bool,
 
     /// Mount options, as mount(8) takes them; listed below
@@ -291,7 +294,7 @@ pub struct MountArgs {
     ///
     /// [default: none where other machines share the filesystem, watch where it can be had, else 1]
     #[arg(long, value_name = "HOW", value_parser = cache, allow_negative_numbers = true, verbatim_doc_comment)]
-    pub cache: Option<Cache>,
+    pub cache: Option<CacheMode>,
 
     /// Where locks of programs are held (fcntl, flock)
     ///
@@ -406,7 +409,7 @@ pub struct ExplainArgs {
 
     /// Definition by which a name is well-formed
     ///
-    /// Only the first four can be mounted. Of a name in another, what it spells is told, not its view.
+    /// Only utf-8, utf-8-rfc2279, fss-utf and utf-8-bmp can be mounted. Of a name in another, what it spells is told, not its view.
     ///
     /// [default: utf-8]
     #[arg(long, value_name = "LABEL", value_enum, verbatim_doc_comment)]
@@ -468,13 +471,13 @@ pub(super) fn max_chars(text: &str) -> Result<usize, String> {
 }
 
 /// Takes the value of `--cache`.
-pub(super) fn cache(text: &str) -> Result<Cache, String> {
+pub(super) fn cache(text: &str) -> Result<CacheMode, String> {
     /// A day: longer is as good as for ever, and the kernel's times are bounded.
     const MOST: f64 = 86_400.0;
     match text {
-        "none" => return Ok(Cache::Seconds(Duration::ZERO)),
-        "watch" => return Ok(Cache::Watch),
-        "exclusive" => return Ok(Cache::Exclusive),
+        "none" => return Ok(CacheMode::Seconds(Duration::ZERO)),
+        "watch" => return Ok(CacheMode::Watch),
+        "exclusive" => return Ok(CacheMode::Exclusive),
         _ => {}
     }
     let seconds: f64 = text
@@ -484,7 +487,7 @@ pub(super) fn cache(text: &str) -> Result<Cache, String> {
     let duration = is_possible.then(|| Duration::try_from_secs_f64(seconds).ok());
     duration
         .flatten()
-        .map(Cache::Seconds)
+        .map(CacheMode::Seconds)
         .ok_or_else(|| "it must be 0 to 86400 seconds".to_owned())
 }
 

@@ -1,14 +1,10 @@
 //! `utf8fs audit`: logs, summed up.
 
-mod counter;
-mod html;
-mod json;
-mod line;
+mod log_summary;
 mod plot;
-mod text;
-mod totals;
-mod why;
-mod words;
+mod summary_json;
+mod summary_page;
+mod summary_text;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -21,50 +17,45 @@ use super::output::{grouped, print_note};
 use super::page::Page;
 use super::{CliError, ExitCode};
 use crate::names::Quoted;
-pub use totals::Unit;
-use totals::{Filter, Garbled, Totals};
-pub use words::Offended;
-use words::Verdict;
+use crate::records::AuditRecord;
+use log_summary::{Filter, InvalidLine, LogSummary};
 
-/// No record is longer: names and paths in it have limits.
-const LONGEST: usize = 1 << 20;
+/// Longest line that is read, in bytes: names and paths in a record have limits.
+const LONGEST_LINE: usize = 1 << 20;
 
-/// So much is shown of a line that is no record.
+/// Most bytes that are shown of a line that is no record.
 const SHOWN: usize = 100;
 
 /// Logs that were read.
-struct Summed<'a> {
+struct Report<'a> {
     args: &'a AuditLogArgs,
-    totals: Totals,
-    /// Files that could not be read.
+    summary: LogSummary,
+    /// Number of files that could not be read.
     unread: u64,
 }
 
-/// Reads logs and tells what is in them.
+/// Reads logs and prints what is in them.
 ///
 /// # Errors
-/// Wrong arguments; output that can't be written: exit code 3, since 1 says that there are offences. What cannot be read is told, and
-/// ends it with exit code 3 as well.
+/// Wrong arguments; output that can't be written: exit code 3, since 1 says that there are offences. A log that cannot be read is
+/// reported, and ends it with exit code 3 as well.
 pub(super) fn run(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
-    summed_up(args).map_err(CliError::of_what_judges)
+    sum_up(args).map_err(CliError::of_what_judges)
 }
 
-fn summed_up(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
+fn sum_up(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
     let filter = filter(args)?;
     let page = args.html.as_deref();
     let page = page.map(|page| Page::create_as_narrow(page, &args.files));
     let page = page.transpose()?;
-    let mut read = Summed {
+    let mut report = Report {
         args,
-        totals: Totals {
-            filter,
-            ..Totals::default()
-        },
+        summary: LogSummary::new(filter),
         unread: 0,
     };
     for (index, file) in args.files.iter().enumerate() {
-        if let Err(error) = read_log(&mut read.totals, index, file) {
-            read.unread += 1;
+        if let Err(error) = read_log(&mut report.summary, index, file) {
+            report.unread += 1;
             print_note(&format!(
                 "{} cannot be read: {}",
                 name_of(file),
@@ -73,36 +64,50 @@ fn summed_up(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
         }
     }
     if let Some(page) = page {
-        page.write(&html::page(&read))?;
+        page.write(&summary_page::page(&report))?;
     }
-    match args.json {
-        true => json::print(&read)?,
-        false => text::print(&read)?,
+    if args.json {
+        summary_json::print(&report)?;
+    } else {
+        summary_text::print(&report)?;
     }
-    Ok(exit(&read))
+    Ok(exit(&report))
 }
 
-fn exit(read: &Summed<'_>) -> ExitCode {
-    let totals = &read.totals;
-    for (reason, count, first) in totals.reasons() {
+fn exit(report: &Report<'_>) -> ExitCode {
+    let summary = &report.summary;
+    for (reason, count, first) in summary.reasons() {
         let more = match count - 1 {
             0 => String::new(),
             more => format!(", and {} more for it", grouped(more)),
         };
         print_note(&format!(
             "{}, line {}: {reason}: {}{more}",
-            file_name(read, first),
+            report.file_name(first),
             first.line,
-            shown(first)
+            first.shown()
         ));
     }
-    match (
-        totals.garbled + read.unread,
-        totals.offences().saturating_add(totals.left_out),
-    ) {
+    let offences = summary.offences().saturating_add(summary.left_out);
+    match (summary.invalid + report.unread, offences) {
         (0, 0) => ExitCode::Ok,
         (0, _) => ExitCode::NotConforming,
         _ => ExitCode::Incomplete,
+    }
+}
+
+impl Report<'_> {
+    fn file_name(&self, line: &InvalidLine) -> String {
+        let file = self.args.files.get(line.file);
+        file.map_or_else(String::new, |file| name_of(file))
+    }
+}
+
+impl InvalidLine {
+    /// Returns the beginning of the line, quoted.
+    fn shown(&self) -> String {
+        let more = if self.is_cut { "..." } else { "" };
+        format!("{}{more}", Quoted(&self.start))
     }
 }
 
@@ -113,29 +118,25 @@ fn filter(args: &AuditLogArgs) -> Result<Filter, CliError> {
         let message = "--since is not before --until: there is no time in between";
         return Err(CliError::usage(message).hint("--until is the first moment that is left out"));
     }
-    let below = match args
+    let below = args
         .below
         .as_ref()
-        .map(|below| below.as_os_str().as_bytes())
-    {
-        None => None,
-        Some(below) if below.starts_with(b"/") => {
-            let end = below.iter().rposition(|byte| *byte != b'/');
-            let below = below.get(..end.map_or(0, |end| end + 1));
-            Some(below.unwrap_or_default().to_vec())
-        }
-        Some(below) => {
-            let message = format!("--below {}: it does not begin with /", Quoted(below));
-            return Err(CliError::usage(message)
-                .hint("it is a path as it is seen through the mount, mount point and all"));
-        }
-    };
+        .map(|below| below.as_os_str().as_bytes());
+    if let Some(below) = below.filter(|below| !below.starts_with(b"/")) {
+        let message = format!("--below {}: it does not begin with /", Quoted(below));
+        return Err(CliError::usage(message)
+            .hint("it is a path as it is seen through the mount, mount point and all"));
+    }
     Ok(Filter {
         since: args.since,
         until: args.until,
         rules: args.rule.iter().map(|rule| rule.0).collect(),
         uids: args.uid.clone(),
-        below,
+        below: below.map(|below| {
+            let end = below.iter().rposition(|byte| *byte != b'/');
+            let below = below.get(..end.map_or(0, |end| end + 1));
+            below.unwrap_or_default().to_vec()
+        }),
     })
 }
 
@@ -146,55 +147,57 @@ fn name_of(file: &Path) -> String {
     }
 }
 
-fn file_name(read: &Summed<'_>, garbled: &Garbled) -> String {
-    let file = read.args.files.get(garbled.file);
-    file.map_or_else(String::new, |file| name_of(file))
-}
-
-/// The beginning of a line that is no record, in quotes.
-fn shown(garbled: &Garbled) -> String {
-    let more = if garbled.is_cut { "..." } else { "" };
-    format!("{}{more}", Quoted(&garbled.start))
-}
-
-fn read_log(totals: &mut Totals, index: usize, file: &Path) -> io::Result<()> {
-    let input: Box<dyn Read> = match file.as_os_str() == "-" {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(File::open(file)?),
+fn read_log(summary: &mut LogSummary, index: usize, file: &Path) -> io::Result<()> {
+    let input: Box<dyn Read> = if file.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(file)?)
     };
     let mut input = BufReader::with_capacity(1 << 18, input);
     let mut text = Vec::new();
-    let most = u64::try_from(LONGEST).unwrap_or(u64::MAX);
+    let most = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
     for number in 1.. {
         text.clear();
         if input.by_ref().take(most).read_until(b'\n', &mut text)? == 0 {
             break;
         }
         let is_whole = text.last() == Some(&b'\n');
-        let read = match !is_whole && text.len() >= LONGEST {
-            true => {
-                skip_line(&mut input)?;
-                Err(format!("it is longer than {LONGEST} bytes"))
-            }
-            false => match text.trim_ascii() {
-                b"" => continue,
-                record => line::read(record),
-            },
+        let line = text.trim_ascii();
+        let record = if !is_whole && text.len() >= LONGEST_LINE {
+            skip_line(&mut input)?;
+            Err(format!("it is longer than {LONGEST_LINE} bytes"))
+        } else if line.is_empty() {
+            continue;
+        } else {
+            AuditRecord::parse(line).map_err(|error| why_invalid(&error))
         };
-        let text = text.trim_ascii();
-        totals.lines += 1;
-        match read {
-            Ok(record) => totals.add(&record),
-            Err(reason) => totals.add_garbled(Garbled {
+        summary.lines += 1;
+        match record {
+            Ok(record) => summary.add(&record),
+            Err(reason) => summary.add_invalid(InvalidLine {
                 file: index,
                 line: number,
                 reason,
-                start: text.iter().copied().take(SHOWN).collect(),
-                is_cut: text.len() > SHOWN,
+                start: line.iter().copied().take(SHOWN).collect(),
+                is_cut: line.len() > SHOWN,
             }),
         }
     }
     Ok(())
+}
+
+/// Returns why a line is no record, in few different texts: without the place in the line.
+fn why_invalid(error: &serde_json::Error) -> String {
+    use serde_json::error::Category;
+    match error.classify() {
+        Category::Eof => "it is cut off".to_owned(),
+        Category::Syntax | Category::Io => "it is no JSON".to_owned(),
+        Category::Data => {
+            let text = error.to_string();
+            let text = text.split(" at line ").next().unwrap_or_default();
+            text.chars().take(SHOWN).collect()
+        }
+    }
 }
 
 /// Reads on to the end of the line, and keeps nothing of it.

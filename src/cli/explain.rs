@@ -1,17 +1,16 @@
 //! `utf8fs explain`: what a name is made of, whether it conforms, what would become of it, and what it may be in.
 
 mod diagnosis;
-pub(super) mod guess;
 mod render;
 mod sequences;
 
 use std::io::{self, BufRead};
 use std::os::unix::ffi::OsStrExt;
 
-use super::args::{EncodingValue, ExplainArgs, PolicyArgs};
+use super::args::{ExplainArgs, PolicyArgs};
 use super::error::reason;
 use super::output::Output;
-use super::{CliError, ExitCode, config};
+use super::{CliError, ExitCode, config, guess_report};
 use crate::codec::Encoding;
 use crate::codec::guess::Guesser;
 use crate::names::{BackingName, NameMap, VisibleName};
@@ -37,7 +36,7 @@ struct Explanation<'a> {
 impl<'a> Explanation<'a> {
     fn new(map: &'a NameMap, name: &'a [u8]) -> Self {
         let encoding = map.policy.encoding;
-        let is_mountable = EncodingValue(encoding).is_mountable();
+        let is_mountable = Encoding::MOUNTABLE.contains(&encoding);
         let pieces = encoding.pieces(name);
         let characters = pieces.map(|piece| char::from_u32(piece.spells.ok()?));
         Self {
@@ -97,7 +96,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
         }
     }
     if args.guess {
-        guess::print(&guesser, args.json, &mut out)?;
+        guess_report::print(&guesser, args.json, &mut out)?;
     }
     out.flush()?;
     Ok(exit)

@@ -1,38 +1,33 @@
 //! The command line: arguments in, text and exit codes out.
 //!
-//! [`args`] is what was typed, [`config`] what it means; each command has a file of its own. Options, JSON fields and
+//! [`args`] is what was typed, `config` what it means; each command has a file of its own. Options, JSON fields and
 //! exit codes are a documented interface (law L4).
 
 pub mod args;
-pub mod audit;
-pub mod background;
-pub mod caching;
-mod called;
-pub mod config;
+mod audit;
+mod config;
 mod convert;
-mod daemon_log;
-pub mod demo;
+mod demo;
 mod error;
 mod exit;
 mod explain;
-mod in_force;
+mod guess_report;
+mod invocation;
 mod journal;
 mod migrate;
-pub mod mount;
+mod mount;
 mod mount_options;
-mod notify;
-mod opened;
-pub mod output;
+mod output;
 mod page;
-pub mod policy;
+mod policy;
 mod progress;
 mod scan;
 mod status;
+mod status_client;
 mod stop;
-mod strictness;
+mod text_table;
 mod umount;
 mod undo;
-mod unfit;
 mod view;
 
 use std::ffi::OsString;
@@ -42,48 +37,38 @@ use clap::Parser;
 use log::LevelFilter;
 
 use crate::codec::{caseless, normalize};
-use args::{Cli, Command, MountArgs};
-use called::Called;
-pub use config::{AuditConfig, MountConfig};
+use crate::daemon::daemon_log::DaemonLog;
+use args::{Cli, Command};
 pub use error::CliError;
 pub use exit::ExitCode;
+use invocation::Invocation;
 use output::{Output, harmless, print_error};
 
 /// Runs the program on the arguments of the process.
 #[must_use]
 pub fn run() -> std::process::ExitCode {
-    let called = match Called::read(std::env::args_os().collect()) {
-        Ok(called) => called,
+    let invocation = match Invocation::read(std::env::args_os().collect()) {
+        Ok(invocation) => invocation,
         Err(error) => {
             print_error(&error);
-            return called::MOUNT_USAGE.into();
+            return invocation::MOUNT_USAGE.into();
         }
     };
-    let done =
-        mount_options::unfold(called.args.clone()).and_then(|args| {
-            match Cli::try_parse_from(&args) {
-                Ok(cli) => dispatch(cli, called.fake),
-                Err(error) => help_or_error(error, &args),
-            }
-        });
+    let args = mount_options::expand(invocation.args.clone());
+    let done = match Cli::try_parse_from(&args) {
+        Ok(cli) => dispatch(cli, invocation.fake),
+        Err(error) => help_or_error(&error, &args),
+    };
     let exit = done.unwrap_or_else(|error| {
         print_error(&error);
         error.code
     });
-    called.code(exit).into()
+    invocation.code(exit).into()
 }
 
 fn dispatch(cli: Cli, fake: bool) -> Result<ExitCode, CliError> {
     match cli.command {
-        Some(Command::Mount(args)) => {
-            // What is found in the way is told as it is cleared away.
-            init_log(config::verbosity(&args), args.background);
-            let config = mount_config(*args)?;
-            if fake {
-                return Ok(ExitCode::Ok);
-            }
-            mount::run(config)
-        }
+        Some(Command::Mount(args)) => mount::run(*args, fake),
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Scan(args)) => scan::run(&args),
         Some(Command::Migrate(args)) => migrate::run(&args),
@@ -111,20 +96,8 @@ fn dispatch(cli: Cli, fake: bool) -> Result<ExitCode, CliError> {
     }
 }
 
-/// Decides on a mount. What there is to warn of is told once: the process that started this one in the background has decided on
-/// the same, and said so.
-fn mount_config(args: MountArgs) -> Result<MountConfig, CliError> {
-    let level = log::max_level();
-    if args.background && background::is_daemon().unwrap_or_default() {
-        log::set_max_level(LevelFilter::Off);
-    }
-    let config = config::mount(args);
-    log::set_max_level(level);
-    config
-}
-
 /// clap gives the help as an error; the help that nobody asked for is one.
-fn help_or_error(error: clap::Error, args: &[OsString]) -> Result<ExitCode, CliError> {
+fn help_or_error(error: &clap::Error, args: &[OsString]) -> Result<ExitCode, CliError> {
     use clap::error::ErrorKind;
     let asked = error.kind() == ErrorKind::DisplayHelp;
     let unasked = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
@@ -155,7 +128,7 @@ fn version(is_verbose: bool) -> Result<ExitCode, CliError> {
 /// `verbosity` is beyond the usual; in the background also in the system's log. `UTF8FS_LOG` overrides it, in the syntax of `env_logger`.
 fn init_log(verbosity: LevelFilter, is_background: bool) {
     let mut builder = env_logger::Builder::new();
-    if is_background && let Ok(log) = daemon_log::DaemonLog::new() {
+    if is_background && let Ok(log) = DaemonLog::new() {
         builder.target(env_logger::Target::Pipe(Box::new(log)));
     }
     builder

@@ -1,19 +1,16 @@
-//! `-o`, as mount(8) and fstab have it: the words that are its own. Those that are long options of `utf8fs mount` too
-//! are for [`long`].
-
-mod long;
+//! `-o`, as mount(8) and fstab have it. Words that are long options of `utf8fs mount` become those before clap reads the arguments;
+//! what is left is about the mount itself. Of two options that contradict each other the later wins, as in mount(8).
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use clap::ValueEnum;
+use clap::{Arg, ArgAction, Command, CommandFactory, ValueEnum};
 
 use super::CliError;
-use super::args::{ForbidValue, MountArgs};
+use super::args::{Cli, ForbidValue, MountArgs};
 use crate::codec::Charset;
 use crate::daemon::mount::MountFlags;
 use crate::names::Quoted;
-pub(super) use long::unfold;
 
 /// Words without a value that do something.
 const FLAGS: &[&str] = &[
@@ -40,8 +37,12 @@ const FLAGS: &[&str] = &[
     "noallow_other",
 ];
 
+/// Words of which the last holds, beside pairs such as `ro` and `rw`.
+const ACCESS_TIMES: &[&str] = &["noatime", "relatime", "strictatime"];
+
 /// Words that are for mount(8), systemd or libfuse, or say what is so anyway. They may have a value.
 const IGNORED: &[&str] = &[
+    "",
     "defaults",
     "auto",
     "noauto",
@@ -58,202 +59,260 @@ const IGNORED: &[&str] = &[
     "default_permissions",
     "comment",
     "subtype",
+    "sloppy",
 ];
 
-/// Words of the mount that take a value.
-const KEYS: &[&str] = &["fsname"];
+/// The word of the mount that takes a value.
+const FSNAME: &str = "fsname";
 
-/// As mount(8) has it for its helpers: unknown options are left out, not refused.
-const SLOPPY: &str = "sloppy";
-
-/// Pairs of which only one can be meant.
-const CONTRADICTIONS: &[(&str, &str)] = &[
-    ("ro", "rw"),
-    ("suid", "nosuid"),
-    ("dev", "nodev"),
-    ("exec", "noexec"),
-    ("sync", "async"),
-    ("atime", "noatime"),
-    ("diratime", "nodiratime"),
-    ("relatime", "norelatime"),
-    ("strictatime", "nostrictatime"),
-    ("strictatime", "relatime"),
-    ("strictatime", "noatime"),
-    ("relatime", "noatime"),
-    ("allow_other", "noallow_other"),
+/// Long options without a form in `-o`, and why.
+const NONE_OF_O: &[(&str, &str)] = &[
+    (
+        "background",
+        "mount(8) always mounts in the background; else write --background",
+    ),
+    (
+        "foreground",
+        "mount(8) waits for the mount, not for its end; else write --foreground",
+    ),
+    ("help", "write 'utf8fs mount --help'"),
 ];
+
+/// Puts long options of `utf8fs mount` in the place of the words of `-o` that stand for them: `--from=a,b` for `from=a:b`,
+/// `--cross-mounts` for `cross_mounts`. Other words get an `-o` each. Arguments of other commands stay as they are.
+pub(super) fn expand(args: Vec<OsString>) -> Vec<OsString> {
+    if args.get(1).is_none_or(|command| command != "mount") {
+        return args;
+    }
+    let command = mount_command();
+    let mut expanded = Vec::with_capacity(args.len());
+    let mut args = args.into_iter();
+    while let Some(arg) = args.next() {
+        if arg == "--" {
+            expanded.push(arg);
+            break;
+        }
+        let Some((flags, list)) = options_of(&arg) else {
+            expanded.push(arg);
+            continue;
+        };
+        if !flags.is_empty() {
+            expanded.push(OsString::from_vec([b"-", flags].concat()));
+        }
+        let list = if list.is_empty() {
+            args.next()
+        } else {
+            Some(OsString::from_vec(list.to_vec()))
+        };
+        match list {
+            Some(list) => expanded.extend(split(&list).iter().flat_map(|word| one(&command, word))),
+            None => expanded.push("-o".into()),
+        }
+    }
+    expanded.extend(args);
+    expanded
+}
+
+/// Returns the flags before an `o`, and what follows it, of an argument such as `-o`, `-vo` or `-oro`.
+fn options_of(arg: &OsStr) -> Option<(&[u8], &[u8])> {
+    let letters = arg.as_bytes().strip_prefix(b"-")?;
+    let o = letters.iter().position(|letter| !b"fqv".contains(letter))?;
+    let (flags, rest) = letters.split_at_checked(o)?;
+    Some((flags, rest.strip_prefix(b"o")?))
+}
+
+/// Returns the arguments that stand for one word of `-o`.
+fn one(command: &Command, word: &[u8]) -> Vec<OsString> {
+    let as_it_is = || vec!["-o".into(), OsString::from_vec(word.to_vec())];
+    let (Some(key), value) = parts(word) else {
+        return as_it_is();
+    };
+    let Some(arg) = find(command, key) else {
+        return as_it_is();
+    };
+    let mut option = OsString::from("--");
+    option.push(arg.get_long().unwrap_or_default());
+    let Some(value) = value else {
+        return vec![option];
+    };
+    option.push("=");
+    let with = |value: &[u8]| {
+        let mut option = option.clone();
+        option.push(OsStr::from_bytes(value));
+        option
+    };
+    if !matches!(arg.get_action(), ArgAction::Append) {
+        return vec![with(value)];
+    }
+    let values: Vec<&[u8]> = value.split(|&octet| octet == b':').collect();
+    if arg.get_value_delimiter().is_some() {
+        return vec![with(&values.join(&b','))];
+    }
+    // Its values may have commas.
+    values.into_iter().map(with).collect()
+}
+
+/// Finds the long option that a word stands for, with `_` or `-`.
+fn find<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
+    let word = word.replace('_', "-");
+    let is_it = |arg: &&Arg| arg.get_long() == Some(&*word) && why_not(&word).is_none();
+    command.get_arguments().find(is_it)
+}
+
+fn why_not(word: &str) -> Option<&'static str> {
+    let found = NONE_OF_O.iter().find(|(none, _)| *none == word);
+    found.map(|(_, why)| *why)
+}
+
+fn mount_command() -> Command {
+    let mut all = Cli::command();
+    let command = all.find_subcommand_mut("mount").map(std::mem::take);
+    command.unwrap_or_default()
+}
 
 /// What `-o` says of the mount itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MountOptions {
     /// Flags of the mount.
     pub(super) flags: MountFlags,
-    /// The words without a value that were said.
-    pub(super) said: Vec<&'static str>,
-    /// May others use it? `None` if nothing was said.
+    /// The words without a value.
+    pub(super) words: Vec<&'static str>,
+    /// May others use the mount? `None` if nothing is said.
     pub(super) allow_other: Option<bool>,
     /// The source to show.
     pub(super) fsname: Option<OsString>,
 }
 
 impl MountOptions {
-    /// Reads `-o`. Its words that are long options too were taken by [`unfold`].
+    /// Reads the words that [`expand`] left.
     ///
     /// # Errors
-    /// An unknown option, or two that contradict each other.
-    pub(super) fn read(typed: &MountArgs) -> Result<Self, CliError> {
+    /// An unknown word, or one with a value too much or too few.
+    pub(super) fn read(args: &MountArgs) -> Result<Self, CliError> {
         let mut options = Self {
             flags: MountFlags {
                 nosuid: true,
                 nodev: true,
                 ..MountFlags::default()
             },
-            said: Vec::new(),
+            words: Vec::new(),
             allow_other: None,
             fsname: None,
         };
-        let words: Vec<Vec<u8>> = typed.options.iter().flat_map(|list| split(list)).collect();
-        let is_sloppy = words.iter().any(|word| word == SLOPPY.as_bytes());
-        for option in words {
-            if !options.take(&option)? {
+        let is_sloppy = args.options.iter().any(|word| word == "sloppy");
+        for word in &args.options {
+            if !options.take(word.as_bytes())? {
                 if !is_sloppy {
-                    return Err(unknown(&option));
+                    return Err(unknown(word.as_bytes()));
                 }
-                log::warn!("unknown option in -o left out: {}", Quoted(&option));
+                log::warn!("unknown option in -o left out: {}", Quoted(word.as_bytes()));
             }
         }
         Ok(options)
     }
 
-    /// Takes one option; false if it is unknown.
-    fn take(&mut self, option: &[u8]) -> Result<bool, CliError> {
-        let (word, value) = parts(option);
-        let Some(word) = word else {
+    /// Takes one word; returns whether it is known.
+    fn take(&mut self, word: &[u8]) -> Result<bool, CliError> {
+        let (Some(key), value) = parts(word) else {
             return Ok(false);
         };
-        if word.is_empty() && value.is_none()
-            || IGNORED.contains(&word)
-            || word == SLOPPY
-            || word.starts_with("x-")
-            || word.starts_with("X-")
-            || long::find(word).is_some()
-        {
+        if IGNORED.contains(&key) || key.starts_with("x-") || key.starts_with("X-") {
             return Ok(true);
         }
-        if word == "remount" {
+        if key == "remount" {
             return Err(CliError::usage(
                 "-o remount is not possible: the options of a mount are those that it was made with",
             )
             .hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone: mount -i -o remount,bind,ro MOUNTPOINT"));
         }
-        if let Some(&flag) = FLAGS.iter().find(|&&flag| flag == word) {
-            return match value {
-                None => self.flag(flag).map(|()| true),
-                Some(_) => Err(no_value(flag)),
-            };
+        if key == FSNAME {
+            let value = value.filter(|value| !value.is_empty()).ok_or_else(|| {
+                CliError::usage("-o fsname needs a value").hint("write -o fsname=VALUE")
+            })?;
+            self.fsname = Some(OsString::from_vec(value.to_vec()));
+            return Ok(true);
         }
-        let Some(&key) = KEYS.iter().find(|&&known| known == word) else {
+        let Some(&flag) = FLAGS.iter().find(|&&flag| flag == key) else {
             return Ok(false);
         };
-        let value = needed(key, value)?;
-        set(&mut self.fsname, OsString::from_vec(value.to_vec()), key)?;
+        if value.is_some() {
+            let error = CliError::usage(format!("-o {flag} takes no value"));
+            return Err(error.hint(format!("write -o {flag}")));
+        }
+        self.set(flag);
         Ok(true)
     }
 
-    fn flag(&mut self, flag: &'static str) -> Result<(), CliError> {
-        let rival = self.said.iter().find(|&&other| {
-            CONTRADICTIONS.contains(&(flag, other)) || CONTRADICTIONS.contains(&(other, flag))
-        });
-        if let Some(rival) = rival {
-            return Err(
-                CliError::usage(format!("-o {rival} and -o {flag} contradict each other"))
-                    .hint("give one of them"),
-            );
-        }
-        self.said.push(flag);
+    fn set(&mut self, flag: &'static str) {
+        self.words.push(flag);
         match flag {
             "allow_other" => self.allow_other = Some(true),
             "noallow_other" => self.allow_other = Some(false),
-            other => {
-                let is_known = self.flags.set(other);
+            flag => {
+                if ACCESS_TIMES.contains(&flag) {
+                    for other in ["atime", "norelatime", "nostrictatime"] {
+                        self.flags.set(other);
+                    }
+                }
+                let is_known = self.flags.set(flag);
                 debug_assert!(is_known, "invariant: FLAGS lists what MountFlags knows");
             }
         }
-        Ok(())
     }
 }
 
-/// The word of an option, `None` where it is no text, and its value.
-fn parts(option: &[u8]) -> (Option<&str>, Option<&[u8]>) {
-    let mut parts = option.splitn(2, |&byte| byte == b'=');
-    let word = parts.next().unwrap_or_default();
-    (str::from_utf8(word).ok(), parts.next())
+/// Returns the key of a word, `None` where it is no text, and its value.
+fn parts(word: &[u8]) -> (Option<&str>, Option<&[u8]>) {
+    let mut parts = word.splitn(2, |&byte| byte == b'=');
+    let key = parts.next().unwrap_or_default();
+    (str::from_utf8(key).ok(), parts.next())
 }
 
 /// Cuts at commas; a backslash takes the character after it literally, as in libfuse.
 fn split(list: &OsStr) -> Vec<Vec<u8>> {
-    let mut options = vec![Vec::new()];
+    let mut words = vec![Vec::new()];
     let mut bytes = list.as_bytes().iter().copied();
     while let Some(byte) = bytes.next() {
         let literal = match byte {
             b',' => {
-                options.push(Vec::new());
+                words.push(Vec::new());
                 continue;
             }
             b'\\' => bytes.next().unwrap_or(b'\\'),
             other => other,
         };
-        if let Some(option) = options.last_mut() {
-            option.push(literal);
+        if let Some(word) = words.last_mut() {
+            word.push(literal);
         }
     }
-    options
+    words
 }
 
-fn set<T: PartialEq>(slot: &mut Option<T>, value: T, key: &str) -> Result<(), CliError> {
-    if slot.as_ref().is_some_and(|before| *before != value) {
-        return Err(contradicts(key));
-    }
-    *slot = Some(value);
-    Ok(())
-}
-
-fn contradicts(key: &str) -> CliError {
-    CliError::usage(format!("-o {key}= contradicts another value of {key}"))
-        .hint(format!("give {key} once, as an option of its own or in -o"))
-}
-
-fn no_value(word: &str) -> CliError {
-    CliError::usage(format!("-o {word} takes no value")).hint(format!("write -o {word}"))
-}
-
-fn needed<'a>(key: &str, value: Option<&'a [u8]>) -> Result<&'a [u8], CliError> {
-    value.filter(|value| !value.is_empty()).ok_or_else(|| {
-        CliError::usage(format!("-o {key} needs a value")).hint(format!("write -o {key}=VALUE"))
-    })
-}
-
-fn unknown(option: &[u8]) -> CliError {
-    let error = CliError::usage(format!("unknown option in -o: {}", Quoted(option)));
-    let text = OsStr::from_bytes(option).to_str().unwrap_or_default();
+fn unknown(word: &[u8]) -> CliError {
+    let error = CliError::usage(format!("unknown option in -o: {}", Quoted(word)));
+    let text = str::from_utf8(word).unwrap_or_default();
     if Charset::from_label(text).is_ok() || ForbidValue::from_str(text, false).is_ok() {
         return error.hint("in -o a colon stands between values: from=shift_jis:windows-1252");
     }
-    let word = text.split('=').next().unwrap_or_default().replace('_', "-");
-    if let Some(why) = long::why_not(&word) {
+    let key = text.split('=').next().unwrap_or_default().replace('_', "-");
+    if let Some(why) = why_not(&key) {
         return error.hint(why);
     }
-    let own = [FLAGS, IGNORED, KEYS].concat();
-    let long = long::words();
-    let known = || own.iter().copied().chain(long.iter().map(String::as_str));
-    match nearest(&word, known()).or_else(|| nearest(&word.replace('-', "_"), known())) {
+    let command = mount_command();
+    let long = command.get_arguments().filter_map(Arg::get_long);
+    let long: Vec<&str> = long.filter(|word| why_not(word).is_none()).collect();
+    let known = || {
+        let words = [FLAGS, IGNORED, &[FSNAME], &long].concat();
+        words.into_iter().filter(|word| !word.is_empty())
+    };
+    match nearest(&key, known()).or_else(|| nearest(&key.replace('-', "_"), known())) {
         Some(near) => error.hint(format!("did you mean {near}?")),
         None => error.hint("'utf8fs mount --help' lists the options of -o"),
     }
 }
 
-/// The most similar of `words`, if it is similar enough to be what was meant.
-pub(super) fn nearest<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// Returns the most similar of `words`, if it is similar enough to be what was meant.
+fn nearest<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     words
         .map(|word| (strsim::jaro_winkler(text, word), word))
         .filter(|&(similarity, _)| similarity > 0.8)

@@ -1,16 +1,15 @@
 //! The one place that writes to standard output and standard error. Output is data, errors are talk.
 
-use std::borrow::Cow;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use super::CliError;
 use super::error::reason;
 use crate::names::Quoted;
-use crate::policy::class::{self, Class, Classes};
+pub(super) use crate::names::quoted::harmless;
 
 /// Standard output, line by line. When the reader is gone, the rest is dropped in silence.
 #[derive(Debug)]
-pub struct Output {
+pub(super) struct Output {
     out: BufWriter<StdoutLock<'static>>,
     is_closed: bool,
 }
@@ -18,7 +17,7 @@ pub struct Output {
 impl Output {
     /// Standard output, locked as long as this lives.
     #[must_use]
-    pub fn stdout() -> Self {
+    pub(super) fn stdout() -> Self {
         Self {
             out: BufWriter::new(io::stdout().lock()),
             is_closed: false,
@@ -29,7 +28,7 @@ impl Output {
     ///
     /// # Errors
     /// The system refuses it, for another reason than that nobody reads.
-    pub fn line(&mut self, line: &str) -> Result<(), CliError> {
+    pub(super) fn line(&mut self, line: &str) -> Result<(), CliError> {
         let written = writeln!(self.out, "{line}");
         self.check(written)
     }
@@ -38,7 +37,7 @@ impl Output {
     ///
     /// # Errors
     /// As for [`Output::line`].
-    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), CliError> {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<(), CliError> {
         let written = self.out.write_all(bytes);
         self.check(written)
     }
@@ -47,14 +46,14 @@ impl Output {
     ///
     /// # Errors
     /// As for [`Output::line`].
-    pub fn flush(&mut self) -> Result<(), CliError> {
+    pub(super) fn flush(&mut self) -> Result<(), CliError> {
         let flushed = self.out.flush();
         self.check(flushed)
     }
 
     /// Is the reader gone?
     #[must_use]
-    pub fn is_closed(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.is_closed
     }
 
@@ -73,7 +72,7 @@ impl Output {
 ///
 /// # Errors
 /// As for [`Output::line`].
-pub fn print_shared(bytes: &[u8]) -> Result<bool, CliError> {
+pub(super) fn print_shared(bytes: &[u8]) -> Result<bool, CliError> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
@@ -89,13 +88,13 @@ fn unwritten(error: &io::Error) -> CliError {
 }
 
 /// Writes `error` to standard error. One that cannot be written is lost: there is nobody left to tell.
-pub fn print_error(error: &CliError) {
+pub(super) fn print_error(error: &CliError) {
     let written = writeln!(io::stderr().lock(), "{error}");
     drop(written);
 }
 
 /// Writes a note to standard error, for people; one that cannot be written is lost.
-pub fn print_note(text: &str) {
+pub(super) fn print_note(text: &str) {
     let written = writeln!(io::stderr().lock(), "utf8fs: {}", harmless(text));
     drop(written);
 }
@@ -121,36 +120,9 @@ pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// `text` with all that could move a cursor, forge a line or hide as `\u{1B}`. Not for names: those are
-/// [`crate::names::Quoted`], which can be read back.
-#[must_use]
-pub fn harmless(text: &str) -> Cow<'_, str> {
-    let dangerous = Classes::default()
-        .with(Class::Control)
-        .with(Class::Newline)
-        .with(Class::Bidi)
-        .with(Class::Invisible);
-    let mut offences = class::forbidden(text, dangerous).peekable();
-    if offences.peek().is_none() {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() * 2);
-    let mut written = 0;
-    for offence in offences {
-        shown.push_str(text.get(written..offence.offset).unwrap_or_default());
-        shown.push_str(&format!(
-            "\\u{{{:X}}}",
-            offence.code_point.unwrap_or_default()
-        ));
-        written = offence.offset + offence.length;
-    }
-    shown.push_str(text.get(written..).unwrap_or_default());
-    Cow::Owned(shown)
-}
-
 /// A number with its thousands apart: `1,234,567`.
 #[must_use]
-pub fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
     for (index, digit) in digits.chars().enumerate() {

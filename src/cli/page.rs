@@ -2,7 +2,7 @@
 //!
 //! Its policy (CSP) lets only its own style and script work, by their hashes, and forbids a script to make HTML of text.
 
-mod place;
+mod output_target;
 
 use std::fs::{File, Permissions};
 use std::io::{ErrorKind, Write};
@@ -18,7 +18,7 @@ use tempfile::NamedTempFile;
 use super::CliError;
 use super::error::reason;
 use crate::names::Quoted;
-use place::{Place, input, is_same_file, place};
+use output_target::{Place, input, is_same_file, place};
 
 /// What all pages have in common.
 const STYLE: &str = include_str!("page/base.css");

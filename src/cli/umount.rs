@@ -1,24 +1,27 @@
 //! `utf8fs umount`: takes mounts of utf8fs away, and nothing else.
 
-mod all;
-mod askers;
+mod confirm_all;
 mod holders;
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::args::UmountArgs;
 use super::error::reason;
 use super::output::{Output, print_error};
-use super::status::ask::{self, Answer};
+use super::status_client::{self, Answer};
 use super::{CliError, ExitCode};
 use crate::daemon::mount::away::{self, Found};
 use crate::daemon::mount::{Spot, UnmountOutcome};
 use crate::names::Quoted;
 
-/// How long those who are soon gone are waited for. A process that asks is given up after five seconds by who started it.
-const PATIENCE: Duration = Duration::from_secs(6);
+/// Time for which a busy mount is tried again: a process that ends, or asks for the status, holds it for a moment.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Time between two attempts.
+const PAUSE: Duration = Duration::from_millis(20);
 
 const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
 
@@ -27,9 +30,10 @@ const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
 /// # Errors
 /// The table of mounts cannot be read, or `--all` is not confirmed.
 pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
-    let points = match args.all {
-        true => all::confirmed(args.yes)?,
-        false => args.mountpoint.clone(),
+    let points = if args.all {
+        confirm_all::confirmed(args.yes)?
+    } else {
+        args.mountpoint.clone()
     };
     let mut out = Output::stdout();
     let mut exit = ExitCode::Ok;
@@ -72,23 +76,12 @@ fn unmount(point: &Path, lazy: bool) -> Result<(), CliError> {
         CliError::failure(format!("{shown} cannot be unmounted: {}", reason(&error)))
             .hint("unmount it as the user who mounted it, or as root")
     };
-    let mut outcome = match lazy {
-        true => spot.detach(),
-        false => spot.unmount(),
-    };
-    // Who only asks how it does, or is ending, is soon gone; another may have come meanwhile.
+    let attempt = || if lazy { spot.detach() } else { spot.unmount() };
     let until = Instant::now() + PATIENCE;
-    let mut unseen = 0;
-    while matches!(outcome, Ok(UnmountOutcome::Busy)) {
-        let Some(those) = holders::of(spot.path()).soon_gone() else {
-            break;
-        };
-        // Gone since, or the kernel holds it.
-        unseen = if those.is_empty() { unseen + 1 } else { 0 };
-        if unseen > 1 || !askers::wait(&those, until) {
-            break;
-        }
-        outcome = spot.unmount();
+    let mut outcome = attempt();
+    while matches!(outcome, Ok(UnmountOutcome::Busy)) && Instant::now() < until {
+        thread::sleep(PAUSE);
+        outcome = attempt();
     }
     match outcome.map_err(failed)? {
         UnmountOutcome::Done | UnmountOutcome::Gone => Ok(()),
@@ -102,7 +95,7 @@ fn unmount(point: &Path, lazy: bool) -> Result<(), CliError> {
 
 /// Nobody can be served by a daemon that is gone, so that whoever uses such a mount is not waited for.
 fn clear(point: &Path, spot: &Spot) -> Result<(), CliError> {
-    let answer = ask::quietly(point);
+    let answer = status_client::ask(point);
     if matches!(answer, Ok(Answer::Dead)) {
         let detached = spot.detach();
         return detached.map(drop).map_err(|error| {
@@ -116,8 +109,7 @@ fn clear(point: &Path, spot: &Spot) -> Result<(), CliError> {
     let path = spot.path();
     let shown = Quoted(path.as_os_str().as_bytes());
     let busy = CliError::failure(format!("{shown} is in use"));
-    let holders = holders::of(path);
-    Err(match &*holders.shown() {
+    Err(match &*holders::of(path) {
         [] if matches!(answer, Ok(Answer::Silent)) => {
             busy.hint("its daemon does not answer: whoever asks it something holds it; --lazy unmounts all the same")
         }

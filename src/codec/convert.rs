@@ -5,6 +5,7 @@ mod target;
 mod tests;
 
 use std::fmt;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::charset::{Charset, UnknownCharset};
 use super::encoding::{Encoding, LOOKAHEAD};
@@ -52,16 +53,20 @@ impl Coding {
 
 /// What stands for input that is malformed or unmappable. Each of them is known from some program of the past, and
 /// each but UTF-8B's loses what it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Repair {
-    /// U+FFFD for each maximal subpart (Unicode, section 3.9) that is malformed and each character that is unmappable;
-    /// `?` where the target lacks U+FFFD.
+    /// U+FFFD for each maximal subpart, as Unicode has it; ? where the target lacks U+FFFD
     Replace,
-    /// U+DC80..U+DCFF for each octet from 80 on, as UTF-8B has it.
+    /// U+DC80..U+DCFF for each byte, which wtf-8, utf-8b, ucs-2 and older forms can hold
+    #[strum(serialize = "utf-8b")]
     Utf8b,
-    /// Each octet as its character in ISO-8859-1.
+    /// Each byte as its character in ISO-8859-1
     Latin1,
-    /// Each octet as its character in windows-1252; the five that it leaves undefined as in ISO-8859-1.
+    /// Each byte as its character in windows-1252
+    #[strum(serialize = "cp1252")]
     Windows1252,
 }
 

@@ -3,17 +3,21 @@
 #[cfg(test)]
 mod tests;
 
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfd_quick};
 
 /// The Unicode version of the normalization tables: major, minor, update.
 pub const UNICODE_VERSION: (u8, u8, u8) = unicode_normalization::UNICODE_VERSION;
 
 /// A canonical normalization form. The compatibility forms are left out on purpose: they turn U+FF0F into `/`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Form {
-    /// Composed, as Linux and Windows programs write names.
+    /// Composed, as Linux and Windows programs write names
     Nfc,
-    /// Decomposed, as old macOS filesystems store them.
+    /// Decomposed, as old macOS filesystems store them
     Nfd,
 }
 
@@ -42,12 +46,9 @@ impl Form {
         }
     }
 
-    /// The stable name: `nfc` or `nfd`.
+    /// Returns the stable name: `nfc` or `nfd`.
     #[must_use]
     pub fn label(self) -> &'static str {
-        match self {
-            Self::Nfc => "nfc",
-            Self::Nfd => "nfd",
-        }
+        self.into()
     }
 }

@@ -24,8 +24,6 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
 pub use journal::JOURNAL;
 pub use limit::AuditOptions;
 use limit::RateLimit;
@@ -37,6 +35,8 @@ use writer::{Finish, Job, Writer};
 
 use crate::fs::audit::{AuditLog, Counts, Record};
 use crate::os;
+pub use crate::records::LogFormat as Format;
+use crate::records::Time;
 
 /// Most records that wait for the writer.
 const QUEUE: usize = 4096;
@@ -46,16 +46,6 @@ const FINISH: Duration = Duration::from_millis(1750);
 
 /// How long [`Auditor::finish`] waits for the program's own log, which may be stuck too.
 const FAREWELL: Duration = Duration::from_millis(250);
-
-/// How a record is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
-    /// A line for people.
-    #[default]
-    Text,
-    /// A line of JSON.
-    Json,
-}
 
 /// Takes offences, and never lets an operation wait for it.
 ///
@@ -246,7 +236,7 @@ impl Auditor {
             state.counts
         };
         if !(self.is_beside_log && in_time) {
-            farewell(counts.text(Timestamp::now(), &self.mount, operations));
+            farewell(counts.text(Time::now(), &self.mount, operations));
         }
     }
 }

@@ -1,8 +1,23 @@
-//! What is assembled for a mount, and what becomes of it: mounting, readiness, the audit log, the end.
+//! What is assembled for a mount, and what becomes of it: options in force, mounting, sandbox, readiness, the policy, the audit log,
+//! the end.
 
 pub mod ask;
 pub mod audit;
+pub mod audit_config;
+pub mod background;
+mod backing_root;
+mod cache_mode;
+pub mod daemon_log;
+mod effective_options;
 pub mod mount;
+pub mod mount_config;
+mod mount_flags;
+mod mount_paths;
+pub mod mount_policy;
 pub mod mountinfo;
+mod policy_reload;
+pub mod run;
+mod sd_notify;
 pub mod session;
+pub mod start_error;
 pub mod transport;

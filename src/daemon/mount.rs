@@ -4,7 +4,7 @@ mod attached;
 pub mod away;
 mod error;
 mod fusermount;
-mod remains;
+mod stuck_threads;
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt::Write;
@@ -267,7 +267,7 @@ fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
 /// that of another user's mount, which is asked as that user. What a dead one has left is cut off.
 fn is_dead(root: &OwnedFd, there: &MountInfo) -> bool {
     if let Ok(status) = status(root, StatxFlags::MNT_ID) {
-        remains::cut(status.stx_dev_minor);
+        stuck_threads::cut(status.stx_dev_minor);
     }
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
     let errno = match rustix::fs::statx(root, c"", flags, StatxFlags::BASIC_STATS) {

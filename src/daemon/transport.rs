@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
+
 use crate::fuse::{NoRings, Plan, Rings};
 
 /// Says "Y" where rings may be used (`fs/fuse/dev_uring.c`); not there before Linux 6.14.
@@ -12,12 +14,15 @@ const PARAMETER: &str = "/sys/module/fuse/parameters/enable_uring";
 const SHARE: usize = 8;
 
 /// May requests come by rings?
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Uring {
-    /// Where that can be.
+    /// Where they can be had
     #[default]
     Auto,
-    /// Never.
+    /// Never: all requests come by /dev/fuse
     Off,
 }
 

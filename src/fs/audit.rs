@@ -9,6 +9,8 @@ use jiff::Timestamp;
 use crate::names::rules::Exempt;
 pub use crate::names::rules::Verdict;
 use crate::policy::{Offence, Rule};
+pub use crate::records::Operation;
+use crate::records::{RuleCounts, VerdictCounts};
 
 /// Takes offences. No operation waits for it or fails by it (law F6).
 pub trait AuditLog: fmt::Debug + Send + Sync {
@@ -17,52 +19,6 @@ pub trait AuditLog: fmt::Debug + Send + Sync {
 
     /// What was counted so far.
     fn counts(&self) -> Counts;
-}
-
-/// An operation that records are of. docs/audit.md lists all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Operation {
-    /// A name too long for any entry was looked up.
-    Lookup,
-    /// A file was made by opening it.
-    Create,
-    /// A directory was made.
-    Mkdir,
-    /// A device, a FIFO, a socket or a file was made.
-    Mknod,
-    /// A symlink was made.
-    Symlink,
-    /// A hard link was made.
-    Link,
-    /// An entry was renamed.
-    Rename,
-}
-
-impl Operation {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Lookup,
-        Self::Create,
-        Self::Mkdir,
-        Self::Mknod,
-        Self::Symlink,
-        Self::Link,
-        Self::Rename,
-    ];
-
-    /// The stable name, as in JSON.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Lookup => "lookup",
-            Self::Create => "create",
-            Self::Mkdir => "mkdir",
-            Self::Mknod => "mknod",
-            Self::Symlink => "symlink",
-            Self::Link => "link",
-            Self::Rename => "rename",
-        }
-    }
 }
 
 /// One offence against the policy: who asked for which name, and what came of it.
@@ -113,121 +69,59 @@ pub struct Record {
 /// records that wait in the queue are in none of the three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Names that are not well-formed.
-    pub ill_formed: u64,
-    /// Names over a limit.
-    pub too_long: u64,
-    /// Names with a forbidden character or shape.
-    pub forbidden: u64,
-    /// Names in another normalization form.
-    pub not_normalized: u64,
-    /// Not in the charset that names are stored in.
-    pub unmappable: u64,
-    /// Names like a sibling in all but case or form.
-    pub not_unique: u64,
-    /// Not one component of a path.
-    pub not_a_component: u64,
-    /// Offences refused.
-    pub refused: u64,
-    /// Offences normalized.
-    pub normalized: u64,
-    /// Offences only reported.
-    pub reported: u64,
+    /// Offences by rule and by verdict.
+    pub by_rule: RuleCounts<VerdictCounts>,
     /// Records written.
     pub written: u64,
     /// Records left out by the rate limit.
     pub left_out: u64,
     /// Records lost: the queue was full, or the sink did not take them.
     pub dropped: u64,
-    /// Offences by rule, in the order of [`Counts::by_rule`], and by verdict: refused, normalized, reported.
-    became: [[u64; 3]; 7],
 }
 
 impl Counts {
-    /// All offences.
+    /// Returns the number of all offences.
     #[must_use]
     pub fn offences(&self) -> u64 {
-        self.refused + self.normalized + self.reported
+        self.by_verdict().sum()
     }
 
-    /// Offences by the stable name of the rule.
+    /// Returns the offences by verdict.
     #[must_use]
-    pub fn by_rule(&self) -> [(&'static str, u64); 7] {
-        [
-            ("ill-formed", self.ill_formed),
-            ("too-long", self.too_long),
-            ("forbidden", self.forbidden),
-            ("not-normalized", self.not_normalized),
-            ("unmappable", self.unmappable),
-            ("not-unique", self.not_unique),
-            ("not-a-component", self.not_a_component),
-        ]
+    pub fn by_verdict(&self) -> VerdictCounts {
+        let mut all = VerdictCounts::default();
+        for (_, verdicts) in self.by_rule.rows() {
+            for (verdict, count) in verdicts.rows() {
+                *all.of(verdict) += count;
+            }
+        }
+        all
     }
 
-    /// Offences by the stable name of the rule, each with how many were refused, normalized and reported.
+    /// Returns the offences by rule.
     #[must_use]
-    pub fn became(&self) -> [(&'static str, [u64; 3]); 7] {
-        let mut became = self.became.into_iter();
-        self.by_rule()
-            .map(|(rule, _)| (rule, became.next().unwrap_or_default()))
+    pub fn rules(&self) -> RuleCounts<u64> {
+        let mut rules = RuleCounts::default();
+        for (rule, verdicts) in self.by_rule.rows() {
+            *rules.of(rule) = verdicts.sum();
+        }
+        rules
     }
 
     /// Counts one offence.
     pub(crate) fn add(&mut self, rule: Rule, verdict: Verdict) {
-        let (number, counted) = match rule {
-            Rule::IllFormed(..) => (0, &mut self.ill_formed),
-            Rule::TooLong { .. } => (1, &mut self.too_long),
-            Rule::Forbidden(_) => (2, &mut self.forbidden),
-            Rule::NotNormalized(_) => (3, &mut self.not_normalized),
-            Rule::Unmappable(_) => (4, &mut self.unmappable),
-            Rule::NotUnique(_) => (5, &mut self.not_unique),
-            Rule::NotAComponent => (6, &mut self.not_a_component),
-        };
-        *counted += 1;
-        let became = self.became.get_mut::<usize>(number);
-        if let Some(slot) = became.and_then(|all| all.get_mut(verdict as usize)) {
-            *slot += 1;
-        }
-        *match verdict {
-            Verdict::Refused => &mut self.refused,
-            Verdict::Normalized => &mut self.normalized,
-            Verdict::Reported => &mut self.reported,
-        } += 1;
+        *self.by_rule.of(rule.name()).of(verdict) += 1;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, Operation, Verdict};
+    use super::{Counts, Verdict};
     use crate::policy::{Alike, Class, Rule};
-
-    /// The list cannot lack one unseen: the number of each is its place.
-    #[test]
-    fn all_operations_are_in_the_list() {
-        let last = Operation::Rename as usize;
-        assert_eq!(Operation::ALL.len(), last + 1);
-        for (place, operation) in Operation::ALL.into_iter().enumerate() {
-            assert_eq!(operation as usize, place);
-        }
-    }
-
-    /// The operations of the page on the audit log are those that can be recorded.
-    #[test]
-    fn the_page_lists_each_operation_and_no_other() {
-        let page = include_str!("../../docs/audit.md");
-        let row = page
-            .lines()
-            .find(|line| line.starts_with("| `operation` |"));
-        let told = row.unwrap().split('|').nth(4).unwrap();
-        let mut told: Vec<&str> = told.split('`').skip(1).step_by(2).collect();
-        let mut all = Operation::ALL.map(Operation::label).to_vec();
-        told.sort_unstable();
-        all.sort_unstable();
-        assert_eq!(told, all);
-    }
+    use crate::records::VerdictCounts;
 
     #[test]
-    fn offences_are_counted_by_rule_and_by_what_became_of_them_together() {
+    fn offences_are_counted_by_rule_and_by_verdict_together() {
         let mut counts = Counts::default();
         let class = Rule::Forbidden(Class::Bidi);
         for verdict in [Verdict::Refused, Verdict::Reported, Verdict::Reported] {
@@ -235,13 +129,15 @@ mod tests {
         }
         counts.add(Rule::NotUnique(Alike::Casefold), Verdict::Refused);
         counts.add(Rule::NotAComponent, Verdict::Normalized);
-        let became = counts.became();
-        let of = |wanted: &str| became.iter().find(|(rule, _)| *rule == wanted).unwrap().1;
-        assert_eq!(of("forbidden"), [1, 0, 2]);
-        assert_eq!(of("not-unique"), [1, 0, 0]);
-        assert_eq!(of("not-a-component"), [0, 1, 0]);
-        for ((rule, count), (same, became)) in counts.by_rule().into_iter().zip(became) {
-            assert_eq!((rule, count), (same, became.iter().sum()));
-        }
+        let of = |refused, normalized, reported| VerdictCounts {
+            refused,
+            normalized,
+            reported,
+        };
+        assert_eq!(counts.by_rule.forbidden, of(1, 0, 2));
+        assert_eq!(counts.by_rule.not_unique, of(1, 0, 0));
+        assert_eq!(counts.by_rule.not_a_component, of(0, 1, 0));
+        assert_eq!((counts.by_verdict(), counts.offences()), (of(2, 1, 2), 5));
+        assert_eq!((counts.rules().forbidden, counts.rules().sum()), (3, 5));
     }
 }

@@ -10,6 +10,7 @@ mod waiters;
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::descriptors::Allowance;
 use super::inode::lock;
@@ -19,12 +20,15 @@ use table::FileLocks;
 use waiters::{Waiters, Waiting};
 
 /// Where locks are held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum LocksAt {
-    /// By the kernel, among the users of the mount.
+    /// Among the users of the mount, by the kernel alone (default)
     #[default]
     Local,
-    /// On the backing files, beside programs that work below.
+    /// On the backing files, so that they hold beside programs that work below
     Backing,
 }
 

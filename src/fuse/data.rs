@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::adapter::Adapter;
 use super::layout::{OpenOut, fopen};
@@ -11,11 +12,14 @@ use crate::coherence::serving::Way;
 use crate::fs::Opened;
 
 /// May the kernel read and write files by itself?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Passthrough {
-    /// Where it can.
+    /// Wherever it can
     Auto,
-    /// Never: each request goes through us.
+    /// Never: utf8fs carries all data
     Off,
 }
 

@@ -4,11 +4,11 @@
 //! nothing below is hidden by it, and nobody can set it; as Ceph tells of itself by `ceph.*`. The question is a request like
 //! any other: it takes no socket, no file and no name in the tree, and goes through the sandbox.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use serde_json::{Map, Value, json};
 
 use super::adapter::Adapter;
 use super::layout::GetxattrIn;
@@ -19,13 +19,13 @@ use super::request::Request;
 pub use super::tally::{Count, LIMITS};
 use crate::backing::Xattr;
 use crate::fs::{FsError, ROOT};
-use crate::names::json::json_name;
+use crate::records::{
+    AuditCounts, CacheTimes, DescriptorCounts, IndexCounts, MountOptions, MountStatus, OpenCounts,
+    PolicyStatus, RequestCounts, STATUS_FORMAT, Transport, WatchStatus,
+};
 
 /// The extended attribute of the root.
 pub const ATTRIBUTE: &[u8] = b"utf8fs.status";
-
-/// The version of what the attribute holds. It changes where a field goes or gets another meaning, not where one comes.
-pub const FORMAT: u64 = 1;
 
 /// Longest value that the kernel passes on, `XATTR_SIZE_MAX`.
 pub const LONGEST: u32 = 65_536;
@@ -43,13 +43,13 @@ pub struct About {
     pub told: Arc<Mutex<Told>>,
 }
 
-/// What changes where the policy is read anew.
+/// What changes where the policy is read again.
 #[derive(Debug, Clone, Default)]
 pub struct Told {
     /// The options in force.
-    pub options: Map<String, Value>,
-    /// The policy file in force; `null` without one.
-    pub policy: Value,
+    pub options: Option<MountOptions>,
+    /// The policy file in force, if there is one.
+    pub policy: Option<PolicyStatus>,
 }
 
 /// Does this getxattr(2) ask for the status of the mount?
@@ -76,16 +76,18 @@ impl Adapter {
         Ok(Done::Now)
     }
 
-    /// How the mount does, as docs/status.md says.
-    fn status(&self) -> Value {
-        let mut operations = Map::new();
+    /// Returns the status of the mount.
+    fn status(&self) -> MountStatus {
+        let mut operations = BTreeMap::new();
         let mut total = Count::default();
         for operation in Operation::ALL {
             let count = self.tally.count(*operation);
             total.add(&count);
-            let mut told = told(&count);
-            told.insert("times".to_owned(), json!(count.times));
-            operations.insert(operation.name().to_owned(), told.into());
+            let counts = RequestCounts {
+                times: count.times.to_vec(),
+                ..request_counts(&count)
+            };
+            operations.insert(operation.name().into(), counts);
         }
         let state = self.fs.state();
         let times = self.coherence.times();
@@ -95,107 +97,99 @@ impl Adapter {
             told.unwrap_or_else(PoisonError::into_inner).clone()
         };
         let rings = *self.rings.lock().unwrap_or_else(PoisonError::into_inner);
-        let transport = match rings {
-            Ok(threads) => json!({ "kind": "io_uring", "threads_per_cpu": threads }),
-            Err(reason) => json!({ "kind": "device", "no_rings": reason.label() }),
-        };
         let (descriptors, offences) = (state.descriptors, state.offences);
-        let by_rule = offences
-            .by_rule()
-            .map(|(rule, count)| (rule.to_owned(), count.into()));
-        let became = offences
-            .became()
-            .map(|(rule, [refused, normalized, reported])| {
-                let by_verdict =
-                    json!({"refused": refused, "normalized": normalized, "reported": reported});
-                (rule.to_owned(), by_verdict)
-            });
-        json!({
-            "format": FORMAT,
-            "version": env!("CARGO_PKG_VERSION"),
-            "pid": std::process::id(),
-            "mountpoint": json_name(&self.about.mountpoint),
-            "backing": json_name(&self.about.backing),
-            "uptime_seconds": whole_milliseconds(self.tally.uptime()),
-            "total": told(&total),
-            "operations": operations,
-            "times_below_microseconds": LIMITS,
-            "inodes": state.inodes,
-            "open": { "files": state.open_files, "directories": state.open_directories },
-            "descriptors": {
-                "limit": descriptors.most,
-                "reserve": descriptors.reserve,
-                "user_limit": descriptors.most_of_user,
-                "open": descriptors.open,
-                "inodes": descriptors.inodes,
-                "inodes_limit": descriptors.most_inodes,
+        MountStatus {
+            format: STATUS_FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            mountpoint: self.about.mountpoint.clone().into(),
+            backing: self.about.backing.clone().into(),
+            uptime_seconds: whole_milliseconds(self.tally.uptime()),
+            total: request_counts(&total),
+            operations,
+            times_below_microseconds: LIMITS.to_vec(),
+            inodes: state.inodes,
+            open: OpenCounts {
+                files: state.open_files,
+                directories: state.open_directories,
             },
-            "indexes": {
-                "directories": state.indexes,
-                "bytes": state.index_bytes,
-                "readings": state.index_readings,
+            descriptors: DescriptorCounts {
+                limit: descriptors.most,
+                reserve: descriptors.reserve,
+                user_limit: descriptors.most_of_user,
+                open: descriptors.open,
+                inodes: descriptors.inodes,
+                inodes_limit: descriptors.most_inodes,
             },
-            "kept": {
-                "names_seconds": whole_milliseconds(times.heard),
-                "files_seconds": whole_milliseconds(times.unheard),
-                "names_barred": self.coherence.barred_names(),
+            indexes: IndexCounts {
+                directories: state.indexes,
+                bytes: state.index_bytes,
+                readings: state.index_readings,
             },
-            "passthrough": self.passthrough,
-            "transport": transport,
-            "watch": following.map(|following| json!({
-                "alive": following.is_alive,
-                "directories": following.directories,
-                "overflows": following.overflows,
-                "stalls": following.stalls,
-                "stalled": following.is_stalled,
-            })),
-            "offences": Map::from_iter(by_rule),
-            "offences_by_verdict": Map::from_iter(became),
-            "verdicts": {
-                "refused": offences.refused,
-                "normalized": offences.normalized,
-                "reported": offences.reported,
+            kept: CacheTimes {
+                names_seconds: whole_milliseconds(times.heard),
+                files_seconds: whole_milliseconds(times.unheard),
+                names_barred: self.coherence.barred_names(),
             },
-            "audit_records": {
-                "written": offences.written,
-                "left_out": offences.left_out,
-                "dropped": offences.dropped,
+            passthrough: self.passthrough,
+            transport: match rings {
+                Ok(threads_per_cpu) => Transport::IoUring { threads_per_cpu },
+                Err(reason) => Transport::Device {
+                    no_rings: reason.label().into(),
+                },
             },
-            "policy": policy,
-            "options": options,
-        })
+            watch: following.map(|following| WatchStatus {
+                alive: following.is_alive,
+                directories: following.directories,
+                overflows: following.overflows,
+                stalls: following.stalls,
+                stalled: following.is_stalled,
+            }),
+            offences: offences.rules(),
+            offences_by_verdict: offences.by_rule,
+            verdicts: offences.by_verdict(),
+            audit_records: AuditCounts {
+                written: offences.written,
+                left_out: offences.left_out,
+                dropped: offences.dropped,
+            },
+            policy,
+            options,
+        }
     }
 }
 
-fn told(count: &Count) -> Map<String, Value> {
-    Map::from_iter([
-        ("requests".to_owned(), count.requests.into()),
-        ("errors".to_owned(), count.errors.into()),
-        ("backing_calls".to_owned(), count.calls.into()),
-        ("microseconds".to_owned(), (count.nanoseconds / 1000).into()),
-    ])
+fn request_counts(count: &Count) -> RequestCounts {
+    RequestCounts {
+        requests: count.requests,
+        errors: count.errors,
+        backing_calls: count.calls,
+        microseconds: count.nanoseconds / 1000,
+        times: Vec::new(),
+    }
 }
 
 /// Seconds, in JSON with three places at most.
-fn whole_milliseconds(time: Duration) -> Value {
+fn whole_milliseconds(time: Duration) -> f64 {
     let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    json!(Duration::from_millis(milliseconds).as_secs_f64())
+    Duration::from_millis(milliseconds).as_secs_f64()
 }
 
-/// The status as an answer of at most `size` bytes. Options that are too long, as of very many patterns, are left out.
-fn fit(mut status: Value, size: u32) -> Result<Vec<u8>, Errno> {
+/// Returns the status as an answer of at most `size` bytes. Options that are too long, as of very many patterns, are left out.
+fn fit(mut status: MountStatus, size: u32) -> Result<Vec<u8>, Errno> {
     let size = usize::try_from(size.min(LONGEST)).unwrap_or(0);
-    let whole = status.to_string();
+    let answer =
+        |status: &MountStatus| serde_json::to_vec(status).map_err(|_unserializable| Errno::IO);
+    let whole = answer(&status)?;
     if whole.len() <= size {
-        return Ok(whole.into_bytes());
+        return Ok(whole);
     }
-    if let Some(options) = status.get_mut("options") {
-        *options = Value::Null;
-    }
-    let rest = status.to_string();
-    match rest.len() <= size {
-        true => Ok(rest.into_bytes()),
-        false => Err(Errno::RANGE),
+    status.options = None;
+    let rest = answer(&status)?;
+    if rest.len() <= size {
+        Ok(rest)
+    } else {
+        Err(Errno::RANGE)
     }
 }
 
@@ -204,21 +198,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_that_do_not_fit_are_left_out_and_the_rest_is_told() {
-        let status = |length: usize| json!({ "a": 1, "options": { "exempt": "x".repeat(length) } });
-        let short = fit(status(10), LONGEST).unwrap();
-        assert_eq!(short, br#"{"a":1,"options":{"exempt":"xxxxxxxxxx"}}"#);
-        let long = fit(status(100_000), u32::MAX).unwrap();
-        assert_eq!(long, br#"{"a":1,"options":null}"#);
-        assert_eq!(fit(status(100), 21).unwrap_err(), Errno::RANGE);
-    }
-
-    #[test]
     fn seconds_have_three_places() {
         let rows = [(0, "0.0"), (1_999_999, "0.001"), (1_500_000_000, "1.5")];
         for (nanoseconds, shown) in rows {
             let time = Duration::from_nanos(nanoseconds);
-            assert_eq!(whole_milliseconds(time).to_string(), shown);
+            assert_eq!(
+                serde_json::to_string(&whole_milliseconds(time)).unwrap(),
+                shown
+            );
         }
     }
 }

@@ -4,6 +4,7 @@
 pub(super) mod tests;
 
 use std::borrow::Cow;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::escape::{Pieces, escape, unescape};
 use super::shorten::{mark, shorten};
@@ -12,26 +13,32 @@ use crate::codec::{Charset, Form};
 use crate::policy::{Class, ErrnoChoice, NAME_MAX, Offence, Policy, Rule, Unit};
 
 /// How a backing name that does not conform is shown (law N6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Legacy {
-    /// As its text in the first charset of `--from` that takes it; escaped where none does.
+    /// As its text in the first charset of --from that takes it, else escaped (default with --from)
     Decode,
-    /// With each offending octet as `%` and two hex digits.
+    /// With each offending octet as % and two hex digits: caf%E9.txt (default without --from)
     Escape,
-    /// As it is: it can be read, renamed to a conforming name and removed, but not made anew.
+    /// As it is: it can be read, renamed to a conforming name and removed, but not made anew
     Raw,
-    /// Not at all.
+    /// Not at all
     Hide,
 }
 
 /// What becomes of an attempt to make a name that does not conform (law N9).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum OnViolation {
-    /// It is refused; nothing is made.
+    /// It is refused, and nothing is made (default)
     Reject,
-    /// The conforming name that it stands for is made instead; refused where there is none.
+    /// The conforming name that it stands for is made instead, or it is refused where there is none
     Normalize,
-    /// It is made as asked, and reported.
+    /// It is made as asked, and the audit log says so
     Report,
 }
 

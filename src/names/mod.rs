@@ -5,7 +5,6 @@
 
 mod escape;
 mod index;
-pub mod json;
 mod map;
 mod patterns;
 pub mod quoted;
@@ -18,7 +17,6 @@ use std::sync::Arc;
 
 use crate::policy::{Offence, Rule, is_component};
 pub use index::{Index, Moves};
-pub use json::{json_line, json_name, name_of_json, push_json_name};
 pub use map::{Legacy, NameMap, OnViolation};
 pub use patterns::{PatternError, Patterns};
 pub use quoted::Quoted;

@@ -1,8 +1,9 @@
 //! Names for people and logs (law L1): quoted, lossless, harmless to a terminal.
 
+use std::borrow::Cow;
 use std::fmt::{Display, Formatter, Result, Write};
 
-use crate::policy::class::{Class, Classes, Edges, forbidden_between};
+use crate::policy::class::{Class, Classes, Edges, forbidden, forbidden_between};
 
 /// Bytes of a name or path, shown in double quotes so that they can be read back and move no cursor.
 ///
@@ -81,6 +82,33 @@ fn is_of_a_dangerous_class(c: char) -> bool {
     forbidden_between(c.encode_utf8(&mut [0; 4]), dangerous(), INSIDE)
         .next()
         .is_some()
+}
+
+/// `text` with all that could move a cursor, forge a line or hide as `\u{1B}`. Not for names: those are
+/// [`Quoted`], which can be read back.
+#[must_use]
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    let dangerous = Classes::default()
+        .with(Class::Control)
+        .with(Class::Newline)
+        .with(Class::Bidi)
+        .with(Class::Invisible);
+    let mut offences = forbidden(text, dangerous).peekable();
+    if offences.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() * 2);
+    let mut written = 0;
+    for offence in offences {
+        shown.push_str(text.get(written..offence.offset).unwrap_or_default());
+        shown.push_str(&format!(
+            "\\u{{{:X}}}",
+            offence.code_point.unwrap_or_default()
+        ));
+        written = offence.offset + offence.length;
+    }
+    shown.push_str(text.get(written..).unwrap_or_default());
+    Cow::Owned(shown)
 }
 
 #[cfg(test)]

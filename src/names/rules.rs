@@ -9,21 +9,25 @@ mod tests;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::{NameMap, OnViolation, Patterns, VisibleName};
 use crate::policy::{Alike, NAME_MAX, Offence, Rule, Unit};
 pub use exempt::{Exempt, Exemptions};
 
 /// What becomes of a new name that offends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Mode {
-    /// It is refused.
+    /// It is refused, and nothing is made
     Enforce,
-    /// The conforming name that it stands for is made, or it is refused.
+    /// The conforming name that it stands for is made instead, or it is refused where there is none
     Normalize,
-    /// It is made as asked, and recorded.
+    /// It is made as asked, and the audit log says so
     Report,
-    /// It is made as asked, and nobody hears of it.
+    /// It is made as asked, and nothing is said
     Off,
 }
 
@@ -198,7 +202,8 @@ impl Terms {
 }
 
 /// What became of an operation on a name that does not conform.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Verdict {
     /// It failed, nothing was made.
     Refused,
@@ -209,14 +214,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The stable name, as in JSON: `refused`, `normalized`, `reported`.
+    /// Returns the stable name, as in JSON: `refused`, `normalized`, `reported`.
     #[must_use]
     pub fn label(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Normalized => "normalized",
-            Self::Reported => "reported",
-        }
+        self.into()
     }
 }
 

@@ -54,7 +54,7 @@ const DONE: u8 = 0;
 const ERRNO: u8 = 1;
 const TEXT: u8 = 2;
 
-/// The errands of the helper process. The implementation must hold no descriptor: they are closed there.
+/// The errands of the helper process. The implementation must hold no descriptor but those that it returns: others are closed there.
 pub trait Errands: Sync {
     /// Unmounts the mount if it is free; gives the outcome as a number of the caller's choice.
     ///
@@ -74,8 +74,11 @@ pub trait Errands: Sync {
     /// As for [`Errands::unmount`].
     fn open_log(&self) -> io::Result<OwnedFd>;
 
-    /// Reads the policy from its path, in whatever form the daemon takes it.
+    /// Reads the policy, in whatever form the daemon takes it.
     fn read_policy(&self) -> Vec<u8>;
+
+    /// Returns the directory that the policy is read from, which stays open in the helper process.
+    fn policy_directory(&self) -> Option<BorrowedFd<'_>>;
 
     /// What cuts the connection to the kernel when it is written to, if that can be had.
     fn cutter(&self) -> Option<BorrowedFd<'_>>;
@@ -315,6 +318,7 @@ fn live(
     let (processes, others) = lines.split_first().ok_or_else(garbled)?;
     let cutter = errands.cutter();
     let kept = lines.iter().map(AsFd::as_fd).chain(cutter);
+    let kept = kept.chain(errands.policy_directory());
     if let Err(error) = settle(privilege, daemon, kept) {
         return reply(processes.as_fd(), Err(error));
     }

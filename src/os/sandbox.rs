@@ -9,6 +9,7 @@ mod seccomp;
 mod tests;
 
 use std::io;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use rustix::io::Errno;
 pub use seccomp::{Call, DAEMON, HELPER, OLDER};
@@ -17,13 +18,16 @@ use super::helper::{self, Errands, MountLine};
 use super::{Privilege, credentials};
 
 /// How far the daemon confines itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Sandbox {
-    /// Not at all, but for the capabilities in effect.
-    None,
-    /// As far as the system lets it.
+    /// To the backing directory and its logs, with few capabilities and system calls (default)
     #[default]
     Full,
+    /// Not at all, to look for the cause of a fault
+    None,
 }
 
 /// Where the backing directory lies.

@@ -2,24 +2,25 @@
 
 use crate::codec::Form;
 use crate::codec::caseless::caseless;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 /// In what two names may not differ alone (`--unique`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Alike {
-    /// In case, or in canonical form: canonical caseless matching, Unicode D145.
+    /// Case, or normalization form: README and readme, ß and SS
     Casefold,
-    /// In canonical form: their NFC is equal.
+    /// Normalization form: é as one character and as e with an accent
     Nfc,
 }
 
 impl Alike {
-    /// The stable name: `casefold` or `nfc`.
+    /// Returns the stable name: `casefold` or `nfc`.
     #[must_use]
     pub fn label(self) -> &'static str {
-        match self {
-            Self::Casefold => "casefold",
-            Self::Nfc => "nfc",
-        }
+        self.into()
     }
 
     /// What two names have in common if and only if they are alike. Octets that are no text by RFC 3629, which have no

@@ -4,32 +4,36 @@
 mod tests;
 
 use super::{Offence, Rule};
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 /// A class of characters, or a shape of the whole name, that a policy can forbid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
 #[repr(u8)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Class {
-    /// General category Cc: C0 (00..1F), DEL and C1 (80..9F).
+    /// Control characters: 01..1F, 7F, U+0080..U+009F
     Control,
-    /// What ends a line: LF, VT, FF, CR, NEL, U+2028, U+2029 (Unicode 5.8, newline guidelines).
+    /// What ends a line: LF, VT, FF, CR, U+0085, U+2028, U+2029
     Newline,
-    /// Explicit bidirectional embeddings, overrides and isolates: U+202A..U+202E, U+2066..U+2069 (UAX #9).
+    /// Controls of writing direction: U+202A..U+202E, U+2066..U+2069
     Bidi,
-    /// Characters that are not seen: `Default_Ignorable_Code_Point`.
+    /// Characters that are not seen, such as U+200B ZERO WIDTH SPACE and U+00AD SOFT HYPHEN
     Invisible,
-    /// The 66 noncharacters: U+FDD0..U+FDEF and the last two of each plane.
+    /// U+FDD0..U+FDEF and the last two of each plane, such as U+FFFF
     Noncharacter,
-    /// General category Co.
+    /// Characters without agreed meaning, such as U+E000..U+F8FF
     PrivateUse,
-    /// What Windows refuses: `< > : " / \ | ? *`, 01..1F, device names, a dot or space at the end.
+    /// What Windows refuses: < > : " \ | ? *, device names such as NUL, trailing dot or space
     Windows,
-    /// A `-` in front.
+    /// A - in front, which programs take for an option
     LeadingDash,
-    /// White space (property `White_Space`) in front or at the end.
+    /// White space in front or at the end
     EdgeSpace,
-    /// Anything beyond U+007F.
+    /// Anything beyond U+007F
     NonAscii,
-    /// Anything but POSIX's portable filename characters `A-Z a-z 0-9 . _ -`.
+    /// Anything but A-Z a-z 0-9 . _ - (POSIX's portable filename character set)
     NotPosix,
 }
 
@@ -49,22 +53,10 @@ impl Class {
         Self::NotPosix,
     ];
 
-    /// The stable name, as in `--forbid` and JSON.
+    /// Returns the stable name, as in `--forbid` and JSON.
     #[must_use]
     pub fn label(self) -> &'static str {
-        match self {
-            Self::Control => "control",
-            Self::Newline => "newline",
-            Self::Bidi => "bidi",
-            Self::Invisible => "invisible",
-            Self::Noncharacter => "noncharacter",
-            Self::PrivateUse => "private-use",
-            Self::Windows => "windows",
-            Self::LeadingDash => "leading-dash",
-            Self::EdgeSpace => "edge-space",
-            Self::NonAscii => "non-ascii",
-            Self::NotPosix => "not-posix",
-        }
+        self.into()
     }
 
     /// What it is, for people.

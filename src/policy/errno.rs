@@ -1,18 +1,22 @@
 //! The one table from a rule to an errno (law N9).
 
 use super::Rule;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 /// The errno of a refusal, where it is a matter of choice: NFS servers and Samba do not know `EILSEQ`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ErrnoChoice {
-    /// "Illegal byte sequence", as ZFS and APFS answer.
+    /// Illegal byte sequence, as ZFS answers (default)
     #[default]
     Eilseq,
-    /// "Invalid argument", as ext4 with strict casefolding answers; for NFS servers.
+    /// Invalid argument, for NFS servers, which do not know EILSEQ
     Einval,
-    /// "Operation not permitted", as security modules answer.
+    /// Operation not permitted
     Eperm,
-    /// "File name too long", for Samba: of all errnos it has only this one reach clients as `STATUS_OBJECT_NAME_INVALID`.
+    /// File name too long, for Samba, whose clients are told then that the name is invalid
     Enametoolong,
 }
 

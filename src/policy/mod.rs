@@ -9,6 +9,7 @@ mod reading;
 mod tests;
 
 use std::borrow::Cow;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use crate::codec::{Charset, DecodeError, Encoding, Form, Malformed};
 pub use alike::Alike;
@@ -53,6 +54,42 @@ impl Default for Policy {
     }
 }
 
+/// The choice of a normalization form for names.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Normalization {
+    /// Any form, kept as it is
+    Preserve,
+    /// Composed, as Linux and Windows programs write names
+    Nfc,
+    /// Decomposed, as old macOS filesystems store them
+    Nfd,
+}
+
+impl Normalization {
+    /// Returns the form that names must have; `None` for any.
+    #[must_use]
+    pub fn form(self) -> Option<Form> {
+        match self {
+            Self::Preserve => None,
+            Self::Nfc => Some(Form::Nfc),
+            Self::Nfd => Some(Form::Nfd),
+        }
+    }
+}
+
+impl From<Option<Form>> for Normalization {
+    fn from(form: Option<Form>) -> Self {
+        match form {
+            None => Self::Preserve,
+            Some(Form::Nfc) => Self::Nfc,
+            Some(Form::Nfd) => Self::Nfd,
+        }
+    }
+}
+
 /// A rule that a name breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
@@ -76,6 +113,39 @@ pub enum Rule {
     /// Like a sibling in all but case or form. Not a matter of the name alone, so that no [`Policy`] finds it.
     NotUnique(Alike),
     /// Empty, `.`, `..`, or with a `/` or NUL in it: not one component of a path (law C5).
+    NotAComponent,
+}
+
+/// The name of a rule, without what it says of the name that breaks it.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum RuleName {
+    /// Not well-formed
+    IllFormed,
+    /// Over a limit
+    TooLong,
+    /// With a forbidden character or shape
+    Forbidden,
+    /// In another normalization form
+    NotNormalized,
+    /// Not in the charset that names are stored in
+    Unmappable,
+    /// Like a sibling in all but case or form
+    NotUnique,
+    /// Not one component of a path
     NotAComponent,
 }
 
@@ -129,19 +199,24 @@ impl Offence {
 }
 
 impl Rule {
-    /// The stable name of the rule: `ill-formed`, `too-long`, `forbidden`, `not-normalized`, `unmappable`, `not-unique`,
-    /// `not-a-component`.
+    /// Returns the name of the rule.
+    #[must_use]
+    pub fn name(self) -> RuleName {
+        match self {
+            Self::IllFormed(..) => RuleName::IllFormed,
+            Self::TooLong { .. } => RuleName::TooLong,
+            Self::Forbidden(_) => RuleName::Forbidden,
+            Self::NotNormalized(_) => RuleName::NotNormalized,
+            Self::Unmappable(_) => RuleName::Unmappable,
+            Self::NotUnique(_) => RuleName::NotUnique,
+            Self::NotAComponent => RuleName::NotAComponent,
+        }
+    }
+
+    /// Returns the stable name of the rule, as in JSON.
     #[must_use]
     pub fn label(self) -> &'static str {
-        match self {
-            Self::IllFormed(..) => "ill-formed",
-            Self::TooLong { .. } => "too-long",
-            Self::Forbidden(_) => "forbidden",
-            Self::NotNormalized(_) => "not-normalized",
-            Self::Unmappable(_) => "unmappable",
-            Self::NotUnique(_) => "not-unique",
-            Self::NotAComponent => "not-a-component",
-        }
+        self.name().into()
     }
 
     /// The kind within the rule: of a malformed sequence, a forbidden class, a form, a likeness, a unit of length.

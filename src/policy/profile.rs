@@ -1,18 +1,22 @@
 //! Rules gathered under a name.
 
 use super::{Class, Classes, NAME_MAX, Policy};
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 /// A named set of rules, to be tightened by further options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Profile {
-    /// Well-formed and of legal length, nothing else.
+    /// Well-formed UTF-8 of legal length, nothing else
     #[default]
     Utf8,
-    /// And no control characters, newlines, bidi overrides, leading dash, spaces at the edges.
+    /// And no control characters, newlines, bidi controls, leading dash, white space at the edges
     Safe,
-    /// And all that Windows, SMB and macOS refuse: their reserved names and characters, trailing dot and space, over 255 UTF-16 units.
+    /// And nothing that Windows, SMB or macOS refuse: reserved names and characters, trailing dot and space, over 255 UTF-16 units
     Portable,
-    /// POSIX's portable filename character set: `A-Z a-z 0-9 . _ -`, with no dash in front.
+    /// Only A-Z a-z 0-9 . _ - and no dash in front (POSIX's portable filename character set)
     Posix,
 }
 

@@ -2,6 +2,7 @@
 //!
 //! This is the only layer that derives serialization. A field that is added here is written and read everywhere.
 
+mod audit_record;
 mod backing_name;
 mod by_label;
 mod finding;
@@ -9,22 +10,41 @@ mod guess;
 mod journal_event;
 mod json;
 mod kind;
+mod mount_status;
 mod name;
 mod plan;
+mod policy_file;
+mod rule_counts;
 mod scan_report;
+mod time;
+mod word;
 
+pub use audit_record::{
+    AuditRecord, Event, LeftOutRecord, OffenceRecord, Operation, RecordHead, SummaryRecord,
+};
 pub use backing_name::TreePath;
 pub use finding::{Finding, Found, FoundCounts, KindLabel};
 pub use guess::{DoubledName, GuessRecord, ReadName};
 pub use journal_event::{JournalEvent, JournalMark, JournalStep, StepAction};
 pub use json::{json_line, push_json};
 pub use kind::Kind;
+pub use mount_status::{
+    AuditCounts, CacheOption, CacheTimes, DescriptorCounts, IndexCounts, LogOption, MountOptions,
+    MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts, STATUS_FORMAT, StatusHead,
+    Transport, VerdictCounts, WatchStatus,
+};
 pub use name::Name;
 pub use plan::{
     Candidate, PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, Warning,
 };
+pub use policy_file::{
+    Comparison, Id, List, LogFormat, PolicyFile, PolicySection, PolicyText, TextFault, TextFile,
+};
+pub use rule_counts::RuleCounts;
 pub use scan_report::{
     CharsetGuess, Counts, Directory, DirectoryReport, Failure, Failures, Kept, KindTotal,
     PART_FORMAT, PartOrigin, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource,
     ScanTotal, TOTAL_FORMAT, Tally,
 };
+pub use time::Time;
+pub use word::Word;

@@ -1,6 +1,7 @@
 //! `utf8fs audit`.
 
 use std::path::PathBuf;
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
 use clap::{ArgAction, Args};
 use jiff::Timestamp;
@@ -8,6 +9,33 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::OffenceValue;
+
+/// What is counted together over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum TimeUnit {
+    /// Hours of UTC
+    Hour,
+    /// Days of UTC
+    Day,
+}
+
+impl TimeUnit {
+    /// Returns the word for it.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        self.into()
+    }
+
+    /// Returns its length in hours.
+    #[must_use]
+    pub fn hours(self) -> i64 {
+        match self {
+            Self::Hour => 1,
+            Self::Day => 24,
+        }
+    }
+}
 
 /// `utf8fs audit`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

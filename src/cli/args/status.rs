@@ -1,19 +1,21 @@
 //! `utf8fs status`: what was typed.
 
 use std::path::PathBuf;
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
 use clap::{Args, ValueHint};
 
 use super::StatusFormatValue;
 
 /// How a status is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum StatusFormat {
-    /// A table for people.
+    /// A table for people (default)
     Text,
-    /// One object, on one line.
+    /// One JSON object; docs/status.md has its fields
     Json,
-    /// Prometheus' text format.
+    /// Metrics, for the textfile collector of a node exporter, say
     Prometheus,
 }
 

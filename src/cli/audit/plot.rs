@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::Offended;
-use super::totals::{ByRule, Unit, moment};
+use super::log_summary::{add_counts, moment};
+use crate::cli::args::TimeUnit;
 use crate::cli::output::grouped;
+use crate::records::{RuleCounts, Word};
 
 const WIDTH: f64 = 1100.0;
 const HEIGHT: f64 = 260.0;
@@ -20,7 +21,7 @@ const BARS: i64 = 366;
 const DATES: i64 = 6;
 
 /// Offences over time, by rule, on top of each other. Every moment from the first to the last has its place.
-pub(super) fn over_time(unit: Unit, over_time: &BTreeMap<i64, ByRule>) -> String {
+pub(super) fn over_time(unit: TimeUnit, over_time: &BTreeMap<i64, RuleCounts<u64>>) -> String {
     let mut svg = format!(
         "<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Offences by {}\">\n",
         unit.label()
@@ -35,22 +36,19 @@ pub(super) fn over_time(unit: Unit, over_time: &BTreeMap<i64, ByRule>) -> String
 
 fn draw(
     svg: &mut String,
-    unit: Unit,
+    unit: TimeUnit,
     (first, last): (i64, i64),
-    over_time: &BTreeMap<i64, ByRule>,
+    over_time: &BTreeMap<i64, RuleCounts<u64>>,
 ) {
     let moments = (last - first) / unit.hours() + 1;
     let step = moments.div_euclid(BARS + 1) + 1;
     let bars = (moments + step - 1) / step;
     let hours = step * unit.hours();
-    let mut sums: BTreeMap<i64, ByRule> = BTreeMap::new();
+    let mut sums: BTreeMap<i64, RuleCounts<u64>> = BTreeMap::new();
     for (hour, by_rule) in over_time {
-        let all = sums.entry((hour - first) / hours).or_default();
-        for (mine, theirs) in all.iter_mut().zip(by_rule) {
-            *mine += theirs;
-        }
+        add_counts(sums.entry((hour - first) / hours).or_default(), by_rule);
     }
-    let most = sums.values().map(|by_rule| by_rule.iter().sum::<u64>());
+    let most = sums.values().map(RuleCounts::sum);
     let most = most.max().unwrap_or_default().max(1);
     let (width, height) = (WIDTH - LEFT, HEIGHT - BOTTOM - TOP);
     let x = |bar: i64| LEFT + width * float(bar.unsigned_abs()) / float(bars.unsigned_abs());
@@ -69,12 +67,10 @@ fn draw(
     }
     for (bar, by_rule) in &sums {
         let from = moment(first + bar * hours, unit);
-        let each = Offended::ALL
-            .iter()
-            .zip(by_rule)
-            .filter(|(_, count)| **count > 0);
+        let rows = by_rule.rows();
+        let each = rows.iter().filter(|(_, count)| *count > 0);
         let each: Vec<String> = each
-            .map(|(rule, count)| format!("{} {}", grouped(*count), rule.label()))
+            .map(|(rule, count)| format!("{} {}", grouped(*count), Word(*rule).text()))
             .collect();
         let several = match step {
             1 => String::new(),
@@ -85,7 +81,7 @@ fn draw(
             format_args!("<g><title>{from}{several}: {}</title>", each.join(", ")),
         );
         let mut below = 0;
-        for (index, count) in by_rule.iter().enumerate().filter(|(_, count)| **count > 0) {
+        for (index, (_, count)) in rows.iter().enumerate().filter(|(_, (_, count))| *count > 0) {
             let (low, high) = (y(below), y(below + count));
             put(
                 svg,
@@ -124,12 +120,13 @@ pub(super) fn share(count: u64, most: u64) -> String {
 }
 
 /// What each colour stands for.
-pub(super) fn legend(by_rule: &ByRule) -> String {
-    let rules = Offended::ALL.iter().zip(by_rule).enumerate();
-    let entries = rules.filter(|(_, (_, count))| **count > 0).map(|(index, (rule, count))| {
+pub(super) fn legend(by_rule: &RuleCounts<u64>) -> String {
+    let rows = by_rule.rows();
+    let rules = rows.iter().enumerate();
+    let entries = rules.filter(|(_, (_, count))| *count > 0).map(|(index, (rule, count))| {
         format!(
             "<span><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect class=\"r{index}\" width=\"1\" height=\"1\"/></svg>{} {}</span>",
-            rule.label(),
+            Word(*rule).text(),
             grouped(*count)
         )
     });
@@ -154,25 +151,32 @@ fn float(number: u64) -> f64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{BARS, Unit, over_time};
+    use super::{BARS, TimeUnit, over_time};
+    use crate::records::RuleCounts;
 
     #[test]
     fn every_moment_has_its_place_and_bars_are_bounded() {
-        let mut some = BTreeMap::from([(24, [1, 0, 2, 0, 0, 0]), (48, [0, 0, 0, 0, 0, 5])]);
-        let plot = over_time(Unit::Day, &some);
+        let counts = |ill_formed, forbidden, not_unique| RuleCounts {
+            ill_formed,
+            forbidden,
+            not_unique,
+            ..RuleCounts::default()
+        };
+        let mut some = BTreeMap::from([(24, counts(1, 2, 0)), (48, counts(0, 0, 5))]);
+        let plot = over_time(TimeUnit::Day, &some);
         assert!(
             plot.contains("<title>1970-01-02: 1 ill-formed, 2 forbidden</title>"),
             "{plot}"
         );
         assert_eq!(plot.matches("<rect").count(), 3);
-        some.insert(24 * 100_000, [1; 6]);
-        let plot = over_time(Unit::Day, &some);
+        some.insert(24 * 100_000, counts(1, 1, 1));
+        let plot = over_time(TimeUnit::Day, &some);
         assert!(plot.contains("and the next 272 days: "), "{plot}");
         for hour in 0..10_000 {
-            some.insert(hour, [1; 6]);
+            some.insert(hour, counts(1, 1, 1));
         }
-        let bars = over_time(Unit::Hour, &some).matches("<g>").count();
+        let bars = over_time(TimeUnit::Hour, &some).matches("<g>").count();
         assert!(i64::try_from(bars).unwrap() <= BARS);
-        assert!(!over_time(Unit::Hour, &BTreeMap::new()).contains("<g>"));
+        assert!(!over_time(TimeUnit::Hour, &BTreeMap::new()).contains("<g>"));
     }
 }

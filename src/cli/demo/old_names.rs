@@ -54,13 +54,6 @@ pub(super) fn old_names() -> Vec<OldName> {
     .into()
 }
 
-/// The directories of `names`, each once, in their order.
-pub(super) fn directories(names: &[OldName]) -> Vec<&'static str> {
-    let mut directories: Vec<_> = names.iter().map(|name| name.directory).collect();
-    directories.dedup();
-    directories
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +67,5 @@ mod tests {
         contents.dedup();
         assert_eq!(contents.len(), names.len());
         assert!(names.iter().all(|name| name.bytes.len() <= NAME_MAX));
-        assert_eq!(directories(&names).len(), 6);
     }
 }

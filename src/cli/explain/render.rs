@@ -2,25 +2,26 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::args::EncodingValue;
 use super::Explanation;
 use super::sequences::{hex, notation, rows};
 use crate::codec::Encoding;
-use crate::names::{OnViolation, Quoted, VisibleName, json_line, json_name};
+use crate::names::{OnViolation, Quoted, VisibleName};
 use crate::policy::{NAME_MAX, Offence, Rule, errno};
+use crate::records::{Name, json_line};
 
 impl Explanation<'_> {
     /// One JSON object on one line. The keys are part of the interface (law L4): `name`, `verdict`, `visible`,
     /// `normalized`, `encoding`, where that is not `utf-8` also `text`, and where it is refused `rule`, `kind`, `offset`, `length`, `code_point`, `errno`.
     pub(super) fn to_json(&self) -> String {
-        let name =
-            |name: &Option<VisibleName>| name.as_ref().map(|name| json_name(name.as_bytes()));
+        let name = |name: &Option<VisibleName>| {
+            name.as_ref().map(|name| json!(Name::from(name.as_bytes())))
+        };
         let mut object = Map::new();
         let mut put = |key: &str, value: Value| {
             object.insert(key.to_owned(), value);
         };
         let encoding = self.map.policy.encoding;
-        put("name", json_name(self.name));
+        put("name", json!(Name::from(self.name)));
         put("encoding", json!(encoding.label()));
         if encoding != Encoding::Utf8 {
             put("text", json!(self.text));
@@ -41,7 +42,7 @@ impl Explanation<'_> {
             put("offset", json!(offence.offset));
             put("length", json!(offence.length));
             put("code_point", json!(offence.code_point.map(notation)));
-            let is_mountable = EncodingValue(encoding).is_mountable();
+            let is_mountable = Encoding::MOUNTABLE.contains(&encoding);
             put("errno", json!(is_mountable.then(|| self.errno(offence))));
         }
         json_line(&Value::Object(object))
@@ -61,7 +62,7 @@ impl Explanation<'_> {
             lines.push(format!("  encoding    {encoding}"));
             lines.push(format!("  text        {text}"));
         }
-        let is_mountable = EncodingValue(encoding).is_mountable();
+        let is_mountable = Encoding::MOUNTABLE.contains(&encoding);
         let Some(offence) = self.offence else {
             let visible = if is_mountable {
                 ", visible as it is"
@@ -108,7 +109,7 @@ impl Explanation<'_> {
     }
 
     fn verdict(&self, offence: Offence) -> String {
-        if !EncodingValue(self.map.policy.encoding).is_mountable() {
+        if !Encoding::MOUNTABLE.contains(&self.map.policy.encoding) {
             return "does not conform".to_owned();
         }
         let refused = || format!("refused with {}", self.errno(offence));

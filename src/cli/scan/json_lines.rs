@@ -10,7 +10,7 @@ use super::name_guesses::NameGuesses;
 use super::scan_done::{ScanDone, policy_report};
 use crate::cli::CliError;
 use crate::cli::error::reason;
-use crate::cli::explain::guess::worth_showing;
+use crate::cli::guess_report::worth_showing;
 use crate::cli::output::print_shared;
 use crate::records::{
     CharsetGuess, Directory, DirectoryReport, GuessRecord, KindTotal, Name, ScanEntry, ScanLine,

@@ -3,7 +3,7 @@
 use super::name_guesses::NameGuesses;
 use super::scan_done::ScanDone;
 use crate::cli::CliError;
-use crate::cli::explain::guess::{doubled_line, guess_lines, percent, worth_showing};
+use crate::cli::guess_report::{doubled_line, guess_lines, percent, worth_showing};
 use crate::cli::output::{Output, grouped, quoted};
 use crate::records::{Directory, Finding, KindLabel, Sampled};
 use crate::tree::scan::joined;

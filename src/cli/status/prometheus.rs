@@ -1,70 +1,73 @@
 //! The status as metrics, in Prometheus' text format, version 0.0.4.
 
-use jiff::Timestamp;
-
-use super::{Operation, Status};
 use crate::names::Quoted;
+use crate::records::{MountStatus, PolicyStatus, RequestCounts, Word};
 
-/// The lines of it. Each series has the mount point as a label.
-pub(super) fn lines(status: &Status) -> Vec<String> {
-    let mut page = Page::of(&status.name("/mountpoint"));
-    let version = label(status.text("/version").as_bytes());
-    let backing = label(&status.name("/backing"));
-    let about = format!("backing={backing},version={version}");
-    page.head("info", "gauge", "What is mounted, by which version.");
-    page.sample("info", &about, "1");
-    page.head("uptime_seconds", "gauge", "Time since the mount.");
-    page.sample(
-        "uptime_seconds",
-        "",
-        &status.seconds("/uptime_seconds").to_string(),
+/// Returns the lines of a mount's metrics. Each sample has the mount point as a label.
+pub(super) fn lines(status: &MountStatus) -> Vec<String> {
+    let mut page = Page::new(status.mountpoint.as_bytes());
+    let version = label("version", status.version.as_bytes());
+    let about = format!("{},{version}", label("backing", status.backing.as_bytes()));
+    page.metric(
+        "info",
+        "gauge",
+        "What is mounted, by which version.",
+        [(about, 1)],
     );
-    page.counted(status);
+    page.value(
+        "uptime_seconds",
+        "gauge",
+        "Time since the mount.",
+        status.uptime_seconds,
+    );
+    page.requests(status);
     page.durations(status);
     page.numbers(status);
-    page.by_label(
-        ("offences_total", "rule", "/offences"),
-        "Names that do not conform, by rule.",
-        status,
+    page.offences(status);
+    let help = "Records of offences, by what became of them.";
+    let records = &status.audit_records;
+    let records = [
+        ("written", records.written),
+        ("left_out", records.left_out),
+        ("dropped", records.dropped),
+    ];
+    let records = records.map(|(fate, count)| (label("fate", fate.as_bytes()), count));
+    page.metric("audit_records_total", "counter", help, records);
+    let has_policy = u8::from(status.policy.is_some());
+    page.value(
+        "policy_file",
+        "gauge",
+        "Is a policy file in force?",
+        has_policy,
     );
-    page.by_rule_and_verdict(status);
-    page.by_label(
-        ("verdicts_total", "verdict", "/verdicts"),
-        "What became of offences.",
-        status,
-    );
-    page.by_label(
-        ("audit_records_total", "fate", "/audit_records"),
-        "Records of offences, by what became of them.",
-        status,
-    );
-    page.policy(status);
+    if let Some(policy) = &status.policy {
+        page.policy(policy);
+    }
     page.lines
 }
 
-/// Whether a mount answers.
+/// Returns the lines of the metric whether a mount answers.
 pub(super) fn up(mountpoint: &[u8], answers: bool) -> Vec<String> {
-    let mut page = Page::of(mountpoint);
-    page.head("up", "gauge", "Does the daemon answer?");
-    page.sample("up", "", if answers { "1" } else { "0" });
+    let mut page = Page::new(mountpoint);
+    page.value("up", "gauge", "Does the daemon answer?", u8::from(answers));
     page.lines
 }
 
-/// Puts pages together: a metric has one head, and all its series behind it.
+/// Puts pages together: a metric has one head, and all its samples behind it.
 pub(super) fn together(pages: impl Iterator<Item = Vec<String>>) -> Vec<String> {
     let mut metrics: Vec<Vec<String>> = Vec::new();
     for page in pages {
-        let mut here = 0;
+        let mut current = 0;
         for line in page {
             if line.starts_with("# HELP ") {
                 let known = metrics
                     .iter()
                     .position(|lines| lines.first() == Some(&line));
-                here = known.unwrap_or(metrics.len());
+                current = known.unwrap_or(metrics.len());
                 if known.is_none() {
                     metrics.push(vec![line]);
                 }
-            } else if let Some(lines) = metrics.get_mut(here)
+            } else if let Some(lines) = metrics.get_mut(current)
                 && !(line.starts_with('#') && lines.contains(&line))
             {
                 lines.push(line);
@@ -74,92 +77,17 @@ pub(super) fn together(pages: impl Iterator<Item = Vec<String>>) -> Vec<String> 
     metrics.into_iter().flatten().collect()
 }
 
-/// A number of the status: the metric's name, its type, where it is, and its help.
-const NUMBERS: &[(&str, &str, &str, &str)] = &[
-    (
-        "inodes",
-        "gauge",
-        "/inodes",
-        "Inodes that the kernel knows.",
-    ),
-    ("open_files", "gauge", "/open/files", "Open files."),
-    (
-        "open_directories",
-        "gauge",
-        "/open/directories",
-        "Open directories.",
-    ),
-    (
-        "descriptors_limit",
-        "gauge",
-        "/descriptors/limit",
-        "Descriptors that the daemon may have.",
-    ),
-    (
-        "descriptors_open",
-        "gauge",
-        "/descriptors/open",
-        "Descriptors of open files, directories and locks.",
-    ),
-    (
-        "descriptors_inodes",
-        "gauge",
-        "/descriptors/inodes",
-        "Descriptors that are kept for inodes.",
-    ),
-    (
-        "index_directories",
-        "gauge",
-        "/indexes/directories",
-        "Directories with an index of visible names.",
-    ),
-    (
-        "index_bytes",
-        "gauge",
-        "/indexes/bytes",
-        "Memory of the indexes, about.",
-    ),
-    (
-        "index_readings_total",
-        "counter",
-        "/indexes/readings",
-        "Directories read for an index.",
-    ),
-];
-
-/// Numbers that are there only where changes below are followed.
-const WATCH: &[(&str, &str, &str, &str)] = &[
-    (
-        "watch_directories",
-        "gauge",
-        "/watch/directories",
-        "Directories in which changes are followed.",
-    ),
-    (
-        "watch_overflows_total",
-        "counter",
-        "/watch/overflows",
-        "More changes than could be reported, so that all was forgotten.",
-    ),
-    (
-        "watch_stalls_total",
-        "counter",
-        "/watch/stalls",
-        "Notifications that the kernel held back for over a second.",
-    ),
-];
-
 struct Page {
     lines: Vec<String>,
-    /// The label that all have.
+    /// The label that all samples have.
     mount: String,
 }
 
 impl Page {
-    fn of(mountpoint: &[u8]) -> Self {
+    fn new(mountpoint: &[u8]) -> Self {
         Self {
             lines: Vec::new(),
-            mount: format!("mountpoint={}", label(mountpoint)),
+            mount: label("mountpoint", mountpoint),
         }
     }
 
@@ -168,157 +96,183 @@ impl Page {
         self.lines.push(format!("# TYPE utf8fs_{name} {kind}"));
     }
 
-    fn sample(&mut self, name: &str, labels: &str, value: &str) {
+    fn sample(&mut self, name: &str, labels: &str, value: impl ToString) {
         let comma = if labels.is_empty() { "" } else { "," };
-        let mount = &self.mount;
+        let (mount, value) = (&self.mount, value.to_string());
         self.lines
             .push(format!("utf8fs_{name}{{{mount}{comma}{labels}}} {value}"));
     }
 
-    /// What is counted of each kind of request.
-    fn counted(&mut self, status: &Status) {
-        let counters = [
-            ("requests_total", "requests", "Requests of the kernel."),
+    /// Adds a metric of samples with labels.
+    fn metric(
+        &mut self,
+        name: &str,
+        kind: &str,
+        help: &str,
+        samples: impl IntoIterator<Item = (String, u64)>,
+    ) {
+        self.head(name, kind, help);
+        for (labels, value) in samples {
+            self.sample(name, &labels, value);
+        }
+    }
+
+    /// Adds a metric of one sample.
+    fn value(&mut self, name: &str, kind: &str, help: &str, value: impl ToString) {
+        self.head(name, kind, help);
+        self.sample(name, "", value);
+    }
+
+    fn requests(&mut self, status: &MountStatus) {
+        type Field = fn(&RequestCounts) -> u64;
+        let counters: [(&str, Field, &str); 3] = [
+            (
+                "requests_total",
+                |counts| counts.requests,
+                "Requests of the kernel.",
+            ),
             (
                 "request_errors_total",
-                "errors",
+                |counts| counts.errors,
                 "Requests answered by an error, or that there is no such entry.",
             ),
             (
                 "backing_calls_total",
-                "backing_calls",
+                |counts| counts.backing_calls,
                 "System calls made on the backing filesystem.",
             ),
         ];
         for (metric, field, help) in counters {
-            self.head(metric, "counter", help);
-            for operation in status.operations() {
-                let value = operation.number(field).to_string();
-                self.sample(metric, &labelled(operation), &value);
-            }
+            let samples = status.operations.iter();
+            let samples = samples.map(|(name, counts)| (operation(name), field(counts)));
+            self.metric(metric, "counter", help, samples);
         }
     }
 
-    /// How long requests took. Of those that never came there is nothing to tell.
-    fn durations(&mut self, status: &Status) {
+    /// Adds the histogram of times; kinds of requests that never came have none.
+    fn durations(&mut self, status: &MountStatus) {
         const NAME: &str = "request_duration_seconds";
-        let limits = status.limits();
-        self.head(
-            NAME,
-            "histogram",
-            "Time from reading a request to its answer.",
-        );
-        for operation in status.operations() {
-            let times = operation.times();
-            let count: u64 = times.iter().sum();
+        let help = "Time from reading a request to its answer.";
+        self.head(NAME, "histogram", help);
+        for (name, counts) in &status.operations {
+            let count: u64 = counts.times.iter().sum();
             if count == 0 {
                 continue;
             }
-            let labels = labelled(operation);
+            let labels = operation(name);
             let bucket = format!("{NAME}_bucket");
             let mut below = 0;
-            for (limit, times) in limits.iter().zip(&times) {
+            for (limit, times) in status.times_below_microseconds.iter().zip(&counts.times) {
                 below += times;
                 let labels = format!("{labels},le=\"{}\"", seconds(*limit));
-                self.sample(&bucket, &labels, &below.to_string());
+                self.sample(&bucket, &labels, below);
             }
-            self.sample(
-                &bucket,
-                &format!("{labels},le=\"+Inf\""),
-                &count.to_string(),
-            );
-            let sum = seconds(operation.number("microseconds"));
-            self.sample(&format!("{NAME}_sum"), &labels, &sum);
-            self.sample(&format!("{NAME}_count"), &labels, &count.to_string());
+            self.sample(&bucket, &format!("{labels},le=\"+Inf\""), count);
+            let sum = seconds(counts.microseconds);
+            self.sample(&format!("{NAME}_sum"), &labels, sum);
+            self.sample(&format!("{NAME}_count"), &labels, count);
         }
     }
 
-    fn numbers(&mut self, status: &Status) {
-        let is_followed = status.0.get("watch").is_some_and(|watch| !watch.is_null());
-        let watch = if is_followed { WATCH } else { &[] };
-        for (metric, kind, path, help) in NUMBERS.iter().chain(watch) {
-            self.head(metric, kind, help);
-            self.sample(metric, "", &status.number(path).to_string());
+    fn numbers(&mut self, status: &MountStatus) {
+        let (open, descriptors, indexes) = (&status.open, &status.descriptors, &status.indexes);
+        let gauges = [
+            ("inodes", status.inodes, "Inodes that the kernel knows."),
+            ("open_files", open.files, "Open files."),
+            ("open_directories", open.directories, "Open directories."),
+            (
+                "descriptors_limit",
+                descriptors.limit,
+                "Descriptors that the daemon may have.",
+            ),
+            (
+                "descriptors_open",
+                descriptors.open,
+                "Descriptors of open files, directories and locks.",
+            ),
+            (
+                "descriptors_inodes",
+                descriptors.inodes,
+                "Descriptors that are kept for inodes.",
+            ),
+            (
+                "index_directories",
+                indexes.directories,
+                "Directories with an index of visible names.",
+            ),
+            (
+                "index_bytes",
+                indexes.bytes,
+                "Memory of the indexes, about.",
+            ),
+        ];
+        for (name, value, help) in gauges {
+            self.value(name, "gauge", help, value);
+        }
+        let help = "Directories read for an index.";
+        self.value("index_readings_total", "counter", help, indexes.readings);
+        if let Some(watch) = &status.watch {
+            let help = "Directories in which changes are followed.";
+            self.value("watch_directories", "gauge", help, watch.directories);
+            let help = "More changes than could be reported, so that all was forgotten.";
+            self.value("watch_overflows_total", "counter", help, watch.overflows);
+            let help = "Notifications that the kernel held back for over a second.";
+            self.value("watch_stalls_total", "counter", help, watch.stalls);
         }
     }
 
-    /// What became of offences against each rule.
-    fn by_rule_and_verdict(&mut self, status: &Status) {
-        let metric = "offences_by_verdict_total";
+    fn offences(&mut self, status: &MountStatus) {
+        let help = "Names that do not conform, by rule.";
+        let rule = |rule| label("rule", Word(rule).text().as_bytes());
+        let verdict = |verdict| label("verdict", Word(verdict).text().as_bytes());
+        let rows = status.offences.rows().into_iter();
+        let rows = rows.map(|(name, count)| (rule(name), count));
+        self.metric("offences_total", "counter", help, rows);
         let help = "Names that do not conform, by rule and by what became of them.";
-        self.head(metric, "counter", help);
-        for (rule, verdicts) in status.fields("/offences_by_verdict") {
-            for (verdict, count) in verdicts.as_object().into_iter().flatten() {
-                let [rule, verdict] = [rule, verdict].map(|text| label(text.as_bytes()));
-                let labels = format!("rule={rule},verdict={verdict}");
-                let count = count.as_u64().unwrap_or(0);
-                self.sample(metric, &labels, &count.to_string());
-            }
-        }
-    }
-
-    /// Which policy is in force, and how reading it anew went. Without a policy file there is nothing to be read.
-    fn policy(&mut self, status: &Status) {
-        let has_file = status.has_policy();
-        self.head("policy_file", "gauge", "Is a policy file in force?");
-        self.sample("policy_file", "", if has_file { "1" } else { "0" });
-        if !has_file {
-            return;
-        }
-        let metric = "policy_reloads_total";
-        let help = "Readings of the policy file since the mount, by how they ended.";
-        self.head(metric, "counter", help);
-        for (result, path) in [
-            ("good", "/policy/reloads"),
-            ("failed", "/policy/failed_reloads"),
-        ] {
-            let labels = format!("result=\"{result}\"");
-            self.sample(metric, &labels, &status.number(path).to_string());
-        }
-        let help =
-            "Did the last reading of the policy file fail, so that one before it is in force?";
-        self.head("policy_fault", "gauge", help);
-        let is_faulty = status
-            .0
-            .pointer("/policy/fault")
-            .is_some_and(|fault| !fault.is_null());
-        self.sample("policy_fault", "", if is_faulty { "1" } else { "0" });
-        if let Some(time) = since_1970(status.text("/policy/since")) {
-            let metric = "policy_good_reading_timestamp_seconds";
-            let help = "When the policy that is in force was read, in seconds since 1970.";
-            self.head(metric, "gauge", help);
-            self.sample(metric, "", &time);
-        }
-        self.head("policy_sections", "gauge", "Sections of the policy.");
-        self.sample(
-            "policy_sections",
-            "",
-            &status.number("/policy/sections").to_string(),
+        let rows = status.offences_by_verdict.rows().into_iter();
+        let rows = rows.flat_map(|(name, counts)| {
+            let rows = counts.rows().into_iter();
+            rows.map(move |(word, count)| (format!("{},{}", rule(name), verdict(word)), count))
+        });
+        self.metric("offences_by_verdict_total", "counter", help, rows);
+        let rows = status.verdicts.rows().into_iter();
+        let rows = rows.map(|(word, count)| (verdict(word), count));
+        self.metric(
+            "verdicts_total",
+            "counter",
+            "What became of offences.",
+            rows,
         );
     }
 
-    /// A counter for each field of an object.
-    fn by_label(&mut self, (metric, by, path): (&str, &str, &str), help: &str, status: &Status) {
-        self.head(metric, "counter", help);
-        for (name, count) in status.fields(path) {
-            let labels = format!("{by}={}", label(name.as_bytes()));
-            let count = count.as_u64().unwrap_or(0);
-            self.sample(metric, &labels, &count.to_string());
-        }
+    /// Adds the policy that is in force, and how reading it again went.
+    fn policy(&mut self, policy: &PolicyStatus) {
+        let help = "Readings of the policy file since the mount, by how they ended.";
+        let readings = [("good", policy.reloads), ("failed", policy.failed_reloads)];
+        let readings = readings.map(|(result, count)| (label("result", result.as_bytes()), count));
+        self.metric("policy_reloads_total", "counter", help, readings);
+        let help =
+            "Did the last reading of the policy file fail, so that one before it is in force?";
+        self.value(
+            "policy_fault",
+            "gauge",
+            help,
+            u8::from(policy.fault.is_some()),
+        );
+        let help = "When the policy that is in force was read, in seconds since 1970.";
+        let since = u64::try_from(policy.since.0.as_microsecond()).unwrap_or(0);
+        let metric = "policy_good_reading_timestamp_seconds";
+        self.value(metric, "gauge", help, seconds(since));
+        let help = "Sections of the policy.";
+        self.value("policy_sections", "gauge", help, policy.sections);
     }
 }
 
-/// Seconds since 1970 of a time of the status; `None` if it is none.
-fn since_1970(time: &str) -> Option<String> {
-    let time: Timestamp = time.parse().ok()?;
-    Some(seconds(u64::try_from(time.as_microsecond()).ok()?))
+fn operation(name: &str) -> String {
+    label("operation", name.as_bytes())
 }
 
-fn labelled(operation: Operation<'_>) -> String {
-    format!("operation={}", label(operation.name.as_bytes()))
-}
-
-/// Microseconds as seconds, exactly.
+/// Formats microseconds as seconds, exactly.
 fn seconds(microseconds: u64) -> String {
     format!(
         "{}.{:06}",
@@ -327,10 +281,11 @@ fn seconds(microseconds: u64) -> String {
     )
 }
 
-/// The value of a label in its quotes: octets as they are quoted for people, and that escaped as the format has it, so that a
-/// reader gets what people are shown.
-fn label(octets: &[u8]) -> String {
-    let quoted = Quoted(octets).to_string();
+/// Formats a label: its value is quoted as for people, and that escaped as the format has it, so that a reader gets what people are
+/// shown.
+fn label(name: &str, value: &[u8]) -> String {
+    let quoted = Quoted(value).to_string();
     let inside = quoted.get(1..quoted.len() - 1).unwrap_or_default();
-    format!("\"{}\"", inside.replace('\\', "\\\\").replace('"', "\\\""))
+    let inside = inside.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("{name}=\"{inside}\"")
 }

@@ -4,24 +4,18 @@
 use std::io;
 use std::path::PathBuf;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::datagram::Datagrams;
 use super::sink::Severity;
 use super::syslog::DAEMON;
-use crate::names::{Quoted, json_line, name_of_json};
 use crate::os::helper;
+use crate::records::{AuditRecord, Name, json_line};
 
 /// The socket of the system's journal; that of the namespace NAME is `/run/systemd/journal.NAME/socket`
 /// (systemd-journald.service(8)).
 pub const JOURNAL: &str = "/run/systemd/journal/socket";
-
-/// The kind of a message, by which the journal finds all of that kind (`MESSAGE_ID`).
-const IDS: [(&str, &str); 3] = [
-    ("offence", "b2a7e0c0a6f94f5d9a1d6a5f3d1c7e41"),
-    ("left-out", "5f0c6d8be2a54c6c8c3b0f3b7e9d2a12"),
-    ("summary", "e94b1d7a3c0f4be08f6a92c5d71b6f83"),
-];
 
 /// A sender to the journal's socket.
 #[derive(Debug)]
@@ -36,44 +30,60 @@ impl Journal {
         Datagrams::new(path, helper::open_log).map(Self)
     }
 
-    /// Sends `line` with `facts`; waits for a journal that takes nothing a second at most.
+    /// Sends `line` with the fields of `document`; waits for a journal that takes nothing a second at most.
     ///
     /// # Errors
     /// Nobody took it; `EMSGSIZE` for one beyond what a socket holds (some 200 KiB, which no record of a mount reaches).
-    pub(super) fn send(&mut self, line: &str, facts: &Value, severity: Severity) -> io::Result<()> {
-        self.0.send(&message(line, facts, severity))
+    pub(super) fn send(
+        &mut self,
+        line: &str,
+        document: Option<&AuditRecord<'_>>,
+        severity: Severity,
+    ) -> io::Result<()> {
+        self.0.send(&message(line, document, severity))
     }
 }
 
-/// The datagram: `MESSAGE` is the line, `UTF8FS_RECORD` all facts as a line of JSON, and each is a field besides. Names are
-/// quoted in those, so that no tool that prints a field prints a name raw (law L1).
-fn message(line: &str, facts: &Value, severity: Severity) -> Vec<u8> {
+/// Returns the datagram: `MESSAGE` is the line, `UTF8FS_RECORD` the document as a line of JSON, and each field of it is a field
+/// besides. Names are quoted in those, so that no tool that prints a field prints a name raw (law L1).
+fn message(line: &str, document: Option<&AuditRecord<'_>>, severity: Severity) -> Vec<u8> {
     let mut message = Vec::with_capacity(2048);
     let mut add = |key: &str, value: &str| push_field(&mut message, key, value.as_bytes());
     add("MESSAGE", line);
     add("PRIORITY", &severity.number().to_string());
     add("SYSLOG_FACILITY", &DAEMON.to_string());
     add("SYSLOG_IDENTIFIER", "utf8fs");
-    let event = facts.get("event").and_then(Value::as_str);
-    let id = IDS.iter().find(|(of, _)| Some(*of) == event);
-    if let Some((_, id)) = id {
-        add("MESSAGE_ID", id);
+    if let Some(document) = document {
+        if let Some(id) = message_id(document) {
+            add("MESSAGE_ID", id);
+        }
+        add("UTF8FS_RECORD", &json_line(document));
+        let fields = serde_json::to_value(document).unwrap_or_default();
+        push_fields(&mut add, "UTF8FS", &fields);
     }
-    add("UTF8FS_RECORD", &json_line(facts));
-    push_facts(&mut add, "UTF8FS", facts);
     message
 }
 
-/// Adds a field for each of `facts` that is not null; one within another has the names of both.
-fn push_facts(add: &mut impl FnMut(&str, &str), above: &str, facts: &Value) {
-    for (key, value) in facts.as_object().into_iter().flatten() {
+/// Returns the kind of a message, by which the journal finds all of that kind.
+fn message_id(document: &AuditRecord<'_>) -> Option<&'static str> {
+    match document {
+        AuditRecord::Offence(_) => Some("b2a7e0c0a6f94f5d9a1d6a5f3d1c7e41"),
+        AuditRecord::LeftOut(_) => Some("5f0c6d8be2a54c6c8c3b0f3b7e9d2a12"),
+        AuditRecord::Summary(_) => Some("e94b1d7a3c0f4be08f6a92c5d71b6f83"),
+        AuditRecord::Unknown(_) => None,
+    }
+}
+
+/// Adds each field of `fields` that is not null; one within another has the names of both.
+fn push_fields(add: &mut impl FnMut(&str, &str), above: &str, fields: &Value) {
+    for (key, value) in fields.as_object().into_iter().flatten() {
         let key = format!("{above}_{}", key.to_ascii_uppercase().replace('-', "_"));
         match value {
             Value::Null => {}
             Value::String(text) => add(&key, text),
-            Value::Object(_) => match name_of_json(value) {
-                Some(name) => add(&key, &Quoted(&name).to_string()),
-                None => push_facts(add, &key, value),
+            Value::Object(_) => match Name::deserialize(value) {
+                Ok(name) => add(&key, &name.to_string()),
+                Err(_) => push_fields(add, &key, value),
             },
             Value::Bool(_) | Value::Number(_) | Value::Array(_) => add(&key, &value.to_string()),
         }
@@ -96,20 +106,21 @@ fn push_field(message: &mut Vec<u8>, key: &str, value: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::{message, push_field};
     use crate::daemon::audit::Severity;
-    use crate::names::json_name;
+    use crate::fs::audit::Counts;
+    use crate::names::rules::Verdict;
+    use crate::policy::{Alike, Rule};
+    use crate::records::{AuditRecord, Time, json_line};
 
     #[test]
-    fn each_fact_is_a_field_and_names_are_quoted() {
-        let facts = json!({
-            "event": "summary", "path": json_name(b"/caf\xE9\nMESSAGE=forged"), "errno": null, "code_point": "U+003F",
-            "uid": 1000, "offences": {"ill-formed": 2, "too-long": 0},
-            "section": json_name(b"the web\n\x1B"),
-        });
-        let text = String::from_utf8(message("line", &facts, Severity::Info)).unwrap();
+    fn each_field_of_a_record_is_one_of_the_journal_and_names_are_quoted() {
+        let mut counts = Counts::default();
+        counts.add(Rule::NotUnique(Alike::Nfc), Verdict::Refused);
+        let time = Time("2026-11-21T11:49:58.965881Z".parse().unwrap());
+        let mount = b"/caf\xE9\nMESSAGE=forged";
+        let summary = AuditRecord::Summary(counts.document(time, mount, 9));
+        let text = String::from_utf8(message("line", Some(&summary), Severity::Info)).unwrap();
         let fields: Vec<&str> = text.lines().collect();
         assert_eq!(
             fields,
@@ -119,14 +130,24 @@ mod tests {
                 "SYSLOG_FACILITY=3",
                 "SYSLOG_IDENTIFIER=utf8fs",
                 "MESSAGE_ID=e94b1d7a3c0f4be08f6a92c5d71b6f83",
-                &format!("UTF8FS_RECORD={facts}"),
+                &format!("UTF8FS_RECORD={}", json_line(&summary)),
+                "UTF8FS_TIME=2026-11-21T11:49:58.965881Z",
                 "UTF8FS_EVENT=summary",
-                r#"UTF8FS_PATH="/caf\xE9\nMESSAGE=forged""#,
-                "UTF8FS_CODE_POINT=U+003F",
-                "UTF8FS_UID=1000",
-                "UTF8FS_OFFENCES_ILL_FORMED=2",
+                r#"UTF8FS_MOUNT="/caf\xE9\nMESSAGE=forged""#,
+                "UTF8FS_OPERATIONS=9",
+                "UTF8FS_OFFENCES_ILL_FORMED=0",
                 "UTF8FS_OFFENCES_TOO_LONG=0",
-                r#"UTF8FS_SECTION="the web\n\x1B""#,
+                "UTF8FS_OFFENCES_FORBIDDEN=0",
+                "UTF8FS_OFFENCES_NOT_NORMALIZED=0",
+                "UTF8FS_OFFENCES_UNMAPPABLE=0",
+                "UTF8FS_OFFENCES_NOT_UNIQUE=1",
+                "UTF8FS_OFFENCES_NOT_A_COMPONENT=0",
+                "UTF8FS_REFUSED=1",
+                "UTF8FS_NORMALIZED=0",
+                "UTF8FS_REPORTED=0",
+                "UTF8FS_WRITTEN=0",
+                "UTF8FS_LEFT_OUT=0",
+                "UTF8FS_DROPPED=0",
             ]
         );
     }

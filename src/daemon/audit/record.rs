@@ -2,14 +2,10 @@
 
 use std::fmt::Write;
 
-use jiff::Timestamp;
-use serde_json::{Value, json};
-
 use crate::fs::audit::{Operation, Record};
 use crate::names::Quoted;
-use crate::names::json::json_name;
-use crate::names::rules::Exempt;
 use crate::policy::errno::symbol;
+use crate::records::{Event, Name, OffenceRecord, Time, Word};
 
 /// Most offending bytes shown in a line of text.
 const BYTES_SHOWN: usize = 16;
@@ -21,21 +17,12 @@ impl Record {
         self.text(0)
     }
 
-    /// The same for programs. Keys: `time`, `event` (`offence`), `mount`, `operation`, `path`, `name`, `rule`,
-    /// `kind`, `offset`, `length`, `code_point`, `verdict`, `exempt`, `errno`, `visible`, `backing`, `accepted`,
-    /// `sibling`, `uid`, `gid`, `pid`, `command`, `left_out`, and last `section`, where one decided. Names, paths and the command as [`json_name`] makes them; what there is none of
-    /// is null; `left_out` is 0.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        self.json(0)
-    }
-
     /// [`Record::to_text`] after `left_out` records of the same user and directory were left out.
     pub(super) fn text(&self, left_out: u64) -> String {
         let offence = self.offence;
         let mut line = format!(
             "{} {} {}: {}",
-            time(self.time),
+            Time(self.time),
             self.operation.label(),
             Quoted(&self.path),
             self.verdict.label()
@@ -101,39 +88,35 @@ impl Record {
         line
     }
 
-    /// [`Record::to_json`] after `left_out` records of the same user and directory were left out.
-    pub(super) fn json(&self, left_out: u64) -> Value {
+    /// The same for programs.
+    pub(super) fn document(&self, left_out: u64) -> OffenceRecord<'_> {
         let offence = self.offence;
-        let name = |name: &Option<Vec<u8>>| name.as_deref().map(json_name);
-        let mut facts = json!({
-            "time": time(self.time),
-            "event": "offence",
-            "mount": json_name(&self.mount),
-            "operation": self.operation.label(),
-            "path": json_name(&self.path),
-            "name": json_name(&self.name),
-            "rule": offence.rule.label(),
-            "kind": offence.rule.kind(),
-            "offset": offence.offset,
-            "length": offence.length,
-            "code_point": offence.code_point.map(|c| format!("U+{c:04X}")),
-            "verdict": self.verdict.label(),
-            "exempt": self.exempt.map(Exempt::label),
-            "errno": self.errno.map(symbol),
-            "visible": name(&self.visible),
-            "backing": name(&self.backing),
-            "accepted": name(&self.accepted),
-            "sibling": name(&self.sibling),
-            "uid": self.uid,
-            "gid": self.gid,
-            "pid": self.pid,
-            "command": json_name(&self.command),
-            "left_out": left_out,
-        });
-        if let (Some(section), Some(facts)) = (&self.section, facts.as_object_mut()) {
-            facts.insert("section".to_owned(), json_name(section.as_bytes()));
+        OffenceRecord {
+            time: Time(self.time),
+            event: Event::Offence,
+            mount: Name::from(&self.mount),
+            operation: Word(self.operation),
+            path: Name::from(&self.path),
+            name: Name::from(&self.name),
+            rule: Word(offence.rule.name()),
+            kind: offence.rule.kind().map(Into::into),
+            offset: offence.offset,
+            length: offence.length,
+            code_point: offence.code_point.map(|c| format!("U+{c:04X}")),
+            verdict: Word(self.verdict),
+            exempt: self.exempt.map(Word),
+            errno: self.errno.map(|errno| symbol(errno).into()),
+            visible: self.visible.as_ref().map(Name::from),
+            backing: self.backing.as_ref().map(Name::from),
+            accepted: self.accepted.as_ref().map(Name::from),
+            sibling: self.sibling.as_ref().map(Name::from),
+            uid: self.uid,
+            gid: self.gid,
+            pid: self.pid,
+            command: Name::from(&self.command),
+            left_out,
+            section: self.section.as_deref().map(Name::from),
         }
-        facts
     }
 
     /// Visible path of the directory in which the name was asked for.
@@ -144,9 +127,4 @@ impl Record {
             Some(directory) => directory,
         }
     }
-}
-
-/// RFC 3339, in UTC, with microseconds.
-pub(super) fn time(time: Timestamp) -> String {
-    format!("{time:.6}")
 }

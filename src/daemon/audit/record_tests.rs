@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use crate::codec::{Encoding, Form, Malformed};
 use crate::fs::audit::{Operation, Record, Verdict};
 use crate::names::Quoted;
-use crate::names::json::json_line;
 use crate::names::rules::Exempt;
 use crate::policy::{Alike, Class, Offence, Rule, Unit};
+use crate::records::json_line;
 
 /// An offence by the name `name`, at this place of it.
 pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> Record {
@@ -147,7 +147,7 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
         )
     };
     assert_eq!(
-        json_line(&overlong.to_json()),
+        json_line(&overlong.document(0)),
         concat!(
             r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
             r#""path":{"bytes":"L2Rpci9hwK8="},"name":{"bytes":"YcCv"},"rule":"ill-formed","kind":"overlong","#,
@@ -165,7 +165,7 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
         ..record("\u{202E}".as_bytes(), Rule::Forbidden(Class::Bidi), 0, 3)
     };
     assert_eq!(
-        json_line(&reported.json(7)),
+        json_line(&reported.document(7)),
         concat!(
             r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
             r#""path":{"text":"/dir/\u202e"},"name":{"text":"\u202e"},"rule":"forbidden","kind":"bidi","#,
@@ -186,11 +186,11 @@ fn l1_the_section_that_decided_is_told_and_quoted() {
     let text = told.to_text();
     let expected = r#": refused with EILSEQ in section "a\n\x1B[2Jé": ill-formed"#;
     assert!(text.contains(expected), "{text}");
-    let json = json_line(&told.to_json());
+    let json = json_line(&told.document(0));
     let expected = r#","left_out":0,"section":{"text":"a\n\u001b[2Jé"}}"#;
     assert!(json.ends_with(expected), "{json}");
     assert!(!latin1().to_text().contains("section"));
-    assert_eq!(latin1().to_json().get("section"), None);
+    assert_eq!(latin1().document(0).section, None);
 }
 
 #[test]

@@ -7,13 +7,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::datagram;
 use super::journal::Journal;
 use super::log_file::open_file;
 use super::syslog::Syslog;
 use crate::os::helper;
+use crate::records::AuditRecord;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long one line may wait for a sink that takes nothing. A sink that let it pass is not waited for again
@@ -90,20 +89,20 @@ impl Sink {
         matches!(self, Self::Journal(_))
     }
 
-    /// Writes `line`, which has no newline in it; `facts` are the same as an object, for a sink that takes fields.
+    /// Writes `line`, which has no newline in it; `document` is the same for a sink that takes fields.
     ///
     /// # Errors
     /// The line was not written, or not wholly; the next one is not harmed by that.
     pub(super) fn write_line(
         &mut self,
         line: &str,
-        facts: &Value,
+        document: Option<&AuditRecord<'_>>,
         severity: Severity,
     ) -> io::Result<()> {
         match self {
             Self::Stream(stream) => stream.write_line(line),
             Self::Syslog(syslog) => syslog.send(line, severity),
-            Self::Journal(journal) => journal.send(line, facts, severity),
+            Self::Journal(journal) => journal.send(line, document, severity),
         }
     }
 

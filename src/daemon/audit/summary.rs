@@ -1,33 +1,30 @@
 //! The line at the end about what was counted.
 
-use jiff::Timestamp;
-use serde_json::{Value, json};
-
-use super::record::time;
 use crate::fs::audit::Counts;
 use crate::names::Quoted;
-use crate::names::json::json_name;
+use crate::records::{Event, SummaryRecord, Time};
 
 impl Counts {
     /// The summary for people, one line that starts with `utf8fs: `.
-    pub(super) fn text(&self, at: Timestamp, mount: &[u8], operations: u64) -> String {
+    pub(super) fn text(&self, at: Time, mount: &[u8], operations: u64) -> String {
+        let (rules, verdicts) = (self.rules(), self.by_verdict());
         format!(
             "utf8fs: {} summary of mount {}: {operations} operations, {} offences ({} ill-formed, {} too-long, \
              {} forbidden, {} not-normalized, {} unmappable, {} not-unique, {} not-a-component; {} refused, {} normalized, {} reported), \
              {} records written, {} left out by the rate limit, {} dropped",
-            time(at),
+            at,
             Quoted(mount),
             self.offences(),
-            self.ill_formed,
-            self.too_long,
-            self.forbidden,
-            self.not_normalized,
-            self.unmappable,
-            self.not_unique,
-            self.not_a_component,
-            self.refused,
-            self.normalized,
-            self.reported,
+            rules.ill_formed,
+            rules.too_long,
+            rules.forbidden,
+            rules.not_normalized,
+            rules.unmappable,
+            rules.not_unique,
+            rules.not_a_component,
+            verdicts.refused,
+            verdicts.normalized,
+            verdicts.reported,
             self.written,
             self.left_out,
             self.dropped,
@@ -35,27 +32,25 @@ impl Counts {
     }
 
     /// The summary for programs.
-    pub(super) fn json(&self, at: Timestamp, mount: &[u8], operations: u64) -> Value {
-        json!({
-            "time": time(at),
-            "event": "summary",
-            "mount": json_name(mount),
-            "operations": operations,
-            "offences": {
-                "ill-formed": self.ill_formed,
-                "too-long": self.too_long,
-                "forbidden": self.forbidden,
-                "not-normalized": self.not_normalized,
-                "unmappable": self.unmappable,
-                "not-unique": self.not_unique,
-                "not-a-component": self.not_a_component,
-            },
-            "refused": self.refused,
-            "normalized": self.normalized,
-            "reported": self.reported,
-            "written": self.written,
-            "left_out": self.left_out,
-            "dropped": self.dropped,
-        })
+    pub(super) fn document<'a>(
+        &self,
+        at: Time,
+        mount: &'a [u8],
+        operations: u64,
+    ) -> SummaryRecord<'a> {
+        let verdicts = self.by_verdict();
+        SummaryRecord {
+            time: at,
+            event: Event::Summary,
+            mount: mount.into(),
+            operations,
+            offences: self.rules(),
+            refused: verdicts.refused,
+            normalized: verdicts.normalized,
+            reported: verdicts.reported,
+            written: self.written,
+            left_out: self.left_out,
+            dropped: self.dropped,
+        }
     }
 }

@@ -5,16 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use jiff::Timestamp;
-use serde_json::{Value, json};
-
 use super::limit::Leftover;
-use super::record::time;
 use super::sink::{Severity, Sink};
 use super::{Format, Shared};
 use crate::fs::audit::Record;
 use crate::names::Quoted;
-use crate::names::json::{json_line, json_name};
+use crate::records::{AuditRecord, Event, LeftOutRecord, Time, json_line};
 
 /// What the writer finds in its queue.
 #[derive(Debug)]
@@ -58,7 +54,7 @@ impl Writer {
                 Job::Record(record, left_out) => {
                     let written = self.write(
                         || record.text(left_out),
-                        || record.json(left_out),
+                        || AuditRecord::Offence(Box::new(record.document(left_out))),
                         Severity::Warning,
                     );
                     let mut state = self.shared.state();
@@ -87,11 +83,11 @@ impl Writer {
         }
         // From here on no record is on its way: the sender is gone, and the queue is empty.
         let counts = self.shared.state().counts;
-        let now = Timestamp::now();
+        let now = Time::now();
         let (mount, operations) = (self.mount.clone(), finish.operations);
         self.write(
             || counts.text(now, &mount, operations),
-            || counts.json(now, &mount, operations),
+            || AuditRecord::Summary(counts.document(now, &mount, operations)),
             Severity::Info,
         );
         // Nobody waits any more where the time is over.
@@ -100,7 +96,7 @@ impl Writer {
 
     /// Tells what was left out of a pair.
     fn tell(&mut self, leftover: &Leftover) {
-        let now = time(Timestamp::now());
+        let now = Time::now();
         let Leftover {
             uid,
             directory,
@@ -114,33 +110,33 @@ impl Writer {
                 Quoted(&mount)
             )
         };
-        let facts = || {
-            json!({
-                "time": now,
-                "event": "left-out",
-                "mount": json_name(&mount),
-                "directory": json_name(directory),
-                "uid": uid,
-                "left_out": left_out,
+        let document = || {
+            AuditRecord::LeftOut(LeftOutRecord {
+                time: now,
+                event: Event::LeftOut,
+                mount: (&mount).into(),
+                directory: directory.into(),
+                uid: *uid,
+                left_out: *left_out,
             })
         };
-        self.write(text, facts, Severity::Warning);
+        self.write(text, document, Severity::Warning);
     }
 
-    /// Writes a line; whether the sink took it.
-    fn write(
+    /// Writes a line; returns whether the sink took it.
+    fn write<'a>(
         &mut self,
         text: impl FnOnce() -> String,
-        facts: impl FnOnce() -> Value,
+        document: impl FnOnce() -> AuditRecord<'a>,
         severity: Severity,
     ) -> bool {
         let is_json = self.format == Format::Json;
-        let facts = match is_json || self.sink.takes_fields() {
-            true => facts(),
-            false => Value::Null,
+        let document = (is_json || self.sink.takes_fields()).then(document);
+        let line = match &document {
+            Some(document) if is_json => json_line(document),
+            _ => text(),
         };
-        let line = if is_json { json_line(&facts) } else { text() };
-        let result = self.sink.write_line(&line, &facts, severity);
+        let result = self.sink.write_line(&line, document.as_ref(), severity);
         if let Err(error) = &result {
             self.complain(error);
         }

@@ -1,11 +1,13 @@
 //! Who may make names that do not conform, and where (`--exempt-uid`, `--exempt`).
 
 use std::collections::BTreeSet;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::names::{PatternError, Patterns};
 
 /// Why an offence is let through, though others are refused it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Exempt {
     /// By who asked.
     Uid,
@@ -14,13 +16,10 @@ pub enum Exempt {
 }
 
 impl Exempt {
-    /// The stable name, as in JSON: `uid`, `path`.
+    /// Returns the stable name, as in JSON: `uid`, `path`.
     #[must_use]
     pub fn label(self) -> &'static str {
-        match self {
-            Self::Uid => "uid",
-            Self::Path => "path",
-        }
+        self.into()
     }
 }
 

@@ -145,8 +145,8 @@ pub const OLDER: &[Call] = &[];
 /// What the helper process of root's daemon calls.
 pub const HELPER: &[Call] = calls! {
     // Its errands.
-    read = SYS_read, write = SYS_write, openat = SYS_openat, close = SYS_close, fcntl = SYS_fcntl,
-    fstat = SYS_fstat, newfstatat = SYS_newfstatat, statx = SYS_statx, lseek = SYS_lseek,
+    read = SYS_read, write = SYS_write, openat = SYS_openat, openat2 = SYS_openat2, close = SYS_close,
+    fcntl = SYS_fcntl, fstat = SYS_fstat, newfstatat = SYS_newfstatat, statx = SYS_statx, lseek = SYS_lseek,
     readlinkat = SYS_readlinkat, umount2 = SYS_umount2,
     // Logs and the daemon.
     sendmsg = SYS_sendmsg, sendto = SYS_sendto, recvfrom = SYS_recvfrom, recvmsg = SYS_recvmsg,

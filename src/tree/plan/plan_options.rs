@@ -3,6 +3,7 @@
 use crate::codec::Charset;
 use crate::names::{Legacy, NameMap, OnViolation};
 use crate::policy::{Classes, ErrnoChoice, Policy};
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 /// The source of the text of ill-formed names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,13 +17,16 @@ pub enum CharsetSource {
 }
 
 /// The treatment of an entry whose new name another one has, or gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum OnCollision {
-    /// The entry keeps its name.
+    /// It keeps its name (default)
     Skip,
-    /// The entry gets the first of `name-2.ext`, `name-3.ext`, ... that is free.
+    /// It gets the first of name-2.ext, name-3.ext, ... that is free
     Suffix,
-    /// The file is set aside if both are regular files of the same content, and keeps its name otherwise.
+    /// Of files with the same content one is set aside, where undo finds it; others keep their names
     Same,
 }
 

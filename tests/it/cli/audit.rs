@@ -76,7 +76,6 @@ fn the_sums_of_a_log_are_those_that_are_known() {
             assert_eq!(row["offences"], known[&key(row)], "{table}: {row}");
         }
         assert_eq!(report[table]["distinct"], known.len(), "{table}");
-        assert_eq!(report[table]["missing"], 0, "{table}");
         assert!(rows.is_sorted_by(|a, b| a["offences"].as_u64() >= b["offences"].as_u64()));
     };
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -242,7 +241,7 @@ fn lines_that_are_no_records_are_counted_and_named_and_the_rest_is_told() {
         panic!("{garbled:?}");
     };
     assert_eq!((first, last), ("it is cut off", "it is cut off"));
-    assert_eq!((escape, short), ("it is no JSON", "its time is missing"));
+    assert_eq!((escape, short), ("it is no JSON", "missing field `time`"));
     assert!(long.starts_with("it is longer than"));
     // By the reason, the most frequent first, each with its first line.
     let reasons = report["garbled"]["reasons"].as_array().unwrap();
@@ -307,7 +306,7 @@ fn offences_are_summed_up_by_the_section_that_decided() {
         {"section": {"text": "web"}, "offences": 3},
         {"section": {"text": "<b>\u{1B}[2J"}, "offences": 2},
         {"section": null, "offences": 1},
-    ], "distinct": 3, "distinct_is_exact": true, "missing": 0});
+    ], "distinct": 3});
     assert_eq!(report(&[], &log)["sections"], wanted);
     let words = audit(&["--html", page.to_str().unwrap()], &log).stdout;
     let told = r#"
@@ -319,7 +318,7 @@ by section of the policy
     assert!(words.contains(told), "{words}");
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.contains("&lt;b&gt;\\x1B[2J"), "{html}");
-    assert!(html.contains("By which section of the policy") && html.contains("no section"));
+    assert!(html.contains("Offences by section of the policy") && html.contains("no section"));
     // Where no section decided anything, there is nothing to tell.
     std::fs::write(&log, plain).unwrap();
     let words = audit(&["--html", page.to_str().unwrap()], &log).stdout;
@@ -333,47 +332,16 @@ by section of the policy
 
 /// Nobody can make so many that they add up to none.
 #[test]
-fn counts_that_cannot_be_are_no_records_and_sums_do_not_wrap() {
+fn sums_do_not_wrap() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
     let good = record("2026-11-01T00:00:00.000000Z", "/x", "ill-formed", 1);
-    let with = |count: u64| good.replace("\"left_out\":1", &format!("\"left_out\":{count}"));
-    for huge in [u64::MAX, (1 << 53) + 1] {
-        std::fs::write(&log, format!("{}\n", with(huge))).unwrap();
-        let run = audit(&["--json"], &log);
-        assert_eq!(run.code, Some(3), "{run:?}");
-        let told = &run.objects()[0];
-        assert_eq!(
-            (&told["offences"], &told["left_out"]),
-            (&json!(0), &json!(0))
-        );
-        let reason = &told["garbled"]["reasons"][0]["reason"];
-        assert_eq!(reason, "its left_out is no such number");
-    }
-    let lines = format!("{}\n", with(1 << 53)).repeat(3000);
-    std::fs::write(&log, lines).unwrap();
+    let most = good.replace("\"left_out\":1", &format!("\"left_out\":{}", u64::MAX));
+    std::fs::write(&log, format!("{most}\n").repeat(3)).unwrap();
     for options in [&["--json"][..], &[]] {
         assert_eq!(audit(options, &log).code, Some(1));
     }
     assert_eq!(report(&[], &log)["left_out"], json!(u64::MAX));
-}
-
-/// Of more than are counted it is said that there are more.
-#[test]
-fn of_too_many_different_ones_the_number_is_said_to_be_a_least() {
-    let place = tempfile::tempdir().unwrap();
-    let log = place.path().join("log");
-    let good = record("2026-11-01T00:00:00.000000Z", "/PATH/x", "ill-formed", 1);
-    let lines = (0..100_001).map(|number| good.replace("PATH", &number.to_string()) + "\n");
-    std::fs::write(&log, lines.collect::<String>()).unwrap();
-    let told = report(&["--top", "1"], &log);
-    let [many, few] = ["directories", "commands"].map(|table| &told[table]);
-    assert_eq!(
-        (&few["distinct"], &few["distinct_is_exact"]),
-        (&json!(1), &json!(true))
-    );
-    assert_eq!(many["distinct_is_exact"], false);
-    assert!(many["distinct"].as_u64().unwrap() < 100_001);
 }
 
 /// Law L4, as docs/audit.md has it.

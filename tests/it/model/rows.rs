@@ -2,9 +2,9 @@
 
 use proptest::prelude::{Strategy, any};
 use utf8fs::codec::{Charset, Form};
-use utf8fs::names::json::{json_line, json_name};
 use utf8fs::names::{BackingName, Legacy, NameMap, OnViolation, Quoted, VisibleName};
 use utf8fs::policy::{ErrnoChoice, Policy, Profile};
+use utf8fs::records::{Name, json_line};
 
 use crate::support::show;
 
@@ -308,7 +308,7 @@ fn names_are_quoted_for_people() {
 #[test]
 fn names_in_json_lose_nothing() {
     proptest::proptest!(|(name in names())| {
-        let value = json_name(&name);
+        let value = serde_json::json!(Name::from(&name));
         let line = json_line(&value);
         proptest::prop_assert!(!line.contains(moves_the_cursor), "{}", line);
         let back: serde_json::Value = serde_json::from_str(&line).unwrap();

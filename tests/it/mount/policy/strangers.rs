@@ -68,7 +68,7 @@ fn hostile_names_in_it_forge_nothing() {
         "{said:?}"
     );
     assert!(
-        said.contains(r#"p\n\xE9\x1B[2J.toml":1:1: unknown key "a\nerror: b\x1B[2J""#),
+        said.contains(r#"p\n\xE9\x1B[2J.toml":1:1: unknown field `a\u{A}error: b\u{1B}[2J`"#),
         "{said}"
     );
     let output = run("mode = \"enforce\"\n");

@@ -1,0 +1,405 @@
+//! The counts of all records.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::cli::args::TimeUnit;
+use crate::cli::output::harmless;
+use crate::policy::RuleName;
+use crate::records::{
+    AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts, VerdictCounts,
+};
+
+/// Most lines that are no records of which each is kept.
+const MOST_INVALID: usize = 100;
+
+/// Most different reasons why lines are no records.
+const MOST_REASONS: usize = 100;
+
+/// The conditions on the records that are counted.
+#[derive(Debug, Default)]
+pub(super) struct Filter {
+    pub(super) since: Option<Timestamp>,
+    pub(super) until: Option<Timestamp>,
+    /// Empty: all rules.
+    pub(super) rules: Vec<RuleName>,
+    /// Empty: all users.
+    pub(super) uids: Vec<u32>,
+    /// A path without a `/` at its end.
+    pub(super) below: Option<Vec<u8>>,
+}
+
+impl Filter {
+    fn admits(&self, record: &AuditRecord<'_>) -> bool {
+        let has_user = |uid: u32| self.uids.is_empty() || self.uids.contains(&uid);
+        let (time, path, is_of_mount, is_asked_for) = match record {
+            AuditRecord::Offence(offence) => {
+                let has_rule = self.rules.is_empty() || self.rules.contains(&offence.rule.0);
+                let path = joined(&offence.mount, &offence.path);
+                (offence.time, path, false, has_user(offence.uid) && has_rule)
+            }
+            AuditRecord::LeftOut(left_out) => {
+                let path = joined(&left_out.mount, &left_out.directory);
+                // The rules that these offences broke are not known.
+                let is_asked_for = has_user(left_out.uid) && self.rules.is_empty();
+                (left_out.time, path, false, is_asked_for)
+            }
+            AuditRecord::Summary(summary) => {
+                (summary.time, summary.mount.as_bytes().to_vec(), true, true)
+            }
+            AuditRecord::Unknown(head) => {
+                let mount = head.mount.as_ref().map_or(&b"/"[..], Name::as_bytes);
+                (head.time, mount.to_vec(), true, true)
+            }
+        };
+        let is_in_time = self.since.is_none_or(|since| time.0 >= since)
+            && self.until.is_none_or(|until| time.0 < until);
+        let is_there = self.below.as_ref().is_none_or(|below| {
+            // The end of a mount is of interest to whoever asks for something in it.
+            is_below(&path, below) || (is_of_mount && is_below(below, &path))
+        });
+        is_in_time && is_there && is_asked_for
+    }
+}
+
+fn is_below(path: &[u8], above: &[u8]) -> bool {
+    let rest = path.strip_prefix(above);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+/// A line that is no record.
+#[derive(Debug, Clone)]
+pub(super) struct InvalidLine {
+    /// The index of its file.
+    pub(super) file: usize,
+    /// Its number, from 1 on.
+    pub(super) line: u64,
+    pub(super) reason: String,
+    /// Its first bytes.
+    pub(super) start: Vec<u8>,
+    /// Is there more of it?
+    pub(super) is_cut: bool,
+}
+
+/// The counts of all records.
+#[derive(Debug, Default)]
+pub(super) struct LogSummary {
+    filter: Filter,
+    /// Number of lines that are not empty.
+    pub(super) lines: u64,
+    /// Number of records that the filter admits, of any event.
+    pub(super) records: u64,
+    pub(super) rules: RuleCounts<u64>,
+    pub(super) verdicts: VerdictCounts,
+    kinds: HashMap<(RuleName, String), u64>,
+    operations: HashMap<Operation, u64>,
+    sections: HashMap<Option<Name<'static>>, u64>,
+    /// With those left out.
+    users: HashMap<u32, u64>,
+    commands: HashMap<(u32, Name<'static>), u64>,
+    /// With those left out.
+    directories: HashMap<Vec<u8>, u64>,
+    /// By the hour since 1970.
+    hours: BTreeMap<i64, RuleCounts<u64>>,
+    pub(super) first: Option<Timestamp>,
+    pub(super) last: Option<Timestamp>,
+    pub(super) left_out: u64,
+    /// Number of mounts that ended.
+    pub(super) summaries: u64,
+    /// Number of records that the logs of those mounts lost.
+    pub(super) dropped: u64,
+    /// Number of records of events that this version does not know.
+    pub(super) unknown: u64,
+    /// Number of lines that are no records.
+    pub(super) invalid: u64,
+    pub(super) first_invalid: Vec<InvalidLine>,
+    by_reason: BTreeMap<String, (u64, InvalidLine)>,
+}
+
+impl LogSummary {
+    pub(super) fn new(filter: Filter) -> Self {
+        Self {
+            filter,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn offences(&self) -> u64 {
+        self.rules.sum()
+    }
+
+    pub(super) fn add(&mut self, record: &AuditRecord<'_>) {
+        if !self.filter.admits(record) {
+            return;
+        }
+        self.records += 1;
+        match record {
+            AuditRecord::Offence(offence) => self.add_offence(offence),
+            AuditRecord::LeftOut(record) => self.add_left_out(record),
+            AuditRecord::Summary(summary) => {
+                self.summaries += 1;
+                self.dropped = self.dropped.saturating_add(summary.dropped);
+            }
+            AuditRecord::Unknown(_) => self.unknown += 1,
+        }
+    }
+
+    fn add_left_out(&mut self, record: &LeftOutRecord<'_>) {
+        self.left_out = self.left_out.saturating_add(record.left_out);
+        count(&mut self.users, record.uid, record.left_out);
+        let path = joined(&record.mount, &record.directory);
+        let path = match path.strip_suffix(b"/").unwrap_or(&path) {
+            b"" => b"/",
+            path => path,
+        };
+        count(&mut self.directories, path.to_vec(), record.left_out);
+    }
+
+    fn add_offence(&mut self, offence: &OffenceRecord<'_>) {
+        let rule = offence.rule.0;
+        *self.rules.of(rule) += 1;
+        *self.verdicts.of(offence.verdict.0) += 1;
+        let kind = offence.kind.as_deref().unwrap_or_default().to_owned();
+        count(&mut self.kinds, (rule, kind), 1);
+        count(&mut self.operations, offence.operation.0, 1);
+        let section = offence.section.clone().map(Name::into_owned);
+        count(&mut self.sections, section, 1);
+        let command = (offence.uid, offence.command.clone().into_owned());
+        count(&mut self.commands, command, 1);
+        // With --rule the number of those left out that broke these rules is not known.
+        let is_known = self.filter.rules.is_empty();
+        let left_out = if is_known { offence.left_out } else { 0 };
+        self.left_out = self.left_out.saturating_add(left_out);
+        let times = left_out.saturating_add(1);
+        count(&mut self.users, offence.uid, times);
+        let path = joined(&offence.mount, &offence.path);
+        count(&mut self.directories, parent(&path).to_vec(), times);
+        let time = offence.time.0;
+        self.first = Some(self.first.map_or(time, |first| first.min(time)));
+        self.last = Some(self.last.map_or(time, |last| last.max(time)));
+        let hour = time.as_second().div_euclid(3600);
+        *self.hours.entry(hour).or_default().of(rule) += 1;
+    }
+
+    pub(super) fn add_invalid(&mut self, line: InvalidLine) {
+        self.invalid += 1;
+        let has_room = self.by_reason.len() < MOST_REASONS;
+        let reason = if has_room || self.by_reason.contains_key(&line.reason) {
+            line.reason.clone()
+        } else {
+            "another reason".to_owned()
+        };
+        let of_reason = self.by_reason.entry(reason);
+        of_reason.or_insert_with(|| (0, line.clone())).0 += 1;
+        if self.first_invalid.len() < MOST_INVALID {
+            self.first_invalid.push(line);
+        }
+    }
+
+    /// Returns each reason why lines are no records, the number of lines that have it, and the first of them; the most frequent first.
+    pub(super) fn reasons(&self) -> Vec<(&str, u64, &InvalidLine)> {
+        let reasons = self.by_reason.iter();
+        let mut reasons: Vec<_> = reasons
+            .map(|(reason, (count, first))| (&**reason, *count, first))
+            .collect();
+        reasons.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
+        reasons
+    }
+
+    /// Returns the offences over time, by the first hour of each unit in which there is one; the unit is hours for up to three days,
+    /// unless one is wanted.
+    pub(super) fn over_time(
+        &self,
+        unit: Option<TimeUnit>,
+    ) -> (TimeUnit, BTreeMap<i64, RuleCounts<u64>>) {
+        let ends = self
+            .hours
+            .first_key_value()
+            .zip(self.hours.last_key_value());
+        let span = ends.map_or(0, |((first, _), (last, _))| last - first);
+        let usual = if span < 72 {
+            TimeUnit::Hour
+        } else {
+            TimeUnit::Day
+        };
+        let unit = unit.unwrap_or(usual);
+        let mut over_time = BTreeMap::new();
+        for (hour, counts) in &self.hours {
+            let start = hour.div_euclid(unit.hours()) * unit.hours();
+            add_counts(over_time.entry(start).or_default(), counts);
+        }
+        (unit, over_time)
+    }
+
+    /// Returns the tables of the summary, each with at most `most` rows.
+    pub(super) fn tables(&self, most: usize) -> [Table; 6] {
+        let has_sections = self.sections.keys().any(Option::is_some);
+        let path = |path: &Vec<u8>| Name::from(path.clone());
+        [
+            Table::new(
+                "kinds",
+                "by rule and kind",
+                &self.kinds,
+                most,
+                |(rule, kind)| {
+                    let rule: &str = (*rule).into();
+                    let label = format!("{rule} {kind}");
+                    let kind = (!kind.is_empty()).then_some(kind);
+                    let fields = json!({"rule": rule, "kind": kind});
+                    (harmless(label.trim_end()).into_owned(), fields)
+                },
+            ),
+            Table::new("operations", "", &self.operations, most, |operation| {
+                let label = operation.label();
+                (label.to_owned(), json!({"operation": label}))
+            }),
+            Table::new(
+                "sections",
+                if has_sections {
+                    "by section of the policy"
+                } else {
+                    ""
+                },
+                &self.sections,
+                most,
+                |section| {
+                    let label = section.as_ref().map(Name::to_string);
+                    let label = label.unwrap_or_else(|| "no section".to_owned());
+                    (label, json!({"section": section}))
+                },
+            ),
+            Table::new(
+                "users",
+                "by user, with those left out",
+                &self.users,
+                most,
+                |uid| (format!("uid {uid}"), json!({"uid": uid})),
+            ),
+            Table::new(
+                "commands",
+                "by user and command",
+                &self.commands,
+                most,
+                |(uid, command)| {
+                    let fields = json!({"uid": uid, "command": command});
+                    (format!("uid {uid} {command}"), fields)
+                },
+            ),
+            Table::new(
+                "directories",
+                "by directory, with those left out",
+                &self.directories,
+                most,
+                |directory| {
+                    let directory = path(directory);
+                    (directory.to_string(), json!({"path": directory}))
+                },
+            ),
+        ]
+    }
+}
+
+/// Offences by something.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// The field of the report that has it.
+    pub(super) key: &'static str,
+    /// For people; empty where only programs read it.
+    pub(super) title: &'static str,
+    pub(super) rows: Vec<Row>,
+    /// Number of rows that there would be without a limit.
+    pub(super) distinct: usize,
+}
+
+/// A row of a table.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// For people; names in it are quoted.
+    pub(super) label: String,
+    /// For programs: an object.
+    pub(super) fields: Value,
+    pub(super) offences: u64,
+}
+
+impl Table {
+    fn new<K: Ord>(
+        key: &'static str,
+        title: &'static str,
+        counts: &HashMap<K, u64>,
+        most: usize,
+        row: impl Fn(&K) -> (String, Value),
+    ) -> Self {
+        let mut all: Vec<(&K, &u64)> = counts.iter().collect();
+        all.sort_unstable_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+        all.truncate(most);
+        let row = |(key, offences): (&K, &u64)| {
+            let (label, fields) = row(key);
+            Row {
+                label,
+                fields,
+                offences: *offences,
+            }
+        };
+        Self {
+            key,
+            title,
+            rows: all.into_iter().map(row).collect(),
+            distinct: counts.len(),
+        }
+    }
+}
+
+fn count<K: Eq + Hash>(counts: &mut HashMap<K, u64>, key: K, times: u64) {
+    let count = counts.entry(key).or_default();
+    *count = count.saturating_add(times);
+}
+
+/// Adds `more` to `counts`, rule by rule.
+pub(super) fn add_counts(counts: &mut RuleCounts<u64>, more: &RuleCounts<u64>) {
+    for (rule, count) in more.rows() {
+        *counts.of(rule) += count;
+    }
+}
+
+/// Returns the path `below` of a mount.
+fn joined(mount: &Name<'_>, below: &Name<'_>) -> Vec<u8> {
+    let above = mount.as_bytes();
+    [above.strip_suffix(b"/").unwrap_or(above), below.as_bytes()].concat()
+}
+
+/// Returns the directory that a path is in.
+fn parent(path: &[u8]) -> &[u8] {
+    let slash = path.iter().rposition(|byte| *byte == b'/');
+    match slash.and_then(|slash| path.get(..slash)) {
+        None | Some(b"") => b"/",
+        Some(directory) => directory,
+    }
+}
+
+/// Returns the hour, or its day, as people write it.
+pub(super) fn moment(hour: i64, unit: TimeUnit) -> String {
+    let time = Timestamp::from_second(hour.saturating_mul(3600)).unwrap_or(Timestamp::UNIX_EPOCH);
+    match unit {
+        TimeUnit::Hour => time.strftime("%Y-%m-%d %H:00").to_string(),
+        TimeUnit::Day => time.strftime("%Y-%m-%d").to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TimeUnit, moment, parent};
+
+    #[test]
+    fn moments_and_directories_are_as_people_write_them() {
+        assert_eq!(moment(494_338, TimeUnit::Hour), "2026-05-24 10:00");
+        assert_eq!(moment(494_328, TimeUnit::Day), "2026-05-24");
+        assert_eq!(moment(-1, TimeUnit::Hour), "1969-12-31 23:00");
+        let rows: [(&[u8], &[u8]); 3] = [(b"/a/b/c", b"/a/b"), (b"/a", b"/"), (b"//x", b"/")];
+        for (path, directory) in rows {
+            assert_eq!(parent(path), directory);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The summary as one JSON object. The keys are part of the interface (law L4; docs/audit.md).
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::Report;
+use super::log_summary::{InvalidLine, Row, Table};
+use crate::cli::CliError;
+use crate::cli::output::Output;
+use crate::records::{Name, Time, json_line};
+
+/// Most rows of each table, by default.
+const TOP: usize = 100;
+
+/// Prints the summary.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub(super) fn print(report: &Report<'_>) -> Result<(), CliError> {
+    let mut out = Output::stdout();
+    out.line(&json_line(&document(report)))?;
+    out.flush()
+}
+
+fn document(report: &Report<'_>) -> Value {
+    let summary = &report.summary;
+    let file = |line: &InvalidLine| {
+        let file = report.args.files.get(line.file);
+        file.map(|file| json!(Name::from(file.as_path())))
+    };
+    let invalid = summary.first_invalid.iter();
+    let invalid =
+        invalid.map(|line| json!({"file": file(line), "line": line.line, "reason": line.reason}));
+    let reasons = summary.reasons().into_iter().map(|(reason, count, first)| {
+        let start = Name::from(&first.start);
+        json!({"reason": reason, "count": count, "file": file(first), "line": first.line, "start": start})
+    });
+    let (unit, over_time) = summary.over_time(report.args.by.map(|unit| unit.0));
+    let moments = over_time.iter().map(|(hour, counts)| {
+        let from = Timestamp::from_second(hour.saturating_mul(3600)).ok();
+        let from = from.map(|from| format!("{from:.0}"));
+        json!({"from": from, "offences": counts.sum(), "rules": counts})
+    });
+    let files = report.args.files.iter();
+    let files: Vec<_> = files.map(|file| Name::from(file.as_path())).collect();
+    let mut document = json!({
+        "audit": "report",
+        "format": 2,
+        "files": files,
+        "lines": summary.lines,
+        "records": summary.records,
+        "offences": summary.offences(),
+        "first": summary.first.map(Time),
+        "last": summary.last.map(Time),
+        "rules": summary.rules,
+        "verdicts": summary.verdicts,
+        "over_time": {"unit": unit.label(), "rows": moments.collect::<Vec<_>>()},
+        "left_out": summary.left_out,
+        "dropped": summary.dropped,
+        "summaries": summary.summaries,
+        "other_events": summary.unknown,
+        "garbled": {"count": summary.invalid, "reasons": reasons.collect::<Vec<_>>(), "first": invalid.collect::<Vec<_>>()},
+        "unread": report.unread,
+    });
+    for table in summary.tables(report.args.top.unwrap_or(TOP)) {
+        if let Some(fields) = document.as_object_mut() {
+            fields.insert(table.key.to_owned(), table_document(table));
+        }
+    }
+    document
+}
+
+fn table_document(table: Table) -> Value {
+    let rows = table.rows.into_iter().map(
+        |Row {
+             mut fields,
+             offences,
+             ..
+         }| {
+            if let Some(fields) = fields.as_object_mut() {
+                fields.insert("offences".to_owned(), offences.into());
+            }
+            fields
+        },
+    );
+    json!({"rows": rows.collect::<Vec<_>>(), "distinct": table.distinct})
+}

@@ -1,0 +1,191 @@
+//! Asking a mount for its status, with a timeout.
+//!
+//! Whoever asks a filesystem whose daemon is stuck can neither be told to stop nor be killed, and a process with one such thread does not
+//! end. So another process asks, and is left to itself when it takes too long. It holds nothing of ours open: whoever reads
+//! what we print would wait for it.
+
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::Duration;
+
+use super::error::reason;
+use super::output::{Output, print_error};
+use super::{CliError, ExitCode};
+use crate::daemon::ask::{self, AskError};
+use crate::daemon::mount::means_dead;
+use crate::names::Quoted;
+
+/// How long a daemon may take to answer. It waits for nothing but its turn.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How the process that asks ends where there is no answer, by why; 1 is for all else.
+const DEAD: u8 = 3;
+const DENIED: u8 = 4;
+
+/// The arguments of a process that asks.
+const ASKING: [&str; 3] = ["status", "--ask-only", "--"];
+
+/// What came of asking.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// What the daemon says.
+    Status(Vec<u8>),
+    /// Its daemon is gone.
+    Dead,
+    /// It does not answer in time.
+    Silent,
+    /// We may not ask.
+    Denied,
+    /// There is no answer for another reason.
+    None,
+}
+
+/// Asks the mount on `path` for its status. Prints on standard error why there is no answer.
+///
+/// # Errors
+/// It does not answer in time, or another process cannot be had.
+pub(super) fn ask_and_complain(path: &Path) -> Result<Answer, CliError> {
+    let (answer, complaint) = start_asking(path)?;
+    // As it would have been printed by ourselves: where nobody can be told, the exit status tells.
+    io::stderr().write_all(&complaint).ok();
+    if answer == Answer::Silent {
+        return Err(CliError::failure(format!(
+            "the mount on {} does not answer for {} seconds",
+            Quoted(path.as_os_str().as_bytes()),
+            PATIENCE.as_secs()
+        ))
+        .hint(
+            "is its daemon stopped, or waiting for a disk or a network? Its log and 'ps' may tell",
+        ));
+    }
+    Ok(answer)
+}
+
+/// Asks the mount on `path` for its status; prints nothing.
+///
+/// # Errors
+/// Another process cannot be had.
+pub(super) fn ask(path: &Path) -> Result<Answer, CliError> {
+    Ok(start_asking(path)?.0)
+}
+
+/// Has another process ask. Returns the answer, and what that process printed on standard error.
+fn start_asking(path: &Path) -> Result<(Answer, Vec<u8>), CliError> {
+    let failed = |error: io::Error| {
+        CliError::failure(format!("no process can be started: {}", reason(&error)))
+    };
+    let mut child = Command::new("/proc/self/exe")
+        .arg0("utf8fs")
+        .args(ASKING)
+        .arg(path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let (answer, complaint) = (child.stdout.take(), child.stderr.take());
+    let (done, is_done) = sync_channel(1);
+    thread::Builder::new()
+        .name("answer".to_owned())
+        .spawn(move || {
+            // It says one thing or the other, so that it does not wait for us to read both.
+            done.try_send(all(answer).and_then(|answer| Ok((answer, all(complaint)?))))
+                .ok();
+        })
+        .map_err(failed)?;
+    let Ok(read) = is_done.recv_timeout(PATIENCE) else {
+        // Not waited for: it ends when it can.
+        child.kill().ok();
+        return Ok((Answer::Silent, Vec::new()));
+    };
+    let (answer, complaint) = read.map_err(failed)?;
+    let ended = child.wait().map_err(failed)?;
+    let answer = match ended.code().map(u8::try_from) {
+        Some(Ok(0)) => Answer::Status(answer),
+        Some(Ok(DEAD)) => Answer::Dead,
+        Some(Ok(DENIED)) => Answer::Denied,
+        _ => Answer::None,
+    };
+    Ok((answer, complaint))
+}
+
+/// All that there is to read.
+fn all(from: Option<impl Read>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut from) = from {
+        from.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// Asks in this process, and passes the answer on to who started it.
+///
+/// # Errors
+/// The answer cannot be written.
+pub(super) fn pass_on(path: &Path) -> Result<ExitCode, CliError> {
+    let status = match ask::ask(path) {
+        Ok(status) => status,
+        Err(error) => {
+            let code = code(&error);
+            print_error(&why(path, error));
+            return Ok(ExitCode::Asked(code));
+        }
+    };
+    let mut out = Output::stdout();
+    out.bytes(&status)?;
+    out.flush()?;
+    Ok(ExitCode::Ok)
+}
+
+fn code(error: &AskError) -> u8 {
+    let errno = match error {
+        AskError::Refused(error) | AskError::Path(error) => error.raw_os_error(),
+        AskError::Other(_) | AskError::Inside(_) => None,
+    };
+    match errno {
+        Some(errno) if means_dead(errno) => DEAD,
+        Some(libc::EPERM | libc::EACCES) => DENIED,
+        _ => ExitCode::Failure.code(),
+    }
+}
+
+/// Says why there is no answer.
+fn why(path: &Path, error: AskError) -> CliError {
+    let shown = Quoted(path.as_os_str().as_bytes());
+    match error {
+        AskError::Path(error) => {
+            CliError::failure(format!("{shown} cannot be looked at: {}", reason(&error)))
+                .hint("'findmnt -t fuse.utf8fs' lists the mounts of utf8fs")
+        }
+        AskError::Other(fs_type) => CliError::failure(format!(
+            "{shown} is no mount of utf8fs: it lies on {}",
+            Quoted(&fs_type)
+        ))
+        .hint("'findmnt -t fuse.utf8fs' lists the mounts of utf8fs"),
+        AskError::Inside(mount) => {
+            let mount = Quoted(&mount);
+            CliError::failure(format!("{shown} is inside the mount on {mount}"))
+                .hint(format!("ask {mount} itself"))
+        }
+        AskError::Refused(error) => match error.raw_os_error() {
+            Some(errno) if means_dead(errno) => {
+                CliError::failure(format!("the daemon of the mount on {shown} is gone"))
+                    .hint("unmount it, or mount again, which takes the dead mount away")
+            }
+            Some(libc::EPERM | libc::EACCES) => {
+                CliError::failure(format!("{shown} tells nothing to you: permission denied"))
+                    .hint("ask as root or as the user who mounted")
+            }
+            Some(libc::EOPNOTSUPP | libc::ENODATA) => CliError::failure(format!(
+                "{shown} tells nothing: its daemon does not know this question"
+            ))
+            .hint("it is of an older version, or only a part of a mount is mounted here"),
+            _ => CliError::failure(format!("{shown} does not answer: {}", reason(&error))),
+        },
+    }
+}

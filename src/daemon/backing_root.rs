@@ -1,0 +1,63 @@
+//! The backing directory, opened as it is served: by a view of its own, or as all others see it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::mount_config::MountConfig;
+use super::mount_flags;
+use crate::backing::{Dir, Entries, StatFs, file, private_clone};
+use crate::os::Privilege;
+
+/// The backing directory, opened.
+#[derive(Debug)]
+pub(super) struct BackingRoot {
+    /// An `O_PATH` descriptor.
+    pub(super) root: OwnedFd,
+    /// A descriptor by which file handles of its filesystem are opened, for who may.
+    pub(super) by_handle: Option<OwnedFd>,
+    /// The flags of the mount that it lies on, `ST_RDONLY` and so on.
+    pub(super) flags: u64,
+    /// Are mounts inside it entered?
+    pub(super) enters: bool,
+    /// Has each file to be opened so that reading it changes no access time?
+    pub(super) reads_quietly: bool,
+}
+
+/// Opens the backing directory.
+///
+/// For root it is a view of the directory alone: mounts inside it are not entered, and what is mounted over it later,
+/// be it by ourselves, is not seen (law F2). With `--cross-mounts` it is the directory as all others see it; what is
+/// mounted over the directory itself is not seen then either.
+pub(super) fn open(config: &MountConfig, privilege: Privilege) -> io::Result<BackingRoot> {
+    let root = Dir::open_root(&config.backing)?.into_fd();
+    // Only who may list it can show it.
+    drop(Entries::open(&root)?);
+    let flags = StatFs::of(&root)?.flags;
+    let as_it_is = privilege == Privilege::User || config.cross_mounts;
+    let view = if as_it_is { None } else { view_of(&root) };
+    let reads_quietly = mount_flags::set_access_times(config, view.as_ref());
+    let enters = view.is_none();
+    let root = view.unwrap_or(root);
+    let by_handle = match privilege {
+        Privilege::User => None,
+        Privilege::Root => Some(file::reopen(&root, libc::O_RDONLY | libc::O_DIRECTORY)?),
+    };
+    Ok(BackingRoot {
+        root,
+        by_handle,
+        flags,
+        enters,
+        reads_quietly,
+    })
+}
+
+/// A view of the directory alone, where the kernel gives one.
+fn view_of(root: &OwnedFd) -> Option<OwnedFd> {
+    private_clone(root)
+        .inspect_err(|error| {
+            log::warn!(
+                "mounts inside the backing directory are entered: this kernel gives no view without them: {error}"
+            );
+        })
+        .ok()
+}

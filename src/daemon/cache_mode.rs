@@ -1,0 +1,135 @@
+//! What `--cache` comes to on the backing filesystem at hand.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use super::backing_root::BackingRoot;
+use super::mount_config::CacheMode;
+use super::start_error::{StartError, reason};
+use crate::backing::watch::Watcher;
+use crate::backing::{FileHandle, FsType};
+use crate::coherence::watched::LONGEST;
+use crate::coherence::{Keeping, Times};
+use crate::os::Privilege;
+
+/// How long a change made below may go unseen, where nothing else is to be had.
+const USUAL: Duration = Duration::from_secs(1);
+
+/// As long as the kernel likes: longer than machines run.
+const FOR_EVER: Duration = Duration::from_secs(86_400 * 3650);
+
+/// What the kernel may keep, and for how long.
+#[derive(Debug)]
+pub(super) struct Caching {
+    /// What it keeps.
+    pub(super) keeping: Keeping,
+    /// How long a change may go unseen.
+    pub(super) unseen: Duration,
+}
+
+impl Caching {
+    /// What was asked for, or is right for the filesystem that `backing` is on.
+    ///
+    /// # Errors
+    /// `--cache watch` was asked for and cannot be had.
+    pub(super) fn decide(
+        asked: Option<CacheMode>,
+        privilege: Privilege,
+        backing: &BackingRoot,
+    ) -> Result<Self, StartError> {
+        let by_time = |kept, keeps_lists| Self {
+            keeping: Keeping {
+                times: Times {
+                    heard: kept,
+                    unheard: kept,
+                },
+                watcher: None,
+                keeps_lists,
+            },
+            unseen: kept,
+        };
+        let seconds = |kept| by_time(kept, false);
+        let below = FsType::of(&backing.root).ok();
+        let is_shared = below.is_some_and(FsType::is_shared);
+        let kept = if is_shared { Duration::ZERO } else { USUAL };
+        let watching = |watcher| Self {
+            keeping: Keeping {
+                times: Times {
+                    heard: LONGEST,
+                    unheard: USUAL,
+                },
+                watcher: Some(watcher),
+                // While their attributes are fresh.
+                keeps_lists: true,
+            },
+            unseen: USUAL,
+        };
+        match asked {
+            Some(CacheMode::Seconds(kept)) => Ok(seconds(kept)),
+            Some(CacheMode::Exclusive) => Ok(by_time(FOR_EVER, true)),
+            Some(CacheMode::Watch) => watcher(privilege, below, backing)
+                .map(watching)
+                .map_err(|error| {
+                    StartError::failure(format!("--cache watch cannot be had: {}", reason(&error)))
+                        .hint("give a number of seconds, or none where changes have to be seen at once")
+                }),
+            None if is_shared => Ok(seconds(kept)),
+            None => Ok(match watcher(privilege, below, backing) {
+                Ok(watcher) => watching(watcher),
+                Err(error) => {
+                    log::debug!("changes below are not followed: {}", reason(&error));
+                    seconds(kept)
+                }
+            }),
+        }
+    }
+}
+
+fn watcher(
+    privilege: Privilege,
+    below: Option<FsType>,
+    backing: &BackingRoot,
+) -> io::Result<Watcher> {
+    if privilege != Privilege::Root {
+        return Err(io::Error::other("it is for root"));
+    }
+    if !below.is_some_and(FsType::is_local) {
+        return Err(io::Error::other(
+            "this filesystem may not tell of all changes",
+        ));
+    }
+    if !doubts_names() {
+        return Err(io::Error::other("it takes Linux 6.2"));
+    }
+    let root = &backing.root;
+    let handle = FileHandle::of(root)?.zip(backing.by_handle.as_ref());
+    let opened = handle.map(|(handle, mount)| handle.open(mount.as_fd(), libc::O_PATH));
+    if !matches!(opened, Some(Ok(Some(_)))) {
+        return Err(io::Error::other(
+            "this filesystem has no file handles that can be opened",
+        ));
+    }
+    let mut watcher = Watcher::new()?;
+    // What is written through a mount of ours alone is known anyway.
+    if !backing.enters
+        && let Err(error) = watcher.leave_out_writes_through(root)
+    {
+        log::debug!("the closing of what we write is reported too: {error}");
+    }
+    // Only to find out whether that works here: directories are marked when they are idle.
+    watcher.add(root)?;
+    watcher.remove(root)?;
+    Ok(watcher)
+}
+
+/// Can the kernel be told to look a name up anew, where more happened than could be reported (Linux 6.2)?
+fn doubts_names() -> bool {
+    let uname = rustix::system::uname();
+    let release = uname.release().to_bytes();
+    let mut numbers = release
+        .split(|octet| !octet.is_ascii_digit())
+        .map_while(|digits| std::str::from_utf8(digits).ok()?.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    version >= (6, 2)
+}

@@ -1,0 +1,42 @@
+//! Where the daemon's own messages go in the background.
+
+use std::io::{self, Write};
+
+use super::audit::{Severity, Syslog};
+
+/// Standard error, which somebody reads until the mount answers and which is `/dev/null` then, and the system's log.
+#[derive(Debug)]
+pub struct DaemonLog(Syslog);
+
+impl DaemonLog {
+    /// Connects to the system's log.
+    ///
+    /// # Errors
+    /// No socket could be made.
+    pub fn new() -> io::Result<Self> {
+        Syslog::system().map(Self)
+    }
+}
+
+impl Write for DaemonLog {
+    /// Takes one message, ended by a newline. One that nobody takes is lost: there is no third place to say so.
+    fn write(&mut self, message: &[u8]) -> io::Result<usize> {
+        let to_stderr = io::stderr().write_all(message);
+        // The logger writes text only.
+        let line = core::str::from_utf8(message).unwrap_or_default().trim_end();
+        let line = line.strip_prefix("utf8fs: ").unwrap_or(line);
+        let severity = if line.starts_with("info") {
+            Severity::Info
+        } else {
+            Severity::Warning
+        };
+        match self.0.send(line, severity) {
+            Ok(()) => Ok(message.len()),
+            Err(_nobody) => to_stderr.map(|()| message.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

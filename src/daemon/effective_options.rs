@@ -1,0 +1,104 @@
+//! The options that a mount was made with, defaults filled in.
+
+use std::borrow::Cow;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex};
+
+use super::mount_config::{CacheMode, MountConfig};
+use crate::daemon::audit::{JOURNAL, SinkKind};
+use crate::fuse::status::{About, Told};
+use crate::names::rules::Mode;
+use crate::os::credentials;
+use crate::records::{CacheOption, LogOption, MountOptions, Name, PolicyStatus, Time, Word};
+
+/// What a mount tells of itself that does not change.
+pub(super) fn about(config: &MountConfig) -> About {
+    About {
+        owner: rustix::process::getuid().as_raw(),
+        backing: config.backing.as_os_str().as_bytes().to_vec(),
+        mountpoint: config.mountpoint.as_os_str().as_bytes().to_vec(),
+        told: Arc::new(Mutex::new(Told {
+            options: Some(options(config)),
+            policy: policy_status(config),
+        })),
+    }
+}
+
+/// Returns the options in force.
+pub(super) fn options(config: &MountConfig) -> MountOptions {
+    fn word(value: impl Into<&'static str>) -> Cow<'static, str> {
+        Cow::Borrowed(value.into())
+    }
+    let (resolved, audit) = (&config.resolved, &config.audit);
+    let (map, policy) = (&resolved.map, &resolved.map.policy);
+    let (rules, all) = (&resolved.rules, resolved.rules.all());
+    let file = |path: &std::path::Path| Name::from(path).into_owned();
+    MountOptions {
+        policy: config.policy.as_ref().map(|source| file(&source.path)),
+        encoding: Word(policy.encoding),
+        from: map
+            .from
+            .iter()
+            .map(|charset| charset.label().into())
+            .collect(),
+        legacy: Word(map.legacy),
+        store_as: map.store_as.map(|charset| charset.label().into()),
+        on_violation: match all.mode {
+            Mode::Enforce => "reject".into(),
+            mode @ (Mode::Normalize | Mode::Report | Mode::Off) => word(mode),
+        },
+        errno: Word(all.map.errno),
+        normalization: Word(policy.form.into()),
+        forbid: policy.forbid.iter().map(Word).collect(),
+        max_bytes: policy.max_bytes,
+        max_chars: policy.max_chars,
+        max_utf16: policy.max_utf16,
+        unique: all.unique.map(Word),
+        exempt_uid: rules.exempt().uids().collect(),
+        exempt: rules.exempt().patterns().to_vec(),
+        cache: config.cache.map(|cache| match cache {
+            CacheMode::Seconds(time) => CacheOption::Seconds(time.as_secs_f64()),
+            CacheMode::Watch => CacheOption::Word("watch".into()),
+            CacheMode::Exclusive => CacheOption::Word("exclusive".into()),
+        }),
+        locks: word(config.locks),
+        cross_mounts: config.cross_mounts,
+        passthrough: word(config.passthrough),
+        threads: config.threads,
+        uring: word(config.uring),
+        sandbox: word(config.sandbox),
+        audit_log: match &audit.sink {
+            SinkKind::Stderr => LogOption::Word("-".into()),
+            SinkKind::Syslog => LogOption::Word("syslog".into()),
+            SinkKind::Journal(path) if path.as_os_str() == JOURNAL => {
+                LogOption::Word("journald".into())
+            }
+            SinkKind::Journal(path) => {
+                let path = [b"journald:", path.as_os_str().as_bytes()].concat();
+                LogOption::File(path.into())
+            }
+            SinkKind::File(path) => LogOption::File(file(path)),
+        },
+        audit_format: word(audit.format),
+        audit_burst: audit.limit.burst,
+        audit_per_minute: audit.limit.per_minute,
+        background: config.background,
+        fsname: config.fsname.as_bytes().to_vec().into(),
+        allow_other: config
+            .allow_other
+            .unwrap_or_else(credentials::is_privileged),
+        flags: config.flags.words().map(Cow::from).collect(),
+    }
+}
+
+/// Returns the status of a policy that has come into force now; `None` without one.
+pub(super) fn policy_status(config: &MountConfig) -> Option<PolicyStatus> {
+    config.policy.as_ref().map(|source| PolicyStatus {
+        file: Name::from(source.path.as_path()).into_owned(),
+        since: Time::now(),
+        sections: config.resolved.rules.sections().len(),
+        reloads: 0,
+        failed_reloads: 0,
+        fault: None,
+    })
+}

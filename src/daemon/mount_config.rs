@@ -1,0 +1,120 @@
+//! A mount with everything decided: what is to be served where, and how.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::audit::SinkKind;
+use super::audit_config::{AuditConfig, audit_config};
+use super::mount::MountFlags;
+use super::mount_paths;
+use super::mount_policy::{LoadedPolicy, PolicySource, ResolvedPolicy};
+use super::start_error::StartError;
+use super::transport::Uring;
+use crate::fs::LocksAt;
+use crate::fuse::Passthrough;
+use crate::os::Sandbox;
+use crate::records::PolicyFile;
+
+/// A mount. The directories were fit when it was made.
+#[derive(Debug, Clone)]
+pub struct MountConfig {
+    /// The backing directory: absolute, without symlinks.
+    pub backing: PathBuf,
+    /// The mount point: absolute, without symlinks. A dead mount of ours may lie on it.
+    pub mountpoint: PathBuf,
+    /// Which names conform, what is visible as what, and what holds for new names.
+    pub resolved: ResolvedPolicy,
+    /// The policy file, if there is one.
+    pub policy: Option<PolicySource>,
+    /// What the kernel may keep; `None`: by the backing filesystem.
+    pub cache: Option<CacheMode>,
+    /// Flags of the mount.
+    pub flags: MountFlags,
+    /// The words of `-o` without a value.
+    pub words: Vec<&'static str>,
+    /// May users other than the one who mounts use it? `None`: if root mounts it.
+    pub allow_other: Option<bool>,
+    /// The source that `/proc/mounts` shows.
+    pub fsname: OsString,
+    /// Where offences are logged.
+    pub audit: AuditConfig,
+    /// May the kernel read and write files by itself?
+    pub passthrough: Passthrough,
+    /// Where locks are held.
+    pub locks: LocksAt,
+    /// Are mounts inside the backing directory entered?
+    pub cross_mounts: bool,
+    /// Most operations that are worked on at a time, 1 or more.
+    pub threads: usize,
+    /// How far the daemon confines itself.
+    pub sandbox: Sandbox,
+    /// May requests come by rings?
+    pub uring: Uring,
+    /// Return once the mount answers?
+    pub background: bool,
+}
+
+/// The value of `--cache`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheMode {
+    /// The kernel keeps what it knows for so long.
+    Seconds(Duration),
+    /// For up to a minute: it is notified of what others change.
+    Watch,
+    /// For as long as it likes: nobody else changes anything.
+    Exclusive,
+}
+
+/// What depends on the directories of a mount and on its policy.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// The backing directory: absolute, without symlinks.
+    pub backing: PathBuf,
+    /// The mount point: absolute, without symlinks.
+    pub mountpoint: PathBuf,
+    /// What holds.
+    pub resolved: ResolvedPolicy,
+    /// The policy file, if there is one.
+    pub policy: Option<PolicySource>,
+    /// Where offences are logged.
+    pub audit: AuditConfig,
+}
+
+/// Checks the options and the policy, then the directories, then that neither the log nor the policy lies in them.
+///
+/// # Errors
+/// Options that are wrong or contradict each other, and directories that are unfit, in this order.
+pub fn check(
+    backing: &Path,
+    mountpoint: &Path,
+    policy: Option<&Path>,
+    options: PolicyFile,
+    is_background: bool,
+) -> Result<Checked, StartError> {
+    if policy.is_none() {
+        // Before the directories are looked at, which may clear a dead mount.
+        let resolved = ResolvedPolicy::without_file(options.clone())?;
+        audit_config(&resolved.keys, is_background)?;
+    }
+    let (backing, mountpoint) = mount_paths::check(backing, mountpoint)?;
+    let policy =
+        policy.map(|path| PolicySource::open(path, &backing, &mountpoint, options.clone()));
+    let policy = policy.transpose()?;
+    let loaded = policy
+        .as_ref()
+        .map_or_else(LoadedPolicy::default, PolicySource::read);
+    let resolved = ResolvedPolicy::new(options, &loaded)?;
+    loaded.warn();
+    let mut audit = audit_config(&resolved.keys, is_background)?;
+    if let SinkKind::File(log) = &mut audit.sink {
+        *log = mount_paths::check_log(log, &backing, &mountpoint)?;
+    }
+    Ok(Checked {
+        backing,
+        mountpoint,
+        resolved,
+        policy,
+        audit,
+    })
+}

@@ -1,0 +1,117 @@
+//! What the mounts below say, which holds on ours too: it is never laxer than what it shows. And what it says beyond that,
+//! done below where the kernel does nothing about it for FUSE.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+
+use super::mount_config::MountConfig;
+use crate::backing::{AccessTimes, Atime, set_access_times as set_times};
+use crate::daemon::mount::MountFlags;
+use crate::daemon::mountinfo;
+use crate::fs::Waits;
+use crate::fuse::Passthrough;
+
+/// What can be forbidden: by which flag of statvfs(3), which word forbids it and which allows it.
+const FORBIDS: [(u64, &str, &str); 4] = [
+    (libc::ST_RDONLY, "ro", "rw"),
+    (libc::ST_NOSUID, "nosuid", "suid"),
+    (libc::ST_NODEV, "nodev", "dev"),
+    (libc::ST_NOEXEC, "noexec", "exec"),
+];
+
+/// Adds to the flags of a mount what is forbidden on the mount that its backing directory lies on, whose flags are `below`. Where
+/// mounts inside that are entered, what one of them forbids to run or to open is forbidden everywhere, since the kernel knows one
+/// set of flags for all of ours; that one is read-only it sees to by itself. What was asked for and is not done is warned of.
+///
+/// # Errors
+/// The table of mounts cannot be read.
+pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::Result<()> {
+    let mut forbidden = below;
+    if enters {
+        forbidden |= inside(config.backing.as_os_str().as_bytes())?;
+    }
+    for (flag, forbids, allows) in FORBIDS {
+        let before = config.flags;
+        if forbidden & flag == 0 {
+            continue;
+        }
+        let is_known = config.flags.set(forbids);
+        debug_assert!(is_known, "invariant: FORBIDS has words of MountFlags");
+        if config.words.contains(&allows) {
+            log::warn!("-o {allows} has no effect: a mount below has {forbids}");
+        } else if config.flags != before {
+            log::info!("the mount has {forbids}, as a mount below has");
+        }
+    }
+    Ok(())
+}
+
+/// What the mounts inside a directory forbid but to write.
+fn inside(directory: &[u8]) -> io::Result<u64> {
+    let mut inside = directory.to_vec();
+    if inside != b"/" {
+        inside.push(b'/');
+    }
+    let mounts = mountinfo::read()?;
+    let flags = mounts
+        .iter()
+        .filter(|mount| mount.mount_point.starts_with(&inside))
+        .flat_map(|mount| mount.flags.split(|&byte| byte == b','));
+    let known = |word: &[u8]| {
+        let mut known = FORBIDS.iter().filter(|(flag, ..)| *flag != libc::ST_RDONLY);
+        known.find(|(_, forbids, _)| forbids.as_bytes() == word)
+    };
+    Ok(flags
+        .filter_map(known)
+        .fold(0, |all, (flag, ..)| all | flag))
+}
+
+/// Has reading through `view` change access times as the flags of the mount say, and never where it is read-only (law F8): the kernel
+/// leaves those of FUSE to us. Warns where there is no view of our own, as for unprivileged users. Returns whether each file has to
+/// be opened so that reading it changes no access time, since the view does not see to that.
+pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) -> bool {
+    let MountFlags {
+        read_only,
+        noatime,
+        nodiratime,
+        relatime,
+        strictatime,
+        ..
+    } = config.flags;
+    let times = AccessTimes {
+        of_all: match (read_only || noatime, relatime, strictatime) {
+            (true, ..) => Some(Atime::Never),
+            (_, true, _) => Some(Atime::Relative),
+            (_, _, true) => Some(Atime::Always),
+            (false, false, false) => None,
+        },
+        not_of_directories: nodiratime,
+    };
+    if times == AccessTimes::default() {
+        return false;
+    }
+    let done = match view {
+        Some(view) => set_times(view, times).map_err(|error| error.to_string()),
+        None => Err("mounts inside the backing directory are entered".to_owned()),
+    };
+    let Err(reason) = done else {
+        return false;
+    };
+    if noatime || nodiratime || relatime || strictatime {
+        log::warn!("access times are those of the mount below, whatever -o says: {reason}");
+    }
+    read_only
+}
+
+/// Which changes wait for the disk. Where all do, each write has to come to us: the kernel would not wait.
+pub(super) fn wait(config: &mut MountConfig) -> Waits {
+    if config.flags.sync {
+        config.passthrough = Passthrough::Off;
+        Waits::All
+    } else if config.flags.dirsync {
+        Waits::Names
+    } else {
+        Waits::None
+    }
+}

@@ -1,0 +1,344 @@
+//! What a policy and the options that override it come to, and what of that can change while it is mounted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::loaded_policy::LoadedPolicy;
+use super::policy_faults::Place;
+use crate::codec::{Charset, Encoding, UnknownCharset};
+use crate::daemon::audit_config::{AuditConfig, audit_config};
+use crate::daemon::start_error::StartError;
+use crate::names::rules::{Exemptions, Mode, People, Rules, Section, Terms};
+use crate::names::{Legacy, NameMap, OnViolation, Patterns, Quoted};
+use crate::policy::{Alike, ErrnoChoice, Policy, Profile};
+use crate::records::{Id, List, PolicyFile, PolicySection};
+
+/// What holds on a mount.
+#[derive(Debug, Clone)]
+pub struct ResolvedPolicy {
+    /// What names are shown as; whether there are other spellings is by what any rule may make.
+    pub map: NameMap,
+    /// How siblings are compared, wherever they are.
+    pub unique: Option<Alike>,
+    /// What holds for new names.
+    pub rules: Rules,
+    /// The keys of the options and of the file together.
+    pub keys: PolicyFile,
+}
+
+/// The keys that cannot change while it is mounted.
+const FIXED: [&str; 13] = [
+    "profile",
+    "forbid",
+    "encoding",
+    "normalization",
+    "max_bytes",
+    "max_chars",
+    "from",
+    "legacy",
+    "store_as",
+    "audit_log",
+    "audit_format",
+    "audit_burst",
+    "audit_per_minute",
+];
+
+impl ResolvedPolicy {
+    /// Resolves `options` alone.
+    ///
+    /// # Errors
+    /// They contradict each other.
+    pub fn without_file(options: PolicyFile) -> Result<Self, StartError> {
+        Self::new(options, &LoadedPolicy::default())
+    }
+
+    /// Resolves a policy where `options` do not override it.
+    ///
+    /// # Errors
+    /// They are wrong together, or the policy is.
+    pub fn new(options: PolicyFile, policy: &LoadedPolicy) -> Result<Self, StartError> {
+        if !policy.is_valid() {
+            return Err(policy.refusal());
+        }
+        let keys = options.or(policy.keys.clone());
+        let mut map = name_map(&keys)?;
+        let users = |list: &Option<List<Id>>| ids(list.as_ref(), &policy.text.users);
+        let exempt = exemptions(users(&keys.exempt_uid), keys.exempt.as_ref())?;
+        let whole = keys.unique.and_then(|word| word.0.alike());
+        let mut elsewhere = keys.section.iter();
+        let unique = whole.or_else(|| elsewhere.find_map(|section| section.unique?.0.alike()));
+        let mode = keys.mode().unwrap_or(Mode::Enforce);
+        let all = Terms {
+            mode,
+            map: map.clone(),
+            unique: whole.filter(|_| mode != Mode::Off),
+            section: None,
+        };
+        let sections = keys.section.iter().zip(1..).map(|(section, number)| {
+            let people = (section.users.is_some() || section.groups.is_some()).then(|| People {
+                users: users(&section.users).into_iter().collect(),
+                groups: ids(section.groups.as_ref(), &policy.text.groups)
+                    .into_iter()
+                    .collect(),
+            });
+            resolve_section(section, number, people, &all, whole, unique)
+        });
+        let rules = Rules::new(all.clone(), sections.collect(), exempt);
+        if !policy.text.files.is_empty() {
+            map.on_violation = if rules.normalizes() {
+                OnViolation::Normalize
+            } else {
+                OnViolation::Reject
+            };
+        }
+        Ok(Self {
+            map,
+            unique,
+            rules,
+            keys,
+        })
+    }
+
+    /// Returns a line for each key of `new` that cannot come into force while `self` is mounted.
+    pub(in crate::daemon) fn remount_faults(
+        &self,
+        new: &Self,
+        policy: &LoadedPolicy,
+        is_background: bool,
+    ) -> Vec<String> {
+        let keys = self.needs_remount(new, policy, is_background).into_iter();
+        keys.map(|(key, place)| {
+            let message = format!("{key} cannot change while it is mounted: it takes a remount");
+            policy.error_line(place, message)
+        })
+        .collect()
+    }
+
+    /// Returns what of `new` cannot come into force while `self` is mounted: each key that was changed, and where the file says it. A
+    /// key that is written otherwise and comes to the same is no change.
+    pub(super) fn needs_remount(
+        &self,
+        new: &Self,
+        policy: &LoadedPolicy,
+        is_background: bool,
+    ) -> Vec<(&'static str, Place)> {
+        let (before, after) = (key_map(&self.keys), key_map(&new.keys));
+        let fixed = fixed_part(&self.keys, is_background);
+        let is_changed = |key: &&str| {
+            let value = after.get(*key).cloned().unwrap_or_default();
+            if before.get(*key) == Some(&value) {
+                return false;
+            }
+            let mut changed = before.clone();
+            changed.insert((*key).to_owned(), value);
+            let changed = serde_json::from_value(Value::Object(changed));
+            changed.map_or(true, |changed| fixed_part(&changed, is_background) != fixed)
+        };
+        let keys = FIXED.into_iter().filter(is_changed);
+        let keys = keys.map(|key| (key, policy.place(key)));
+        let in_section = |is_it: &dyn Fn(&PolicySection) -> bool, key: &str| {
+            let section = policy.keys.section.iter().position(is_it);
+            section.and_then(|section| policy.place_in(section, key))
+        };
+        let normalizes = self.map.on_violation == OnViolation::Reject
+            && new.map.on_violation == OnViolation::Normalize;
+        let mode = policy.keys.mode() == Some(Mode::Normalize);
+        let mode = mode
+            .then(|| policy.place("mode").or(policy.place("on_violation")))
+            .flatten();
+        let is_normalizing =
+            |section: &PolicySection| section.mode.is_some_and(|mode| mode.0 == Mode::Normalize);
+        let mode = mode.or_else(|| in_section(&is_normalizing, "mode"));
+        let compares = new.unique.is_some() && self.unique != new.unique;
+        let unique = policy.place("unique");
+        let unique = unique.or_else(|| in_section(&|section| section.unique.is_some(), "unique"));
+        keys.chain(normalizes.then_some(("mode normalize", mode)))
+            .chain(compares.then_some(("unique", unique)))
+            .map(|(key, place)| (key, place.unwrap_or_default()))
+            .collect()
+    }
+}
+
+fn key_map(keys: &PolicyFile) -> Map<String, Value> {
+    match serde_json::to_value(keys) {
+        Ok(Value::Object(map)) => map,
+        Ok(_) | Err(_) => Map::new(),
+    }
+}
+
+/// Returns what cannot change while it is mounted; `None` where the keys contradict each other.
+#[expect(clippy::type_complexity, reason = "only to be compared")]
+fn fixed_part(
+    keys: &PolicyFile,
+    is_background: bool,
+) -> (
+    Option<(Policy, Legacy, Vec<Charset>, Option<Charset>)>,
+    Option<AuditConfig>,
+) {
+    let map = name_map(keys).ok();
+    (
+        map.map(|map| (map.policy, map.legacy, map.from, map.store_as)),
+        audit_config(keys, is_background).ok(),
+    )
+}
+
+/// Resolves which names conform, and what the others are shown as.
+///
+/// # Errors
+/// A charset that is not on offer, or keys that contradict each other.
+pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
+    let store_as = keys.store_as.as_deref();
+    let store_as = store_as
+        .map(|label| charset("--store-as", label))
+        .transpose()?;
+    let from = keys.from.iter().flat_map(|from| &from.0);
+    let from = from.map(|label| charset("--from", label));
+    let mut from: Vec<Charset> = from.collect::<Result<_, _>>()?;
+    if let Some(charset) = store_as {
+        // What is stored must be read back, and by the charset that it was stored in.
+        from.retain(|other| *other != charset);
+        from.insert(0, charset);
+    }
+    let default = if from.is_empty() {
+        Legacy::Escape
+    } else {
+        Legacy::Decode
+    };
+    let legacy = keys.legacy.map_or(default, |legacy| legacy.0);
+    if legacy == Legacy::Decode && from.is_empty() {
+        return Err(StartError::usage(
+            "--legacy decode without --from: there is no charset to decode from",
+        )
+        .hint("name it, as in --from iso-8859-1, or use --legacy escape"));
+    }
+    if let Some(charset) = store_as.filter(|_| legacy != Legacy::Decode) {
+        return Err(StartError::usage(format!(
+            "--store-as {} needs names to be decoded, and --legacy says otherwise",
+            charset.label()
+        ))
+        .hint("leave --legacy out"));
+    }
+    let profile = keys.profile.map_or(Profile::Utf8, |profile| profile.0);
+    let mut policy = profile.policy();
+    policy.encoding = keys.encoding.map_or(Encoding::Utf8, |encoding| encoding.0);
+    policy.max_bytes = keys.max_bytes.unwrap_or(policy.max_bytes);
+    policy.max_chars = keys.max_chars.or(policy.max_chars);
+    policy.form = keys.normalization.map_or(policy.form, |form| form.0.form());
+    let classes = keys.forbid.iter().flat_map(|forbid| &forbid.0);
+    policy.forbid = classes.fold(policy.forbid, |all, class| all.with(class.0));
+    Ok(NameMap {
+        policy,
+        legacy,
+        from,
+        store_as,
+        on_violation: match keys.mode() {
+            Some(Mode::Normalize) => OnViolation::Normalize,
+            Some(Mode::Report | Mode::Off) => OnViolation::Report,
+            Some(Mode::Enforce) | None => OnViolation::Reject,
+        },
+        errno: keys.errno.map_or(ErrnoChoice::default(), |errno| errno.0),
+    })
+}
+
+fn exemptions(uids: Vec<u32>, patterns: Option<&List<String>>) -> Result<Exemptions, StartError> {
+    let patterns = patterns.map(|list| list.0.as_slice()).unwrap_or_default();
+    Exemptions::new(uids, patterns).map_err(|error| {
+        let pattern = Quoted(error.pattern.as_bytes());
+        StartError::usage(format!(
+            "--exempt {pattern} is no pattern: {}",
+            error.reason
+        ))
+        .hint("a pattern is a path as /backups/** or a name as *.tmp, with * ? [a-z] {one,other}")
+    })
+}
+
+/// Returns the numbers of users or groups. A name that the system does not know has none.
+fn ids(list: Option<&List<Id>>, known: &BTreeMap<String, Option<u32>>) -> Vec<u32> {
+    let list = list.iter().flat_map(|list| &list.0);
+    list.filter_map(|id| match id {
+        Id::Number(number) => Some(*number),
+        Id::Name(name) => known.get(name).copied().flatten(),
+    })
+    .collect()
+}
+
+/// Finds a charset; `option` is the one that names it.
+///
+/// # Errors
+/// A label that is not on offer.
+pub fn charset(option: &str, label: &str) -> Result<Charset, StartError> {
+    let offer = format!(
+        "{option} takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r"
+    );
+    Charset::from_label(label).map_err(|unknown| not_on_offer(&unknown, &offer))
+}
+
+/// Returns why a charset is not known, with what is alike or else `offer` as a hint.
+#[must_use]
+pub fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> StartError {
+    let label = Quoted(unknown.label.as_bytes());
+    let error = match unknown.reason {
+        Some(reason) => StartError::usage(format!("charset {label} is not on offer: {reason}")),
+        None => StartError::usage(format!("unknown charset {label}")),
+    };
+    error.hint(match unknown.near.split_last() {
+        None => offer.to_owned(),
+        Some((only, [])) => format!("did you mean {only}?"),
+        Some((last, others)) => format!("did you mean {} or {last}?", others.join(", ")),
+    })
+}
+
+/// Resolves a section: its own keys, else those of the mount. `whole` is how the mount compares siblings, where nothing else is said;
+/// `unique` is the one comparison that all sections share.
+fn resolve_section(
+    section: &PolicySection,
+    number: u32,
+    people: Option<People>,
+    all: &Terms,
+    whole: Option<Alike>,
+    unique: Option<Alike>,
+) -> Section {
+    let mut map = all.map.clone();
+    let classes = section.forbid.iter().flat_map(|forbid| &forbid.0);
+    map.policy.forbid = classes.fold(map.policy.forbid, |all, class| all.with(class.0));
+    if let Some(limit) = section.max_bytes {
+        map.policy.max_bytes = limit.min(map.policy.max_bytes);
+    }
+    if let Some(limit) = section.max_chars {
+        map.policy.max_chars = Some(limit.min(map.policy.max_chars.unwrap_or(usize::MAX)));
+    }
+    map.errno = section.errno.map_or(map.errno, |errno| errno.0);
+    let mode = section.mode.map_or(all.mode, |mode| mode.0);
+    let compared = match section.unique {
+        Some(word) => word.0.alike().and(unique),
+        None => whole,
+    };
+    let paths = section.path.as_ref().map(|paths| paths.0.as_slice());
+    Section {
+        // Each was checked on its own; all together they are too many at most, and then match nothing.
+        paths: Patterns::new(paths.unwrap_or_default()).unwrap_or_default(),
+        people,
+        terms: Arc::new(Terms {
+            mode,
+            map,
+            unique: compared.filter(|_| mode != Mode::Off),
+            section: Some(name_in_log(section, number)),
+        }),
+    }
+}
+
+/// Longest name of a section in the audit log, in bytes: a record of the systemd journal has a limit.
+const LONGEST_NAME: usize = 255;
+
+/// Returns the section's name in the audit log: its `name`, or `#N`.
+fn name_in_log(section: &PolicySection, number: u32) -> Arc<str> {
+    match section.name.as_deref() {
+        Some(name) if !name.is_empty() => {
+            let end = name.floor_char_boundary(LONGEST_NAME);
+            name.get(..end).unwrap_or_default().into()
+        }
+        _ => format!("#{number}").into(),
+    }
+}

@@ -1,0 +1,446 @@
+//! The life of a mount: from a [`MountConfig`] to a served mount and its end.
+
+use std::io::{self, PipeReader};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use super::audit::{Auditor, SinkKind, Syslog};
+use super::background::{self, Daemon};
+use super::backing_root::{self, BackingRoot};
+use super::cache_mode::Caching;
+use super::mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
+use super::mount_config::MountConfig;
+use super::mount_policy::PolicySource;
+use super::policy_reload::Reloader;
+use super::sd_notify::Manager;
+use super::session::{Ended, Hooks, Signals, serve};
+use super::start_error::{StartError, cannot_act, not_mounted, reason, unfit_log};
+use super::transport::{make_rings, plan_rings};
+use super::{effective_options, mount_flags, mountinfo};
+use crate::coherence::{Coherence, Kernel};
+use crate::fs::{Config, Utf8Fs};
+use crate::fuse::{Connection, Forgetting, Plan, Service};
+use crate::names::Quoted;
+use crate::os::helper::{self, Errands};
+use crate::os::sandbox::{self, Confined, Setting};
+use crate::os::{Privilege, Sandbox, credentials, map_large_blocks};
+
+/// What the daemon itself has open beside its threads: standard streams, logs, signals, the backing directory.
+const OWN_DESCRIPTORS: u64 = 24;
+
+/// With fewer than this nothing can be served.
+const FEWEST_DESCRIPTORS: u64 = 32;
+
+/// The limit of open files, where there is none.
+const SOME_DESCRIPTORS: u64 = 1024;
+
+/// How the life of a mount ended, for the process that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MountEnd {
+    /// It was unmounted.
+    Unmounted,
+    /// Its connection to the kernel was cut.
+    Aborted,
+    /// The daemon in the background ended its start with this code: 0 if it serves, 128 plus the signal that killed it.
+    Started(u8),
+}
+
+/// The exit code of a daemon that ends in the midst of its session.
+const CUT_OFF: i32 = 1;
+
+/// Mounts and serves until the mount is taken away; in the background, returns when the mount answers.
+///
+/// # Errors
+/// What stands in the way of the mount, or ended it.
+pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
+    let daemon = if config.background {
+        Daemon::detect().map_err(|error| failed("go to the background", &error))?
+    } else {
+        None
+    };
+    if config.background && daemon.is_none() {
+        let code = background::start().map_err(|error| failed("start the daemon", &error))?;
+        return Ok(MountEnd::Started(code));
+    }
+    let signals = Signals::catch().map_err(|error| failed("catch signals", &error))?;
+    let manager = manager(&config);
+    credentials::raise_limits();
+    let descriptors = credentials::raise_nofile()
+        .map_err(|error| failed("raise the limit of open files", &error))?
+        .unwrap_or(SOME_DESCRIPTORS);
+    let rings = plan_rings(config.uring, config.threads, descriptors);
+    let threads = config.threads + rings.as_ref().map_or(0, Plan::threads);
+    // Each thread has one towards the kernel.
+    let own = OWN_DESCRIPTORS + u64::try_from(threads).unwrap_or(u64::MAX);
+    let descriptors = descriptors.saturating_sub(own).max(FEWEST_DESCRIPTORS);
+    let (coherence, auditor) = filesystem(&mut config, descriptors)?;
+    let fs = Arc::clone(coherence.fs());
+    // Whoever follows changes does so until its other end is closed.
+    let (end, keep_on) = io::pipe().map_err(|error| failed("make a pipe", &error))?;
+    // Where nothing is mounted there is nothing to sum up.
+    let mut mounted = mount_it(&config, &fs)?;
+    let device = mounted.attached.device();
+    let device = device.map_err(|error| failed("look at the mount", &error))?;
+    if enters_mounts(&config, &mounted) {
+        fs.mounted_as(device);
+    }
+    warn_of_limits(&config, &mounted);
+    let rings = make_rings(rings, &mounted.fuse_fd);
+    // No thread runs yet, so that all of them inherit what is given up.
+    confine(&config, &mut mounted).map_err(|error| failed("confine the daemon", &error))?;
+    if let Some(policy) = config
+        .policy
+        .as_mut()
+        .filter(|_| config.sandbox != Sandbox::None)
+    {
+        policy.release();
+    }
+    auditor
+        .begin()
+        .map_err(|error| failed("write the audit log", &error))?;
+    let about = effective_options::about(&config);
+    let reloader = Reloader::start(&config, &fs, &about.told);
+    let reloader = reloader.map_err(|error| failed("start the thread of the policy", &error))?;
+    let hooks = Arc::new(Life {
+        reloader,
+        coherence: Arc::clone(&coherence),
+        auditor: Arc::clone(&auditor),
+        daemon: Mutex::new(daemon),
+        manager,
+        shown: shown(&config),
+        end: Mutex::new(Some(end)),
+        follower: Mutex::default(),
+    });
+    map_large_blocks();
+    let Mounted { fuse_fd, attached } = mounted;
+    let service = Service {
+        coherence,
+        passthrough: config.passthrough,
+        threads: config.threads,
+        readers: readers(),
+        about,
+    };
+    let served = Connection::open(service, rings, fuse_fd)
+        .and_then(|connection| serve(connection, attached, signals, Arc::clone(&hooks) as _))
+        .map_err(|error| failed("serve the mount", &error));
+    drop(keep_on);
+    hooks.stopping();
+    hooks.stop_following();
+    auditor.finish(fs.operations());
+    if let Err(error) = helper::dismiss() {
+        log::debug!("the helper process may live on: {error}");
+    }
+    match served? {
+        Ended::Unmounted | Ended::Signalled => Ok(MountEnd::Unmounted),
+        Ended::Aborted => Ok(MountEnd::Aborted),
+    }
+}
+
+/// The service manager, where it started this very process. In the background it did not, and waits for another.
+fn manager(config: &MountConfig) -> Option<Manager> {
+    if config.background {
+        return None;
+    }
+    Manager::find().unwrap_or_else(|error| {
+        log::warn!("the service manager cannot be told when the mount answers: {error}");
+        None
+    })
+}
+
+/// More than one thread per CPU serve nobody faster, nor do very many.
+fn readers() -> usize {
+    thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
+}
+
+fn failed(doing: &str, error: &io::Error) -> StartError {
+    StartError::io(doing, error)
+}
+
+/// Opens the backing directory and the audit log, and lays the filesystem over them. Starts no thread.
+///
+/// What the mounts below forbid is added to the flags.
+fn filesystem(
+    config: &mut MountConfig,
+    descriptors: u64,
+) -> Result<(Arc<Coherence>, Arc<Auditor>), StartError> {
+    let privilege = Privilege::of_thread();
+    if privilege == Privilege::Root {
+        credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
+    }
+    let backing = backing_root::open(config, privilege).map_err(|error| {
+        failed(
+            &format!("open {}", Quoted(config.backing.as_os_str().as_bytes())),
+            &error,
+        )
+    })?;
+    mount_flags::follow(config, backing.flags, backing.enters)
+        .map_err(|error| failed("read the table of mounts", &error))?;
+    let audit = config.audit.clone();
+    let mountpoint = config.mountpoint.as_os_str().as_bytes().to_vec();
+    let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
+        .map_err(|error| unfit_log(&config.audit.sink, &error))?;
+    let auditor = Arc::new(auditor);
+    let Caching { keeping, unseen } = Caching::decide(config.cache, privilege, &backing)?;
+    let BackingRoot {
+        root,
+        by_handle,
+        reads_quietly,
+        ..
+    } = backing;
+    let fs = Utf8Fs::new(Config {
+        map: config.resolved.map.clone(),
+        unique: config.resolved.unique,
+        unseen,
+        keeps_places: keeping.watcher.is_some(),
+        rules: config.resolved.rules.clone(),
+        rules_may_change: config.policy.is_some(),
+        root,
+        by_handle,
+        locks: config.locks,
+        waits: mount_flags::wait(config),
+        reads_quietly,
+        privilege,
+        is_shared: is_shared(config),
+        most_descriptors: usize::try_from(descriptors).unwrap_or(usize::MAX),
+        auditor: Arc::clone(&auditor) as _,
+        mountpoint,
+        covers_backing: config.mountpoint == config.backing,
+    })
+    .map_err(|error| failed("look at the backing directory", &error))?;
+    let coherence = Coherence::new(Arc::new(fs), keeping);
+    Ok((Arc::new(coherence), auditor))
+}
+
+/// May other users use the mount?
+fn allows_others(config: &MountConfig) -> bool {
+    config
+        .allow_other
+        .unwrap_or_else(credentials::is_privileged)
+}
+
+/// Do others use the mount than the user of this process, or may this process do more than other programs of that user?
+fn is_shared(config: &MountConfig) -> bool {
+    allows_others(config) || credentials::has_capabilities()
+}
+
+fn mount_it(config: &MountConfig, fs: &Utf8Fs) -> Result<Mounted, StartError> {
+    let spec = MountSpec {
+        source: config.fsname.clone(),
+        mountpoint: config.mountpoint.clone(),
+        flags: config.flags,
+        allow_other: allows_others(config),
+        checks_rights: fs.is_shared(),
+        max_read: None,
+    };
+    mount(&spec).map_err(|error| not_mounted(&config.mountpoint, &error))
+}
+
+/// Gives up what serving does not take.
+fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
+    let privilege = Privilege::of_thread();
+    if config.sandbox == Sandbox::None {
+        // Those are of the matter: the kernel clears set-id bits only for who has not all of them.
+        return match privilege {
+            Privilege::Root => credentials::limit_capabilities(),
+            Privilege::User => Ok(()),
+        };
+    }
+    let setting = if config.cross_mounts {
+        Setting::AmongAll
+    } else {
+        Setting::Alone
+    };
+    let outside = Outside {
+        spot: mounted.attached.spot(),
+        log: &config.audit.sink,
+        policy: config.policy.as_ref(),
+        cutter: mounted.attached.cutter(),
+    };
+    let Confined {
+        helper,
+        holds,
+        lacks,
+    } = sandbox::confine(&outside, privilege, setting)?;
+    mounted.attached.leave_to(helper);
+    if setting == Setting::AmongAll && privilege == Privilege::Root {
+        log::warn!("the sandbox is weaker with --cross-mounts: there is no root of its own");
+    }
+    log::debug!("sandbox: {}", holds.join(", "));
+    if !lacks.is_empty() {
+        let lacks: Vec<String> = lacks
+            .iter()
+            .map(|(piece, error)| format!("{piece} ({})", reason(error)))
+            .collect();
+        log::warn!(
+            "the sandbox is weaker than it should be; this system lacks: {}",
+            lacks.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// The errands of the helper process, which has one descriptor of the daemon's: no other may be used by these.
+struct Outside<'a> {
+    spot: &'a Spot,
+    log: &'a SinkKind,
+    policy: Option<&'a PolicySource>,
+    cutter: Option<BorrowedFd<'a>>,
+}
+
+impl Errands for Outside<'_> {
+    fn unmount(&self) -> io::Result<u8> {
+        self.spot.unmount().map(UnmountOutcome::number)
+    }
+
+    fn detach(&self) -> io::Result<u8> {
+        self.spot.detach().map(UnmountOutcome::number)
+    }
+
+    fn open_log(&self) -> io::Result<OwnedFd> {
+        self.log.open_log()
+    }
+
+    fn read_policy(&self) -> Vec<u8> {
+        self.policy.map_or_else(Vec::new, PolicySource::read_text)
+    }
+
+    fn policy_directory(&self) -> Option<BorrowedFd<'_>> {
+        self.policy.and_then(PolicySource::descriptor)
+    }
+
+    fn cutter(&self) -> Option<BorrowedFd<'_>> {
+        self.cutter
+    }
+
+    fn connect_syslog(&self) -> io::Result<OwnedFd> {
+        Syslog::connect()
+    }
+}
+
+/// The message of a mount that answers: what is mounted where.
+fn shown(config: &MountConfig) -> String {
+    format!(
+        "{} is shown at {}",
+        Quoted(config.backing.as_os_str().as_bytes()),
+        Quoted(config.mountpoint.as_os_str().as_bytes())
+    )
+}
+
+/// Logs what this mount does not show or cannot do.
+fn warn_of_limits(config: &MountConfig, mounted: &Mounted) {
+    if !enters_mounts(config, mounted) {
+        warn_of_mounts_inside(config);
+    }
+    if mounted.attached.via() == Via::Fusermount {
+        log::info!(
+            "mounted as an ordinary user: new files are yours whoever makes them, mounts inside the backing directory are entered, devices and set-user-id do not work"
+        );
+    }
+}
+
+/// Are mounts inside the backing directory entered?
+fn enters_mounts(config: &MountConfig, mounted: &Mounted) -> bool {
+    config.cross_mounts || mounted.attached.via() == Via::Fusermount
+}
+
+/// Says which mounts inside the backing directory are not shown.
+fn warn_of_mounts_inside(config: &MountConfig) {
+    let mut inside = config.backing.as_os_str().as_bytes().to_vec();
+    if inside != b"/" {
+        inside.push(b'/');
+    }
+    for mount in mountinfo::read().unwrap_or_default() {
+        if mount.mount_point.starts_with(&inside)
+            && mount.mount_point != config.mountpoint.as_os_str().as_bytes()
+        {
+            log::warn!(
+                "{} is mounted inside the backing directory; what it covers is shown instead of it",
+                Quoted(&mount.mount_point)
+            );
+        }
+    }
+}
+
+/// What the program does at the turns of the session's life.
+struct Life {
+    coherence: Arc<Coherence>,
+    auditor: Arc<Auditor>,
+    daemon: Mutex<Option<Daemon>>,
+    manager: Option<Manager>,
+    /// The message of a mount that answers.
+    shown: String,
+    /// Closed at its other end when changes are to be followed no more.
+    end: Mutex<Option<PipeReader>>,
+    follower: Mutex<Option<JoinHandle<()>>>,
+    reloader: Option<Reloader>,
+}
+
+impl Life {
+    /// Waits for the thread that follows changes, which has been told to end.
+    fn stop_following(&self) {
+        let follower = lock(&self.follower).take();
+        if follower.is_some_and(|follower| follower.join().is_err()) {
+            log::error!("following changes below ended by an internal error; please report it");
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Hooks for Life {
+    fn notifier(&self, kernel: Forgetting) {
+        let kernel: Arc<dyn Kernel> = Arc::new(kernel);
+        let end = lock(&self.end).take();
+        let Some((watched, end)) = self.coherence.watched().zip(end) else {
+            return;
+        };
+        let follower = Arc::clone(watched);
+        let follower = thread::Builder::new()
+            .name("changes".to_owned())
+            .spawn(move || follower.follow(&kernel, end));
+        match follower {
+            Ok(follower) => *lock(&self.follower) = Some(follower),
+            Err(error) => {
+                watched.follow_no_more();
+                log::error!(
+                    "changes made below cannot be followed, so that nothing is kept: {error}"
+                );
+            }
+        }
+    }
+
+    fn ready(&self) -> io::Result<()> {
+        // Not earlier: whoever reads it may unmount at once. Not later: a daemon in the background closes standard error.
+        log::info!("{}", self.shown);
+        let daemon = lock(&self.daemon).take();
+        daemon.map_or(Ok(()), Daemon::ready)?;
+        if let Some(manager) = &self.manager {
+            manager.ready(&self.shown);
+        }
+        Ok(())
+    }
+
+    fn stopping(&self) {
+        if let Some(manager) = &self.manager {
+            manager.stopping();
+        }
+    }
+
+    fn reopen(&self) {
+        self.auditor.reopen();
+        if let Some(reloader) = &self.reloader {
+            reloader.knock();
+        }
+    }
+
+    /// The session can't be made to end, and the user wants the end.
+    fn end_now(&self) {
+        self.auditor.finish(self.coherence.fs().operations());
+        std::process::exit(CUT_OFF);
+    }
+}

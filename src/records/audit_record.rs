@@ -1,0 +1,324 @@
+//! A line of the audit log (docs/audit.md has its fields).
+
+use std::borrow::Cow;
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Name, RuleCounts, Time, Word};
+use crate::names::rules::{Exempt, Verdict};
+use crate::policy::RuleName;
+
+/// What happened: the `event` of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// A name was asked for that does not conform.
+    Offence,
+    /// The rate limit left offences out.
+    LeftOut,
+    /// The mount ended.
+    Summary,
+    /// An event of a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+/// An operation that names are asked for by.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Operation {
+    /// A name too long for any entry was looked up.
+    Lookup,
+    /// A file was made by opening it.
+    Create,
+    /// A directory was made.
+    Mkdir,
+    /// A device, a FIFO, a socket or a file was made.
+    Mknod,
+    /// A symlink was made.
+    Symlink,
+    /// A hard link was made.
+    Link,
+    /// An entry was renamed.
+    Rename,
+}
+
+impl Operation {
+    /// The stable name, as in JSON.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// A name that does not conform was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OffenceRecord<'a> {
+    /// When it was asked for.
+    pub time: Time,
+    /// [`Event::Offence`].
+    pub event: Event,
+    /// Path of the mount point.
+    pub mount: Name<'a>,
+    /// The operation.
+    pub operation: Word<Operation>,
+    /// From the root of the mount, `/`, to the name as asked; of a symlink whose target offends, the symlink.
+    pub path: Name<'a>,
+    /// The name as asked; of a symlink's target, the component.
+    pub name: Name<'a>,
+    /// The rule that it breaks.
+    pub rule: Word<RuleName>,
+    /// The kind within the rule.
+    pub kind: Option<Cow<'a, str>>,
+    /// Offset of the bytes of `name` that offend.
+    pub offset: usize,
+    /// Length of the bytes that offend.
+    pub length: usize,
+    /// What they spell, where they spell a code point: `U+003F`.
+    pub code_point: Option<String>,
+    /// What was done about it.
+    pub verdict: Word<Verdict>,
+    /// Why it was let through, where others are refused it.
+    pub exempt: Option<Word<Exempt>>,
+    /// The errno of a refusal, by its symbol.
+    pub errno: Option<Cow<'a, str>>,
+    /// The name that it is listed as, if it was made.
+    pub visible: Option<Name<'a>>,
+    /// The name that was made below, if it was made.
+    pub backing: Option<Name<'a>>,
+    /// A name that would be accepted instead.
+    pub accepted: Option<Name<'a>>,
+    /// The sibling that the name is like, where that is the offence.
+    pub sibling: Option<Name<'a>>,
+    /// User of the caller.
+    pub uid: u32,
+    /// Group of the caller.
+    pub gid: u32,
+    /// Process of the caller.
+    pub pid: u32,
+    /// Command of the caller; empty where it is not known.
+    pub command: Name<'a>,
+    /// Offences of this user in this directory that the rate limit left out before this one.
+    pub left_out: u64,
+    /// The section of the policy that decided, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<Name<'a>>,
+}
+
+/// Offences that the rate limit left out, and that no other record tells of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutRecord<'a> {
+    /// When it is told.
+    pub time: Time,
+    /// [`Event::LeftOut`].
+    pub event: Event,
+    /// Path of the mount point.
+    pub mount: Name<'a>,
+    /// The directory, from the root of the mount.
+    pub directory: Name<'a>,
+    /// The user.
+    pub uid: u32,
+    /// Number of offences.
+    pub left_out: u64,
+}
+
+/// The mount ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SummaryRecord<'a> {
+    /// When it ended.
+    pub time: Time,
+    /// [`Event::Summary`].
+    pub event: Event,
+    /// Path of the mount point.
+    pub mount: Name<'a>,
+    /// Operations that the mount answered.
+    pub operations: u64,
+    /// Offences by rule.
+    pub offences: RuleCounts<u64>,
+    /// Offences refused.
+    pub refused: u64,
+    /// Offences normalized.
+    pub normalized: u64,
+    /// Offences reported.
+    pub reported: u64,
+    /// Records written.
+    pub written: u64,
+    /// Records that the rate limit left out.
+    pub left_out: u64,
+    /// Records that the log did not take.
+    pub dropped: u64,
+}
+
+/// What every record has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordHead<'a> {
+    /// When it was written.
+    pub time: Time,
+    /// The event.
+    pub event: Event,
+    /// Path of the mount point, if the event is one of a mount.
+    #[serde(default)]
+    pub mount: Option<Name<'a>>,
+}
+
+/// A record of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum AuditRecord<'a> {
+    /// A name that does not conform was asked for.
+    Offence(Box<OffenceRecord<'a>>),
+    /// The rate limit left offences out.
+    LeftOut(LeftOutRecord<'a>),
+    /// The mount ended.
+    Summary(SummaryRecord<'a>),
+    /// An event of a later version.
+    Unknown(RecordHead<'a>),
+}
+
+impl AuditRecord<'_> {
+    /// Reads a line of the log. Fields that a later version added are passed over.
+    ///
+    /// # Errors
+    /// The line is no JSON, or lacks a field of its event, or has one twice or of another type.
+    pub fn parse(line: &[u8]) -> serde_json::Result<Self> {
+        let head: RecordHead<'_> = serde_json::from_slice(line)?;
+        match head.event {
+            Event::Offence => serde_json::from_slice(line).map(Self::Offence),
+            Event::LeftOut => serde_json::from_slice(line).map(Self::LeftOut),
+            Event::Summary => serde_json::from_slice(line).map(Self::Summary),
+            Event::Unknown => Ok(Self::Unknown(head)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::AuditRecord;
+    use crate::records::json_line;
+
+    const OFFENCE: &str = r#"{"time":"2026-11-21T11:49:58.965881Z","event":"offence","mount":{"text":"/mnt"},"operation":"create","path":{"bytes":"L2NhZuk="},"name":{"bytes":"Y2Fm6Q=="},"rule":"ill-formed","kind":"truncated","offset":3,"length":1,"code_point":null,"verdict":"refused","exempt":null,"errno":"EILSEQ","visible":null,"backing":null,"accepted":null,"sibling":null,"uid":7,"gid":8,"pid":9,"command":{"text":"tou\"ch"},"left_out":2}"#;
+    const LEFT_OUT: &str = r#"{"time":"2026-11-21T11:49:58.965881Z","event":"left-out","mount":{"text":"/mnt"},"directory":{"text":"/d"},"uid":7,"left_out":3}"#;
+    const SUMMARY: &str = r#"{"time":"2026-11-21T11:49:58.965881Z","event":"summary","mount":{"text":"/mnt"},"operations":9,"offences":{"ill-formed":1,"too-long":0,"forbidden":0,"not-normalized":0,"unmappable":0,"not-unique":0,"not-a-component":0},"refused":1,"normalized":0,"reported":0,"written":1,"left_out":0,"dropped":0}"#;
+
+    #[test]
+    fn l4_what_is_read_is_what_is_written() {
+        for line in [OFFENCE, LEFT_OUT, SUMMARY] {
+            let record = AuditRecord::parse(line.as_bytes()).unwrap();
+            assert_eq!(json_line(&record), line);
+        }
+        let line = OFFENCE.replace(
+            r#","left_out":2}"#,
+            r#","left_out":2,"section":{"text":"s"}}"#,
+        );
+        let record = AuditRecord::parse(line.as_bytes()).unwrap();
+        assert_eq!(json_line(&record), line);
+    }
+
+    #[test]
+    fn events_and_fields_of_a_later_version_are_passed_over() {
+        let line = OFFENCE.replace("\"uid\"", "\"later\":[{}],\"uid\"");
+        assert_eq!(
+            AuditRecord::parse(line.as_bytes()).unwrap(),
+            AuditRecord::parse(OFFENCE.as_bytes()).unwrap()
+        );
+        let line = OFFENCE.replace("offence", "policy");
+        let record = AuditRecord::parse(line.as_bytes()).unwrap();
+        assert!(matches!(record, AuditRecord::Unknown(head) if head.mount.is_some()));
+    }
+
+    /// A record is taken as a whole or not at all.
+    #[test]
+    fn a_field_that_is_missing_or_twice_or_of_another_type_makes_a_line_no_record() {
+        for line in [OFFENCE, LEFT_OUT, SUMMARY] {
+            let whole: Value = serde_json::from_str(line).unwrap();
+            for (key, value) in whole.as_object().unwrap() {
+                // What may be null may be missing too.
+                let is_optional = value.is_null() || key == "errno" || key == "kind";
+                let mut without = whole.clone();
+                without.as_object_mut().unwrap().remove(key);
+                let is_read = AuditRecord::parse(without.to_string().as_bytes()).is_ok();
+                assert_eq!(is_read, is_optional, "without {key}");
+                let mut altered = whole.clone();
+                altered[key] = json!([true]);
+                assert!(
+                    AuditRecord::parse(altered.to_string().as_bytes()).is_err(),
+                    "{key}"
+                );
+                let twice = line.replacen('{', &format!("{{\"{key}\":{value},"), 1);
+                assert!(AuditRecord::parse(twice.as_bytes()).is_err(), "{key} twice");
+            }
+            let cut = line.strip_suffix('}').unwrap();
+            assert!(AuditRecord::parse(cut.as_bytes()).unwrap_err().is_eof());
+            assert!(AuditRecord::parse(format!("{line}{line}").as_bytes()).is_err());
+        }
+        for (from, to) in [
+            ("ill-formed", "ill"),
+            ("refused", "no"),
+            ("create", "make"),
+            ("-11-", "-13-"),
+        ] {
+            let line = OFFENCE.replacen(from, to, 1);
+            assert!(AuditRecord::parse(line.as_bytes()).is_err(), "{to}");
+        }
+    }
+
+    /// The operations of the page on the audit log are those that can be recorded.
+    #[test]
+    fn l4_the_page_lists_each_operation_and_each_field_and_no_other() {
+        use strum::VariantArray;
+        let page = include_str!("../../docs/audit.md");
+        let row = page
+            .lines()
+            .find(|line| line.starts_with("| `operation` |"));
+        let listed = row.unwrap().split('|').nth(4).unwrap();
+        let mut listed: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
+        let all = super::Operation::VARIANTS.iter();
+        let mut all: Vec<&str> = all.map(|operation| operation.label()).collect();
+        listed.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(listed, all);
+        for (event, line) in [
+            ("offence", OFFENCE),
+            ("left-out", LEFT_OUT),
+            ("summary", SUMMARY),
+        ] {
+            let record: Value = serde_json::from_str(line).unwrap();
+            let mut fields: Vec<&str> = record
+                .as_object()
+                .unwrap()
+                .keys()
+                .map(String::as_str)
+                .collect();
+            let head = format!("### `\"event\": \"{event}\"`");
+            let part = page.split(head.as_str()).nth(1).unwrap();
+            let rows = part.split("\n### ").next().unwrap().lines();
+            let rows = rows.filter(|line| line.starts_with("| `"));
+            let listed =
+                rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2));
+            let mut listed: Vec<&str> = listed.collect();
+            if event == "offence" {
+                fields.push("section");
+            } else {
+                listed.push("event");
+            }
+            listed.sort_unstable();
+            fields.sort_unstable();
+            assert_eq!(listed, fields, "{event}");
+        }
+    }
+}

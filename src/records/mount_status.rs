@@ -1,0 +1,332 @@
+//! The status of a mount, as its daemon answers it (docs/status.md has its fields).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Name, RuleCounts, Time, Word};
+use crate::codec::Encoding;
+use crate::names::Legacy;
+use crate::names::rules::Verdict;
+use crate::policy::{Alike, Class, ErrnoChoice, Normalization};
+
+/// The version of [`MountStatus`]. It is counted up where a field goes or gets another meaning.
+pub const STATUS_FORMAT: u64 = 1;
+
+/// The status of a mount.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MountStatus {
+    /// [`STATUS_FORMAT`].
+    pub format: u64,
+    /// Version of the daemon.
+    pub version: String,
+    /// Process id of the daemon.
+    pub pid: u32,
+    /// The mount point.
+    pub mountpoint: Name<'static>,
+    /// The backing directory.
+    pub backing: Name<'static>,
+    /// Seconds since the mount.
+    pub uptime_seconds: f64,
+    /// All requests.
+    pub total: RequestCounts,
+    /// Requests by their kind in the FUSE protocol.
+    pub operations: BTreeMap<Cow<'static, str>, RequestCounts>,
+    /// The limits of [`RequestCounts::times`].
+    pub times_below_microseconds: Vec<u64>,
+    /// Inodes that the kernel knows.
+    pub inodes: usize,
+    /// Open files and directories.
+    pub open: OpenCounts,
+    /// Descriptors of the daemon.
+    pub descriptors: DescriptorCounts,
+    /// Indexes of visible names.
+    pub indexes: IndexCounts,
+    /// Times for which the kernel may keep names and attributes.
+    pub kept: CacheTimes,
+    /// May the kernel read and write files by itself?
+    pub passthrough: bool,
+    /// How requests come.
+    pub transport: Transport,
+    /// How changes made below are followed, if they are.
+    pub watch: Option<WatchStatus>,
+    /// Offences by rule.
+    pub offences: RuleCounts<u64>,
+    /// Offences by rule and verdict.
+    pub offences_by_verdict: RuleCounts<VerdictCounts>,
+    /// Offences by verdict.
+    pub verdicts: VerdictCounts,
+    /// Records of offences.
+    pub audit_records: AuditCounts,
+    /// The policy file in force.
+    pub policy: Option<PolicyStatus>,
+    /// The options in force; `None` where they are too long for an answer.
+    pub options: Option<MountOptions>,
+}
+
+/// How requests come from the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Transport {
+    /// By rings (FUSE over io_uring).
+    IoUring {
+        /// Operations made on one CPU that may wait at a time.
+        threads_per_cpu: usize,
+    },
+    /// By `/dev/fuse`.
+    Device {
+        /// Why not by rings: the label of `NoRings`.
+        no_rings: Cow<'static, str>,
+    },
+}
+
+/// Counts of one kind of request, or of all.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestCounts {
+    /// Requests that were begun.
+    pub requests: u64,
+    /// Answers that were errors, or that there is no such entry.
+    pub errors: u64,
+    /// System calls on the backing filesystem.
+    pub backing_calls: u64,
+    /// Time of those that were answered.
+    pub microseconds: u64,
+    /// Answers by the time they took, in the ranges of [`MountStatus::times_below_microseconds`] and one above; empty for all requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<u64>,
+}
+
+/// Numbers of open files and directories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenCounts {
+    /// Open files.
+    pub files: usize,
+    /// Open directories.
+    pub directories: usize,
+}
+
+/// Numbers of descriptors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DescriptorCounts {
+    /// The limit of the process.
+    pub limit: usize,
+    /// Those that open files cannot take.
+    pub reserve: usize,
+    /// The limit for the open files of one user.
+    pub user_limit: usize,
+    /// Those of open files, directories and locks.
+    pub open: usize,
+    /// Those kept for inodes.
+    pub inodes: usize,
+    /// The limit of those.
+    pub inodes_limit: usize,
+}
+
+/// Counts of the indexes of visible names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexCounts {
+    /// Directories that have one.
+    pub directories: usize,
+    /// Bytes of all of them, about.
+    pub bytes: usize,
+    /// Directories that were read for one.
+    pub readings: u64,
+}
+
+/// What the kernel may keep.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CacheTimes {
+    /// Names, in seconds.
+    pub names_seconds: f64,
+    /// Attributes of regular files, in seconds.
+    pub files_seconds: f64,
+    /// Names that are being renamed, which it must not keep.
+    pub names_barred: usize,
+}
+
+/// How changes made below are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchStatus {
+    /// Are they still followed?
+    pub alive: bool,
+    /// Directories that are watched.
+    pub directories: usize,
+    /// Times that more changed than could be reported.
+    pub overflows: u64,
+    /// Notifications that the kernel held back for over a second.
+    pub stalls: u64,
+    /// Is one held back now?
+    pub stalled: bool,
+}
+
+/// Numbers by verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerdictCounts {
+    /// Of [`Verdict::Refused`].
+    pub refused: u64,
+    /// Of [`Verdict::Normalized`].
+    pub normalized: u64,
+    /// Of [`Verdict::Reported`].
+    pub reported: u64,
+}
+
+impl VerdictCounts {
+    /// Returns each verdict with its number.
+    #[must_use]
+    pub fn rows(&self) -> [(Verdict, u64); 3] {
+        [
+            (Verdict::Refused, self.refused),
+            (Verdict::Normalized, self.normalized),
+            (Verdict::Reported, self.reported),
+        ]
+    }
+
+    /// Returns the number of `verdict`, to be changed.
+    pub fn of(&mut self, verdict: Verdict) -> &mut u64 {
+        match verdict {
+            Verdict::Refused => &mut self.refused,
+            Verdict::Normalized => &mut self.normalized,
+            Verdict::Reported => &mut self.reported,
+        }
+    }
+
+    /// Returns the sum of all.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.refused + self.normalized + self.reported
+    }
+}
+
+/// Numbers of records of offences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditCounts {
+    /// Those written.
+    pub written: u64,
+    /// Those that the rate limit left out.
+    pub left_out: u64,
+    /// Those that the log did not take.
+    pub dropped: u64,
+}
+
+/// The policy file in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyStatus {
+    /// Its path.
+    pub file: Name<'static>,
+    /// When it was read.
+    pub since: Time,
+    /// Number of its sections.
+    pub sections: usize,
+    /// Times that it was read again since the mount.
+    pub reloads: u64,
+    /// Times that it was refused.
+    pub failed_reloads: u64,
+    /// Why the last reading failed, if it did.
+    pub fault: Option<PolicyFault>,
+}
+
+/// Why a policy file was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyFault {
+    /// When it was read.
+    pub time: Time,
+    /// A line for each error.
+    pub lines: Vec<String>,
+}
+
+/// The options in force, defaults filled in, by the names of the long options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct MountOptions {
+    /// The policy file.
+    pub policy: Option<Name<'static>>,
+    /// The definition of UTF-8.
+    pub encoding: Word<Encoding>,
+    /// Charsets that ill-formed names may be in.
+    pub from: Vec<Cow<'static, str>>,
+    /// How names on disk that do not conform are shown.
+    pub legacy: Word<Legacy>,
+    /// The charset that new names are stored in.
+    pub store_as: Option<Cow<'static, str>>,
+    /// What becomes of a new name that does not conform: `off`, or a word of the option.
+    pub on_violation: Cow<'static, str>,
+    /// The error for a refused name.
+    pub errno: Word<ErrnoChoice>,
+    /// The normalization form of names.
+    pub normalization: Word<Normalization>,
+    /// Forbidden classes, those of the profile among them.
+    pub forbid: Vec<Word<Class>>,
+    /// Most bytes in a name.
+    pub max_bytes: usize,
+    /// Most characters in a name.
+    pub max_chars: Option<usize>,
+    /// Most UTF-16 units in a name.
+    pub max_utf16: Option<usize>,
+    /// In what siblings may not differ alone.
+    pub unique: Option<Word<Alike>>,
+    /// Users who are exempt.
+    pub exempt_uid: Vec<u32>,
+    /// Patterns that are exempt.
+    pub exempt: Vec<String>,
+    /// What the kernel may keep; `None`: by where it is mounted.
+    pub cache: Option<CacheOption>,
+    /// Where locks are held.
+    pub locks: Cow<'static, str>,
+    /// Are mounts inside the backing directory entered?
+    pub cross_mounts: bool,
+    /// May the kernel read and write files?
+    pub passthrough: Cow<'static, str>,
+    /// Most operations at a time.
+    pub threads: usize,
+    /// May requests come by rings?
+    pub uring: Cow<'static, str>,
+    /// How far the daemon confines itself.
+    pub sandbox: Cow<'static, str>,
+    /// Where offences are logged.
+    pub audit_log: LogOption,
+    /// How they are logged.
+    pub audit_format: Cow<'static, str>,
+    /// Records that pass at once.
+    pub audit_burst: u32,
+    /// Records that pass each minute.
+    pub audit_per_minute: u32,
+    /// Does the daemon run in the background?
+    pub background: bool,
+    /// The source that `/proc/mounts` shows.
+    pub fsname: Name<'static>,
+    /// May other users use the mount?
+    pub allow_other: bool,
+    /// The flags of the mount that restrict.
+    pub flags: Vec<Cow<'static, str>>,
+}
+
+/// The value of `--cache`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum CacheOption {
+    /// A number of seconds.
+    Seconds(f64),
+    /// `watch` or `exclusive`.
+    Word(Cow<'static, str>),
+}
+
+/// The value of `--audit-log`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum LogOption {
+    /// `-`, `syslog` or `journald`.
+    Word(Cow<'static, str>),
+    /// A file, or `journald:` and the path of a socket.
+    File(Name<'static>),
+}
+
+/// The fields that stay in every version.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct StatusHead {
+    /// The version of the rest.
+    pub format: u64,
+    /// The version of the daemon.
+    #[serde(default)]
+    pub version: Option<String>,
+}

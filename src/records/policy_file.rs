@@ -1,0 +1,295 @@
+//! A policy file (docs/policy.md has its keys), and its text on the way from the helper process to the daemon.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
+
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{IntoDeserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use toml::de::DeTable;
+
+use super::{LogOption, Name, Word};
+use crate::codec::Encoding;
+use crate::names::rules::Mode;
+use crate::names::{Legacy, OnViolation};
+use crate::policy::{Alike, Class, ErrnoChoice, Normalization, Profile};
+
+/// The keys of a policy file, or of the options that override one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PolicyFile {
+    /// Files to read as well.
+    pub include: List<String>,
+    /// Sections, the first of which that holds for a name decides.
+    pub section: Vec<PolicySection>,
+    /// What conforms.
+    pub profile: Option<Word<Profile>>,
+    /// The normalization form of names.
+    pub normalization: Option<Word<Normalization>>,
+    /// The definition of UTF-8.
+    pub encoding: Option<Word<Encoding>>,
+    /// Charsets that ill-formed names may be in.
+    pub from: Option<List<String>>,
+    /// How names on disk that do not conform are shown.
+    pub legacy: Option<Word<Legacy>>,
+    /// The charset that new names are stored in.
+    pub store_as: Option<String>,
+    /// Forbidden classes, besides those of the profile.
+    pub forbid: Option<List<Word<Class>>>,
+    /// Most bytes in a name.
+    pub max_bytes: Option<usize>,
+    /// Most characters in a name.
+    pub max_chars: Option<usize>,
+    /// In what siblings may not differ alone.
+    pub unique: Option<Word<Comparison>>,
+    /// What becomes of a new name that does not conform.
+    pub mode: Option<Word<Mode>>,
+    /// The same by the words of the option.
+    pub on_violation: Option<Word<OnViolation>>,
+    /// The error for a refused name.
+    pub errno: Option<Word<ErrnoChoice>>,
+    /// Patterns that are exempt.
+    pub exempt: Option<List<String>>,
+    /// Users who are exempt.
+    pub exempt_uid: Option<List<Id>>,
+    /// Where offences are logged.
+    pub audit_log: Option<LogOption>,
+    /// How they are logged.
+    pub audit_format: Option<Word<LogFormat>>,
+    /// Records that pass at once.
+    pub audit_burst: Option<u32>,
+    /// Records that pass each minute.
+    pub audit_per_minute: Option<u32>,
+}
+
+/// A section of a policy file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PolicySection {
+    /// Its name.
+    pub name: Option<String>,
+    /// Patterns of the names that it holds for.
+    pub path: Option<List<String>>,
+    /// Users whom it holds for.
+    pub users: Option<List<Id>>,
+    /// Groups whose members it holds for.
+    pub groups: Option<List<Id>>,
+    /// What becomes of a new name that does not conform.
+    pub mode: Option<Word<Mode>>,
+    /// Forbidden classes, besides those of the whole mount.
+    pub forbid: Option<List<Word<Class>>>,
+    /// Most bytes in a name.
+    pub max_bytes: Option<usize>,
+    /// Most characters in a name.
+    pub max_chars: Option<usize>,
+    /// In what siblings may not differ alone.
+    pub unique: Option<Word<Comparison>>,
+    /// The error for a refused name.
+    pub errno: Option<Word<ErrnoChoice>>,
+}
+
+/// How siblings are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Comparison {
+    /// Not at all.
+    None,
+    /// By [`Alike::Casefold`].
+    Casefold,
+    /// By [`Alike::Nfc`].
+    Nfc,
+}
+
+impl Comparison {
+    /// Returns how siblings are compared, if they are.
+    #[must_use]
+    pub fn alike(self) -> Option<Alike> {
+        match self {
+            Self::None => None,
+            Self::Casefold => Some(Alike::Casefold),
+            Self::Nfc => Some(Alike::Nfc),
+        }
+    }
+}
+
+impl From<Alike> for Comparison {
+    fn from(alike: Alike) -> Self {
+        match alike {
+            Alike::Casefold => Self::Casefold,
+            Alike::Nfc => Self::Nfc,
+        }
+    }
+}
+
+/// How records of the audit log are written.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum LogFormat {
+    /// A line for people (default)
+    #[default]
+    Text,
+    /// A line of JSON
+    Json,
+}
+
+/// A user or a group.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged, expecting = "it takes the name or number of a user or group")]
+pub enum Id {
+    /// By number.
+    Number(u32),
+    /// By name.
+    Name(String),
+}
+
+/// A list, which may be written as its only value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct List<T>(pub Vec<T>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMany<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMany<T> {
+            type Value = Vec<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list, or one value")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Vec<T>, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list))
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Vec<T>, E> {
+                Ok(vec![T::deserialize(text.into_deserializer())?])
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Vec<T>, E> {
+                Ok(vec![T::deserialize(number.into_deserializer())?])
+            }
+        }
+
+        let list = deserializer.deserialize_any(OneOrMany(PhantomData))?;
+        Ok(Self(list))
+    }
+}
+
+/// What is wrong with the text of a policy file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextFault {
+    /// Offset in the text, in bytes.
+    pub offset: usize,
+    /// The fault, for people.
+    pub message: String,
+}
+
+impl PolicyFile {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// Each fault of the syntax, or the first key that is unknown or whose value is of another type.
+    pub fn parse(text: &str) -> Result<Self, Vec<TextFault>> {
+        let fault = |error: &toml::de::Error| TextFault {
+            offset: error.span().map_or(text.len(), |span| span.start),
+            message: error.message().to_owned(),
+        };
+        let (table, errors) = DeTable::parse_recoverable(text);
+        if !errors.is_empty() {
+            return Err(errors.iter().map(fault).collect());
+        }
+        let document = toml::de::Deserializer::from(table);
+        Self::deserialize(document).map_err(|error| vec![fault(&error)])
+    }
+
+    /// Adds what `other` says and this one does not. Sections of `other` come last, and its includes are left out.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let mut section = self.section;
+        section.extend(other.section);
+        // They are one key in two forms.
+        let (mode, on_violation) = if self.mode.is_some() || self.on_violation.is_some() {
+            (self.mode, self.on_violation)
+        } else {
+            (other.mode, other.on_violation)
+        };
+        Self {
+            include: self.include,
+            section,
+            profile: self.profile.or(other.profile),
+            normalization: self.normalization.or(other.normalization),
+            encoding: self.encoding.or(other.encoding),
+            from: self.from.or(other.from),
+            legacy: self.legacy.or(other.legacy),
+            store_as: self.store_as.or(other.store_as),
+            forbid: self.forbid.or(other.forbid),
+            max_bytes: self.max_bytes.or(other.max_bytes),
+            max_chars: self.max_chars.or(other.max_chars),
+            unique: self.unique.or(other.unique),
+            mode,
+            on_violation,
+            errno: self.errno.or(other.errno),
+            exempt: self.exempt.or(other.exempt),
+            exempt_uid: self.exempt_uid.or(other.exempt_uid),
+            audit_log: self.audit_log.or(other.audit_log),
+            audit_format: self.audit_format.or(other.audit_format),
+            audit_burst: self.audit_burst.or(other.audit_burst),
+            audit_per_minute: self.audit_per_minute.or(other.audit_per_minute),
+        }
+    }
+
+    /// Returns what becomes of a new name that does not conform, by either key.
+    #[must_use]
+    pub fn mode(&self) -> Option<Mode> {
+        let on_violation = self.on_violation.map(|word| word.0.into());
+        self.mode.map(|word| word.0).or(on_violation)
+    }
+}
+
+/// The files of a policy as they were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyText {
+    /// The file itself, then those that it includes.
+    pub files: Vec<TextFile>,
+    /// The users that are named, with their numbers.
+    pub users: BTreeMap<String, Option<u32>>,
+    /// The groups that are named, with their numbers.
+    pub groups: BTreeMap<String, Option<u32>>,
+}
+
+/// A file of a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextFile {
+    /// Its path.
+    pub path: Name<'static>,
+    /// Its text, or why there is none.
+    pub text: Result<String, String>,
+    /// Line and column where it stops being text, if that is why there is none.
+    pub ill_formed_at: Option<(usize, usize)>,
+    /// The indexes of the files that it includes, in the order in which it names them; `None` for one too many.
+    pub includes: Vec<Option<usize>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PolicyFile;
+
+    #[test]
+    fn a_policy_with_all_keys_goes_through_json_unchanged() {
+        let text = "profile = 'safe'\nfrom = ['koi8-r']\nforbid = 'bidi'\nexempt_uid = [7, 'root']\nunique = 'none'\n\
+            audit_log = 'x'\nmode = 'off'\n[[section]]\nusers = 1\npath = ['a', 'b']\n";
+        let policy = PolicyFile::parse(text).unwrap();
+        let json = serde_json::to_value(&policy).unwrap();
+        assert_eq!(serde_json::from_value::<PolicyFile>(json).unwrap(), policy);
+    }
+}
