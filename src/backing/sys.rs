@@ -8,11 +8,10 @@ use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
-use std::time::Duration;
 
 use io_uring::register::Restriction;
 use io_uring::squeue;
-use io_uring::types::{Fixed, SubmitArgs, Timespec};
+use io_uring::types::Fixed;
 use io_uring::{IoUring, cqueue, opcode};
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
@@ -307,29 +306,23 @@ impl FuseRing {
         unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)
     }
 
-    /// Waits until a slot holds a request or is not the kernel's any more; `None` if that takes longer than `timeout`.
+    /// Waits until a slot holds a request or is not the kernel's any more.
     ///
     /// # Errors
     /// Those of `io_uring_enter(2)`.
-    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<Completion>> {
+    pub fn wait(&mut self) -> io::Result<Completion> {
         loop {
             if let Some(entry) = self.ring.completion().next() {
-                return Ok(Some(Completion {
+                return Ok(Completion {
                     slot: usize::try_from(entry.user_data()).map_err(io::Error::other)?,
                     result: entry.result(),
-                }));
+                });
             }
-            let waited = match timeout.map(Timespec::from) {
-                None => self.submit_and_wait(),
-                Some(time) => {
-                    let submitter = self.ring.submitter();
-                    submitter.submit_with_args(1, &SubmitArgs::new().timespec(&time))
+            match self.submit_and_wait() {
+                Err(error) if !matches!(error.raw_os_error(), Some(libc::EINTR | libc::EBUSY)) => {
+                    return Err(error);
                 }
-            };
-            match waited.map_err(|error| (error.raw_os_error(), error)) {
-                Ok(_) | Err((Some(libc::EINTR | libc::EBUSY), _)) => {}
-                Err((Some(libc::ETIME), _)) => return Ok(None),
-                Err((_, error)) => return Err(error),
+                _ => {}
             }
         }
     }

@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount};
+use super::mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount, means_dead};
 use super::mountinfo::MountInfo;
 use super::start_error::{StartError, not_mounted, reason};
 use crate::names::{Quoted, ShellWord};
@@ -102,7 +102,7 @@ fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, StartError>
     let opened = match open() {
         // A dead mount of ours may cover it (law F7), which shuts root out where it is another user's.
         Err(error)
-            if (is_cut(&error) || error.kind() == ErrorKind::PermissionDenied)
+            if (is_of_dead_mount(&error) || error.kind() == ErrorKind::PermissionDenied)
                 && clear_dead(mountpoint).map_err(|error| not_mounted(mountpoint, &error))? =>
         {
             open()
@@ -158,12 +158,9 @@ fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, StartError>
     Err(wrong(&format!("is mounted already ({kind})")).hint(unmount_hint(&path)))
 }
 
-/// Whose connection is cut, as that of a killed daemon?
-fn is_cut(error: &std::io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::NotConnected | ErrorKind::ConnectionAborted
-    )
+/// Does the error come from a mount whose daemon is gone?
+fn is_of_dead_mount(error: &std::io::Error) -> bool {
+    error.raw_os_error().is_some_and(means_dead)
 }
 
 fn is_fuse(mount: &MountInfo) -> bool {
@@ -214,6 +211,16 @@ fn quoted(path: &Path) -> Quoted<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn f7_a_request_of_a_killed_daemon_is_known_by_each_of_its_errors() {
+        for errno in [libc::ENOTCONN, libc::ECONNABORTED, libc::ECANCELED] {
+            let error = std::io::Error::from_raw_os_error(errno);
+            assert!(is_of_dead_mount(&error), "{error}");
+        }
+        let denied = std::io::Error::from_raw_os_error(libc::EACCES);
+        assert!(!is_of_dead_mount(&denied));
+    }
 
     #[test]
     fn a_symlink_does_not_hide_that_the_mount_point_is_inside() {

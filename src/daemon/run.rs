@@ -71,7 +71,7 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     let descriptors = credentials::raise_nofile()
         .map_err(|error| failed("raise the limit of open files", &error))?
         .unwrap_or(SOME_DESCRIPTORS);
-    let rings = plan_rings(config.uring, config.threads, descriptors);
+    let rings = plan_rings(config.uring, config.locks, config.threads, descriptors);
     let threads = config.threads + rings.as_ref().map_or(0, Plan::threads);
     // Each thread has one towards the kernel.
     let own = OWN_DESCRIPTORS + u64::try_from(threads).unwrap_or(u64::MAX);

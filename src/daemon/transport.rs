@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
+use crate::fs::LocksAt;
 use crate::fuse::{NoRings, Plan, Rings};
 
 /// Says "Y" where rings may be used (`fs/fuse/dev_uring.c`); not there before Linux 6.14.
@@ -31,9 +32,17 @@ pub enum Uring {
 ///
 /// # Errors
 /// Why there are to be none.
-pub fn plan_rings(uring: Uring, threads: usize, descriptors: u64) -> Result<Plan, NoRings> {
+pub fn plan_rings(
+    uring: Uring,
+    locks: LocksAt,
+    threads: usize,
+    descriptors: u64,
+) -> Result<Plan, NoRings> {
     if uring == Uring::Off {
         return Err(NoRings::Off);
+    }
+    if locks == LocksAt::Backing {
+        return Err(NoRings::Locks);
     }
     match std::fs::read(PARAMETER) {
         Ok(parameter) if parameter.starts_with(b"Y") => {}

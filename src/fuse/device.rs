@@ -72,7 +72,7 @@ fn serve(
             let connection = Arc::clone(connection);
             Box::new(move |done| send_late(&connection, header.unique, done))
         };
-        let request = Request::new(header, arguments, &later);
+        let request = Request::new(header, arguments, Some(&later));
         let _turn = turns.begin(turn);
         let (head, room) = answer.split_at_mut(HEADER);
         let mut reply = Reply::new(room);

@@ -19,8 +19,8 @@ pub(super) struct Request<'a> {
     pub(super) caller: Caller,
     /// The rest.
     pub(super) arguments: Arguments<'a>,
-    /// Makes the way of an answer that is given after others.
-    pub(super) later: &'a dyn Fn() -> Answer,
+    /// Makes the way of an answer that is given after others, where there is one.
+    pub(super) later: Option<&'a dyn Fn() -> Answer>,
 }
 
 impl<'a> Request<'a> {
@@ -28,7 +28,7 @@ impl<'a> Request<'a> {
     pub(super) fn new(
         header: InHeader,
         arguments: Arguments<'a>,
-        later: &'a dyn Fn() -> Answer,
+        later: Option<&'a dyn Fn() -> Answer>,
     ) -> Self {
         Self {
             opcode: header.opcode,

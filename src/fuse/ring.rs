@@ -6,13 +6,13 @@
 //! operations on it may wait at a time. All threads and rings are there from the start: the kernel uses the slot that was free last, so that idle
 //! threads cost a little memory and no time, and a slot that is added later does not take requests that wait already.
 //!
+//! Every request is answered by the thread that took it, so that nothing that waits for a program, as a lock may, comes by rings.
+//!
 //! The kernel sends FORGET and INTERRUPT to the device still, and takes notifications there.
 
-use std::cell::Cell;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -25,7 +25,6 @@ use super::layout::{InHeader, OutHeader, RingEntry};
 use super::reply::Reply;
 use super::request::{Arguments, Request};
 use crate::backing::{Completion, FuseRing, RING_HEADER};
-use crate::fs::{Answer, FsError};
 use crate::os::cpus::{Kind, cpus, run_on};
 
 /// Most threads of all CPUs together, but for [`FEWEST`] for each.
@@ -37,12 +36,8 @@ const FEWEST: usize = 4;
 /// mapped by itself ([`map_large_blocks`](crate::os::map_large_blocks)), of which only what was used takes room.
 const COPIED: usize = 128 << 10;
 
-/// The error of a request whose outcome will never come.
-const LOST: i32 = -libc::EIO;
-/// How often a thread that waits for a lock looks whether the connection has ended.
-const ROUND: Duration = Duration::from_secs(1);
-/// How often a thread that has to serve looks whether it can answer those who wait for a lock.
-const LOOK: Duration = Duration::from_millis(10);
+/// How long a thread waits before it tries its ring once more.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Where the first record of a request is in the header of a slot, and where [`RingEntry`] is (`struct fuse_uring_req_header`).
 const FIRST_RECORD: usize = 128;
@@ -107,6 +102,8 @@ impl Plan {
 pub enum NoRings {
     /// Nobody wants them.
     Off,
+    /// Programs wait for locks in requests, which would keep the threads of their CPU.
+    Locks,
     /// The kernel has them (Linux 6.14), but its parameter `fuse.enable_uring` is off.
     Parameter,
     /// The kernel does not have them.
@@ -123,6 +120,7 @@ impl NoRings {
     pub fn label(self) -> &'static str {
         match self {
             Self::Off => "off",
+            Self::Locks => "locks",
             Self::Parameter => "parameter",
             Self::Unsupported => "unsupported",
             Self::Descriptors => "descriptors",
@@ -180,13 +178,7 @@ impl Rings {
         let payload = self.payload.unwrap_or(payload);
         let (sender, faults) = channel();
         let last = self.plan.0.iter().min_by_key(|place| place.is_online);
-        let queues = self.plan.0.iter().map(|place| place.queue + 1).max();
         let shared = Arc::new(Shared {
-            lock_waiters: std::iter::repeat_with(AtomicUsize::default)
-                .take(queues.unwrap_or(0))
-                .collect(),
-            most_lock_waiters: self.plan.threads_per_cpu() / 2,
-            is_over: AtomicBool::new(false),
             last_queue: last.map_or(0, |place| place.queue),
             all_are_there: Barrier::new(self.plan.threads()),
         });
@@ -199,7 +191,6 @@ impl Rings {
                 ring,
                 payload,
                 copied: vec![0; COPIED],
-                late: Vec::new(),
                 has_served: false,
             };
             let sender = sender.clone();
@@ -241,39 +232,9 @@ pub(super) enum Fault {
 /// What the threads of all rings share.
 #[derive(Debug)]
 struct Shared {
-    /// For each CPU, how many of its threads wait until somebody has a lock.
-    lock_waiters: Box<[AtomicUsize]>,
-    /// How many of them may: the others serve.
-    most_lock_waiters: usize,
-    /// The connection has ended.
-    is_over: AtomicBool,
     /// The CPU that gets its slots last: an offline one, if there is one.
     last_queue: usize,
     all_are_there: Barrier,
-}
-
-impl Shared {
-    /// Waits on a thread of the CPU `queue` and returns the error of the outcome, 0 for none; `None` where too many wait, or nobody does.
-    fn wait(&self, queue: u16, outcome: &Receiver<Outcome>) -> Option<i32> {
-        let waiters = self.lock_waiters.get(usize::from(queue))?;
-        let mut error = None;
-        if waiters.fetch_add(1, Ordering::Relaxed) < self.most_lock_waiters {
-            while error.is_none() && !self.is_over.load(Ordering::Relaxed) {
-                error = match outcome.recv_timeout(ROUND) {
-                    Ok(done) => Some(error_of(done)),
-                    Err(RecvTimeoutError::Disconnected) => Some(LOST),
-                    Err(RecvTimeoutError::Timeout) => None,
-                };
-            }
-        }
-        waiters.fetch_sub(1, Ordering::Relaxed);
-        error
-    }
-}
-
-/// The error of an answer; 0 for none.
-fn error_of(done: Outcome) -> i32 {
-    done.map_or_else(|error| -error.errno(), |()| 0)
 }
 
 fn malformed<T>(_error: T) -> io::Error {
@@ -300,18 +261,7 @@ struct Server {
     payload: usize,
     /// Holds arguments while their slot takes the answer.
     copied: Vec<u8>,
-    late: Vec<Late>,
     has_served: bool,
-}
-
-/// How a request went that is answered later.
-type Outcome = Result<(), FsError>;
-
-/// A request that is answered once its outcome is there. Another slot was added in place of its own.
-#[derive(Debug)]
-struct Late {
-    pending: Pending,
-    outcome: Receiver<Outcome>,
 }
 
 /// A request in a slot, without its answer.
@@ -350,14 +300,10 @@ impl Server {
             return faults.send(Fault::Failed(error)).unwrap_or_default();
         }
         loop {
-            let timeout = (!self.late.is_empty()).then_some(LOOK);
-            let served = match self.ring.wait(timeout) {
-                Ok(None) => self.answer_late(),
-                Ok(Some(Completion { slot, result: 0 })) => self.serve(slot),
-                Ok(Some(Completion { result, .. })) => match Errno::from_raw_os_error(-result) {
-                    Errno::NOTCONN | Errno::CONNABORTED | Errno::NODEV => {
-                        return self.shared.is_over.store(true, Ordering::Relaxed);
-                    }
+            let served = match self.ring.wait() {
+                Ok(Completion { slot, result: 0 }) => self.serve(slot),
+                Ok(Completion { result, .. }) => match Errno::from_raw_os_error(-result) {
+                    Errno::NOTCONN | Errno::CONNABORTED | Errno::NODEV => return,
                     errno if self.has_served => {
                         log::error!("an answer was not taken: {errno}");
                         self.ring.register(self.queue, self.payload)
@@ -369,7 +315,7 @@ impl Server {
             if let Err(error) = served {
                 // A thread that ends would leave its CPU's requests without an answer.
                 log::error!("a ring cannot be used: {error}");
-                thread::sleep(LOOK);
+                thread::sleep(PAUSE);
             }
         }
     }
@@ -406,14 +352,8 @@ impl Server {
             }
             None => (given, self.copied.as_mut_slice()),
         };
-        let late = Cell::new(None);
-        let later = || -> Answer {
-            let (sender, outcome) = channel();
-            late.set(Some(outcome));
-            Box::new(move |done| sender.send(done).unwrap_or_default())
-        };
         let first = header.get(FIRST_RECORD..ENTRY).unwrap_or_default();
-        let request = Request::new(asked.header, Arguments::apart(first, rest), &later);
+        let request = Request::new(asked.header, Arguments::apart(first, rest), None);
         let mut reply = Reply::new(room);
         let answered = self.adapter.serve(self.seat, request, &mut reply).answered;
         let length = reply.length();
@@ -425,11 +365,10 @@ impl Server {
             unique: asked.header.unique,
             commit_id: asked.commit_id,
         };
-        match (answered, late.take()) {
-            (Answered::Later, Some(outcome)) => self.wait_for(pending, outcome),
-            (Answered::Error(errno), _) => self.answer(pending, -errno.raw_os_error(), 0),
-            (Answered::Reply, _) => self.answer(pending, 0, length),
-            (Answered::Later | Answered::Never, _) => self.answer(pending, 0, 0),
+        match answered {
+            Answered::Error(errno) => self.answer(pending, -errno.raw_os_error(), 0),
+            Answered::Reply => self.answer(pending, 0, length),
+            Answered::Later | Answered::Never => self.answer(pending, 0, 0),
         }
     }
 
@@ -454,29 +393,6 @@ impl Server {
         entry.write_to_prefix(end).map_err(malformed)?;
         self.ring
             .commit(pending.slot, self.queue, pending.commit_id)
-    }
-
-    /// Answers once `outcome` is there. This thread waits for it, unless too many of its CPU do: then it goes on with another slot.
-    fn wait_for(&mut self, pending: Pending, outcome: Receiver<Outcome>) -> io::Result<()> {
-        match self.shared.wait(self.queue, &outcome) {
-            Some(error) => self.answer(pending, error, 0),
-            None => {
-                self.late.push(Late { pending, outcome });
-                self.ring.register(self.queue, self.payload)
-            }
-        }
-    }
-
-    /// Answers those of [`Self::late`] whose outcome is there.
-    fn answer_late(&mut self) -> io::Result<()> {
-        for late in std::mem::take(&mut self.late) {
-            match late.outcome.try_recv() {
-                Ok(done) => self.answer(late.pending, error_of(done), 0)?,
-                Err(TryRecvError::Disconnected) => self.answer(late.pending, LOST, 0)?,
-                Err(TryRecvError::Empty) => self.late.push(late),
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who waits for a lock.
 
-use std::collections::VecDeque;
+use std::collections::HashSet;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,7 @@ const MOST: usize = 4096;
 /// How long it takes at least, and at most, until those who wait are tried again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
-/// The kernel may tell that somebody waits no more before the waiting has begun; so many such are remembered.
+/// The kernel may interrupt a request before its waiting has begun; so many such are remembered.
 const MOST_EARLY: usize = 64;
 
 /// Somebody who waits for a lock.
@@ -34,12 +34,33 @@ pub(super) struct Waiting {
 struct State {
     /// Those who came.
     waiting: Vec<Waiting>,
-    /// The requests that were interrupted, of whoever waits or not.
-    interrupted: VecDeque<u64>,
+    /// The requests that were interrupted, of whoever waits or not, since the thread that tries looked last.
+    interrupted: Vec<u64>,
     /// Has something become free?
     woken: bool,
     /// Is there a thread that tries for them?
     served: bool,
+}
+
+impl State {
+    /// Takes all who wait: those who go on, and those who were interrupted.
+    fn take(&mut self) -> (Vec<Waiting>, Vec<Waiting>) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut interrupted: HashSet<u64> = self.interrupted.iter().copied().collect();
+        let parted = waiting
+            .into_iter()
+            .partition(|waiting| !interrupted.remove(&waiting.unique));
+        self.interrupted
+            .retain(|unique| interrupted.contains(unique));
+        self.forget_early();
+        parted
+    }
+
+    /// Forgets most of the interrupted requests of which none waits.
+    fn forget_early(&mut self) {
+        let excess = self.interrupted.len().saturating_sub(MOST_EARLY);
+        self.interrupted.drain(..excess);
+    }
 }
 
 /// All who wait, and one thread that tries for them in the order in which they came, as long as there are any.
@@ -82,8 +103,10 @@ impl Waiters {
     /// Who asked by this request waits no more.
     pub(super) fn interrupt(&self, unique: u64) {
         let mut state = lock(&self.state);
-        state.interrupted.truncate(MOST_EARLY - 1);
-        state.interrupted.push_front(unique);
+        state.interrupted.push(unique);
+        if !state.served {
+            state.forget_early();
+        }
         state.woken = true;
         self.bell.notify_one();
     }
@@ -101,22 +124,16 @@ impl Waiters {
     fn serve(&self) {
         let mut pause = PAUSES.0;
         loop {
-            let (trying, interrupted) = {
-                let mut state = lock(&self.state);
-                (
-                    std::mem::take(&mut state.waiting),
-                    state.interrupted.clone(),
-                )
-            };
+            let (trying, interrupted) = lock(&self.state).take();
+            for waiting in interrupted {
+                // The kernel starts the call anew after a signal that is handled so.
+                (waiting.answer)(Err(Errno::INTR.into()));
+            }
             let mut still = Vec::with_capacity(trying.len());
             for mut waiting in trying {
                 match (waiting.attempt)() {
                     Ok(true) => (waiting.answer)(Ok(())),
                     Err(error) => (waiting.answer)(Err(no_locks(error))),
-                    // The kernel starts the call anew after a signal that is handled so.
-                    Ok(false) if interrupted.contains(&waiting.unique) => {
-                        (waiting.answer)(Err(Errno::INTR.into()));
-                    }
                     Ok(false) => still.push(waiting),
                 }
             }
@@ -174,6 +191,16 @@ mod tests {
         assert_eq!(answer.recv(), Ok((3, libc::EINTR)));
         waiters.interrupt(2);
         assert_eq!(answer.recv(), Ok((2, libc::EINTR)));
+        let many: Vec<u64> = (10..310).collect();
+        for &unique in &many {
+            waiters.add(waiting(unique)).unwrap();
+        }
+        for &unique in &many {
+            waiters.interrupt(unique);
+        }
+        let mut answered: Vec<u64> = (0..many.len()).map(|_| answer.recv().unwrap().0).collect();
+        answered.sort_unstable();
+        assert_eq!(answered, many);
     }
 
     #[test]

@@ -136,7 +136,7 @@ proptest! {
             ..InHeader::default()
         };
         let later = || -> Answer { Box::new(|_| ()) };
-        let request = Request::new(header, Arguments::new(&octets), &later);
+        let request = Request::new(header, Arguments::new(&octets), Some(&later));
         let mut buffer = vec![0; room];
         let mut reply = Reply::new(&mut buffer);
         let _answer = adapter.answer(operation, request, &mut reply);

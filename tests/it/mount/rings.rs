@@ -47,14 +47,18 @@ fn without_them_requests_come_by_the_device() {
     mount.stop();
 }
 
-/// As many programs wait for a lock on one CPU as would keep all threads of that CPU, several times over.
+/// Programs wait for a lock, on each CPU as many as it would have threads: requests come by the device, which serves others meanwhile.
 #[test]
-fn lock_waiters_of_one_cpu_leave_its_other_requests_alone() {
+fn where_programs_wait_for_locks_requests_come_by_the_device() {
     const WAITERS: usize = 12;
     let tree = Tree::new();
     tree.file(b"locked", b"");
-    tree.file(b"other", b"content");
     let mount = tree.mount(&["--locks", "backing", "--threads", "4"]);
+    let transport = &status::of(&mount.point())["transport"];
+    assert_eq!(transport["kind"], "device");
+    if needs::rings("why there are none with locks") {
+        assert_eq!(transport["no_rings"], "locks");
+    }
     let cpu = first();
     let mut lockers: Vec<Locker> = (0..=WAITERS)
         .map(|_| {
