@@ -14,7 +14,7 @@ use crate::support::{Tree, at, needs};
 fn made() -> (TempDir, PathBuf, Value) {
     let place = tempfile::tempdir().unwrap();
     let [log, sums] = ["log", "sums"].map(|name| place.path().join(name));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/audit-log");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/long/audit-log");
     let made = Command::new(script)
         .arg("20000")
         .args([&log, &sums])

@@ -102,7 +102,7 @@ fn overlong_sequences_of_four_to_six_octets_are_told_with_what_they_spell() {
 }
 
 #[test]
-#[ignore = "minutes: scripts/exhaustive runs it"]
+#[ignore = "minutes: scripts/long exhaustive runs it"]
 fn every_overlong_sequence_is_told_with_what_it_spells() {
     for octets in 2..=6 {
         in_parallel(0x40, |part| {

@@ -73,7 +73,7 @@ fn rfc_3629_agrees_with_std_on_four_octets_of_the_edges() {
 
 /// All byte strings of four octets with a lead of F0..FF.
 #[test]
-#[ignore = "minutes: scripts/exhaustive runs it"]
+#[ignore = "minutes: scripts/long exhaustive runs it"]
 fn rfc_3629_agrees_with_std_on_all_of_four_octets() {
     in_parallel(0x1000, |start| {
         let [second, low] = [start & 0xFF, start >> 8].map(|octet| u8::try_from(octet).unwrap());
@@ -138,7 +138,7 @@ fn every_code_point_of_unicode_round_trips_in_every_form() {
 /// Each form's code points to its last, in chunks: what is encoded decodes to the same, and every chunk has as many
 /// octets as the table gives it.
 #[test]
-#[ignore = "minutes: scripts/exhaustive runs it"]
+#[ignore = "minutes: scripts/long exhaustive runs it"]
 fn every_code_point_of_every_form_round_trips() {
     const CHUNK: u32 = 0x1_0000;
     for encoding in Encoding::ALL {

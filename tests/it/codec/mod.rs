@@ -1,4 +1,4 @@
-//! Laws C1 to C4 proved from outside the codec. What takes minutes is ignored here and run by `scripts/exhaustive`.
+//! Laws C1 to C4 proved from outside the codec. What takes minutes is ignored here and run by `scripts/long exhaustive`.
 
 mod diagnoses;
 mod documents;

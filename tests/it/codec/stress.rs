@@ -1,5 +1,5 @@
 //! The decoder stress tests of others: Markus Kuhn's of 2003, and the 222 sequences of `utf8tests`. The rows that matter are here as
-//! bytes; `scripts/stress-data` goes through the files.
+//! bytes; `scripts/long stress-data` goes through the files.
 
 mod files;
 

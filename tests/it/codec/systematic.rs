@@ -157,7 +157,7 @@ fn nothing_hangs_on_where_in_a_block_a_sequence_lies() {
 
 /// A script runs it: it takes minutes.
 #[test]
-#[ignore = "minutes: scripts/exhaustive runs it"]
+#[ignore = "minutes: scripts/long exhaustive runs it"]
 fn every_three_octets_are_read_as_the_tables_say() {
     let all: Vec<u8> = (0..=0xFF).collect();
     for encoding in Encoding::ALL {

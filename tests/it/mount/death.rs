@@ -1,7 +1,7 @@
 //! Law F7: a daemon that is killed at any moment under load loses nothing that was acknowledged, leaves nothing of its
 //! own behind, and another one takes over at once.
 //!
-//! `scripts/kill-test` has many more kills than the tests.
+//! `scripts/long kills` has many more kills than the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::CommandExt;

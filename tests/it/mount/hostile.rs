@@ -1,4 +1,4 @@
-//! Directories made by an enemy (laws N2, N3, N4, N8): what they cost is measured by `scripts/hostile`.
+//! Directories made by an enemy (laws N2, N3, N4, N8): what they cost is measured by `scripts/long hostile`.
 
 mod crowds;
 mod measure;
@@ -10,7 +10,7 @@ use crowds::Crowd;
 
 use crate::support::{Tree, at, show};
 
-/// Entries of each directory; `scripts/hostile` takes ten and a hundred thousand.
+/// Entries of each directory; `scripts/long hostile` takes ten and a hundred thousand.
 const ENTRIES: usize = 10_000;
 
 /// Lists a crowd through the mount, opens each entry and looks at its content, which is its backing name; removes half of

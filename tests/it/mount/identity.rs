@@ -295,7 +295,7 @@ fn memory(mount: &Mount<'_>) -> usize {
     kilobytes.parse::<usize>().unwrap() * 1024
 }
 
-/// `scripts/million` does so with ten times as many, and measures that it is given back.
+/// `scripts/long million` does so with ten times as many, and measures that it is given back.
 #[test]
 fn a_hundred_thousand_inodes_take_at_most_200_bytes_each() {
     const EACH: usize = 1000;

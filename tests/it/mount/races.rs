@@ -1,7 +1,7 @@
 //! Law F2: an enemy who swaps directories, files and symlinks, below and above, while root works on the mount. Nothing
 //! outside the backing directory is read, made, changed or removed.
 //!
-//! `scripts/races` runs it for ten minutes.
+//! `scripts/long races` runs it for ten minutes.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;

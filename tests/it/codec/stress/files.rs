@@ -1,4 +1,4 @@
-//! The files themselves, line by line, in the folder that `UTF8FS_STRESS_DATA` names: `scripts/stress-data` runs this.
+//! The files themselves, line by line, in the folder that `UTF8FS_STRESS_DATA` names: `scripts/long stress-data` runs this.
 
 use super::mended;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ fn file(name: &str) -> Vec<u8> {
 
 /// "All lines in this file are exactly 79 characters long", when each malformed sequence is one.
 #[test]
-#[ignore = "needs the text: scripts/stress-data runs it"]
+#[ignore = "needs the text: scripts/long stress-data runs it"]
 fn every_line_of_kuhns_text_has_79_characters() {
     let text = file("kuhn-UTF-8-test.txt");
     let lines: Vec<&[u8]> = text
@@ -53,7 +53,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "needs the file: scripts/stress-data runs it"]
+#[ignore = "needs the file: scripts/long stress-data runs it"]
 fn every_sequence_of_utf8tests_is_left_skipped_or_replaced_as_it_says() {
     let text = String::from_utf8(file("utf8tests.txt")).unwrap();
     let mut count = 0;

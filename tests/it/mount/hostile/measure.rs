@@ -1,4 +1,4 @@
-//! What hostile directories cost, for `scripts/hostile`; it prints, and judges by processor time alone.
+//! What hostile directories cost, for `scripts/long hostile`; it prints, and judges by processor time alone.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -165,7 +165,7 @@ fn measure(crowd: &Crowd, count: usize) -> Costs {
 
 /// Prints the table, and fails where ten times the names cost more than n log n.
 #[test]
-#[ignore = "measures; scripts/hostile runs it"]
+#[ignore = "measures; scripts/long hostile runs it"]
 fn costs() {
     let count = std::env::var("UTF8FS_HOSTILE_ENTRIES").map_or(10_000, |n| n.parse().unwrap());
     let ms = |time: Duration| time.as_secs_f64() * 1e3;

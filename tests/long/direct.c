@@ -1,4 +1,4 @@
-/* Preloaded into fsx by scripts/conformance: opens the file that DIRECT_FILE names with O_DIRECT, and reads and writes it
+/* Preloaded into fsx by scripts/long conformance: opens the file that DIRECT_FILE names with O_DIRECT, and reads and writes it
  * by buffers of the alignment that this takes. The calls go to the kernel by their numbers, so that nothing has to be
  * looked up in the C library. */
 #define _GNU_SOURCE
