@@ -1,6 +1,6 @@
 //! Least privilege: what a daemon gives up once it has mounted, before the first request is served.
 //!
-//! docs/security.md says why each piece is as it is, and lists what is kept; tests compare it with a running daemon.
+//! docs/internals/security.md says why each piece is as it is, and lists what is kept; tests compare it with a running daemon.
 //! All of it is of the process that calls, which must have one thread: those made later inherit it.
 
 mod root;

@@ -1,6 +1,6 @@
 //! The journal of a migration: all that it is going to do, on the medium before the first name is changed (law T4).
 //!
-//! The format is described in docs/journal-format.md. A [`Draft`] gathers changes in any order, and becomes a [`Journal`] once
+//! The format is described in docs/internals/formats.md. A [`Draft`] gathers changes in any order, and becomes a [`Journal`] once
 //! all are there. Until then nothing was done to the tree, and a kill leaves nothing that counts.
 
 mod about;

@@ -1,7 +1,7 @@
 //! The system calls that a daemon and its helper make, each with what is let through of its arguments.
 //!
 //! A call that is not listed fails with `ENOSYS`, as on a kernel that does not have it: C libraries try new calls first
-//! and know what to do then. docs/security.md has the same lists, with reasons.
+//! and know what to do then. docs/internals/security.md has the same lists, with reasons.
 
 use std::collections::BTreeMap;
 use std::io;

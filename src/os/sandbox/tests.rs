@@ -198,7 +198,7 @@ fn no_call_is_listed_twice() {
     }
 }
 
-/// Filters are made for both kinds of processors that docs/security.md names, and none is empty.
+/// Filters are made for both kinds of processors that docs/internals/security.md names, and none is empty.
 #[test]
 fn there_is_a_filter_for_this_processor() {
     for privilege in [Privilege::Root, Privilege::User] {

@@ -1,6 +1,6 @@
 """What was measured, as Markdown and as plots.
 
-docs/performance.md is written by hand but for the blocks between `<!-- scripts/bench: NAME -->` and `<!-- end -->`, which are made
+docs/internals/performance.md is written by hand but for the blocks between `<!-- scripts/bench: NAME -->` and `<!-- end -->`, which are made
 anew here; all else in it is left alone.
 """
 

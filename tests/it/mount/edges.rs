@@ -64,7 +64,7 @@ fn run(directory: &Path) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// What differs, by how the row begins and what it gives above. `docs/semantics.md` says why.
+/// What differs, by how the row begins and what it gives above. `docs/internals/semantics.md` says why.
 const FORCED: &[(&str, &str)] = &[
     // The kernel's FUSE knows none of collapsing, inserting, unsharing and writing zeroes.
     ("fallocate mode 8 ", ": errno 95"),

@@ -271,7 +271,7 @@ fn what_has_no_handle_is_opened_again_where_it_was_seen_last() {
     mount.stop();
 }
 
-/// Decided in docs/semantics.md: no handles of the mount's own, rather than some that go stale by themselves.
+/// Decided in docs/internals/semantics.md: no handles of the mount's own, rather than some that go stale by themselves.
 #[test]
 fn the_mount_gives_no_handles_rather_than_ones_that_go_stale() {
     let tree = Tree::new();

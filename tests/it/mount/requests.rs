@@ -1,4 +1,4 @@
-//! The table of docs/performance.md: how many requests each operation costs at most.
+//! The table of docs/internals/performance.md: how many requests each operation costs at most.
 
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
@@ -11,7 +11,7 @@ use utf8fs::fuse::Operation;
 use crate::support::mount::Sub;
 use crate::support::{Mount, Tree, at, cpu, needs, status};
 
-const DOCUMENT: &str = include_str!("../../../docs/performance.md");
+const DOCUMENT: &str = include_str!("../../../docs/internals/performance.md");
 
 /// How often each operation is done.
 const TIMES: usize = 100;
@@ -373,7 +373,7 @@ fn compare(column: usize, options: &[&str]) {
     }
     assert!(
         over.is_empty(),
-        "more requests than docs/performance.md allows:\n{}",
+        "more requests than docs/internals/performance.md allows:\n{}",
         over.join("\n")
     );
     mount.stop();

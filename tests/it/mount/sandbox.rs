@@ -1,4 +1,4 @@
-//! docs/security.md against running daemons, and what works in the sandbox all the same.
+//! docs/internals/security.md against running daemons, and what works in the sandbox all the same.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -17,7 +17,7 @@ use crate::support::mount::{binary, detach, mounted, wait_until_unmounted};
 use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, audit, needs, user};
 
-const DOCUMENT: &str = include_str!("../../../docs/security.md");
+const DOCUMENT: &str = include_str!("../../../docs/internals/security.md");
 
 /// No test waits longer than this; reaching it is a failure, never a result.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -67,7 +67,7 @@ const CAPABILITIES: [&str; 41] = [
     "CHECKPOINT_RESTORE",
 ];
 
-/// The lines of a section of docs/security.md.
+/// The lines of a section of docs/internals/security.md.
 fn section(title: &str) -> Vec<&'static str> {
     let lines: Vec<&str> = DOCUMENT
         .lines()
@@ -77,7 +77,7 @@ fn section(title: &str) -> Vec<&'static str> {
         .collect();
     assert!(
         !lines.is_empty(),
-        "no section {title:?} in docs/security.md"
+        "no section {title:?} in docs/internals/security.md"
     );
     lines
 }

@@ -48,7 +48,7 @@ for mode in 6777 4777 2777 6767 2767 2666 4666; do
         for step in 'echo x >> f' 'truncate -s 1 f' ': > f' 'chgrp 2001 f' 'chown 1001 f' 'touch f' 'dd if=/dev/zero of=f bs=4 count=1 conv=notrunc' 'cat f' 'chmod g+w f' 'ln f f2' 'mv f f2' 'fallocate -l 4096 f'; do
             rm -f f f2; printf 'content' > f; chown 1001:2002 f; chmod $mode f
             case "$who:$mode:$step" in
-                # The kernel above keeps this bit: docs/semantics.md.
+                # The kernel above keeps this bit: docs/internals/semantics.md.
                 [ab]:??[46]?:echo* | [ab]:??[46]?:dd* | [ab]:??[46]?:fallocate*) continue ;;
             esac
             case $who in root) say sh -c "$step" ;; *) say $who sh -c "$step" ;; esac
