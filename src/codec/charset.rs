@@ -14,6 +14,8 @@ mod single_byte;
 #[cfg(test)]
 mod tests;
 
+use unicode_normalization::char::is_public_assigned;
+
 use super::DecodeError;
 use offered::{OFFERED, Offered, Tables};
 
@@ -54,6 +56,14 @@ pub struct EncodeError {
     pub offset: usize,
     /// The character.
     pub unmappable: char,
+}
+
+/// Is `c` a control character, a noncharacter or an unassigned code point? No legacy name means one, beyond ASCII: another
+/// charset is right.
+#[must_use]
+pub fn is_meaningless(c: char) -> bool {
+    let is_private = matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{FFFFD}' | '\u{100000}'..='\u{10FFFD}');
+    c.is_control() || !is_private && !is_public_assigned(c)
 }
 
 impl Charset {

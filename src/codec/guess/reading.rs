@@ -3,6 +3,7 @@
 use super::model::Language;
 use super::script::{self, Script};
 use super::symbol::{self, Around};
+use crate::codec::charset::is_meaningless;
 
 /// An ASCII character where no language judges it: the same for every charset, unless one takes it for half a character.
 const ASCII: f64 = 3.0;
@@ -22,6 +23,8 @@ pub(super) struct Reading {
     /// Whether it has words in ASCII, not counting an extension, and words in another script than Latin.
     is_plain: bool,
     is_foreign: bool,
+    /// Has it characters beyond ASCII that no legacy name means?
+    pub(super) is_meaningless: bool,
     /// Runs of letters of one script with a letter that is not ASCII, in lower case.
     words: Vec<Vec<char>>,
 }
@@ -32,6 +35,7 @@ impl Reading {
             shared: 0.0,
             is_plain: false,
             is_foreign: false,
+            is_meaningless: text.chars().any(|c| !c.is_ascii() && is_meaningless(c)),
             words: Vec::new(),
         };
         let mut run: Vec<char> = Vec::new();

@@ -1,6 +1,6 @@
 //! What a sign that is neither a letter nor ASCII costs: where names have such signs, and where a wrong charset puts them.
 
-use super::script;
+use super::script::{self, Script};
 
 /// What stands around a sign.
 #[derive(Debug, Clone, Copy)]
@@ -34,12 +34,19 @@ pub(super) fn is_paired(c: char) -> bool {
 /// What it costs if such a sign has no other.
 pub(super) const UNPAIRED: f64 = MISPLACED;
 
+/// Does nobody put this sign right beside a Latin letter?
+fn is_apart(c: char) -> bool {
+    matches!(c, '½' | '¼' | '¾' | '¹' | '±' | '€' | '£' | '¥' | '§' | '×' | '\u{660}'..='\u{66D}' | '\u{6F0}'..='\u{6F9}' | '\u{FF01}'..='\u{FF65}')
+}
+
 /// The cost of a character that is no letter and not ASCII, in nats.
 pub(super) fn cost(c: char, around: Around) -> f64 {
     let is_letter = |c: Option<char>| c.is_some_and(|c| script::of(c, None).is_some());
     let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let is_wide = |c: Option<char>| c.is_none_or(|c| c >= '\u{2E80}' || !c.is_alphanumeric());
     let (left, right) = (is_letter(around.before), is_letter(around.after));
+    let is_latin = |c: Option<char>| c.is_some_and(|c| script::of(c, None) == Some(Script::Latin));
+    let is_beside_latin = is_latin(around.before) || is_latin(around.after);
     let (base, is_in_place) = match c {
         // The apostrophe: d’Azur, Bob’s.
         '’' => (
@@ -52,7 +59,8 @@ pub(super) fn cost(c: char, around: Around) -> f64 {
             around.before == around.after && matches!(around.after, Some('l' | 'L')),
         ),
         '–' | '—' | '•' => (USUAL, !left && !right),
-        '…' | '™' | '®' => (USUAL, !right),
+        '…' => (USUAL, !right),
+        '™' | '®' => (RARE, !right && around.letters > 2),
         '“' | '”' | '„' | '«' | '»' | '‘' => (USUAL, left != right),
         '‹' | '›' | '‚' => (RARE, left != right),
         '¿' | '¡' => (RARE, !left && right),
@@ -63,7 +71,7 @@ pub(super) fn cost(c: char, around: Around) -> f64 {
         ),
         '²' | '³' => (
             USUAL,
-            !right && (is_digit(around.before) || (1..=2).contains(&around.letters)),
+            !right && (is_digit(around.before) || matches!(around.before, Some('m' | 'M'))),
         ),
         '½' | '¼' | '¾' | '¹' => (USUAL, !left && !right),
         '€' | '£' | '¥' | '§' | '×' | '±' | '÷' => (USUAL, !left && !right),
@@ -72,14 +80,14 @@ pub(super) fn cost(c: char, around: Around) -> f64 {
         '\u{3000}'..='\u{3020}' | '・' | '\u{FF01}'..='\u{FF65}' => {
             (6.0, is_wide(around.before) && is_wide(around.after))
         }
-        '\u{660}'..='\u{66D}' | '\u{6F0}'..='\u{6F9}' | '،' => (6.0, true),
+        '\u{660}'..='\u{66D}' | '\u{6F0}'..='\u{6F9}' | '،' => (6.0, !is_beside_latin),
         '\u{80}'..='\u{9F}' => (CONTROL, true),
         '\u{2500}'..='\u{259F}' | '\u{E000}'..='\u{F8FF}' | '\u{AD}' => (ABSURD, true),
         _ => (RARE, !left && !right),
     };
     if is_in_place {
         base
-    } else if left && right {
+    } else if left && right || is_beside_latin && is_apart(c) {
         base + 2.0 * MISPLACED
     } else {
         base + MISPLACED

@@ -301,6 +301,11 @@ impl Readings {
         Some(index)
     }
 
+    pub(super) fn is_meaningless(&self, reading: usize) -> bool {
+        let reading = self.readings.get(reading);
+        reading.is_some_and(|(reading, _)| reading.is_meaningless)
+    }
+
     pub(super) fn cost(&mut self, reading: usize, language: usize) -> f64 {
         let languages = model::languages();
         let (Some((reading, costs)), Some(model)) =

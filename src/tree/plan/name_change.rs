@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use unicode_normalization::char::is_public_assigned;
-
 use super::charset_choice::CharsetChoice;
 use super::plan_options::{CharsetSource, PlanOptions};
 use crate::codec::Charset;
+use crate::codec::charset::is_meaningless;
 use crate::codec::guess::{Doubled, TextGuess, doubly_encoded};
 use crate::names::BackingName;
 use crate::records::{Candidate, Reason, Warning};
@@ -289,7 +288,7 @@ fn warning(text: &str) -> Option<Warning> {
     {
         return Some(Warning::Overlong);
     }
-    let is_added = |c: char| !c.is_ascii() && is_control(c);
+    let is_added = |c: char| !c.is_ascii() && is_meaningless(c);
     text.chars().any(is_added).then_some(Warning::Control)
 }
 
@@ -300,11 +299,5 @@ fn adds_control(old: &[u8], new: &[u8]) -> bool {
         Err(_) => c.is_ascii() && old.iter().any(|&byte| char::from(byte) == c),
     };
     let new = str::from_utf8(new).unwrap_or_default();
-    new.chars().any(|c| is_control(c) && !had(c))
-}
-
-/// Is `c` a control character, a noncharacter or an unassigned code point, none of which a legacy name means?
-fn is_control(c: char) -> bool {
-    let is_private = matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{FFFFD}' | '\u{100000}'..='\u{10FFFD}');
-    c.is_control() || !is_private && !is_public_assigned(c)
+    new.chars().any(|c| is_meaningless(c) && !had(c))
 }
