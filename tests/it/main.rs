@@ -17,6 +17,10 @@ mod support;
 #[cfg(test)]
 mod cli;
 
+/// The documents, with what they show run.
+#[cfg(test)]
+mod docs;
+
 /// Every form of UTF-8 against its documents, their sample code and the standard library, and legacy charsets against
 /// the C library's iconv (laws C1 to C4).
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{Run, run, utf8fs};
-use crate::support::{Tree, at, needs};
+use crate::support::{Tree, at, needs, page};
 
 /// A log of 20,000 records, and what is in it.
 fn made() -> (TempDir, PathBuf, Value) {
@@ -365,7 +365,7 @@ fn l4_the_fields_of_the_report_are_those_that_are_documented() {
     let mut all = Vec::new();
     keys(&report(&[], &log), &mut all);
     assert!(all.len() > 30, "{all:?}");
-    let page = include_str!("../../../docs/audit.md");
+    let page = page("docs/audit.md");
     for key in all {
         assert!(
             page.contains(&format!("`{key}`")),

@@ -4,11 +4,9 @@ use std::path::Path;
 
 use super::{Run, run};
 
-/// Compares with the file of this name; white space at the ends of lines does not count.
+/// Compares with this file of the repository; white space at the ends of lines does not count.
 fn assert_snapshot(name: &str, got: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/it/cli/snapshots")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     let lines: Vec<&str> = got.lines().map(str::trim_end).collect();
     let got = lines.join("\n") + "\n";
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
@@ -27,26 +25,44 @@ fn helped(arguments: &[&[u8]]) -> Run {
     run
 }
 
+/// The pages in docs/commands are what `--help` prints, and there is one for each command.
 #[test]
 fn the_help_is_what_it_was() {
-    assert_snapshot("help.txt", &helped(&[b"--help"]).stdout);
-    assert_snapshot("help-short.txt", &helped(&[b"-h"]).stdout);
-    assert_snapshot("help-mount.txt", &helped(&[b"mount", b"--help"]).stdout);
-    assert_snapshot("help-explain.txt", &helped(&[b"explain", b"--help"]).stdout);
-    assert_snapshot("help-convert.txt", &helped(&[b"convert", b"--help"]).stdout);
-    assert_snapshot("help-scan.txt", &helped(&[b"scan", b"--help"]).stdout);
-    assert_snapshot("help-migrate.txt", &helped(&[b"migrate", b"--help"]).stdout);
-    assert_snapshot("help-status.txt", &helped(&[b"status", b"--help"]).stdout);
-    assert_snapshot("help-audit.txt", &helped(&[b"audit", b"--help"]).stdout);
-    assert_snapshot("help-undo.txt", &helped(&[b"undo", b"--help"]).stdout);
-    assert_snapshot("help-journal.txt", &helped(&[b"journal", b"--help"]).stdout);
-    assert_snapshot("help-policy.txt", &helped(&[b"policy", b"--help"]).stdout);
-    let check = [&b"policy"[..], b"check", b"--help"];
-    assert_snapshot("help-policy-check.txt", &helped(&check).stdout);
-    let show = [&b"policy"[..], b"show", b"--help"];
-    assert_snapshot("help-policy-show.txt", &helped(&show).stdout);
-    assert_snapshot("help-umount.txt", &helped(&[b"umount", b"--help"]).stdout);
-    assert_snapshot("help-demo.txt", &helped(&[b"demo", b"--help"]).stdout);
+    let help = helped(&[b"--help"]).stdout;
+    assert_snapshot("docs/commands/utf8fs.txt", &help);
+    assert_snapshot(
+        "tests/it/cli/snapshots/help-short.txt",
+        &helped(&[b"-h"]).stdout,
+    );
+    let mut pages = vec!["utf8fs.txt".to_owned()];
+    for command in subcommands(&help) {
+        let mut with_subcommands = vec![vec![command]];
+        let help = helped(&[command.as_bytes(), b"--help"]).stdout;
+        with_subcommands.extend(subcommands(&help).map(|below| vec![command, below]));
+        for words in with_subcommands {
+            let mut arguments: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+            arguments.push(b"--help");
+            let page = format!("{}.txt", words.join("-"));
+            assert_snapshot(&format!("docs/commands/{page}"), &helped(&arguments).stdout);
+            pages.push(page);
+        }
+    }
+    let there = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commands"));
+    for entry in there.unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(
+            pages.contains(&name),
+            "docs/commands/{name} is of no command"
+        );
+    }
+}
+
+/// The names in the list of commands of a help text, but for `help` itself.
+fn subcommands(help: &str) -> impl Iterator<Item = &str> {
+    let (_, list) = help.split_once("\nCommands:\n").unwrap_or_default();
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !name.is_empty() && *name != "help")
 }
 
 #[test]
@@ -66,14 +82,14 @@ fn an_explanation_is_what_it_was() {
         b"",
     ]);
     assert_eq!(legacy.code, Some(1));
-    assert_snapshot("explain.txt", &legacy.stdout);
+    assert_snapshot("tests/it/cli/snapshots/explain.txt", &legacy.stdout);
     let octets = b"C0 80 61 ED A1 8C ED BE B4 ED A0 80";
     let java = run(&[b"explain", b"--encoding", b"mutf-8", b"--hex", octets]);
     assert_eq!(java.code, Some(0));
-    assert_snapshot("explain-mutf-8.txt", &java.stdout);
+    assert_snapshot("tests/it/cli/snapshots/explain-mutf-8.txt", &java.stdout);
     let cesu = run(&[b"explain", b"--encoding", b"cesu-8", b"--hex", octets]);
     assert_eq!(cesu.code, Some(1));
-    assert_snapshot("explain-cesu-8.txt", &cesu.stdout);
+    assert_snapshot("tests/it/cli/snapshots/explain-cesu-8.txt", &cesu.stdout);
 }
 
 #[test]

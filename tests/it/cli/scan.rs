@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{PATIENCE, Run, run, utf8fs};
-use crate::support::{needs, tree::Tree, user};
+use crate::support::{needs, page, tree::Tree, user};
 
 /// Names that would clear a screen, forge a line or turn the text around.
 const HOSTILE: &[&[u8]] = &[
@@ -284,9 +284,7 @@ fn l4_the_fields_of_json_are_those_that_are_documented() {
     assert!(total["kinds"].as_array().unwrap().contains(&json!(
         {"finding": "too-long", "kind": "bytes", "names": 1, "offence": true}
     )));
-    let page =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scanning.md"))
-            .unwrap();
+    let page = page("docs/scanning.md");
     for object in objects
         .iter()
         .chain([&total["policy"], &total["found"], &total["kinds"][0]])

@@ -15,7 +15,7 @@ use rustix::process::Signal;
 
 use crate::support::mount::{binary, mounted};
 use crate::support::wait::until;
-use crate::support::{Mount, Tree, at, audit, needs, status, user};
+use crate::support::{Mount, Tree, at, audit, needs, page, status, user};
 
 fn mount(tree: &Tree, log: &Path) -> Output {
     Command::new(binary())
@@ -175,12 +175,12 @@ fn f6_a_log_that_hangs_stops_no_operation_and_not_the_end() {
 }
 
 /// The page with the fields, a snippet and queries.
-const PAGE: &str = include_str!("../../../docs/audit.md");
-
 /// The lines between such a fence and its end.
 fn fenced(kind: &str) -> Vec<&'static str> {
     let fence = format!("```{kind}");
-    let from = PAGE.lines().skip_while(move |line| *line != fence);
+    let from = page("docs/audit.md")
+        .lines()
+        .skip_while(move |line| *line != fence);
     from.skip(1).take_while(|line| *line != "```").collect()
 }
 

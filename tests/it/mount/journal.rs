@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::wait::until;
-use crate::support::{Mount, Tree, at, needs, status};
+use crate::support::{Mount, Tree, at, needs, page, status};
 
 /// Reaching it is a failure, never a result.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -135,7 +135,7 @@ fn l1_a_record_has_the_fields_that_are_documented_and_no_name_makes_one() {
     }
     assert_eq!(text(&fields, "PRIORITY"), "4");
     assert_eq!(text(&fields, "SYSLOG_IDENTIFIER"), "utf8fs");
-    let page = include_str!("../../../docs/audit.md");
+    let page = page("docs/audit.md");
     assert!(page.contains(text(&fields, "MESSAGE_ID")));
     mount.stop();
     assert_eq!(text(&receive(&socket), "UTF8FS_EVENT"), "summary");
@@ -259,7 +259,7 @@ fn a_real_journal_takes_records_and_answers_the_queries_of_the_page() {
             .unwrap(),
         std::env::var("PATH").unwrap()
     );
-    let page = include_str!("../../../docs/audit.md");
+    let page = page("docs/audit.md");
     let queries: Vec<&str> = page
         .lines()
         .filter(|line| line.starts_with("journalctl "))

@@ -9,9 +9,7 @@ use rustix::io::Errno;
 use utf8fs::fuse::Operation;
 
 use crate::support::mount::Sub;
-use crate::support::{Mount, Tree, at, cpu, needs, status};
-
-const DOCUMENT: &str = include_str!("../../../docs/internals/performance.md");
+use crate::support::{Mount, Tree, at, cpu, needs, page, status};
 
 /// How often each operation is done.
 const TIMES: usize = 100;
@@ -230,7 +228,8 @@ fn cell(cell: &str) -> Vec<(String, usize)> {
 /// The table: by operation, a cell for each column.
 fn table() -> BTreeMap<&'static str, Vec<&'static str>> {
     let title = "## Requests per operation\n";
-    let (_, section) = DOCUMENT.split_once(title).expect("the section is there");
+    let page = page("docs/internals/performance.md");
+    let (_, section) = page.split_once(title).expect("the section is there");
     let section = section.split("\n## ").next().unwrap();
     let rows = section.lines().filter_map(|line| {
         let cells = line.strip_prefix("| ")?.strip_suffix(" |")?;

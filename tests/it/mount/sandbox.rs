@@ -15,9 +15,7 @@ use utf8fs::os::sandbox::{Call, DAEMON, HELPER, OLDER};
 use super::users::prepare_for_user;
 use crate::support::mount::{binary, detach, mounted, wait_until_unmounted};
 use crate::support::wait::until;
-use crate::support::{Mount, Tree, at, audit, needs, user};
-
-const DOCUMENT: &str = include_str!("../../../docs/internals/security.md");
+use crate::support::{Mount, Tree, at, audit, needs, page, user};
 
 /// No test waits longer than this; reaching it is a failure, never a result.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -69,7 +67,7 @@ const CAPABILITIES: [&str; 41] = [
 
 /// The lines of a section of docs/internals/security.md.
 fn section(title: &str) -> Vec<&'static str> {
-    let lines: Vec<&str> = DOCUMENT
+    let lines: Vec<&str> = page("docs/internals/security.md")
         .lines()
         .skip_while(|line| *line != title)
         .skip(1)

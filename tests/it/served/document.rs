@@ -1,5 +1,7 @@
 //! docs/serving.md as data. A part of it begins with `<!-- test: NAME -->` and ends with its first table.
 
+use crate::support::page;
+
 /// One part.
 pub(super) struct Part {
     /// Options of `utf8fs mount` in its `console` block; none if there is no such block.
@@ -10,12 +12,10 @@ pub(super) struct Part {
     pub(super) rows: Vec<Vec<&'static str>>,
 }
 
-const DOCUMENT: &str = include_str!("../../../docs/serving.md");
-
 /// The part of this name.
 pub(super) fn part(name: &str) -> Part {
     let marker = format!("<!-- test: {name} -->");
-    let (_, text) = DOCUMENT.split_once(&marker).unwrap();
+    let (_, text) = page("docs/serving.md").split_once(&marker).unwrap();
     let (text, _) = text.split_once("<!-- test:").unwrap_or((text, ""));
     let rows: Vec<_> = text
         .lines()

@@ -19,6 +19,12 @@ pub(crate) mod wait;
 pub(crate) use mount::Mount;
 pub(crate) use tree::Tree;
 
+/// A page of the documents, by its path in the repository. It is read when the test runs, so that no page is compiled in.
+pub(crate) fn page(path: &str) -> &'static str {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    std::fs::read_to_string(path).unwrap().leak()
+}
+
 /// Bytes for a failure message: ASCII as it is, the rest as `\xHH`.
 pub(crate) fn show(name: &[u8]) -> String {
     format!("\"{}\"", name.escape_ascii())
