@@ -15,7 +15,7 @@ use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
 use crate::names::NameMap;
 use crate::os::Sandbox;
-use crate::records::{Id, List, LogOption, Name, PolicyFile, Word};
+use crate::records::{Id, List, LogOption, Name, PolicyFile};
 
 /// Most operations that are worked on at a time, by default.
 const THREADS: usize = 32;
@@ -79,15 +79,15 @@ fn mount_keys(args: &MountArgs) -> PolicyFile {
     let uids = args.new_names.exempt_uid.clone();
     let log = args.audit.audit_log.as_ref();
     PolicyFile {
-        encoding: args.encoding.map(|encoding| Word(encoding.0)),
-        unique: args.new_names.unique.map(|unique| Word(unique.0.into())),
+        encoding: args.encoding.map(|encoding| encoding.0),
+        unique: args.new_names.unique.map(|unique| unique.0.into()),
         exempt: args.new_names.exempt.clone().map(List),
         exempt_uid: uids.map(|uids| List(uids.into_iter().map(Id::Number).collect())),
         audit_log: log.map(|log| match log.to_str() {
             Some(text) => LogOption::Word(text.to_owned().into()),
-            None => LogOption::File(Name::from(Path::new(log)).into_owned()),
+            None => LogOption::File(Name::of_path(Path::new(log)).into_owned()),
         }),
-        audit_format: args.audit.audit_format.map(|format| Word(format.0)),
+        audit_format: args.audit.audit_format.map(|format| format.0),
         audit_burst: args.audit.audit_burst,
         audit_per_minute: args.audit.audit_per_minute,
         ..policy_keys(&args.policy)
@@ -96,15 +96,15 @@ fn mount_keys(args: &MountArgs) -> PolicyFile {
 
 fn policy_keys(args: &PolicyArgs) -> PolicyFile {
     let classes = args.forbid.as_ref();
-    let classes = classes.map(|classes| classes.iter().map(|class| Word(class.0)).collect());
+    let classes = classes.map(|classes| classes.iter().map(|class| class.0).collect());
     PolicyFile {
         from: args.from.clone().map(List),
-        legacy: args.legacy.map(|legacy| Word(legacy.0)),
+        legacy: args.legacy.map(|legacy| legacy.0),
         store_as: args.store_as.clone(),
-        on_violation: args.on_violation.map(|what| Word(what.0)),
-        errno: args.errno.map(|errno| Word(errno.0)),
-        profile: args.profile.map(|profile| Word(profile.0)),
-        normalization: args.normalization.map(|form| Word(form.0)),
+        on_violation: args.on_violation.map(|what| what.0),
+        errno: args.errno.map(|errno| errno.0),
+        profile: args.profile.map(|profile| profile.0),
+        normalization: args.normalization.map(|form| form.0),
         forbid: classes.map(List),
         max_bytes: args.max_bytes,
         max_chars: args.max_chars,
@@ -118,7 +118,7 @@ fn policy_keys(args: &PolicyArgs) -> PolicyFile {
 /// A charset that is not on offer, or options that contradict each other.
 pub(super) fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CliError> {
     Ok(mount_policy::name_map(&PolicyFile {
-        encoding: Some(Word(encoding)),
+        encoding: Some(encoding),
         ..policy_keys(args)
     })?)
 }

@@ -14,7 +14,7 @@ use crate::daemon::mount_policy::{
 use crate::names::Quoted;
 use crate::names::rules::{Exempt, Mode, Terms, Verdict};
 use crate::policy::{Class, Normalization, Offence, Profile, errno::symbol};
-use crate::records::{Id, List, PolicyFile, Word};
+use crate::records::{Id, List, PolicyFile};
 
 /// Runs `utf8fs policy`.
 ///
@@ -150,13 +150,13 @@ fn rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> Vec<Row
         rows.push(Row { key, value, places });
     };
     let mode = here("mode").or_else(|| policy.place("on_violation"));
-    row("mode", Word(terms.mode).text(), &[mode]);
-    row("errno", Word(terms.map.errno).text(), &[here("errno")]);
-    let profile = policy.keys.profile.unwrap_or(Word(Profile::Utf8));
+    row("mode", <&str>::from(terms.mode), &[mode]);
+    row("errno", <&str>::from(terms.map.errno), &[here("errno")]);
+    let profile = policy.keys.profile.unwrap_or(Profile::Utf8);
     let profile_place = policy.place("profile");
-    row("profile", profile.text(), &[profile_place]);
+    row("profile", profile.into(), &[profile_place]);
     let names = &terms.map.policy;
-    let form = Word(Normalization::from(names.form)).text();
+    let form = <&str>::from(Normalization::from(names.form));
     row("normalization", form, &[policy.place("normalization")]);
     let classes: Vec<&str> = names.forbid.iter().map(Class::label).collect();
     let classes = match classes.as_slice() {
@@ -177,7 +177,7 @@ fn rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> Vec<Row
     let unique = in_section
         .and_then(|section| section.unique)
         .or(policy.keys.unique);
-    let wants_comparison = unique.is_some_and(|unique| unique.0.alike().is_some());
+    let wants_comparison = unique.is_some_and(|unique| unique.alike().is_some());
     match terms.unique {
         None if terms.mode == Mode::Off && wants_comparison => {
             row("unique", "none: mode is off", &[mode]);

@@ -46,7 +46,7 @@ pub(super) fn audit_config(
     let default = AuditOptions::default();
     Ok(AuditConfig {
         sink,
-        format: keys.audit_format.map_or(Format::Text, |format| format.0),
+        format: keys.audit_format.unwrap_or_default(),
         limit: AuditOptions {
             burst: keys.audit_burst.unwrap_or(default.burst),
             per_minute: keys.audit_per_minute.unwrap_or(default.per_minute),

@@ -9,7 +9,7 @@ use crate::daemon::audit::{JOURNAL, SinkKind};
 use crate::fuse::status::{About, Told};
 use crate::names::rules::Mode;
 use crate::os::credentials;
-use crate::records::{CacheOption, LogOption, MountOptions, Name, PolicyStatus, Time, Word};
+use crate::records::{CacheOption, LogOption, MountOptions, Name, PolicyStatus, Time};
 
 /// What a mount tells of itself that does not change.
 pub(super) fn about(config: &MountConfig) -> About {
@@ -32,28 +32,28 @@ pub(super) fn options(config: &MountConfig) -> MountOptions {
     let (resolved, audit) = (&config.resolved, &config.audit);
     let (map, policy) = (&resolved.map, &resolved.map.policy);
     let (rules, all) = (&resolved.rules, resolved.rules.all());
-    let file = |path: &std::path::Path| Name::from(path).into_owned();
+    let file = |path: &std::path::Path| Name::of_path(path).into_owned();
     MountOptions {
         policy: config.policy.as_ref().map(|source| file(&source.path)),
-        encoding: Word(policy.encoding),
+        encoding: policy.encoding,
         from: map
             .from
             .iter()
             .map(|charset| charset.label().into())
             .collect(),
-        legacy: Word(map.legacy),
+        legacy: map.legacy,
         store_as: map.store_as.map(|charset| charset.label().into()),
         on_violation: match all.mode {
             Mode::Enforce => "reject".into(),
             mode @ (Mode::Normalize | Mode::Report | Mode::Off) => word(mode),
         },
-        errno: Word(all.map.errno),
-        normalization: Word(policy.form.into()),
-        forbid: policy.forbid.iter().map(Word).collect(),
+        errno: all.map.errno,
+        normalization: policy.form.into(),
+        forbid: policy.forbid.iter().collect(),
         max_bytes: policy.max_bytes,
         max_chars: policy.max_chars,
         max_utf16: policy.max_utf16,
-        unique: all.unique.map(Word),
+        unique: all.unique,
         exempt_uid: rules.exempt().uids().collect(),
         exempt: rules.exempt().patterns().to_vec(),
         cache: config.cache.map(|cache| match cache {
@@ -94,7 +94,7 @@ pub(super) fn options(config: &MountConfig) -> MountOptions {
 /// Returns the status of a policy that has come into force now; `None` without one.
 pub(super) fn policy_status(config: &MountConfig) -> Option<PolicyStatus> {
     config.policy.as_ref().map(|source| PolicyStatus {
-        file: Name::from(source.path.as_path()).into_owned(),
+        file: Name::of_path(&source.path).into_owned(),
         since: Time::now(),
         sections: config.resolved.rules.sections().len(),
         reloads: 0,

@@ -5,7 +5,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Name, RuleCounts, Time, Word};
+use super::{Name, RuleCounts, Time};
 use crate::names::rules::{Exempt, Verdict};
 use crate::policy::RuleName;
 
@@ -74,13 +74,13 @@ pub struct OffenceRecord<'a> {
     /// Path of the mount point.
     pub mount: Name<'a>,
     /// The operation.
-    pub operation: Word<Operation>,
+    pub operation: Operation,
     /// From the root of the mount, `/`, to the name as asked; of a symlink whose target offends, the symlink.
     pub path: Name<'a>,
     /// The name as asked; of a symlink's target, the component.
     pub name: Name<'a>,
     /// The rule that it breaks.
-    pub rule: Word<RuleName>,
+    pub rule: RuleName,
     /// The kind within the rule.
     pub kind: Option<Cow<'a, str>>,
     /// Offset of the bytes of `name` that offend.
@@ -90,9 +90,9 @@ pub struct OffenceRecord<'a> {
     /// What they spell, where they spell a code point: `U+003F`.
     pub code_point: Option<String>,
     /// What was done about it.
-    pub verdict: Word<Verdict>,
+    pub verdict: Verdict,
     /// Why it was let through, where others are refused it.
-    pub exempt: Option<Word<Exempt>>,
+    pub exempt: Option<Exempt>,
     /// The errno of a refusal, by its symbol.
     pub errno: Option<Cow<'a, str>>,
     /// The name that it is listed as, if it was made.
@@ -147,7 +147,7 @@ pub struct SummaryRecord<'a> {
     /// Operations that the mount answered.
     pub operations: u64,
     /// Offences by rule.
-    pub offences: RuleCounts<u64>,
+    pub offences: RuleCounts,
     /// Offences refused.
     pub refused: u64,
     /// Offences normalized.

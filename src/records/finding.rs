@@ -1,14 +1,27 @@
 //! Findings: problems of a name, or between a name and its siblings.
 
 use serde::{Deserialize, Deserializer, Serialize, de};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::codec::{Charset, Form, Malformed};
 use crate::names::Quoted;
 use crate::policy::Class;
 
 /// Something worth reporting of a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[repr(u8)]
 pub enum Finding {
     /// Not well-formed.
@@ -29,28 +42,12 @@ pub enum Finding {
 
 impl Finding {
     /// All findings, in the order in which they are reported.
-    pub const ALL: [Self; 7] = [
-        Self::IllFormed,
-        Self::TooLong,
-        Self::Forbidden,
-        Self::NotNormalized,
-        Self::DoublyEncoded,
-        Self::CollidesInCase,
-        Self::CollidesInForm,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// Returns the stable name, as in JSON.
     #[must_use]
     pub fn label(self) -> &'static str {
-        match self {
-            Self::IllFormed => "ill-formed",
-            Self::TooLong => "too-long",
-            Self::Forbidden => "forbidden",
-            Self::NotNormalized => "not-normalized",
-            Self::DoublyEncoded => "doubly-encoded",
-            Self::CollidesInCase => "collides-in-case",
-            Self::CollidesInForm => "collides-in-form",
-        }
+        self.into()
     }
 }
 
@@ -103,38 +100,4 @@ pub struct Found {
     pub offset: Option<usize>,
     /// Length in bytes of that place.
     pub length: Option<usize>,
-}
-
-/// The numbers of names with each finding.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct FoundCounts {
-    ill_formed: u64,
-    too_long: u64,
-    forbidden: u64,
-    not_normalized: u64,
-    doubly_encoded: u64,
-    collides_in_case: u64,
-    collides_in_form: u64,
-}
-
-impl FoundCounts {
-    /// Returns how many names have that finding.
-    #[must_use]
-    pub fn of(mut self, finding: Finding) -> u64 {
-        *self.count(finding)
-    }
-
-    /// Returns the count of that finding.
-    pub fn count(&mut self, finding: Finding) -> &mut u64 {
-        match finding {
-            Finding::IllFormed => &mut self.ill_formed,
-            Finding::TooLong => &mut self.too_long,
-            Finding::Forbidden => &mut self.forbidden,
-            Finding::NotNormalized => &mut self.not_normalized,
-            Finding::DoublyEncoded => &mut self.doubly_encoded,
-            Finding::CollidesInCase => &mut self.collides_in_case,
-            Finding::CollidesInForm => &mut self.collides_in_form,
-        }
-    }
 }

@@ -4,7 +4,7 @@
 
 mod audit_record;
 mod backing_name;
-mod by_label;
+mod counts;
 mod finding;
 mod guess;
 mod journal_event;
@@ -14,7 +14,6 @@ mod mount_status;
 mod name;
 mod plan;
 mod policy_file;
-mod rule_counts;
 mod scan_report;
 mod time;
 mod word;
@@ -23,7 +22,8 @@ pub use audit_record::{
     AuditRecord, Event, LeftOutRecord, OffenceRecord, Operation, RecordHead, SummaryRecord,
 };
 pub use backing_name::TreePath;
-pub use finding::{Finding, Found, FoundCounts, KindLabel};
+pub use counts::{FoundCounts, RuleCounts, VerdictCounts};
+pub use finding::{Finding, Found, KindLabel};
 pub use guess::{DoubledName, GuessRecord, ReadName};
 pub use journal_event::{JournalEvent, JournalMark, JournalStep, StepAction};
 pub use json::{json_line, push_json};
@@ -31,7 +31,7 @@ pub use kind::Kind;
 pub use mount_status::{
     AuditCounts, CacheOption, CacheTimes, DescriptorCounts, IndexCounts, LogOption, MountOptions,
     MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts, STATUS_FORMAT, StatusHead,
-    Transport, VerdictCounts, WatchStatus,
+    Transport, WatchStatus,
 };
 pub use name::Name;
 pub use plan::{
@@ -40,11 +40,9 @@ pub use plan::{
 pub use policy_file::{
     Comparison, Id, List, LogFormat, PolicyFile, PolicySection, PolicyText, TextFault, TextFile,
 };
-pub use rule_counts::RuleCounts;
 pub use scan_report::{
     CharsetGuess, Counts, Directory, DirectoryReport, Failure, Failures, Kept, KindTotal,
     PART_FORMAT, PartOrigin, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource,
     ScanTotal, TOTAL_FORMAT, Tally,
 };
 pub use time::Time;
-pub use word::Word;

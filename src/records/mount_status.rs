@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Name, RuleCounts, Time, Word};
+use super::{Name, RuleCounts, Time, VerdictCounts};
 use crate::codec::Encoding;
 use crate::names::Legacy;
-use crate::names::rules::Verdict;
 use crate::policy::{Alike, Class, ErrnoChoice, Normalization};
 
 /// The version of [`MountStatus`]. It is counted up where a field goes or gets another meaning.
@@ -52,7 +51,7 @@ pub struct MountStatus {
     /// How changes made below are followed, if they are.
     pub watch: Option<WatchStatus>,
     /// Offences by rule.
-    pub offences: RuleCounts<u64>,
+    pub offences: RuleCounts,
     /// Offences by rule and verdict.
     pub offences_by_verdict: RuleCounts<VerdictCounts>,
     /// Offences by verdict.
@@ -160,44 +159,6 @@ pub struct WatchStatus {
     pub stalled: bool,
 }
 
-/// Numbers by verdict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VerdictCounts {
-    /// Of [`Verdict::Refused`].
-    pub refused: u64,
-    /// Of [`Verdict::Normalized`].
-    pub normalized: u64,
-    /// Of [`Verdict::Reported`].
-    pub reported: u64,
-}
-
-impl VerdictCounts {
-    /// Returns each verdict with its number.
-    #[must_use]
-    pub fn rows(&self) -> [(Verdict, u64); 3] {
-        [
-            (Verdict::Refused, self.refused),
-            (Verdict::Normalized, self.normalized),
-            (Verdict::Reported, self.reported),
-        ]
-    }
-
-    /// Returns the number of `verdict`, to be changed.
-    pub fn of(&mut self, verdict: Verdict) -> &mut u64 {
-        match verdict {
-            Verdict::Refused => &mut self.refused,
-            Verdict::Normalized => &mut self.normalized,
-            Verdict::Reported => &mut self.reported,
-        }
-    }
-
-    /// Returns the sum of all.
-    #[must_use]
-    pub fn sum(&self) -> u64 {
-        self.refused + self.normalized + self.reported
-    }
-}
-
 /// Numbers of records of offences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditCounts {
@@ -242,21 +203,21 @@ pub struct MountOptions {
     /// The policy file.
     pub policy: Option<Name<'static>>,
     /// The definition of UTF-8.
-    pub encoding: Word<Encoding>,
+    pub encoding: Encoding,
     /// Charsets that ill-formed names may be in.
     pub from: Vec<Cow<'static, str>>,
     /// How names on disk that do not conform are shown.
-    pub legacy: Word<Legacy>,
+    pub legacy: Legacy,
     /// The charset that new names are stored in.
     pub store_as: Option<Cow<'static, str>>,
     /// What becomes of a new name that does not conform: `off`, or a word of the option.
     pub on_violation: Cow<'static, str>,
     /// The error for a refused name.
-    pub errno: Word<ErrnoChoice>,
+    pub errno: ErrnoChoice,
     /// The normalization form of names.
-    pub normalization: Word<Normalization>,
+    pub normalization: Normalization,
     /// Forbidden classes, those of the profile among them.
-    pub forbid: Vec<Word<Class>>,
+    pub forbid: Vec<Class>,
     /// Most bytes in a name.
     pub max_bytes: usize,
     /// Most characters in a name.
@@ -264,7 +225,7 @@ pub struct MountOptions {
     /// Most UTF-16 units in a name.
     pub max_utf16: Option<usize>,
     /// In what siblings may not differ alone.
-    pub unique: Option<Word<Alike>>,
+    pub unique: Option<Alike>,
     /// Users who are exempt.
     pub exempt_uid: Vec<u32>,
     /// Patterns that are exempt.

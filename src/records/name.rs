@@ -15,7 +15,13 @@ use crate::names::Quoted;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name<'a>(Cow<'a, [u8]>);
 
-impl Name<'_> {
+impl<'a> Name<'a> {
+    /// Returns a path as a name.
+    #[must_use]
+    pub fn of_path(path: &'a Path) -> Self {
+        Self::from(path.as_os_str().as_bytes())
+    }
+
     /// Returns the bytes of the name.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -35,33 +41,9 @@ impl Name<'_> {
     }
 }
 
-impl<'a> From<&'a [u8]> for Name<'a> {
-    fn from(bytes: &'a [u8]) -> Self {
-        Self(Cow::Borrowed(bytes))
-    }
-}
-
-impl<'a, const LENGTH: usize> From<&'a [u8; LENGTH]> for Name<'a> {
-    fn from(bytes: &'a [u8; LENGTH]) -> Self {
-        Self(Cow::Borrowed(bytes))
-    }
-}
-
-impl<'a> From<&'a Vec<u8>> for Name<'a> {
-    fn from(bytes: &'a Vec<u8>) -> Self {
-        Self(Cow::Borrowed(bytes))
-    }
-}
-
-impl<'a> From<&'a str> for Name<'a> {
-    fn from(text: &'a str) -> Self {
-        Self(Cow::Borrowed(text.as_bytes()))
-    }
-}
-
-impl<'a> From<&'a Path> for Name<'a> {
-    fn from(path: &'a Path) -> Self {
-        Self(Cow::Borrowed(path.as_os_str().as_bytes()))
+impl<'a, T: AsRef<[u8]> + ?Sized> From<&'a T> for Name<'a> {
+    fn from(bytes: &'a T) -> Self {
+        Self(Cow::Borrowed(bytes.as_ref()))
     }
 }
 

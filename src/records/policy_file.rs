@@ -10,7 +10,7 @@ use serde::de::{IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::de::DeTable;
 
-use super::{LogOption, Name, Word};
+use super::{LogOption, Name};
 use crate::codec::Encoding;
 use crate::names::rules::Mode;
 use crate::names::{Legacy, OnViolation};
@@ -25,31 +25,31 @@ pub struct PolicyFile {
     /// Sections, the first of which that holds for a name decides.
     pub section: Vec<PolicySection>,
     /// What conforms.
-    pub profile: Option<Word<Profile>>,
+    pub profile: Option<Profile>,
     /// The normalization form of names.
-    pub normalization: Option<Word<Normalization>>,
+    pub normalization: Option<Normalization>,
     /// The definition of UTF-8.
-    pub encoding: Option<Word<Encoding>>,
+    pub encoding: Option<Encoding>,
     /// Charsets that ill-formed names may be in.
     pub from: Option<List<String>>,
     /// How names on disk that do not conform are shown.
-    pub legacy: Option<Word<Legacy>>,
+    pub legacy: Option<Legacy>,
     /// The charset that new names are stored in.
     pub store_as: Option<String>,
     /// Forbidden classes, besides those of the profile.
-    pub forbid: Option<List<Word<Class>>>,
+    pub forbid: Option<List<Class>>,
     /// Most bytes in a name.
     pub max_bytes: Option<usize>,
     /// Most characters in a name.
     pub max_chars: Option<usize>,
     /// In what siblings may not differ alone.
-    pub unique: Option<Word<Comparison>>,
+    pub unique: Option<Comparison>,
     /// What becomes of a new name that does not conform.
-    pub mode: Option<Word<Mode>>,
+    pub mode: Option<Mode>,
     /// The same by the words of the option.
-    pub on_violation: Option<Word<OnViolation>>,
+    pub on_violation: Option<OnViolation>,
     /// The error for a refused name.
-    pub errno: Option<Word<ErrnoChoice>>,
+    pub errno: Option<ErrnoChoice>,
     /// Patterns that are exempt.
     pub exempt: Option<List<String>>,
     /// Users who are exempt.
@@ -57,7 +57,7 @@ pub struct PolicyFile {
     /// Where offences are logged.
     pub audit_log: Option<LogOption>,
     /// How they are logged.
-    pub audit_format: Option<Word<LogFormat>>,
+    pub audit_format: Option<LogFormat>,
     /// Records that pass at once.
     pub audit_burst: Option<u32>,
     /// Records that pass each minute.
@@ -77,17 +77,17 @@ pub struct PolicySection {
     /// Groups whose members it holds for.
     pub groups: Option<List<Id>>,
     /// What becomes of a new name that does not conform.
-    pub mode: Option<Word<Mode>>,
+    pub mode: Option<Mode>,
     /// Forbidden classes, besides those of the whole mount.
-    pub forbid: Option<List<Word<Class>>>,
+    pub forbid: Option<List<Class>>,
     /// Most bytes in a name.
     pub max_bytes: Option<usize>,
     /// Most characters in a name.
     pub max_chars: Option<usize>,
     /// In what siblings may not differ alone.
-    pub unique: Option<Word<Comparison>>,
+    pub unique: Option<Comparison>,
     /// The error for a refused name.
-    pub errno: Option<Word<ErrnoChoice>>,
+    pub errno: Option<ErrnoChoice>,
 }
 
 /// How siblings are compared.
@@ -251,8 +251,8 @@ impl PolicyFile {
     /// Returns what becomes of a new name that does not conform, by either key.
     #[must_use]
     pub fn mode(&self) -> Option<Mode> {
-        let on_violation = self.on_violation.map(|word| word.0.into());
-        self.mode.map(|word| word.0).or(on_violation)
+        let on_violation = self.on_violation.map(Into::into);
+        self.mode.or(on_violation)
     }
 }
 

@@ -6,12 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::Name;
-use super::finding::{Finding, Found, FoundCounts, KindLabel};
-use super::guess::GuessRecord;
+use super::{Finding, Found, FoundCounts, GuessRecord, KindLabel, Name};
 use crate::codec::guess::{Gathered, Guesser};
-use crate::codec::{Charset, Encoding, Form};
-use crate::policy::Class;
+use crate::codec::{Charset, Encoding};
+use crate::policy::{Class, Normalization};
 
 /// The version of the last line.
 pub const TOTAL_FORMAT: u64 = 1;
@@ -135,8 +133,7 @@ pub struct PolicyReport {
     /// The definition of UTF-8.
     pub encoding: Encoding,
     /// The normalization form that names have to be in.
-    #[serde(with = "normalization")]
-    pub normalization: Option<Form>,
+    pub normalization: Normalization,
     /// Forbidden classes.
     pub forbid: Vec<Class>,
     /// Limit in bytes.
@@ -429,31 +426,5 @@ mod rows {
     {
         let rows = Vec::<(K, V)>::deserialize(deserializer)?;
         Ok(rows.into_iter().collect())
-    }
-}
-
-/// A normalization form; `preserve` for none.
-mod normalization {
-    use serde::de::IntoDeserializer;
-
-    use super::{Deserialize, Deserializer, Form, Serializer};
-
-    const NONE: &str = "preserve";
-
-    #[expect(clippy::ref_option, reason = "the derive passes the field so")]
-    pub(super) fn serialize<S: Serializer>(
-        form: &Option<Form>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(form.map_or(NONE, Form::label))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Form>, D::Error> {
-        match String::deserialize(deserializer)? {
-            none if none == NONE => Ok(None),
-            label => Form::deserialize(label.into_deserializer()).map(Some),
-        }
     }
 }

@@ -1,38 +1,66 @@
-//! Words that stand for the values of an enum.
+//! Enums that documents know by their words: `ill-formed`, `refused`, `iso-8859-1`.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use strum::VariantArray;
 
-/// A value of an enum of a lower layer, written as its word: `ill-formed`, `refused`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Word<T>(pub T);
+use super::{Comparison, Finding, LogFormat, Operation};
+use crate::codec::{Charset, Encoding};
+use crate::names::Quoted;
+use crate::names::rules::{Exempt, Mode, Verdict};
+use crate::names::{Legacy, OnViolation};
+use crate::policy::{Alike, Class, ErrnoChoice, Normalization, Profile, RuleName};
 
-impl<T: Copy + Into<&'static str>> Word<T> {
-    /// Returns the word.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        self.0.into()
-    }
+macro_rules! by_word {
+    ($($type:ty: $to_word:expr, $of_word:expr;)+) => {$(
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str($to_word(*self))
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $of_word(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+            }
+        }
+    )+};
+    ($($type:ty),+) => { by_word!($($type: <&'static str>::from, of_word;)+); };
 }
 
-impl<T: Copy + Into<&'static str>> Serialize for Word<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.text())
-    }
+by_word!(Charset: Charset::label, of_label;);
+by_word!(
+    Alike,
+    Class,
+    Comparison,
+    Encoding,
+    ErrnoChoice,
+    Exempt,
+    Finding,
+    Legacy,
+    LogFormat,
+    Mode,
+    Normalization,
+    OnViolation,
+    Operation,
+    Profile,
+    RuleName,
+    Verdict
+);
+
+/// Returns the value of a word, or what is wrong with it.
+fn of_word<T>(word: &str) -> Result<T, String>
+where
+    T: FromStr + VariantArray + Copy + Into<&'static str>,
+{
+    word.parse().map_err(|_unknown| {
+        let words: Vec<&str> = T::VARIANTS.iter().map(|value| (*value).into()).collect();
+        format!("unknown word {word:?}; it takes {}", words.join(", "))
+    })
 }
 
-impl<'de, T: FromStr + VariantArray + Copy + Into<&'static str>> Deserialize<'de> for Word<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map(Self).map_err(|_unknown| {
-            let words = T::VARIANTS.iter().map(|value| Self(*value).text());
-            let words: Vec<&str> = words.collect();
-            de::Error::custom(format_args!(
-                "unknown word {text:?}; it takes {}",
-                words.join(", ")
-            ))
-        })
-    }
+fn of_label(label: &str) -> Result<Charset, String> {
+    Charset::from_label(label)
+        .map_err(|_unknown| format!("unknown charset {}", Quoted(label.as_bytes())))
 }

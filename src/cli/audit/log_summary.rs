@@ -37,7 +37,7 @@ impl Filter {
         let has_user = |uid: u32| self.uids.is_empty() || self.uids.contains(&uid);
         let (time, path, is_of_mount, is_asked_for) = match record {
             AuditRecord::Offence(offence) => {
-                let has_rule = self.rules.is_empty() || self.rules.contains(&offence.rule.0);
+                let has_rule = self.rules.is_empty() || self.rules.contains(&offence.rule);
                 let path = joined(&offence.mount, &offence.path);
                 (offence.time, path, false, has_user(offence.uid) && has_rule)
             }
@@ -159,12 +159,12 @@ impl LogSummary {
     }
 
     fn add_offence(&mut self, offence: &OffenceRecord<'_>) {
-        let rule = offence.rule.0;
+        let rule = offence.rule;
         *self.rules.of(rule) += 1;
-        *self.verdicts.of(offence.verdict.0) += 1;
+        *self.verdicts.of(offence.verdict) += 1;
         let kind = offence.kind.as_deref().unwrap_or_default().to_owned();
         count(&mut self.kinds, (rule, kind), 1);
-        count(&mut self.operations, offence.operation.0, 1);
+        count(&mut self.operations, offence.operation, 1);
         let section = offence.section.clone().map(Name::into_owned);
         count(&mut self.sections, section, 1);
         let command = (offence.uid, offence.command.clone().into_owned());

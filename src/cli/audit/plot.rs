@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::log_summary::{add_counts, moment};
 use crate::cli::args::TimeUnit;
 use crate::cli::output::grouped;
-use crate::records::{RuleCounts, Word};
+use crate::records::RuleCounts;
 
 const WIDTH: f64 = 1100.0;
 const HEIGHT: f64 = 260.0;
@@ -70,7 +70,7 @@ fn draw(
         let rows = by_rule.rows();
         let each = rows.iter().filter(|(_, count)| *count > 0);
         let each: Vec<String> = each
-            .map(|(rule, count)| format!("{} {}", grouped(*count), Word(*rule).text()))
+            .map(|(rule, count)| format!("{} {}", grouped(*count), <&str>::from(*rule)))
             .collect();
         let several = match step {
             1 => String::new(),
@@ -126,7 +126,7 @@ pub(super) fn legend(by_rule: &RuleCounts<u64>) -> String {
     let entries = rules.filter(|(_, (_, count))| *count > 0).map(|(index, (rule, count))| {
         format!(
             "<span><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect class=\"r{index}\" width=\"1\" height=\"1\"/></svg>{} {}</span>",
-            Word(*rule).text(),
+            <&str>::from(*rule),
             grouped(*count)
         )
     });

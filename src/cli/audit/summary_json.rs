@@ -26,7 +26,7 @@ fn document(report: &Report<'_>) -> Value {
     let summary = &report.summary;
     let file = |line: &InvalidLine| {
         let file = report.args.files.get(line.file);
-        file.map(|file| json!(Name::from(file.as_path())))
+        file.map(|file| json!(Name::of_path(file)))
     };
     let invalid = summary.first_invalid.iter();
     let invalid =
@@ -42,7 +42,7 @@ fn document(report: &Report<'_>) -> Value {
         json!({"from": from, "offences": counts.sum(), "rules": counts})
     });
     let files = report.args.files.iter();
-    let files: Vec<_> = files.map(|file| Name::from(file.as_path())).collect();
+    let files: Vec<_> = files.map(|file| Name::of_path(file)).collect();
     let mut document = json!({
         "audit": "report",
         "format": 2,

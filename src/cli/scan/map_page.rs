@@ -90,8 +90,8 @@ fn data(done: &ScanDone<'_>) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "roots": done.roots.iter().map(|root| if root.is_empty() { "a list of names".to_owned() } else { quoted(root) })
             .collect::<Vec<_>>(),
-        "findings": Finding::ALL.map(|finding| json!({
-            "label": finding.label(), "offence": done.rules.is_offence(finding), "names": tally.counts.of(finding),
+        "findings": tally.counts.found.rows().map(|(finding, names)| json!({
+            "label": finding.label(), "offence": done.rules.is_offence(finding), "names": names,
         })),
         "directories": tally.directories,
         "troubled": tally.troubled_directories,
@@ -117,7 +117,7 @@ fn finding_index(finding: Finding) -> usize {
 }
 
 fn found(counts: &Counts) -> Vec<u64> {
-    Finding::ALL.map(|finding| counts.of(finding)).to_vec()
+    counts.found.rows().map(|(_, names)| names).to_vec()
 }
 
 /// Path, names, offending ones, those with remarks, by finding, the best guess and its confidence.

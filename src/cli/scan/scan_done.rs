@@ -24,10 +24,10 @@ impl ScanDone<'_> {
 /// Returns the record of the rules that names were judged by.
 pub(super) fn policy_report(rules: &Rules) -> PolicyReport {
     let policy = rules.policy();
-    let offences = Finding::ALL.into_iter();
+    let offences = Finding::ALL.iter().copied();
     PolicyReport {
         encoding: policy.encoding,
-        normalization: policy.form,
+        normalization: policy.form.into(),
         forbid: policy.forbid.iter().collect(),
         max_bytes: policy.max_bytes,
         max_chars: policy.max_chars,

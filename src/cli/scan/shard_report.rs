@@ -76,7 +76,7 @@ pub(super) fn rules_of(report: &PolicyReport) -> Rules {
         max_bytes: report.max_bytes,
         max_chars: report.max_chars,
         max_utf16: report.max_utf16,
-        form: report.normalization,
+        form: report.normalization.form(),
         forbid: forbid.fold(Classes::default(), |all, class| all.with(*class)),
     };
     let is_offence = |finding| report.offences.contains(&finding);

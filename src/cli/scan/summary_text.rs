@@ -158,7 +158,7 @@ fn guesses(done: &ScanDone<'_>) -> Vec<String> {
         });
     }
     lines.extend(worth_showing(&guesses).flat_map(guess_lines));
-    if done.tally.counts.of(Finding::DoublyEncoded) > 0
+    if done.tally.counts.found.doubly_encoded > 0
         && let Some(doubled) = guesser.doubled()
     {
         lines.push("names that are likely encoded twice would be".to_owned());

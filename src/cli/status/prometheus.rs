@@ -1,7 +1,7 @@
 //! The status as metrics, in Prometheus' text format, version 0.0.4.
 
 use crate::names::Quoted;
-use crate::records::{MountStatus, PolicyStatus, RequestCounts, Word};
+use crate::records::{MountStatus, PolicyStatus, RequestCounts};
 
 /// Returns the lines of a mount's metrics. Each sample has the mount point as a label.
 pub(super) fn lines(status: &MountStatus) -> Vec<String> {
@@ -223,8 +223,8 @@ impl Page {
 
     fn offences(&mut self, status: &MountStatus) {
         let help = "Names that do not conform, by rule.";
-        let rule = |rule| label("rule", Word(rule).text().as_bytes());
-        let verdict = |verdict| label("verdict", Word(verdict).text().as_bytes());
+        let rule = |rule| label("rule", <&str>::from(rule).as_bytes());
+        let verdict = |verdict| label("verdict", <&str>::from(verdict).as_bytes());
         let rows = status.offences.rows().into_iter();
         let rows = rows.map(|(name, count)| (rule(name), count));
         self.metric("offences_total", "counter", help, rows);

@@ -6,9 +6,7 @@ use serde_json::Value;
 use super::impairments;
 use crate::cli::output::harmless;
 use crate::cli::text_table::columns;
-use crate::records::{
-    MountStatus, Name, RequestCounts, Transport, VerdictCounts, WatchStatus, Word,
-};
+use crate::records::{MountStatus, Name, RequestCounts, Transport, VerdictCounts, WatchStatus};
 
 /// Returns the lines of the status.
 pub(super) fn lines(status: &MountStatus) -> Vec<String> {
@@ -195,7 +193,7 @@ fn state(status: &MountStatus) -> Vec<Vec<String>> {
     ];
     for (rule, verdicts) in status.offences_by_verdict.rows() {
         if verdicts.sum() > 0 {
-            rows.push((format!("  {}", Word(rule).text()), nonzero(&verdicts)));
+            rows.push((format!("  {}", <&str>::from(rule)), nonzero(&verdicts)));
         }
     }
     rows.push((
@@ -231,7 +229,7 @@ fn offences(status: &MountStatus) -> String {
     let rules = status.offences.rows().into_iter();
     let rules: Vec<String> = rules
         .filter(|(_, count)| *count > 0)
-        .map(|(rule, count)| format!("{count} {}", Word(rule).text()))
+        .map(|(rule, count)| format!("{count} {}", <&str>::from(rule)))
         .collect();
     if rules.is_empty() {
         return "none".to_owned();

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::fs::audit::{Operation, Record};
 use crate::names::Quoted;
 use crate::policy::errno::symbol;
-use crate::records::{Event, Name, OffenceRecord, Time, Word};
+use crate::records::{Event, Name, OffenceRecord, Time};
 
 /// Most offending bytes shown in a line of text.
 const BYTES_SHOWN: usize = 16;
@@ -95,16 +95,16 @@ impl Record {
             time: Time(self.time),
             event: Event::Offence,
             mount: Name::from(&self.mount),
-            operation: Word(self.operation),
+            operation: self.operation,
             path: Name::from(&self.path),
             name: Name::from(&self.name),
-            rule: Word(offence.rule.name()),
+            rule: offence.rule.name(),
             kind: offence.rule.kind().map(Into::into),
             offset: offence.offset,
             length: offence.length,
             code_point: offence.code_point.map(|c| format!("U+{c:04X}")),
-            verdict: Word(self.verdict),
-            exempt: self.exempt.map(Word),
+            verdict: self.verdict,
+            exempt: self.exempt,
             errno: self.errno.map(|errno| symbol(errno).into()),
             visible: self.visible.as_ref().map(Name::from),
             backing: self.backing.as_ref().map(Name::from),

@@ -15,7 +15,7 @@ use crate::daemon::mount_paths::log_directory;
 use crate::daemon::start_error::StartError;
 use crate::names::Legacy;
 use crate::names::rules::Mode;
-use crate::records::{List, PolicyFile, PolicyText, Word};
+use crate::records::{List, PolicyFile, PolicyText};
 
 /// Most sections of a policy: each is compared with those before it.
 const MOST_SECTIONS: usize = 1000;
@@ -208,7 +208,7 @@ impl LoadedPolicy {
             let message = "on_violation contradicts mode: they are one; mode takes enforce for reject, and off";
             faults.error(at("on_violation"), message);
         }
-        let is_decoded = keys.legacy.is_none_or(|legacy| legacy.0 == Legacy::Decode);
+        let is_decoded = keys.legacy.is_none_or(|legacy| legacy == Legacy::Decode);
         if !is_decoded && keys.store_as.is_some() {
             let message = "legacy contradicts store_as, which needs names to be decoded";
             faults.error(at("legacy"), message);
@@ -243,9 +243,7 @@ impl LoadedPolicy {
             .from
             .as_ref()
             .is_some_and(|from| !from.0.is_empty());
-        if let Some(Word(Legacy::Decode)) = self.keys.legacy
-            && !has_charsets
-            && self.keys.store_as.is_none()
+        if self.keys.legacy == Some(Legacy::Decode) && !has_charsets && self.keys.store_as.is_none()
         {
             let message = "legacy is decode without from: it can be in force only where --from is given as well";
             self.faults
@@ -343,7 +341,7 @@ impl LoadedPolicy {
                     Some((other, first)) if other != how => {
                         let message = format!(
                             "unique contradicts {} of {}: names of a mount are compared in one way",
-                            Word(other).text(),
+                            <&str>::from(other),
                             line(text, first)
                         );
                         faults.error(at("unique"), message);
@@ -352,12 +350,12 @@ impl LoadedPolicy {
                     None => compared = Some((how, at("unique"))),
                 }
             }
-            let idle: &[&str] = match section.mode.map(|mode| mode.0) {
+            let idle: &[&str] = match section.mode {
                 Some(Mode::Report) => &["errno"],
                 Some(Mode::Off) => &["forbid", "max_bytes", "max_chars", "unique", "errno"],
                 Some(Mode::Enforce | Mode::Normalize) | None => &[],
             };
-            let mode = section.mode.map_or("", Word::text);
+            let mode = section.mode.map_or("", Into::into);
             for (key, place) in idle.iter().filter_map(|key| Some((key, own.get(*key)?))) {
                 faults.warning(*place, format!("{key} has no effect: mode is {mode} here"));
             }

@@ -6,12 +6,10 @@ use super::policy_faults::{Faults, Place};
 use crate::codec::Charset;
 use crate::names::{Patterns, Quoted};
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
-use crate::records::{Comparison, Id, List, PolicySection, Word};
+use crate::records::{Comparison, Id, List, PolicySection};
 
-pub(super) fn compares(unique: Option<Word<Comparison>>) -> Option<Comparison> {
-    unique
-        .map(|word| word.0)
-        .filter(|how| *how != Comparison::None)
+pub(super) fn compares(unique: Option<Comparison>) -> Option<Comparison> {
+    unique.filter(|how| *how != Comparison::None)
 }
 
 pub(super) fn check_charset(faults: &mut Faults, place: Place, key: &str, label: &str) {

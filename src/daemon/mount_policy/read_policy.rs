@@ -48,7 +48,7 @@ pub(super) fn read_policy(directory: &PolicyDirectory, name: &Path) -> PolicyTex
 pub(super) fn unreadable(path: &Path, why: String) -> PolicyText {
     PolicyText {
         files: vec![TextFile {
-            path: Name::from(path).into_owned(),
+            path: Name::of_path(path).into_owned(),
             text: Err(why),
             ill_formed_at: None,
             includes: Vec::new(),
@@ -127,7 +127,7 @@ impl Reading<'_> {
             })
         });
         self.text.files.push(TextFile {
-            path: Name::from(path).into_owned(),
+            path: Name::of_path(path).into_owned(),
             text,
             ill_formed_at,
             includes: Vec::new(),

@@ -12,8 +12,8 @@ use crate::daemon::audit_config::{AuditConfig, audit_config};
 use crate::daemon::start_error::StartError;
 use crate::names::rules::{Exemptions, Mode, People, Rules, Section, Terms};
 use crate::names::{Legacy, NameMap, OnViolation, Patterns, Quoted};
-use crate::policy::{Alike, ErrnoChoice, Policy, Profile};
-use crate::records::{Id, List, PolicyFile, PolicySection};
+use crate::policy::{Alike, Normalization, Policy, Profile};
+use crate::records::{Comparison, Id, List, PolicyFile, PolicySection};
 
 /// What holds on a mount.
 #[derive(Debug, Clone)]
@@ -66,9 +66,9 @@ impl ResolvedPolicy {
         let mut map = name_map(&keys)?;
         let users = |list: &Option<List<Id>>| ids(list.as_ref(), &policy.text.users);
         let exempt = exemptions(users(&keys.exempt_uid), keys.exempt.as_ref())?;
-        let whole = keys.unique.and_then(|word| word.0.alike());
+        let whole = keys.unique.and_then(Comparison::alike);
         let mut elsewhere = keys.section.iter();
-        let unique = whole.or_else(|| elsewhere.find_map(|section| section.unique?.0.alike()));
+        let unique = whole.or_else(|| elsewhere.find_map(|section| section.unique?.alike()));
         let mode = keys.mode().unwrap_or(Mode::Enforce);
         let all = Terms {
             mode,
@@ -148,8 +148,7 @@ impl ResolvedPolicy {
         let mode = mode
             .then(|| policy.place("mode").or(policy.place("on_violation")))
             .flatten();
-        let is_normalizing =
-            |section: &PolicySection| section.mode.is_some_and(|mode| mode.0 == Mode::Normalize);
+        let is_normalizing = |section: &PolicySection| section.mode == Some(Mode::Normalize);
         let mode = mode.or_else(|| in_section(&is_normalizing, "mode"));
         let compares = new.unique.is_some() && self.unique != new.unique;
         let unique = policy.place("unique");
@@ -206,7 +205,7 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
     } else {
         Legacy::Decode
     };
-    let legacy = keys.legacy.map_or(default, |legacy| legacy.0);
+    let legacy = keys.legacy.unwrap_or(default);
     if legacy == Legacy::Decode && from.is_empty() {
         return Err(StartError::usage(
             "--legacy decode without --from: there is no charset to decode from",
@@ -220,14 +219,14 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
         ))
         .hint("leave --legacy out"));
     }
-    let profile = keys.profile.map_or(Profile::Utf8, |profile| profile.0);
+    let profile = keys.profile.unwrap_or(Profile::Utf8);
     let mut policy = profile.policy();
-    policy.encoding = keys.encoding.map_or(Encoding::Utf8, |encoding| encoding.0);
+    policy.encoding = keys.encoding.unwrap_or(Encoding::Utf8);
     policy.max_bytes = keys.max_bytes.unwrap_or(policy.max_bytes);
     policy.max_chars = keys.max_chars.or(policy.max_chars);
-    policy.form = keys.normalization.map_or(policy.form, |form| form.0.form());
+    policy.form = keys.normalization.map_or(policy.form, Normalization::form);
     let classes = keys.forbid.iter().flat_map(|forbid| &forbid.0);
-    policy.forbid = classes.fold(policy.forbid, |all, class| all.with(class.0));
+    policy.forbid = classes.fold(policy.forbid, |all, class| all.with(*class));
     Ok(NameMap {
         policy,
         legacy,
@@ -238,7 +237,7 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
             Some(Mode::Report | Mode::Off) => OnViolation::Report,
             Some(Mode::Enforce) | None => OnViolation::Reject,
         },
-        errno: keys.errno.map_or(ErrnoChoice::default(), |errno| errno.0),
+        errno: keys.errno.unwrap_or_default(),
     })
 }
 
@@ -302,17 +301,17 @@ fn resolve_section(
 ) -> Section {
     let mut map = all.map.clone();
     let classes = section.forbid.iter().flat_map(|forbid| &forbid.0);
-    map.policy.forbid = classes.fold(map.policy.forbid, |all, class| all.with(class.0));
+    map.policy.forbid = classes.fold(map.policy.forbid, |all, class| all.with(*class));
     if let Some(limit) = section.max_bytes {
         map.policy.max_bytes = limit.min(map.policy.max_bytes);
     }
     if let Some(limit) = section.max_chars {
         map.policy.max_chars = Some(limit.min(map.policy.max_chars.unwrap_or(usize::MAX)));
     }
-    map.errno = section.errno.map_or(map.errno, |errno| errno.0);
-    let mode = section.mode.map_or(all.mode, |mode| mode.0);
+    map.errno = section.errno.unwrap_or(map.errno);
+    let mode = section.mode.unwrap_or(all.mode);
     let compared = match section.unique {
-        Some(word) => word.0.alike().and(unique),
+        Some(word) => word.alike().and(unique),
         None => whole,
     };
     let paths = section.path.as_ref().map(|paths| paths.0.as_slice());

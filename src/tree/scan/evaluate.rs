@@ -131,9 +131,9 @@ impl<S: Sink> Scan<'_, S> {
         } else {
             &mut counts.remarked
         } += 1;
-        for finding in Finding::ALL {
+        for &finding in Finding::ALL {
             if troubled.found.iter().any(|found| found.finding == finding) {
-                *counts.found.count(finding) += 1;
+                *counts.found.of(finding) += 1;
             }
         }
         let hash = ascii_names::key(troubled.name) ^ ascii_names::key(path).rotate_left(32);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::records::{Counts, Directory, Failure, Failures, Finding, Found, Kept, Sampled, Tally};
+use crate::records::{Counts, Directory, Failure, Failures, Found, Kept, Sampled, Tally};
 
 /// Most failures above where a tree is shared out that are kept: all of them, but in a tree that is unreadable as such.
 const ABOVE: usize = 10_000;
@@ -13,12 +13,6 @@ fn add(mine: &mut u64, theirs: u64) {
 }
 
 impl Counts {
-    /// Returns how many have that finding.
-    #[must_use]
-    pub fn of(&self, finding: Finding) -> u64 {
-        self.found.of(finding)
-    }
-
     /// Returns how many have any finding.
     #[must_use]
     pub fn troubled(&self) -> u64 {
@@ -32,8 +26,8 @@ impl Counts {
         add(&mut self.ill_formed, other.ill_formed);
         add(&mut self.offending, other.offending);
         add(&mut self.remarked, other.remarked);
-        for finding in Finding::ALL {
-            add(self.found.count(finding), other.of(finding));
+        for (finding, count) in other.found.rows() {
+            add(self.found.of(finding), count);
         }
     }
 }

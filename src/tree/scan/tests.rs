@@ -263,7 +263,7 @@ fn what_is_kept_is_bounded_and_the_worst() {
     assert_eq!(paths(&tally.worst), ["d19", "d18", "d17"]);
     assert_eq!(paths(&tally.on_map), ["d19", "d18", "d17", "d16", "d15"]);
     assert_eq!(tally.troubled_directories, 20);
-    assert_eq!(tally.counts.of(Finding::Forbidden), 210);
+    assert_eq!(tally.counts.found.forbidden, 210);
     let samples = &tally.samples[&(Finding::Forbidden, KindLabel("control"))];
     assert_eq!(samples.len(), KEPT.samples);
 }
