@@ -101,7 +101,7 @@ fn policy_keys(args: &PolicyArgs) -> PolicyFile {
         from: args.from.clone().map(List),
         legacy: args.legacy.map(|legacy| legacy.0),
         store_as: args.store_as.clone(),
-        on_violation: args.on_violation.map(|what| what.0),
+        mode: args.on_violation.map(|what| what.0.into()),
         errno: args.errno.map(|errno| errno.0),
         profile: args.profile.map(|profile| profile.0),
         normalization: args.normalization.map(|form| form.0),

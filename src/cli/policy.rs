@@ -149,7 +149,7 @@ fn rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> Vec<Row
         let (value, places) = (value.to_owned(), at(places));
         rows.push(Row { key, value, places });
     };
-    let mode = here("mode").or_else(|| policy.place("on_violation"));
+    let mode = here("mode");
     row("mode", <&str>::from(terms.mode), &[mode]);
     row("errno", <&str>::from(terms.map.errno), &[here("errno")]);
     let profile = policy.keys.profile.unwrap_or(Profile::Utf8);

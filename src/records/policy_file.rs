@@ -8,12 +8,13 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 use toml::de::DeTable;
 
 use super::{LogOption, Name};
 use crate::codec::Encoding;
+use crate::names::Legacy;
 use crate::names::rules::Mode;
-use crate::names::{Legacy, OnViolation};
 use crate::policy::{Alike, Class, ErrnoChoice, Normalization, Profile};
 
 /// The keys of a policy file, or of the options that override one.
@@ -46,8 +47,6 @@ pub struct PolicyFile {
     pub unique: Option<Comparison>,
     /// What becomes of a new name that does not conform.
     pub mode: Option<Mode>,
-    /// The same by the words of the option.
-    pub on_violation: Option<OnViolation>,
     /// The error for a refused name.
     pub errno: Option<ErrnoChoice>,
     /// Patterns that are exempt.
@@ -213,53 +212,33 @@ impl PolicyFile {
     }
 
     /// Adds what `other` says and this one does not. Sections of `other` come last, and its includes are left out.
+    ///
+    /// # Panics
+    /// A key does not come through JSON unchanged, which a test rules out.
     #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        let mut section = self.section;
-        section.extend(other.section);
-        // They are one key in two forms.
-        let (mode, on_violation) = if self.mode.is_some() || self.on_violation.is_some() {
-            (self.mode, self.on_violation)
-        } else {
-            (other.mode, other.on_violation)
-        };
-        Self {
-            include: self.include,
-            section,
-            profile: self.profile.or(other.profile),
-            normalization: self.normalization.or(other.normalization),
-            encoding: self.encoding.or(other.encoding),
-            from: self.from.or(other.from),
-            legacy: self.legacy.or(other.legacy),
-            store_as: self.store_as.or(other.store_as),
-            forbid: self.forbid.or(other.forbid),
-            max_bytes: self.max_bytes.or(other.max_bytes),
-            max_chars: self.max_chars.or(other.max_chars),
-            unique: self.unique.or(other.unique),
-            mode,
-            on_violation,
-            errno: self.errno.or(other.errno),
-            exempt: self.exempt.or(other.exempt),
-            exempt_uid: self.exempt_uid.or(other.exempt_uid),
-            audit_log: self.audit_log.or(other.audit_log),
-            audit_format: self.audit_format.or(other.audit_format),
-            audit_burst: self.audit_burst.or(other.audit_burst),
-            audit_per_minute: self.audit_per_minute.or(other.audit_per_minute),
-        }
+    pub fn or(mut self, mut other: Self) -> Self {
+        self.section.append(&mut other.section);
+        let mut keys = other.by_key();
+        let said = self.by_key().into_iter();
+        keys.extend(said.filter(|(_, value)| !value.is_null()));
+        Self::deserialize(Value::Object(keys))
+            .expect("invariant: a policy goes through JSON unchanged")
     }
 
-    /// Returns what becomes of a new name that does not conform, by either key.
+    /// Returns the keys with their values; `null` for one that is not said.
     #[must_use]
-    pub fn mode(&self) -> Option<Mode> {
-        let on_violation = self.on_violation.map(Into::into);
-        self.mode.or(on_violation)
+    pub fn by_key(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(keys)) => keys,
+            Ok(_) | Err(_) => Map::new(),
+        }
     }
 }
 
 /// The files of a policy as they were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyText {
-    /// The file itself, then those that it includes.
+    /// The file itself, then those that it includes, each followed by those that it includes itself.
     pub files: Vec<TextFile>,
     /// The users that are named, with their numbers.
     pub users: BTreeMap<String, Option<u32>>,
@@ -274,10 +253,8 @@ pub struct TextFile {
     pub path: Name<'static>,
     /// Its text, or why there is none.
     pub text: Result<String, String>,
-    /// Line and column where it stops being text, if that is why there is none.
-    pub ill_formed_at: Option<(usize, usize)>,
-    /// The indexes of the files that it includes, in the order in which it names them; `None` for one too many.
-    pub includes: Vec<Option<usize>>,
+    /// The index of the file that includes it; `None` for the first.
+    pub included_by: Option<usize>,
 }
 
 #[cfg(test)]
@@ -287,9 +264,11 @@ mod tests {
     #[test]
     fn a_policy_with_all_keys_goes_through_json_unchanged() {
         let text = "profile = 'safe'\nfrom = ['koi8-r']\nforbid = 'bidi'\nexempt_uid = [7, 'root']\nunique = 'none'\n\
-            audit_log = 'x'\nmode = 'off'\n[[section]]\nusers = 1\npath = ['a', 'b']\n";
+            audit_log = 'x'\nmode = 'off'\naudit_burst = 4294967295\nmax_bytes = 7\nexempt = []\n[[section]]\nusers = 1\npath = ['a', 'b']\n";
         let policy = PolicyFile::parse(text).unwrap();
         let json = serde_json::to_value(&policy).unwrap();
         assert_eq!(serde_json::from_value::<PolicyFile>(json).unwrap(), policy);
+        assert_eq!(policy.clone().or(PolicyFile::default()), policy);
+        assert_eq!(PolicyFile::default().or(policy.clone()), policy);
     }
 }

@@ -1,6 +1,6 @@
 //! The files of a policy as one, and what is contradictory in it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use toml::de::{DeTable, DeValue};
 
@@ -16,9 +16,6 @@ use crate::daemon::start_error::StartError;
 use crate::names::Legacy;
 use crate::names::rules::Mode;
 use crate::records::{List, PolicyFile, PolicyText};
-
-/// Most sections of a policy: each is compared with those before it.
-const MOST_SECTIONS: usize = 1000;
 
 /// The places of the keys of a table.
 type Places = BTreeMap<String, Place>;
@@ -39,52 +36,40 @@ impl LoadedPolicy {
     /// Merges the files, and checks what they say.
     pub(super) fn new(text: PolicyText) -> Self {
         let mut policy = Self::default();
-        policy.add(&text, 0, None, &mut Vec::new(), &mut BTreeSet::new());
+        // The place of the key `include` of each file.
+        let mut includes: Vec<Place> = Vec::new();
+        for (file, source) in text.files.iter().enumerate() {
+            let start = Place { file, offset: 0 };
+            let from = source
+                .included_by
+                .and_then(|including| includes.get(including));
+            let places = match &source.text {
+                Ok(content) => policy.add(file, content),
+                Err(why) => {
+                    let (place, message) = match from {
+                        Some(from) => {
+                            let shown = policy_faults::shown(&text, file);
+                            (*from, format!("include: {shown} {why}"))
+                        }
+                        None => (start, why.clone()),
+                    };
+                    policy.faults.error(place, message);
+                    Places::new()
+                }
+            };
+            includes.push(places.get("include").copied().unwrap_or(start));
+            for (key, place) in places {
+                policy.places.entry(key).or_insert(place);
+            }
+        }
         policy.text = text;
         policy.check_top();
         policy.check_sections();
         policy
     }
 
-    /// Adds a file and what it includes. `from` is where it is included, `open` are the files that include it.
-    fn add(
-        &mut self,
-        text: &PolicyText,
-        file: usize,
-        from: Option<Place>,
-        open: &mut Vec<usize>,
-        seen: &mut BTreeSet<usize>,
-    ) {
-        let Some(source) = text.files.get(file) else {
-            return;
-        };
-        let place = from.unwrap_or(Place { file, offset: 0 });
-        if open.contains(&file) {
-            let chain = open.iter().chain([&file]);
-            let chain: Vec<String> = chain
-                .map(|&file| policy_faults::shown(text, file))
-                .collect();
-            let message = format!("include: a cycle: {}", chain.join(" includes "));
-            self.faults.error(place, message);
-            return;
-        }
-        if !seen.insert(file) {
-            return;
-        }
-        let content = match &source.text {
-            Ok(content) => content,
-            Err(why) => {
-                let message = match from {
-                    Some(_) => {
-                        let included = Place { file, offset: 0 };
-                        format!("include: {} {why}", policy_faults::place(text, included))
-                    }
-                    None => why.clone(),
-                };
-                self.faults.error(place, message);
-                return;
-            }
-        };
+    /// Adds what a file says; returns the places of its keys.
+    fn add(&mut self, file: usize, content: &str) -> Places {
         let keys = match PolicyFile::parse(content) {
             Ok(keys) => keys,
             Err(faults) => {
@@ -92,26 +77,13 @@ impl LoadedPolicy {
                     let offset = fault.offset;
                     self.faults.error(Place { file, offset }, fault.message);
                 }
-                return;
+                return Places::new();
             }
         };
         let (places, sections) = places(file, content);
-        let include = places.get("include").copied().unwrap_or(place);
         self.keys = std::mem::take(&mut self.keys).or(keys);
-        for (key, place) in places {
-            self.places.entry(key).or_insert(place);
-        }
         self.sections.extend(sections);
-        open.push(file);
-        for included in &source.includes {
-            match included {
-                Some(included) => self.add(text, *included, Some(include), open, seen),
-                None => self
-                    .faults
-                    .error(include, "include: these are too many files"),
-            }
-        }
-        open.pop();
+        places
     }
 
     /// Returns where the key is said of the whole mount.
@@ -204,10 +176,6 @@ impl LoadedPolicy {
             ..
         } = self;
         let at = |key: &str| places.get(key).copied().unwrap_or_default();
-        if keys.mode.is_some() && keys.on_violation.is_some() {
-            let message = "on_violation contradicts mode: they are one; mode takes enforce for reject, and off";
-            faults.error(at("on_violation"), message);
-        }
         let is_decoded = keys.legacy.is_none_or(|legacy| legacy == Legacy::Decode);
         if !is_decoded && keys.store_as.is_some() {
             let message = "legacy contradicts store_as, which needs names to be decoded";
@@ -282,13 +250,6 @@ impl LoadedPolicy {
             sections,
             faults,
         } = self;
-        if let Some((place, _)) = sections.get(MOST_SECTIONS) {
-            faults.error(
-                *place,
-                format!("a policy has at most {MOST_SECTIONS} sections"),
-            );
-            return;
-        }
         // Siblings are compared in one way on a mount.
         let mut compared = compares(keys.unique).zip(places.get("unique").copied());
         for (index, section) in keys.section.iter().enumerate() {

@@ -78,24 +78,14 @@ impl PolicyDirectory {
         self.path.join(name)
     }
 
-    /// Returns the path within the directory of a file that is named in `from`, itself such a path.
-    pub(super) fn resolve(&self, from: &Path, name: &str) -> Result<PathBuf, String> {
-        let named = Path::new(name);
-        if named.is_absolute() {
-            let within = named.strip_prefix(&self.path);
-            return within
-                .map(Path::to_owned)
-                .map_err(|_elsewhere| self.elsewhere());
-        }
-        Ok(from.parent().unwrap_or(Path::new("")).join(named))
-    }
-
-    /// Opens the file that is `name` within the directory, for reading, without waiting for the writer of a FIFO.
+    /// Opens the file that is `name`, an absolute path or one within the directory, for reading, without waiting for the writer of a
+    /// FIFO.
     ///
     /// # Errors
     /// Why it cannot be read.
     pub(super) fn read(&self, name: &Path) -> Result<File, String> {
-        let file: File = match self.open_beneath(name) {
+        let within = name.strip_prefix(&self.path).unwrap_or(name);
+        let file: File = match self.open_beneath(within) {
             Ok(file) => file.into(),
             Err(Errno::XDEV) => return Err(self.elsewhere()),
             Err(errno) => return Err(format!("cannot be read: {}", reason(&errno.into()))),

@@ -1,5 +1,7 @@
 //! What is wrong with a policy, and where.
 
+use strum::IntoStaticStr;
+
 use super::read_policy::line_and_column;
 use crate::names::Quoted;
 use crate::names::quoted::harmless;
@@ -15,7 +17,8 @@ pub struct Place {
 }
 
 /// The effect of a fault on the policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Severity {
     /// The policy cannot be put in force.
     Error,
@@ -35,10 +38,7 @@ pub(super) struct Fault {
 impl Fault {
     /// Formats the fault as `FILE:LINE:COLUMN: error: ...`.
     pub(super) fn line(&self, text: &PolicyText) -> String {
-        let severity = match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
+        let severity: &str = self.severity.into();
         let place = place(text, self.place);
         format!("{place}: {severity}: {}", harmless(&self.message))
     }
@@ -114,9 +114,6 @@ pub(super) fn line(text: &PolicyText, place: Place) -> String {
 }
 
 fn line_and_column_of(text: &PolicyText, place: Place) -> Option<(usize, usize)> {
-    let file = text.files.get(place.file)?;
-    match &file.text {
-        Ok(text) => Some(line_and_column(text.as_bytes(), place.offset)),
-        Err(_) => file.ill_formed_at,
-    }
+    let content = text.files.get(place.file)?.text.as_ref().ok()?;
+    Some(line_and_column(content.as_bytes(), place.offset))
 }

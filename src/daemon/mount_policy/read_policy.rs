@@ -3,39 +3,56 @@
 //! Where there is a helper process, that process does this, outside of the daemon's root. The daemon can name it no file: it reads
 //! what the administrator's file includes, and hands the text over.
 
-use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::policy_directory::PolicyDirectory;
 use crate::daemon::start_error::reason;
 use crate::records::{Id, List, Name, PolicyFile, PolicyText, TextFile};
 
-/// Most files of a policy.
-const MOST_FILES: usize = 64;
-
-/// Most bytes of all of them.
+/// Most bytes of all files.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Where users and groups have their numbers. Not by NSS, which would load code and ask the network.
 const PASSWD: &str = "/etc/passwd";
 const GROUP: &str = "/etc/group";
 
-/// What identifies a file, by whatever name: its device and inode.
-type Identity = (u64, u64);
-
-/// Reads the file that is `name` within `directory`, and all that it includes. What is wrong is in what is returned.
+/// Reads the file that is `name` within `directory`, and all that it includes, each once. What is wrong is in what is returned.
 pub(super) fn read_policy(directory: &PolicyDirectory, name: &Path) -> PolicyText {
-    let mut reading = Reading {
-        directory,
-        text: PolicyText::default(),
-        known: Vec::new(),
-        bytes: 0,
-    };
-    reading.add(name);
-    let mut text = reading.text;
+    let mut text = PolicyText::default();
+    // Device and inode of each file that was read.
+    let mut known = HashSet::new();
+    let mut left = MOST_BYTES;
+    let mut waiting = vec![(name.to_owned(), None)];
+    while let Some((name, included_by)) = waiting.pop() {
+        let content = match open(directory, &name) {
+            Ok((_, identity)) if !known.insert(identity) => continue,
+            opened => opened.and_then(|(file, _)| read(file, &mut left)),
+        };
+        let keys = content
+            .as_ref()
+            .ok()
+            .and_then(|text| PolicyFile::parse(text).ok());
+        let keys = keys.unwrap_or_default();
+        let ids = |list: &Option<List<Id>>| list.clone().unwrap_or_default().0;
+        add_names(&mut text.users, ids(&keys.exempt_uid));
+        for section in &keys.section {
+            add_names(&mut text.users, ids(&section.users));
+            add_names(&mut text.groups, ids(&section.groups));
+        }
+        let index = text.files.len();
+        let beside = name.parent().unwrap_or(Path::new(""));
+        let includes = keys.include.0.iter().rev();
+        waiting.extend(includes.map(|include| (beside.join(include), Some(index))));
+        text.files.push(TextFile {
+            path: Name::of_path(&directory.path_of(&name)).into_owned(),
+            text: content,
+            included_by,
+        });
+    }
     for (names, file) in [(&mut text.users, PASSWD), (&mut text.groups, GROUP)] {
         if !names.is_empty() {
             number(names, &std::fs::read(file).unwrap_or_default());
@@ -50,104 +67,29 @@ pub(super) fn unreadable(path: &Path, why: String) -> PolicyText {
         files: vec![TextFile {
             path: Name::of_path(path).into_owned(),
             text: Err(why),
-            ill_formed_at: None,
-            includes: Vec::new(),
+            included_by: None,
         }],
         ..PolicyText::default()
     }
 }
 
-struct Reading<'a> {
-    directory: &'a PolicyDirectory,
-    text: PolicyText,
-    /// The identities of the files that could be opened.
-    known: Vec<Option<Identity>>,
-    bytes: u64,
-}
-
-impl Reading<'_> {
-    /// Adds a file and what it includes, unless it is there already; returns its index.
-    fn add(&mut self, name: &Path) -> Option<usize> {
-        let opened = open(self.directory, name);
-        let path = self.directory.path_of(name);
-        let identity = opened.as_ref().ok().map(|(_, identity)| *identity);
-        if identity.is_some()
-            && let Some(index) = self.known.iter().position(|known| *known == identity)
-        {
-            return Some(index);
-        }
-        let octets = opened.and_then(|(file, _)| self.read(file));
-        let index = self.push(&path, octets, identity)?;
-        let policy = self
-            .text
-            .files
-            .get(index)
-            .and_then(|file| file.text.as_ref().ok());
-        let policy = policy.and_then(|text| PolicyFile::parse(text).ok());
-        let policy = policy.unwrap_or_default();
-        let ids = |list: &Option<List<Id>>| list.clone().unwrap_or_default().0;
-        let mut users = ids(&policy.exempt_uid);
-        let mut groups = Vec::new();
-        for section in &policy.section {
-            users.extend(ids(&section.users));
-            groups.extend(ids(&section.groups));
-        }
-        add_names(&mut self.text.users, users);
-        add_names(&mut self.text.groups, groups);
-        let includes = policy.include.0.iter();
-        let includes = includes
-            .map(|include| match self.directory.resolve(name, include) {
-                Ok(include) => self.add(&include),
-                Err(why) => self.push(&PathBuf::from(include), Err(why), None),
-            })
-            .collect();
-        if let Some(file) = self.text.files.get_mut(index) {
-            file.includes = includes;
-        }
-        Some(index)
-    }
-
-    /// Adds a file; `None` where there are too many.
-    fn push(
-        &mut self,
-        path: &Path,
-        octets: Result<Vec<u8>, String>,
-        identity: Option<Identity>,
-    ) -> Option<usize> {
-        let index = self.text.files.len();
-        if index >= MOST_FILES {
-            return None;
-        }
-        let mut ill_formed_at = None;
-        let text = octets.and_then(|octets| {
-            String::from_utf8(octets).map_err(|error| {
-                let at = error.utf8_error().valid_up_to();
-                ill_formed_at = Some(line_and_column(error.as_bytes(), at));
-                format!("is not well-formed UTF-8, from byte {at} on")
-            })
-        });
-        self.text.files.push(TextFile {
-            path: Name::of_path(path).into_owned(),
-            text,
-            ill_formed_at,
-            includes: Vec::new(),
-        });
-        self.known.push(identity);
-        Some(index)
-    }
-
-    fn read(&mut self, file: File) -> Result<Vec<u8>, String> {
-        let left = MOST_BYTES.saturating_sub(self.bytes);
-        let mut octets = Vec::new();
-        let read = file.take(left.saturating_add(1)).read_to_end(&mut octets);
-        read.map_err(|error| format!("cannot be read: {}", reason(&error)))?;
-        let length = u64::try_from(octets.len()).unwrap_or(u64::MAX);
-        if length > left {
-            return Err(too_large());
-        }
-        self.bytes += length;
-        Ok(octets)
-    }
+/// Reads a file, of which `left` bytes may be read.
+fn read(file: File, left: &mut u64) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let read = file.take(left.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|error| format!("cannot be read: {}", reason(&error)))?;
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    *left = left.checked_sub(length).ok_or_else(|| {
+        format!(
+            "is too large: a policy has at most {} KiB, with all that it includes",
+            MOST_BYTES >> 10
+        )
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let (line, column) = line_and_column(error.as_bytes(), at);
+        format!("is not well-formed UTF-8 from line {line}, column {column} on (byte {at})")
+    })
 }
 
 fn add_names(names: &mut BTreeMap<String, Option<u32>>, ids: Vec<Id>) {
@@ -168,37 +110,24 @@ pub(super) fn line_and_column(octets: &[u8], before: usize) -> (usize, usize) {
     (lines.count() + 1, column)
 }
 
-fn too_large() -> String {
-    format!(
-        "is too large: a policy has at most {} KiB, with all that it includes",
-        MOST_BYTES >> 10
-    )
-}
-
-fn open(directory: &PolicyDirectory, name: &Path) -> Result<(File, Identity), String> {
+/// Opens a file that may be one of a policy; returns its device and inode as well.
+fn open(directory: &PolicyDirectory, name: &Path) -> Result<(File, (u64, u64)), String> {
     let file = directory.read(name)?;
     let metadata = file.metadata();
     let metadata = metadata.map_err(|error| format!("cannot be read: {}", reason(&error)))?;
-    check(&metadata)?;
-    Ok((file, (metadata.dev(), metadata.ino())))
-}
-
-fn check(metadata: &Metadata) -> Result<(), String> {
     let kind = metadata.file_type();
-    if kind.is_dir() {
-        return Err("is a directory".to_owned());
-    }
-    if !kind.is_file() {
-        let what = if kind.is_fifo() { "a FIFO" } else { "no file" };
-        return Err(format!("is {what}"));
-    }
-    if metadata.mode() & 0o002 != 0 {
-        return Err("can be written by everybody".to_owned());
-    }
-    match metadata.len() {
-        length if length > MOST_BYTES => Err(too_large()),
-        _ => Ok(()),
-    }
+    let what = if kind.is_dir() {
+        "is a directory"
+    } else if kind.is_fifo() {
+        "is a FIFO"
+    } else if !kind.is_file() {
+        "is no file"
+    } else if metadata.mode() & 0o002 != 0 {
+        "can be written by everybody"
+    } else {
+        return Ok((file, (metadata.dev(), metadata.ino())));
+    };
+    Err(what.to_owned())
 }
 
 /// Gives `names` the numbers that they have in `table`, which is as passwd(5) and group(5) have it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::loaded_policy::LoadedPolicy;
 use super::policy_faults::Place;
@@ -69,7 +69,7 @@ impl ResolvedPolicy {
         let whole = keys.unique.and_then(Comparison::alike);
         let mut elsewhere = keys.section.iter();
         let unique = whole.or_else(|| elsewhere.find_map(|section| section.unique?.alike()));
-        let mode = keys.mode().unwrap_or(Mode::Enforce);
+        let mode = keys.mode.unwrap_or(Mode::Enforce);
         let all = Terms {
             mode,
             map: map.clone(),
@@ -124,7 +124,7 @@ impl ResolvedPolicy {
         policy: &LoadedPolicy,
         is_background: bool,
     ) -> Vec<(&'static str, Place)> {
-        let (before, after) = (key_map(&self.keys), key_map(&new.keys));
+        let (before, after) = (self.keys.by_key(), new.keys.by_key());
         let fixed = fixed_part(&self.keys, is_background);
         let is_changed = |key: &&str| {
             let value = after.get(*key).cloned().unwrap_or_default();
@@ -144,10 +144,8 @@ impl ResolvedPolicy {
         };
         let normalizes = self.map.on_violation == OnViolation::Reject
             && new.map.on_violation == OnViolation::Normalize;
-        let mode = policy.keys.mode() == Some(Mode::Normalize);
-        let mode = mode
-            .then(|| policy.place("mode").or(policy.place("on_violation")))
-            .flatten();
+        let mode = policy.keys.mode == Some(Mode::Normalize);
+        let mode = mode.then(|| policy.place("mode")).flatten();
         let is_normalizing = |section: &PolicySection| section.mode == Some(Mode::Normalize);
         let mode = mode.or_else(|| in_section(&is_normalizing, "mode"));
         let compares = new.unique.is_some() && self.unique != new.unique;
@@ -157,13 +155,6 @@ impl ResolvedPolicy {
             .chain(compares.then_some(("unique", unique)))
             .map(|(key, place)| (key, place.unwrap_or_default()))
             .collect()
-    }
-}
-
-fn key_map(keys: &PolicyFile) -> Map<String, Value> {
-    match serde_json::to_value(keys) {
-        Ok(Value::Object(map)) => map,
-        Ok(_) | Err(_) => Map::new(),
     }
 }
 
@@ -232,7 +223,7 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
         legacy,
         from,
         store_as,
-        on_violation: match keys.mode() {
+        on_violation: match keys.mode {
             Some(Mode::Normalize) => OnViolation::Normalize,
             Some(Mode::Report | Mode::Off) => OnViolation::Report,
             Some(Mode::Enforce) | None => OnViolation::Reject,

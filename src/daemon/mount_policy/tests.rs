@@ -48,7 +48,7 @@ fn each_fault_is_told_with_its_line_and_column() {
         (
             "profle = 1",
             &[
-                "p:1:1: error: unknown field `profle`, expected one of `include`, `section`, `profile`, `normalization`, `encoding`, `from`, `legacy`, `store_as`, `forbid`, `max_bytes`, `max_chars`, `unique`, `mode`, `on_violation`, `errno`, `exempt`, `exempt_uid`, `audit_log`, `audit_format`, `audit_burst`, `audit_per_minute`",
+                "p:1:1: error: unknown field `profle`, expected one of `include`, `section`, `profile`, `normalization`, `encoding`, `from`, `legacy`, `store_as`, `forbid`, `max_bytes`, `max_chars`, `unique`, `mode`, `errno`, `exempt`, `exempt_uid`, `audit_log`, `audit_format`, `audit_burst`, `audit_per_minute`",
             ],
         ),
         (
@@ -91,12 +91,6 @@ fn each_fault_is_told_with_its_line_and_column() {
             "exempt = [\"/a/\"]",
             &[
                 "p:1:10: error: exempt: \"/a/\" is no pattern: names do not end in /; /a/** is what lies in a directory",
-            ],
-        ),
-        (
-            "mode = \"off\"\non_violation = \"report\"",
-            &[
-                "p:2:16: error: on_violation contradicts mode: they are one; mode takes enforce for reject, and off",
             ],
         ),
         (
@@ -271,14 +265,10 @@ fn includes_are_followed_and_their_faults_are_theirs() {
                 ("a", "include = \"b\""),
                 ("b", "mode = \"off\"\ninclude = [\"./p\"]"),
             ],
-            &["b:2:11: error: include: a cycle: p includes a includes b includes p"],
-        ),
-        (
-            "include = \"p\"",
             &[],
-            &["p:1:11: error: include: a cycle: p includes p"],
         ),
-        // Twice is no cycle.
+        ("include = \"p\"", &[], &[]),
+        // Each is read once.
         (
             "include = [\"a\", \"b\"]",
             &[("a", "include = \"b\""), ("b", "")],
@@ -313,14 +303,14 @@ fn where_a_file_stops_being_text_is_told_by_line_and_column() {
     let place = tempfile::tempdir().unwrap();
     let [file, other] = ["p", "q"].map(|name| place.path().join(name));
     let (shown, other_shown) = (file.to_str().unwrap(), other.to_str().unwrap());
-    let rows: [(&[u8], &str, usize); 4] = [
-        (b"\xFF", "1:1", 0),
-        (b"mode = \"off\"\n# \xC3\xA9\xE2\x82\xAC \xC3", "2:6", 21),
-        (b"\n\n\xE2\x82\n", "3:1", 2),
-        (b"a\n\x80", "2:1", 2),
+    let rows: [(&[u8], (usize, usize), usize); 4] = [
+        (b"\xFF", (1, 1), 0),
+        (b"mode = \"off\"\n# \xC3\xA9\xE2\x82\xAC \xC3", (2, 6), 21),
+        (b"\n\n\xE2\x82\n", (3, 1), 2),
+        (b"a\n\x80", (2, 1), 2),
     ];
     std::fs::write(&other, "include = \"p\"").unwrap();
-    for (text, at, byte) in rows {
+    for (text, (line, column), byte) in rows {
         std::fs::write(&file, text).unwrap();
         let lines = |path: &Path| {
             // As it comes from the helper process.
@@ -334,20 +324,16 @@ fn where_a_file_stops_being_text_is_told_by_line_and_column() {
             let text = serde_json::from_slice(&source.read_text()).unwrap();
             LoadedPolicy::new(text).fault_lines()
         };
-        let why = format!("is not well-formed UTF-8, from byte {byte} on");
-        assert_eq!(lines(&file), [format!("{shown}:{at}: error: {why}")]);
-        let included = format!("{other_shown}:1:11: error: include: {shown}:{at} {why}");
+        let why =
+            format!("is not well-formed UTF-8 from line {line}, column {column} on (byte {byte})");
+        assert_eq!(lines(&file), [format!("{shown}: error: {why}")]);
+        let included = format!("{other_shown}:1:11: error: include: {shown} {why}");
         assert_eq!(lines(&other), [included]);
     }
 }
 
 #[test]
-fn too_many_files_and_too_much_text_are_refused() {
-    let names: Vec<String> = (0..70).map(|number| format!("f{number}")).collect();
-    let others: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
-    let text = format!("include = {names:?}");
-    let found = said(&text, &others);
-    assert_eq!(found, ["p:1:11: error: include: these are too many files"]);
+fn too_much_text_is_refused() {
     let long = format!("# {}", "x".repeat(600 << 10));
     let found = said("include = [\"a\", \"b\"]", &[("a", &long), ("b", &long)]);
     assert_eq!(

@@ -181,7 +181,7 @@ fn a_file_that_is_gone_or_no_file_or_too_large_keeps_the_old_one() {
             ),
             (
                 &|| std::fs::write(path, b"mode = \"off\" # \xFF\n").unwrap(),
-                "is not well-formed UTF-8, from byte 15 on",
+                "is not well-formed UTF-8 from line 1, column 16 on (byte 15)",
             ),
         ];
         for (make, reason) in rows {
