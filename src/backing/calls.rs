@@ -1,4 +1,4 @@
-//! How many system calls this thread made on what lies below.
+//! Counts the system calls that this thread makes on the backing filesystem.
 //!
 //! Counted are the calls that ask or change the backing filesystem, wherever in this layer they are made. Not counted are close(2), which
 //! asks nothing there, and those that change the thread itself (its ids, its umask, its capabilities).
@@ -14,7 +14,7 @@ pub(super) fn count() {
     MADE.set(MADE.get().wrapping_add(1));
 }
 
-/// How many this thread has made so far. What was made meanwhile is the difference of two answers.
+/// Returns the number that this thread has made so far. Take the difference of two answers.
 #[must_use]
 pub fn made() -> u64 {
     MADE.get()

@@ -12,7 +12,7 @@ use super::stat::{self, Stat};
 use super::{calls, file, sys};
 use crate::names::BackingName;
 
-/// How a name is opened to be held: neither read nor written, never followed.
+/// Flags to hold a name: neither read nor written, never followed.
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A directory by its descriptor, `O_PATH` or open for reading, owned or borrowed.

@@ -9,25 +9,25 @@ use super::{calls, file, sys};
 use crate::names::BackingName;
 use crate::records::Kind;
 
-/// How much is asked of the kernel at once: what glibc's readdir asks for.
+/// Bytes to ask the kernel for at once, as glibc's readdir does.
 const BUFFER: usize = 32 * 1024;
 
-/// Where the fields of `struct linux_dirent64` lie: `d_ino` (8), `d_off` (8), `d_reclen` (2), `d_type` (1), `d_name`.
+/// Offsets in `struct linux_dirent64`: `d_ino` (8), `d_off` (8), `d_reclen` (2), `d_type` (1), `d_name`.
 const OFFSET: usize = 8;
 const LENGTH: usize = 16;
 const TYPE: usize = 18;
 const NAME: usize = 19;
 
-/// One entry of a directory.
+/// An entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// The name, bytes as they lie on disk; `.` and `..` too.
     pub name: &'a [u8],
     /// Inode number in the directory: of what lies under a mount point, not of what is mounted there.
     pub ino: u64,
-    /// What it is; `Unknown` where the filesystem does not say.
+    /// Its kind; `Unknown` where the filesystem does not say.
     pub kind: Kind,
-    /// Where to go on after this entry: give it to [`Entries::seek`].
+    /// Position after this entry, for [`Entries::seek`].
     pub cookie: u64,
 }
 
@@ -50,9 +50,9 @@ impl Entry<'_> {
 pub struct Entries {
     fd: OwnedFd,
     buffer: Box<[u8]>,
-    /// How much of `buffer` is filled.
+    /// Bytes of `buffer` that are filled.
     filled: usize,
-    /// Where in `buffer` the next entry starts.
+    /// Start of the next entry in `buffer`.
     next: usize,
     /// The cookie of the first entry in `buffer`.
     start: u64,
@@ -69,7 +69,7 @@ impl Entries {
         Self::open_with(fd, 0)
     }
 
-    /// As [`Entries::open`], with `O_NOATIME` if `flags` have it: reading then leaves the access time.
+    /// Opens as [`Entries::open`], with `O_NOATIME` if `flags` have it: reading then leaves the access time.
     ///
     /// # Errors
     /// Those of open(2); `EPERM` with `O_NOATIME` for who does not own the directory.
@@ -78,7 +78,7 @@ impl Entries {
         Ok(Self::new(file::reopen(fd, flags)?))
     }
 
-    /// As [`Entries::open`], so that reading leaves the access time where that is for us to say.
+    /// Opens as [`Entries::open`], so that reading leaves the access time where that is for us to say.
     ///
     /// # Errors
     /// Those of open(2); `ENOTDIR` if it is none.
@@ -92,7 +92,7 @@ impl Entries {
         Self::with_buffer(fd, vec![0; BUFFER].into())
     }
 
-    /// As [`Entries::new`], with a buffer of the caller's, which is of 1 KiB or more.
+    /// Makes one as [`Entries::new`], with a buffer of the caller's of 1 KiB or more.
     #[must_use]
     pub fn with_buffer(fd: OwnedFd, buffer: Box<[u8]>) -> Self {
         Self {
@@ -167,7 +167,7 @@ impl Entries {
         Ok(Some(entry))
     }
 
-    /// Where in the buffer the entry with `cookie` starts.
+    /// Returns the place in the buffer at which the entry with `cookie` starts.
     fn place_of(&self, cookie: u64) -> Option<usize> {
         if self.filled == 0 {
             return None;

@@ -26,7 +26,7 @@ pub(super) fn open_flags(flags: i32) -> OFlags {
     OFlags::from_bits_retain(flags.cast_unsigned()).difference(OFlags::PATH)
 }
 
-/// What `fd` refers to.
+/// Returns the kind of the inode that `fd` refers to.
 fn kind(fd: BorrowedFd<'_>) -> io::Result<Kind> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     calls::count();
@@ -115,7 +115,7 @@ pub fn read_at(fd: impl AsFd, buffer: &mut [u8], offset: u64) -> io::Result<usiz
     Ok(done)
 }
 
-/// Where a write goes.
+/// The place of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// At this offset, unless the descriptor has `O_APPEND`.
@@ -157,7 +157,7 @@ fn after(offset: u64, done: usize) -> io::Result<u64> {
         .ok_or_else(|| Errno::INVAL.into())
 }
 
-/// How much fsync writes out.
+/// The extent of an fsync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
     /// Content and what is needed to read it.
@@ -312,7 +312,7 @@ pub fn set_times(fd: impl AsFd, atime: SetTime, mtime: SetTime) -> io::Result<()
     Ok(rustix::fs::utimensat(fd, c"", &times, flags)?)
 }
 
-/// One time for utimensat(2).
+/// Converts a time for utimensat(2).
 fn timespec(time: SetTime) -> io::Result<Timespec> {
     let (tv_sec, tv_nsec) = match time {
         SetTime::Omit => (0, UTIME_OMIT),

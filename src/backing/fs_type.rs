@@ -1,4 +1,4 @@
-//! What is known of a filesystem by its type, the `f_type` of statfs(2).
+//! Properties of a filesystem by its type, the `f_type` of statfs(2).
 
 use std::io;
 use std::os::fd::AsFd;

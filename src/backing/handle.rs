@@ -11,7 +11,7 @@ use crate::names::BackingName;
 /// Handles of most filesystems are no longer than this and live in place: 8 bytes on ext4, 12 on tmpfs.
 const INLINE: usize = 22;
 
-/// So often an inode is opened for which there is said to be no memory.
+/// Number of attempts to open an inode while the kernel reports a lack of memory.
 const TRIES: usize = 8;
 
 /// A file handle. It holds the inode's generation: a number used again for another file gives another handle.

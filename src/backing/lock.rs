@@ -10,10 +10,10 @@ use rustix::io::Errno;
 
 use super::{calls, sys};
 
-/// What a lock shuts out.
+/// The kind of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockKind {
-    /// Those who want to write: `F_RDLCK`, `LOCK_SH`.
+    /// Excludes writers: `F_RDLCK`, `LOCK_SH`.
     Read,
     /// Everybody: `F_WRLCK`, `LOCK_EX`.
     Write,
@@ -65,9 +65,9 @@ impl LockRange {
 /// A lock that stands in the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
-    /// What it is about.
+    /// Its range.
     pub range: LockRange,
-    /// What it shuts out.
+    /// Its kind.
     pub kind: LockKind,
     /// The process that holds it; `None` for an OFD lock, which no process holds.
     pub pid: Option<u32>,
@@ -142,7 +142,7 @@ pub fn flock(fd: impl AsFd, kind: Option<LockKind>) -> io::Result<bool> {
     granted(rustix::fs::flock(fd, operation).map_err(io::Error::from))
 }
 
-/// What open(2) and a program's own flags say about reading and writing: may `fd` be read, and may it be written?
+/// Returns whether `fd` may be read, and whether it may be written, by open(2) and the program's own flags.
 ///
 /// # Errors
 /// Those of fcntl(2).

@@ -28,7 +28,7 @@ pub(crate) const MAX_HANDLE: usize = 128;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RawHandle {
-    /// How many of `bytes` count.
+    /// Number of valid bytes in `bytes`.
     pub(crate) length: u32,
     /// The filesystem's kind of handle.
     pub(crate) kind: i32,
@@ -206,7 +206,7 @@ struct Slot {
     iovecs: Box<[usize; 4]>,
 }
 
-/// What [`FuseRing::wait`] waited for.
+/// A completion from [`FuseRing::wait`].
 #[derive(Debug, Clone, Copy)]
 pub struct Completion {
     /// The slot.
@@ -434,7 +434,7 @@ pub(crate) fn close(fd: OwnedFd) -> io::Result<()> {
     checked(libc::c_long::from(result)).map(drop)
 }
 
-/// What to do about an OFD lock.
+/// The operation on an OFD lock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum OfdLock {
     /// Say what stands in its way.

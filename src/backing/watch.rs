@@ -1,4 +1,4 @@
-//! Who changed what in directories: marks of fanotify(7) on each of them.
+//! Watches directories for changes, by marks of fanotify(7) on each.
 //!
 //! A mark reports what happens to names in its directory, to the attributes of what is reached through them, that a file was
 //! closed that could be written to, each write where our own can be left out, and what happens to itself; nothing elsewhere on
@@ -14,9 +14,9 @@ use rustix::io::Errno;
 
 use super::{FileHandle, sys};
 
-/// What of the kernel's stands before each event, in bytes.
+/// Size of the kernel's metadata before each event, in bytes.
 const METADATA: usize = 24;
-/// What stands before each piece of information on an event, in bytes.
+/// Size of the header before each piece of information on an event, in bytes.
 const HEADER: usize = 4;
 /// The number of a filesystem, in bytes.
 const FSID: usize = 8;
@@ -27,7 +27,7 @@ const BUFFER: usize = 1 << 16;
 
 const NAMES: u64 = libc::FAN_CREATE | libc::FAN_DELETE | libc::FAN_MOVED_FROM | libc::FAN_MOVED_TO;
 const CONTENT: u64 = libc::FAN_ATTRIB | libc::FAN_CLOSE_WRITE;
-/// These make small writes dearer for who is heard.
+/// Events that make small writes slower for the processes that are watched.
 const WRITES: u64 = libc::FAN_MODIFY | libc::FAN_CLOSE_WRITE;
 
 /// The marks, and what they report.
@@ -51,7 +51,7 @@ pub enum Woken {
     Late,
 }
 
-/// What happened.
+/// The kind of event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happened {
     /// Something changed.
@@ -67,7 +67,7 @@ pub struct Change {
     pub directory: Option<FileHandle>,
     /// The name in it, as it lies there; `.` for the directory itself. Empty where it is not told.
     pub name: Vec<u8>,
-    /// What has or had the name, where it is told.
+    /// The inode that has or had the name, if the kernel tells it.
     pub inode: Option<FileHandle>,
     /// Does the name lead elsewhere now, or nowhere, or for the first time somewhere?
     pub is_of_name: bool,

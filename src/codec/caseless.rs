@@ -16,7 +16,7 @@ pub const UNICODE_VERSION: (u8, u8, u8) = (18, 0, 0);
 /// Characters below this are looked up one by one: the alphabets of Europe. Most names of other scripts are of ideographs.
 const LOOKED_UP: u32 = 0x600;
 
-/// What two texts have in common if and only if they differ in case and canonical form alone: NFD(toCasefold(NFD(text))),
+/// Returns the key that texts share if and only if they differ in case and canonical form alone: NFD(toCasefold(NFD(text))),
 /// with full case folding, the same in every locale.
 ///
 /// It is for comparing, not for showing: `ß` folds to `ss`.

@@ -81,7 +81,7 @@ impl Charset {
         self.0.label
     }
 
-    /// What else it is called: IANA's aliases, and names of Windows, glibc and Python.
+    /// Returns its aliases: those of IANA, and names of Windows, glibc and Python.
     pub fn aliases(self) -> impl Iterator<Item = &'static str> {
         labels::names(self).skip(1)
     }

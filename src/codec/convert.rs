@@ -14,9 +14,9 @@ use super::{DecodeError, Malformed};
 /// A form of UTF-8 or what it encodes, or a legacy charset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
-    /// One of the forms of law C1.
+    /// A form of law C1.
     Form(Encoding),
-    /// One of the charsets of law C4.
+    /// A charset of law C4.
     Legacy(Charset),
 }
 
@@ -77,16 +77,16 @@ pub struct ConvertError {
     pub offset: u64,
     /// Length of the sequence in bytes, 1 or more.
     pub length: usize,
-    /// What is the matter with it.
+    /// The fault of the sequence.
     pub fault: ConvertFault,
     /// The code point that the repair would put there and that the target lacks too; `None` if nothing was to be repaired.
     pub no_repair: Option<u32>,
 }
 
-/// What is the matter with a sequence of the input.
+/// The fault of a sequence of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConvertFault {
-    /// It does not decode.
+    /// The sequence does not decode.
     Malformed(Malformed),
     /// The target lacks this code point.
     Unmappable(u32),
@@ -104,7 +104,7 @@ impl fmt::Display for ConvertFault {
     }
 }
 
-/// How much was repaired.
+/// Counts of repairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Repairs {
     /// Sequences that were malformed or unmappable.
@@ -130,21 +130,21 @@ pub struct Converter {
     from: Coding,
     to: Coding,
     lossy: Option<Repair>,
-    /// What was given but not converted yet, since its meaning hangs on what follows.
+    /// Input that is not converted yet, since its meaning depends on what follows.
     kept: Vec<u8>,
     /// Offset of `kept` in the whole input.
     offset: u64,
-    /// What was converted but not given out yet, since what follows may change it.
+    /// Output that is not given out yet, since what follows may change it.
     written: Vec<u8>,
     repairs: Repairs,
 }
 
 /// A decoded stretch of the input.
 struct Stretch {
-    /// How many bytes of the input it is.
+    /// Its length in bytes of the input.
     length: usize,
     code_points: Vec<u32>,
-    /// What is malformed right behind it.
+    /// The malformed sequence right behind it.
     error: Option<DecodeError>,
 }
 
@@ -163,7 +163,7 @@ impl Converter {
         }
     }
 
-    /// How much was repaired up to now.
+    /// Returns the repairs up to now.
     #[must_use]
     pub fn repairs(&self) -> Repairs {
         self.repairs
@@ -232,7 +232,7 @@ impl Converter {
 
     /// Decodes as much of `rest` as is certain, of a charset a window at most.
     fn decode(&self, rest: &[u8], is_last: bool) -> Stretch {
-        /// So that each malformed sequence costs little, however much follows it.
+        /// Bounds the cost of each malformed sequence, however much follows it.
         const WINDOW: usize = 1024;
         let (length, code_points, error) = match self.from {
             Coding::Form(encoding) => {

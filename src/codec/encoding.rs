@@ -270,7 +270,7 @@ pub struct Unmappable {
     pub code_point: u32,
 }
 
-/// How an encoding is read and written.
+/// The scheme by which an encoding is read and written.
 #[derive(Clone, Copy)]
 enum Scheme {
     /// The table of FSS-UTF, in one of its variants.
@@ -399,7 +399,7 @@ impl Encoding {
 }
 
 impl Piece {
-    /// What is wrong with it, if something is.
+    /// Returns the error of the item, if it is one.
     #[must_use]
     pub fn error(self) -> Option<DecodeError> {
         self.spells.err().map(|kind| self.as_error(kind))

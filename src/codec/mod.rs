@@ -30,11 +30,11 @@ pub struct DecodeError {
     pub offset: usize,
     /// Length of the sequence in bytes, 1 or more; it ends within the input.
     pub length: usize,
-    /// What is wrong with it.
+    /// The kind of error.
     pub kind: Malformed,
 }
 
-/// What is wrong with an ill-formed sequence.
+/// The kind of an ill-formed sequence.
 ///
 /// Which bytes lead, continue or never occur, and which code point is the last, is each form's own: see [`Encoding`].
 /// [`Encoding::Utf8`] shows each of them.

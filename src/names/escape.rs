@@ -10,7 +10,7 @@ use crate::codec::Encoding;
 pub(super) struct Pieces {
     /// The bytes of all pieces.
     pub(super) bytes: Vec<u8>,
-    /// Where each piece ends, ascending; the last is the length of `bytes`.
+    /// Ends of the pieces, ascending; the last is the length of `bytes`.
     pub(super) ends: Vec<usize>,
 }
 

@@ -21,7 +21,7 @@ use super::{BackingName, NameMap, VisibleName};
 pub struct Index {
     visible: HashMap<BackingName, Held>,
     backing: HashMap<VisibleName, BackingName>,
-    /// Who wanted a visible name and could not have it, and has one by a later way: by way, then in the order of bytes,
+    /// Entries that wanted a visible name and got one by a later way instead: by way, then in the order of bytes,
     /// so that the first has it next.
     wanted: HashMap<VisibleName, BTreeSet<(usize, BackingName)>>,
     /// All names by the hash of the mark that they would have, once somebody looked for one.
@@ -231,7 +231,7 @@ impl Index {
         Some(moves)
     }
 
-    /// What a backing name that does not conform is visible as; `None` if it was not in the directory.
+    /// Returns the visible name of a backing name that does not conform; `None` if it was not in the directory.
     #[must_use]
     pub fn visible(&self, name: &BackingName) -> Option<&VisibleName> {
         self.visible.get(name).map(|held| &held.name)

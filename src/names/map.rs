@@ -1,4 +1,4 @@
-//! What one name is visible as, and what a new one is stored as.
+//! Maps one backing name to its visible name, and a new name to the one that is stored.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -45,15 +45,15 @@ pub enum OnViolation {
 /// The mapping between backing and visible names: a pure function of names and these settings (law N4).
 #[derive(Debug, Clone)]
 pub struct NameMap {
-    /// What conforms.
+    /// The policy that decides whether a name conforms.
     pub policy: Policy,
-    /// How backing names that do not are shown.
+    /// Treatment of backing names that do not conform.
     pub legacy: Legacy,
     /// The charsets that ill-formed names may be in, in the order in which they are tried.
     pub from: Vec<Charset>,
     /// The charset that new names are stored in (law N12), the first of `from`; `None` stores them as they are.
     pub store_as: Option<Charset>,
-    /// What becomes of new names that do not conform.
+    /// Treatment of new names that do not conform.
     pub on_violation: OnViolation,
     /// The errno of a refusal.
     pub errno: ErrnoChoice,
@@ -224,7 +224,7 @@ impl NameMap {
             .ok_or(offence)
     }
 
-    /// What a backing name is visible as in a directory of its own; `None` if it is hidden.
+    /// Returns the visible name that a backing name has in a directory of its own; `None` if it is hidden.
     #[must_use]
     pub fn visible_alone(&self, name: &BackingName) -> Option<VisibleName> {
         if self.policy.conforms(name.as_bytes()) || self.legacy == Legacy::Raw {
@@ -235,7 +235,7 @@ impl NameMap {
             .and_then(|index| index.visible(name).cloned())
     }
 
-    /// What a backing name that does not conform is visible as by its text: decoded where it is ill-formed, in the
+    /// Returns the visible name that a backing name which does not conform has by its text: decoded where it is ill-formed, in the
     /// wanted form, with forbidden characters escaped; `None` where it has no text.
     /// Checked after the last step: the result is one component of a path and conforms, but for the marks `%` and
     /// `~`, which the profile `posix` does not allow in names of others (laws C5 and N5).
@@ -244,7 +244,7 @@ impl NameMap {
         self.spelled(&text, name)
     }
 
-    /// What `text`, well-formed, is spelled as that the backing name `name` stands for: in the wanted form, with forbidden
+    /// Spells `text`, well-formed, that the backing name `name` stands for: in the wanted form, with forbidden
     /// characters escaped, cut to length with the hash of `name`; `None` where that does not conform, but for the marks.
     #[must_use]
     pub fn spelled(&self, text: &[u8], name: &[u8]) -> Option<VisibleName> {
@@ -254,7 +254,7 @@ impl NameMap {
             .flatten()
     }
 
-    /// What a backing name that does not conform is visible as by its bytes, with offending octets escaped by
+    /// Returns the visible name that a backing name which does not conform has by its bytes, with offending bytes escaped by
     /// `percents` percent signs, 1 or more. There always is such a name, and there is no end of others with more signs,
     /// so that no entry is ever lost: were the escaped name not to conform, the mark of a cut stands alone.
     #[must_use]

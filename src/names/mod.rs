@@ -64,12 +64,12 @@ macro_rules! name {
 }
 
 name! {
-    /// One component of a path as it lies in the backing directory: bytes.
+    /// A component of a path as it lies in the backing directory: bytes.
     BackingName
 }
 
 name! {
-    /// One component of a path as programs see and give it through the mount: bytes, conforming or not.
+    /// A component of a path as programs see and give it through the mount: bytes, conforming or not.
     VisibleName
 }
 

@@ -7,7 +7,7 @@ use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 pub struct PatternError {
     /// The pattern.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The reason why it is refused.
     pub reason: String,
 }
 
@@ -21,7 +21,7 @@ pub struct Patterns {
     names: GlobSet,
     /// Matched against paths from the root.
     paths: GlobSet,
-    /// As they were given.
+    /// The patterns as they were given.
     given: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl Patterns {
         })
     }
 
-    /// As they were given.
+    /// The patterns as they were given.
     #[must_use]
     pub fn given(&self) -> &[String] {
         &self.given

@@ -49,7 +49,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// What a terminal or a log must not get raw.
+/// Returns the characters that a terminal or a log must not get raw.
 fn dangerous() -> Classes {
     Classes::default()
         .with(Class::Control)

@@ -41,12 +41,12 @@ impl From<OnViolation> for Mode {
     }
 }
 
-/// What holds for some new names.
+/// The terms for some new names.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    /// What becomes of those that offend.
+    /// Treatment of those that offend.
     pub mode: Mode,
-    /// What offends, which is all that offends on the whole mount and perhaps more; the errno of a refusal.
+    /// Decides what offends: all that offends on the whole mount and perhaps more. Has the errno of a refusal.
     pub map: NameMap,
     /// In what they must not differ alone from a sibling; `None`, or what is said for the whole mount.
     pub unique: Option<Alike>,
@@ -57,7 +57,7 @@ pub struct Terms {
 /// New names that have terms of their own.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// Where; everywhere if there is no pattern.
+    /// Places; everywhere if there is no pattern.
     pub paths: Patterns,
     /// For whom; `None` for all.
     pub people: Option<People>,
@@ -68,7 +68,7 @@ pub struct Section {
 /// The people of a section: nobody where both sets are empty.
 #[derive(Debug, Clone)]
 pub struct People {
-    /// These users.
+    /// Users to whom it applies.
     pub users: BTreeSet<u32>,
     /// The members of these groups.
     pub groups: BTreeSet<u32>,
@@ -95,11 +95,11 @@ impl Section {
 /// All that holds for new names.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// What holds where no section does.
+    /// The terms where no section matches.
     all: Arc<Terms>,
     /// The first that holds decides, alone.
     sections: Vec<Section>,
-    /// Whose new names, and which, are only reported, whatever else holds.
+    /// New names that are only reported, whatever else holds.
     exempt: Exemptions,
     /// Can a name that conforms on the whole mount offend by one of the sections, or be let through by one where it offends
     /// otherwise?
@@ -109,7 +109,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// These terms for all, but where one of `sections` holds.
+    /// Makes rules with these terms for all, except where one of `sections` matches.
     #[must_use]
     pub fn new(all: Terms, sections: Vec<Section>, exempt: Exemptions) -> Self {
         let concerns = |section: &Section| {
@@ -136,7 +136,7 @@ impl Rules {
         self.normalizes
     }
 
-    /// Who and what is exempt.
+    /// Returns the users and patterns that are exempt.
     #[must_use]
     pub fn exempt(&self) -> &Exemptions {
         &self.exempt
@@ -148,7 +148,7 @@ impl Rules {
         &self.sections
     }
 
-    /// What holds where no section does.
+    /// The terms where no section matches.
     #[must_use]
     pub fn all(&self) -> &Terms {
         &self.all
@@ -201,7 +201,7 @@ impl Terms {
     }
 }
 
-/// What became of an operation on a name that does not conform.
+/// The result of an operation on a name that does not conform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Verdict {
@@ -221,42 +221,42 @@ impl Verdict {
     }
 }
 
-/// What becomes of a new name that is not there yet.
+/// The decision about a new name that is not there yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It is made as a visible name that conforms on the whole mount, if that can be stored.
+    /// Create it as a visible name that conforms on the whole mount, if that can be stored.
     Conforms {
-        /// That name.
+        /// The visible name.
         visible: VisibleName,
         /// Is it another than was asked for?
         alias: bool,
-        /// What is recorded when it is made.
+        /// The record to write when it is created.
         offence: Option<(Offence, Verdict)>,
     },
-    /// It is settled without regard to what it would be visible as.
+    /// Decided without regard to its visible name.
     Settled(Settled),
 }
 
-/// What becomes of a new name that does not conform, or cannot be stored.
+/// The decision about a new name that does not conform, or cannot be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// It is made by the octets that were asked for.
+    /// Create it by the bytes that were asked for.
     AsAsked {
-        /// Those.
+        /// The bytes as a name.
         visible: VisibleName,
         /// Will it be listed as another?
         alias: bool,
-        /// What is recorded when it is made.
+        /// The record to write when it is created.
         offence: Option<(Offence, Verdict)>,
     },
-    /// It is refused, and that is recorded.
+    /// Refuse it, and record that.
     Refused(Offence),
-    /// It is let through, and the system takes no name of its length: that is not recorded.
+    /// Let it through, though the system takes no name of its length; record nothing.
     TooLong,
 }
 
 impl Terms {
-    /// What becomes of the new name `asked`, which by `whole` offends or not on the whole mount, whose names are `map`.
+    /// Decides about the new name `asked`, which by `whole` offends or not on the whole mount, whose names are `map`.
     pub fn fate(
         &self,
         map: &NameMap,
@@ -319,7 +319,7 @@ impl Terms {
         })
     }
 
-    /// What becomes of the new name `visible`, which conforms and cannot be stored for `offence`. One that is to be made with
+    /// Decides about the new name `visible`, which conforms and cannot be stored for `offence`. A name that is to be made with
     /// another offence recorded, `is_offender`, is not let through for this one.
     pub fn unstorable(
         &self,

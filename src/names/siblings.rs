@@ -6,7 +6,7 @@ use std::ops::Bound;
 use super::VisibleName;
 use crate::policy::Alike;
 
-/// What an entry takes in memory beside its octets, roughly.
+/// Memory of an entry beside its bytes, roughly.
 const ENTRY: usize = 48;
 
 /// The visible names of one directory, for finding one that another is like.

@@ -23,7 +23,7 @@ impl Alike {
         self.into()
     }
 
-    /// What two names have in common if and only if they are alike. Octets that are no text by RFC 3629, which have no
+    /// Returns the key that names share if and only if they are alike. Bytes that are not text by RFC 3629, which have no
     /// case and which nothing combines with, stay as they are.
     #[must_use]
     pub fn key(self, name: &[u8]) -> Vec<u8> {
@@ -40,7 +40,7 @@ impl Alike {
     }
 }
 
-/// Where in `name` it differs from `sibling`: the offset and length of what is left between the characters that both
+/// Returns the place at which `name` differs from `sibling`: offset and length of the rest between the characters that both
 /// start with and those that both end in.
 #[must_use]
 pub fn difference(name: &[u8], sibling: &[u8]) -> (usize, usize) {

@@ -59,7 +59,7 @@ impl Class {
         self.into()
     }
 
-    /// What it is, for people.
+    /// Describes the class for people.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
@@ -148,13 +148,13 @@ fn is_default_ignorable(c: char) -> bool {
 /// Which edges of the name a piece of text has.
 #[derive(Debug, Clone, Copy)]
 pub struct Edges {
-    /// It starts the name.
+    /// The piece starts the name.
     pub start: bool,
-    /// It ends the name.
+    /// The piece ends the name.
     pub end: bool,
 }
 
-/// What `forbid` finds in `name`, in no given order.
+/// Returns what `forbid` finds in `name`, in no given order.
 pub fn forbidden(name: &str, forbid: Classes) -> impl Iterator<Item = Offence> {
     forbidden_between(
         name,
@@ -166,7 +166,7 @@ pub fn forbidden(name: &str, forbid: Classes) -> impl Iterator<Item = Offence> {
     )
 }
 
-/// What `forbid` finds in a piece of a name that has these `edges` of it.
+/// Returns what `forbid` finds in a piece of a name that has these `edges` of it.
 pub fn forbidden_between(
     text: &str,
     forbid: Classes,
@@ -195,7 +195,7 @@ fn offence(class: Class, offset: usize, length: usize, code_point: Option<u32>) 
     }
 }
 
-/// What `forbid` finds in the shape of a name: its edges and the name as a whole.
+/// Returns what `forbid` finds in the shape of a name: its edges and the name as a whole.
 fn shapes(text: &str, forbid: Classes, edges: Edges) -> impl Iterator<Item = Offence> {
     let mut found = Vec::new();
     if edges.start && forbid.contains(Class::LeadingDash) && text.starts_with('-') {

@@ -24,10 +24,10 @@ pub const NAME_MAX: usize = 255;
 /// The smallest limit that can be set: room for the mark of law N7 (`~` and 16 hash characters) and some text.
 pub const SMALLEST_LIMIT: usize = 24;
 
-/// What a name must be to conform.
+/// The conditions under which a name conforms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// By which definition of UTF-8 names must be well-formed.
+    /// The definition of UTF-8 by which names must be well-formed.
     pub encoding: Encoding,
     /// Most bytes in a name, `SMALLEST_LIMIT..=NAME_MAX`.
     pub max_bytes: usize,
@@ -149,7 +149,7 @@ pub enum RuleName {
     NotAComponent,
 }
 
-/// What a length is counted in.
+/// The unit of a length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Octets.
@@ -186,7 +186,7 @@ pub struct Offence {
 }
 
 impl Offence {
-    /// That a name is not well-formed by `encoding`.
+    /// Makes the offence of a name that is not well-formed by `encoding`.
     #[must_use]
     pub fn ill_formed(encoding: Encoding, error: DecodeError) -> Self {
         Self {

@@ -15,7 +15,7 @@ pub(super) struct Reading<'a> {
     name: &'a [u8],
     encoding: Encoding,
     text: Cow<'a, str>,
-    /// Where the characters start, in the text and in the name; `None` where these are the same.
+    /// Starts of the characters, in the text and in the name; `None` where these are the same.
     starts: Option<Vec<(usize, usize)>>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Reading<'a> {
         &self.text
     }
 
-    /// Where in the name the character lies that starts at, or contains, `offset` of the text.
+    /// Returns the offset in the name of the character that starts at, or contains, `offset` of the text.
     pub(super) fn place(&self, offset: usize) -> usize {
         let Some(starts) = &self.starts else {
             return offset;
@@ -80,7 +80,7 @@ impl<'a> Reading<'a> {
         start.map_or(0, |&(_, place)| place)
     }
 
-    /// What was found in the text, as found in the name.
+    /// Translates an offence found in the text into one of the name.
     pub(super) fn in_name(&self, found: Offence) -> Offence {
         if self.starts.is_none() {
             return found;

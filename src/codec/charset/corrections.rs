@@ -1,4 +1,4 @@
-//! Where the library follows Windows or the web, and the charset's own standard says otherwise.
+//! Corrections of the library's tables, which follow Windows or the web where the charset's own standard differs.
 
 /// A character whose bytes the library reads as another one, or to which it writes other bytes.
 pub(super) struct Correction {

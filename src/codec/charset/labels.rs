@@ -24,7 +24,7 @@ pub(super) fn find(label: &str) -> Result<Charset, UnknownCharset> {
     Err(unknown(reason, near))
 }
 
-/// What of a label is compared: lower case, without `-` and `_`.
+/// Returns the form of a label that is compared: lower case, without `-` and `_`.
 fn key(label: &str) -> String {
     let significant = |c: &char| !matches!(c, '-' | '_');
     label

@@ -17,11 +17,11 @@ pub(super) struct Offered {
     pub(super) tables: Tables,
 }
 
-/// How a charset is read and written.
+/// The tables of a charset.
 pub(super) enum Tables {
-    /// One byte per character; the table is made when it is first used.
+    /// A byte per character; the table is made when it is first used.
     SingleByte(Lazy),
-    /// One to four bytes per character.
+    /// Up to four bytes per character.
     MultiByte(MultiByte),
 }
 

@@ -6,7 +6,7 @@ use oem_cp::code_table_type::TableType;
 use super::EncodeError;
 use crate::codec::{DecodeError, Malformed};
 
-/// Where the characters of 80..FF come from. ASCII is ASCII in all of them.
+/// The source of the characters of 80..FF. ASCII is ASCII in all of them.
 pub(super) enum Source {
     /// ISO-8859-1, where byte b is U+00bb, with these bytes replaced.
     Latin1(&'static [(u8, char)]),

@@ -10,7 +10,7 @@ pub(super) fn encode(to: Coding, code_points: &[u32], bytes: &mut Vec<u8>) -> Re
             .encode_into(code_points, bytes)
             .map_err(|unmappable| unmappable.index),
         Coding::Legacy(charset) => {
-            /// So that each character that is lacking costs little, however many follow it.
+            /// Bounds the cost of each unmappable character, however many characters follow it.
             const WINDOW: usize = 64;
             for (number, window) in code_points.chunks(WINDOW).enumerate() {
                 encode_window(charset, window, bytes).map_err(|index| number * WINDOW + index)?;

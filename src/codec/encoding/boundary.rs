@@ -1,10 +1,10 @@
-//! Where characters start, found from the middle of a stream.
+//! Finds the start of characters from the middle of a stream.
 
 use super::octets::Rules;
 use super::{Encoding, Scheme};
 
 impl Encoding {
-    /// Where a character starts, at `offset` or as soon after it as can be known, in `bytes` that are well-formed; their
+    /// Returns the start of a character, at `offset` or as soon after it as can be known, in `bytes` that are well-formed; their
     /// length where none starts any more. `None` for the draft, where this cannot be known.
     ///
     /// It looks at the rest of one character at most, and at nothing before `offset`: criterion 6 of FSS-UTF, for which
@@ -48,7 +48,7 @@ impl Encoding {
     }
 }
 
-/// How many octets at the start of `rest` continue a character that began before it.
+/// Counts the bytes at the start of `rest` that continue a character that began before it.
 fn continuing(rest: &[u8], rules: &Rules) -> usize {
     /// Five octets continue the longest sequence.
     const MOST: usize = 5;

@@ -13,20 +13,20 @@
 
 use super::{DecodeError, Fault, Malformed, is_surrogate, pair_of, paired};
 
-/// What a form makes of the table.
+/// The rules by which a form reads the table.
 #[derive(Debug)]
 pub(super) struct Rules {
     /// The greatest code point.
     pub(super) limit: u32,
     /// The greatest lead octet; those above never occur.
     last_lead: u8,
-    /// What three octets that spell U+D800..U+DFFF are.
+    /// The meaning of three bytes that spell U+D800..U+DFFF.
     pub(super) surrogates: Surrogates,
     /// Is U+0000 two octets, C0 80, so that the octet 00 never occurs?
     is_nul_two_octets: bool,
 }
 
-/// What three octets that spell a surrogate are.
+/// The meaning of three bytes that spell a surrogate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Surrogates {
     /// Ill-formed.
@@ -273,7 +273,7 @@ pub(super) fn unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault
     Ok((code_point, length))
 }
 
-/// What a surrogate of three octets is, with which `bytes` start.
+/// Reads the surrogate of three bytes with which `bytes` start.
 fn surrogate(code_point: u32, bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
     let fault = |length, kind| Err(Fault { length, kind });
     match (rules.surrogates, pair(bytes)) {

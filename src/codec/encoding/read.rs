@@ -183,7 +183,7 @@ fn decode_with(
     usual: impl Fn(&[u8]) -> Option<(u32, usize)>,
     other: impl Fn(&[u8]) -> Result<(u32, usize), Fault>,
 ) -> Result<usize, DecodeError> {
-    /// So many characters are read one by one before a run of ASCII is looked for again.
+    /// Number of characters that are read one by one before a run of ASCII is looked for again.
     const BLOCK: usize = 16;
     code_points.reserve(bytes.len());
     let mut rest = bytes;

@@ -1,4 +1,4 @@
-//! What U+FFFD stands for.
+//! Maximal subparts: what one U+FFFD replaces.
 
 use super::{Encoding, LOOKAHEAD, Scheme};
 

@@ -2,7 +2,7 @@
 
 use super::{DecodeError, Fault, Malformed, is_surrogate, pair_of, paired};
 
-/// What a unit is, and what units make a character.
+/// A kind of code unit, and how units make a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// 16 bits; beyond U+FFFF two of them, a pair of surrogates, which are nothing by themselves.
@@ -145,7 +145,7 @@ pub(super) fn decode_into(
     Ok(bytes.len() - rest.len())
 }
 
-/// So many units are looked at together.
+/// Number of units that are looked at together.
 const BLOCK: usize = 16;
 
 /// Adds the code points of the units of N octets that `bytes` start with, as long as `value` gives one for each, a block

@@ -1,4 +1,4 @@
-//! Who may make names that do not conform, and where (`--exempt-uid`, `--exempt`).
+//! Exemptions: users and places whose names need not conform (`--exempt-uid`, `--exempt`).
 
 use std::collections::BTreeSet;
 use strum::{EnumString, IntoStaticStr, VariantArray};
@@ -23,7 +23,7 @@ impl Exempt {
     }
 }
 
-/// Who and what is exempt.
+/// Users and patterns that are exempt.
 #[derive(Debug, Clone, Default)]
 pub struct Exemptions {
     uids: BTreeSet<u32>,
