@@ -8,7 +8,7 @@ pub mod policy;
 pub mod scan;
 pub mod status;
 pub mod umount;
-pub mod values;
+pub(in crate::cli) mod values;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,8 +16,15 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueHint};
 
+use crate::codec::{Encoding, Repair};
+use crate::daemon::audit::Format;
 use crate::daemon::mount_config::CacheMode;
-use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
+use crate::daemon::transport::Uring;
+use crate::fs::LocksAt;
+use crate::fuse::Passthrough;
+use crate::names::{Legacy, OnViolation};
+use crate::os::Sandbox;
+use crate::policy::{Class, ErrnoChoice, NAME_MAX, Normalization, Profile, SMALLEST_LIMIT};
 pub use audit::{AuditLogArgs, TimeUnit};
 pub use journal::{JournalArgs, UndoArgs};
 pub use migrate::MigrateArgs;
@@ -26,12 +33,7 @@ pub use policy::{PolicyAction, PolicyCommandArgs, PolicyFileArgs};
 pub use scan::{ScanArgs, ShardValue};
 pub use status::StatusArgs;
 pub use umount::UmountArgs;
-pub use values::{
-    AuditFormatValue, CollisionValue, EncodingValue, ErrnoValue, ForbidValue, LegacyValue,
-    LocksValue, LossyValue, ModeValue, MountEncodingValue, NormalizationValue, NormalizeValue,
-    OffenceValue, OnViolationValue, PassthroughValue, ProfileValue, SandboxValue,
-    StatusFormatValue, UniqueValue, UnitValue, UringValue,
-};
+use values::{forbidden_class, one_of, word};
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
 ///
@@ -45,20 +47,7 @@ pub use values::{
     arg_required_else_help = true,
     override_usage = "utf8fs <COMMAND>\n       utf8fs --version [--verbose]",
     args_conflicts_with_subcommands = true,
-    after_long_help = "\
-Examples:
-  See what it does, with nothing prepared:
-    utf8fs demo
-  Use an old tree of Latin-1 names as UTF-8:
-    utf8fs mount --from iso-8859-1 /srv/old /mnt/old
-  Ask why a name is refused:
-    utf8fs explain --profile portable 'what?.txt'
-
-Exit status:
-  0  done; every name conforms
-  1  failed, or some names do not conform
-  2  wrong arguments or directories; nothing was done
-  3  not everything could be read"
+    after_long_help = include_str!("args/help/utf8fs.txt")
 )]
 pub struct Cli {
     /// What to do.
@@ -133,8 +122,8 @@ pub struct PolicyArgs {
     pub from: Option<Vec<String>>,
 
     /// How names on disk that do not conform are shown
-    #[arg(long, value_name = "WAY", value_enum)]
-    pub legacy: Option<LegacyValue>,
+    #[arg(long, value_name = "WAY", value_parser = word::<Legacy>())]
+    pub legacy: Option<Legacy>,
 
     /// Charset that new names are stored in, shown as UTF-8 all the same; one that it lacks is refused
     ///
@@ -144,28 +133,37 @@ pub struct PolicyArgs {
     pub store_as: Option<String>,
 
     /// What becomes of a new name that does not conform
-    #[arg(long, value_name = "WHAT", value_enum)]
-    pub on_violation: Option<OnViolationValue>,
+    #[arg(long, value_name = "WHAT", value_parser = word::<OnViolation>())]
+    pub on_violation: Option<OnViolation>,
 
     /// Error that programs get for a refused name; one that is too long always gets ENAMETOOLONG
-    #[arg(long, value_name = "ERRNO", value_enum)]
-    pub errno: Option<ErrnoValue>,
+    #[arg(long, value_name = "ERRNO", value_parser = word::<ErrnoChoice>())]
+    pub errno: Option<ErrnoChoice>,
 
+    /// What conforms.
+    #[command(flatten)]
+    pub conforming: ConformingArgs,
+}
+
+/// Which names conform.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Names")]
+pub struct ConformingArgs {
     /// What conforms; the options below make it stricter
     ///
     /// [default: utf8]
-    #[arg(long, value_name = "NAME", value_enum, verbatim_doc_comment)]
-    pub profile: Option<ProfileValue>,
+    #[arg(long, value_name = "NAME", value_parser = word::<Profile>(), verbatim_doc_comment)]
+    pub profile: Option<Profile>,
 
     /// Normalization form that names must have
     ///
     /// [default: preserve]
-    #[arg(long, value_name = "FORM", value_enum, verbatim_doc_comment)]
-    pub normalization: Option<NormalizationValue>,
+    #[arg(long, value_name = "FORM", value_parser = word::<Normalization>(), verbatim_doc_comment)]
+    pub normalization: Option<Normalization>,
 
     /// Characters and shapes that names must not have, besides those of the profile
-    #[arg(long, value_name = "CLASS,...", value_enum, value_delimiter = ',', action = ArgAction::Append)]
-    pub forbid: Option<Vec<ForbidValue>>,
+    #[arg(long, value_name = "CLASS,...", value_parser = forbidden_class(), value_delimiter = ',', action = ArgAction::Append)]
+    pub forbid: Option<Vec<Class>>,
 
     /// Most bytes in a name, 24 to 255
     ///
@@ -194,8 +192,8 @@ pub struct AuditArgs {
     pub audit_log: Option<OsString>,
 
     /// How records are written
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub audit_format: Option<AuditFormatValue>,
+    #[arg(long, value_name = "FORMAT", value_parser = word::<Format>())]
+    pub audit_format: Option<Format>,
 
     /// Records that one user may cause at once in one directory; those left out are counted
     ///
@@ -214,43 +212,7 @@ pub struct AuditArgs {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(
     args_override_self = true,
-    after_long_help = "\
-Options of -o:
-  ro rw suid nosuid dev nodev exec noexec sync async dirsync
-  atime noatime diratime nodiratime relatime norelatime strictatime
-      as mount(8) says; nosuid and nodev unless told otherwise
-  allow_other noallow_other
-      other users may use the mount; by default if root mounts it
-  fsname=TEXT
-      the source in /proc/mounts; by default BACKING
-  from=CHARSET:... max-bytes=N cross-mounts and so on
-      every option above that begins with --, but --background and --foreground,
-      without its dashes, for a line of fstab; a colon stands between values,
-      a comma in a value is \\,; a pattern of exempt with a colon in it is given
-      by --exempt, or with ? for the colon
-  defaults auto noauto user nouser users nousers owner noowner group nogroup
-  nofail _netdev x-* comment= subtype= default_permissions
-      taken, for mount(8), systemd and libfuse; without effect here
-  sloppy
-      leave unknown options out
-
-Examples:
-  Names of an old tree are Shift_JIS, the others CP1252:
-    utf8fs mount --from shift_jis,windows-1252 /srv/old /mnt/old
-  Over the directory itself, in the background, for Windows clients:
-    utf8fs mount --background --profile portable --unique casefold /srv/share /srv/share
-  For everybody, read-only, with the offences in a file:
-    utf8fs mount -o ro,allow_other --audit-log /var/log/utf8fs.log /srv/share /mnt/share
-  The first one as a line of /etc/fstab:
-    /srv/old  /mnt/old  fuse.utf8fs  from=shift_jis:windows-1252  0  0
-  Unmount:
-    utf8fs umount /mnt/old
-
-Exit status:
-  0  unmounted again; with --background, mounted
-  1  the mount failed or was cut off
-  2  wrong arguments or directories; nothing was mounted
-  As a helper of mount(8): 0, 1 for wrong arguments, 32 for a failure"
+    after_long_help = include_str!("args/help/mount.txt")
 )]
 pub struct MountArgs {
     /// Directory whose names are to be shown; nothing in it is renamed, and as root no mount inside it is entered without --cross-mounts
@@ -276,8 +238,8 @@ pub struct MountArgs {
     /// Definition of UTF-8 by which names are well-formed
     ///
     /// [default: utf-8]
-    #[arg(long, value_name = "LABEL", value_enum, verbatim_doc_comment)]
-    pub encoding: Option<MountEncodingValue>,
+    #[arg(long, value_name = "LABEL", value_parser = one_of(&Encoding::MOUNTABLE), verbatim_doc_comment)]
+    pub encoding: Option<Encoding>,
 
     /// How long a change that others make below may go unseen, since the kernel keeps names and attributes
     ///
@@ -300,8 +262,8 @@ pub struct MountArgs {
     ///
     /// With backing, a lock of the whole file counts as one of either call, as on NFS; a lock that is waited for below
     /// is had within 50 ms.
-    #[arg(long, value_name = "WHERE", value_enum)]
-    pub locks: Option<LocksValue>,
+    #[arg(long, value_name = "WHERE", value_parser = word::<LocksAt>())]
+    pub locks: Option<LocksAt>,
 
     /// Enter mounts inside BACKING, those made later too; an ordinary user's mount always does
     ///
@@ -314,8 +276,8 @@ pub struct MountArgs {
     /// It can where root mounts, from Linux 6.9 on. Rights, set-user-ID bits and logs are the same either way.
     ///
     /// [default: auto]
-    #[arg(long, value_name = "WHETHER", value_enum, verbatim_doc_comment)]
-    pub passthrough: Option<PassthroughValue>,
+    #[arg(long, value_name = "WHETHER", value_parser = word::<Passthrough>(), verbatim_doc_comment)]
+    pub passthrough: Option<Passthrough>,
 
     /// Most operations that are worked on at a time
     ///
@@ -332,12 +294,12 @@ pub struct MountArgs {
     /// says by which they come.
     ///
     /// [default: auto]
-    #[arg(long, value_name = "WHETHER", value_enum, verbatim_doc_comment)]
-    pub uring: Option<UringValue>,
+    #[arg(long, value_name = "WHETHER", value_parser = word::<Uring>(), verbatim_doc_comment)]
+    pub uring: Option<Uring>,
 
     /// How far the daemon confines itself once it has mounted
-    #[arg(long, value_name = "HOW", value_enum)]
-    pub sandbox: Option<SandboxValue>,
+    #[arg(long, value_name = "HOW", value_parser = word::<Sandbox>())]
+    pub sandbox: Option<Sandbox>,
 
     /// Say more; twice: say all
     #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
@@ -366,23 +328,7 @@ pub struct MountArgs {
 
 /// `utf8fs explain`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-#[command(after_long_help = "\
-Examples:
-  A name whose e-acute is Latin-1:
-    utf8fs explain --from iso-8859-1 $'caf\\xE9.txt'
-  The same name by its octets:
-    utf8fs explain --hex '63 61 66 E9 2E 74 78 74'
-  Which charset are the names below a directory in?
-    find . -printf '%f\\0' | utf8fs explain -0 --guess
-  What Java's Modified UTF-8 makes of the same octets:
-    utf8fs explain --encoding mutf-8 --hex 'C0 80 ED A0 BD ED B8 80'
-  Every name below a directory that a Windows client would refuse:
-    find . -printf '%f\\0' | utf8fs explain -0 --profile portable --json | grep '\"refused\"'
-
-Exit status:
-  0  every name conforms
-  1  some do not
-  2  wrong arguments")]
+#[command(after_long_help = include_str!("args/help/explain.txt"))]
 pub struct ExplainArgs {
     /// Names, each one component of a path; one that starts with a dash goes after --
     #[arg(value_name = "NAME")]
@@ -412,8 +358,8 @@ pub struct ExplainArgs {
     /// Only utf-8, utf-8-rfc2279, fss-utf and utf-8-bmp can be mounted. Of a name in another, what it spells is told, not its view.
     ///
     /// [default: utf-8]
-    #[arg(long, value_name = "LABEL", value_enum, verbatim_doc_comment)]
-    pub encoding: Option<EncodingValue>,
+    #[arg(long, value_name = "LABEL", value_parser = word::<Encoding>(), verbatim_doc_comment)]
+    pub encoding: Option<Encoding>,
 
     /// Which names conform.
     #[command(flatten)]
@@ -424,19 +370,7 @@ pub struct ExplainArgs {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(
     override_usage = "utf8fs convert --from LABEL --to LABEL [--lossy REPAIR] <INPUT >OUTPUT\n       utf8fs convert --list",
-    after_long_help = "\
-Examples:
-  What does this old text say?
-    utf8fs convert --from cp437 --to utf-8 <README.TXT
-  A file of names in the octets of 1992, as programs of today read them:
-    utf8fs convert --from fss-utf-draft --to utf-8 <names.txt
-  Text that was cut in the midst of characters, each cut marked by U+FFFD:
-    utf8fs convert --from utf-8 --to utf-8 --lossy replace <log >log.utf8
-
-Exit status:
-  0  converted; what --lossy had to repair is told on standard error
-  1  the input is malformed or unmappable, or could not be read or written
-  2  wrong arguments; nothing was read"
+    after_long_help = include_str!("args/help/convert.txt")
 )]
 pub struct ConvertArgs {
     /// What the input is in: a label of --list
@@ -448,8 +382,8 @@ pub struct ConvertArgs {
     pub to: Option<String>,
 
     /// What stands for input that is malformed or that the target lacks, instead of stopping there
-    #[arg(long, value_name = "REPAIR", value_enum)]
-    pub lossy: Option<LossyValue>,
+    #[arg(long, value_name = "REPAIR", value_parser = word::<Repair>())]
+    pub lossy: Option<Repair>,
 
     /// Print every label and what it stands for, and do nothing else
     #[arg(long, conflicts_with_all = ["from", "to", "lossy"])]

@@ -130,7 +130,7 @@ fn filter(args: &AuditLogArgs) -> Result<Filter, CliError> {
     Ok(Filter {
         since: args.since,
         until: args.until,
-        rules: args.rule.iter().map(|rule| rule.0).collect(),
+        rules: args.rule.clone(),
         uids: args.uid.clone(),
         below: below.map(|below| {
             let end = below.iter().rposition(|byte| *byte != b'/');

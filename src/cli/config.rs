@@ -5,16 +5,14 @@ use std::path::{Path, PathBuf};
 use log::LevelFilter;
 
 use super::CliError;
-use super::args::{MountArgs, PolicyArgs};
+use super::args::{ConformingArgs, MountArgs, PolicyArgs};
 use super::mount_options::MountOptions;
 use crate::codec::{Charset, Coding, Encoding};
 use crate::daemon::mount_config::{Checked, MountConfig, check};
 use crate::daemon::mount_policy;
-use crate::daemon::transport::Uring;
-use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
 use crate::names::NameMap;
-use crate::os::Sandbox;
+use crate::policy::Policy;
 use crate::records::{Id, List, LogOption, Name, PolicyFile};
 
 /// Most operations that are worked on at a time, by default.
@@ -52,14 +50,12 @@ pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
         words: options.words,
         allow_other: options.allow_other,
         audit,
-        passthrough: args.passthrough.map_or(Passthrough::Auto, |how| how.0),
-        locks: args.locks.map_or(LocksAt::Local, |locks| locks.0),
+        passthrough: args.passthrough.unwrap_or(Passthrough::Auto),
+        locks: args.locks.unwrap_or_default(),
         cross_mounts: args.cross_mounts,
         threads: args.threads.unwrap_or(THREADS),
-        uring: args.uring.map_or_else(Uring::default, |uring| uring.0),
-        sandbox: args
-            .sandbox
-            .map_or_else(Sandbox::default, |sandbox| sandbox.0),
+        uring: args.uring.unwrap_or_default(),
+        sandbox: args.sandbox.unwrap_or_default(),
         background,
     })
 }
@@ -79,15 +75,15 @@ fn mount_keys(args: &MountArgs) -> PolicyFile {
     let uids = args.new_names.exempt_uid.clone();
     let log = args.audit.audit_log.as_ref();
     PolicyFile {
-        encoding: args.encoding.map(|encoding| encoding.0),
-        unique: args.new_names.unique.map(|unique| unique.0.into()),
+        encoding: args.encoding,
+        unique: args.new_names.unique.map(Into::into),
         exempt: args.new_names.exempt.clone().map(List),
         exempt_uid: uids.map(|uids| List(uids.into_iter().map(Id::Number).collect())),
         audit_log: log.map(|log| match log.to_str() {
             Some(text) => LogOption::Word(text.to_owned().into()),
             None => LogOption::File(Name::of_path(Path::new(log)).into_owned()),
         }),
-        audit_format: args.audit.audit_format.map(|format| format.0),
+        audit_format: args.audit.audit_format,
         audit_burst: args.audit.audit_burst,
         audit_per_minute: args.audit.audit_per_minute,
         ..policy_keys(&args.policy)
@@ -95,17 +91,21 @@ fn mount_keys(args: &MountArgs) -> PolicyFile {
 }
 
 fn policy_keys(args: &PolicyArgs) -> PolicyFile {
-    let classes = args.forbid.as_ref();
-    let classes = classes.map(|classes| classes.iter().map(|class| class.0).collect());
     PolicyFile {
         from: args.from.clone().map(List),
-        legacy: args.legacy.map(|legacy| legacy.0),
+        legacy: args.legacy,
         store_as: args.store_as.clone(),
-        mode: args.on_violation.map(|what| what.0.into()),
-        errno: args.errno.map(|errno| errno.0),
-        profile: args.profile.map(|profile| profile.0),
-        normalization: args.normalization.map(|form| form.0),
-        forbid: classes.map(List),
+        mode: args.on_violation.map(Into::into),
+        errno: args.errno,
+        ..conforming_keys(&args.conforming)
+    }
+}
+
+fn conforming_keys(args: &ConformingArgs) -> PolicyFile {
+        PolicyFile {
+        profile: args.profile,
+        normalization: args.normalization,
+        forbid: args.forbid.clone().map(List),
         max_bytes: args.max_bytes,
         max_chars: args.max_chars,
         ..PolicyFile::default()
@@ -121,6 +121,18 @@ pub(super) fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap,
         encoding: Some(encoding),
         ..policy_keys(args)
     })?)
+}
+
+/// Decides which names conform, being well-formed by `encoding`.
+///
+/// # Errors
+/// Options that contradict each other.
+pub(super) fn policy(args: &ConformingArgs, encoding: Encoding) -> Result<Policy, CliError> {
+    let map = mount_policy::name_map(&PolicyFile {
+        encoding: Some(encoding),
+        ..conforming_keys(args)
+    })?;
+    Ok(map.policy)
 }
 
 /// Decides on a charset; `option` is the one that names it.

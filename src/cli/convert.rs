@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::args::{ConvertArgs, EncodingValue, LossyValue};
+use super::args::{ConvertArgs, values};
 use super::config::coding;
 use super::error::reason;
 use super::output::{Output, print_note};
@@ -21,19 +21,18 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
     }
     let from = coding("--from", args.from.as_deref().unwrap_or_default())?;
     let to = coding("--to", args.to.as_deref().unwrap_or_default())?;
-    let lossy = args.lossy.map(|LossyValue(repair)| repair);
     if let Some(repair) = args.lossy
-        && repair.0 != Repair::Replace
+        && repair != Repair::Replace
         && !from.is_of_octets()
     {
         let message = format!(
             "--lossy {} is about single bytes, and {} has none",
-            repair.word(),
+            <&str>::from(repair),
             from.label()
         );
         return Err(CliError::usage(message).hint("use --lossy replace"));
     }
-    let mut converter = Converter::new(from, to, lossy);
+    let mut converter = Converter::new(from, to, args.lossy);
     let explain = |error: ConvertError| {
         let ConvertError {
             offset,
@@ -48,7 +47,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
         let mut message =
             format!("{what} input for {side}: offset {offset}, length {length}, {fault}");
         if let Some((code_point, repair)) = no_repair.zip(args.lossy) {
-            let repair = repair.word();
+            let repair = <&str>::from(repair);
             message.push_str(&format!(
                 "; --lossy {repair} makes U+{code_point:04X} of it, which {} lacks",
                 to.label()
@@ -128,7 +127,7 @@ fn pump(
 /// A line for each label: the label, a tab, and what it stands for or what else it is called.
 fn list(out: &mut Output) -> Result<(), CliError> {
     for encoding in Encoding::ALL {
-        let help = EncodingValue(encoding).help();
+        let help = values::help(encoding);
         out.line(&format!(
             "{}\t{}",
             encoding.label(),

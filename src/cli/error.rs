@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 
+use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::ExitCode;
@@ -75,39 +76,31 @@ impl fmt::Display for CliError {
 
 impl std::error::Error for CliError {}
 
-impl CliError {
-    /// Takes what clap says is wrong with `args`, and its tip.
-    pub(super) fn from_clap(error: &clap::Error, args: &[OsString]) -> Self {
-        let text = error.render().to_string();
-        let help = "'utf8fs --help' and 'utf8fs COMMAND --help' say what there is";
-        let message = |text: &str| {
-            let lines: Vec<&str> = text.lines().map(str::trim).collect();
-            let text = lines.join(" ");
-            text.strip_prefix("error: ")
-                .unwrap_or(&text)
-                .trim()
-                .to_owned()
-        };
-        let no_text = args.iter().filter(|arg| arg.to_str().is_none());
-        let no_text: Vec<String> = no_text
-            .map(|arg| Quoted(arg.as_bytes()).to_string())
-            .collect();
-        // clap leaves such an argument out, or shows it lossy.
-        let is_lossy = error.kind() == ErrorKind::InvalidUtf8 || text.contains('\u{FFFD}');
-        if is_lossy && !no_text.is_empty() {
-            let no_text = no_text.join(" and ");
-            return Self::usage(format!("text in UTF-8 is wanted in the place of {no_text}"))
-                .hint(help);
-        }
-        if args.iter().any(|arg| arg.as_bytes().contains(&b'\n')) {
-            // What was typed could pass for a paragraph of clap's (law L1).
-            return Self::usage(message(text.lines().next().unwrap_or_default())).hint(help);
-        }
-        let mut paragraphs = text.split("\n\n").map(message);
-        let error = Self::usage(paragraphs.next().unwrap_or_default());
-        let tip = paragraphs.find_map(|text| Some(text.strip_prefix("tip: ")?.to_owned()));
-        error.hint(tip.unwrap_or_else(|| help.to_owned()))
+/// Prints the help, or what clap says is wrong with `args`. It gets them harmless, so that none can pass for a line of clap's (law L1).
+///
+/// # Errors
+/// An option whose value is to be text has one that is no text: clap would show it with a loss, or leave it out.
+pub(super) fn print_clap<P: Parser>(
+    error: &clap::Error,
+    args: &[OsString],
+) -> Result<(), CliError> {
+    let is_lossy = error.kind() == ErrorKind::InvalidUtf8 || error.to_string().contains('\u{FFFD}');
+    let no_text = args.iter().filter(|arg| arg.to_str().is_none());
+    let no_text = no_text.map(|arg| Quoted(arg.as_bytes()).to_string());
+    let no_text: Vec<String> = no_text.filter(|_| is_lossy).collect();
+    if !no_text.is_empty() {
+        let no_text = no_text.join(" and ");
+        let message = format!("text in UTF-8 is wanted in the place of {no_text}");
+        return Err(CliError::usage(message).hint("'utf8fs COMMAND --help' says what there is"));
     }
+    let shown = args.iter().map(|arg| match arg.to_str() {
+        Some(text) => harmless(text).into_owned(),
+        None => arg.as_bytes().escape_ascii().to_string(),
+    });
+    let again = P::try_parse_from(shown).err();
+    // A reader who has gone needs no help.
+    drop(again.as_ref().unwrap_or(error).print());
+    Ok(())
 }
 
 impl From<StartError> for CliError {

@@ -68,7 +68,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
                 .hint("a guess looks at the names alone; leave the others out"),
         );
     }
-    let encoding = args.encoding.map_or(Encoding::Utf8, |encoding| encoding.0);
+    let encoding = args.encoding.unwrap_or(Encoding::Utf8);
     let map = config::name_map(&args.policy, encoding)?;
     if args.names.is_empty() && args.hex.is_empty() && !args.null {
         return Err(CliError::usage("no name is given")

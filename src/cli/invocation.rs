@@ -5,16 +5,64 @@
 //! not installed, `mount.fuse` of libfuse runs `utf8fs BACKING MOUNTPOINT -o OPTIONS`.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use clap::CommandFactory;
+use clap::{ArgAction, CommandFactory, Parser};
 
+use super::ExitCode;
 use super::args::Cli;
-use super::{CliError, ExitCode};
 
 /// The name by which mount(8) finds us.
 const HELPER: &str = "mount.fuse.utf8fs";
+
+/// The arguments as mount(8) writes them.
+#[derive(Debug, Parser)]
+#[command(
+    name = HELPER,
+    disable_help_flag = true,
+    override_usage = "mount.fuse.utf8fs BACKING MOUNTPOINT [-sfnv] -o OPTIONS, as mount(8) calls it; people write utf8fs mount"
+)]
+pub(super) struct MountHelper {
+    backing: OsString,
+    mountpoint: OsString,
+    #[arg(short, action = ArgAction::Count)]
+    sloppy: u8,
+    #[arg(short, action = ArgAction::Count)]
+    fake: u8,
+    #[arg(short, action = ArgAction::Append, allow_hyphen_values = true)]
+    options: Vec<OsString>,
+    #[arg(short = 'N', value_parser = namespace)]
+    namespace: Option<String>,
+    /// Is without effect: there is no mtab to leave alone.
+    #[arg(short, action = ArgAction::Count)]
+    no_mtab: u8,
+    /// Is without effect: the daemon would say more for as long as it lives.
+    #[arg(short, action = ArgAction::Count)]
+    verbose: u8,
+    /// Is without effect.
+    #[arg(short, action = ArgAction::Append)]
+    type_of: Vec<OsString>,
+}
+
+fn namespace(_file: &str) -> Result<String, String> {
+    Err("a mount in another namespace is not possible; enter it first: nsenter --mount=FILE mount ...".to_owned())
+}
+
+impl MountHelper {
+    fn invocation(self, program: Option<&OsString>) -> Invocation {
+        let mut options = self.options;
+        if self.sloppy > 0 {
+            options.push("sloppy".into());
+        }
+        let program = program.map_or(OsStr::new("utf8fs"), OsString::as_os_str);
+        Invocation {
+            args: command(program, options, [&self.backing, &self.mountpoint]),
+            by_mount: true,
+            fake: self.fake > 0,
+        }
+    }
+}
 
 /// Who called, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,10 +80,11 @@ impl Invocation {
     ///
     /// # Errors
     /// It was mount(8), and the arguments are not as it writes them.
-    pub(super) fn read(args: Vec<OsString>) -> Result<Self, CliError> {
+    pub(super) fn read(args: Vec<OsString>) -> Result<Self, clap::Error> {
         let name = args.first().map(|name| Path::new(name).file_name());
         if name.flatten().is_some_and(|name| name == HELPER) {
-            return Self::as_helper(args);
+            return MountHelper::try_parse_from(&args)
+                .map(|helper| helper.invocation(args.first()));
         }
         let is_operand = |arg: &OsString| !arg.as_bytes().starts_with(b"-");
         let (args, by_mount) = match args.as_slice() {
@@ -56,71 +105,6 @@ impl Invocation {
             args,
             by_mount,
             fake: false,
-        })
-    }
-
-    fn as_helper(args: Vec<OsString>) -> Result<Self, CliError> {
-        let usage = |what: String| {
-            let hint = format!(
-                "usage: {HELPER} BACKING MOUNTPOINT [-sfnv] -o OPTIONS, as mount(8) calls it; people write utf8fs mount"
-            );
-            CliError::usage(what).hint(hint)
-        };
-        let mut words = args.iter();
-        let (program, mut operands, mut options, mut fake) = (words.next(), vec![], vec![], false);
-        while let Some(word) = words.next() {
-            let Some(letters) = word
-                .as_bytes()
-                .strip_prefix(b"-")
-                .filter(|rest| !rest.is_empty())
-            else {
-                operands.push(word);
-                continue;
-            };
-            for (index, letter) in letters.iter().enumerate() {
-                match letter {
-                    b's' => options.push("sloppy".into()),
-                    b'f' => fake = true,
-                    // There is no mtab to leave alone, and -v would have the daemon say more for as long as it lives.
-                    b'n' | b'v' => {}
-                    b'o' | b't' | b'N' => {
-                        let rest = letters.get(index + 1..).unwrap_or_default();
-                        let value = match rest {
-                            [] => words.next().cloned(),
-                            _ => Some(OsString::from_vec(rest.to_vec())),
-                        };
-                        let value = value.ok_or_else(|| {
-                            usage(format!("-{} needs a value", char::from(*letter)))
-                        })?;
-                        match letter {
-                            b'o' => options.push(value),
-                            b'N' => {
-                                return Err(CliError::usage(
-                                    "-N: a mount in another namespace is not possible",
-                                )
-                                .hint("enter it first: nsenter --mount=FILE mount ..."));
-                            }
-                            _ => {}
-                        }
-                        break;
-                    }
-                    other => {
-                        return Err(usage(format!("unknown option -{}", other.escape_ascii())));
-                    }
-                }
-            }
-        }
-        let [backing, mountpoint] = *operands else {
-            return Err(usage(format!(
-                "two directories are needed, not {}",
-                operands.len()
-            )));
-        };
-        let program = program.map_or(OsStr::new("utf8fs"), OsString::as_os_str);
-        Ok(Self {
-            args: command(program, options, [backing, mountpoint]),
-            by_mount: true,
-            fake,
         })
     }
 
@@ -160,7 +144,7 @@ fn command(program: &OsStr, options: Vec<OsString>, operands: [&OsString; 2]) ->
 mod tests {
     use super::*;
 
-    fn called(args: &[&str]) -> Result<Invocation, CliError> {
+    fn called(args: &[&str]) -> Result<Invocation, clap::Error> {
         Invocation::read(args.iter().map(OsString::from).collect())
     }
 
@@ -203,18 +187,19 @@ mod tests {
     #[test]
     fn what_mount_8_would_not_call_is_refused() {
         for (line, message) in [
-            ("/old", "two directories are needed, not 1"),
-            ("/old /mnt /other", "two directories are needed, not 3"),
-            ("/old /mnt -o", "-o needs a value"),
-            ("/old /mnt -x", "unknown option -x"),
+            ("/old", "<MOUNTPOINT>"),
+            ("/old /mnt /other", "unexpected argument '/other'"),
+            ("/old /mnt -o", "a value is required for '-o <OPTIONS>'"),
+            ("/old /mnt -x", "unexpected argument '-x'"),
             (
                 "/old /mnt -N /proc/1/ns/mnt",
-                "-N: a mount in another namespace is not possible",
+                "a mount in another namespace is not possible",
             ),
         ] {
             let line = format!("mount.fuse.utf8fs {line}");
             let error = called(&line.split(' ').collect::<Vec<_>>()).unwrap_err();
-            assert_eq!(error.message, message);
+            let error = error.to_string();
+            assert!(error.contains(message), "{error}");
         }
     }
 

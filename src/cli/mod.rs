@@ -40,24 +40,32 @@ use crate::codec::{caseless, normalize};
 use crate::daemon::daemon_log::DaemonLog;
 use args::{Cli, Command};
 pub use error::CliError;
+use error::print_clap;
 pub use exit::ExitCode;
-use invocation::Invocation;
+use invocation::{Invocation, MountHelper};
 use output::{Output, harmless, print_error};
 
 /// Runs the program on the arguments of the process.
 #[must_use]
 pub fn run() -> std::process::ExitCode {
-    let invocation = match Invocation::read(std::env::args_os().collect()) {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let invocation = match Invocation::read(typed.clone()) {
         Ok(invocation) => invocation,
         Err(error) => {
-            print_error(&error);
+            print_clap::<MountHelper>(&error, &typed).unwrap_or_else(|error| print_error(&error));
             return invocation::MOUNT_USAGE.into();
         }
     };
     let args = mount_options::expand(invocation.args.clone());
     let done = match Cli::try_parse_from(&args) {
         Ok(cli) => dispatch(cli, invocation.fake),
-        Err(error) => help_or_error(&error, &args),
+        Err(error) => print_clap::<Cli>(&error, &args).map(|()| {
+            if error.use_stderr() {
+                ExitCode::Usage
+            } else {
+                ExitCode::Ok
+            }
+        }),
     };
     let exit = done.unwrap_or_else(|error| {
         print_error(&error);
@@ -94,19 +102,6 @@ fn dispatch(cli: Cli, fake: bool) -> Result<ExitCode, CliError> {
             version(cli.verbose)
         }
     }
-}
-
-/// clap gives the help as an error; the help that nobody asked for is one.
-fn help_or_error(error: &clap::Error, args: &[OsString]) -> Result<ExitCode, CliError> {
-    use clap::error::ErrorKind;
-    let asked = error.kind() == ErrorKind::DisplayHelp;
-    let unasked = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-    if !asked && !unasked {
-        return Err(CliError::from_clap(error, args));
-    }
-    // A reader who has gone needs no help.
-    drop(error.print());
-    Ok(if asked { ExitCode::Ok } else { ExitCode::Usage })
 }
 
 fn version(is_verbose: bool) -> Result<ExitCode, CliError> {

@@ -4,13 +4,14 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use clap::{Arg, ArgAction, Command, CommandFactory, ValueEnum};
+use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use super::CliError;
-use super::args::{Cli, ForbidValue, MountArgs};
+use super::args::{Cli, MountArgs};
 use crate::codec::Charset;
 use crate::daemon::mount::MountFlags;
 use crate::names::Quoted;
+use crate::policy::Class;
 
 /// Words without a value that do something.
 const FLAGS: &[&str] = &[
@@ -291,7 +292,7 @@ fn split(list: &OsStr) -> Vec<Vec<u8>> {
 fn unknown(word: &[u8]) -> CliError {
     let error = CliError::usage(format!("unknown option in -o: {}", Quoted(word)));
     let text = str::from_utf8(word).unwrap_or_default();
-    if Charset::from_label(text).is_ok() || ForbidValue::from_str(text, false).is_ok() {
+    if Charset::from_label(text).is_ok() || text.parse::<Class>().is_ok() {
         return error.hint("in -o a colon stands between values: from=shift_jis:windows-1252");
     }
     let key = text.split('=').next().unwrap_or_default().replace('_', "-");

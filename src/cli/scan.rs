@@ -54,8 +54,8 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CliError> {
 }
 
 fn scanned(args: &ScanArgs) -> Result<ExitCode, CliError> {
-    let encoding = args.encoding.map_or(Encoding::Utf8, |encoding| encoding.0);
-    let map = config::name_map(&args.policy(), encoding)?;
+    let encoding = args.encoding.unwrap_or(Encoding::Utf8);
+    let policy = config::policy(&args.conforming, encoding)?;
     let page = args.html.as_deref();
     let page = page.map(|page| Page::create(page, args.names_from.as_slice()));
     let page = page.transpose()?;
@@ -63,7 +63,7 @@ fn scanned(args: &ScanArgs) -> Result<ExitCode, CliError> {
     let sink = Lines::new(report(args));
     let reached = Reached::default();
     let mut scan = Scan {
-        rules: Rules::new(map.policy, args.unique.map(|alike| alike.0), args.doubled),
+        rules: Rules::new(policy, args.unique, args.doubled),
         kept: kept(args),
         shard: shard(args)?,
         sink: &sink,

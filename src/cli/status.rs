@@ -18,7 +18,7 @@ use crate::records::{MountStatus, STATUS_FORMAT, StatusHead, json_line};
 /// # Errors
 /// There is no mount of utf8fs, it does not answer, or whoever asks may not.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
-    let format = args.format.map_or(StatusFormat::Text, |format| format.0);
+    let format = args.format.unwrap_or(StatusFormat::Text);
     let Some(mountpoint) = &args.mountpoint else {
         return all_mounts::run(format);
     };

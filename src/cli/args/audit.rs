@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use super::OffenceValue;
+use super::values::{offence_rule, word};
+use crate::policy::RuleName;
 
 /// What is counted together over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
@@ -39,26 +40,7 @@ impl TimeUnit {
 
 /// `utf8fs audit`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-#[command(after_long_help = "\
-Logs are what mounts with --audit-format json write; docs/audit.md has their fields. A time is a
-day or a moment of UTC, or has an offset: 2026-11-21, 2026-11-21T10:30, 2026-11-21T11:30:00+01:00.
-
-Examples:
-  Who broke which rule last week, and where?
-    utf8fs audit /var/log/utf8fs/share.json.1
-  The same to look at, of logs that were rotated and compressed as well:
-    zcat -f /var/log/utf8fs/share.json* | utf8fs audit --html report.html -
-  Of the journal:
-    journalctl UTF8FS_EVENT=offence -o cat --output-fields=UTF8FS_RECORD | utf8fs audit -
-  What one user did below one directory since Monday:
-    utf8fs audit --uid 1000 --below /mnt/share/photos --since 2026-11-16 /var/log/utf8fs/share.json
-
-Exit status:
-  0  there is no offence
-  1  there are some
-  2  wrong arguments; nothing was read
-  3  not everything could be read, or some lines are no records; the rest is told.
-     Or not all could be written")]
+#[command(after_long_help = include_str!("help/audit.txt"))]
 pub struct AuditLogArgs {
     /// Logs; - for standard input
     #[arg(value_name = "FILE", required = true)]
@@ -81,8 +63,8 @@ pub struct AuditLogArgs {
     pub until: Option<Timestamp>,
 
     /// Only offences against these rules
-    #[arg(long, value_name = "RULE,...", value_enum, value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
-    pub rule: Vec<OffenceValue>,
+    #[arg(long, value_name = "RULE,...", value_parser = offence_rule(), value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
+    pub rule: Vec<RuleName>,
 
     /// Only what these users asked for
     #[arg(long, value_name = "UID,...", value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
@@ -104,11 +86,11 @@ pub struct AuditLogArgs {
     #[arg(
         long,
         value_name = "UNIT",
-        value_enum,
+        value_parser = word::<TimeUnit>(),
         verbatim_doc_comment,
         help_heading = "How it is told"
     )]
-    pub by: Option<super::UnitValue>,
+    pub by: Option<TimeUnit>,
 }
 
 /// A time, or the first moment of a day; without an offset in UTC.

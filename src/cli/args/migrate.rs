@@ -4,30 +4,14 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
-use super::{CollisionValue, NormalizeValue, ProfileValue};
+use super::values::word;
+use crate::codec::Form;
+use crate::policy::Profile;
+use crate::tree::plan::OnCollision;
 
 /// `utf8fs migrate`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-#[command(after_long_help = "\
-Without --apply nothing is changed: the plan is printed, or written to a file, which can be edited. With it, a journal is
-written first, from which 'utf8fs undo' takes all of it back. A migration that was stopped or killed is completed by the
-same command.
-
-Examples:
-  See what would become of an old tree:
-    utf8fs migrate --from koi8-r /srv/old
-  Have the charset guessed, look at the plan, do it:
-    utf8fs migrate --from auto --plan old.plan /srv/old
-    utf8fs migrate --plan old.plan --apply
-  Mend names that were encoded twice, and compose what a Macintosh decomposed:
-    utf8fs migrate --fix-double --normalize nfc --apply /srv/share
-
-Exit status:
-  0  done; or nothing would be left
-  1  something was left as it is, or would be, or failed
-  2  wrong arguments, or a plan that is refused; nothing was done
-  3  not everything could be read
-  130, 143  stopped by SIGINT or SIGTERM, between two renames")]
+#[command(after_long_help = include_str!("help/migrate.txt"))]
 pub struct MigrateArgs {
     /// Directories in which names are changed; their own names stay
     ///
@@ -63,12 +47,12 @@ pub struct MigrateArgs {
     pub unescape: bool,
 
     /// Bring all names to this normalization form
-    #[arg(long, value_name = "FORM", value_enum, help_heading = "Names")]
-    pub normalize: Option<NormalizeValue>,
+    #[arg(long, value_name = "FORM", value_parser = word::<Form>(), help_heading = "Names")]
+    pub normalize: Option<Form>,
 
     /// Spell what this profile forbids as % and hex digits
-    #[arg(long, value_name = "NAME", value_enum, help_heading = "Names")]
-    pub profile: Option<ProfileValue>,
+    #[arg(long, value_name = "NAME", value_parser = word::<Profile>(), help_heading = "Names")]
+    pub profile: Option<Profile>,
 
     /// Cut names that would become too long, as a mount shows them; else they are left
     #[arg(long, help_heading = "Names")]
@@ -87,8 +71,8 @@ pub struct MigrateArgs {
     pub min_confidence: Option<Confidence>,
 
     /// What becomes of a name whose new one another entry has, or gets
-    #[arg(long, value_name = "WHAT", value_enum, help_heading = "Names")]
-    pub on_collision: Option<CollisionValue>,
+    #[arg(long, value_name = "WHAT", value_parser = word::<OnCollision>(), help_heading = "Names")]
+    pub on_collision: Option<OnCollision>,
 
     /// Only what matches this, and what lies below it: a glob; may be repeated
     ///

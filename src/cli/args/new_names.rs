@@ -2,7 +2,8 @@
 
 use clap::{ArgAction, Args};
 
-use super::UniqueValue;
+use super::values::word;
+use crate::policy::Alike;
 
 /// Which new names are refused for their siblings, and which are let through for who asks or where.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -11,8 +12,8 @@ pub struct NewNameArgs {
     /// Refuse, with EEXIST, a new name that differs from a sibling in this alone
     ///
     /// For volumes shared with Windows and macOS. Names that were made so below the mount are shown and can be opened.
-    #[arg(long, value_name = "HOW", value_enum)]
-    pub unique: Option<UniqueValue>,
+    #[arg(long, value_name = "HOW", value_parser = word::<Alike>())]
+    pub unique: Option<Alike>,
 
     /// Users, by number, whose new names are made as asked, as by --on-violation report
     #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append)]

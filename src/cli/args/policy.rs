@@ -29,28 +29,14 @@ pub struct PolicyCommandArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum PolicyAction {
     /// Say all that is wrong with policy files, by line and column
-    #[command(after_long_help = "\
-Exit status:
-  0  they can be put in force, perhaps with warnings
-  1  one of them cannot
-  2  wrong arguments")]
+    #[command(after_long_help = include_str!("help/policy-check.txt"))]
     Check {
         /// Policy files
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
     },
     /// Say what holds for a new name, and which lines of the file say so
-    #[command(after_long_help = "\
-Examples:
-  What becomes of a name in Latin-1 that a backup restores?
-    utf8fs policy show /etc/utf8fs/share.toml $'/backups/caf\\xE9' --user backup
-  And where somebody of the group staff makes it?
-    utf8fs policy show /etc/utf8fs/share.toml $'/docs/caf\\xE9' --group staff
-
-Exit status:
-  0  said
-  1  the file cannot be put in force
-  2  wrong arguments")]
+    #[command(after_long_help = include_str!("help/policy-show.txt"))]
     Show {
         /// The policy file
         #[arg(value_name = "FILE")]

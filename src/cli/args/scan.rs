@@ -3,42 +3,18 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{ArgAction, Args};
+use clap::Args;
 
-use super::{
-    ForbidValue, MountEncodingValue, NormalizationValue, PolicyArgs, ProfileValue, UniqueValue,
-    max_bytes, max_chars, shard_depth, threads,
-};
+use super::values::{one_of, word};
+use super::{ConformingArgs, shard_depth, threads};
+use crate::codec::Encoding;
+use crate::policy::Alike;
 
 /// `utf8fs scan`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(
     override_usage = "utf8fs scan [OPTIONS] <DIR>...\n       utf8fs scan [OPTIONS] --names-from <FILE>\n       utf8fs scan [OPTIONS] --merge <REPORT>...",
-    after_long_help = "\
-An offence is what a mount with the same options would refuse as a new name. Names that are
-likely encoded twice, that differ from a sibling in case or form alone, or that are not in NFC
-are told of, and are offences where --doubled, --unique and --normalization say so.
-
-Examples:
-  What is wrong with the names of this tree, and which charset are they in?
-    utf8fs scan /srv/old
-  The same to look at, and to hand on:
-    utf8fs scan --html report.html /srv/old
-  What would Windows clients not get?
-    utf8fs scan --profile portable --unique casefold /srv/share
-  All that offends, moved away:
-    utf8fs scan -0 --profile safe /srv/in | xargs -0 -r mv -t /srv/quarantine --
-  A list that another program made:
-    find /srv/old -xdev -print0 | utf8fs scan --names-from -
-  A volume of a cluster, by three hosts at once:
-    utf8fs scan --shard 1/3 --json /vol >1.json       (on the others 2/3 and 3/3)
-    utf8fs scan --merge 1.json 2.json 3.json
-
-Exit status:
-  0  no name offends
-  1  some do
-  2  wrong arguments, or none of the directories is there; nothing was read
-  3  not everything could be read; the rest was, and is told. Or not all could be written"
+    after_long_help = include_str!("help/scan.txt")
 )]
 pub struct ScanArgs {
     /// Directories whose names, and all below them, are looked at; with --merge the reports
@@ -112,55 +88,19 @@ pub struct ScanArgs {
     #[arg(
         long,
         value_name = "LABEL",
-        value_enum,
+        value_parser = one_of(&Encoding::MOUNTABLE),
         verbatim_doc_comment,
         help_heading = "Names"
     )]
-    pub encoding: Option<MountEncodingValue>,
+    pub encoding: Option<Encoding>,
 
-    /// What conforms; the options below make it stricter
-    ///
-    /// [default: utf8]
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_enum,
-        verbatim_doc_comment,
-        help_heading = "Names"
-    )]
-    pub profile: Option<ProfileValue>,
-
-    /// Normalization form that names must have
-    ///
-    /// [default: preserve]
-    #[arg(
-        long,
-        value_name = "FORM",
-        value_enum,
-        verbatim_doc_comment,
-        help_heading = "Names"
-    )]
-    pub normalization: Option<NormalizationValue>,
-
-    /// Characters and shapes that names must not have, besides those of the profile
-    #[arg(long, value_name = "CLASS,...", value_enum, value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
-    pub forbid: Option<Vec<ForbidValue>>,
-
-    /// Most bytes in a name, 24 to 255
-    ///
-    /// [default: 255]
-    #[arg(long, value_name = "N", value_parser = max_bytes, allow_negative_numbers = true, verbatim_doc_comment, help_heading = "Names")]
-    pub max_bytes: Option<usize>,
-
-    /// Most characters in a name, 24 or more
-    ///
-    /// [default: no limit but that of bytes]
-    #[arg(long, value_name = "N", value_parser = max_chars, allow_negative_numbers = true, verbatim_doc_comment, help_heading = "Names")]
-    pub max_chars: Option<usize>,
+    /// Which names conform.
+    #[command(flatten)]
+    pub conforming: ConformingArgs,
 
     /// Names that differ from a sibling in this alone are offences
-    #[arg(long, value_name = "HOW", value_enum, help_heading = "Names")]
-    pub unique: Option<UniqueValue>,
+    #[arg(long, value_name = "HOW", value_parser = word::<Alike>(), help_heading = "Names")]
+    pub unique: Option<Alike>,
 
     /// Names that are likely UTF-8 encoded twice are offences
     #[arg(long, help_heading = "Names")]
@@ -193,21 +133,6 @@ impl FromStr for ShardValue {
             _ => Err(format!(
                 "it must be I/N, with I from 1 to N and N up to {MOST}"
             )),
-        }
-    }
-}
-
-impl ScanArgs {
-    /// The same rules as a mount's.
-    #[must_use]
-    pub fn policy(&self) -> PolicyArgs {
-        PolicyArgs {
-            profile: self.profile,
-            normalization: self.normalization,
-            forbid: self.forbid.clone(),
-            max_bytes: self.max_bytes,
-            max_chars: self.max_chars,
-            ..PolicyArgs::default()
         }
     }
 }

@@ -1,163 +1,54 @@
 //! The words that options take, for clap.
+//!
+//! The layers below know nothing of clap: their enums have the words, and the documentation of their variants is the help.
 
-use std::sync::LazyLock;
-
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use strum::{EnumMessage, VariantArray};
 
-use super::audit::TimeUnit;
-use super::status::StatusFormat;
-use crate::codec::{Encoding, Form, Repair};
-use crate::daemon::audit::Format;
-use crate::daemon::transport::Uring;
-use crate::fs::LocksAt;
-use crate::fuse::Passthrough;
-use crate::names::rules::Mode;
-use crate::names::{Legacy, OnViolation};
-use crate::os::Sandbox;
-use crate::policy::{Alike, Class, ErrnoChoice, Normalization, Profile, RuleName};
-use crate::tree::plan::OnCollision;
+use crate::policy::{Class, RuleName};
 
-/// A value of an option, with its word and its help: those of the enum's variants.
-///
-/// The layers below know nothing of clap, so that their enums are wrapped here.
-macro_rules! values {
-    ($(#[$doc:meta])* $name:ident($inner:ty) = $values:expr) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub struct $name(pub $inner);
-
-        impl $name {
-            /// Returns the word as it is typed.
-            #[must_use]
-            pub fn word(self) -> &'static str {
-                self.0.into()
-            }
-
-            /// Returns what the help says about the value.
-            #[must_use]
-            pub fn help(self) -> &'static str {
-                let help = self.0.get_message().or(self.0.get_documentation());
-                help.unwrap_or_default()
-            }
-        }
-
-        impl ValueEnum for $name {
-            fn value_variants<'a>() -> &'a [Self] {
-                static ALL: LazyLock<Vec<$name>> =
-                    LazyLock::new(|| $values.iter().copied().map($name).collect());
-                &ALL
-            }
-
-            fn to_possible_value(&self) -> Option<PossibleValue> {
-                Some(PossibleValue::new(self.word()).help(self.help()))
-            }
-        }
-    };
+/// Takes the words of all variants.
+pub(super) fn word<T>() -> impl TypedValueParser<Value = T>
+where
+    T: VariantArray + EnumMessage + Copy + Into<&'static str> + Send + Sync,
+{
+    one_of(T::VARIANTS)
 }
 
-values! {
-    /// `--profile`.
-    ProfileValue(Profile) = Profile::VARIANTS
+/// Takes the words of some variants.
+pub(super) fn one_of<T>(values: &'static [T]) -> impl TypedValueParser<Value = T>
+where
+    T: EnumMessage + Copy + Into<&'static str> + Send + Sync,
+{
+    let label = |value: &T| -> &'static str { (*value).into() };
+    let possible = values.iter();
+    let possible = possible.map(move |value| PossibleValue::new(label(value)).help(help(*value)));
+    PossibleValuesParser::new(possible).map(move |word| {
+        let value = values.iter().find(|value| label(value) == word);
+        *value.expect("invariant: clap takes no other word")
+    })
 }
 
-values! {
-    /// `migrate --normalize`.
-    NormalizeValue(Form) = Form::VARIANTS
+/// Takes the classes of `--forbid`: the profile posix alone forbids the last class.
+pub(super) fn forbidden_class() -> impl TypedValueParser<Value = Class> {
+    one_of(
+        Class::VARIANTS
+            .split_last()
+            .map_or(&[][..], |(_, rest)| rest),
+    )
 }
 
-values! {
-    /// `--normalization`.
-    NormalizationValue(Normalization) = Normalization::VARIANTS
+/// Takes the rules of `audit --rule`: a name that is no component of a path reaches no mount.
+pub(super) fn offence_rule() -> impl TypedValueParser<Value = RuleName> {
+    one_of(
+        RuleName::VARIANTS
+            .split_last()
+            .map_or(&[][..], |(_, rest)| rest),
+    )
 }
 
-values! {
-    /// `migrate --on-collision`.
-    CollisionValue(OnCollision) = OnCollision::VARIANTS
-}
-
-values! {
-    /// `--passthrough`.
-    PassthroughValue(Passthrough) = Passthrough::VARIANTS
-}
-
-values! {
-    /// `--unique`.
-    UniqueValue(Alike) = Alike::VARIANTS
-}
-
-values! {
-    /// `--forbid`: the profile posix alone forbids the last class.
-    ForbidValue(Class) = Class::VARIANTS.split_last().map_or(&[][..], |(_, rest)| rest)
-}
-
-values! {
-    /// `mount --encoding`.
-    MountEncodingValue(Encoding) = Encoding::MOUNTABLE
-}
-
-values! {
-    /// `explain --encoding`.
-    EncodingValue(Encoding) = Encoding::VARIANTS
-}
-
-values! {
-    /// `convert --lossy`.
-    LossyValue(Repair) = Repair::VARIANTS
-}
-
-values! {
-    /// `--legacy`.
-    LegacyValue(Legacy) = Legacy::VARIANTS
-}
-
-values! {
-    /// `--on-violation`.
-    OnViolationValue(OnViolation) = OnViolation::VARIANTS
-}
-
-values! {
-    /// `mode` of a policy file.
-    ModeValue(Mode) = Mode::VARIANTS
-}
-
-values! {
-    /// `--errno`.
-    ErrnoValue(ErrnoChoice) = ErrnoChoice::VARIANTS
-}
-
-values! {
-    /// `--locks`.
-    LocksValue(LocksAt) = LocksAt::VARIANTS
-}
-
-values! {
-    /// `--uring`.
-    UringValue(Uring) = Uring::VARIANTS
-}
-
-values! {
-    /// `--sandbox`.
-    SandboxValue(Sandbox) = Sandbox::VARIANTS
-}
-
-values! {
-    /// `--audit-format`.
-    AuditFormatValue(Format) = Format::VARIANTS
-}
-
-values! {
-    /// `audit --rule`: a name that is no component of a path reaches no mount.
-    OffenceValue(RuleName) = RuleName::VARIANTS.split_last().map_or(&[][..], |(_, rest)| rest)
-}
-
-values! {
-    /// `audit --by`.
-    UnitValue(TimeUnit) = TimeUnit::VARIANTS
-}
-
-values! {
-    /// `status --format`.
-    StatusFormatValue(StatusFormat) = StatusFormat::VARIANTS
+/// Returns what the help says about a value.
+pub(in crate::cli) fn help(value: impl EnumMessage) -> &'static str {
+    let help = value.get_message().or(value.get_documentation());
+    help.unwrap_or_default()
 }

@@ -35,7 +35,7 @@ fn document(report: &Report<'_>) -> Value {
         let start = Name::from(&first.start);
         json!({"reason": reason, "count": count, "file": file(first), "line": first.line, "start": start})
     });
-    let (unit, over_time) = summary.over_time(report.args.by.map(|unit| unit.0));
+    let (unit, over_time) = summary.over_time(report.args.by);
     let moments = over_time.iter().map(|(hour, counts)| {
         let from = Timestamp::from_second(hour.saturating_mul(3600)).ok();
         let from = from.map(|from| format!("{from:.0}"));

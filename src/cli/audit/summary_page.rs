@@ -13,7 +13,7 @@ const TOP: usize = 25;
 /// Returns the page.
 pub(super) fn page(report: &Report<'_>) -> String {
     let summary = &report.summary;
-    let (unit, over_time) = summary.over_time(report.args.by.map(|unit| unit.0));
+    let (unit, over_time) = summary.over_time(report.args.by);
     let tables = summary.tables(report.args.top.unwrap_or(TOP));
     let tables = tables.iter().filter(|table| !table.title.is_empty());
     let body = [

@@ -96,7 +96,7 @@ fn print_table(out: &mut Output, table: &Table) -> Result<(), CliError> {
 }
 
 fn print_over_time(out: &mut Output, report: &Report<'_>) -> Result<(), CliError> {
-    let (unit, over_time) = report.summary.over_time(report.args.by.map(|unit| unit.0));
+    let (unit, over_time) = report.summary.over_time(report.args.by);
     let sums = over_time.iter().map(|(hour, counts)| (*hour, counts.sum()));
     let sums: Vec<(i64, u64)> = sums.collect();
     let most = sums.iter().map(|(_, sum)| *sum).max().unwrap_or_default();

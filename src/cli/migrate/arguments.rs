@@ -4,7 +4,6 @@ use crate::cli::CliError;
 use crate::cli::args::MigrateArgs;
 use crate::cli::config;
 use crate::names::{Patterns, Quoted};
-use crate::policy::Profile;
 use crate::tree::plan::{CharsetSource, Filter, PlanOptions};
 
 /// Do the arguments go together?
@@ -45,11 +44,11 @@ fn options(args: &MigrateArgs) -> Vec<(&'static str, Option<String>)> {
         ("--unescape", flag(args.unescape)),
         (
             "--normalize",
-            args.normalize.map(|form| form.word().to_owned()),
+            args.normalize.map(|form| <&str>::from(form).to_owned()),
         ),
         (
             "--profile",
-            args.profile.map(|profile| profile.word().to_owned()),
+            args.profile.map(|profile| <&str>::from(profile).to_owned()),
         ),
         ("--shorten", flag(args.shorten)),
         ("--allow-control", flag(args.allow_control)),
@@ -59,7 +58,7 @@ fn options(args: &MigrateArgs) -> Vec<(&'static str, Option<String>)> {
         ),
         (
             "--on-collision",
-            args.on_collision.map(|what| what.word().to_owned()),
+            args.on_collision.map(|what| <&str>::from(what).to_owned()),
         ),
         ("--only", list(&args.only)),
         ("--exclude", list(&args.exclude)),
@@ -98,11 +97,8 @@ pub(super) fn is_of_a_plan(options: &str) -> bool {
 /// # Errors
 /// A charset that is not on offer.
 pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> {
-    let mut policy = args
-        .profile
-        .map_or(Profile::Utf8, |profile| profile.0)
-        .policy();
-    policy.form = args.normalize.map(|form| form.0);
+    let mut policy = args.profile.unwrap_or_default().policy();
+    policy.form = args.normalize;
     let labels = args.from.as_deref().unwrap_or_default();
     let from = match labels {
         [] => CharsetSource::Nothing,
@@ -125,7 +121,7 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> 
         options.least = least.get();
     }
     if let Some(what) = args.on_collision {
-        options.on_collision = what.0;
+        options.on_collision = what;
     }
     Ok(options)
 }

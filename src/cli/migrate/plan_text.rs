@@ -216,9 +216,7 @@ pub(super) fn print_summary(args: &MigrateArgs, counters: &Counters, is_stopped:
             "{names} would get control characters and {left}: another charset is likely right; --allow-control insists"
         ));
     }
-    let is_posix = args
-        .profile
-        .is_some_and(|profile| profile.0 == Profile::Posix);
+    let is_posix = args.profile == Some(Profile::Posix);
     if is_posix && counters.unspelled.get() > 0 {
         print_note(
             "--profile posix allows no % to spell with what it forbids: give such entries their names in a plan (--plan FILE)",

@@ -2,7 +2,8 @@ use clap::Parser;
 
 use super::*;
 use crate::cli::args::Command;
-use crate::policy::Class;
+use crate::names::OnViolation;
+use crate::policy::Profile;
 
 fn typed(line: &[&str]) -> Result<MountArgs, CliError> {
     let line: Vec<OsString> = line.iter().map(OsString::from).collect();
@@ -14,7 +15,7 @@ fn typed_octets(line: Vec<OsString>) -> Result<MountArgs, CliError> {
     whole.extend(line);
     let parsed = Cli::try_parse_from(expand(whole));
     match parsed
-        .map_err(|error| CliError::from_clap(&error, &[]))?
+        .map_err(|error| CliError::usage(error.to_string()))?
         .command
     {
         Some(Command::Mount(args)) => Ok(*args),
@@ -118,12 +119,12 @@ fn a_line_of_fstab_holds_all_of_it() {
     assert_eq!(options.allow_other, Some(true));
     assert_eq!(options.fsname.unwrap(), "old,stuff");
     assert_eq!(args.policy.from.unwrap(), ["shift_jis", "windows-1252"]);
-    assert_eq!(args.policy.on_violation.unwrap().word(), "normalize");
+    assert_eq!(args.policy.on_violation, Some(OnViolation::Normalize));
     assert_eq!(
-        args.policy.forbid.unwrap(),
-        [ForbidValue(Class::Control), ForbidValue(Class::Bidi)]
+        args.policy.conforming.forbid.unwrap(),
+        [Class::Control, Class::Bidi]
     );
-    assert_eq!(args.policy.max_bytes, Some(100));
+    assert_eq!(args.policy.conforming.max_bytes, Some(100));
     assert!(args.cross_mounts);
 }
 
@@ -190,14 +191,14 @@ fn of_options_that_contradict_each_other_the_later_wins() {
         let got = [flags.noatime, flags.relatime, flags.strictatime];
         assert_eq!(got, expected, "{line}");
     }
-    let profile = |line: &[&str]| read(line).unwrap().1.policy.profile.unwrap().word();
+    let profile = |line: &[&str]| read(line).unwrap().1.policy.conforming.profile.unwrap();
     assert_eq!(
         profile(&["--profile", "safe", "-o", "profile=posix"]),
-        "posix"
+        Profile::Posix
     );
     assert_eq!(
         profile(&["-vo", "profile=posix,ro", "--profile", "safe"]),
-        "safe"
+        Profile::Safe
     );
     let (_, args) = read(&["-o", "threads=2", "-othreads=3"]).unwrap();
     assert_eq!(args.threads, Some(3));

@@ -73,14 +73,19 @@ impl Run {
         run
     }
 
-    /// The error and the hint, where the program refused its arguments: exit code 2, one line of each, no output.
+    /// The error and the hint, where the program refused its arguments: exit code 2, no output. A hint is one line, or what clap
+    /// adds to its own errors.
     fn refusal(&self) -> (&str, &str) {
-        let mut lines = self.stderr.lines();
-        let error = lines.next().and_then(|line| line.strip_prefix("error: "));
-        let hint = lines.next().and_then(|line| line.strip_prefix("hint: "));
-        let (Some(error), Some(hint), None, Some(2), "") =
-            (error, hint, lines.next(), self.code, self.stdout.as_str())
-        else {
+        let lines = self.stderr.strip_prefix("error: ");
+        let (error, rest) = lines
+            .and_then(|lines| lines.split_once('\n'))
+            .unwrap_or_default();
+        let hint = rest
+            .strip_prefix("hint: ")
+            .filter(|hint| hint.lines().count() == 1);
+        let hint =
+            hint.or(Some(rest).filter(|rest| rest.contains("For more information, try '--help'.")));
+        let (Some(hint), Some(2), "") = (hint, self.code, self.stdout.as_str()) else {
             panic!("no refusal: {self:?}");
         };
         (error, hint)
