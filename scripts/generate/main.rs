@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
     fs::create_dir_all(place)?;
     let made = match what.to_str() {
         Some("man") => pages::pages(Cli::command()),
-        Some("completions") => pages::completions(Cli::command()),
+        Some("completions") => pages::completions(),
         _ => return Err(io::Error::other("it is man or completions")),
     };
     made.into_iter()

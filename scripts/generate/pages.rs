@@ -1,8 +1,8 @@
 //! The pages and completions, as files in memory.
 
-use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use clap_complete::Shell;
+use utf8fs::cli::completion::script;
 
 /// A file's name and what is in it.
 pub(crate) type File = (String, Vec<u8>);
@@ -44,45 +44,15 @@ fn leaves(command: &Command, words: &str, found: &mut Vec<(String, Command)>) {
 }
 
 /// For bash, zsh and fish, by the names under which those find them.
-pub(crate) fn completions(whole: Command) -> Vec<File> {
-    let mut whole = plain(whole);
+pub(crate) fn completions() -> Vec<File> {
     let shells = [
         (Shell::Bash, "utf8fs"),
         (Shell::Zsh, "_utf8fs"),
         (Shell::Fish, "utf8fs.fish"),
     ];
     shells
-        .map(|(shell, name)| {
-            let mut text = Vec::new();
-            clap_complete::generate(shell, &mut whole, "utf8fs", &mut text);
-            (name.to_owned(), text)
-        })
+        .map(|(shell, name)| (name.to_owned(), script(shell)))
         .into()
-}
-
-/// Without quotes and backslashes in what values are said to be: the file for fish puts that in quotes as it is.
-fn plain(mut command: Command) -> Command {
-    command = command.mut_args(|arg| {
-        let values = arg.get_possible_values();
-        if !arg.get_action().takes_values() || values.is_empty() {
-            return arg;
-        }
-        let values = values.into_iter().map(|value| {
-            let help = value
-                .get_help()
-                .map(ToString::to_string)
-                .unwrap_or_default();
-            value.help(help.replace(['"', '\\', '\'', '$', '`'], ""))
-        });
-        arg.value_parser(PossibleValuesParser::new(values))
-    });
-    let names: Vec<String> = command
-        .get_subcommands()
-        .map(|inner| inner.get_name().to_owned())
-        .collect();
-    names
-        .iter()
-        .fold(command, |command, name| command.mut_subcommand(name, plain))
 }
 
 fn page_name(words: &str) -> String {

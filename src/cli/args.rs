@@ -14,7 +14,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueHint};
+use log::LevelFilter;
+
+use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueHint};
 
 use crate::codec::{Encoding, Repair};
 use crate::daemon::audit::Format;
@@ -46,7 +48,6 @@ use values::{forbidden_class, one_of, word};
     disable_version_flag = true,
     arg_required_else_help = true,
     override_usage = "utf8fs <COMMAND>\n       utf8fs --version [--verbose]",
-    args_conflicts_with_subcommands = true,
     after_long_help = include_str!("args/help/utf8fs.txt")
 )]
 pub struct Cli {
@@ -54,13 +55,43 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// Print the version
+    /// Print the version; with --verbose also that of Unicode whose normalization and case folding are applied
     #[arg(short = 'V', long)]
     pub version: bool,
 
-    /// With --version: also the version of Unicode whose normalization and case folding are applied
-    #[arg(short, long, requires = "version")]
-    pub verbose: bool,
+    /// The options of all commands.
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// The options of all commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Messages")]
+pub struct CommonArgs {
+    /// Print more messages; twice: all
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
+    pub verbose: u8,
+
+    /// Print warnings and errors only, besides the output
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+
+    /// Use colours in messages and help
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
+    pub color: ColorChoice,
+}
+
+impl CommonArgs {
+    /// Returns how much the program's own log says.
+    #[must_use]
+    pub fn verbosity(&self) -> LevelFilter {
+        match (self.quiet, self.verbose) {
+            (true, _) => LevelFilter::Warn,
+            (false, 0) => LevelFilter::Info,
+            (false, 1) => LevelFilter::Debug,
+            (false, _) => LevelFilter::Trace,
+        }
+    }
 }
 
 /// A command.
@@ -103,6 +134,12 @@ pub enum Command {
     Journal(JournalArgs),
     /// Check a policy file, or say what holds by it
     Policy(PolicyCommandArgs),
+    /// Print the script that completes commands and options in a shell
+    #[command(after_long_help = include_str!("args/help/completion.txt"))]
+    Completion {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
     /// Show all of it on a directory made for the purpose, and clean up
     ///
     /// Makes a directory of legacy and hostile names in a temporary place, mounts it, shows backing and visible names
@@ -301,13 +338,9 @@ pub struct MountArgs {
     #[arg(long, value_name = "HOW", value_parser = word::<Sandbox>())]
     pub sandbox: Option<Sandbox>,
 
-    /// Say more; twice: say all
-    #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
-    pub verbose: u8,
-
-    /// Say nothing but warnings and errors
-    #[arg(short, long)]
-    pub quiet: bool,
+    /// Check everything, and mount nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
 
     /// Which names conform.
     #[command(flatten)]

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use super::args::AuditLogArgs;
 use super::error::reason;
-use super::output::{grouped, print_note};
+use super::output::{grouped, print_warning};
 use super::page::Page;
 use super::{CliError, ExitCode};
 use crate::names::Quoted;
@@ -56,7 +56,7 @@ fn sum_up(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
     for (index, file) in args.files.iter().enumerate() {
         if let Err(error) = read_log(&mut report.summary, index, file) {
             report.unread += 1;
-            print_note(&format!(
+            print_warning(&format!(
                 "{} cannot be read: {}",
                 name_of(file),
                 reason(&error)
@@ -81,7 +81,7 @@ fn exit(report: &Report<'_>) -> ExitCode {
             0 => String::new(),
             more => format!(", and {} more for it", grouped(more)),
         };
-        print_note(&format!(
+        print_warning(&format!(
             "{}, line {}: {reason}: {}{more}",
             report.file_name(first),
             first.line,

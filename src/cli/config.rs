@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use log::LevelFilter;
-
 use super::CliError;
 use super::args::{ConformingArgs, MountArgs, PolicyArgs};
 use super::mount_options::MountOptions;
@@ -60,16 +58,6 @@ pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
     })
 }
 
-/// Decides how much the program's own log says.
-pub(super) fn verbosity(args: &MountArgs) -> LevelFilter {
-    match (args.quiet, args.verbose) {
-        (true, _) => LevelFilter::Warn,
-        (false, 0) => LevelFilter::Info,
-        (false, 1) => LevelFilter::Debug,
-        (false, _) => LevelFilter::Trace,
-    }
-}
-
 /// Returns the options of a mount as keys of a policy.
 fn mount_keys(args: &MountArgs) -> PolicyFile {
     let uids = args.new_names.exempt_uid.clone();
@@ -102,7 +90,7 @@ fn policy_keys(args: &PolicyArgs) -> PolicyFile {
 }
 
 fn conforming_keys(args: &ConformingArgs) -> PolicyFile {
-        PolicyFile {
+    PolicyFile {
         profile: args.profile,
         normalization: args.normalization,
         forbid: args.forbid.clone().map(List),

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{ColorChoice, CommandFactory};
 
 use super::ExitCode;
 use crate::daemon::start_error::StartError;
@@ -80,9 +80,10 @@ impl std::error::Error for CliError {}
 ///
 /// # Errors
 /// An option whose value is to be text has one that is no text: clap would show it with a loss, or leave it out.
-pub(super) fn print_clap<P: Parser>(
+pub(super) fn print_clap<P: CommandFactory>(
     error: &clap::Error,
     args: &[OsString],
+    color: ColorChoice,
 ) -> Result<(), CliError> {
     let is_lossy = error.kind() == ErrorKind::InvalidUtf8 || error.to_string().contains('\u{FFFD}');
     let no_text = args.iter().filter(|arg| arg.to_str().is_none());
@@ -97,7 +98,7 @@ pub(super) fn print_clap<P: Parser>(
         Some(text) => harmless(text).into_owned(),
         None => arg.as_bytes().escape_ascii().to_string(),
     });
-    let again = P::try_parse_from(shown).err();
+    let again = P::command().color(color).try_get_matches_from(shown).err();
     // A reader who has gone needs no help.
     drop(again.as_ref().unwrap_or(error).print());
     Ok(())

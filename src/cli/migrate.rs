@@ -26,7 +26,7 @@ use work::Work;
 pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
     let is_by_plan = args.apply && args.plan.is_some();
     arguments::check(args, is_by_plan)?;
-    let work = Work::start()?;
+    let work = Work::start(args)?;
     let is_quiet = dry_run::prints_to_a_terminal(args);
     let progress = Progress::start(args.progress, is_quiet);
     let line = |elapsed| progress_line(&work.counters, elapsed);
@@ -41,7 +41,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
             false => dry_run::run(args, &roots, &options, &filter, &work),
         })?;
     }
-    plan_text::print_summary(args, &work.counters, work.stop.is_asked());
+    plan_text::print_summary(args, &work.counters, work.stop.is_asked())?;
     Ok(work.exit())
 }
 

@@ -5,6 +5,7 @@
 
 pub mod args;
 mod audit;
+pub mod completion;
 mod config;
 mod convert;
 mod demo;
@@ -32,13 +33,15 @@ mod view;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 
-use clap::Parser;
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
+use env_logger::WriteStyle;
 use log::LevelFilter;
 
 use crate::codec::{caseless, normalize};
 use crate::daemon::daemon_log::DaemonLog;
-use args::{Cli, Command};
+use args::{Cli, Command, CommonArgs};
 pub use error::CliError;
 use error::print_clap;
 pub use exit::ExitCode;
@@ -52,14 +55,19 @@ pub fn run() -> std::process::ExitCode {
     let invocation = match Invocation::read(typed.clone()) {
         Ok(invocation) => invocation,
         Err(error) => {
-            print_clap::<MountHelper>(&error, &typed).unwrap_or_else(|error| print_error(&error));
+            print_clap::<MountHelper>(&error, &typed, ColorChoice::Auto)
+                .unwrap_or_else(|error| print_error(&error));
             return invocation::MOUNT_USAGE.into();
         }
     };
     let args = mount_options::expand(invocation.args.clone());
-    let done = match Cli::try_parse_from(&args) {
+    let command = Cli::command().color(color(&args));
+    let parsed = command
+        .try_get_matches_from(&args)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let done = match parsed {
         Ok(cli) => dispatch(cli, invocation.fake),
-        Err(error) => print_clap::<Cli>(&error, &args).map(|()| {
+        Err(error) => print_clap::<Cli>(&error, &args, color(&args)).map(|()| {
             if error.use_stderr() {
                 ExitCode::Usage
             } else {
@@ -74,33 +82,49 @@ pub fn run() -> std::process::ExitCode {
     invocation.code(exit).into()
 }
 
+/// Returns the value of `--color`, which also holds for the help and for errors of arguments.
+fn color(args: &[OsString]) -> ColorChoice {
+    let is_color = |arg: &&OsString| arg.as_bytes().starts_with(b"--color");
+    let mut words = args.iter().skip_while(|arg| !is_color(arg));
+    let word = words.next().map_or(&b""[..], |word| word.as_bytes());
+    let value = match word.strip_prefix(b"--color=") {
+        Some(value) => value,
+        None => words.next().map_or(&b""[..], |value| value.as_bytes()),
+    };
+    match value {
+        b"always" => ColorChoice::Always,
+        b"never" => ColorChoice::Never,
+        _ => ColorChoice::Auto,
+    }
+}
+
 fn dispatch(cli: Cli, fake: bool) -> Result<ExitCode, CliError> {
-    match cli.command {
-        Some(Command::Mount(args)) => mount::run(*args, fake),
-        Some(Command::Explain(args)) => explain::run(&args),
-        Some(Command::Scan(args)) => scan::run(&args),
-        Some(Command::Migrate(args)) => migrate::run(&args),
-        Some(Command::Convert(args)) => convert::run(&args),
-        Some(Command::Status(args)) => status::run(&args),
-        Some(Command::Audit(args)) => audit::run(&args),
-        Some(Command::Undo(args)) => undo::run(&args),
-        Some(Command::Journal(args)) => journal::run(&args),
-        Some(Command::Policy(args)) => policy::run(args.action),
-        Some(Command::Umount(args)) => {
-            init_log(LevelFilter::Warn, false);
-            umount::run(&args)
-        }
-        Some(Command::Demo) => {
-            init_log(LevelFilter::Warn, false);
-            demo::run()
-        }
-        None => {
-            debug_assert!(
-                cli.version,
-                "invariant: clap shows the help where nothing is given"
-            );
-            version(cli.verbose)
-        }
+    let Some(command) = cli.command.filter(|_| !cli.version) else {
+        return if cli.version {
+            version(cli.common.verbose > 0)
+        } else {
+            Err(CliError::usage("neither a command nor --version is given")
+                .hint("'utf8fs --help' lists the commands"))
+        };
+    };
+    init_log(
+        &cli.common,
+        matches!(&command, Command::Mount(args) if args.background),
+    );
+    match command {
+        Command::Mount(args) => mount::run(*args, fake),
+        Command::Explain(args) => explain::run(&args),
+        Command::Scan(args) => scan::run(&args),
+        Command::Migrate(args) => migrate::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Status(args) => status::run(&args),
+        Command::Audit(args) => audit::run(&args),
+        Command::Undo(args) => undo::run(&args),
+        Command::Journal(args) => journal::run(&args),
+        Command::Policy(args) => policy::run(args.action),
+        Command::Umount(args) => umount::run(&args),
+        Command::Completion { shell } => completion::run(shell),
+        Command::Demo => demo::run(),
     }
 }
 
@@ -119,13 +143,19 @@ fn version(is_verbose: bool) -> Result<ExitCode, CliError> {
     Ok(ExitCode::Ok)
 }
 
-/// Starts the program's own log, on standard error: `utf8fs: LEVEL: message`, and the time in front where
-/// `verbosity` is beyond the usual; in the background also in the system's log. `UTF8FS_LOG` overrides it, in the syntax of `env_logger`.
-fn init_log(verbosity: LevelFilter, is_background: bool) {
+/// Starts the program's own log, on standard error: `utf8fs: LEVEL: message`, and the time in front with `--verbose`; in the
+/// background also in the system's log. `UTF8FS_LOG` overrides the level, in the syntax of `env_logger`.
+fn init_log(common: &CommonArgs, is_background: bool) {
+    let verbosity = common.verbosity();
     let mut builder = env_logger::Builder::new();
     if is_background && let Ok(log) = DaemonLog::new() {
         builder.target(env_logger::Target::Pipe(Box::new(log)));
     }
+    builder.write_style(match common.color {
+        ColorChoice::Auto => WriteStyle::Auto,
+        ColorChoice::Always => WriteStyle::Always,
+        ColorChoice::Never => WriteStyle::Never,
+    });
     builder
         .filter_level(LevelFilter::Warn)
         .filter_module("utf8fs", verbosity)

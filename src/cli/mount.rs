@@ -3,7 +3,7 @@
 use log::LevelFilter;
 
 use super::args::MountArgs;
-use super::{CliError, ExitCode, config, init_log};
+use super::{CliError, ExitCode, config};
 use crate::daemon::background;
 use crate::daemon::mount_config::MountConfig;
 use crate::daemon::run::{self, MountEnd};
@@ -13,8 +13,7 @@ use crate::daemon::run::{self, MountEnd};
 /// # Errors
 /// What stands in the way of the mount, or ended it.
 pub(super) fn run(args: MountArgs, is_fake: bool) -> Result<ExitCode, CliError> {
-    // What is found in the way is reported as it is cleared away.
-    init_log(config::verbosity(&args), args.background);
+    let is_fake = is_fake || args.dry_run;
     let config = decide(args)?;
     if is_fake {
         return Ok(ExitCode::Ok);

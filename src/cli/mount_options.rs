@@ -117,7 +117,9 @@ pub(super) fn expand(args: Vec<OsString>) -> Vec<OsString> {
 /// Returns the flags before an `o`, and what follows it, of an argument such as `-o`, `-vo` or `-oro`.
 fn options_of(arg: &OsStr) -> Option<(&[u8], &[u8])> {
     let letters = arg.as_bytes().strip_prefix(b"-")?;
-    let o = letters.iter().position(|letter| !b"fqv".contains(letter))?;
+    let o = letters
+        .iter()
+        .position(|letter| !b"fnqv".contains(letter))?;
     let (flags, rest) = letters.split_at_checked(o)?;
     Some((flags, rest.strip_prefix(b"o")?))
 }
@@ -167,6 +169,8 @@ fn why_not(word: &str) -> Option<&'static str> {
 
 fn mount_command() -> Command {
     let mut all = Cli::command();
+    // Options of all commands are then among its own.
+    all.build();
     let command = all.find_subcommand_mut("mount").map(std::mem::take);
     command.unwrap_or_default()
 }

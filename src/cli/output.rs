@@ -2,6 +2,8 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
+use log::LevelFilter;
+
 use super::CliError;
 use super::error::reason;
 use crate::names::Quoted;
@@ -93,8 +95,15 @@ pub(super) fn print_error(error: &CliError) {
     drop(written);
 }
 
-/// Writes a note to standard error, for people; one that cannot be written is lost.
+/// Writes a note to standard error, for people, unless `--quiet`; one that cannot be written is lost.
 pub(super) fn print_note(text: &str) {
+    if log::max_level() >= LevelFilter::Info {
+        print_warning(text);
+    }
+}
+
+/// Writes a warning to standard error; one that cannot be written is lost.
+pub(super) fn print_warning(text: &str) {
     let written = writeln!(io::stderr().lock(), "utf8fs: {}", harmless(text));
     drop(written);
 }

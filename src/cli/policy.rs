@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use super::args::PolicyAction;
 use super::output::{Output, harmless};
 use super::{CliError, ExitCode};
@@ -14,7 +16,7 @@ use crate::daemon::mount_policy::{
 use crate::names::Quoted;
 use crate::names::rules::{Exempt, Mode, Terms, Verdict};
 use crate::policy::{Class, Normalization, Offence, Profile, errno::symbol};
-use crate::records::{Id, List, PolicyFile};
+use crate::records::{Id, List, Name, PolicyFile, json_line};
 
 /// Runs `utf8fs policy`.
 ///
@@ -22,27 +24,35 @@ use crate::records::{Id, List, PolicyFile};
 /// Wrong arguments, or standard output fails.
 pub(super) fn run(action: PolicyAction) -> Result<ExitCode, CliError> {
     match action {
-        PolicyAction::Check { files } => check(&files),
+        PolicyAction::Check { files, json } => check(&files, json),
         PolicyAction::Show {
             file,
             path,
             user,
             group,
-        } => show(&file, path, user.as_deref(), &group),
+            json,
+        } => show(&file, path, user.as_deref(), &group, json),
     }
 }
 
-fn check(files: &[PathBuf]) -> Result<ExitCode, CliError> {
+fn check(files: &[PathBuf], is_json: bool) -> Result<ExitCode, CliError> {
     let mut out = Output::stdout();
     let mut exit = ExitCode::Ok;
     for file in files {
         let policy = load_and_check(file)?;
         let lines = policy.fault_lines();
-        lines.iter().try_for_each(|line| out.line(line))?;
-        if policy.is_valid() {
-            let count = policy.keys.section.len();
-            out.line(&format!("{}: ok; sections: {count}", policy.shown()))?;
+        let count = policy.keys.section.len();
+        if is_json {
+            let file = Name::of_path(file);
+            let fields = json!({"file": file, "valid": policy.is_valid(), "sections": count, "faults": lines});
+            out.line(&json_line(&fields))?;
         } else {
+            lines.iter().try_for_each(|line| out.line(line))?;
+            if policy.is_valid() {
+                out.line(&format!("{}: ok; sections: {count}", policy.shown()))?;
+            }
+        }
+        if !policy.is_valid() {
             exit = ExitCode::Failure;
         }
     }
@@ -64,6 +74,7 @@ fn show(
     path: OsString,
     user: Option<&str>,
     groups: &[String],
+    is_json: bool,
 ) -> Result<ExitCode, CliError> {
     let uid = user.map_or(Ok(0), |user| id("user", user))?;
     let groups: BTreeSet<u32> = groups
@@ -98,27 +109,39 @@ fn show(
     })?;
     let outlook = resolved.outlook(uid, &groups, &path, &name)?;
     let terms = resolved.rules.terms_of(outlook.section);
-    let mut out = Output::stdout();
-    let by: Vec<String> = groups
-        .iter()
-        .map(|group| format!(" and group {group}"))
-        .collect();
-    out.line(&format!("{} by user {uid}{}", Quoted(&path), by.concat()))?;
-    for Row { key, value, places } in rows(&policy, outlook.section, terms) {
-        out.line(format!("  {key:<14} {value:<28} {places}").trim_end())?;
-    }
+    let mut rows = rows(&policy, outlook.section, terms);
     if let Some(exempt) = outlook.exempt {
         let key = match exempt {
             Exempt::Uid => "exempt_uid",
             Exempt::Path => "exempt",
         };
         let place = policy.place(key).map(|place| policy.line(place));
-        let by = format!("by {}, as mode report", exempt.label());
-        let place = place.unwrap_or_default();
-        out.line(format!("  {:<14} {by:<28} {place}", "exempt").trim_end())?;
+        rows.push(Row {
+            key: "exempt",
+            value: format!("by {}, as mode report", exempt.label()),
+            places: place.unwrap_or_default(),
+        });
     }
     let verdict = verdict(&outlook.end, terms, &name);
-    out.line(&format!("  so this name    {verdict}"))?;
+    let mut out = Output::stdout();
+    if is_json {
+        let rows = rows
+            .iter()
+            .map(|row| json!({"key": row.key.trim(), "value": row.value, "from": row.places}));
+        let rows: Vec<_> = rows.collect();
+        let path = Name::from(path.as_slice());
+        let fields =
+            json!({"path": path, "uid": uid, "groups": groups, "rows": rows, "verdict": verdict});
+        out.line(&json_line(&fields))?;
+    } else {
+        let by = groups.iter().map(|group| format!(" and group {group}"));
+        let by: String = by.collect();
+        out.line(&format!("{} by user {uid}{by}", Quoted(&path)))?;
+        for Row { key, value, places } in rows {
+            out.line(format!("  {key:<14} {value:<28} {places}").trim_end())?;
+        }
+        out.line(&format!("  so this name    {verdict}"))?;
+    }
     out.flush()?;
     Ok(ExitCode::Ok)
 }

@@ -4,6 +4,8 @@ use std::io::{IsTerminal, stderr};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use log::LevelFilter;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::print_note;
@@ -32,6 +34,7 @@ impl Progress {
     /// `is_asked_for`.
     pub(super) fn start(is_asked_for: bool, is_busy: bool) -> Self {
         match stderr().is_terminal() {
+            _ if log::max_level() < LevelFilter::Info => Self::None,
             true if !is_busy => Self::Drawn,
             false if is_asked_for => Self::Written,
             _ => Self::None,

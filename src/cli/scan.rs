@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::args::{ScanArgs, ShardValue};
 use super::error::reason;
-use super::output::{grouped, print_note, quoted};
+use super::output::{grouped, print_warning, quoted};
 use super::page::Page;
 use super::progress::{Progress, per_second};
 use super::{CliError, ExitCode, config, view};
@@ -164,7 +164,7 @@ fn exit(done: &ScanDone<'_>) -> ExitCode {
     for failure in &unread.first {
         let error = io::Error::from_raw_os_error(failure.errno);
         let path = done.path(failure.root, &failure.path);
-        print_note(&format!(
+        print_warning(&format!(
             "{} could not be read: {}",
             quoted(&path),
             reason(&error)
@@ -172,7 +172,7 @@ fn exit(done: &ScanDone<'_>) -> ExitCode {
     }
     let told = u64::try_from(unread.first.len()).unwrap_or(u64::MAX);
     if unread.count > told {
-        print_note(&format!(
+        print_warning(&format!(
             "{} more could not be read",
             grouped(unread.count - told)
         ));

@@ -18,7 +18,11 @@ use crate::records::{MountStatus, STATUS_FORMAT, StatusHead, json_line};
 /// # Errors
 /// There is no mount of utf8fs, it does not answer, or whoever asks may not.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
-    let format = args.format.unwrap_or(StatusFormat::Text);
+    let format = if args.json {
+        StatusFormat::Json
+    } else {
+        args.format.unwrap_or(StatusFormat::Text)
+    };
     let Some(mountpoint) = &args.mountpoint else {
         return all_mounts::run(format);
     };

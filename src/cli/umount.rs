@@ -8,6 +8,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::args::UmountArgs;
 use super::error::reason;
 use super::output::{Output, print_error};
@@ -16,6 +18,7 @@ use super::{CliError, ExitCode};
 use crate::daemon::mount::away::{self, Found};
 use crate::daemon::mount::{Spot, UnmountOutcome};
 use crate::names::Quoted;
+use crate::records::{Name, json_line};
 
 /// Time for which a busy mount is tried again: a process that ends, or asks for the status, holds it for a moment.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -31,47 +34,59 @@ const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
 /// The table of mounts cannot be read, or `--all` is not confirmed.
 pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
     let points = if args.all {
-        confirm_all::confirmed(args.yes)?
+        confirm_all::confirmed(args)?
     } else {
         args.mountpoint.clone()
     };
     let mut out = Output::stdout();
     let mut exit = ExitCode::Ok;
     for point in points {
-        match unmount(&point, args.lazy) {
-            Ok(()) if args.all => {
-                let shown = Quoted(point.as_os_str().as_bytes());
-                out.line(&format!("{shown} is unmounted"))?;
-                out.flush()?;
+        let done = find(&point).and_then(|spot| {
+            if args.dry_run {
+                return Ok(());
             }
-            Ok(()) => {}
-            Err(error) => {
-                print_error(&error);
-                exit = ExitCode::Failure;
-            }
+            unmount(&point, &spot, args.lazy)
+        });
+        if args.json {
+            let error = done.as_ref().err().map(|error| &error.message);
+            out.line(&json_line(&json!({
+                "mountpoint": Name::of_path(&point),
+                "unmounted": done.is_ok() && !args.dry_run,
+                "error": error,
+            })))?;
+        } else if done.is_ok() && (args.all || args.dry_run) {
+            let verb = if args.dry_run { "would be" } else { "is" };
+            let shown = Quoted(point.as_os_str().as_bytes());
+            out.line(&format!("{shown} {verb} unmounted"))?;
+        }
+        out.flush()?;
+        if let Err(error) = done {
+            print_error(&error);
+            exit = ExitCode::Failure;
         }
     }
     Ok(exit)
 }
 
-fn unmount(point: &Path, lazy: bool) -> Result<(), CliError> {
+/// Finds the mount of utf8fs on `point`.
+fn find(point: &Path) -> Result<Spot, CliError> {
     let shown = Quoted(point.as_os_str().as_bytes());
     let found = away::find(point).map_err(|error| {
         CliError::failure(format!("{shown} cannot be looked at: {}", reason(&error))).hint(LIST)
     })?;
-    let spot = match found {
-        Found::Ours(spot) => spot,
-        Found::Other(fs_type) => {
-            return Err(CliError::failure(format!(
-                "{shown} is no mount of utf8fs, but of {}",
-                Quoted(&fs_type)
-            ))
-            .hint("umount(8) unmounts any filesystem"));
-        }
-        Found::Nothing => {
-            return Err(CliError::failure(format!("nothing is mounted on {shown}")).hint(LIST));
-        }
-    };
+    Err(match found {
+        Found::Ours(spot) => return Ok(spot),
+        Found::Other(fs_type) => CliError::failure(format!(
+            "{shown} is no mount of utf8fs, but of {}",
+            Quoted(&fs_type)
+        ))
+        .hint("umount(8) unmounts any filesystem"),
+        Found::Nothing => CliError::failure(format!("nothing is mounted on {shown}")).hint(LIST),
+    })
+}
+
+fn unmount(point: &Path, spot: &Spot, lazy: bool) -> Result<(), CliError> {
+    let shown = Quoted(point.as_os_str().as_bytes());
     let failed = |error: std::io::Error| {
         CliError::failure(format!("{shown} cannot be unmounted: {}", reason(&error)))
             .hint("unmount it as the user who mounted it, or as root")
@@ -89,7 +104,7 @@ fn unmount(point: &Path, lazy: bool) -> Result<(), CliError> {
             "{shown} has another filesystem mounted on it or in it"
         ))
         .hint("unmount that first; findmnt(8) shows it")),
-        UnmountOutcome::Busy => clear(point, &spot),
+        UnmountOutcome::Busy => clear(point, spot),
     }
 }
 

@@ -7,15 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::args::UndoArgs;
 use super::error::reason;
 use super::journal::explain;
-use super::output::{Output, counted, print_note};
+use super::output::{Output, counted, print_note, print_warning};
 use super::progress::{self, Progress};
 use super::stop::Stop;
 use super::{CliError, ExitCode};
 use crate::backing::Dir;
 use crate::names::{BackingName, Quoted};
+use crate::records::{Name, json_line};
 use crate::tree::apply::{self, Movement, Observer};
 use crate::tree::change::{TreePath, join_path};
 use crate::tree::rollback::{preview, undo};
@@ -49,7 +52,7 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
             .hint("give the place of the tree with --root")
     })?;
     let root = root.into_fd();
-    let printer = Printer::new(args.apply)?;
+    let printer = Printer::new(args)?;
     // What would be done is printed meanwhile, which tells enough.
     let progress = Progress::start(args.progress, !args.apply);
     let line = |elapsed| printer.line(elapsed);
@@ -64,6 +67,12 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
     let outcome = outcome.map_err(wrong)?;
     let signal = printer.finish()?;
     let (done, left) = (outcome.done, outcome.left);
+    if args.json {
+        let fields = json!({"event": "total", "applied": args.apply, "undone": done, "left": left, "stopped": outcome.is_stopped});
+        let mut out = Output::stdout();
+        out.line(&json_line(&fields))?;
+        out.flush()?;
+    }
     let would = if args.apply { "" } else { "would be " };
     let steps = counted(done, "step", "steps");
     let stays = match left {
@@ -128,6 +137,7 @@ fn names(only: &OsString, root: &Path) -> Result<TreePath, CliError> {
 /// Prints what would be done to standard output, and what is left to standard error; hears signals.
 struct Printer {
     is_apply: bool,
+    is_json: bool,
     stop: Stop,
     /// The error by which standard output takes no more.
     failed: Mutex<Option<CliError>>,
@@ -138,9 +148,10 @@ struct Printer {
 }
 
 impl Printer {
-    fn new(is_apply: bool) -> Result<Self, CliError> {
+    fn new(args: &UndoArgs) -> Result<Self, CliError> {
         Ok(Self {
-            is_apply,
+            is_apply: args.apply,
+            is_json: args.json,
             stop: Stop::watch()?,
             failed: Mutex::new(None),
             done: AtomicU64::new(0),
@@ -177,6 +188,19 @@ impl Printer {
     }
 }
 
+/// Returns a step as one JSON object.
+fn step_json(path: &[u8], movement: Movement<'_>) -> String {
+    let (action, new) = match movement {
+        Movement::To(to) => ("rename", Some(to.as_bytes())),
+        Movement::Back(to) => ("restore", Some(to.as_bytes())),
+        Movement::Aside => ("set-aside", None),
+        Movement::Target(target) => ("retarget", Some(target)),
+    };
+    json_line(
+        &json!({"event": "step", "path": Name::from(path), "action": action, "new": new.map(Name::from)}),
+    )
+}
+
 impl Observer for Printer {
     fn progress(&self, progress: &apply::Progress<'_>) {
         self.done.store(progress.steps, Ordering::Relaxed);
@@ -193,6 +217,7 @@ impl Observer for Printer {
         }
         let path = |name: &BackingName| join_path(directory.iter().chain([name]));
         let line = match movement {
+            _ if self.is_json => step_json(&path(name), movement),
             Movement::To(to) => format!("{} -> {}", Quoted(&path(name)), Quoted(to.as_bytes())),
             Movement::Back(to) => format!("{} comes back", Quoted(&path(to))),
             Movement::Aside => format!("{} is put aside", Quoted(&path(name))),
@@ -208,13 +233,13 @@ impl Observer for Printer {
 
     fn skipped(&self, skipped: &Skipped) {
         let path = join_path(skipped.directory.iter().chain([&skipped.name]));
-        print_note(&format!("{} was left: {}", Quoted(&path), skipped.reason));
+        print_warning(&format!("{} was left: {}", Quoted(&path), skipped.reason));
     }
 
     fn time_lost(&self, directory: &TreePath, errno: i32) {
         let path = join_path(&**directory);
         let error = std::io::Error::from_raw_os_error(errno);
-        print_note(&format!(
+        print_warning(&format!(
             "the time of {} could not be put back: {}",
             Quoted(&path),
             reason(&error)

@@ -20,6 +20,14 @@ pub struct UndoArgs {
     #[arg(long)]
     pub apply: bool,
 
+    /// Say what would be done, and do nothing (the default)
+    #[arg(short = 'n', long, conflicts_with = "apply")]
+    pub dry_run: bool,
+
+    /// Print one JSON object a line: each step that would be undone, then the sums
+    #[arg(long)]
+    pub json: bool,
+
     /// Where the tree lies now, if it was moved since
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,

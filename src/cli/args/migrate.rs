@@ -23,6 +23,14 @@ pub struct MigrateArgs {
     #[arg(long)]
     pub apply: bool,
 
+    /// Change nothing, and say what would be changed (the default)
+    #[arg(short = 'n', long, conflicts_with = "apply")]
+    pub dry_run: bool,
+
+    /// Print the sums as one JSON object, the last line of standard output; a plan before it is in JSON too
+    #[arg(long)]
+    pub json: bool,
+
     /// Without --apply: write the plan to this file, which must not be there yet (- for standard output); with it: do what this plan says, and nothing else
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,

@@ -34,6 +34,10 @@ pub enum PolicyAction {
         /// Policy files
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
+
+        /// Print one JSON object for each file
+        #[arg(long)]
+        json: bool,
     },
     /// Say what holds for a new name, and which lines of the file say so
     #[command(after_long_help = include_str!("help/policy-show.txt"))]
@@ -53,5 +57,9 @@ pub enum PolicyAction {
         /// A group that the user is in, by name or number; may be repeated
         #[arg(long, value_name = "GROUP")]
         group: Vec<String>,
+
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
     },
 }

@@ -31,7 +31,11 @@ pub struct StatusArgs {
     #[arg(short, long, conflicts_with = "mountpoint")]
     pub all: bool,
 
-    /// How it is told
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_parser = word::<StatusFormat>())]
     pub format: Option<StatusFormat>,
 

@@ -20,6 +20,14 @@ pub struct UmountArgs {
     #[arg(short, long, conflicts_with = "mountpoint")]
     pub all: bool,
 
+    /// Say what would be unmounted, and unmount nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+
+    /// Print one JSON object for each mount
+    #[arg(long)]
+    pub json: bool,
+
     /// With --all: do not ask. Required where standard input or output is no terminal
     #[arg(short, long, requires = "all")]
     pub yes: bool,

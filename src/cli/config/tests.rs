@@ -9,6 +9,7 @@ use crate::codec::Form;
 use crate::daemon::audit::SinkKind;
 use crate::names::{Legacy, OnViolation};
 use crate::policy::{Alike, Class, NAME_MAX, Profile};
+use log::LevelFilter;
 
 fn typed(line: &[&str]) -> MountArgs {
     let line = ["utf8fs", "mount"].iter().chain(line);
@@ -217,7 +218,10 @@ fn the_audit_log_must_not_be_in_the_backing_directory() {
 
 #[test]
 fn less_and_more_can_be_said() {
-    let verbosity = |options: &[&str]| verbosity(&typed(&[&["b", "m"], options].concat()));
+    let verbosity = |options: &[&str]| {
+        let words = [&["utf8fs", "mount", "b", "m"], options].concat();
+        Cli::try_parse_from(words).unwrap().common.verbosity()
+    };
     assert_eq!(verbosity(&["-q"]), LevelFilter::Warn);
     assert_eq!(verbosity(&["-v"]), LevelFilter::Debug);
     assert_eq!(verbosity(&["-vv"]), LevelFilter::Trace);

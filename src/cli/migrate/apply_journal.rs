@@ -206,7 +206,7 @@ impl PlanSink for Drafting<'_> {
         if plan.lines.is_empty() {
             return;
         }
-        Work::print_left(plan);
+        self.work.print_left(plan);
         if let Err(error) = self.work.add(plan, plan.changes(), self.draft) {
             self.fault().get_or_insert(error);
         }

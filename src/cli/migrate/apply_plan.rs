@@ -134,7 +134,7 @@ fn add(root: &Root, plan: &DirectoryPlan, draft: &Draft, work: &Work) -> Result<
             return Ok(());
         }
     };
-    Work::print_left(plan);
+    work.print_left(plan);
     for refused in &revalidated.refused {
         let path = join_path(plan.directory.iter().chain([&refused.old]));
         let why = format!("{} (line {} of the plan)", refused.reason, refused.line);

@@ -40,6 +40,7 @@ pub(super) fn run(
     work: &Work,
 ) -> Result<(), CliError> {
     let (to, format) = match &args.plan {
+        None if args.json => (To::Output, Format::Plan),
         None => (To::Output, Format::Text),
         Some(plan) if plan.as_os_str() == "-" => (To::Output, Format::Plan),
         Some(plan) => {

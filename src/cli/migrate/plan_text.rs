@@ -3,12 +3,15 @@
 use std::fmt::Write;
 
 use super::counters::Counters;
+use serde_json::json;
+
+use crate::cli::CliError;
 use crate::cli::args::MigrateArgs;
-use crate::cli::output::{counted, print_note};
+use crate::cli::output::{counted, print_note, print_shared};
 use crate::codec::Charset;
 use crate::names::Quoted;
 use crate::policy::Profile;
-use crate::records::{PlanLine, Reason};
+use crate::records::{PlanLine, Reason, json_line};
 use crate::tree::change::join_path;
 use crate::tree::plan::DirectoryPlan;
 use crate::tree::undo_journal::Unplanned;
@@ -141,8 +144,22 @@ pub(super) fn print_done_already(journal: &str, unplanned: Unplanned) {
     print_note("make a new plan for that, or take the journal away to have this one done again");
 }
 
-/// Prints the summary, on standard error.
-pub(super) fn print_summary(args: &MigrateArgs, counters: &Counters, is_stopped: bool) {
+/// Prints the summary, on standard error; in JSON on standard output too.
+pub(super) fn print_summary(
+    args: &MigrateArgs,
+    counters: &Counters,
+    is_stopped: bool,
+) -> Result<(), CliError> {
+    if args.json {
+        let line = json_line(&json!({
+            "event": "total", "applied": args.apply, "stopped": is_stopped,
+            "directories": counters.directories.get(), "entries": counters.entries.get(),
+            "renamed": counters.renamed.get(), "retargeted": counters.retargeted.get(),
+            "set_aside": counters.set_aside.get(), "left": counters.left.get(), "unread": counters.unread.get(),
+            "done": counters.done.get(), "failed": counters.failed.get(),
+        }));
+        print_shared(format!("{line}\n").as_bytes())?;
+    }
     let mut parts = Vec::new();
     let (would, be) = match args.apply {
         true => ("to be", ("was", "were")),
@@ -222,4 +239,5 @@ pub(super) fn print_summary(args: &MigrateArgs, counters: &Counters, is_stopped:
             "--profile posix allows no % to spell with what it forbids: give such entries their names in a plan (--plan FILE)",
         );
     }
+    Ok(())
 }

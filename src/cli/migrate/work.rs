@@ -8,8 +8,9 @@ use std::path::Path;
 use super::counters::Counters;
 use super::plan_text;
 use super::roots::Root;
+use crate::cli::args::MigrateArgs;
 use crate::cli::error::reason;
-use crate::cli::output::{print_note, print_shared};
+use crate::cli::output::{print_shared, print_warning};
 use crate::cli::stop::Stop;
 use crate::cli::{CliError, ExitCode};
 use crate::names::Quoted;
@@ -24,16 +25,19 @@ pub(super) struct Work {
     pub(super) stop: Stop,
     pub(super) counters: Counters,
     pub(super) threads: usize,
+    /// Is standard output for JSON alone?
+    is_json: bool,
 }
 
 impl Work {
-    pub(super) fn start() -> Result<Self, CliError> {
+    pub(super) fn start(args: &MigrateArgs) -> Result<Self, CliError> {
         /// Most threads: beyond that the filesystem sets the speed.
         const MOST: usize = 8;
         let processors = std::thread::available_parallelism();
         Ok(Self {
             stop: Stop::watch()?,
             counters: Counters::default(),
+            is_json: args.json,
             threads: processors.map_or(1, |count| count.get().min(MOST)),
         })
     }
@@ -118,7 +122,7 @@ impl Work {
     pub(super) fn unread(&self, path: &[u8], error: &io::Error) {
         self.counters.unread.add(1);
         let path = Quoted(if path.is_empty() { b"." } else { path });
-        print_note(&format!("{path} cannot be read: {}", reason(error)));
+        print_warning(&format!("{path} cannot be read: {}", reason(error)));
     }
 
     /// Reports an entry that was skipped (law T3).
@@ -130,23 +134,25 @@ impl Work {
     /// Reports a step that is not done (law T3).
     pub(super) fn not_done(&self, path: &[u8], why: &dyn Display) {
         self.counters.failed.add(1);
-        print(&format!("{} stays: {why}\n", Quoted(path)));
+        self.print(&format!("{} stays: {why}\n", Quoted(path)));
     }
 
     /// Reports the entries that a plan leaves.
-    pub(super) fn print_left(plan: &DirectoryPlan) {
+    pub(super) fn print_left(&self, plan: &DirectoryPlan) {
         let mut left = String::new();
         plan_text::push_left(&mut left, plan);
         if !left.is_empty() {
-            print(&left);
+            self.print(&left);
         }
     }
-}
 
-/// Prints to standard output. A reader who is gone misses it, and finds it in the exit status.
-fn print(text: &str) {
-    if let Err(error) = print_shared(text.as_bytes()) {
-        print_note(&error.message);
+    /// Prints lines to standard output. A reader who is gone misses them, and finds it in the exit status.
+    fn print(&self, text: &str) {
+        if self.is_json {
+            text.lines().for_each(print_warning);
+        } else if let Err(error) = print_shared(text.as_bytes()) {
+            print_warning(&error.message);
+        }
     }
 }
 

@@ -4,20 +4,22 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use crate::cli::CliError;
+use crate::cli::args::UmountArgs;
 use crate::cli::error::reason;
 use crate::cli::output::{Output, harmless};
 use crate::daemon::mount::away;
 use crate::daemon::mountinfo::MountInfo;
 use crate::names::Quoted;
 
-/// Returns the mount points to unmount, the youngest first: it may be inside another. Lists them and asks, unless `yes`.
+/// Returns the mount points to unmount, the youngest first: it may be inside another. Lists them and asks, unless that is
+/// not wanted.
 ///
 /// # Errors
 /// The table of mounts cannot be read, there is nobody to ask, or the answer is not yes.
-pub(super) fn confirmed(yes: bool) -> Result<Vec<PathBuf>, CliError> {
+pub(super) fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CliError> {
     let mounts = removable()?;
-    if !yes && !mounts.is_empty() {
-        confirm(&mounts)?;
+    if !args.yes && !args.dry_run && !mounts.is_empty() {
+        confirm(&mounts, args.json)?;
     }
     Ok(mounts.iter().map(away::point_of).collect())
 }
@@ -38,10 +40,10 @@ fn removable() -> Result<Vec<MountInfo>, CliError> {
 }
 
 /// Lists the mounts and asks whether to unmount them.
-fn confirm(mounts: &[MountInfo]) -> Result<(), CliError> {
+fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CliError> {
     let users = std::fs::read("/etc/passwd").unwrap_or_default();
     let mut out = Output::stdout();
-    for mount in mounts {
+    for mount in mounts.iter().filter(|_| !is_json) {
         out.line(&format!(
             "{} shows {}, mounted by {}",
             Quoted(&mount.mount_point),
@@ -50,11 +52,16 @@ fn confirm(mounts: &[MountInfo]) -> Result<(), CliError> {
         ))?;
     }
     out.flush()?;
-    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Err(CliError::usage(
-            "nothing is unmounted: --all asks first, and there is no terminal",
-        )
-        .hint("add --yes to unmount all of these, or name the mount points"));
+    if is_json || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        let why = if is_json {
+            "--json takes no answer"
+        } else {
+            "there is no terminal"
+        };
+        return Err(
+            CliError::usage(format!("nothing is unmounted: --all asks first, and {why}"))
+                .hint("add --yes to unmount all of these, or name the mount points"),
+        );
     }
     let count = mounts.len();
     out.bytes(format!("Unmount these mounts ({count})? [y/N] ").as_bytes())?;

@@ -83,7 +83,7 @@ fn in_bash(file: &std::path::Path, words: &[&str]) -> Vec<String> {
 #[test]
 fn bash_completes_commands_options_and_values() {
     let place = tempfile::tempdir().unwrap();
-    let completions = pages::completions(Cli::command());
+    let completions = pages::completions();
     let names: Vec<&str> = completions.iter().map(|(name, _)| &**name).collect();
     assert_eq!(names, ["utf8fs", "_utf8fs", "utf8fs.fish"]);
     let file = place.path().join("utf8fs");
@@ -97,7 +97,17 @@ fn bash_completes_commands_options_and_values() {
         ),
         (
             &["utf8fs", "umount", "--"],
-            &["--lazy", "--all", "--yes", "--help"],
+            &[
+                "--lazy",
+                "--all",
+                "--dry-run",
+                "--json",
+                "--yes",
+                "--verbose",
+                "--quiet",
+                "--color",
+                "--help",
+            ],
         ),
     ];
     for (words, wanted) in rows {
@@ -108,7 +118,7 @@ fn bash_completes_commands_options_and_values() {
 /// In the file for fish, what a value is stands in quotes within quotes: none of them may end early.
 #[test]
 fn quotes_in_the_file_for_fish_are_balanced() {
-    let completions = pages::completions(Cli::command());
+    let completions = pages::completions();
     let text = String::from_utf8(completions[2].1.clone()).unwrap();
     let is_comment = |line: &&str| line.trim_start().starts_with('#');
     let code: Vec<&str> = text.lines().filter(|line| !is_comment(line)).collect();

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod audit;
+mod conventions;
 mod convert;
 mod demo;
 mod explain;

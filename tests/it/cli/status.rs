@@ -5,7 +5,7 @@ use super::run;
 #[test]
 fn wrong_arguments_are_refused_with_exit_code_2() {
     let missing = run(&[b"status"]);
-    assert!(missing.refusal().0.contains("MOUNTPOINT"), "{missing:?}");
+    assert!(missing.refusal().1.contains("<MOUNTPOINT>"), "{missing:?}");
     let format = run(&[b"status", b"--format", b"yaml", b"/"]);
     assert!(format.refusal().0.contains("yaml"), "{format:?}");
 }
