@@ -9,9 +9,15 @@ thread_local! {
     static MADE: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts one, right before it is made.
+/// Counts one.
 pub(super) fn count() {
     MADE.set(MADE.get().wrapping_add(1));
+}
+
+/// Counts the call that had this result.
+pub(super) fn counted<T>(result: rustix::io::Result<T>) -> std::io::Result<T> {
+    count();
+    Ok(result?)
 }
 
 /// Returns the number that this thread has made so far. Take the difference of two answers.

@@ -7,9 +7,11 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::OpenTreeFlags;
+use rustix::path::Arg;
 
+use super::calls::{self, counted};
 use super::stat::{self, Stat};
-use super::{calls, file, sys};
+use super::{file, sys};
 use crate::names::BackingName;
 
 /// Flags to hold a name: neither read nor written, never followed.
@@ -26,8 +28,7 @@ impl Dir {
     /// Those of open(2); `ENOTDIR` if it is none.
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        calls::count();
-        Ok(Self(rustix::fs::open(path, flags, Mode::empty())?))
+        counted(rustix::fs::open(path, flags, Mode::empty())).map(Self)
     }
 
     /// Gives the descriptor back.
@@ -54,13 +55,35 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of openat(2).
     pub fn child(&self, name: &BackingName) -> io::Result<OwnedFd> {
-        calls::count();
-        Ok(rustix::fs::openat(
-            &self.0,
-            name.as_bytes(),
-            HOLD,
-            Mode::empty(),
-        )?)
+        let name = name.as_bytes();
+        counted(rustix::fs::openat(&self.0, name, HOLD, Mode::empty()))
+    }
+
+    /// Holds the directory that `names` lead to from this one, which it is itself where there are none. No symlink is followed, and no
+    /// mount entered.
+    ///
+    /// # Errors
+    /// Those of openat2(2): `ELOOP` for a symlink, `EXDEV` for a mount, `ENAMETOOLONG` where the names have 4,096 bytes together,
+    /// `ENOSYS` before Linux 5.6. Go from name to name then.
+    pub fn descend(&self, names: &[BackingName]) -> io::Result<OwnedFd> {
+        let mut path: Vec<u8> = Vec::with_capacity(64);
+        for name in names {
+            path.extend(name.as_bytes());
+            path.push(b'/');
+        }
+        path.push(b'.');
+        let (flags, mode) = (HOLD | OFlags::DIRECTORY, Mode::empty());
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        counted(rustix::fs::openat2(&self.0, path, flags, mode, resolve))
+    }
+
+    /// Holds the directory above; the directory itself where it is the root of all that it sees.
+    ///
+    /// # Errors
+    /// Those of openat(2); `ENOENT` where it lies outside of the mount that this one was reached through.
+    pub fn parent(&self) -> io::Result<OwnedFd> {
+        let flags = HOLD | OFlags::DIRECTORY;
+        counted(rustix::fs::openat(&self.0, c"..", flags, Mode::empty()))
     }
 
     /// Opens the directory of that name for reading. Where another filesystem or directory is mounted there, what is mounted is
@@ -89,9 +112,14 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of statx(2).
     pub fn stat_child(&self, name: &BackingName) -> io::Result<Stat> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-        calls::count();
-        let raw = rustix::fs::statx(&self.0, name.as_bytes(), flags, stat::wanted())?;
+        self.stat_at(
+            name.as_bytes(),
+            AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT,
+        )
+    }
+
+    fn stat_at(&self, path: impl Arg, flags: AtFlags) -> io::Result<Stat> {
+        let raw = counted(rustix::fs::statx(&self.0, path, flags, stat::wanted()))?;
         Ok(Stat::from(&raw))
     }
 
@@ -101,9 +129,7 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of statx(2).
     pub fn stat_path(&self, path: &[u8]) -> io::Result<Stat> {
-        calls::count();
-        let raw = rustix::fs::statx(&self.0, path, AtFlags::NO_AUTOMOUNT, stat::wanted())?;
-        Ok(Stat::from(&raw))
+        self.stat_at(path, AtFlags::NO_AUTOMOUNT)
     }
 
     /// Attributes of the directory above; those of the directory itself where it is the root of all that it sees.
@@ -111,9 +137,7 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of statx(2); `ENOENT` where it lies outside of the mount that it was reached through.
     pub fn stat_parent(&self) -> io::Result<Stat> {
-        calls::count();
-        let raw = rustix::fs::statx(&self.0, c"..", AtFlags::empty(), stat::wanted())?;
-        Ok(Stat::from(&raw))
+        self.stat_at(c"..", AtFlags::empty())
     }
 
     /// Is it `root`, or does it lie below it? Costs a few system calls for each directory between them. What is mounted on
@@ -127,9 +151,7 @@ impl<F: AsFd> Dir<F> {
         let mut here = identity(Stat::of(&self.0)?);
         let mut above: Option<OwnedFd> = None;
         while here != root {
-            let fd = above.as_ref().map_or(self.0.as_fd(), AsFd::as_fd);
-            calls::count();
-            let up = rustix::fs::openat(fd, c"..", HOLD | OFlags::DIRECTORY, Mode::empty())?;
+            let up = Dir(above.as_ref().map_or(self.0.as_fd(), AsFd::as_fd)).parent()?;
             if let Some(cover) = cover
                 && stat::device_unasked(&up)? == cover
             {
@@ -170,8 +192,7 @@ impl<F: AsFd> Dir<F> {
     pub fn create(&self, name: &BackingName, flags: i32, mode: u32) -> io::Result<OwnedFd> {
         let flags = file::open_flags(flags) | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode);
-        calls::count();
-        Ok(rustix::fs::openat(&self.0, name.as_bytes(), flags, mode)?)
+        counted(rustix::fs::openat(&self.0, name.as_bytes(), flags, mode))
     }
 
     /// Makes a regular file without a name in this directory, and opens it with the given open(2) flags, of which `O_TMPFILE` is one.
@@ -181,8 +202,7 @@ impl<F: AsFd> Dir<F> {
     pub fn create_unnamed(&self, flags: i32, mode: u32) -> io::Result<OwnedFd> {
         let flags = file::open_flags(flags) | OFlags::TMPFILE | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode);
-        calls::count();
-        Ok(rustix::fs::openat(&self.0, c".", flags, mode)?)
+        counted(rustix::fs::openat(&self.0, c".", flags, mode))
     }
 
     /// Makes a node of the type in `mode` (a regular file if it has none) with device `rdev`.
@@ -194,15 +214,8 @@ impl<F: AsFd> Dir<F> {
             0 => FileType::RegularFile,
             kind => FileType::from_raw_mode(kind),
         };
-        let mode = Mode::from_raw_mode(mode);
-        calls::count();
-        Ok(rustix::fs::mknodat(
-            &self.0,
-            name.as_bytes(),
-            kind,
-            mode,
-            rdev,
-        )?)
+        let (name, mode) = (name.as_bytes(), Mode::from_raw_mode(mode));
+        counted(rustix::fs::mknodat(&self.0, name, kind, mode, rdev))
     }
 
     /// Makes a directory.
@@ -211,8 +224,7 @@ impl<F: AsFd> Dir<F> {
     /// Those of mkdirat(2).
     pub fn mkdir(&self, name: &BackingName, mode: u32) -> io::Result<()> {
         let mode = Mode::from_raw_mode(mode);
-        calls::count();
-        Ok(rustix::fs::mkdirat(&self.0, name.as_bytes(), mode)?)
+        counted(rustix::fs::mkdirat(&self.0, name.as_bytes(), mode))
     }
 
     /// Makes a symlink; `target` is stored as it is.
@@ -220,8 +232,7 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of symlinkat(2); `EINVAL` for a NUL in the target.
     pub fn symlink(&self, name: &BackingName, target: &[u8]) -> io::Result<()> {
-        calls::count();
-        Ok(rustix::fs::symlinkat(target, &self.0, name.as_bytes())?)
+        counted(rustix::fs::symlinkat(target, &self.0, name.as_bytes()))
     }
 
     /// Makes another name for the inode that `source` refers to, of the symlink itself if it is one.
@@ -237,8 +248,7 @@ impl<F: AsFd> Dir<F> {
             Err(Errno::NOENT) => {
                 let path = file::proc_path(source);
                 let flags = AtFlags::SYMLINK_FOLLOW;
-                calls::count();
-                Ok(rustix::fs::linkat(CWD, path, &self.0, name, flags)?)
+                counted(rustix::fs::linkat(CWD, path, &self.0, name, flags))
             }
             result => Ok(result?),
         }
@@ -250,8 +260,7 @@ impl<F: AsFd> Dir<F> {
     /// Those of unlinkat(2).
     pub fn unlink(&self, name: &BackingName) -> io::Result<()> {
         let name = name.as_bytes();
-        calls::count();
-        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+        counted(rustix::fs::unlinkat(&self.0, name, AtFlags::empty()))
     }
 
     /// Removes an empty directory.
@@ -260,8 +269,7 @@ impl<F: AsFd> Dir<F> {
     /// Those of unlinkat(2).
     pub fn rmdir(&self, name: &BackingName) -> io::Result<()> {
         let name = name.as_bytes();
-        calls::count();
-        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+        counted(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR))
     }
 
     /// Renames `name` to `new_name` in `new_dir`; `flags` are those of renameat2(2), passed through.
@@ -276,16 +284,20 @@ impl<F: AsFd> Dir<F> {
         flags: u32,
     ) -> io::Result<()> {
         let (from, to) = (name.as_bytes(), new_name.as_bytes());
-        let result = if flags == 0 {
-            calls::count();
+        counted(if flags == 0 {
             rustix::fs::renameat(&self.0, from, &new_dir.0, to)
         } else {
             let flags = RenameFlags::from_bits_retain(flags);
-            calls::count();
             rustix::fs::renameat_with(&self.0, from, &new_dir.0, to, flags)
-        };
-        Ok(result?)
+        })
     }
+}
+
+fn clone(fd: impl AsFd) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    Ok(rustix::mount::open_tree(fd, c"", flags)?)
 }
 
 /// A private view of the directory `fd`: a mount of its own that nobody else sees and that nothing is mounted in.
@@ -300,10 +312,7 @@ impl<F: AsFd> Dir<F> {
 /// `EPERM` without `CAP_SYS_ADMIN`, `EINVAL` where the kernel refuses to part the directory from mounts that hide
 /// something, `ENOSYS` before Linux 5.2: use `fd` itself then.
 pub fn private_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_EMPTY_PATH;
-    let clone = rustix::mount::open_tree(fd, c"", flags)?;
+    let clone = clone(fd)?;
     // The clone of a shared mount is a peer of it. Most kernels propagate nothing into detached mounts, 6.15 did;
     // those without mount_setattr(2) never do.
     let nodev = (libc::MOUNT_ATTR_NODEV, 0);
@@ -319,15 +328,11 @@ pub fn private_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
 /// # Errors
 /// As [`private_clone`]; `EINVAL` on kernels that clone no mount that is itself a private view.
 pub fn quiet_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_EMPTY_PATH;
-    let clone = rustix::mount::open_tree(fd, c"", flags)?;
+    let clone = clone(fd)?;
     let quiet = (libc::MOUNT_ATTR_NOATIME, libc::MOUNT_ATTR__ATIME);
     sys::set_mount_attributes(clone.as_fd(), quiet, libc::MS_PRIVATE)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    calls::count();
-    Ok(rustix::fs::openat(&clone, c".", flags, Mode::empty())?)
+    counted(rustix::fs::openat(&clone, c".", flags, Mode::empty()))
 }
 
 /// When reading through a view changes access times.

@@ -5,7 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::SeekFrom;
 
-use super::{calls, file, sys};
+use super::calls::counted;
+use super::{file, sys};
 use crate::names::BackingName;
 use crate::records::Kind;
 
@@ -132,8 +133,7 @@ impl Entries {
         {
             self.next = place;
         } else {
-            calls::count();
-            rustix::fs::seek(&self.fd, SeekFrom::Start(cookie))?;
+            counted(rustix::fs::seek(&self.fd, SeekFrom::Start(cookie)))?;
             self.filled = 0;
             self.next = 0;
             self.start = cookie;

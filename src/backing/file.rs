@@ -10,8 +10,9 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, ReadWriteFlags};
 
+use super::calls::{self, counted};
 use super::stat::SetTime;
-use super::{calls, sys};
+use super::sys;
 use crate::records::Kind;
 
 /// The path that names the inode of a descriptor of ours, without a walk through the backing tree.
@@ -29,8 +30,7 @@ pub(super) fn open_flags(flags: i32) -> OFlags {
 /// Returns the kind of the inode that `fd` refers to.
 fn kind(fd: BorrowedFd<'_>) -> io::Result<Kind> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
-    calls::count();
-    let raw = rustix::fs::statx(fd, c"", flags, StatxFlags::TYPE)?;
+    let raw = counted(rustix::fs::statx(fd, c"", flags, StatxFlags::TYPE))?;
     Ok(Kind::from_mode(u32::from(raw.stx_mode)))
 }
 
@@ -74,12 +74,11 @@ pub fn reopen_known(fd: impl AsFd, kind: Kind, flags: i32) -> io::Result<OwnedFd
     }
     let left_out = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
     let flags = open_flags(flags).difference(left_out) | OFlags::CLOEXEC;
-    calls::count();
-    Ok(rustix::fs::open(
+    counted(rustix::fs::open(
         proc_path(fd.as_fd()),
         flags,
         Mode::empty(),
-    )?)
+    ))
 }
 
 /// Takes `O_DIRECT` from an open file, which then takes any buffer at any offset.
@@ -87,13 +86,11 @@ pub fn reopen_known(fd: impl AsFd, kind: Kind, flags: i32) -> io::Result<OwnedFd
 /// # Errors
 /// Those of fcntl(2).
 pub fn buffered(fd: impl AsFd) -> io::Result<()> {
-    calls::count();
-    let flags = rustix::fs::fcntl_getfl(&fd)?;
-    calls::count();
-    Ok(rustix::fs::fcntl_setfl(
+    let flags = counted(rustix::fs::fcntl_getfl(&fd))?;
+    counted(rustix::fs::fcntl_setfl(
         fd,
         flags.difference(OFlags::DIRECT),
-    )?)
+    ))
 }
 
 /// Reads at `offset` into `buffer`; fewer bytes than it holds only at the end of the file.
@@ -171,10 +168,9 @@ pub enum Sync {
 /// # Errors
 /// Those of fsync(2).
 pub fn fsync(fd: impl AsFd, what: Sync) -> io::Result<()> {
-    calls::count();
     match what {
-        Sync::Data => Ok(rustix::fs::fdatasync(fd)?),
-        Sync::All => Ok(rustix::fs::fsync(fd)?),
+        Sync::Data => counted(rustix::fs::fdatasync(fd)),
+        Sync::All => counted(rustix::fs::fsync(fd)),
     }
 }
 
@@ -183,8 +179,7 @@ pub fn fsync(fd: impl AsFd, what: Sync) -> io::Result<()> {
 /// # Errors
 /// Those of syncfs(2).
 pub fn sync_filesystem(fd: impl AsFd) -> io::Result<()> {
-    calls::count();
-    Ok(rustix::fs::syncfs(fd)?)
+    counted(rustix::fs::syncfs(fd))
 }
 
 /// Reports what closing a descriptor of the file reports (quota, NFS), and keeps `fd` open.
@@ -192,8 +187,7 @@ pub fn sync_filesystem(fd: impl AsFd) -> io::Result<()> {
 /// # Errors
 /// Those of close(2).
 pub fn flush(fd: impl AsFd) -> io::Result<()> {
-    calls::count();
-    sys::close(rustix::io::fcntl_dupfd_cloexec(fd, 0)?)
+    sys::close(counted(rustix::io::fcntl_dupfd_cloexec(fd, 0))?)
 }
 
 /// Allocates, punches, zeroes or shifts a range; `mode` is fallocate(2)'s, passed through.
@@ -202,8 +196,7 @@ pub fn flush(fd: impl AsFd) -> io::Result<()> {
 /// Those of fallocate(2).
 pub fn fallocate(fd: impl AsFd, mode: i32, offset: u64, length: u64) -> io::Result<()> {
     let mode = FallocateFlags::from_bits_retain(mode.cast_unsigned());
-    calls::count();
-    Ok(rustix::fs::fallocate(fd, mode, offset, length)?)
+    counted(rustix::fs::fallocate(fd, mode, offset, length))
 }
 
 /// Moves the descriptor's position, and returns it; `whence` is lseek(2)'s, `SEEK_DATA` and `SEEK_HOLE` among them.
@@ -220,8 +213,7 @@ pub fn seek(fd: impl AsFd, offset: i64, whence: i32) -> io::Result<u64> {
         libc::SEEK_HOLE => SeekFrom::Hole(place),
         _ => return Err(Errno::INVAL.into()),
     };
-    calls::count();
-    Ok(rustix::fs::seek(fd, target)?)
+    counted(rustix::fs::seek(fd, target))
 }
 
 /// Copies up to `length` bytes within the kernel; returns how many.
@@ -235,14 +227,13 @@ pub fn copy_range(
     mut to_offset: u64,
     length: usize,
 ) -> io::Result<usize> {
-    calls::count();
-    Ok(rustix::fs::copy_file_range(
+    counted(rustix::fs::copy_file_range(
         from,
         Some(&mut from_offset),
         to,
         Some(&mut to_offset),
         length,
-    )?)
+    ))
 }
 
 /// Sets the size of a file open for writing; permission was checked when it was opened.
@@ -250,8 +241,7 @@ pub fn copy_range(
 /// # Errors
 /// Those of ftruncate(2).
 pub fn truncate_open(fd: impl AsFd, size: u64) -> io::Result<()> {
-    calls::count();
-    Ok(rustix::fs::ftruncate(fd, size)?)
+    counted(rustix::fs::ftruncate(fd, size))
 }
 
 /// Sets the size of the regular file that `fd` refers to, `O_PATH` or not; permission is checked now.
@@ -275,13 +265,12 @@ pub fn chmod(fd: impl AsFd, mode: u32) -> io::Result<()> {
         return Err(Errno::OPNOTSUPP.into());
     }
     let mode = Mode::from_raw_mode(mode);
-    calls::count();
-    Ok(rustix::fs::chmodat(
+    counted(rustix::fs::chmodat(
         CWD,
         proc_path(fd),
         mode,
         AtFlags::empty(),
-    )?)
+    ))
 }
 
 /// Sets owner and group of the inode, of the symlink itself if it is one; `None` leaves it.
@@ -294,8 +283,7 @@ pub fn chown(fd: impl AsFd, uid: Option<u32>, gid: Option<u32>) -> io::Result<()
     }
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     let (uid, gid) = (uid.map(Uid::from_raw), gid.map(Gid::from_raw));
-    calls::count();
-    Ok(rustix::fs::chownat(fd, c"", uid, gid, flags)?)
+    counted(rustix::fs::chownat(fd, c"", uid, gid, flags))
 }
 
 /// Sets the times of the inode, of the symlink itself if it is one.
@@ -308,8 +296,7 @@ pub fn set_times(fd: impl AsFd, atime: SetTime, mtime: SetTime) -> io::Result<()
         last_modification: timespec(mtime)?,
     };
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
-    calls::count();
-    Ok(rustix::fs::utimensat(fd, c"", &times, flags)?)
+    counted(rustix::fs::utimensat(fd, c"", &times, flags))
 }
 
 /// Converts a time for utimensat(2).
@@ -329,8 +316,7 @@ fn timespec(time: SetTime) -> io::Result<Timespec> {
 /// # Errors
 /// `ENOENT` if it is not a symlink; else those of readlinkat(2).
 pub fn readlink(fd: impl AsFd) -> io::Result<Vec<u8>> {
-    calls::count();
-    Ok(rustix::fs::readlinkat(fd, c"", Vec::new())?.into_bytes())
+    Ok(counted(rustix::fs::readlinkat(fd, c"", Vec::new()))?.into_bytes())
 }
 
 /// Asks access(2) for the effective ids of this thread; `mask` is `R_OK`, `W_OK`, `X_OK` or 0.
@@ -339,13 +325,12 @@ pub fn readlink(fd: impl AsFd) -> io::Result<Vec<u8>> {
 /// `EACCES`; else those of faccessat(2).
 pub fn access(fd: impl AsFd, mask: i32) -> io::Result<()> {
     let access = Access::from_bits_retain(mask.cast_unsigned());
-    calls::count();
-    Ok(rustix::fs::accessat(
+    counted(rustix::fs::accessat(
         CWD,
         proc_path(fd.as_fd()),
         access,
         AtFlags::EACCESS,
-    )?)
+    ))
 }
 
 /// An `O_PATH` descriptor of the inode of an open one.
@@ -354,12 +339,11 @@ pub fn access(fd: impl AsFd, mask: i32) -> io::Result<()> {
 /// Those of open(2).
 pub fn path_only(fd: impl AsFd) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    calls::count();
-    Ok(rustix::fs::open(
+    counted(rustix::fs::open(
         proc_path(fd.as_fd()),
         flags,
         Mode::empty(),
-    )?)
+    ))
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use std::os::fd::AsFd;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use super::{calls, sys};
+use super::calls::counted;
+use super::sys;
 
 /// The kind of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +18,26 @@ pub enum LockKind {
     Read,
     /// Everybody: `F_WRLCK`, `LOCK_EX`.
     Write,
+}
+
+impl LockKind {
+    /// `l_type` of `struct flock`.
+    #[must_use]
+    pub fn to_kernel(self) -> i32 {
+        match self {
+            Self::Read => libc::F_RDLCK,
+            Self::Write => libc::F_WRLCK,
+        }
+    }
+
+    /// The kind of an `l_type`; `None` for an unlocking.
+    fn from_kernel(kind: i32) -> Option<Self> {
+        match kind {
+            libc::F_UNLCK => None,
+            libc::F_RDLCK => Some(Self::Read),
+            _ => Some(Self::Write),
+        }
+    }
 }
 
 /// The octets that a lock is about.
@@ -90,12 +111,12 @@ fn granted(result: io::Result<()>) -> io::Result<bool> {
 /// `EBADF` if `fd` is not open for what is asked; else those of fcntl(2).
 pub fn set(fd: impl AsFd, kind: Option<LockKind>, range: LockRange) -> io::Result<bool> {
     let (start, length) = range.to_kernel()?;
-    let kind = match kind {
-        None => libc::F_UNLCK,
-        Some(LockKind::Read) => libc::F_RDLCK,
-        Some(LockKind::Write) => libc::F_WRLCK,
-    };
-    let asked = (kind, start, length, 0);
+    let asked = (
+        kind.map_or(libc::F_UNLCK, LockKind::to_kernel),
+        start,
+        length,
+        0,
+    );
     granted(sys::ofd_lock(fd.as_fd(), sys::OfdLock::Set, asked).map(drop))
 }
 
@@ -105,16 +126,10 @@ pub fn set(fd: impl AsFd, kind: Option<LockKind>, range: LockRange) -> io::Resul
 /// Those of fcntl(2).
 pub fn test(fd: impl AsFd, kind: LockKind, range: LockRange) -> io::Result<Option<Holder>> {
     let (start, length) = range.to_kernel()?;
-    let kind = match kind {
-        LockKind::Read => libc::F_RDLCK,
-        LockKind::Write => libc::F_WRLCK,
-    };
-    let asked = (kind, start, length, 0);
+    let asked = (kind.to_kernel(), start, length, 0);
     let (kind, start, length, pid) = sys::ofd_lock(fd.as_fd(), sys::OfdLock::Get, asked)?;
-    let kind = match kind {
-        libc::F_UNLCK => return Ok(None),
-        libc::F_RDLCK => LockKind::Read,
-        _ => LockKind::Write,
+    let Some(kind) = LockKind::from_kernel(kind) else {
+        return Ok(None);
     };
     let start = u64::try_from(start).unwrap_or(0);
     let end = match u64::try_from(length) {
@@ -138,8 +153,7 @@ pub fn flock(fd: impl AsFd, kind: Option<LockKind>) -> io::Result<bool> {
         Some(LockKind::Read) => FlockOperation::NonBlockingLockShared,
         Some(LockKind::Write) => FlockOperation::NonBlockingLockExclusive,
     };
-    calls::count();
-    granted(rustix::fs::flock(fd, operation).map_err(io::Error::from))
+    granted(counted(rustix::fs::flock(fd, operation)))
 }
 
 /// Returns whether `fd` may be read, and whether it may be written, by open(2) and the program's own flags.
@@ -147,8 +161,7 @@ pub fn flock(fd: impl AsFd, kind: Option<LockKind>) -> io::Result<bool> {
 /// # Errors
 /// Those of fcntl(2).
 pub fn access(fd: impl AsFd) -> io::Result<(bool, bool)> {
-    calls::count();
-    let flags = rustix::fs::fcntl_getfl(fd)?.bits().cast_signed();
+    let flags = counted(rustix::fs::fcntl_getfl(fd))?.bits().cast_signed();
     Ok(match flags & libc::O_ACCMODE {
         libc::O_RDONLY => (true, false),
         libc::O_WRONLY => (false, true),

@@ -5,14 +5,12 @@
 //! already. Errors are the kernel's, unchanged. No policy, no knowledge of visible names.
 
 pub mod calls;
-mod descend;
 pub mod dir;
 pub mod entries;
 pub mod file;
 mod fs_type;
 pub mod handle;
 pub mod lock;
-mod nature;
 #[cfg(test)]
 #[path = "tests/scratch.rs"]
 pub(crate) mod scratch;
@@ -27,8 +25,7 @@ pub use entries::{Entries, Entry};
 pub use fs_type::FsType;
 pub use handle::FileHandle;
 pub use lock::{Holder, LockKind, LockRange};
-pub use nature::Nature;
-pub use stat::{SetTime, Stat, StatFs, Time, device_unasked};
+pub use stat::{SetTime, Stat, Time, device_unasked, is_read_only, stat_filesystem};
 pub use sys::{
     Completion, FuseRing, RING_HEADER, clone_connection, close_backing, open_backing, page_size,
 };

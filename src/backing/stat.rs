@@ -3,9 +3,11 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use rustix::fs::{AtFlags, Statx, StatxFlags, StatxTimestamp};
+use rustix::fs::{
+    AtFlags, StatVfs, StatVfsMountFlags, Statx, StatxAttributes, StatxFlags, StatxTimestamp,
+};
 
-use super::calls;
+use super::calls::counted;
 use crate::records::Kind;
 
 impl Kind {
@@ -97,6 +99,8 @@ pub struct Stat {
     pub ctime: Time,
     /// Birth; `None` where the filesystem does not keep it.
     pub btime: Option<Time>,
+    /// Can it only be appended to (chattr +a)? `false` too where the filesystem does not tell.
+    pub is_append_only: bool,
     /// The mount through which the inode was reached; 0 before Linux 5.8. Differs on the other side of a mount point.
     pub mnt_id: u64,
 }
@@ -108,8 +112,8 @@ impl Stat {
     /// Those of statx(2).
     pub fn of(fd: impl AsFd) -> io::Result<Self> {
         let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
-        calls::count();
-        Ok(Self::from(&rustix::fs::statx(fd, c"", flags, wanted())?))
+        let raw = counted(rustix::fs::statx(fd, c"", flags, wanted()))?;
+        Ok(Self::from(&raw))
     }
 
     /// What it is.
@@ -149,8 +153,7 @@ impl Stat {
 /// Those of statx(2).
 pub fn device_unasked(fd: impl AsFd) -> io::Result<u64> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
-    calls::count();
-    let raw = rustix::fs::statx(fd, c"", flags, StatxFlags::empty())?;
+    let raw = counted(rustix::fs::statx(fd, c"", flags, StatxFlags::empty()))?;
     Ok(rustix::fs::makedev(raw.stx_dev_major, raw.stx_dev_minor))
 }
 
@@ -176,6 +179,7 @@ impl From<&Statx> for Stat {
             atime: Time::from(raw.stx_atime),
             mtime: Time::from(raw.stx_mtime),
             ctime: Time::from(raw.stx_ctime),
+            is_append_only: raw.stx_attributes.contains(StatxAttributes::APPEND),
             btime: got(StatxFlags::BTIME).then(|| Time::from(raw.stx_btime)),
             mnt_id: if got(StatxFlags::MNT_ID) {
                 raw.stx_mnt_id
@@ -195,52 +199,22 @@ impl From<StatxTimestamp> for Time {
     }
 }
 
-/// A filesystem's size and limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StatFs {
-    /// Best size of a transfer.
-    pub bsize: u64,
-    /// Unit of `blocks`, `bfree` and `bavail`.
-    pub frsize: u64,
-    /// Size.
-    pub blocks: u64,
-    /// Free, counting what is kept for root.
-    pub bfree: u64,
-    /// Free for everybody.
-    pub bavail: u64,
-    /// Inodes.
-    pub files: u64,
-    /// Free inodes.
-    pub ffree: u64,
-    /// The filesystem's id.
-    pub fsid: u64,
-    /// Longest name in bytes.
-    pub namelen: u64,
-    /// Mount flags, as `ST_RDONLY` and so on.
-    pub flags: u64,
+/// The size and limits of the filesystem of the inode that `fd` refers to; `O_PATH` will do.
+///
+/// # Errors
+/// Those of fstatfs(2).
+pub fn stat_filesystem(fd: impl AsFd) -> io::Result<StatVfs> {
+    counted(rustix::fs::fstatvfs(fd))
 }
 
-impl StatFs {
-    /// The filesystem of the inode that `fd` refers to; `O_PATH` will do.
-    ///
-    /// # Errors
-    /// Those of fstatfs(2).
-    pub fn of(fd: impl AsFd) -> io::Result<Self> {
-        calls::count();
-        let raw = rustix::fs::fstatvfs(fd)?;
-        Ok(Self {
-            bsize: raw.f_bsize,
-            frsize: raw.f_frsize,
-            blocks: raw.f_blocks,
-            bfree: raw.f_bfree,
-            bavail: raw.f_bavail,
-            files: raw.f_files,
-            ffree: raw.f_ffree,
-            fsid: raw.f_fsid,
-            namelen: raw.f_namemax,
-            flags: raw.f_flag.bits(),
-        })
-    }
+/// Returns whether the mount that `fd` was reached through is read-only.
+///
+/// # Errors
+/// Those of fstatfs(2).
+pub fn is_read_only(fd: impl AsFd) -> io::Result<bool> {
+    Ok(stat_filesystem(fd)?
+        .f_flag
+        .contains(StatVfsMountFlags::RDONLY))
 }
 
 #[cfg(test)]

@@ -385,8 +385,9 @@ pub(crate) fn unshare_fs() -> io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }.map_err(io::Error::from)
 }
 
-/// Has the C library give freed pages back to the system; does nothing where that is not glibc.
-pub(crate) fn trim_heap() {
+/// Gives freed memory back to the system, which the C library keeps otherwise where it lies between what is in use. Takes some
+/// milliseconds for each 100 MB. Does nothing where the library is not glibc.
+pub fn trim_heap() {
     #[cfg(target_env = "gnu")]
     // SAFETY: malloc_trim(3) is safe to call from any thread, and gives up only pages with no live allocation in them.
     unsafe {
@@ -394,8 +395,9 @@ pub(crate) fn trim_heap() {
     }
 }
 
-/// Has the C library map large blocks one by one, also after such a block was freed; does nothing where that is not glibc.
-pub(crate) fn map_large_blocks() {
+/// Has blocks of 128 KiB and more mapped one by one, also after such a block was freed: where they are not, one that is to be zero is
+/// written to, and each of the threads that serve a mount has one of 16 megabytes. Does nothing where the C library is not glibc.
+pub fn map_large_blocks() {
     #[cfg(target_env = "gnu")]
     // SAFETY: mallopt(3) changes nothing but how blocks are found from now on.
     unsafe {
@@ -403,8 +405,12 @@ pub(crate) fn map_large_blocks() {
     }
 }
 
-/// Keeps all descriptors from `first` on out of programs that are run from now on.
-pub(crate) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
+/// Keeps all descriptors from `first` on out of programs that are run from now on, those too that this one was itself given without
+/// `O_CLOEXEC`.
+///
+/// # Errors
+/// `ENOSYS` before Linux 5.11.
+pub fn close_on_exec_from(first: RawFd) -> io::Result<()> {
     // SAFETY: no descriptor is closed and no memory touched: a flag of the descriptor table is set.
     let result = unsafe {
         libc::syscall(
@@ -572,8 +578,11 @@ pub(crate) fn fork() -> io::Result<Forked> {
         .ok_or(failed)
 }
 
-/// Lets the calling thread have `signals` delivered.
-pub(crate) fn unblock_signals(signals: &[libc::c_int]) -> io::Result<()> {
+/// Lets this thread, and those that it starts, have `signals` delivered, which the program that started this one may have blocked.
+///
+/// # Errors
+/// Those of `pthread_sigmask(3)`.
+pub fn unblock_signals(signals: &[libc::c_int]) -> io::Result<()> {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: `set` is exclusively ours and large enough; sigemptyset(3) only writes it.
     unsafe { libc::sigemptyset(set.as_mut_ptr()) };

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 
 use rustix::fs::XattrFlags;
 
-use super::calls;
+use super::calls::counted;
 use super::file::proc_path;
 
 /// Most bytes in a value or in a list of names, `XATTR_SIZE_MAX` and `XATTR_LIST_MAX` of the kernel.
@@ -30,12 +30,10 @@ pub enum Xattr {
 pub fn get(fd: impl AsFd, name: &[u8], limit: u32) -> io::Result<Xattr> {
     let path = proc_path(fd.as_fd());
     if limit == 0 {
-        calls::count();
-        return Ok(Xattr::Size(rustix::fs::getxattr_query(&*path, name)?));
+        return counted(rustix::fs::getxattr_query(&*path, name)).map(Xattr::Size);
     }
     let mut value = room(limit)?;
-    calls::count();
-    let length = rustix::fs::getxattr(&*path, name, &mut *value)?;
+    let length = counted(rustix::fs::getxattr(&*path, name, &mut *value))?;
     value.truncate(length);
     Ok(Xattr::Data(value))
 }
@@ -47,12 +45,10 @@ pub fn get(fd: impl AsFd, name: &[u8], limit: u32) -> io::Result<Xattr> {
 pub fn list(fd: impl AsFd, limit: u32) -> io::Result<Xattr> {
     let path = proc_path(fd.as_fd());
     if limit == 0 {
-        calls::count();
-        return Ok(Xattr::Size(rustix::fs::listxattr_query(&*path)?));
+        return counted(rustix::fs::listxattr_query(&*path)).map(Xattr::Size);
     }
     let mut names = room(limit)?;
-    calls::count();
-    let length = rustix::fs::listxattr(&*path, &mut *names)?;
+    let length = counted(rustix::fs::listxattr(&*path, &mut *names))?;
     names.truncate(length);
     Ok(Xattr::Data(names))
 }
@@ -64,8 +60,7 @@ pub fn list(fd: impl AsFd, limit: u32) -> io::Result<Xattr> {
 pub fn set(fd: impl AsFd, name: &[u8], value: &[u8], flags: i32) -> io::Result<()> {
     let path = proc_path(fd.as_fd());
     let flags = XattrFlags::from_bits_retain(flags.cast_unsigned());
-    calls::count();
-    Ok(rustix::fs::setxattr(&*path, name, value, flags)?)
+    counted(rustix::fs::setxattr(&*path, name, value, flags))
 }
 
 /// Removes attribute `name`.
@@ -73,8 +68,7 @@ pub fn set(fd: impl AsFd, name: &[u8], value: &[u8], flags: i32) -> io::Result<(
 /// # Errors
 /// `ENODATA` if there is none; else those of removexattr(2).
 pub fn remove(fd: impl AsFd, name: &[u8]) -> io::Result<()> {
-    calls::count();
-    Ok(rustix::fs::removexattr(&*proc_path(fd.as_fd()), name)?)
+    counted(rustix::fs::removexattr(&*proc_path(fd.as_fd()), name))
 }
 
 /// A buffer of `limit` bytes, no more than the kernel can fill.

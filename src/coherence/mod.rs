@@ -137,7 +137,7 @@ impl Coherence {
     pub fn keeps_content(&self, opened: &Opened) -> bool {
         // Of an empty file it keeps none.
         self.times.unheard > Duration::ZERO
-            && !opened.nature.is_empty
+            && opened.stat.size > 0
             && self.fs.is_as_opened_before(opened)
     }
 

@@ -40,12 +40,12 @@ pub struct Open {
 
 impl From<&Opened> for Open {
     fn from(opened: &Opened) -> Self {
-        let nature = &opened.nature;
-        let wish = if nature.is_append_only {
+        let stat = &opened.stat;
+        let wish = if stat.is_append_only {
             Wish::Us
-        } else if nature.has_set_id {
+        } else if stat.has_set_id() {
             Wish::KernelButWrites
-        } else if nature.is_empty && !opened.writes {
+        } else if stat.size == 0 && !opened.writes {
             // There is nothing to read that would be worth telling the kernel of the file.
             Wish::Us
         } else {

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 
-use crate::os::share_standard_streams_only;
+use crate::os::close_on_exec_from;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 use rustix::pipe::{PipeFlags, pipe_with};
 
@@ -29,7 +29,7 @@ const READY: &[u8] = b"ready";
 /// The daemon cannot be started or waited for.
 pub fn start() -> io::Result<u8> {
     // A lock or a pipe of the shell's must not live as long as the mount.
-    if let Err(error) = share_standard_streams_only() {
+    if let Err(error) = close_on_exec_from(3) {
         log::warn!("open files of the shell stay open: {error}");
     }
     let mut args = env::args_os();

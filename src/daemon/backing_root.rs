@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use super::mount_config::MountConfig;
 use super::mount_flags;
-use crate::backing::{Dir, Entries, StatFs, file, private_clone};
+use crate::backing::{Dir, Entries, file, private_clone, stat_filesystem};
 use crate::os::Privilege;
 
 /// The backing directory, opened.
@@ -32,7 +32,7 @@ pub(super) fn open(config: &MountConfig, privilege: Privilege) -> io::Result<Bac
     let root = Dir::open_root(&config.backing)?.into_fd();
     // Only who may list it can show it.
     drop(Entries::open(&root)?);
-    let flags = StatFs::of(&root)?.flags;
+    let flags = stat_filesystem(&root)?.f_flag.bits();
     let as_it_is = privilege == Privilege::User || config.cross_mounts;
     let view = if as_it_is { None } else { view_of(&root) };
     let reads_quietly = mount_flags::set_access_times(config, view.as_ref());

@@ -3,9 +3,11 @@
 use std::io;
 use std::sync::Arc;
 
+use rustix::fs::StatVfs;
+
 use super::inode::Inode;
 use super::{Caller, FsError, Utf8Fs};
-use crate::backing::{SetTime, Stat, StatFs, file};
+use crate::backing::{SetTime, Stat, file, stat_filesystem};
 use crate::os::credentials::Fsetid;
 use crate::os::{Privilege, SetIds, act_as, credentials};
 
@@ -155,12 +157,11 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// The system's error.
-    pub fn statfs(&self, number: u64) -> Result<StatFs, FsError> {
+    pub fn statfs(&self, number: u64) -> Result<StatVfs, FsError> {
         let (_, fd) = self.open_inode(number)?;
-        let mut stat = StatFs::of(&*fd)?;
-        stat.namelen = stat
-            .namelen
-            .min(u64::try_from(self.map.policy.max_bytes).unwrap_or(u64::MAX));
+        let mut stat = stat_filesystem(&*fd)?;
+        let most = u64::try_from(self.map.policy.max_bytes).unwrap_or(u64::MAX);
+        stat.f_namemax = stat.f_namemax.min(most);
         Ok(stat)
     }
 

@@ -8,7 +8,7 @@ use super::descriptors::{Taken, Use};
 use super::handle::OpenFile;
 use super::inode::{Inode, OpenAs};
 use super::{Caller, FsError, Utf8Fs};
-use crate::backing::{Nature, Stat, file};
+use crate::backing::{Stat, file};
 use crate::os::credentials::{Fsetid, raise_fsetid};
 use crate::os::{SetIds, act_as};
 
@@ -30,8 +30,8 @@ pub struct Opened {
     pub handle: u64,
     /// Its inode.
     pub inode: InodeId,
-    /// What that was like when it was opened.
-    pub nature: Nature,
+    /// Its attributes when it was opened.
+    pub stat: Stat,
     /// Is it open for writing?
     pub writes: bool,
     /// The backing file, for the kernel to read and write by itself. Only where it was just made this descriptor holds it open for writing, as
@@ -79,19 +79,19 @@ impl Utf8Fs {
         if flags & libc::O_ACCMODE == libc::O_RDONLY
             && let Some(fd) = self.inodes.open(&inode, flags & !KERNELS_OWN)?
         {
-            let nature = Nature::of(&fd)?;
+            let stat = Stat::of(&fd)?;
             let fd = Arc::new(fd);
             let path_only = Arc::clone(&fd);
-            return Ok(self.opened(caller, (fd, taken), path_only, inode, &nature, flags)?);
+            return Ok(self.opened(caller, (fd, taken), path_only, inode, stat, flags)?);
         }
         let path_only = match self.inodes.open_by_name(&inode) {
             Some(fd) => Arc::new(fd),
             None => self.inodes.fd(&inode)?,
         };
-        let nature = Nature::of(&*path_only)?;
+        let stat = Stat::of(&*path_only)?;
         let reopen = |flags| match self.inodes.open(&inode, flags) {
             Ok(None) => {
-                let reopen = || file::reopen_known(&*path_only, nature.kind, flags);
+                let reopen = || file::reopen_known(&*path_only, stat.kind(), flags);
                 self.inodes.with_descriptors(reopen)
             }
             Ok(Some(fd)) => Ok(fd),
@@ -107,7 +107,7 @@ impl Utf8Fs {
             opened => opened?,
         };
         let fd = Arc::new(fd);
-        Ok(self.opened(caller, (fd, taken), path_only, inode, &nature, flags)?)
+        Ok(self.opened(caller, (fd, taken), path_only, inode, stat, flags)?)
     }
 
     /// Gives a handle to a file opened with `flags`.
@@ -120,7 +120,7 @@ impl Utf8Fs {
         (fd, taken): (Arc<OwnedFd>, Taken),
         backing_file: Arc<OwnedFd>,
         inode: Arc<Inode>,
-        nature: &Nature,
+        stat: Stat,
         flags: i32,
     ) -> io::Result<Opened> {
         if flags & libc::O_DIRECT != 0 {
@@ -139,13 +139,13 @@ impl Utf8Fs {
         let identity = match (is_ours, writes) {
             (true, _) => None,
             (false, true) => Some(opener),
-            (false, false) => Some((nature.uid, nature.gid)),
+            (false, false) => Some((stat.uid, stat.gid)),
         };
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
         let closes_quietly = self.closes_quietly && !self.carries_locks() && !inode.is_elsewhere();
         Ok(Opened {
             inode: (inode.number, inode.generation()),
-            nature: *nature,
+            stat,
             writes,
             handle: self.files.add(OpenFile::new(fd, inode, opener, how, taken)),
             backing_file,
@@ -158,12 +158,9 @@ impl Utf8Fs {
     /// Has a file that was just opened the content that it had at an open before, as far as its ctime tells?
     #[must_use]
     pub fn is_as_opened_before(&self, opened: &Opened) -> bool {
-        let inode = self.inodes.get(opened.inode.0);
-        let stat = Stat::of(&*opened.backing_file);
         let seconds = self.inodes.started.elapsed().as_secs();
-        inode.is_ok_and(|inode| {
-            stat.is_ok_and(|stat| inode.is_as_opened_before(stat.ctime, seconds))
-        })
+        let inode = self.inodes.get(opened.inode.0);
+        inode.is_ok_and(|inode| inode.is_as_opened_before(opened.stat.ctime, seconds))
     }
 
     /// Acts as the one in whose name the kernel is to read and write a file by itself.

@@ -18,7 +18,7 @@ use super::look::Sight;
 use super::namespace::{Here, MOST_ATTEMPTS};
 use super::resolve::{Making, NewName, if_there};
 use super::{Caller, Entry, FsError, Utf8Fs};
-use crate::backing::{Dir, Kind, Nature, Stat};
+use crate::backing::{Dir, Kind, Stat};
 use crate::names::BackingName;
 use crate::os::{become_caller, credentials};
 
@@ -167,11 +167,10 @@ impl Utf8Fs {
         (opened, taken): (OwnedFd, Taken),
         flags: i32,
     ) -> io::Result<Opened> {
-        let nature = Nature::made(entry.stat.mode, entry.stat.uid, entry.stat.gid);
         let opened = Arc::new(opened);
         let file = Arc::clone(&opened);
         let inode = Arc::clone(&entry.inode);
-        self.opened(caller, (opened, taken), file, inode, &nature, flags)
+        self.opened(caller, (opened, taken), file, inode, entry.stat, flags)
     }
 
     /// Makes an entry: finds its place, acts as the caller, makes it, and reports it if it offends.

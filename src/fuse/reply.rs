@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use rustix::fs::StatVfs;
 use rustix::io::Errno;
 use zerocopy::{Immutable, IntoBytes};
 
 use super::layout::{
     Attr, AttrOut, Dirent, EntryOut, GetxattrOut, StatfsOut, Statx, StatxOut, StatxTime,
 };
-use crate::backing::{Stat, StatFs, Time, Xattr};
+use crate::backing::{Stat, Time, Xattr};
 use crate::coherence::Kept;
 use crate::fs::{Entry, Listed, ROOT, Shown};
 
@@ -146,17 +147,17 @@ impl<'a> Reply<'a> {
     ///
     /// # Errors
     /// As for [`record`](Self::record).
-    pub(super) fn statfs(&mut self, stat: &StatFs) -> Result<(), Errno> {
+    pub(super) fn statfs(&mut self, stat: &StatVfs) -> Result<(), Errno> {
         let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         self.record(&StatfsOut {
-            blocks: stat.blocks,
-            bfree: stat.bfree,
-            bavail: stat.bavail,
-            files: stat.files,
-            ffree: stat.ffree,
-            bsize: narrow(stat.bsize),
-            namelen: narrow(stat.namelen),
-            frsize: narrow(stat.frsize),
+            blocks: stat.f_blocks,
+            bfree: stat.f_bfree,
+            bavail: stat.f_bavail,
+            files: stat.f_files,
+            ffree: stat.f_ffree,
+            bsize: narrow(stat.f_bsize),
+            namelen: narrow(stat.f_namemax),
+            frsize: narrow(stat.f_frsize),
             ..StatfsOut::default()
         })
     }

@@ -289,18 +289,22 @@ pub fn may_keep_sgid(pid: u32, gid: u32, group: u32) -> bool {
 
 /// [`may_keep_sgid`] by what proc(5) says of a process's supplementary groups and effective capabilities.
 fn status_keeps_sgid(status: &[u8], group: u32) -> bool {
+    let effective = u64::from_str_radix(field(status, "CapEff:").trim(), 16);
+    is_in(status, |member| member == group)
+        || effective.is_ok_and(|set| set & CapabilitySet::FSETID.bits() != 0)
+}
+
+/// The value of a field in the status of a process; empty where it has none.
+fn field<'a>(status: &'a [u8], name: &str) -> &'a str {
     let mut lines = status.split(|&octet| octet == b'\n');
-    let mut field = |name: &str| {
-        let value = lines.find_map(|line| line.strip_prefix(name.as_bytes()))?;
-        std::str::from_utf8(value).ok()
-    };
-    let in_group = field("Groups:").is_some_and(|groups| {
-        groups
-            .split_ascii_whitespace()
-            .any(|member| member.parse() == Ok(group))
-    });
-    let effective = field("CapEff:").and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
-    in_group || effective.is_some_and(|set| set & CapabilitySet::FSETID.bits() != 0)
+    let value = lines.find_map(|line| line.strip_prefix(name.as_bytes()));
+    std::str::from_utf8(value.unwrap_or_default()).unwrap_or_default()
+}
+
+/// Does one of the supplementary groups in the status of a process fit?
+fn is_in(status: &[u8], fits: impl Fn(u32) -> bool) -> bool {
+    let mut groups = field(status, "Groups:").split_ascii_whitespace();
+    groups.any(|group| group.parse().is_ok_and(&fits))
 }
 
 /// Is process `pid`, whose filesystem group is `gid`, in one of `groups`? By its supplementary groups at this moment, and no where
@@ -309,16 +313,8 @@ fn status_keeps_sgid(status: &[u8], group: u32) -> bool {
 /// A process that changes its groups while it asks, or ends and leaves its number to another, is judged by what is found.
 #[must_use]
 pub fn is_member(pid: u32, gid: u32, groups: &std::collections::BTreeSet<u32>) -> bool {
-    groups.contains(&gid)
-        || super::status_of(pid).is_ok_and(|status| {
-            let mut lines = status.split(|&octet| octet == b'\n');
-            let members = lines.find_map(|line| line.strip_prefix(b"Groups:"));
-            let members = members.and_then(|members| std::str::from_utf8(members).ok());
-            members.is_some_and(|members| {
-                let mut numbers = members.split_ascii_whitespace();
-                numbers.any(|group| group.parse().is_ok_and(|group| groups.contains(&group)))
-            })
-        })
+    let fits = |group| groups.contains(&group);
+    fits(gid) || super::status_of(pid).is_ok_and(|status| is_in(&status, fits))
 }
 
 /// The kernel takes 8 bytes for each descriptor for which it makes room.

@@ -2,7 +2,7 @@ use rustix::thread::CapabilitySet;
 
 use super::*;
 use crate::backing::scratch::{Scratch, can, errno, name, scratch};
-use crate::backing::{Stat, StatFs, Time};
+use crate::backing::{Stat, Time, stat_filesystem};
 
 const NEW: i32 = libc::O_RDWR | libc::O_EXCL;
 
@@ -209,9 +209,9 @@ fn modes_owners_and_times_are_set_through_a_held_inode() {
         assert_eq!(errno(set_times(&held, bad, SetTime::Omit)), libc::EINVAL);
     }
     // What is free changes while others write.
-    let which = |stat: StatFs| (stat.fsid, stat.blocks, stat.frsize, stat.namelen);
-    assert_eq!(
-        which(StatFs::of(&held).unwrap()),
-        which(StatFs::of(&fd).unwrap())
-    );
+    let which = |fd: &OwnedFd| {
+        let stat = stat_filesystem(fd).unwrap();
+        (stat.f_fsid, stat.f_blocks, stat.f_frsize, stat.f_namemax)
+    };
+    assert_eq!(which(&held), which(&fd));
 }

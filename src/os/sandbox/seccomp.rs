@@ -66,9 +66,9 @@ const FIONBIO: u64 = 0x5421;
 const IORING_REGISTER_ENABLE_RINGS: u64 = 12;
 
 macro_rules! calls {
-    ($($name:ident = $number:ident $(: $only:ident)?),* $(,)?) => {
+    ($($number:ident $(: $only:ident)?),* $(,)?) => {
         &[$(Call {
-            name: stringify!($name),
+            name: stringify!($number).split_at(4).1,
             number: libc::$number as i64,
             only: calls!(@ $($only)?),
         }),*]
@@ -80,63 +80,38 @@ macro_rules! calls {
 /// What the daemon calls while it serves.
 pub const DAEMON: &[Call] = calls! {
     // Content.
-    read = SYS_read, write = SYS_write, readv = SYS_readv, writev = SYS_writev,
-    pread64 = SYS_pread64, pwrite64 = SYS_pwrite64, preadv = SYS_preadv, pwritev = SYS_pwritev,
-    preadv2 = SYS_preadv2, pwritev2 = SYS_pwritev2, lseek = SYS_lseek, fallocate = SYS_fallocate,
-    ftruncate = SYS_ftruncate, truncate = SYS_truncate, copy_file_range = SYS_copy_file_range,
-    fsync = SYS_fsync, fdatasync = SYS_fdatasync, sync_file_range = SYS_sync_file_range,
-    syncfs = SYS_syncfs,
+    SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv, SYS_pwritev, SYS_preadv2, SYS_pwritev2,
+    SYS_lseek, SYS_fallocate, SYS_ftruncate, SYS_truncate, SYS_copy_file_range, SYS_fsync, SYS_fdatasync, SYS_sync_file_range,
+    SYS_syncfs,
     // Descriptors.
-    openat = SYS_openat, openat2 = SYS_openat2, open_by_handle_at = SYS_open_by_handle_at: Root,
-    name_to_handle_at = SYS_name_to_handle_at, close = SYS_close, close_range = SYS_close_range,
-    dup = SYS_dup, dup3 = SYS_dup3, fcntl = SYS_fcntl, flock = SYS_flock,
-    ioctl = SYS_ioctl: Connections,
+    SYS_openat, SYS_openat2, SYS_open_by_handle_at: Root, SYS_name_to_handle_at, SYS_close, SYS_close_range, SYS_dup, SYS_dup3,
+    SYS_fcntl, SYS_flock, SYS_ioctl: Connections,
     // Names and attributes.
-    fstat = SYS_fstat, newfstatat = SYS_newfstatat, statx = SYS_statx, fstatfs = SYS_fstatfs,
-    statfs = SYS_statfs, faccessat = SYS_faccessat, faccessat2 = SYS_faccessat2,
-    getdents64 = SYS_getdents64, readlinkat = SYS_readlinkat, mkdirat = SYS_mkdirat,
-    mknodat = SYS_mknodat, symlinkat = SYS_symlinkat, linkat = SYS_linkat, unlinkat = SYS_unlinkat,
-    renameat = SYS_renameat, renameat2 = SYS_renameat2, fchmod = SYS_fchmod,
-    fchmodat = SYS_fchmodat, fchmodat2 = SYS_fchmodat2, fchown = SYS_fchown,
-    fchownat = SYS_fchownat, utimensat = SYS_utimensat, getxattr = SYS_getxattr,
-    fgetxattr = SYS_fgetxattr, lgetxattr = SYS_lgetxattr, setxattr = SYS_setxattr,
-    fsetxattr = SYS_fsetxattr, lsetxattr = SYS_lsetxattr, listxattr = SYS_listxattr,
-    flistxattr = SYS_flistxattr, llistxattr = SYS_llistxattr, removexattr = SYS_removexattr,
-    fremovexattr = SYS_fremovexattr, lremovexattr = SYS_lremovexattr,
+    SYS_fstat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_statfs, SYS_faccessat, SYS_faccessat2, SYS_getdents64, SYS_readlinkat,
+    SYS_mkdirat, SYS_mknodat, SYS_symlinkat, SYS_linkat, SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_fchmod, SYS_fchmodat,
+    SYS_fchmodat2, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_getxattr, SYS_fgetxattr, SYS_lgetxattr, SYS_setxattr,
+    SYS_fsetxattr, SYS_lsetxattr, SYS_listxattr, SYS_flistxattr, SYS_llistxattr, SYS_removexattr, SYS_fremovexattr,
+    SYS_lremovexattr,
     // Changes of others.
-    fanotify_init = SYS_fanotify_init: Root, fanotify_mark = SYS_fanotify_mark: Root,
+    SYS_fanotify_init: Root, SYS_fanotify_mark: Root,
     // Whom a thread acts for.
-    setfsuid = SYS_setfsuid, setfsgid = SYS_setfsgid, umask = SYS_umask,
-    unshare = SYS_unshare: Umask, capget = SYS_capget, capset = SYS_capset,
-    prctl = SYS_prctl: ThreadName, getpid = SYS_getpid, gettid = SYS_gettid, getuid = SYS_getuid,
-    geteuid = SYS_geteuid, getgid = SYS_getgid, getegid = SYS_getegid,
-    prlimit64 = SYS_prlimit64: Reading, setsid = SYS_setsid, chdir = SYS_chdir,
+    SYS_setfsuid, SYS_setfsgid, SYS_umask, SYS_unshare: Umask, SYS_capget, SYS_capset, SYS_prctl: ThreadName, SYS_getpid,
+    SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_prlimit64: Reading, SYS_setsid, SYS_chdir,
     // Logs and the helper process.
-    sendto = SYS_sendto, recvfrom = SYS_recvfrom, sendmsg = SYS_sendmsg, recvmsg = SYS_recvmsg,
-    setsockopt = SYS_setsockopt, shutdown = SYS_shutdown,
+    SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_setsockopt, SYS_shutdown,
     // Requests by rings.
-    io_uring_enter = SYS_io_uring_enter, io_uring_register = SYS_io_uring_register: Enabling,
-    sched_setaffinity = SYS_sched_setaffinity: OwnThread,
+    SYS_io_uring_enter, SYS_io_uring_register: Enabling, SYS_sched_setaffinity: OwnThread,
     // Memory, threads, signals and time.
-    mmap = SYS_mmap: Data, mprotect = SYS_mprotect: Data, munmap = SYS_munmap, mremap = SYS_mremap,
-    madvise = SYS_madvise, brk = SYS_brk, clone = SYS_clone: Threads,
-    set_robust_list = SYS_set_robust_list, rseq = SYS_rseq, futex = SYS_futex,
-    sched_yield = SYS_sched_yield, sched_getaffinity = SYS_sched_getaffinity, wait4 = SYS_wait4,
-    exit = SYS_exit, exit_group = SYS_exit_group, restart_syscall = SYS_restart_syscall,
-    rt_sigaction = SYS_rt_sigaction, rt_sigprocmask = SYS_rt_sigprocmask,
-    rt_sigreturn = SYS_rt_sigreturn, sigaltstack = SYS_sigaltstack, tgkill = SYS_tgkill,
-    clock_gettime = SYS_clock_gettime, clock_getres = SYS_clock_getres,
-    clock_nanosleep = SYS_clock_nanosleep, nanosleep = SYS_nanosleep,
-    gettimeofday = SYS_gettimeofday, getrandom = SYS_getrandom, ppoll = SYS_ppoll,
-    eventfd2 = SYS_eventfd2,
+    SYS_mmap: Data, SYS_mprotect: Data, SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_clone: Threads, SYS_set_robust_list,
+    SYS_rseq, SYS_futex, SYS_sched_yield, SYS_sched_getaffinity, SYS_wait4, SYS_exit, SYS_exit_group, SYS_restart_syscall,
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_tgkill, SYS_clock_gettime, SYS_clock_getres,
+    SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_getrandom, SYS_ppoll, SYS_eventfd2,
 };
 
 /// Calls of both under older names, which newer kinds of processors do not have.
 #[cfg(target_arch = "x86_64")]
 pub const OLDER: &[Call] = calls! {
-    open = SYS_open,
-    poll = SYS_poll,
-    dup2 = SYS_dup2,
+    SYS_open, SYS_poll, SYS_dup2,
 };
 /// Calls of both under older names, of which this processor has none.
 #[cfg(not(target_arch = "x86_64"))]
@@ -145,22 +120,15 @@ pub const OLDER: &[Call] = &[];
 /// What the helper process of root's daemon calls.
 pub const HELPER: &[Call] = calls! {
     // Its errands.
-    read = SYS_read, write = SYS_write, openat = SYS_openat, openat2 = SYS_openat2, close = SYS_close,
-    fcntl = SYS_fcntl, fstat = SYS_fstat, newfstatat = SYS_newfstatat, statx = SYS_statx, lseek = SYS_lseek,
-    readlinkat = SYS_readlinkat, umount2 = SYS_umount2,
+    SYS_read, SYS_write, SYS_openat, SYS_openat2, SYS_close, SYS_fcntl, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_lseek,
+    SYS_readlinkat, SYS_umount2,
     // Logs and the daemon.
-    sendmsg = SYS_sendmsg, sendto = SYS_sendto, recvfrom = SYS_recvfrom, recvmsg = SYS_recvmsg,
-    socket = SYS_socket: Unix, connect = SYS_connect, setsockopt = SYS_setsockopt,
+    SYS_sendmsg, SYS_sendto, SYS_recvfrom, SYS_recvmsg, SYS_socket: Unix, SYS_connect, SYS_setsockopt,
     // Memory, threads and signals.
-    mmap = SYS_mmap: Data, mprotect = SYS_mprotect: Data, munmap = SYS_munmap, mremap = SYS_mremap,
-    madvise = SYS_madvise, brk = SYS_brk, clone = SYS_clone: Threads,
-    set_robust_list = SYS_set_robust_list, rseq = SYS_rseq, futex = SYS_futex,
-    sched_yield = SYS_sched_yield, sched_getaffinity = SYS_sched_getaffinity, exit = SYS_exit,
-    exit_group = SYS_exit_group, restart_syscall = SYS_restart_syscall,
-    prctl = SYS_prctl: ThreadName, rt_sigaction = SYS_rt_sigaction,
-    rt_sigprocmask = SYS_rt_sigprocmask, rt_sigreturn = SYS_rt_sigreturn,
-    sigaltstack = SYS_sigaltstack, rt_sigtimedwait = SYS_rt_sigtimedwait, tgkill = SYS_tgkill,
-    gettid = SYS_gettid, getpid = SYS_getpid, getrandom = SYS_getrandom,
+    SYS_mmap: Data, SYS_mprotect: Data, SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_clone: Threads, SYS_set_robust_list,
+    SYS_rseq, SYS_futex, SYS_sched_yield, SYS_sched_getaffinity, SYS_exit, SYS_exit_group, SYS_restart_syscall, SYS_prctl: ThreadName,
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_rt_sigtimedwait, SYS_tgkill,
+    SYS_gettid, SYS_getpid, SYS_getrandom,
 };
 
 /// The filter that lets `list` through.

@@ -8,7 +8,7 @@ use super::aside_dir::{AsideDir, is_near};
 use super::link_ends::LinkEnds;
 use super::observer::{Observer, Progress};
 use super::step_count::StepCount;
-use crate::backing::{Dir, SetTime, Stat, StatFs, Time};
+use crate::backing::{Dir, SetTime, Stat, Time, is_read_only};
 use crate::names::BackingName;
 use crate::tree::failpoints;
 use crate::tree::undo_journal::{Job, Journal, JournalError, SkipReason, Skipped};
@@ -78,8 +78,7 @@ impl<'e> Executor<'e> {
         if !journal.root().0.is(&Stat::of(root).map_err(&io)?) {
             return Err(JournalError::NotThisTree);
         }
-        let is_read_only = |fs: StatFs| fs.flags & libc::ST_RDONLY != 0;
-        if mode != Mode::Preview && is_read_only(StatFs::of(root).map_err(&io)?) {
+        if mode != Mode::Preview && is_read_only(root).map_err(&io)? {
             return Err(JournalError::ReadOnly);
         }
         Ok(Self {

@@ -17,7 +17,7 @@ use super::journal_error::JournalError;
 use super::journal_file::{Journal, unlock};
 use super::skipped::{Skipped, is_unable};
 use super::verify::verify;
-use crate::backing::{Dir, LockKind, Stat, StatFs, lock};
+use crate::backing::{Dir, LockKind, Stat, is_read_only, lock};
 use crate::names::BackingName;
 use crate::tree::change::{Change, InodeId, TreePath};
 use crate::tree::failpoints;
@@ -70,7 +70,7 @@ impl Draft {
         let io = JournalError::io("write the journal");
         let looked = JournalError::io("look at the tree");
         let root = root.try_clone().map_err(&looked)?;
-        if StatFs::of(&root).map_err(&looked)?.flags & libc::ST_RDONLY != 0 {
+        if is_read_only(&root).map_err(&looked)? {
             return Err(JournalError::ReadOnly);
         }
         let stat = Stat::of(&root).map_err(&looked)?;
