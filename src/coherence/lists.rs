@@ -4,11 +4,13 @@
 //! which costs more than another list with attributes does. So it is to use a list that it kept only while they are fresh.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
 use super::{Coherence, Kept};
-use crate::fs::{Entry, Inode, lock};
+use crate::fs::{Entry, Inode};
 
 /// Of so many directories it is known when they were listed.
 const MOST: usize = 1024;
@@ -32,7 +34,7 @@ impl Lists {
 
     /// A part of a directory was listed, and attributes were given that are kept for `least`; `None` where some were not given.
     fn note(&self, directory: u64, is_start: bool, least: Option<Duration>, is_end: bool) {
-        let mut lists = lock(&self.0);
+        let mut lists = self.0.lock();
         let Some(least) = least else {
             lists.remove(&directory);
             return;
@@ -57,7 +59,7 @@ impl Lists {
 
     /// Are the attributes fresh that the last listing of a directory gave? They are taken for that half as long as they are kept.
     pub(super) fn is_fresh(&self, directory: u64) -> bool {
-        let lists = lock(&self.0);
+        let lists = self.0.lock();
         let list = lists.get(&directory);
         list.is_some_and(|list| list.is_whole && list.began.elapsed() < list.least / 2)
     }
@@ -110,14 +112,14 @@ mod tests {
         assert!(!lists.is_fresh(1000));
         assert!(lists.is_fresh(1999));
         let age = |list: &mut List| list.began = list.began.checked_sub(Lists::MOST / 2).unwrap();
-        lock(&lists.0).values_mut().for_each(age);
+        lists.0.lock().values_mut().for_each(age);
         assert!(!lists.is_fresh(1999));
     }
 
     #[test]
     fn a_list_counts_where_all_of_it_has_attributes() {
         let lists = Lists::default();
-        let least = || lock(&lists.0).get(&1).map(|list| list.least);
+        let least = || lists.0.lock().get(&1).map(|list| list.least);
         lists.note(1, true, WHOLE, false);
         assert!(!lists.is_fresh(1), "there is more");
         // The first that is old makes the list so.

@@ -17,12 +17,14 @@ use std::time::Duration;
 pub use lists::Listing;
 use lists::Lists;
 use renames::Renames;
+pub use watched::Kernel;
 use watched::Watched;
-pub use watched::{Following, Kernel};
 
 use crate::backing::Stat;
 use crate::backing::watch::Watcher;
-use crate::fs::{Absence, Caller, Entry, FsError, Inode, Moved, OpenAs, Opened, Shown, Utf8Fs};
+use crate::fs::{
+    Absence, Caller, Entry, FsError, Inode, Moved, NewEntry, OpenAs, Opened, Shown, Utf8Fs,
+};
 
 /// A note about an inode: every change of what is in this directory is reported.
 const MARKED: u8 = 1;
@@ -77,10 +79,13 @@ pub struct KeptList {
 /// The kernel's copy of a filesystem.
 #[derive(Debug)]
 pub struct Coherence {
-    fs: Arc<Utf8Fs>,
-    times: Times,
+    /// The filesystem.
+    pub fs: Arc<Utf8Fs>,
+    /// The timeouts.
+    pub times: Times,
     keeps_lists: bool,
-    watched: Option<Arc<Watched>>,
+    /// The follower of changes that others make, if they are to be followed.
+    pub watched: Option<Arc<Watched>>,
     /// Where lists are kept no longer than their attributes.
     lists: Option<Lists>,
     renames: Renames,
@@ -90,39 +95,17 @@ impl Coherence {
     /// The kernel's copy of `fs`, of which it has nothing yet.
     #[must_use]
     pub fn new(fs: Arc<Utf8Fs>, keeping: Keeping) -> Self {
-        let Keeping {
-            times,
-            watcher,
-            keeps_lists,
-        } = keeping;
+        let times = keeping.times;
         let watch = |watcher| Arc::new(Watched::new(Arc::clone(&fs), watcher, times));
-        let watched = watcher.map(watch);
+        let watched = keeping.watcher.map(watch);
         Self {
             times,
-            keeps_lists,
+            keeps_lists: keeping.keeps_lists,
             lists: watched.is_some().then(Lists::default),
             watched,
             renames: Renames::default(),
             fs,
         }
-    }
-
-    /// The filesystem.
-    #[must_use]
-    pub fn fs(&self) -> &Arc<Utf8Fs> {
-        &self.fs
-    }
-
-    /// For how long things are kept.
-    #[must_use]
-    pub fn times(&self) -> Times {
-        self.times
-    }
-
-    /// What follows the changes that others make, if they are to be followed.
-    #[must_use]
-    pub fn watched(&self) -> Option<&Arc<Watched>> {
-        self.watched.as_ref()
     }
 
     /// So many names are being renamed and must not be kept for now.
@@ -198,7 +181,7 @@ impl Coherence {
         parent: u64,
         name: &[u8],
     ) -> Result<(Entry, Kept), FsError> {
-        let directory = self.fs.inode(parent)?;
+        let directory = self.fs.inodes().get(parent)?;
         self.look_into(&directory);
         match self.fs.lookup(caller, parent, name) {
             Ok(entry) => {
@@ -216,7 +199,7 @@ impl Coherence {
     /// How long the kernel may keep that there is no entry `name`, as a lookup has just told.
     #[must_use]
     pub fn keep_absence(&self, directory: u64, name: &[u8]) -> Duration {
-        let Ok(directory) = self.fs.inode(directory) else {
+        let Ok(directory) = self.fs.inodes().get(directory) else {
             return Duration::ZERO;
         };
         match (self.fs.absence(name), &self.watched) {
@@ -228,34 +211,28 @@ impl Coherence {
         }
     }
 
-    /// Makes an entry `name` in a directory.
+    /// Makes an entry in a directory.
     ///
     /// # Errors
     /// Those of `make`.
     pub fn make(
         &self,
-        parent: u64,
-        name: &[u8],
+        new: &NewEntry<'_>,
         make: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
     ) -> Result<(Entry, Kept), FsError> {
-        let directory = self.change(parent)?;
+        let directory = self.change(new.parent)?;
         let entry = make(&self.fs)?;
-        Ok(self.made(&directory, name, entry))
+        Ok(self.made(&directory, new.name, entry))
     }
 
-    /// Makes a file `name` in a directory, and opens it.
+    /// Makes a file, and opens it with the flags of open(2).
     ///
     /// # Errors
-    /// Those of `create`.
-    pub fn create(
-        &self,
-        parent: u64,
-        name: &[u8],
-        create: impl FnOnce(&Utf8Fs) -> Result<(Entry, Opened), FsError>,
-    ) -> Result<(Entry, Kept, Opened), FsError> {
-        let directory = self.change(parent)?;
-        let (entry, opened) = create(&self.fs)?;
-        let (entry, mut kept) = self.made(&directory, name, entry);
+    /// Those of [`Utf8Fs::create`].
+    pub fn create(&self, new: &NewEntry<'_>, flags: i32) -> Result<(Entry, Kept, Opened), FsError> {
+        let directory = self.change(new.parent)?;
+        let (entry, opened) = self.fs.create(new, flags)?;
+        let (entry, mut kept) = self.made(&directory, new.name, entry);
         if opened.is_mappable && !entry.stat.has_set_id() {
             // Few write to what they have just made by a mapping, and all the others would be asked for its attributes.
             kept.attributes = self.times.unheard.min(MAPPED);
@@ -263,15 +240,16 @@ impl Coherence {
         Ok((entry, kept, opened))
     }
 
-    /// Makes a file without a name, and opens it.
+    /// Makes a file without a name, and opens it with the flags of open(2).
     ///
     /// # Errors
-    /// Those of `create`.
+    /// Those of [`Utf8Fs::create_unnamed`].
     pub fn create_unnamed(
         &self,
-        create: impl FnOnce(&Utf8Fs) -> Result<(Entry, Opened), FsError>,
+        new: &NewEntry<'_>,
+        flags: i32,
     ) -> Result<(Entry, Kept, Opened), FsError> {
-        let (entry, opened) = create(&self.fs)?;
+        let (entry, opened) = self.fs.create_unnamed(new, flags)?;
         let kept = Kept {
             name: Duration::ZERO,
             attributes: self.keep_attributes(&entry.inode, &entry.stat, false),
@@ -302,8 +280,8 @@ impl Coherence {
 
     /// To be called before a name in a directory is changed.
     fn change(&self, directory: u64) -> Result<Arc<Inode>, FsError> {
-        let directory = self.fs.inode(directory)?;
-        directory.set_note(IDLE, false);
+        let directory = self.fs.inodes().get(directory)?;
+        directory.notes.set(IDLE, false);
         Ok(directory)
     }
 
@@ -385,7 +363,7 @@ impl Coherence {
     /// # Errors
     /// [`FsError::Stale`]: it is gone.
     pub fn open_list(&self, number: u64) -> Result<KeptList, FsError> {
-        let directory = self.fs.inode(number)?;
+        let directory = self.fs.inodes().get(number)?;
         self.look_into(&directory);
         let is_followed = |watched: &Arc<Watched>| watched.is_followed(&directory);
         let new = self.keeps_lists && self.watched.as_ref().is_none_or(is_followed);
@@ -409,7 +387,7 @@ impl Coherence {
     ) -> Result<Listing<'_>, FsError> {
         Ok(Listing {
             coherence: self,
-            directory: self.fs.inode(directory)?,
+            directory: self.fs.inodes().get(directory)?,
             is_start,
             has_attributes,
             least: Lists::MOST,
@@ -418,7 +396,7 @@ impl Coherence {
 
     /// The kernel takes `count` lookups of an inode back.
     pub fn forget(&self, number: u64, count: u64) {
-        let gone = self.fs.forget(number, count);
+        let gone = self.fs.inodes().forget(number, count);
         if let Some((watched, gone)) = self.watched.as_ref().zip(gone) {
             watched.unmark(&gone);
         }

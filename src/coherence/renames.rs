@@ -10,11 +10,12 @@
 //! all others, as the kernel holds the lock of the directory from the one to the other, so that a shared mark serves each in turn.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::fs::{Caller, lock};
+use parking_lot::Mutex;
+
+use crate::fs::Caller;
 
 /// Most marks. A mark lasts until there are more: whoever holds the lock of a directory can delay a rename for as long as he likes.
 const MOST: usize = 4096;
@@ -82,7 +83,7 @@ impl Renames {
         if self.count.load(Ordering::Acquire) == 0 {
             return T::default();
         }
-        let mut all = lock(&self.marks);
+        let mut all = self.marks.lock();
         let key = (directory, name.into());
         let mut done = T::default();
         let Marks { by_name, count } = &mut *all;
@@ -130,7 +131,7 @@ impl Renames {
     /// Says whether `caller` looked the name up since its rename was answered with `ESTALE`, so that the kernel does not keep
     /// the name any more; marks the name where it did not. A lookup lets one rename through.
     pub(super) fn is_forgotten(&self, caller: Caller, directory: u64, name: &[u8]) -> bool {
-        let mut all = lock(&self.marks);
+        let mut all = self.marks.lock();
         let key = (directory, name.into());
         let marks = all.by_name.get_mut(&key);
         let own = marks.and_then(|marks| marks.iter_mut().find(|mark| mark.caller == caller));

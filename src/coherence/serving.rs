@@ -8,9 +8,11 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use crate::fs::{InodeId, Opened, lock};
+use parking_lot::Mutex;
+
+use crate::fs::{InodeId, Opened};
 
 const SHARDS: usize = 16;
 
@@ -107,7 +109,7 @@ impl<I> Serving<I> {
         let Some(shard) = self.shard(open.inode) else {
             return Way::Cached;
         };
-        let mut served = lock(shard);
+        let mut served = shard.lock();
         let served = match served.entry(open.inode) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
@@ -148,7 +150,7 @@ impl<I> Serving<I> {
             return;
         };
         let last = {
-            let mut served = lock(shard);
+            let mut served = shard.lock();
             match served.entry(inode) {
                 Entry::Occupied(mut known) if known.get().opens > 1 => {
                     known.get_mut().opens -= 1;

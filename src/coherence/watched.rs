@@ -9,9 +9,11 @@ mod follow;
 mod queues;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
 
 use absent::AbsentNames;
 use queues::{Notice, Queues};
@@ -19,7 +21,8 @@ use queues::{Notice, Queues};
 use super::{ADRIFT, IDLE, MARKED, Times};
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, Stat, Time};
-use crate::fs::{Entry, Inode, ROOT, Utf8Fs, age, lock};
+use crate::fs::{Entry, Inode, ROOT, Utf8Fs, age};
+use crate::records::WatchStatus;
 
 /// What the kernel keeps, and can be notified of. A call may block for as long as somebody works in the directory.
 pub trait Kernel: Send + Sync {
@@ -103,46 +106,48 @@ impl Watched {
         self.state.load(Ordering::SeqCst) == HEARD
     }
 
-    /// How it stands with the following of changes.
+    /// Returns how changes are followed.
     #[must_use]
-    pub fn following(&self) -> Following {
-        Following {
-            is_alive: self.state.load(Ordering::SeqCst) != UNHEARD,
-            directories: lock(&self.marked).len(),
+    pub fn status(&self) -> WatchStatus {
+        WatchStatus {
+            alive: self.state.load(Ordering::SeqCst) != UNHEARD,
+            directories: self.marked.lock().len(),
             overflows: self.overflows.load(Ordering::Relaxed),
             stalls: self.stalls.load(Ordering::Relaxed),
-            is_stalled: self.is_stalled.load(Ordering::Relaxed),
+            stalled: self.is_stalled.load(Ordering::Relaxed),
         }
     }
 
     /// Notes whether a directory with these attributes is idle.
     pub(super) fn note_idleness(&self, directory: &Inode, stat: &Stat) {
-        directory.set_note(IDLE, age(stat.ctime, SystemTime::now()) >= IDLE_AFTER);
+        directory
+            .notes
+            .set(IDLE, age(stat.ctime, SystemTime::now()) >= IDLE_AFTER);
     }
 
     /// Marks a directory if it is idle; returns whether it had no mark before. To be called before anything is read of it that the
     /// kernel is to keep. In a busy directory a mark costs more than it saves: each change makes an event.
     pub(super) fn look_into(&self, directory: &Arc<Inode>) -> bool {
-        directory.has_note(IDLE) && self.mark(directory)
+        directory.notes.has(IDLE) && self.mark(directory)
     }
 
     /// Names are about to be moved from one directory to another. The kernel keeps each for as long as it was given it, wherever
     /// it is moved.
     pub(super) fn move_names(&self, from: &Inode, to: &Arc<Inode>) {
-        if from.has_note(MARKED) {
+        if from.notes.has(MARKED) {
             self.mark(to);
         }
     }
 
     /// Marks a directory; says whether it had no mark before.
     fn mark(&self, directory: &Arc<Inode>) -> bool {
-        if directory.has_note(MARKED) || self.state.load(Ordering::SeqCst) == UNHEARD {
+        if directory.notes.has(MARKED) || self.state.load(Ordering::SeqCst) == UNHEARD {
             return false;
         }
-        let Ok(fd) = self.fs.path_fd(directory) else {
+        let Ok(fd) = self.fs.inodes().fd(directory) else {
             return false;
         };
-        let mut marked = lock(&self.marked);
+        let mut marked = self.marked.lock();
         // What is reported are handles of the root's filesystem; those of others could be the same.
         let handle = match directory.number {
             ROOT => FileHandle::of(&*fd).ok().flatten(),
@@ -156,7 +161,7 @@ impl Watched {
             None => return false,
         };
         match &done {
-            Ok(()) => directory.set_note(MARKED, true),
+            Ok(()) => directory.notes.set(MARKED, true),
             Err(error) if !self.has_complained.swap(true, Ordering::Relaxed) => {
                 log::warn!(
                     "changes in some directories cannot be followed, and what is in them is kept for a second only: {error}"
@@ -171,11 +176,11 @@ impl Watched {
     /// what has several names can be changed by one in a directory that is not marked.
     pub(super) fn keep_attributes(&self, inode: &Inode, stat: &Stat) -> Duration {
         let is_heard = if stat.is_dir() {
-            inode.has_note(MARKED) && inode.has_note(IDLE)
+            inode.notes.has(MARKED) && inode.notes.has(IDLE)
         } else {
             stat.nlink <= 1
         };
-        if !is_heard || inode.has_note(ADRIFT) || !self.is_heard() {
+        if !is_heard || inode.notes.has(ADRIFT) || !self.is_heard() {
             return self.times.unheard;
         }
         // Only a directory cannot get another name where nobody looks, and be changed by that.
@@ -197,25 +202,25 @@ impl Watched {
     /// Are all changes of what is in this directory heard of soon? Not where it is being changed: each notification waits for who
     /// works there.
     pub(super) fn is_followed(&self, directory: &Inode) -> bool {
-        self.is_heard() && directory.has_note(MARKED) && directory.has_note(IDLE)
+        self.is_heard() && directory.notes.has(MARKED) && directory.notes.has(IDLE)
     }
 
     /// How long the kernel may keep the name by which it is told of `entry` in `directory`, where it may keep it at all.
     pub(super) fn keep_name(&self, directory: &Inode, entry: &Entry) -> Duration {
         let Entry { inode, stat, .. } = entry;
-        inode.set_note(ADRIFT, !self.is_followed(directory));
+        inode.notes.set(ADRIFT, !self.is_followed(directory));
         if stat.is_dir() {
             self.note_idleness(inode, stat);
         }
         match &entry.left {
             Some(left) if !stat.is_dir() => {
                 // The kernel may have both names, and only one is remembered.
-                let notice = Notice::of_expired(&left.name);
-                self.queues.add_once(left.directory, notice);
+                let notice = Notice::of_expired(left.shown());
+                self.queues.add_once(left.parent, notice);
                 self.watcher.wake();
             }
-            Some(left) if left.directory != directory.number => {
-                self.queues.leave(inode.number, left.directory);
+            Some(left) if left.parent != directory.number => {
+                self.queues.leave(inode.number, left.parent);
             }
             _ => self.queues.stay(inode.number),
         }
@@ -247,18 +252,18 @@ impl Watched {
 
     /// Takes the mark of a directory away, if it has one, that the kernel has forgotten, or whose number is another's now.
     pub(super) fn unmark(&self, directory: &Inode) {
-        let handle = directory.handle().filter(|_| directory.has_note(MARKED));
+        let handle = directory.handle().filter(|_| directory.notes.has(MARKED));
         let Some(handle) = handle else {
             return;
         };
-        let mut marked = lock(&self.marked);
+        let mut marked = self.marked.lock();
         // It may be known again by now, and count on the mark.
-        let now = self.fs.inode(directory.number);
+        let now = self.fs.inodes().get(directory.number);
         if now.is_ok_and(|inode| inode.handle() == Some(handle)) {
             return;
         }
         marked.remove(handle);
-        if let Ok(fd) = self.fs.open_handle(handle)
+        if let Ok(fd) = self.fs.inodes().open_handle(handle)
             && let Err(error) = self.watcher.remove(&fd)
         {
             log::debug!("a directory keeps its mark: {error}");
@@ -269,21 +274,6 @@ impl Watched {
     pub fn follow_no_more(&self) {
         self.state.store(UNHEARD, Ordering::SeqCst);
     }
-}
-
-/// How it stands with the following of changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Following {
-    /// Are changes reported, and followed? Else nothing is kept.
-    pub is_alive: bool,
-    /// So many directories are marked.
-    pub directories: usize,
-    /// So often there were more changes than could be reported.
-    pub overflows: u64,
-    /// So often the kernel held a notification back for over a second.
-    pub stalls: u64,
-    /// Is one held back now, so that nothing is kept for longer than a second?
-    pub is_stalled: bool,
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::mount_config::{CacheMode, MountConfig};
 use crate::daemon::audit::{JOURNAL, SinkKind};

@@ -2,9 +2,11 @@
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+
+use parking_lot::Mutex;
 
 use super::effective_options::{self, policy_status};
 use super::mount_config::MountConfig;
@@ -88,7 +90,7 @@ impl Mounted {
 
     /// Has it told that these were in the way of the last reading.
     fn tell(&self, faults: &[String]) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         if let Some(policy) = &mut told.policy {
             policy.failed_reloads += 1;
             policy.fault = Some(PolicyFault {
@@ -128,7 +130,7 @@ impl Mounted {
         self.fs.replace_rules(resolved.rules.clone());
         self.config.resolved.rules = resolved.rules;
         let options = effective_options::options(&self.config);
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         let before = told.policy.take();
         *told = Told {
             options: Some(options),

@@ -77,7 +77,7 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     let own = OWN_DESCRIPTORS + u64::try_from(threads).unwrap_or(u64::MAX);
     let descriptors = descriptors.saturating_sub(own).max(FEWEST_DESCRIPTORS);
     let (coherence, auditor) = filesystem(&mut config, descriptors)?;
-    let fs = Arc::clone(coherence.fs());
+    let fs = Arc::clone(&coherence.fs);
     // Whoever follows changes does so until its other end is closed.
     let (end, keep_on) = io::pipe().map_err(|error| failed("make a pipe", &error))?;
     // Where nothing is mounted there is nothing to sum up.
@@ -396,7 +396,7 @@ impl Hooks for Life {
     fn notifier(&self, kernel: Forgetting) {
         let kernel: Arc<dyn Kernel> = Arc::new(kernel);
         let end = lock(&self.end).take();
-        let Some((watched, end)) = self.coherence.watched().zip(end) else {
+        let Some((watched, end)) = self.coherence.watched.as_ref().zip(end) else {
             return;
         };
         let follower = Arc::clone(watched);
@@ -440,7 +440,7 @@ impl Hooks for Life {
 
     /// The session can't be made to end, and the user wants the end.
     fn end_now(&self) {
-        self.auditor.finish(self.coherence.fs().operations());
+        self.auditor.finish(self.coherence.fs.operations());
         std::process::exit(CUT_OFF);
     }
 }

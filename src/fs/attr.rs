@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rustix::fs::StatVfs;
 
-use super::inode::Inode;
-use super::{Caller, FsError, Utf8Fs};
+use super::inode::{Inode, OpenInode};
+use super::{Caller, FsError, Utf8Fs, Waits};
 use crate::backing::{SetTime, Stat, file, stat_filesystem};
 use crate::os::credentials::Fsetid;
 use crate::os::{Privilege, SetIds, act_as, credentials};
@@ -62,7 +62,7 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn getattr(&self, number: u64) -> Result<Shown, FsError> {
-        let (inode, fd) = self.open_inode(number)?;
+        let OpenInode { inode, fd } = self.open_inode(number)?;
         Ok(self.shown(inode, Stat::of(&*fd)?))
     }
 
@@ -90,7 +90,7 @@ impl Utf8Fs {
         handle: Option<u64>,
         mut change: Change,
     ) -> Result<Shown, FsError> {
-        let (inode, fd) = self.open_inode(number)?;
+        let OpenInode { inode, fd } = self.open_inode(number)?;
         let clears = change.size.is_some() || change.uid.is_some() || change.gid.is_some();
         let mut as_caller = None;
         if clears {
@@ -122,7 +122,7 @@ impl Utf8Fs {
         if change.atime != SetTime::Omit || change.mtime != SetTime::Omit {
             file::set_times(&*fd, change.atime, change.mtime)?;
         }
-        self.settle_attributes(&fd)?;
+        self.settle(&fd, Waits::All)?;
         Ok(self.shown(inode, Stat::of(&*fd)?))
     }
 
@@ -158,8 +158,7 @@ impl Utf8Fs {
     /// # Errors
     /// The system's error.
     pub fn statfs(&self, number: u64) -> Result<StatVfs, FsError> {
-        let (_, fd) = self.open_inode(number)?;
-        let mut stat = stat_filesystem(&*fd)?;
+        let mut stat = stat_filesystem(&*self.open_inode(number)?.fd)?;
         let most = u64::try_from(self.map.policy.max_bytes).unwrap_or(u64::MAX);
         stat.f_namemax = stat.f_namemax.min(most);
         Ok(stat)
@@ -170,7 +169,6 @@ impl Utf8Fs {
     /// # Errors
     /// `EACCES`, or the system's error.
     pub fn access(&self, number: u64, mask: i32) -> Result<(), FsError> {
-        let (_, fd) = self.open_inode(number)?;
-        Ok(file::access(&*fd, mask)?)
+        Ok(file::access(&*self.open_inode(number)?.fd, mask)?)
     }
 }

@@ -2,13 +2,12 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::inode::{Inode, ROOT};
+use super::inode::{Inode, OpenInode};
 use super::inodes::Inodes;
-use super::number::Device;
+use super::number::{Device, ROOT};
 use super::{FsError, Utf8Fs};
 use crate::backing::{Dir, Stat};
 use crate::names::BackingName;
@@ -18,58 +17,48 @@ use crate::names::BackingName;
 const UNSEEN_OUTSIDE: Duration = Duration::from_secs(1);
 
 impl Utf8Fs {
-    /// An inode and its descriptor.
-    pub(super) fn open_inode(&self, number: u64) -> Result<(Arc<Inode>, Arc<OwnedFd>), FsError> {
+    /// Opens an inode.
+    pub(super) fn open_inode(&self, number: u64) -> Result<OpenInode, FsError> {
         let inode = self.inodes.get(number)?;
         let fd = self.inodes.fd(&inode)?;
-        Ok((inode, fd))
+        Ok(OpenInode { inode, fd })
     }
 
     /// A directory of which names are looked up or listed, and its descriptor.
     ///
     /// # Errors
     /// [`FsError::Stale`]: it is gone, or was moved out of the backing directory for longer than a change may go unseen.
-    pub(super) fn open_directory(
-        &self,
-        number: u64,
-    ) -> Result<(Arc<Inode>, Arc<OwnedFd>), FsError> {
-        let (inode, fd) = self.open_inode(number)?;
-        self.confine(&inode, &fd)?;
-        Ok((inode, fd))
+    pub(super) fn open_directory(&self, number: u64) -> Result<OpenInode, FsError> {
+        let directory = self.open_inode(number)?;
+        self.confine(&directory)?;
+        Ok(directory)
     }
 
     /// Sees to it that a directory has not lain outside of the backing directory for longer than a change may go unseen.
-    pub(super) fn confine(&self, inode: &Inode, fd: &OwnedFd) -> Result<(), FsError> {
+    pub(super) fn confine(&self, directory: &OpenInode) -> Result<(), FsError> {
         let unseen = self.indexed.unseen.min(UNSEEN_OUTSIDE);
-        self.inodes.confine(inode, fd, unseen)
+        self.inodes.confine(directory, unseen)
     }
 
     /// A directory in which names are made or removed, and its descriptor.
     ///
     /// # Errors
     /// [`FsError::Stale`]: it is gone, or was moved out of the backing directory.
-    pub(super) fn open_to_change(
-        &self,
-        number: u64,
-    ) -> Result<(Arc<Inode>, Arc<OwnedFd>), FsError> {
-        let (inode, fd) = self.open_inode(number)?;
-        self.inodes.confine(&inode, &fd, Duration::ZERO)?;
-        Ok((inode, fd))
+    pub(super) fn open_to_change(&self, number: u64) -> Result<OpenInode, FsError> {
+        let directory = self.open_inode(number)?;
+        self.inodes.confine(&directory, Duration::ZERO)?;
+        Ok(directory)
     }
 }
 
 impl Inodes {
-    /// Sees to it that the directory `inode`, open as `fd`, lies below the root still: somebody may have moved it out of
+    /// Sees to it that a directory lies below the root still: somebody may have moved it out of
     /// the backing directory. Not asked again within `unseen` of the last time.
     ///
     /// # Errors
     /// [`FsError::Stale`]: it lies outside.
-    pub(super) fn confine(
-        &self,
-        inode: &Inode,
-        fd: &OwnedFd,
-        unseen: Duration,
-    ) -> Result<(), FsError> {
+    pub(super) fn confine(&self, directory: &OpenInode, unseen: Duration) -> Result<(), FsError> {
+        let OpenInode { inode, fd } = directory;
         if inode.number == ROOT {
             return Ok(());
         }

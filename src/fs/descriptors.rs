@@ -13,10 +13,13 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
-use super::inode::{Inode, lock};
+use parking_lot::Mutex;
+
+use super::inode::Inode;
+use crate::records::DescriptorCounts;
 use cache::DescriptorCache;
 
 /// Most directories that one user has open, but for root and the user who mounted: the kernel holds notifications about a directory
@@ -46,7 +49,7 @@ impl Use {
 
 /// Descriptors that open files, directories and locks have, in all and by user.
 #[derive(Debug)]
-struct Pool {
+pub(super) struct Pool {
     limit: usize,
     reserve: usize,
     /// The user who mounted.
@@ -66,29 +69,29 @@ struct Own {
 impl Pool {
     /// Most descriptors of all users together, and of `uid` alone, up to which it may take more.
     fn most(&self, uid: u32, what: Use) -> (usize, usize) {
-        let eighth = self.reserve / 8;
-        if self.is_privileged(uid) {
-            let kept = match what {
-                Use::File => 5 * eighth,
-                Use::Directory => 4 * eighth,
-            };
-            return (self.limit - kept, self.limit - kept);
-        }
-        let kept = match what {
-            Use::File => 10 * eighth,
-            Use::Directory => 6 * eighth,
+        let is_privileged = self.is_privileged(uid);
+        let kept = match (what, is_privileged) {
+            (Use::File, true) => 5,
+            (Use::Directory, true) => 4,
+            (Use::File, false) => 10,
+            (Use::Directory, false) => 6,
         };
-        (self.limit - kept, (self.limit - kept) / 2)
+        let most = self.limit - kept * (self.reserve / 8);
+        (most, if is_privileged { most } else { most / 2 })
     }
 
     fn is_privileged(&self, uid: u32) -> bool {
         uid == 0 || uid == self.owner
     }
 
-    fn take(self: &Arc<Self>, uid: u32, what: Use) -> io::Result<Taken> {
+    /// Lets `uid` open a file or directory, as long as the result lives. Files that hold locks count too.
+    ///
+    /// # Errors
+    /// `EMFILE`: too many are open, in all or by this user.
+    pub(super) fn take(self: &Arc<Self>, uid: u32, what: Use) -> io::Result<Taken> {
         let (most, share) = self.most(uid, what);
         let count = what.count();
-        let mut by_user = lock(&self.by_user);
+        let mut by_user = self.by_user.lock();
         let all = self.taken.load(Ordering::Relaxed) + count;
         let own = by_user.get(&uid);
         let descriptors = own.map_or(0, |own| own.descriptors) + count;
@@ -122,7 +125,7 @@ pub(super) struct Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        let mut by_user = lock(&self.pool.by_user);
+        let mut by_user = self.pool.by_user.lock();
         let count = self.what.count();
         self.pool.taken.fetch_sub(count, Ordering::Relaxed);
         if let Entry::Occupied(mut entry) = by_user.entry(self.uid) {
@@ -136,41 +139,10 @@ impl Drop for Taken {
     }
 }
 
-/// Takes descriptors one by one, as open files do.
-#[derive(Debug, Clone)]
-pub(super) struct Allowance(Arc<Pool>);
-
-impl Allowance {
-    /// Takes a descriptor for `uid`.
-    ///
-    /// # Errors
-    /// `EMFILE`: too many are open.
-    pub(super) fn take(&self, uid: u32) -> io::Result<Taken> {
-        self.0.take(uid, Use::File)
-    }
-}
-
-/// Who has how many of the process's descriptors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Shares {
-    /// There may be so many, all told.
-    pub most: usize,
-    /// So many are out of the reach of open files.
-    pub reserve: usize,
-    /// Open files of one user, but for root and the user who mounted, may take so many.
-    pub most_of_user: usize,
-    /// Open files and directories, and those who hold locks, have so many.
-    pub open: usize,
-    /// Inodes that are not open keep so many.
-    pub inodes: usize,
-    /// And may keep so many at present.
-    pub most_inodes: usize,
-}
-
 /// The process's descriptors.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    pool: Arc<Pool>,
+    pub(super) pool: Arc<Pool>,
     /// Those that inodes have.
     cache: DescriptorCache,
 }
@@ -190,28 +162,15 @@ impl Descriptors {
         }
     }
 
-    /// Lets `uid` open a file or directory.
-    ///
-    /// # Errors
-    /// `EMFILE`: too many are open, in all or by this user.
-    pub(super) fn take(&self, uid: u32, what: Use) -> io::Result<Taken> {
-        self.pool.take(uid, what)
-    }
-
-    /// For what is open beside files and directories, and leaves the reserve alone too.
-    pub(super) fn allowance(&self) -> Allowance {
-        Allowance(Arc::clone(&self.pool))
-    }
-
-    /// How they are shared out now.
-    pub(super) fn shares(&self) -> Shares {
-        Shares {
-            most: self.pool.limit,
+    /// Counts them.
+    pub(super) fn counts(&self) -> DescriptorCounts {
+        DescriptorCounts {
+            limit: self.pool.limit,
             reserve: self.pool.reserve,
-            most_of_user: self.pool.most(NOBODY, Use::File).1,
+            user_limit: self.pool.most(NOBODY, Use::File).1,
             open: self.pool.taken.load(Ordering::Relaxed),
             inodes: self.cache.len(),
-            most_inodes: self.most_held(),
+            inodes_limit: self.most_held(),
         }
     }
 
@@ -259,7 +218,7 @@ mod tests {
     const ROOT: u32 = 0;
 
     fn take_all(descriptors: &Descriptors, uid: u32, what: Use) -> Vec<Taken> {
-        std::iter::from_fn(|| descriptors.take(uid, what).ok()).collect()
+        std::iter::from_fn(|| descriptors.pool.take(uid, what).ok()).collect()
     }
 
     #[test]
@@ -286,7 +245,7 @@ mod tests {
             drop(first);
             assert_eq!(count(users[0], Use::File), files, "{limit}");
             drop(second);
-            assert_eq!(*lock(&descriptors.pool.by_user), HashMap::new());
+            assert_eq!(*descriptors.pool.by_user.lock(), HashMap::new());
             let all = count(ROOT, Use::File);
             assert_eq!(all, 2 * files + of_root, "{limit}");
         }
@@ -312,12 +271,12 @@ mod tests {
         let descriptors = Descriptors::new(1_000_000);
         let open = take_all(&descriptors, NOBODY, Use::Directory);
         assert_eq!(open.len(), MOST_DIRECTORIES);
-        assert!(descriptors.take(NOBODY, Use::File).is_ok());
-        assert!(descriptors.take(NOBODY - 1, Use::Directory).is_ok());
+        assert!(descriptors.pool.take(NOBODY, Use::File).is_ok());
+        assert!(descriptors.pool.take(NOBODY - 1, Use::Directory).is_ok());
         let root = take_all(&descriptors, ROOT, Use::Directory);
         assert!(root.len() > 10 * MOST_DIRECTORIES);
         drop(open);
-        assert!(descriptors.take(NOBODY, Use::Directory).is_ok());
+        assert!(descriptors.pool.take(NOBODY, Use::Directory).is_ok());
     }
 
     #[test]

@@ -9,116 +9,17 @@
 //! same way.
 
 use std::cell::Cell;
-use std::collections::HashSet;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
-use std::time::{Duration, Instant, SystemTime};
+
+use parking_lot::MutexGuard;
 
 use super::descriptors::Descriptors;
+use super::dir_index::{DirectoryIndex, read};
 use super::indexed::{EMPTY_BYTES, IndexedDirectories};
-use super::inode::{Inode, lock};
-use crate::backing::{Dir, Entries, Stat, Time};
-use crate::names::{BackingName, Index, Legacy, Moves, NameMap, Siblings, VisibleName};
-use crate::policy::Alike;
-
-/// How long a change made below the mount may go unseen at most, where more would be allowed.
-const SHARED_FOR: Duration = Duration::from_secs(1);
-
-/// A reading that took long is believed for this many times as long, so that a directory that is changed all the time
-/// is not read all the time.
-const READING_SHARE: u32 = 16;
-
-/// A ctime at least this old is that of no change to come, on filesystems that keep nanoseconds: kernels before 6.13
-/// stamp changes with the time of the last clock tick, which is 10 ms apart at most.
-const CLOCK_TICK: Duration = Duration::from_millis(20);
-
-/// The same for filesystems that keep whole seconds, or two (vfat).
-const COARSE_TICK: Duration = Duration::from_secs(3);
-
-/// An index, and the moment at which it was right.
-#[derive(Debug)]
-pub(super) struct DirectoryIndex {
-    index: Index,
-    /// All visible names, where new ones are compared with them.
-    siblings: Option<Siblings>,
-    /// The bytes of these that are counted among those of all directories.
-    noted: usize,
-    ctime: Time,
-    /// No change can have the same ctime as the one that the index was made from.
-    settled: bool,
-    read: Instant,
-    /// How long the reading took.
-    took: Duration,
-}
-
-impl DirectoryIndex {
-    fn is_right(&self, stat: &Stat, unseen: Duration) -> bool {
-        let believed = if unseen.is_zero() {
-            unseen
-        } else {
-            SHARED_FOR.min(unseen).max(self.took * READING_SHARE)
-        };
-        self.ctime == stat.ctime && (self.settled || self.read.elapsed() < believed)
-    }
-
-    /// What a name of the directory is visible as; `None` if it is hidden, or was not there.
-    fn visible(&self, map: &NameMap, name: &BackingName) -> Option<VisibleName> {
-        if map.policy.conforms(name.as_bytes()) || map.legacy == Legacy::Raw {
-            return Some(name.as_visible());
-        }
-        self.index.visible(name).cloned()
-    }
-
-    /// Takes a name out that is gone; returns whether all is right still.
-    fn remove(&mut self, map: &NameMap, name: &BackingName) -> bool {
-        let conforms = map.policy.conforms(name.as_bytes());
-        let is_itself = conforms || map.legacy == Legacy::Raw;
-        if let Some(siblings) = self.siblings.as_mut().filter(|_| is_itself) {
-            siblings.remove(name.as_bytes());
-        }
-        let moves = if !map.maps() {
-            Some(Moves::default())
-        } else if conforms {
-            self.index.remove_sibling(map, name.as_bytes())
-        } else {
-            self.index.remove(map, name)
-        };
-        let is_right = moves.is_some();
-        self.follow(&moves.unwrap_or_default());
-        is_right
-    }
-
-    /// Takes a new name in.
-    fn add(&mut self, map: &NameMap, name: &BackingName, is_taken: impl Fn(&[u8]) -> bool) {
-        let conforms = map.policy.conforms(name.as_bytes());
-        if map.maps() {
-            let moves = if conforms {
-                self.index.add_sibling(map, name.as_bytes(), is_taken)
-            } else {
-                self.index.add(map, name, is_taken)
-            };
-            self.follow(&moves);
-        }
-        let is_itself = conforms || map.legacy == Legacy::Raw;
-        if let Some(siblings) = self.siblings.as_mut().filter(|_| is_itself) {
-            siblings.add(name.as_bytes());
-        }
-    }
-
-    /// Has the names that are compared follow what became of them in the index.
-    fn follow(&mut self, moves: &Moves) {
-        if let Some(siblings) = &mut self.siblings {
-            for name in &moves.left {
-                siblings.remove(name.as_bytes());
-            }
-            for name in &moves.taken {
-                siblings.add(name.as_bytes());
-            }
-        }
-    }
-}
+use super::inode::OpenInode;
+use crate::backing::{Entries, Stat};
+use crate::names::{BackingName, Index, NameMap, Siblings, VisibleName};
 
 /// Turns `EACCES` into `None`: the directory may be written and searched, but not read. What is mapped in it is not known then,
 /// and every other name is reached all the same (law F1).
@@ -132,8 +33,7 @@ pub(super) fn if_readable<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 /// A directory whose visible names are being looked at or changed; others wait.
 #[derive(Debug)]
 pub(super) struct Directory<'a> {
-    inode: &'a Arc<Inode>,
-    fd: &'a OwnedFd,
+    at: &'a OpenInode,
     map: &'a NameMap,
     all: &'a IndexedDirectories,
     descriptors: &'a Descriptors,
@@ -150,20 +50,18 @@ impl<'a> Directory<'a> {
     /// # Errors
     /// `ENOTDIR`.
     pub(super) fn new(
-        inode: &'a Arc<Inode>,
-        fd: &'a OwnedFd,
+        at: &'a OpenInode,
         map: &'a NameMap,
         all: &'a IndexedDirectories,
         descriptors: &'a Descriptors,
     ) -> io::Result<Self> {
-        let listed = inode.as_directory()?;
+        let listed = at.inode.as_directory()?;
         Ok(Self {
-            inode,
-            fd,
+            at,
             map,
             all,
             descriptors,
-            state: lock(&listed.index),
+            state: listed.index.lock(),
             is_checked: false,
             is_read: false,
         })
@@ -182,7 +80,7 @@ impl<'a> Directory<'a> {
         // Somebody may have given an entry the name that is decoded to this one, as undo(1) does, and that hid behind a change of
         // ours (law T7).
         for legacy in self.map.legacy_spellings(name) {
-            if Dir::new(self.fd).exists(&legacy)? {
+            if self.at.dir().exists(&legacy)? {
                 *self.state = None;
                 return Ok(self.index()?.backing(name.as_bytes()).cloned());
             }
@@ -243,7 +141,7 @@ impl<'a> Directory<'a> {
             };
             let mapped = state.index.backing(sibling.as_bytes()).cloned();
             let backing = mapped.unwrap_or_else(|| sibling.as_backing());
-            if self.is_read || Dir::new(self.fd).exists(&backing)? {
+            if self.is_read || self.at.dir().exists(&backing)? {
                 return Ok(Some(sibling));
             }
             // It has gone since the directory was read.
@@ -263,24 +161,25 @@ impl<'a> Directory<'a> {
     }
 
     fn state(&mut self) -> io::Result<&mut DirectoryIndex> {
-        let listed = self.inode.as_directory()?;
+        let listed = self.at.inode.as_directory()?;
         let is_outdated = !self.is_checked && listed.is_outdated.swap(false, Ordering::AcqRel);
         let state = match self.state.take() {
             Some(state)
                 if self.is_checked
-                    || !is_outdated && state.is_right(&Stat::of(self.fd)?, self.all.unseen) =>
+                    || !is_outdated
+                        && state.is_right(&Stat::of(&*self.at.fd)?, self.all.unseen) =>
             {
                 state
             }
             _ => {
-                let open = || Entries::open_quietly(self.fd);
+                let open = || Entries::open_quietly(&*self.at.fd);
                 let entries = self.descriptors.enough_for(open)?;
-                let read = read(self.fd, entries, self.map, self.all.unique)?;
+                let read = read(&self.at.fd, entries, self.map, self.all.unique)?;
                 let mut state = Box::new(read);
                 self.all.readings.fetch_add(1, Ordering::Relaxed);
                 state.noted = state.siblings.as_ref().map_or(0, Siblings::footprint);
                 let bytes = state.index.footprint() + state.noted;
-                self.all.note(self.inode, bytes);
+                self.all.note(&self.at.inode, bytes);
                 self.is_read = true;
                 state
             }
@@ -292,7 +191,7 @@ impl<'a> Directory<'a> {
     /// Gets ready for a change by us: an index that is not right now could not be told from one that the change outdates.
     pub(super) fn before_change(&mut self) -> io::Result<()> {
         if let Some(state) = &*self.state
-            && !state.is_right(&Stat::of(self.fd)?, self.all.unseen)
+            && !state.is_right(&Stat::of(&*self.at.fd)?, self.all.unseen)
         {
             *self.state = None;
         }
@@ -306,7 +205,7 @@ impl<'a> Directory<'a> {
             return;
         };
         let map = self.map;
-        let directory = Dir::new(self.fd);
+        let directory = self.at.dir();
         let is_told = Cell::new(true);
         let is_there = |name: &BackingName| {
             let there = directory.exists(name);
@@ -322,7 +221,7 @@ impl<'a> Directory<'a> {
         }
         if is_right
             && is_told.get()
-            && let Ok(stat) = Stat::of(self.fd)
+            && let Ok(stat) = Stat::of(&*self.at.fd)
         {
             state.ctime = stat.ctime;
             state.settled = false;
@@ -335,62 +234,8 @@ impl<'a> Directory<'a> {
     fn note_growth(&self, state: &mut DirectoryIndex) {
         let bytes = state.siblings.as_ref().map_or(0, Siblings::footprint);
         if bytes > 2 * state.noted + EMPTY_BYTES {
-            self.all.note(self.inode, bytes - state.noted);
+            self.all.note(&self.at.inode, bytes - state.noted);
             state.noted = bytes;
         }
     }
-}
-
-/// Reads all `entries` of the directory `fd` and assigns their visible names.
-fn read(
-    fd: &OwnedFd,
-    mut entries: Entries,
-    map: &NameMap,
-    unique: Option<Alike>,
-) -> io::Result<DirectoryIndex> {
-    let read = Instant::now();
-    let stat = Stat::of(fd)?;
-    let mut legacy = Vec::new();
-    let mut conforming: HashSet<Box<[u8]>> = HashSet::new();
-    let mut siblings = unique.map(Siblings::new);
-    while let Some(entry) = entries.next()? {
-        if entry.is_dot() {
-            continue;
-        }
-        let name = entry.name;
-        let conforms = map.policy.conforms(name);
-        if !conforms && map.maps() {
-            legacy.extend(BackingName::parse(name));
-        } else if conforms && map.may_be_mapped(name) {
-            conforming.insert(name.into());
-        }
-        if let Some(siblings) = siblings.as_mut()
-            && (conforms || map.legacy == Legacy::Raw)
-        {
-            siblings.add(name);
-        }
-    }
-    let index = Index::build(map, legacy, |name| conforming.contains(name));
-    if let Some(siblings) = &mut siblings {
-        for name in index.visible_names() {
-            siblings.add(name.as_bytes());
-        }
-    }
-    let Time { secs, nanos } = stat.ctime;
-    let tick = if nanos == 0 { COARSE_TICK } else { CLOCK_TICK };
-    let changed = u64::try_from(secs).map_or(SystemTime::UNIX_EPOCH, |secs| {
-        SystemTime::UNIX_EPOCH + Duration::new(secs, nanos)
-    });
-    let settled = SystemTime::now()
-        .duration_since(changed)
-        .is_ok_and(|age| age > tick + read.elapsed());
-    Ok(DirectoryIndex {
-        index,
-        siblings,
-        noted: 0,
-        ctime: stat.ctime,
-        settled,
-        read,
-        took: read.elapsed(),
-    })
 }

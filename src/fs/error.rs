@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::policy::Offence;
+use crate::policy::{ErrnoChoice, Offence};
 
 /// Why an operation failed: the policy said no, the system said no, or the inode is gone.
 #[derive(Debug)]
@@ -21,6 +21,19 @@ pub enum FsError {
 }
 
 impl FsError {
+    /// The error of a name that is no component of a path.
+    pub(super) fn no_name(offence: Offence) -> Self {
+        Self::Refused {
+            errno: ErrnoChoice::default().errno(offence.rule),
+            offence,
+        }
+    }
+
+    /// Returns whether a system call failed with this errno.
+    pub(super) fn is_of_system(&self, errno: i32) -> bool {
+        matches!(self, Self::Io(error) if error.raw_os_error() == Some(errno))
+    }
+
     /// The errno for the caller.
     #[must_use]
     pub fn errno(&self) -> i32 {

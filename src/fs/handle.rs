@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use parking_lot::{Mutex, RwLock};
 
 use super::FsError;
 use super::descriptors::Taken;
-use super::given::Given;
-use super::inode::{Inode, OpenAs};
+use super::inode::{Inode, OpenAs, OpenInode};
+use super::listed_names::ListedNames;
 use crate::backing::Entries;
 
 /// A file that a program has open.
@@ -39,11 +41,6 @@ impl OpenFile {
             _taken: taken,
         }
     }
-
-    /// What tells its inode from every other.
-    pub(super) fn identity(&self) -> (u64, u64) {
-        (self.inode.number, self.inode.generation())
-    }
 }
 
 impl Drop for OpenFile {
@@ -55,13 +52,12 @@ impl Drop for OpenFile {
 /// A directory that a program has open.
 #[derive(Debug)]
 pub struct OpenDirectory {
-    /// Where the reading of it stands. Taken before any lock of an inode.
+    /// The entries, as far as they were read. Taken before any lock of an inode.
     pub(super) stream: Mutex<Entries>,
-    /// Taken after `stream`.
-    pub(super) given: Mutex<Given>,
-    /// The directory and its descriptor.
-    pub(super) inode: Arc<Inode>,
-    pub(super) fd: Arc<OwnedFd>,
+    /// The names that were listed. Taken after `stream`.
+    pub(super) listed: Mutex<ListedNames>,
+    /// The directory.
+    pub(super) at: OpenInode,
     pub(super) _taken: Taken,
 }
 
@@ -84,24 +80,20 @@ impl<T> Default for Handles<T> {
 impl<T> Handles<T> {
     pub(super) fn add(&self, handle: T) -> u64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        open.insert(number, Arc::new(handle));
+        self.open.write().insert(number, Arc::new(handle));
         number
     }
 
     pub(super) fn get(&self, number: u64) -> Result<Arc<T>, FsError> {
-        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.get(&number).map(Arc::clone).ok_or(FsError::Stale)
+        self.open.read().get(&number).cloned().ok_or(FsError::Stale)
     }
 
     /// How many are open.
     pub(super) fn count(&self) -> usize {
-        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.len()
+        self.open.read().len()
     }
 
     pub(super) fn remove(&self, number: u64) -> Option<Arc<T>> {
-        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        open.remove(&number)
+        self.open.write().remove(&number)
     }
 }

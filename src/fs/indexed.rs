@@ -1,12 +1,15 @@
 //! All directories that have an index of visible names, and the memory that these take together.
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::inode::{Inode, lock};
+use parking_lot::Mutex;
+
+use super::inode::Inode;
 use crate::policy::Alike;
+use crate::records::IndexCounts;
 
 /// Bytes that all indexes together may take.
 const MOST_BYTES: usize = 256 << 20;
@@ -62,27 +65,19 @@ impl IndexedDirectories {
         }
     }
 
-    /// How often a directory was read so far.
-    #[cfg(test)]
-    pub(super) fn readings(&self) -> u64 {
-        self.readings.load(std::sync::atomic::Ordering::Relaxed)
-    }
-
-    /// The bytes that all are counted with.
-    #[cfg(test)]
-    pub(super) fn bytes(&self) -> usize {
-        lock(&self.all).bytes
-    }
-
-    /// How many directories have an index, and the bytes that all are counted with.
-    pub(super) fn size(&self) -> (usize, usize) {
-        let indexed = lock(&self.all);
-        (indexed.queue.len(), indexed.bytes)
+    /// Counts them.
+    pub(super) fn counts(&self) -> IndexCounts {
+        let indexed = self.all.lock();
+        IndexCounts {
+            directories: indexed.queue.len(),
+            bytes: indexed.bytes,
+            readings: self.readings.load(Ordering::Relaxed),
+        }
     }
 
     /// Notes a new index, or what one has grown by; drops the oldest ones while all together are too large.
     pub(super) fn note(&self, directory: &Arc<Inode>, bytes: usize) {
-        let mut indexed = lock(&self.all);
+        let mut indexed = self.all.lock();
         let bytes = bytes + EMPTY_BYTES;
         indexed.queue.push_back((Arc::downgrade(directory), bytes));
         indexed.bytes += bytes;
@@ -97,7 +92,7 @@ impl IndexedDirectories {
                 .upgrade()
                 .filter(|inode| !Arc::ptr_eq(inode, directory))
                 && let Ok(listed) = inode.as_directory()
-                && let Ok(mut index) = listed.index.try_lock()
+                && let Some(mut index) = listed.index.try_lock()
             {
                 *index = None;
             }

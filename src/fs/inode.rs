@@ -8,22 +8,21 @@ use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Weak};
 
-use super::directory::DirectoryIndex;
+use parking_lot::Mutex;
+
+use super::dir_index::DirectoryIndex;
 use super::number::Device;
-use crate::backing::{FileHandle, Kind, Stat, Time};
+use super::ticks::is_before_this_tick;
+use crate::backing::{Dir, FileHandle, Kind, Stat, Time};
 use crate::names::{BackingName, VisibleName};
 
-/// The root's number, by the protocol.
-pub const ROOT: u64 = 1;
-
 /// Its place is wanted. Paths lead over directories, targets start at symlinks, and what has no handle is opened there.
-const PLACED: u8 = 1;
+pub(super) const PLACED: u8 = 1;
 
 /// Its handle may be that of another file than its number.
-const UNPROVEN: u8 = 4;
+pub(super) const UNPROVEN: u8 = 4;
 
 /// It is a regular file.
 const REGULAR: u8 = 8;
@@ -32,30 +31,16 @@ const REGULAR: u8 = 8;
 const MAPPABLE: u8 = 16;
 
 /// It could not be opened: its file is gone, and another may have its number.
-const STALE: u8 = 32;
+pub(super) const STALE: u8 = 32;
 
 /// It is a symlink whose target is the same below and above. A target never changes.
-const PLAIN_TARGET: u8 = 64;
+pub(super) const PLAIN_TARGET: u8 = 64;
 
-/// Where an inode was seen.
+/// The directory and name where an inode was last seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
-    /// The number of the directory.
-    pub directory: u64,
-    /// Its visible name in it.
-    pub name: Box<[u8]>,
-}
-
-/// Takes a lock. A panic elsewhere leaves no half-made state behind these locks, so that a poisoned one is as good.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Where an inode was last seen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     /// The directory's number.
-    pub(super) parent: u64,
+    pub parent: u64,
     /// Its name in it.
     pub(super) backing: BackingName,
     /// What that is visible as, where it is not the same.
@@ -73,19 +58,11 @@ impl Place {
     }
 
     /// The visible name.
-    pub(super) fn shown(&self) -> &[u8] {
+    #[must_use]
+    pub fn shown(&self) -> &[u8] {
         match &self.visible {
             Some(visible) => visible.as_bytes(),
             None => self.backing.as_bytes(),
-        }
-    }
-}
-
-impl From<Place> for Seen {
-    fn from(place: Place) -> Self {
-        Self {
-            directory: place.parent,
-            name: place.shown().into(),
         }
     }
 }
@@ -176,10 +153,6 @@ impl Identity {
     }
 }
 
-/// The tick of a filesystem's clock at most, and that of one that keeps no fractions of a second.
-const TICK: Duration = Duration::from_millis(20);
-const LONG_TICK: Duration = Duration::from_secs(2);
-
 /// The time of birth and the kind of a file in 32 bits, never 0; `None` where the filesystem keeps no time of birth. Two files that have one
 /// inode number in turn differ in it, but for those that were made within one tick of the filesystem's clock, and one in four thousand
 /// million.
@@ -196,22 +169,6 @@ fn birth(stat: &Stat) -> Option<NonZeroU32> {
     Some(NonZeroU32::new(digest).unwrap_or(NonZeroU32::MIN))
 }
 
-/// The time from `then` to `now`; none where `then` is later, or before 1970.
-pub(crate) fn age(then: Time, now: SystemTime) -> Duration {
-    let since = |secs| {
-        let fraction = Duration::from_nanos(then.nanos.into());
-        let then = UNIX_EPOCH.checked_add(Duration::from_secs(secs) + fraction)?;
-        now.duration_since(then).ok()
-    };
-    let age = u64::try_from(then.secs).ok().and_then(since);
-    age.unwrap_or_default()
-}
-
-/// Does whatever a filesystem changes from now on get another time than this?
-pub(super) fn is_before_this_tick(time: Time) -> bool {
-    age(time, SystemTime::now()) >= if time.nanos == 0 { LONG_TICK } else { TICK }
-}
-
 /// Content is taken for that of another open for so many seconds: a mapping below can change it without any sign.
 const LONGEST_CONTENT: u64 = 60;
 
@@ -221,6 +178,30 @@ struct OpenedAt {
     ctime: Time,
     /// By the clock of the table.
     seconds: u64,
+}
+
+/// The number and generation of an inode, which tell it from every other.
+pub type InodeId = (u64, u64);
+
+/// Flags of an inode, each a bit.
+#[derive(Debug, Default)]
+pub struct Flags(AtomicU8);
+
+impl Flags {
+    /// Returns whether a flag is set.
+    #[must_use]
+    pub fn has(&self, flag: u8) -> bool {
+        self.0.load(Ordering::Acquire) & flag != 0
+    }
+
+    /// Sets a flag, or takes it back.
+    pub fn set(&self, flag: u8, is_set: bool) {
+        if is_set && !self.has(flag) {
+            self.0.fetch_or(flag, Ordering::Release);
+        } else if !is_set && self.has(flag) {
+            self.0.fetch_and(!flag, Ordering::Release);
+        }
+    }
 }
 
 /// An inode that was looked up and not forgotten.
@@ -242,9 +223,9 @@ pub struct Inode {
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
     /// [`PLACED`], [`UNPROVEN`], [`REGULAR`], [`MAPPABLE`], [`STALE`] and [`PLAIN_TARGET`].
-    marks: AtomicU8,
-    /// See [`Inode::has_note`].
-    notes: AtomicU8,
+    pub(super) marks: Flags,
+    /// Flags to which the layer that sets them gives their meaning.
+    pub notes: Flags,
 }
 
 /// What only directories have.
@@ -319,9 +300,16 @@ impl Inode {
             generation,
             born: AtomicU32::new(0),
             used: AtomicBool::new(true),
-            marks: AtomicU8::new(mark(PLACED, is_placed) | mark(REGULAR, is_regular)),
-            notes: AtomicU8::new(0),
+            marks: Flags(AtomicU8::new(
+                mark(PLACED, is_placed) | mark(REGULAR, is_regular),
+            )),
+            notes: Flags::default(),
         }
+    }
+
+    /// Returns its number and generation.
+    pub(super) fn id(&self) -> InodeId {
+        (self.number, self.generation())
     }
 
     /// Tells it from earlier files of that number.
@@ -333,15 +321,17 @@ impl Inode {
     /// Notes a file of this inode that a program has open, or that is a program to be run.
     pub(super) fn opened(&self, file: &Arc<OwnedFd>, how: OpenAs) {
         if how == OpenAs::Mappable {
-            self.marks.fetch_or(MAPPABLE, Ordering::Release);
+            self.marks.set(MAPPABLE, true);
         }
-        lock(&self.state).hold(|held| held.files.push((Arc::downgrade(file), how)));
+        self.state
+            .lock()
+            .hold(|held| held.files.push((Arc::downgrade(file), how)));
     }
 
     /// Notes that a program has closed a file.
     pub(super) fn closed(&self, file: &Arc<OwnedFd>) {
         let gone = Arc::as_ptr(file);
-        lock(&self.state).hold(|held| {
+        self.state.lock().hold(|held| {
             held.files
                 .retain(|(file, _)| !std::ptr::eq(file.as_ptr(), gone));
         });
@@ -350,7 +340,7 @@ impl Inode {
     /// Is it open in this way?
     #[must_use]
     pub fn is_open_as(&self, how: OpenAs) -> bool {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         let held = state.held.as_ref();
         held.is_some_and(|held| held.files.iter().any(|&(_, as_what)| as_what == how))
     }
@@ -358,12 +348,12 @@ impl Inode {
     /// Was it ever open for reading and writing, so that there may be mappings of it, which outlive the open file?
     #[must_use]
     pub fn was_mappable(&self) -> bool {
-        self.marks.load(Ordering::Acquire) & MAPPABLE != 0
+        self.marks.has(MAPPABLE)
     }
 
     /// A file of this inode that a program has open.
     pub(super) fn open_file(&self) -> Option<Arc<OwnedFd>> {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         let files = &state.held.as_ref()?.files;
         files.iter().find_map(|(file, _)| file.upgrade())
     }
@@ -371,13 +361,13 @@ impl Inode {
     /// Its descriptor, if it is open; that counts as a use.
     pub(super) fn held(&self) -> Option<Arc<OwnedFd>> {
         self.used.store(true, Ordering::Relaxed);
-        lock(&self.state).held.as_ref()?.fd.clone()
+        self.state.lock().held.as_ref()?.fd.clone()
     }
 
     /// Holds it by `fd`, unless it is held already; returns what it is held by, and whether that is `fd`. That counts as a use.
     pub(super) fn hold(&self, fd: OwnedFd) -> (Arc<OwnedFd>, bool) {
         self.used.store(true, Ordering::Relaxed);
-        lock(&self.state).hold(|held| match &held.fd {
+        self.state.lock().hold(|held| match &held.fd {
             Some(fd) => (Arc::clone(fd), false),
             None => (Arc::clone(held.fd.insert(Arc::new(fd))), true),
         })
@@ -389,7 +379,9 @@ impl Inode {
         if spare == Spare::Used && was_used {
             return None;
         }
-        lock(&self.state).hold(|held| held.fd.take_if(|fd| Arc::strong_count(fd) == 1))
+        self.state
+            .lock()
+            .hold(|held| held.fd.take_if(|fd| Arc::strong_count(fd) == 1))
     }
 
     /// What it has as a directory.
@@ -415,45 +407,9 @@ impl Inode {
         }
     }
 
-    /// Is there this note about it? A note is a bit; the layer that makes notes gives them their meaning.
-    #[must_use]
-    pub fn has_note(&self, note: u8) -> bool {
-        self.notes.load(Ordering::Acquire) & note != 0
-    }
-
-    /// Makes a note about it, or takes it back.
-    pub fn set_note(&self, note: u8, is_set: bool) {
-        if is_set != self.has_note(note) {
-            match is_set {
-                true => self.notes.fetch_or(note, Ordering::Release),
-                false => self.notes.fetch_and(!note, Ordering::Release),
-            };
-        }
-    }
-
-    /// Has its place kept, whatever it is.
-    pub(super) fn keep_place(&self) {
-        self.marks.fetch_or(PLACED, Ordering::Relaxed);
-    }
-
-    /// Is what its handle opens known to be the file of its number?
-    pub(super) fn is_proven(&self) -> bool {
-        self.marks.load(Ordering::Acquire) & UNPROVEN == 0
-    }
-
-    pub(super) fn set_proven(&self, is_proven: bool) {
-        if is_proven {
-            self.marks.fetch_and(!UNPROVEN, Ordering::Release);
-        } else {
-            self.marks.fetch_or(UNPROVEN, Ordering::Release);
-        }
-    }
-
     /// Notes that the file is there, which `stat` describes, and its birth.
     pub(super) fn found(&self, stat: &Stat) {
-        if self.is_stale() {
-            self.marks.fetch_and(!STALE, Ordering::Release);
-        }
+        self.marks.set(STALE, false);
         if self.born.load(Ordering::Relaxed) == 0
             && stat.btime.is_some_and(is_before_this_tick)
             && let Some(birth) = birth(stat)
@@ -465,26 +421,7 @@ impl Inode {
     /// Is the file that `stat` describes, which has its number, the same by its birth?
     pub(super) fn is_born_as(&self, stat: &Stat) -> bool {
         let born = NonZeroU32::new(self.born.load(Ordering::Relaxed));
-        !self.is_stale() && born.is_some() && born == birth(stat)
-    }
-
-    /// Could its file not be opened when that was tried last?
-    fn is_stale(&self) -> bool {
-        self.marks.load(Ordering::Acquire) & STALE != 0
-    }
-
-    /// Its file could not be opened.
-    pub(super) fn set_stale(&self) {
-        self.marks.fetch_or(STALE, Ordering::Release);
-    }
-
-    /// Is it known to be a symlink whose target is the same below and above?
-    pub(super) fn has_plain_target(&self) -> bool {
-        self.marks.load(Ordering::Relaxed) & PLAIN_TARGET != 0
-    }
-
-    pub(super) fn set_plain_target(&self) {
-        self.marks.fetch_or(PLAIN_TARGET, Ordering::Relaxed);
+        !self.marks.has(STALE) && born.is_some() && born == birth(stat)
     }
 
     /// Notes that the file is opened while it has this ctime, so many seconds after some moment; says whether it has the
@@ -492,7 +429,7 @@ impl Inode {
     pub(super) fn is_as_opened_before(&self, ctime: Time, seconds: u64) -> bool {
         // Another change can have the same ctime where the clock of the filesystem has not gone on since.
         let now = is_before_this_tick(ctime).then_some(OpenedAt { ctime, seconds });
-        lock(&self.state).hold(|held| {
+        self.state.lock().hold(|held| {
             let before = held.opened_at.filter(|before| before.ctime == ctime);
             let age = before.map(|before| seconds.saturating_sub(before.seconds));
             if now.is_none() || age.is_none_or(|age| age > LONGEST_CONTENT) {
@@ -505,42 +442,37 @@ impl Inode {
 
     /// Is it a regular file?
     pub(super) fn is_regular(&self) -> bool {
-        self.marks.load(Ordering::Relaxed) & REGULAR != 0
+        self.marks.has(REGULAR)
     }
 
-    /// Where it was last seen, if that is kept.
-    pub(super) fn place(&self) -> Option<Place> {
-        lock(&self.state).place.as_ref()?.unpack()
-    }
-
-    /// Where it was last seen, and its visible name there, if that is kept.
+    /// Returns where it was last seen, if that is kept.
     #[must_use]
-    pub fn seen_at(&self) -> Option<Seen> {
-        Some(self.place()?.into())
+    pub fn place(&self) -> Option<Place> {
+        self.state.lock().place.as_ref()?.unpack()
     }
 
     /// The number of the directory where it was last seen, if that is kept.
     #[must_use]
     pub fn parent(&self) -> Option<u64> {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         Some(state.place.as_ref()?.split()?.0)
     }
 
     /// Is it the last that was seen under this name, which lies below as it is shown?
     #[must_use]
     pub fn is_at(&self, parent: u64, name: &[u8]) -> bool {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         let place = state.place.as_ref().and_then(PackedPlace::split);
         place == Some((parent, name))
     }
 
     /// Notes where it was seen, if that is wanted; returns where it was before, if that is another place.
     pub(super) fn set_place(&self, place: &Place) -> Option<Place> {
-        if self.marks.load(Ordering::Relaxed) & PLACED == 0 {
+        if !self.marks.has(PLACED) {
             return None;
         }
         let packed = PackedPlace::from(place);
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let is_same = state
             .place
             .as_ref()
@@ -548,6 +480,20 @@ impl Inode {
         let left = state.place.replace(packed);
         drop(state);
         left.filter(|_| !is_same)?.unpack()
+    }
+}
+
+/// An inode, and a descriptor of it.
+#[derive(Debug, Clone)]
+pub(super) struct OpenInode {
+    pub(super) inode: Arc<Inode>,
+    pub(super) fd: Arc<OwnedFd>,
+}
+
+impl OpenInode {
+    /// Returns the directory that it is.
+    pub(super) fn dir(&self) -> Dir<&OwnedFd> {
+        Dir::new(&self.fd)
     }
 }
 

@@ -7,13 +7,15 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use super::descriptors::{Allowance, Descriptors, Taken, Use};
-use super::inode::{ByNumber, Identity, Inode, Place, ROOT, lock};
-use super::number::{Device, Numbering};
-use super::{Caller, FsError};
+use parking_lot::Mutex;
+
+use super::FsError;
+use super::descriptors::Descriptors;
+use super::inode::{ByNumber, Identity, Inode, Place};
+use super::number::{Device, Numbering, ROOT};
 use crate::backing::{Dir, FileHandle, Stat};
 use crate::os::give_memory_back;
 
@@ -113,7 +115,7 @@ impl Inodes {
         if number == ROOT {
             return Ok(Arc::clone(&self.root));
         }
-        let slots = lock(self.shard(number).ok_or(FsError::Stale)?);
+        let slots = self.shard(number).ok_or(FsError::Stale)?.lock();
         let known = slots.get(&number).ok_or(FsError::Stale)?;
         Ok(Arc::clone(&known.0))
     }
@@ -174,7 +176,7 @@ impl Inodes {
     pub fn forget(&self, number: u64, count: u64) -> Option<Arc<Inode>> {
         let shard = self.shard(number).filter(|_| number != ROOT)?;
         let gone = {
-            let mut slots = lock(shard);
+            let mut slots = shard.lock();
             let known = slots.get(&number)?;
             let lookups = known.0.lookups.load(Ordering::Relaxed);
             if lookups > count {
@@ -197,7 +199,7 @@ impl Inodes {
         if !self.is_any_renumbered.load(Ordering::Acquire) {
             return;
         }
-        let mut renumbered = lock(&self.renumbered);
+        let mut renumbered = self.renumbered.lock();
         // It may have been entered anew since, under the same number.
         if self.get(number).is_ok() {
             return;
@@ -227,20 +229,13 @@ impl Inodes {
     }
 
     /// The numbers of all inodes but the root.
-    pub(super) fn numbers(&self) -> Vec<u64> {
+    #[must_use]
+    pub fn numbers(&self) -> Vec<u64> {
         let mut numbers = Vec::new();
         for shard in &self.shards {
-            numbers.extend(lock(shard).iter().map(|known| known.0.number));
+            numbers.extend(shard.lock().iter().map(|known| known.0.number));
         }
         numbers
-    }
-
-    /// Lets `caller` open a file or directory, as long as the result lives.
-    ///
-    /// # Errors
-    /// `EMFILE`: too many are open, in all or by this user.
-    pub(super) fn take_descriptors(&self, caller: Caller, what: Use) -> io::Result<Taken> {
-        self.descriptors.take(caller.uid, what)
     }
 
     /// An `O_PATH` descriptor of the inode, opened again if it had to be closed.
@@ -249,11 +244,6 @@ impl Inodes {
     /// The file is gone (`ESTALE`), or can't be opened.
     pub fn fd(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
         inode.held().map_or_else(|| self.open_again(inode), Ok)
-    }
-
-    /// For what is open beside files and directories.
-    pub(super) fn allowance(&self) -> Allowance {
-        self.descriptors.allowance()
     }
 
     /// Runs `act`; where it fails for want of a descriptor, once more after closing those that nobody needs.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::descriptors::{Taken, Use};
 use super::handle::OpenFile;
-use super::inode::{Inode, OpenAs};
+use super::inode::{Inode, InodeId, OpenAs};
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Stat, file};
 use crate::os::credentials::{Fsetid, raise_fsetid};
@@ -19,9 +19,6 @@ pub(super) const KERNELS_OWN: i32 = libc::O_APPEND;
 /// The kernel's own flag for a program that is opened to be run; it is open for as long as that runs (`__FMODE_EXEC` of
 /// `include/linux/fs.h`).
 const FMODE_EXEC: i32 = 0x20;
-
-/// What tells an inode from every other: its number and generation.
-pub type InodeId = (u64, u64);
 
 /// A file that was just opened, and what has to be known to serve it.
 #[derive(Debug)]
@@ -69,7 +66,7 @@ impl Utf8Fs {
     }
 
     fn open_with(&self, caller: Caller, number: u64, flags: i32) -> Result<Opened, FsError> {
-        let taken = self.inodes.take_descriptors(caller, Use::File)?;
+        let taken = self.inodes.descriptors.pool.take(caller.uid, Use::File)?;
         let inode = self.inodes.get(number)?;
         if flags & FMODE_EXEC != 0 && !self.is_shared {
             // The kernel checks only that somebody may execute the file (`fuse_permission` in `fs/fuse/dir.c`).
@@ -142,9 +139,10 @@ impl Utf8Fs {
             (false, false) => Some((stat.uid, stat.gid)),
         };
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
-        let closes_quietly = self.closes_quietly && !self.carries_locks() && !inode.is_elsewhere();
+        let closes_quietly =
+            self.below.closes_quietly() && !self.carries_locks() && !inode.is_elsewhere();
         Ok(Opened {
-            inode: (inode.number, inode.generation()),
+            inode: inode.id(),
             stat,
             writes,
             handle: self.files.add(OpenFile::new(fd, inode, opener, how, taken)),
@@ -241,7 +239,7 @@ impl Utf8Fs {
         {
             log::debug!("a file is closed as another than its opener: {error}");
         }
-        Some((open.inode.number, open.inode.generation()))
+        Some(open.inode.id())
     }
 
     /// Brings what was written to the disk.

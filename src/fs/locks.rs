@@ -7,13 +7,14 @@
 mod table;
 mod waiters;
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use super::descriptors::Allowance;
-use super::inode::lock;
+use super::descriptors::Pool;
+use super::inode::InodeId;
 use super::{FsError, Utf8Fs};
 use crate::backing::{Holder, LockKind, LockRange};
 use table::FileLocks;
@@ -68,39 +69,39 @@ type Shared = Arc<Mutex<FileLocks>>;
 #[derive(Debug)]
 pub(super) struct Locks {
     at: LocksAt,
-    allowance: Allowance,
+    pool: Arc<Pool>,
     /// By number and generation. Never held while the lock of one of them is waited for.
-    files: Mutex<HashMap<(u64, u64), Shared>>,
+    files: Mutex<HashMap<InodeId, Shared>>,
     waiters: Arc<Waiters>,
 }
 
 impl Locks {
-    /// No locks yet. The descriptors that they take are of the `allowance`.
-    pub(super) fn new(at: LocksAt, allowance: Allowance) -> Self {
+    /// No locks yet. The descriptors that they take are of the `pool`.
+    pub(super) fn new(at: LocksAt, pool: Arc<Pool>) -> Self {
         Self {
             at,
-            allowance,
+            pool,
             files: Mutex::default(),
             waiters: Arc::default(),
         }
     }
 
-    fn of(&self, file: (u64, u64)) -> Shared {
-        let fresh = || Arc::new(Mutex::new(FileLocks::new(self.allowance.clone())));
-        Arc::clone(lock(&self.files).entry(file).or_insert_with(fresh))
+    fn of(&self, file: InodeId) -> Shared {
+        let fresh = || Arc::new(Mutex::new(FileLocks::new(Arc::clone(&self.pool))));
+        Arc::clone(self.files.lock().entry(file).or_insert_with(fresh))
     }
 
     /// Runs `act` on the locks of a file, if it has any, and forgets the file if it has none after that.
-    fn let_go(&self, file: (u64, u64), act: impl FnOnce(&mut FileLocks)) {
-        let Some(shared) = lock(&self.files).get(&file).map(Arc::clone) else {
+    fn let_go(&self, file: InodeId, act: impl FnOnce(&mut FileLocks)) {
+        let Some(shared) = self.files.lock().get(&file).map(Arc::clone) else {
             return;
         };
         // Not under the table's lock: it closes descriptors, which can wait for the filesystem of this file.
-        act(&mut lock(&shared));
-        let mut files = lock(&self.files);
+        act(&mut shared.lock());
+        let mut files = self.files.lock();
         drop(shared);
         // Only the table has it, and nobody can get hold of it meanwhile.
-        let is_idle = |shared: &Shared| Arc::strong_count(shared) == 1 && lock(shared).is_empty();
+        let is_idle = |shared: &Shared| Arc::strong_count(shared) == 1 && shared.lock().is_empty();
         if files.get(&file).is_some_and(is_idle) {
             files.remove(&file);
         }
@@ -171,9 +172,9 @@ impl Utf8Fs {
         request: LockRequest,
     ) -> Result<impl Fn() -> io::Result<bool> + Send + use<>, FsError> {
         let open = self.files.get(handle)?;
-        let shared = self.locks.of(open.identity());
+        let shared = self.locks.of(open.inode.id());
         let fd = Arc::clone(&open.fd);
-        Ok(move || lock(&shared).set(&fd, handle, request))
+        Ok(move || shared.lock().set(&fd, handle, request))
     }
 
     /// A lock that stands in the way of this one; `None` where there is none, and for an unlocking.
@@ -185,9 +186,9 @@ impl Utf8Fs {
             return Ok(None);
         };
         let open = self.files.get(handle)?;
-        let shared = self.locks.of(open.identity());
+        let shared = self.locks.of(open.inode.id());
         self.inodes
-            .with_descriptors(|| lock(&shared).test(&open.fd, kind, request))
+            .with_descriptors(|| shared.lock().test(&open.fd, kind, request))
             .map_err(no_locks)
     }
 
@@ -206,11 +207,11 @@ impl Utf8Fs {
         }
     }
 
-    fn locked_file(&self, handle: u64) -> Option<(u64, u64)> {
+    fn locked_file(&self, handle: u64) -> Option<InodeId> {
         if !self.carries_locks() {
             return None;
         }
-        self.files.get(handle).ok().map(|open| open.identity())
+        self.files.get(handle).ok().map(|open| open.inode.id())
     }
 }
 

@@ -3,21 +3,21 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rustix::io::Errno;
 
 use super::audit::Operation;
 use super::descriptors::{Taken, Use};
-use super::inode::lock;
+use super::identify::Sight;
 use super::inodes::{Entered, Unproven};
 use super::io::{KERNELS_OWN, Opened};
-use super::look::Sight;
-use super::namespace::{Here, MOST_ATTEMPTS};
+use super::namespace::MOST_ATTEMPTS;
 use super::resolve::{Making, NewName, if_there};
-use super::{Caller, Entry, FsError, Utf8Fs};
+use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::{Dir, Kind, Stat};
 use crate::names::BackingName;
 use crate::os::{become_caller, credentials};
@@ -45,7 +45,7 @@ pub(super) struct SentBack {
 
 impl SentBack {
     pub(super) fn note(&self, caller: Caller) {
-        let mut callers = lock(&self.callers);
+        let mut callers = self.callers.lock();
         callers.truncate(MOST_SENT - 1);
         callers.push_front((caller, Instant::now()));
         self.is_any.store(true, Ordering::Release);
@@ -54,7 +54,9 @@ impl SentBack {
     /// Was `caller` sent back?
     pub(super) fn has(&self, caller: Caller) -> bool {
         self.is_any.load(Ordering::Acquire)
-            && lock(&self.callers)
+            && self
+                .callers
+                .lock()
                 .iter()
                 .any(|(sent, when)| *sent == caller && when.elapsed() < AT_ONCE)
     }
@@ -62,11 +64,26 @@ impl SentBack {
     /// What `caller` asked for is done.
     pub(super) fn end(&self, caller: Caller) {
         if self.is_any.load(Ordering::Acquire) {
-            let mut callers = lock(&self.callers);
+            let mut callers = self.callers.lock();
             callers.retain(|(sent, when)| *sent != caller && when.elapsed() < AT_ONCE);
             self.is_any.store(!callers.is_empty(), Ordering::Release);
         }
     }
+}
+
+/// A new entry as a caller asks for it.
+#[derive(Debug, Clone, Copy)]
+pub struct NewEntry<'a> {
+    /// The caller.
+    pub caller: Caller,
+    /// The number of its directory.
+    pub parent: u64,
+    /// Its visible name.
+    pub name: &'a [u8],
+    /// Its type and permission bits, where they are for the caller to say.
+    pub mode: u32,
+    /// The permission bits that the caller does not want.
+    pub umask: u32,
 }
 
 impl Utf8Fs {
@@ -76,23 +93,15 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// The name is refused, or the system's error.
-    pub fn create(
-        &self,
-        caller: Caller,
-        parent: u64,
-        name: &[u8],
-        mode: u32,
-        umask: u32,
-        flags: i32,
-    ) -> Result<(Entry, Opened), FsError> {
-        let rules = self.rules();
-        let making = Making::new(Operation::Create, caller, &rules);
+    pub fn create(&self, new: &NewEntry<'_>, flags: i32) -> Result<(Entry, Opened), FsError> {
+        let caller = new.caller;
         let is_exclusive = flags & libc::O_EXCL != 0;
         let is_back = !is_exclusive && self.sent_back.has(caller);
-        let taken = self.inodes.take_descriptors(caller, Use::File)?;
-        let made = self.make(making, parent, name, (mode, umask), |dir, backing| {
+        let taken = self.inodes.descriptors.pool.take(caller.uid, Use::File)?;
+        let making = self.making(Operation::Create, new)?;
+        let made = self.make(&making, new, |dir, backing| {
             let flags = flags & !KERNELS_OWN | self.waiting() | libc::O_EXCL;
-            let create = || dir.create(backing, flags, mode);
+            let create = || dir.create(backing, flags, new.mode);
             let opened = match is_back {
                 true => until_free(|| self.inodes.with_descriptors(create)),
                 false => self.inodes.with_descriptors(create),
@@ -101,23 +110,14 @@ impl Utf8Fs {
             let looked = self.look_at_made(&opened)?;
             Ok((opened, looked))
         });
-        let ((opened, looked), (directory, fd), place) = match made {
-            Err(FsError::Io(error))
-                if error.raw_os_error() == Some(libc::EEXIST) && !is_exclusive =>
-            {
+        let ((opened, looked), made) = match made {
+            Err(error) if error.is_of_system(libc::EEXIST) && !is_exclusive => {
                 self.sent_back.note(caller);
                 return Err(FsError::Stale);
             }
             made => made?,
         };
-        let here = (&*directory, &*fd);
-        let entry = self.enter(
-            Sight::Whole(looked),
-            here,
-            place.backing,
-            place.visible,
-            place.alias,
-        )?;
+        let entry = self.enter(Sight::Whole(looked), &making.directory, made.entry)?;
         let opened = self.open_made(caller, &entry, (opened, taken), flags)?;
         self.sent_back.end(caller);
         Ok((entry, opened))
@@ -129,20 +129,25 @@ impl Utf8Fs {
     /// `ENOSYS`: files of this mount are reached by name alone. Else the system's error.
     pub fn create_unnamed(
         &self,
-        caller: Caller,
-        directory: u64,
-        mode: u32,
-        umask: u32,
+        new: &NewEntry<'_>,
         flags: i32,
     ) -> Result<(Entry, Opened), FsError> {
         if !self.inodes.uses_handles() {
             return Err(Errno::NOSYS.into());
         }
-        let taken = self.inodes.take_descriptors(caller, Use::File)?;
-        let (_, fd) = self.open_to_change(directory)?;
-        self.become_caller(caller, umask)?;
-        let _fsetid = credentials::raise_fsetid_for(mode)?;
-        let create = || Dir::new(&*fd).create_unnamed(flags & !KERNELS_OWN, mode);
+        let taken = self
+            .inodes
+            .descriptors
+            .pool
+            .take(new.caller.uid, Use::File)?;
+        let directory = self.open_to_change(new.parent)?;
+        self.become_caller(new.caller, new.umask)?;
+        let _fsetid = credentials::raise_fsetid_for(new.mode)?;
+        let create = || {
+            directory
+                .dir()
+                .create_unnamed(flags & !KERNELS_OWN, new.mode)
+        };
         let opened = self.inodes.with_descriptors(create)?;
         let looked = self.look_at_made(&opened)?;
         let entered = self.inodes.enter(looked, None)?;
@@ -155,7 +160,7 @@ impl Utf8Fs {
             is_mapped_link: false,
             left: None,
         };
-        let opened = self.open_made(caller, &entry, (opened, taken), flags)?;
+        let opened = self.open_made(new.caller, &entry, (opened, taken), flags)?;
         Ok((entry, opened))
     }
 
@@ -173,35 +178,49 @@ impl Utf8Fs {
         self.opened(caller, (opened, taken), file, inode, entry.stat, flags)
     }
 
-    /// Makes an entry: finds its place, acts as the caller, makes it, and reports it if it offends.
-    pub(super) fn make<T>(
+    /// Begins an operation that makes an entry.
+    pub(super) fn making<'a>(
         &self,
-        making: Making,
-        parent: u64,
-        name: &[u8],
-        (mode, umask): (u32, u32),
+        operation: Operation,
+        new: &NewEntry<'a>,
+    ) -> Result<Making<'a>, FsError> {
+        Ok(Making {
+            operation,
+            caller: new.caller,
+            rules: self.rules(),
+            directory: self.open_inode(new.parent)?,
+            name: new.name,
+        })
+    }
+
+    /// Makes an entry: finds its backing name, acts as the caller, makes it, and reports it if it offends.
+    fn make<T>(
+        &self,
+        making: &Making<'_>,
+        asked: &NewEntry<'_>,
         make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
-    ) -> Result<(T, Here, NewName), FsError> {
-        let (inode, fd) = self.open_to_change(parent)?;
-        let place = self.place_absent(making, &inode, &fd, name)?;
-        self.become_caller(making.caller, umask)?;
-        let mut directory = self.directory(&inode, &fd)?;
+    ) -> Result<(T, NewName), FsError> {
+        let at = &making.directory;
+        self.inodes.confine(at, Duration::ZERO)?;
+        let new = self.absent_name(making)?;
+        self.become_caller(asked.caller, asked.umask)?;
+        let mut directory = self.directory(at)?;
         let clash = match self.indexed.unique {
-            Some(_) => self.check_unique(making, &mut directory, &inode, name, &place, None)?,
+            Some(_) => self.check_unique(making, &mut directory, &new, None)?,
             None => None,
         };
         directory.before_change()?;
         let kept = directory.kept();
         // The kernel has taken set-group-id away from what the caller must not make with it.
-        let _fsetid = credentials::raise_fsetid_for(mode)?;
-        let made = make(&Dir::new(&*fd), &place.backing)?;
-        let mut directory = kept.map_or_else(|| self.directory(&inode, &fd), Ok)?;
-        directory.changed(None, Some(&place.backing));
+        let _fsetid = credentials::raise_fsetid_for(asked.mode)?;
+        let made = make(&at.dir(), &new.entry.backing)?;
+        let mut directory = kept.map_or_else(|| self.directory(at), Ok)?;
+        directory.changed(None, Some(&new.entry.backing));
         drop(directory);
-        self.report(making, &inode, &fd, name, &place);
-        self.report_clash(making, &inode, name, &place, clash.as_ref());
-        self.settle_names(&fd)?;
-        Ok((made, (inode, fd), place))
+        self.report(making, &new);
+        self.report_clash(making, &new.entry, clash.as_ref());
+        self.settle(&at.fd, Waits::Names)?;
+        Ok((made, new))
     }
 
     /// Makes an entry of this `kind` that nobody opens, and looks it up. Where somebody below removed it at once, or put something of
@@ -212,24 +231,18 @@ impl Utf8Fs {
     /// Those of making it; [`FsError::Stale`] where somebody removes it each time.
     pub(super) fn make_node(
         &self,
-        making: Making,
-        parent: u64,
-        name: &[u8],
-        (mode, umask): (u32, u32),
+        making: &Making<'_>,
+        asked: &NewEntry<'_>,
         kind: Kind,
         make: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<Entry, FsError> {
-        let modes = (mode, umask);
         for _ in 0..MOST_ATTEMPTS {
-            let (child, (directory, fd), place) =
-                self.make(making, parent, name, modes, |dir, backing| {
-                    make(dir, backing)?;
-                    if_there(self.look_by_fd(dir, backing))
-                })?;
+            let (child, made) = self.make(making, asked, |dir, backing| {
+                make(dir, backing)?;
+                if_there(self.look_by_fd(dir, backing))
+            })?;
             if let Some(child) = child.filter(|child| child.stat.kind() == kind) {
-                let here = (&*directory, &*fd);
-                let sight = Sight::Whole(child);
-                let entry = self.enter(sight, here, place.backing, place.visible, place.alias)?;
+                let entry = self.enter(Sight::Whole(child), &making.directory, made.entry)?;
                 return Ok(self.fitted(entry));
             }
         }
@@ -244,23 +257,14 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// The name is refused, or the system's error.
-    pub fn mknod(
-        &self,
-        caller: Caller,
-        parent: u64,
-        name: &[u8],
-        mode: u32,
-        umask: u32,
-        rdev: u64,
-    ) -> Result<Entry, FsError> {
-        let rules = self.rules();
-        let making = Making::new(Operation::Mknod, caller, &rules);
-        let kind = match mode & libc::S_IFMT {
+    pub fn mknod(&self, new: &NewEntry<'_>, rdev: u64) -> Result<Entry, FsError> {
+        let kind = match new.mode & libc::S_IFMT {
             0 => Kind::File,
-            _ => Kind::from_mode(mode),
+            _ => Kind::from_mode(new.mode),
         };
-        self.make_node(making, parent, name, (mode, umask), kind, |dir, backing| {
-            dir.mknod(backing, mode, rdev)
+        let making = self.making(Operation::Mknod, new)?;
+        self.make_node(&making, new, kind, |dir, backing| {
+            dir.mknod(backing, new.mode, rdev)
         })
     }
 
@@ -268,40 +272,22 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// The name is refused, or the system's error.
-    pub fn mkdir(
-        &self,
-        caller: Caller,
-        parent: u64,
-        name: &[u8],
-        mode: u32,
-        umask: u32,
-    ) -> Result<Entry, FsError> {
-        let rules = self.rules();
-        let making = Making::new(Operation::Mkdir, caller, &rules);
-        let modes = (mode, umask);
-        self.make_node(making, parent, name, modes, Kind::Dir, |dir, backing| {
-            dir.mkdir(backing, mode)
-        })
+    pub fn mkdir(&self, new: &NewEntry<'_>) -> Result<Entry, FsError> {
+        let making = self.making(Operation::Mkdir, new)?;
+        let mkdir = |dir: &Dir<&OwnedFd>, backing: &_| dir.mkdir(backing, new.mode);
+        self.make_node(&making, new, Kind::Dir, mkdir)
     }
 
     /// Makes a symlink that leads below to the file that `target` leads to through the mount.
     ///
     /// # Errors
     /// The name, or one in the target, is refused; or the system's error.
-    pub fn symlink(
-        &self,
-        caller: Caller,
-        parent: u64,
-        name: &[u8],
-        target: &[u8],
-    ) -> Result<Entry, FsError> {
-        let rules = self.rules();
-        let making = Making::new(Operation::Symlink, caller, &rules);
-        let directory = self.inodes.get(parent)?;
-        let stored = self.stored_target(making, &directory, name, target)?;
+    pub fn symlink(&self, new: &NewEntry<'_>, target: &[u8]) -> Result<Entry, FsError> {
+        let making = self.making(Operation::Symlink, new)?;
+        let stored = self.stored_target(&making, target)?;
         let symlink = |dir: &Dir<&OwnedFd>, backing: &_| dir.symlink(backing, &stored.text);
-        let entry = self.make_node(making, parent, name, (0, 0), Kind::Symlink, symlink)?;
-        self.report_target(making, &directory, name, &stored);
+        let entry = self.make_node(&making, new, Kind::Symlink, symlink)?;
+        self.report_target(&making, &stored);
         Ok(entry)
     }
 
@@ -309,20 +295,12 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// The name is refused, or the system's error.
-    pub fn link(
-        &self,
-        caller: Caller,
-        number: u64,
-        parent: u64,
-        name: &[u8],
-    ) -> Result<Entry, FsError> {
-        let rules = self.rules();
-        let making = Making::new(Operation::Link, caller, &rules);
-        let (_, source) = self.open_inode(number)?;
+    pub fn link(&self, new: &NewEntry<'_>, number: u64) -> Result<Entry, FsError> {
+        let making = self.making(Operation::Link, new)?;
+        let source = self.open_inode(number)?.fd;
         let kind = Stat::of(&*source)?.kind();
-        self.make_node(making, parent, name, (0, 0), kind, |dir, backing| {
-            dir.link(&*source, backing)
-        })
+        let link = |dir: &Dir<&OwnedFd>, backing: &_| dir.link(&*source, backing);
+        self.make_node(&making, new, kind, link)
     }
 }
 

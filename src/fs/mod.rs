@@ -1,27 +1,28 @@
 //! The filesystem: inodes, handles and operations over a backing directory. Knows nothing of FUSE.
 //!
-//! Every operation that takes a name goes through the chokepoint in `resolve` and `place`, which turns (directory, visible name)
-//! into (descriptor, backing name): `Utf8Fs::resolve` for names that are there, `Utf8Fs::place_new` for names to be
+//! Every operation that takes a name goes through the chokepoint in `resolve` and `new_name`, which turns (directory, visible name)
+//! into (descriptor, backing name): `Utf8Fs::resolve` for names that are there, `Utf8Fs::new_name` for names to be
 //! made.
 
 mod attr;
 pub mod audit;
 mod confine;
 mod descriptors;
+mod dir_index;
 mod directory;
 mod error;
-mod given;
 mod handle;
+mod identify;
 mod indexed;
 mod inode;
 mod inodes;
 mod io;
+mod listed_names;
 mod locks;
-mod look;
 mod make;
 mod namespace;
+mod new_name;
 mod number;
-mod place;
 mod queries;
 mod readdir;
 mod report;
@@ -29,19 +30,22 @@ mod resolve;
 #[cfg(test)]
 #[path = "tests/samples.rs"]
 pub(crate) mod samples;
-mod settle;
 pub mod state;
 mod target;
 #[cfg(test)]
 mod tests;
+mod ticks;
 mod unique;
 mod walk;
+mod write_through;
 mod xattr;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use parking_lot::RwLock;
 
 use crate::backing::{FsType, Stat, device_unasked, quiet_clone};
 use crate::names::NameMap;
@@ -55,18 +59,20 @@ pub use error::FsError;
 use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 use indexed::IndexedDirectories;
-pub use inode::{Inode, OpenAs, ROOT, Seen};
-pub(crate) use inode::{age, lock};
+pub use inode::{Flags, Inode, InodeId, OpenAs, Place};
 pub use inodes::Inodes;
-pub use io::{InodeId, Opened};
+pub use io::Opened;
 use locks::Locks;
 pub use locks::{Answer, LockCall, LockRequest, LocksAt};
+pub use make::NewEntry;
 use make::SentBack;
 pub use namespace::Moved;
+pub use number::ROOT;
 pub use queries::Absence;
 pub use readdir::{Listed, Plus};
-pub use settle::Waits;
+pub(crate) use ticks::age;
 use walk::Aside;
+pub use write_through::Waits;
 pub use xattr::is_access_acl;
 
 /// What the filesystem is made of.
@@ -133,7 +139,7 @@ pub struct Entry {
     /// Is it a symlink whose target is shown as another (law N13)?
     pub is_mapped_link: bool,
     /// Where it was seen before, if that is known and another place.
-    pub left: Option<Seen>,
+    pub left: Option<Place>,
 }
 
 /// The filesystem over one backing directory.
@@ -157,12 +163,8 @@ pub struct Utf8Fs {
     auditor: Arc<dyn AuditLog>,
     mountpoint: Vec<u8>,
     covers_backing: bool,
-    /// Has closing a file of the backing filesystem nothing to report?
-    closes_quietly: bool,
-    /// Can the backing filesystem lie on another?
-    is_stacked: bool,
-    /// Does the backing filesystem check rights itself?
-    checks_rights: bool,
+    /// The type of the backing filesystem.
+    below: FsType,
     operations: AtomicU64,
 }
 
@@ -192,9 +194,7 @@ impl Utf8Fs {
         inodes.keeps_places = config.keeps_places;
         Ok(Self {
             sent_back: SentBack::default(),
-            closes_quietly: below.closes_quietly(),
-            is_stacked: below.is_stacked(),
-            checks_rights: below.checks_rights(),
+            below,
             map: config.map,
             rules: RwLock::new(Arc::new(config.rules)),
             rules_may_change: config.rules_may_change,
@@ -202,7 +202,7 @@ impl Utf8Fs {
             directories: Handles::default(),
             indexed: IndexedDirectories::new(config.unique, config.unseen),
             aside: Aside::default(),
-            locks: Locks::new(config.locks, inodes.allowance()),
+            locks: Locks::new(config.locks, Arc::clone(&inodes.descriptors.pool)),
             inodes,
             own_device: OnceLock::new(),
             waits: config.waits,
@@ -226,7 +226,7 @@ impl Utf8Fs {
     /// Can the backing filesystem lie on another?
     #[must_use]
     pub fn is_stacked(&self) -> bool {
-        self.is_stacked
+        self.below.is_stacked()
     }
 
     /// Takes the device that this filesystem is mounted as, for where mounts inside the backing directory are entered: what
@@ -263,14 +263,14 @@ impl Utf8Fs {
     /// the rights (`default_permissions`) before it asks, or nobody asks but the user of this process. A filesystem that checks rights itself may be mounted inside
     /// any other.
     fn acts_as_callers(&self) -> bool {
-        self.checks_rights || self.own_device.get().is_some()
+        self.below.checks_rights() || self.own_device.get().is_some()
     }
 
     /// Does the filesystem of an inode, open as `fd`, check rights itself?
     fn checks_rights_of(&self, inode: &Inode, fd: impl AsFd) -> std::io::Result<bool> {
         match inode.is_elsewhere() {
             true => FsType::of(fd).map(FsType::checks_rights),
-            false => Ok(self.checks_rights),
+            false => Ok(self.below.checks_rights()),
         }
     }
 
@@ -282,7 +282,7 @@ impl Utf8Fs {
 
     /// The rules in force, for one operation.
     fn rules(&self) -> Arc<Rules> {
-        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.rules.read())
     }
 
     /// Has other rules hold for all operations that begin from now on. Those of [`Config::rules_may_change`] only.
@@ -291,7 +291,7 @@ impl Utf8Fs {
             self.rules_may_change,
             "invariant: lookups are answered for them"
         );
-        let mut held = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.rules.write();
         let old = std::mem::replace(&mut *held, Arc::new(rules));
         drop(held);
         // Its patterns may be many, and nobody is to wait for their end.
@@ -301,10 +301,5 @@ impl Utf8Fs {
     /// Can nobody make a name but as the policy of the whole mount has it?
     fn nobody_is_exempt(&self) -> bool {
         !self.rules_may_change && self.rules().exempt().is_empty()
-    }
-
-    /// Takes `count` lookups of an inode back; gives it back if it is gone.
-    pub fn forget(&self, number: u64, count: u64) -> Option<Arc<Inode>> {
-        self.inodes.forget(number, count)
     }
 }

@@ -2,25 +2,20 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 use super::audit::Operation;
-use super::inode::{Inode, Place, Seen, lock};
+use super::identify::Sight;
+use super::inode::{OpenInode, Place};
 use super::inodes::{Entered, Unproven};
-use super::look::Sight;
 use super::resolve::{Making, Resolved, if_there, is_absent};
-use super::unique::At;
-use super::{Caller, Entry, FsError, Utf8Fs};
+use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::Dir;
-use crate::names::{BackingName, VisibleName};
+use crate::names::BackingName;
 
 /// So often an entry is looked up or made anew that others removed or replaced at once.
 pub(super) const MOST_ATTEMPTS: usize = 64;
 
-/// A directory, and its descriptor.
-pub(super) type Here = (Arc<Inode>, Arc<OwnedFd>);
-
-/// What a rename moves.
+/// The entry that a rename moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moved {
     /// The entry of the old name.
@@ -36,22 +31,28 @@ impl Utf8Fs {
     /// `ENOENT` where nothing is visible under it; where it is too long to be anything's, [`FsError::Refused`], and then
     /// the refusal is in the audit log.
     pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
-        let rules = self.rules();
-        let making = Making::new(Operation::Lookup, caller, &rules);
-        let (directory, fd) = self.open_directory(parent)?;
-        let here = (&*directory, &*fd);
+        let directory = self.open_directory(parent)?;
         for _ in 0..MOST_ATTEMPTS {
-            let mut names = self.resolve(&directory, &fd, name)?;
+            let mut names = self.resolve(&directory, name)?;
             let entry = loop {
                 let found = match names.next_name() {
                     Ok(found) => found,
-                    Err(error) => return Err(self.too_long(making, &directory, name, error)),
+                    Err(error) => {
+                        let making = Making {
+                            operation: Operation::Lookup,
+                            caller,
+                            rules: self.rules(),
+                            directory,
+                            name,
+                        };
+                        return Err(self.too_long(&making, error));
+                    }
                 };
-                let sight = self.look_by_name(&Dir::new(&*fd), &found.backing);
+                let sight = self.look_by_name(&directory.dir(), &found.backing);
                 let Some(sight) = if_there(sight)? else {
                     continue;
                 };
-                match self.enter(sight, here, found.backing, found.visible, found.alias) {
+                match self.enter(sight, &directory, found) {
                     // Somebody gave it another of these names since it was looked at, as a migration does (law T7).
                     Err(error) if error.errno() == libc::ENOENT => {}
                     entered => break entered,
@@ -67,46 +68,48 @@ impl Utf8Fs {
             if !is_to_be_held || self.inodes.fd(&entry.inode).is_ok() {
                 return Ok(self.fitted(entry));
             }
-            self.forget(entry.number, 1);
+            self.inodes.forget(entry.number, 1);
         }
         Err(FsError::Stale)
     }
 
-    /// Enters what was just looked at under `backing` into the table.
+    /// Enters the file that was just looked at under this name into the table.
     pub(super) fn enter(
         &self,
         sight: Sight,
-        (directory, fd): (&Inode, &OwnedFd),
-        backing: BackingName,
-        visible: VisibleName,
-        alias: bool,
+        directory: &OpenInode,
+        name: Resolved,
     ) -> Result<Entry, FsError> {
-        let is_only_name = self.is_only_name(&backing, &visible, alias);
-        let place = Place::new(directory.number, backing, visible);
-        let Entered { inode, stat, left } = self.enter_at(sight, fd, &place)?;
+        let is_only_name = self.is_only_name(&name);
+        let place = Place::new(directory.inode.number, name.backing, name.visible);
+        let Entered { inode, stat, left } = self.enter_at(sight, &directory.dir(), &place)?;
         Ok(Entry {
             number: inode.number,
             inode,
             stat,
             is_only_name,
             is_mapped_link: false,
-            left: left.map(Seen::from),
+            left,
         })
     }
 
-    fn enter_at(&self, sight: Sight, fd: &OwnedFd, place: &Place) -> Result<Entered, FsError> {
-        let dir = Dir::new(fd);
+    fn enter_at(
+        &self,
+        sight: Sight,
+        dir: &Dir<&OwnedFd>,
+        place: &Place,
+    ) -> Result<Entered, FsError> {
         let looked = match sight {
             Sight::Attributes(stat) => match self.inodes.enter_known(&stat, place) {
                 Some(entered) => return Ok(entered),
-                None => self.identify(&dir, &place.backing, stat)?,
+                None => self.identify(dir, &place.backing, stat)?,
             },
             Sight::Whole(looked) => looked,
         };
         if let Ok(entered) = self.inodes.enter(looked, Some(place))? {
             return Ok(entered);
         }
-        let looked = self.look_by_fd(&dir, &place.backing)?;
+        let looked = self.look_by_fd(dir, &place.backing)?;
         self.inodes
             .enter(looked, Some(place))?
             .map_err(|Unproven| FsError::Stale)
@@ -134,17 +137,17 @@ impl Utf8Fs {
         name: &[u8],
         remove: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<(), FsError> {
-        let (inode, fd) = self.open_to_change(parent)?;
-        self.directory(&inode, &fd)?.before_change()?;
-        let mut names = self.resolve(&inode, &fd, name)?;
+        let directory = self.open_to_change(parent)?;
+        self.directory(&directory)?.before_change()?;
+        let mut names = self.resolve(&directory, name)?;
         let removed = loop {
             let found = names.next_name()?;
-            if if_there(remove(&Dir::new(&*fd), &found.backing))?.is_some() {
+            if if_there(remove(&directory.dir(), &found.backing))?.is_some() {
                 break found.backing;
             }
         };
-        self.directory(&inode, &fd)?.changed(Some(&removed), None);
-        Ok(self.settle_names(&fd)?)
+        self.directory(&directory)?.changed(Some(&removed), None);
+        Ok(self.settle(&directory.fd, Waits::Names)?)
     }
 
     /// Renames, with the flags of renameat2(2). Before anything is changed, `may` is asked about an entry that is to get a name which
@@ -160,107 +163,97 @@ impl Utf8Fs {
         flags: u32,
         may: impl FnOnce(Moved) -> Result<(), FsError>,
     ) -> Result<(), FsError> {
-        let (from_inode, from_fd) = self.open_to_change(from.0)?;
-        let (to_inode, to_fd) = match from.0 == to.0 {
-            true => (Arc::clone(&from_inode), Arc::clone(&from_fd)),
+        let source = self.open_to_change(from.0)?;
+        let is_same = from.0 == to.0;
+        let target = match is_same {
+            true => source.clone(),
             false => self.open_to_change(to.0)?,
-        };
-        let rename = |new: &BackingName| {
-            self.rename_entry((&from_inode, &from_fd, from.1), &to_fd, new, flags)
         };
         if flags & libc::RENAME_EXCHANGE != 0 {
             // Both names are there already: nothing new is made.
-            let new = self.resolve_existing(&to_inode, &to_fd, to.1)?;
-            let old = self.resolve_existing(&from_inode, &from_fd, from.1)?;
-            if !self.is_only_name(&new.backing, &new.visible, new.alias) {
+            let new = self.resolve_existing(&target, to.1)?;
+            let old = self.resolve_existing(&source, from.1)?;
+            if !self.is_only_name(&new) {
                 may(Moved::Old)?;
-            } else if !self.is_only_name(&old.backing, &old.visible, old.alias) {
+            } else if !self.is_only_name(&old) {
                 may(Moved::New)?;
             }
-            let old = rename(&new.backing)?;
-            self.moved(&to_inode, &to_fd, &new.backing, &new.visible);
-            self.moved(&from_inode, &from_fd, &old.backing, &old.visible);
-            self.settle_names(&to_fd)?;
-            return Ok(self.settle_names(&from_fd)?);
+            let old = self.rename_entry(&source, from.1, &target, &new.backing, flags)?;
+            self.moved(&target, &new);
+            self.moved(&source, &old);
+            self.settle(&target.fd, Waits::Names)?;
+            return Ok(self.settle(&source.fd, Waits::Names)?);
         }
-        let rules = self.rules();
-        let making = Making::new(Operation::Rename, caller, &rules);
-        let mut place = if flags & libc::RENAME_NOREPLACE == 0 {
-            self.place_new(making, &to_inode, &to_fd, to.1)?
-        } else {
-            self.place_absent(making, &to_inode, &to_fd, to.1)?
+        let making = Making {
+            operation: Operation::Rename,
+            caller,
+            rules: self.rules(),
+            directory: target,
+            name: to.1,
         };
-        if !self.is_only_name(&place.backing, &place.visible, place.alias) {
+        let target = &making.directory;
+        let mut new = if flags & libc::RENAME_NOREPLACE == 0 {
+            self.new_name(&making)?
+        } else {
+            self.absent_name(&making)?
+        };
+        if !self.is_only_name(&new.entry) {
             may(Moved::Old)?;
         }
         if flags & libc::RENAME_WHITEOUT != 0 {
             self.become_caller(caller, 0)?;
         }
-        let replacing = place
-            .is_there
-            .then(|| {
-                to_inode
-                    .as_directory()
-                    .map(|listed| lock(&listed.replacing))
-            })
-            .transpose()?;
-        self.directory(&from_inode, &from_fd)?.before_change()?;
-        let (old, mut directory, clash) = if place.terms.unique.is_some() {
-            let from = At {
-                inode: &from_inode,
-                fd: &from_fd,
-                name: from.1,
-            };
-            let to = At {
-                inode: &to_inode,
-                fd: &to_fd,
-                name: to.1,
-            };
-            self.rename_uniquely(making, from, to, &place, flags)?
-        } else {
-            self.directory(&to_inode, &to_fd)?.before_change()?;
-            let old = rename(&place.backing)?;
-            (old, self.directory(&to_inode, &to_fd)?, None)
+        let replacing = match new.is_there {
+            true => Some(target.inode.as_directory()?.replacing.lock()),
+            false => None,
         };
-        let is_same = from.0 == to.0;
+        self.directory(&source)?.before_change()?;
+        let (old, mut directory, clash) = if new.terms.unique.is_some() {
+            self.rename_uniquely(&making, &source, from.1, &new, flags)?
+        } else {
+            self.directory(target)?.before_change()?;
+            let old = self.rename_entry(&source, from.1, target, &new.entry.backing, flags)?;
+            (old, self.directory(target)?, None)
+        };
         // A whiteout is left under the old name, so that only a new name comes.
         let leaves_whiteout = flags & libc::RENAME_WHITEOUT != 0;
         let gone = (!leaves_whiteout).then_some(&old.backing);
-        if !is_same || old.backing != place.backing {
-            directory.changed(gone.filter(|_| is_same), Some(&place.backing));
+        if !is_same || old.backing != new.entry.backing {
+            directory.changed(gone.filter(|_| is_same), Some(&new.entry.backing));
         }
         // No two directories are locked at once.
         drop(directory);
         if !is_same {
-            self.directory(&from_inode, &from_fd)?.changed(gone, None);
+            self.directory(&source)?.changed(gone, None);
         }
-        if place.is_there {
-            self.overtake(&to_inode, &to_fd, &mut place)?;
+        if new.is_there {
+            self.overtake(target, &mut new.entry)?;
         }
         drop(replacing);
-        self.moved(&to_inode, &to_fd, &place.backing, &place.visible);
-        self.report(making, &to_inode, &to_fd, to.1, &place);
-        self.report_clash(making, &to_inode, to.1, &place, clash.as_ref());
-        self.settle_names(&to_fd)?;
+        self.moved(target, &new.entry);
+        self.report(&making, &new);
+        self.report_clash(&making, &new.entry, clash.as_ref());
+        self.settle(&target.fd, Waits::Names)?;
         if !is_same {
-            self.settle_names(&from_fd)?;
+            self.settle(&source.fd, Waits::Names)?;
         }
         Ok(())
     }
 
-    /// Renames the entry that the name `from` means to `new` in `to`, and returns the backing name that it had.
+    /// Renames the entry that `name` means in `from` to `new` in `to`, and returns the names that it had.
     fn rename_entry(
         &self,
-        (inode, fd, name): (&Arc<Inode>, &OwnedFd, &[u8]),
-        to: &OwnedFd,
+        from: &OpenInode,
+        name: &[u8],
+        to: &OpenInode,
         new: &BackingName,
         flags: u32,
     ) -> Result<Resolved, FsError> {
-        let (dir, to) = (Dir::new(fd), Dir::new(to));
-        let mut names = self.resolve(inode, fd, name)?;
+        let dir = from.dir();
+        let mut names = self.resolve(from, name)?;
         loop {
             let old = names.next_name()?;
-            let rename = || dir.rename(&old.backing, &to, new, flags);
+            let rename = || dir.rename(&old.backing, &to.dir(), new, flags);
             match rename() {
                 Err(error) if is_absent(&error) && !dir.exists(&old.backing)? => continue,
                 // The error is about the new name; or the old one came since, and is renamed now (law T7).
@@ -273,14 +266,11 @@ impl Utf8Fs {
 
     /// Notes where an entry is now, if it is known. Only paths in the log and users without file handles need
     /// it, so that an entry that moved on meanwhile does no harm.
-    fn moved(&self, directory: &Inode, fd: &OwnedFd, backing: &BackingName, visible: &VisibleName) {
-        let inode = Dir::new(fd)
-            .stat_child(backing)
-            .ok()
-            .and_then(|stat| self.inodes.known(&stat));
-        if let Some(inode) = inode {
-            let place = Place::new(directory.number, backing.clone(), visible.clone());
-            inode.set_place(&place);
+    fn moved(&self, directory: &OpenInode, name: &Resolved) {
+        let stat = directory.dir().stat_child(&name.backing);
+        if let Some(inode) = stat.ok().and_then(|stat| self.inodes.known(&stat)) {
+            let (backing, visible) = (name.backing.clone(), name.visible.clone());
+            inode.set_place(&Place::new(directory.inode.number, backing, visible));
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use rustix::fs::{major, minor};
 
-use super::inode::ROOT;
+/// The root's number, by the protocol.
+pub const ROOT: u64 = 1;
 
 /// A device's number as the kernel has it, in 32 bits: 12 of the driver, 20 of its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,13 +1,12 @@
 //! What is known of inodes and names, for whoever keeps copies of it.
 
-use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::inode::Inode;
-use super::{FsError, Utf8Fs};
-use crate::backing::{Dir, FileHandle, Stat};
+use super::resolve::Resolved;
+use super::{Inodes, Utf8Fs};
+use crate::backing::{FileHandle, Stat};
 use crate::names::{BackingName, OnViolation, VisibleName};
 
 /// What can end it that there is no entry of a name.
@@ -23,54 +22,24 @@ pub enum Absence {
 }
 
 impl Utf8Fs {
-    /// An inode by its number.
-    ///
-    /// # Errors
-    /// [`FsError::Stale`]: it is gone.
-    pub fn inode(&self, number: u64) -> Result<Arc<Inode>, FsError> {
-        self.inodes.get(number)
-    }
-
-    /// The numbers of all inodes but the root.
+    /// Returns the table of inodes.
     #[must_use]
-    pub fn numbers(&self) -> Vec<u64> {
-        self.inodes.numbers()
-    }
-
-    /// The visible path of a directory, as [`Inodes::path`](super::Inodes::path).
-    #[must_use]
-    pub fn path(&self, directory: &Inode) -> Vec<u8> {
-        self.inodes.path(directory)
-    }
-
-    /// An `O_PATH` descriptor of an inode.
-    ///
-    /// # Errors
-    /// It is gone, or the system's error.
-    pub fn path_fd(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
-        self.inodes.fd(inode)
-    }
-
-    /// Opens what has a file handle, as a path.
-    ///
-    /// # Errors
-    /// It is gone, or the system's error.
-    pub fn open_handle(&self, handle: &FileHandle) -> io::Result<OwnedFd> {
-        self.inodes.open_handle(handle)
+    pub fn inodes(&self) -> &Inodes {
+        &self.inodes
     }
 
     /// The inode of what has a file handle, if it is known, and its attributes.
     #[must_use]
     pub fn known_by(&self, handle: &FileHandle) -> Option<(Arc<Inode>, Stat)> {
-        let stat = Stat::of(self.open_handle(handle).ok()?).ok()?;
+        let stat = Stat::of(self.inodes.open_handle(handle).ok()?).ok()?;
         Some((self.inodes.known(&stat)?, stat))
     }
 
     /// What lies below in a directory by this name now, and its inode if that is known.
     #[must_use]
     pub fn look_below(&self, directory: u64, name: &[u8]) -> Option<(Stat, Option<Arc<Inode>>)> {
-        let (_, fd) = self.open_inode(directory).ok()?;
-        let stat = Dir::new(&*fd).stat_child(&BackingName::parse(name).ok()?);
+        let directory = self.open_inode(directory).ok()?;
+        let stat = directory.dir().stat_child(&BackingName::parse(name).ok()?);
         let stat = stat.ok()?;
         Some((stat, self.inodes.known(&stat)))
     }
@@ -84,9 +53,19 @@ impl Utf8Fs {
         self.map.visible_alone(&BackingName::parse(name).ok()?)
     }
 
+    /// The visible path of the name `name` in `directory`.
+    pub(super) fn visible_path(&self, directory: &Inode, name: &[u8]) -> Vec<u8> {
+        let mut path = self.inodes.path(directory);
+        if path != b"/" {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+        path
+    }
+
     /// Has the visible names of a directory read anew, which others changed; does nothing for anything else.
     pub fn outdate(&self, number: u64) {
-        if let Ok(inode) = self.inode(number)
+        if let Ok(inode) = self.inodes.get(number)
             && let Ok(directory) = inode.as_directory()
         {
             directory.is_outdated.store(true, Ordering::Release);
@@ -101,15 +80,10 @@ impl Utf8Fs {
 
     /// Does nothing but a change of its own name change what the name of an entry stands for (law N10)? Not where it is mapped, or
     /// may be one spelling of several.
-    pub(super) fn is_only_name(
-        &self,
-        backing: &BackingName,
-        visible: &VisibleName,
-        alias: bool,
-    ) -> bool {
-        let name = visible.as_bytes();
-        !alias
-            && name == backing.as_bytes()
+    pub(super) fn is_only_name(&self, entry: &Resolved) -> bool {
+        let name = entry.visible.as_bytes();
+        !entry.alias
+            && name == entry.backing.as_bytes()
             && if self.map.policy.conforms(name) {
                 self.map.is_only_spelling(name)
             } else {

@@ -1,16 +1,16 @@
 //! Reading directories: opendir, readdir, readdirplus, releasedir, fsyncdir.
 
 use std::os::fd::AsFd;
-use std::sync::Mutex;
+
+use parking_lot::Mutex;
 
 use super::descriptors::Use;
 use super::directory::Directory;
-use super::given::Given;
 use super::handle::OpenDirectory;
-use super::inode::lock;
-use super::resolve::if_there;
+use super::listed_names::ListedNames;
+use super::resolve::{Resolved, if_there};
 use super::{Caller, Entry, FsError, Utf8Fs};
-use crate::backing::{Dir, Entries, Kind, Stat, file};
+use crate::backing::{Entries, Kind, Stat, file};
 use crate::names::{BackingName, Legacy, VisibleName};
 
 /// An entry of a directory as it is listed.
@@ -43,19 +43,22 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn opendir(&self, caller: Caller, number: u64, flags: i32) -> Result<u64, FsError> {
-        let taken = self.inodes.take_descriptors(caller, Use::Directory)?;
-        let (inode, fd) = self.open_directory(number)?;
+        let taken = self
+            .inodes
+            .descriptors
+            .pool
+            .take(caller.uid, Use::Directory)?;
+        let at = self.open_directory(number)?;
         let open = || match self.reads_quietly {
-            true => Entries::open_quietly(&*fd),
-            false => Entries::open_with(&*fd, flags),
+            true => Entries::open_quietly(&*at.fd),
+            false => Entries::open_with(&*at.fd, flags),
         };
         let entries = self.inodes.with_descriptors(open)?;
         let stream = Mutex::new(entries);
         Ok(self.directories.add(OpenDirectory {
             stream,
-            given: Mutex::default(),
-            inode,
-            fd,
+            listed: Mutex::default(),
+            at,
             _taken: taken,
         }))
     }
@@ -97,11 +100,11 @@ impl Utf8Fs {
         is_given: &mut bool,
     ) -> Result<bool, FsError> {
         let open = self.directories.get(handle)?;
-        self.confine(&open.inode, &open.fd)?;
-        let mut stream = lock(&open.stream);
+        self.confine(&open.at)?;
+        let mut stream = open.stream.lock();
         stream.seek(cookie)?;
-        let mut given = lock(&open.given);
-        let ctime = || Stat::of(&*open.fd).map(|stat| stat.ctime);
+        let mut given = open.listed.lock();
+        let ctime = || Stat::of(&*open.at.fd).map(|stat| stat.ctime);
         let mut is_second = given.goes_on(cookie);
         if cookie == 0 {
             given.start(self.map.maps().then(ctime).transpose()?);
@@ -120,7 +123,7 @@ impl Utf8Fs {
             };
             let (ino, cookie, kind) = (raw.ino, raw.cookie, raw.kind);
             let mut listed = Listed {
-                number: self.inodes.listed_number(&open.inode, ino),
+                number: self.inodes.listed_number(&open.at.inode, ino),
                 cookie,
                 kind,
                 name: raw.name,
@@ -154,8 +157,8 @@ impl Utf8Fs {
                 let is_contested = !is_free || self.is_second_choice(&backing, &visible);
                 if is_contested {
                     directory = None;
-                    drop(lock(&open.inode.as_directory()?.replacing));
-                    let Some(stat) = if_there(Dir::new(&*open.fd).stat_child(&backing))? else {
+                    drop(open.at.inode.as_directory()?.replacing.lock());
+                    let Some(stat) = if_there(open.at.dir().stat_child(&backing))? else {
                         // It has its first choice by now, which it was just renamed to.
                         continue;
                     };
@@ -175,7 +178,12 @@ impl Utf8Fs {
             }
             listed.name = visible.as_bytes();
             if plus == Plus::Yes {
-                match self.look_up_listed(&open, backing, visible.clone()) {
+                let entry = Resolved {
+                    backing,
+                    visible: visible.clone(),
+                    alias: false,
+                };
+                match self.look_up_listed(&open, entry) {
                     Ok(mut entry) => {
                         if let Some(link) = self.mapped_link(entry.number, &entry.stat) {
                             // Its target may lead through this directory, or one that another reads who waits for this one.
@@ -195,7 +203,7 @@ impl Utf8Fs {
             let entered = listed.entry.as_ref().map(|entry| entry.number);
             if give(listed) {
                 if let Some(number) = entered {
-                    self.forget(number, 1);
+                    self.inodes.forget(number, 1);
                 }
                 return Ok(false);
             }
@@ -224,7 +232,7 @@ impl Utf8Fs {
         }
         let directory = match directory {
             Some(locked) => locked,
-            None => directory.insert(self.directory(&open.inode, &open.fd)?),
+            None => directory.insert(self.directory(&open.at)?),
         };
         let visible = directory.visible(&backing)?;
         Ok(visible.map(|visible| (backing, visible)))
@@ -242,7 +250,7 @@ impl Utf8Fs {
     fn other_name(
         &self,
         open: &OpenDirectory,
-        given: &Given,
+        given: &ListedNames,
         backing: &BackingName,
     ) -> Result<Option<VisibleName>, FsError> {
         for signs in 1..=8 {
@@ -250,25 +258,18 @@ impl Utf8Fs {
             if !given.is_free(escape.as_bytes(), backing.as_bytes()) {
                 continue;
             }
-            match self.resolve_existing(&open.inode, &open.fd, escape.as_bytes()) {
-                Ok(found) if found.backing == *backing => return Ok(Some(escape)),
-                Ok(_) => {}
-                Err(error) if error.errno() == libc::ENOENT => {}
-                Err(error) => return Err(error),
+            let found = self.existing(&open.at, escape.as_bytes())?;
+            if found.is_some_and(|found| found.backing == *backing) {
+                return Ok(Some(escape));
             }
         }
         Ok(None)
     }
 
     /// Looks a listed entry up.
-    fn look_up_listed(
-        &self,
-        open: &OpenDirectory,
-        backing: BackingName,
-        visible: VisibleName,
-    ) -> Result<Entry, FsError> {
-        let sight = self.look_by_name(&Dir::new(&*open.fd), &backing)?;
-        self.enter(sight, (&open.inode, &open.fd), backing, visible, false)
+    fn look_up_listed(&self, open: &OpenDirectory, entry: Resolved) -> Result<Entry, FsError> {
+        let sight = self.look_by_name(&open.at.dir(), &entry.backing)?;
+        self.enter(sight, &open.at, entry)
     }
 
     /// Closes a directory.
@@ -283,7 +284,7 @@ impl Utf8Fs {
     pub fn fsyncdir(&self, handle: u64, what: file::Sync) -> Result<(), FsError> {
         let open = self.directories.get(handle)?;
         // Not under the stream's lock, which a listing needs.
-        let duplicate = || lock(&open.stream).as_fd().try_clone_to_owned();
+        let duplicate = || open.stream.lock().as_fd().try_clone_to_owned();
         let fd = self.inodes.with_descriptors(duplicate)?;
         Ok(file::fsync(fd, what)?)
     }

@@ -1,18 +1,14 @@
-//! What is told of names that offend: the refusal to the caller, the record to the audit log.
-
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
+//! Names that offend: the refusal to the caller, the record to the audit log.
 
 use super::audit::{Record, Verdict};
-use super::inode::Inode;
 use super::resolve::{Making, NewName};
 use super::{FsError, Utf8Fs};
-use crate::names::rules::Terms;
+use crate::names::rules::{Exempt, Terms};
 use crate::names::{BackingName, VisibleName};
-use crate::policy::{ErrnoChoice, Offence, Rule};
+use crate::policy::{Offence, Rule};
 
 impl Terms {
-    /// That a name is refused.
+    /// The refusal of a name.
     pub(super) fn refusal(&self, offence: Offence) -> FsError {
         FsError::Refused {
             errno: self.map.errno.errno(offence.rule),
@@ -21,90 +17,91 @@ impl Terms {
     }
 }
 
-/// That this is no name at all.
-pub(super) fn no_name(offence: Offence) -> FsError {
-    FsError::Refused {
-        errno: ErrnoChoice::default().errno(offence.rule),
-        offence,
-    }
-}
-
 impl Utf8Fs {
+    /// The refusal of a name, be it for a `sibling` that it is like; it is in the audit log then.
+    pub(super) fn refused(
+        &self,
+        making: &Making<'_>,
+        terms: &Terms,
+        offence: Offence,
+        sibling: Option<&VisibleName>,
+    ) -> FsError {
+        let refusal = terms.refusal(offence);
+        let outcome = Outcome {
+            errno: Some(refusal.errno()),
+            sibling,
+            ..Outcome::of(Verdict::Refused)
+        };
+        self.audit(making, making.name, offence, &outcome);
+        refusal
+    }
+
     /// Reports a new name that was let through, once it is made, with the name that the directory lists it under. Where that
     /// cannot be told, the record lacks it: the entry is made.
-    pub(super) fn report(
-        &self,
-        making: Making<'_>,
-        inode: &Arc<Inode>,
-        fd: &OwnedFd,
-        name: &[u8],
-        made: &NewName,
-    ) {
+    pub(super) fn report(&self, making: &Making<'_>, made: &NewName) {
         let Some((offence, verdict)) = made.offence else {
             return;
         };
+        let backing = &made.entry.backing;
         let visible = match verdict {
-            Verdict::Reported if !self.map.policy.conforms(made.backing.as_bytes()) => {
-                self.listed_as(inode, fd, &made.backing).unwrap_or_default()
+            Verdict::Reported if !self.map.policy.conforms(backing.as_bytes()) => {
+                let listed = self.listed_as(&making.directory, backing);
+                listed.unwrap_or_default()
             }
             Verdict::Reported | Verdict::Refused | Verdict::Normalized => {
-                Some(made.visible.clone())
+                Some(made.entry.visible.clone())
             }
         };
         let outcome = Outcome {
             visible: visible.as_ref(),
-            backing: Some(&made.backing),
+            backing: Some(backing),
             ..Outcome::of(verdict)
         };
-        self.audit(making, inode, name, offence, &outcome);
+        self.audit(making, making.name, offence, &outcome);
     }
 
+    /// The exemption by which a caller may make a name whatever it offends against; `None` if they may not.
+    pub(super) fn exemption(&self, making: &Making<'_>) -> Option<Exempt> {
+        let Making { name, caller, .. } = making;
+        let path = || self.visible_path(&making.directory.inode, name);
+        making.rules.exempt().of(caller.uid, name, path)
+    }
+
+    /// Hands the record of an offence by `name` to the audit log: that of the entry, or one in the target of the symlink that it is to be.
     #[cold]
     pub(super) fn audit(
         &self,
-        making: Making<'_>,
-        directory: &Inode,
+        making: &Making<'_>,
         name: &[u8],
         offence: Offence,
         outcome: &Outcome<'_>,
     ) {
-        self.audit_at(making, (directory, name), name, offence, outcome);
-    }
-
-    /// Hands the record of an offence by `name` to the audit log, where `entry` was to be made in `directory`.
-    #[cold]
-    pub(super) fn audit_at(
-        &self,
-        making: Making<'_>,
-        (directory, entry): (&Inode, &[u8]),
-        name: &[u8],
-        offence: Offence,
-        outcome: &Outcome<'_>,
-    ) {
-        // What would be accepted in place of a name that is like a sibling's is any other.
+        // Any other name would be accepted in place of one that is like a sibling's.
         let is_like_sibling = matches!(offence.rule, Rule::NotUnique(_));
-        let terms = self.terms(making, directory, entry, true);
+        let terms = self.terms(making, true);
         let accepted = terms.map.normalized(name).ok();
         let accepted = accepted.filter(|_| !is_like_sibling);
         let exempt = match outcome.verdict {
-            Verdict::Reported => self.exemption(making, directory, entry),
+            Verdict::Reported => self.exemption(making),
             Verdict::Refused | Verdict::Normalized => None,
         };
+        let directory = &making.directory.inode;
+        let bytes = |name: &VisibleName| name.as_bytes().to_vec();
         let record = Record {
             time: jiff::Timestamp::now(),
             mount: self.mountpoint.clone(),
             operation: making.operation,
             section: terms.section.clone(),
-            path: self.visible_path(directory, entry),
+            path: self.visible_path(directory, making.name),
             name: name.to_vec(),
             offence,
             verdict: outcome.verdict,
             exempt,
             errno: outcome.errno,
-            visible: outcome.visible.map(|name| name.as_bytes().to_vec()),
+            visible: outcome.visible.map(bytes),
             backing: outcome.backing.map(|name| name.as_bytes().to_vec()),
-            accepted: accepted.map(|name| name.as_bytes().to_vec()),
-            sibling: outcome.sibling.map(|name| name.as_bytes().to_vec()),
+            accepted: accepted.as_ref().map(bytes),
+            sibling: outcome.sibling.map(bytes),
             uid: making.caller.uid,
             gid: making.caller.gid,
             pid: making.caller.pid,

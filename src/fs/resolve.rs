@@ -3,15 +3,14 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
+
+use rustix::io::Errno;
 
 use super::audit::{Operation, Verdict};
 use super::directory::{Directory, if_readable};
-use super::inode::Inode;
-use super::report::no_name;
+use super::inode::OpenInode;
 use super::{Caller, FsError, Utf8Fs};
-use crate::backing::Dir;
 use crate::names::rules::{Rules, Terms};
 use crate::names::{BackingName, Legacy, OnViolation, VisibleName};
 use crate::policy::{Class, Offence, Rule};
@@ -30,39 +29,29 @@ pub(super) struct Resolved {
 /// Where a new entry is to be made.
 #[derive(Debug)]
 pub(super) struct NewName {
-    /// The backing name to make it under; that of an existing entry, if one has the visible name.
-    pub(super) backing: BackingName,
-    /// What it will be visible as.
-    pub(super) visible: VisibleName,
-    /// Is it asked for by another spelling?
-    pub(super) alias: bool,
+    /// The name to make it under; that of an existing entry, if one has the visible name.
+    pub(super) entry: Resolved,
     /// The offence to report when it is made.
     pub(super) offence: Option<(Offence, Verdict)>,
-    /// What holds for it.
+    /// The terms that hold for it.
     pub(super) terms: Arc<Terms>,
     /// Was there an entry?
     pub(super) is_there: bool,
 }
 
-/// An operation that makes a name, for the audit log.
-#[derive(Debug, Clone, Copy)]
+/// An operation that may make a name.
+#[derive(Debug)]
 pub(super) struct Making<'a> {
-    /// Which it is.
+    /// The operation, for the audit log.
     pub(super) operation: Operation,
-    /// Who asks.
+    /// The caller.
     pub(super) caller: Caller,
-    /// What holds for new names while it lasts.
-    pub(super) rules: &'a Rules,
-}
-
-impl<'a> Making<'a> {
-    pub(super) fn new(operation: Operation, caller: Caller, rules: &'a Rules) -> Self {
-        Self {
-            operation,
-            caller,
-            rules,
-        }
-    }
+    /// The rules for new names while it lasts.
+    pub(super) rules: Arc<Rules>,
+    /// The directory of the name.
+    pub(super) directory: OpenInode,
+    /// The name as asked.
+    pub(super) name: &'a [u8],
 }
 
 /// Turns "there is none" into `None`; no name is there that is longer than names can be.
@@ -89,8 +78,7 @@ pub(super) fn is_absent(error: &io::Error) -> bool {
 #[derive(Debug)]
 pub(super) struct Resolution<'a> {
     fs: &'a Utf8Fs,
-    inode: &'a Arc<Inode>,
-    fd: &'a OwnedFd,
+    directory: &'a OpenInode,
     asked: VisibleName,
     /// How many of the three kinds of names were sought: the name itself, those that are listed as it, its other meanings.
     sought: u8,
@@ -113,7 +101,7 @@ impl Resolution<'_> {
                 1 => self.found.extend(self.fs.itself(&self.asked, false)),
                 2 => self.add_listed(&self.asked.clone(), false)?,
                 3 => self.add_other_meanings()?,
-                _ => return Err(FsError::Io(io::Error::from_raw_os_error(libc::ENOENT))),
+                _ => return Err(Errno::NOENT.into()),
             }
         }
     }
@@ -128,7 +116,7 @@ impl Resolution<'_> {
         if !map.may_be_mapped(bytes) || !checked.err().is_none_or(is_marked) {
             return Ok(());
         }
-        let mut directory = self.fs.directory(self.inode, self.fd)?;
+        let mut directory = self.fs.directory(self.directory)?;
         let mapped = if_readable(directory.backing(name))?;
         let is_read = directory.is_read();
         drop(directory);
@@ -160,7 +148,7 @@ impl Resolution<'_> {
         };
         // What was let through can be reached by the bytes that it was made with: what is exempt before what they stand
         // for, which is made of such bytes where nobody is.
-        let path = || fs.visible_path(self.inode, name);
+        let path = || fs.visible_path(&self.directory.inode, name);
         let may_pass = || fs.rules().exempt().may_have_passed(name, path);
         let is_exempt = !conforms && (fs.rules_may_change || may_pass());
         if is_exempt {
@@ -187,15 +175,15 @@ impl Resolution<'_> {
         let map = &self.fs.map;
         let mut backing = map.escaped_spelling(name);
         if let Some(whole) = &backing
-            && !Dir::new(self.fd).exists(whole)?
+            && !self.directory.dir().exists(whole)?
         {
             backing = None;
         }
         if backing.is_none() && map.maps() && name.contains(&b'~') {
-            backing = self.fs.directory(self.inode, self.fd)?.cut_spelling(name)?;
+            backing = self.fs.directory(self.directory)?.cut_spelling(name)?;
         }
         if let Some(backing) = backing {
-            let visible = self.fs.listed_as(self.inode, self.fd, &backing)?;
+            let visible = self.fs.listed_as(self.directory, &backing)?;
             self.found.push_back(Resolved {
                 visible: visible.unwrap_or_else(|| backing.as_visible()),
                 backing,
@@ -211,13 +199,8 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// `ENOTDIR`.
-    pub(super) fn directory<'a>(
-        &'a self,
-        inode: &'a Arc<Inode>,
-        fd: &'a OwnedFd,
-    ) -> io::Result<Directory<'a>> {
-        let descriptors = &self.inodes.descriptors;
-        Directory::new(inode, fd, &self.map, &self.indexed, descriptors)
+    pub(super) fn directory<'a>(&'a self, at: &'a OpenInode) -> io::Result<Directory<'a>> {
+        Directory::new(at, &self.map, &self.indexed, &self.inodes.descriptors)
     }
 
     /// Returns the backing names that `name` can mean in a directory.
@@ -226,15 +209,13 @@ impl Utf8Fs {
     /// `name` is no component of a path.
     pub(super) fn resolve<'a>(
         &'a self,
-        inode: &'a Arc<Inode>,
-        fd: &'a OwnedFd,
+        directory: &'a OpenInode,
         name: &[u8],
     ) -> Result<Resolution<'a>, FsError> {
         Ok(Resolution {
             fs: self,
-            inode,
-            fd,
-            asked: VisibleName::parse(name).map_err(no_name)?,
+            directory,
+            asked: VisibleName::parse(name).map_err(FsError::no_name)?,
             sought: 0,
             found: VecDeque::new(),
         })
@@ -246,14 +227,13 @@ impl Utf8Fs {
     /// `ENOENT` where there is none, or the system's error.
     pub(super) fn resolve_existing(
         &self,
-        inode: &Arc<Inode>,
-        fd: &OwnedFd,
+        directory: &OpenInode,
         name: &[u8],
     ) -> Result<Resolved, FsError> {
-        let mut names = self.resolve(inode, fd, name)?;
+        let mut names = self.resolve(directory, name)?;
         loop {
             let found = names.next_name()?;
-            if Dir::new(fd).exists(&found.backing)? {
+            if directory.dir().exists(&found.backing)? {
                 return Ok(found);
             }
         }
@@ -274,15 +254,14 @@ impl Utf8Fs {
     /// read, what it would be listed as without siblings.
     pub(super) fn listed_as(
         &self,
-        inode: &Arc<Inode>,
-        fd: &OwnedFd,
+        directory: &OpenInode,
         backing: &BackingName,
     ) -> io::Result<Option<VisibleName>> {
         match self.map.legacy {
             Legacy::Raw => Ok(Some(backing.as_visible())),
             Legacy::Hide => Ok(None),
             Legacy::Decode | Legacy::Escape => {
-                let listed = if_readable(self.directory(inode, fd)?.visible(backing))?;
+                let listed = if_readable(self.directory(directory)?.visible(backing))?;
                 Ok(listed.unwrap_or_else(|| self.map.visible_alone(backing)))
             }
         }

@@ -7,13 +7,16 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use rustix::io::Errno;
+
 use super::audit::Verdict;
-use super::inode::{Inode, ROOT};
+use super::inode::{Inode, OpenInode, PLAIN_TARGET};
+use super::number::ROOT;
 use super::report::Outcome;
 use super::resolve::{Making, if_there};
 use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
 use super::{Entry, FsError, Utf8Fs};
-use crate::backing::{Dir, Stat, file};
+use crate::backing::{Stat, file};
 use crate::names::rules::{Mode, Terms};
 use crate::names::{BackingName, VisibleName};
 use crate::policy::{NAME_MAX, Offence};
@@ -60,7 +63,7 @@ impl Utf8Fs {
     /// # Errors
     /// It is no symlink, or the system's error.
     pub fn readlink(&self, number: u64) -> Result<Vec<u8>, FsError> {
-        let (inode, fd) = self.open_inode(number)?;
+        let OpenInode { inode, fd } = self.open_inode(number)?;
         let target = file::readlink(&*fd)?;
         if !self.is_shown_as_another(&target) {
             return Ok(target);
@@ -98,7 +101,7 @@ impl Utf8Fs {
             return None;
         }
         let inode = self.inodes.get(number).ok()?;
-        if inode.has_plain_target() {
+        if inode.marks.has(PLAIN_TARGET) {
             return None;
         }
         let target = match self.opened_quietly(&inode, stat) {
@@ -111,7 +114,7 @@ impl Utf8Fs {
         }
         // Longer names are shown as the rules have it, which may change.
         if components(&target).all(|name| name.len() <= NAME_MAX) {
-            inode.set_plain_target();
+            inode.marks.set(PLAIN_TARGET, true);
         }
         None
     }
@@ -173,7 +176,7 @@ impl Utf8Fs {
         // Asked for first: a directory is read again for a name that it does not list.
         let child = walk.child(&backing)?;
         let listed = match (&child, walk.here()?) {
-            (Some(_), Some((inode, fd))) => self.listed_as(&inode, &fd, &backing)?,
+            (Some(_), Some(directory)) => self.listed_as(&directory, &backing)?,
             _ => None,
         };
         let mut visible = match listed {
@@ -215,25 +218,24 @@ impl Utf8Fs {
         Ok(alone)
     }
 
-    /// The target that a new `link` in `directory` is to have below, for `target` as asked.
+    /// The target that a new link is to have below, for `target` as asked.
     ///
     /// # Errors
     /// [`FsError::Refused`], and then the refusal is in the audit log; `ENAMETOOLONG` if it is too long below.
     pub(super) fn stored_target(
         &self,
-        making: Making<'_>,
-        directory: &Arc<Inode>,
-        link: &[u8],
+        making: &Making<'_>,
         target: &[u8],
     ) -> Result<StoredTarget, FsError> {
         let mut noted: Option<Noted> = None;
-        let terms = self.terms(making, directory, link, true);
+        let terms = self.terms(making, true);
+        let directory = &making.directory.inode;
         let is_itself = |name: &[u8]| self.is_stored_as_itself(name);
         let stored = self.translated(directory, target, &is_itself, &mut |walk, name| {
             if let Some((found, child)) = self.existing_component(walk, name)? {
                 return Ok((found.as_bytes().to_vec(), Some(child)));
             }
-            let is_exempt = || self.exemption(making, directory, link).is_some();
+            let is_exempt = || self.exemption(making).is_some();
             let new = match self.new_component(name, &terms, is_exempt) {
                 Ok(stored) => return Ok((stored.as_bytes().to_vec(), None)),
                 Err(new) => new,
@@ -257,13 +259,11 @@ impl Utf8Fs {
         if let Some(noted) = &stored.noted
             && noted.verdict == Verdict::Refused
         {
-            self.report_target(making, directory, link, &stored);
+            self.report_target(making, &stored);
             return Err(terms.refusal(noted.offence));
         }
         if stored.text.len() > LONGEST {
-            return Err(FsError::Io(std::io::Error::from_raw_os_error(
-                libc::ENAMETOOLONG,
-            )));
+            return Err(Errno::NAMETOOLONG.into());
         }
         Ok(stored)
     }
@@ -274,14 +274,14 @@ impl Utf8Fs {
         walk: &Walk<'_>,
         name: &[u8],
     ) -> Result<Option<(BackingName, OwnedFd)>, Halt> {
-        let Some((inode, fd)) = walk.here()? else {
+        let Some(directory) = walk.here()? else {
             return Ok(None);
         };
         let open = || {
-            let mut names = self.resolve(&inode, &fd, name)?;
+            let mut names = self.resolve(&directory, name)?;
             loop {
                 let backing = names.next_name()?.backing;
-                let child = || Dir::new(&*fd).child(&backing);
+                let child = || directory.dir().child(&backing);
                 if let Some(child) = if_there(self.inodes.with_descriptors(child))? {
                     return Ok::<_, FsError>((backing, child));
                 }
@@ -332,15 +332,9 @@ impl Utf8Fs {
         })
     }
 
-    /// Reports what does not conform in the target of the link `name`: with the path of the link, and the component as
+    /// Reports the component that does not conform in the target of a link: with the path of the link, and the component as
     /// the name.
-    pub(super) fn report_target(
-        &self,
-        making: Making<'_>,
-        directory: &Inode,
-        name: &[u8],
-        target: &StoredTarget,
-    ) {
+    pub(super) fn report_target(&self, making: &Making<'_>, target: &StoredTarget) {
         let Some(noted) = &target.noted else {
             return;
         };
@@ -349,8 +343,7 @@ impl Utf8Fs {
         let visible: Option<VisibleName> = backing
             .as_ref()
             .and_then(|backing| self.map.visible_alone(backing));
-        let terms = self.terms(making, directory, name, true);
-        let errno = terms.refusal(noted.offence).errno();
+        let errno = self.terms(making, true).refusal(noted.offence).errno();
         let outcome = Outcome {
             verdict: noted.verdict,
             errno: (noted.verdict == Verdict::Refused).then_some(errno),
@@ -358,13 +351,7 @@ impl Utf8Fs {
             backing: backing.as_ref(),
             sibling: None,
         };
-        self.audit_at(
-            making,
-            (directory, name),
-            &noted.name,
-            noted.offence,
-            &outcome,
-        );
+        self.audit(making, &noted.name, noted.offence, &outcome);
     }
 
     /// A target with each component as `translate` gives it that is not itself; `None` if the target is left alone: it

@@ -10,9 +10,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::audit::Operation;
-use super::inode::{is_before_this_tick, lock};
-use super::resolve::Making;
-use super::samples::{CALLER, config, map};
+use super::samples::{CALLER, config, map, new_entry};
+use super::ticks::is_before_this_tick;
 use super::{Caller, Config, Plus, ROOT, Utf8Fs};
 use crate::backing::{Dir, Kind, Stat, calls};
 use crate::names::rules::{Exemptions, Rules, Terms};
@@ -74,11 +73,11 @@ impl Scratch {
     /// The backing name that `name` leads to, and how often the backing directory was asked for a name.
     fn find(&self, name: &[u8]) -> (Option<Vec<u8>>, usize) {
         let mut asked = 0;
-        let (inode, fd) = self.fs.open_inode(ROOT).unwrap();
-        let mut names = self.fs.resolve(&inode, &fd, name).unwrap();
+        let root = self.fs.open_inode(ROOT).unwrap();
+        let mut names = self.fs.resolve(&root, name).unwrap();
         while let Ok(found) = names.next_name() {
             asked += 1;
-            if Dir::new(&*fd).exists(&found.backing).unwrap() {
+            if root.dir().exists(&found.backing).unwrap() {
                 return (Some(found.backing.as_bytes().to_vec()), asked);
             }
         }
@@ -91,7 +90,7 @@ impl Scratch {
 
     fn was_read(&self) -> bool {
         let root = self.fs.inodes.get(ROOT).unwrap();
-        lock(&root.as_directory().unwrap().index).is_some()
+        root.as_directory().unwrap().index.lock().is_some()
     }
 
     fn list(&self) -> Vec<Vec<u8>> {
@@ -184,23 +183,21 @@ fn changes_through_the_mount_keep_the_names_right() {
 fn t7_a_name_that_is_taken_back_while_another_is_made_is_found() {
     let names = [&b"caf\xE9"[..], "caf\u{E9} 2".as_bytes()];
     let scratch = Scratch::new(map(Legacy::Decode, &["iso-8859-1"]), &names);
-    let rules = scratch.fs.rules();
-    let making = Making::new(Operation::Mkdir, CALLER, &rules);
+    let new = new_entry(ROOT, b"new", 0o700);
+    let making = scratch.fs.making(Operation::Mkdir, &new).unwrap();
     scratch.leads_to("caf\u{E9}".as_bytes(), Some(b"caf\xE9"));
     let make = |dir: &Dir<&OwnedFd>, name: &BackingName| {
         let old = BackingName::parse("caf\u{E9} 2".as_bytes()).unwrap();
         dir.rename(&old, dir, &BackingName::parse(b"caf\xE9 2").unwrap(), 0)?;
         dir.mkdir(name, 0o700)
     };
-    let made = scratch
-        .fs
-        .make_node(making, ROOT, b"new", (0o700, 0), Kind::Dir, make);
+    let made = scratch.fs.make_node(&making, &new, Kind::Dir, make);
     made.unwrap();
     scratch.leads_to("caf\u{E9} 2".as_bytes(), Some(b"caf\xE9 2"));
     scratch.leads_to("caf\u{E9} 3".as_bytes(), None);
-    let readings = scratch.fs.indexed.readings();
+    let readings = scratch.fs.indexed.counts().readings;
     scratch.leads_to("caf\u{E9} 3".as_bytes(), None);
-    assert_eq!(scratch.fs.indexed.readings(), readings);
+    assert_eq!(scratch.fs.indexed.counts().readings, readings);
 }
 
 /// Law T7: names are found that are migrated at the moment when they are looked up.
@@ -230,7 +227,7 @@ fn t7_a_name_that_is_migrated_while_it_is_looked_up_is_found() {
             let found = scratch.fs.lookup(CALLER, ROOT, "caf\u{E9}".as_bytes());
             ended.recv().unwrap().unwrap();
             let found = found.map_err(|error| error.errno()).expect("it is there");
-            scratch.fs.forget(found.number, 1);
+            scratch.fs.inodes.forget(found.number, 1);
             std::fs::remove_file(&new).unwrap();
         }
         drop(start);
@@ -281,7 +278,7 @@ fn inodes_outlive_their_descriptors() {
     std::fs::write(scratch.path(b"n0"), "").unwrap();
     assert!(scratch.fs.getattr(first.number).is_err());
     for entry in &entries {
-        scratch.fs.forget(entry.number, 1);
+        scratch.fs.inodes.forget(entry.number, 1);
     }
     assert!(scratch.fs.inodes.get(first.number).is_err());
 }
@@ -330,7 +327,7 @@ fn whoever_was_sent_back_opens_what_he_finds_though_it_was_removed() {
         std::fs::remove_file(&path).unwrap();
         let opened = fs.open(caller, number, libc::O_WRONLY);
         let released = opened.map(|opened| fs.release(opened.handle).is_some());
-        fs.forget(number, 1);
+        fs.inodes.forget(number, 1);
         released.map_err(|error| error.errno())
     };
     let other = Caller { pid: 7, ..CALLER };
@@ -348,12 +345,10 @@ fn a_reported_name_that_no_filesystem_takes_is_too_long() {
         ..map(Legacy::Escape, &[])
     };
     let scratch = Scratch::new(report, &[]);
-    let made = scratch.fs.mkdir(CALLER, ROOT, &[0xE9; 256], 0o700, 0);
+    let made = scratch.fs.mkdir(&new_entry(ROOT, &[0xE9; 256], 0o700));
     assert_eq!(made.unwrap_err().errno(), libc::ENAMETOOLONG);
-    scratch
-        .fs
-        .mkdir(CALLER, ROOT, &[0xE9; 255], 0o700, 0)
-        .unwrap();
+    let made = scratch.fs.mkdir(&new_entry(ROOT, &[0xE9; 255], 0o700));
+    made.unwrap();
 }
 
 /// Laws N8 and N13: a link whose target conforms is read without a walk, and every answer tells the size of the target
@@ -401,13 +396,8 @@ fn f2_a_directory_that_was_moved_out_is_not_followed() {
     for name in [b"a", b"b", b"c"] {
         number = scratch.fs.lookup(CALLER, number, name).unwrap().number;
     }
-    let caller = Caller {
-        uid: 0,
-        gid: 0,
-        pid: 0,
-    };
     let make = |name: &[u8]| {
-        let made = scratch.fs.mkdir(caller, number, name, 0o755, 0);
+        let made = scratch.fs.mkdir(&new_entry(number, name, 0o755));
         made.map(drop).map_err(|error| error.errno())
     };
     assert_eq!(make(b"inside"), Ok(()));
@@ -434,7 +424,7 @@ fn a_change_takes_as_many_calls_however_deep_its_directory_lies() {
     let mut calls = Vec::new();
     for _ in 0..12 {
         let before = calls::made();
-        let made = scratch.fs.mkdir(CALLER, number, b"d", 0o755, 0).unwrap();
+        let made = scratch.fs.mkdir(&new_entry(number, b"d", 0o755)).unwrap();
         calls.push(calls::made() - before);
         number = made.number;
     }
@@ -477,7 +467,7 @@ fn f4_an_error_in_the_middle_of_a_listing_loses_no_entry_and_leaks_no_lookup_cou
     assert!(failed.is_err(), "the next call meets it");
     tree.fs.releasedir(handle);
     for number in counted {
-        tree.fs.forget(number, 1);
+        tree.fs.inodes.forget(number, 1);
         assert!(tree.fs.inodes.get(number).is_err(), "counted once");
     }
 }
@@ -486,8 +476,6 @@ fn f4_an_error_in_the_middle_of_a_listing_loses_no_entry_and_leaks_no_lookup_cou
 #[test]
 fn what_is_removed_or_replaced_as_it_is_made_is_made_anew() {
     let scratch = Scratch::new(map(Legacy::Escape, &[]), &[]);
-    let rules = scratch.fs.rules();
-    let making = Making::new(Operation::Mkdir, CALLER, &rules);
     // How many a program below removes, whether it puts something else in their place, and the errno that comes of it.
     let rows = [
         (&b"removed"[..], 3, false, None),
@@ -507,9 +495,9 @@ fn what_is_removed_or_replaced_as_it_is_made_is_made_anew() {
             }
             Ok(())
         };
-        let entry = scratch
-            .fs
-            .make_node(making, ROOT, name, (0o700, 0), Kind::Dir, make);
+        let new = new_entry(ROOT, name, 0o700);
+        let making = scratch.fs.making(Operation::Mkdir, &new).unwrap();
+        let entry = scratch.fs.make_node(&making, &new, Kind::Dir, make);
         assert_eq!(entry.err().map(|error| error.errno()), expected);
         let known = scratch.fs.state().inodes - before;
         assert_eq!(known, usize::from(expected.is_none()));

@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use super::inode::{Inode, ROOT, lock};
+use parking_lot::Mutex;
+
+use super::inode::{Inode, OpenInode};
 use super::inodes::Inodes;
-use super::namespace::Here;
+use super::number::ROOT;
 use super::{FsError, Utf8Fs};
 use crate::backing::{Dir, Kind, Stat, file};
 use crate::names::BackingName;
@@ -93,7 +95,7 @@ impl Aside {
             return known;
         }
         let inode = inodes.aside(stat);
-        let mut aside = lock(&self.0);
+        let mut aside = self.0.lock();
         let is_met = |met: &&Arc<Inode>| met.number == inode.number && met.device == inode.device;
         if let Some(met) = aside.iter().find(is_met) {
             return Arc::clone(met);
@@ -216,7 +218,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The directory where the walk stands; `None` where there is none.
-    pub(super) fn here(&self) -> Result<Option<Here>, Halt> {
+    pub(super) fn here(&self) -> Result<Option<OpenInode>, Halt> {
         let Some(Some(fd)) = self.stack.last() else {
             return Ok(None);
         };
@@ -224,7 +226,8 @@ impl<'a> Walk<'a> {
             1 => Arc::clone(&self.base),
             _ => self.fs.aside.inode(&self.fs.inodes, &Stat::of(fd)?),
         };
-        Ok(Some((inode, Arc::clone(fd))))
+        let fd = Arc::clone(fd);
+        Ok(Some(OpenInode { inode, fd }))
     }
 }
 

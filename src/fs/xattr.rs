@@ -3,7 +3,8 @@
 use std::io;
 
 use super::attr::Clears;
-use super::{Caller, FsError, Utf8Fs};
+use super::inode::OpenInode;
+use super::{Caller, FsError, Utf8Fs, Waits};
 use crate::backing::{Stat, Xattr, xattr};
 
 /// The attributes that POSIX ACLs are set by.
@@ -33,13 +34,13 @@ impl Utf8Fs {
         value: &[u8],
         flags: i32,
     ) -> Result<(), FsError> {
-        let (_, fd) = self.open_inode(number)?;
+        let OpenInode { fd, .. } = self.open_inode(number)?;
         let _as_caller = match name {
             ACCESS_ACL => Some(self.clear_set_ids_as(caller, &Stat::of(&*fd)?, Clears::ByOwner)?),
             _ => None,
         };
         xattr::set(&*fd, name, value, flags)?;
-        Ok(self.settle_attributes(&fd)?)
+        Ok(self.settle(&fd, Waits::All)?)
     }
 
     /// getxattr(2); a `limit` of 0 asks for the size. An ACL on a filesystem that has none is `ENODATA`: the kernel asks for it to
@@ -48,7 +49,7 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn getxattr(&self, number: u64, name: &[u8], limit: u32) -> Result<Xattr, FsError> {
-        let (_, fd) = self.open_inode(number)?;
+        let OpenInode { fd, .. } = self.open_inode(number)?;
         xattr::get(&*fd, name, limit).map_err(|error| {
             let has_none = error.raw_os_error() == Some(libc::EOPNOTSUPP);
             if has_none && (name == ACCESS_ACL || name == DEFAULT_ACL) {
@@ -67,7 +68,7 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error; `ERANGE` if the names are longer than `limit`.
     pub fn listxattr(&self, caller: Caller, number: u64, limit: u32) -> Result<Xattr, FsError> {
-        let (_, fd) = self.open_inode(number)?;
+        let OpenInode { fd, .. } = self.open_inode(number)?;
         if caller.uid == 0 {
             return Ok(xattr::list(&*fd, limit)?);
         }
@@ -92,8 +93,8 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn removexattr(&self, number: u64, name: &[u8]) -> Result<(), FsError> {
-        let (_, fd) = self.open_inode(number)?;
+        let OpenInode { fd, .. } = self.open_inode(number)?;
         xattr::remove(&*fd, name)?;
-        Ok(self.settle_attributes(&fd)?)
+        Ok(self.settle(&fd, Waits::All)?)
     }
 }

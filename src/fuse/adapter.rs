@@ -2,30 +2,44 @@
 
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rustix::io::Errno;
 
-use super::connection::Service;
-use super::data::BackingId;
 use super::layout::{self, BatchForgetIn, ForgetIn, ForgetOne, InterruptIn};
+use super::metrics::{Counted, Metrics};
 use super::operation::Operation;
-use super::operations::Done;
+use super::passthrough::{BackingId, Passthrough};
 use super::reply::Reply;
 use super::request::Request;
-use super::ring::{NoRings, Plan};
+use super::ring_plan::{NoRings, Plan};
 use super::status::{About, asks_status};
-use super::tally::{Counted, Tally};
 use crate::coherence::Coherence;
 use crate::coherence::serving::Serving;
 use crate::fs::{FsError, Utf8Fs};
+
+/// How a filesystem is served.
+#[derive(Debug)]
+pub struct Service {
+    /// What the kernel may keep of which filesystem.
+    pub coherence: Arc<Coherence>,
+    /// May the kernel read and write files by itself?
+    pub passthrough: Passthrough,
+    /// How many requests are worked on at a time, at least 1.
+    pub threads: usize,
+    /// How many of these threads read while others are stalled, at most.
+    pub readers: usize,
+    /// What is told to who asks how the mount does.
+    pub about: About,
+}
 
 /// The filesystem towards the kernel.
 #[derive(Debug)]
 pub(super) struct Adapter {
     pub(super) fs: Arc<Utf8Fs>,
     pub(super) coherence: Arc<Coherence>,
-    pub(super) tally: Arc<Tally>,
+    pub(super) metrics: Arc<Metrics>,
     pub(super) about: About,
     pub(super) passthrough: bool,
     pub(super) serving: Serving<BackingId>,
@@ -36,11 +50,11 @@ pub(super) struct Adapter {
 
 /// How a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answered {
+pub(super) enum Done {
     /// With what was put together.
-    Reply,
-    /// With an error.
-    Error(Errno),
+    Now,
+    /// With what was put together: that there is no such entry.
+    Absent,
     /// Later, by another way.
     Later,
     /// Not at all.
@@ -50,7 +64,7 @@ pub(super) enum Answered {
 /// A request that was worked on. Dropped after its answer was sent, it is counted.
 #[derive(Debug)]
 pub(super) struct Served<'a> {
-    pub(super) answered: Answered,
+    pub(super) done: Result<Done, Errno>,
     _counted: Option<Counted<'a>>,
 }
 
@@ -64,9 +78,9 @@ impl Adapter {
     ) -> Self {
         let seats = service.threads + rings.map_or(0, Plan::threads);
         Self {
-            fs: Arc::clone(service.coherence.fs()),
+            fs: Arc::clone(&service.coherence.fs),
             coherence: service.coherence,
-            tally: Arc::new(Tally::new(seats)),
+            metrics: Arc::new(Metrics::new(seats)),
             about: service.about,
             passthrough,
             serving: Serving::default(),
@@ -75,39 +89,37 @@ impl Adapter {
         }
     }
 
-    /// Serves one request on the thread that has `seat` in the tally: all of it, from its arguments to its answer in `reply`.
+    /// Serves one request on the thread that has `seat` in the metrics: all of it, from its arguments to its answer in `reply`.
     pub(super) fn serve(
         &self,
         seat: usize,
         request: Request<'_>,
         reply: &mut Reply<'_>,
     ) -> Served<'_> {
-        let uncounted = |answered| Served {
-            answered,
+        let uncounted = |done| Served {
+            done,
             _counted: None,
         };
         let Some(operation) = Operation::of(request.opcode) else {
-            return uncounted(Answered::Error(Errno::NOSYS));
+            return uncounted(Err(Errno::NOSYS));
         };
         // Nobody waits for these. There is one for each inode, too short to be timed.
         if operation == Operation::Forget {
-            self.tally.note(operation, seat);
-            let _done = guard(operation, || self.forget(request));
-            return uncounted(Answered::Never);
+            self.metrics.note(operation, seat);
+            return uncounted(guard(operation, || self.forget(request)).or(Ok(Done::Never)));
         }
         if operation == Operation::Interrupt {
-            let _done = guard(operation, || self.interrupt(request));
-            return uncounted(Answered::Never);
+            return uncounted(guard(operation, || self.interrupt(request)).or(Ok(Done::Never)));
         }
         // Counted nowhere, so that looking changes nothing.
         if operation == Operation::Getxattr && asks_status(request) {
             let done = guard(operation, || self.answer_status(request, reply));
-            return uncounted(answered(done));
+            return uncounted(done);
         }
         // The kernel sends these as nobody (`fuse_prepare_release` in `fs/fuse/file.c`).
         let has_caller = !matches!(operation, Operation::Release | Operation::Releasedir);
         let caller = has_caller.then_some(request.caller);
-        let counted = self.tally.begin(operation, seat);
+        let counted = self.metrics.begin(operation, seat);
         let done = guard(operation, || {
             self.fs.begin(caller)?;
             self.answer(operation, request, reply)
@@ -116,7 +128,7 @@ impl Adapter {
             counted.fail();
         }
         Served {
-            answered: answered(done),
+            done,
             _counted: Some(counted),
         }
     }
@@ -132,39 +144,29 @@ impl Adapter {
             let ForgetIn { lookups } = request.arguments.record()?;
             self.coherence.forget(request.node, lookups);
         }
-        Ok(Done::Now)
+        Ok(Done::Never)
     }
 
     fn interrupt(&self, mut request: Request<'_>) -> Result<Done, FsError> {
         let InterruptIn { unique } = request.arguments.record()?;
         self.fs.interrupt(unique);
-        Ok(Done::Now)
+        Ok(Done::Never)
     }
 }
 
 /// Runs a request to its end. A panic is a bug and costs that request only (law F7): it is answered with `EIO`.
-fn guard(
-    operation: Operation,
-    act: impl FnOnce() -> Result<Done, FsError>,
-) -> Result<Done, FsError> {
+fn guard(operation: Operation, act: impl FnOnce() -> Result<Done, FsError>) -> Result<Done, Errno> {
     let act = || {
-        act().inspect_err(|error| {
+        act().map_err(|error| {
             log::trace!("{}: errno {}", operation.name(), error.errno());
+            Errno::from_raw_os_error(error.errno())
         })
     };
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_panic| {
         let operation = operation.name();
         log::error!("{operation}: internal error, answered with EIO; please report it");
-        Err(Errno::IO.into())
+        Err(Errno::IO)
     })
-}
-
-fn answered(done: Result<Done, FsError>) -> Answered {
-    match done {
-        Ok(Done::Now | Done::Absent) => Answered::Reply,
-        Ok(Done::Later) => Answered::Later,
-        Err(error) => Answered::Error(Errno::from_raw_os_error(error.errno())),
-    }
 }
 
 #[cfg(test)]

@@ -2,36 +2,20 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::mpsc::RecvError;
-use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
-use super::adapter::Adapter;
-use super::data::Passthrough;
+use super::adapter::{Adapter, Service};
 use super::device;
-use super::notify::Forgetting;
-use super::ring::{Fault, NoRings, Rings, Started};
-use super::start::{Wishes, agree};
-use super::status::About;
 #[cfg(test)]
-use super::tally::Tally;
-use crate::coherence::Coherence;
+use super::metrics::Metrics;
+use super::notify::Forgetting;
+use super::passthrough::Passthrough;
+use super::ring::{Fault, Rings, Started};
+use super::ring_plan::NoRings;
+use super::start::{Wishes, agree};
 use crate::fs::ROOT;
-
-/// How a filesystem is served.
-#[derive(Debug)]
-pub struct Service {
-    /// What the kernel may keep of which filesystem.
-    pub coherence: Arc<Coherence>,
-    /// May the kernel read and write files by itself?
-    pub passthrough: Passthrough,
-    /// How many requests are worked on at a time, at least 1.
-    pub threads: usize,
-    /// How many of these threads read while others are stalled, at most.
-    pub readers: usize,
-    /// What is told to who asks how the mount does.
-    pub about: About,
-}
 
 /// A connection on which it is agreed how the kernel and a filesystem talk.
 #[derive(Debug)]
@@ -56,7 +40,7 @@ impl Connection {
         let threads = service.threads.max(1);
         let connection = Arc::new(fuse_fd);
         let can_pass = service.passthrough == Passthrough::Auto;
-        let wishes = Wishes::of(service.coherence.fs(), can_pass, rings.is_ok());
+        let wishes = Wishes::of(&service.coherence.fs, can_pass, rings.is_ok());
         let agreed = agree(&connection, wishes)?;
         let passthrough = agreed.passthrough;
         if passthrough {
@@ -91,8 +75,8 @@ impl Connection {
 
     /// What counts the requests.
     #[cfg(test)]
-    pub(super) fn tally(&self) -> Arc<Tally> {
-        Arc::clone(&self.adapter.tally)
+    pub(super) fn metrics(&self) -> Arc<Metrics> {
+        Arc::clone(&self.adapter.metrics)
     }
 
     /// Answers requests until the connection ends. `started` is called once they are, with whether the root has attributes.
@@ -130,8 +114,7 @@ impl Connection {
                 log::warn!(
                     "the kernel refuses rings, so that requests come by the device: {errno}"
                 );
-                *adapter.rings.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Err(NoRings::Refused);
+                *adapter.rings.lock() = Err(NoRings::Refused);
                 by_device.extend(device::start(&adapter, 1..threads.max(2), readers)?);
             }
             // All have ended, with the connection.

@@ -10,17 +10,14 @@ use std::thread::{self, JoinHandle};
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
-use super::adapter::{Adapter, Answered};
+use super::adapter::{Adapter, Done};
 use super::layout::{self, InHeader, OutHeader};
 use super::reply::Reply;
 use super::request::{Arguments, Request};
-use super::start::MAX_WRITE;
-use super::turns::Turns;
+use super::start::REQUEST;
+use super::worker_pool::WorkerPool;
 use crate::backing::clone_connection;
 use crate::fs::{Answer, FsError};
-
-/// Longest request: a write with its header.
-pub(super) const REQUEST: usize = MAX_WRITE as usize + 4096;
 
 const HEADER: usize = size_of::<OutHeader>();
 
@@ -35,27 +32,27 @@ pub(super) fn start(
     readers: usize,
 ) -> io::Result<Vec<JoinHandle<io::Result<()>>>> {
     let connection = &adapter.connection;
-    let turns = Turns::start(seats.len(), readers, Arc::clone(connection))?;
+    let pool = WorkerPool::start(seats.len(), readers, Arc::clone(connection))?;
     let devices = for_threads(connection, seats.len())?;
     let start = |(turn, (seat, device)): (usize, (usize, Arc<OwnedFd>))| {
-        let (adapter, turns) = (Arc::clone(adapter), Arc::clone(&turns));
+        let (adapter, pool) = (Arc::clone(adapter), Arc::clone(&pool));
         let thread = thread::Builder::new().name(format!("serve-{seat}"));
-        thread.spawn(move || serve(&adapter, (&turns, turn), seat, &device))
+        thread.spawn(move || serve(&adapter, (&pool, turn), seat, &device))
     };
     seats.zip(devices).enumerate().map(start).collect()
 }
 
-/// Serves requests of `connection` on this thread until the connection ends. Its counters have `seat`; it takes the turns of `turn`.
+/// Serves requests of `connection` on this thread until the connection ends. Its counters have `seat`; it takes the pool of `turn`.
 ///
 /// # Errors
 /// The connection failed.
 fn serve(
     adapter: &Adapter,
-    (turns, turn): (&Turns, usize),
+    (pool, turn): (&WorkerPool, usize),
     seat: usize,
     connection: &Arc<OwnedFd>,
 ) -> io::Result<()> {
-    let _seated = turns.sit();
+    let _seated = pool.sit();
     let mut asked = vec![0; REQUEST];
     let mut answer = vec![0; HEADER + REQUEST];
     loop {
@@ -73,14 +70,14 @@ fn serve(
             Box::new(move |done| send_late(&connection, header.unique, done))
         };
         let request = Request::new(header, arguments, Some(&later));
-        let _turn = turns.begin(turn);
+        let _turn = pool.begin(turn);
         let (head, room) = answer.split_at_mut(HEADER);
         let mut reply = Reply::new(room);
         let served = adapter.serve(seat, request, &mut reply);
-        let (error, length) = match served.answered {
-            Answered::Reply => (0, reply.length()),
-            Answered::Error(errno) => (-errno.raw_os_error(), 0),
-            Answered::Later | Answered::Never => continue,
+        let (error, length) = match served.done {
+            Ok(Done::Now | Done::Absent) => (0, reply.length()),
+            Ok(Done::Later | Done::Never) => continue,
+            Err(errno) => (-errno.raw_os_error(), 0),
         };
         head.copy_from_slice(out_header(header.unique, error, length).as_bytes());
         let whole = answer.get(..HEADER + length).unwrap_or_default();

@@ -3,25 +3,29 @@
 
 mod adapter;
 mod connection;
-mod data;
 mod device;
 mod layout;
+mod metrics;
 mod notify;
 mod operation;
 mod operations;
+mod passthrough;
 mod reply;
 mod request;
 mod ring;
+mod ring_plan;
 #[cfg(test)]
 #[path = "tests/samples.rs"]
 pub(crate) mod samples;
 mod start;
 pub mod status;
-mod tally;
-mod turns;
+mod status_reply;
+mod worker_pool;
 
-pub use connection::{Connection, Service};
-pub use data::Passthrough;
+pub use adapter::Service;
+pub use connection::Connection;
 pub use notify::Forgetting;
 pub use operation::Operation;
-pub use ring::{NoRings, Plan, Rings};
+pub use passthrough::Passthrough;
+pub use ring::Rings;
+pub use ring_plan::{NoRings, Plan};

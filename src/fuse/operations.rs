@@ -1,10 +1,11 @@
 //! Each request of the protocol: its arguments taken, handed on, answered.
 
+use std::io;
 use std::time::Duration;
 
 use rustix::io::Errno;
 
-use super::adapter::Adapter;
+use super::adapter::{Adapter, Done};
 use super::layout::{
     self, AccessIn, CopyFileRangeIn, CreateIn, EntryOut, FallocateIn, FlushIn, FsyncIn, GetxattrIn,
     LinkIn, LockIn, LseekIn, LseekOut, MkdirIn, MknodIn, OpenIn, OpenOut, ReadIn, ReleaseIn,
@@ -12,26 +13,17 @@ use super::layout::{
 };
 use super::notify::forget_attributes;
 use super::operation::Operation;
+use super::passthrough::BackingId;
 use super::reply::{Reply, entry_out};
 use super::request::Request;
 use crate::backing::file::{Place, Sync};
 use crate::backing::{LockKind, LockRange, SetTime, Time};
 use crate::coherence::KeptList;
+use crate::coherence::serving::Way;
 use crate::fs::{
-    Change, Entry, FsError, LockCall, LockRequest, Opened, Plus, Utf8Fs, is_access_acl,
+    Change, Entry, FsError, LockCall, LockRequest, NewEntry, Opened, Plus, Utf8Fs, is_access_acl,
 };
 use crate::os::SetIds;
-
-/// What became of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Done {
-    /// It is to be answered now.
-    Now,
-    /// It is to be answered now, that there is no such entry.
-    Absent,
-    /// Its answer comes later.
-    Later,
-}
 
 impl Adapter {
     /// Does what is asked for, and puts the answer together.
@@ -43,10 +35,14 @@ impl Adapter {
     ) -> Result<Done, FsError> {
         match operation {
             Operation::Lookup => return self.lookup(request, reply),
-            Operation::Getattr => self.getattr(request, reply),
-            Operation::Statx => self.statx(request, reply),
+            Operation::Getattr => {
+                Ok(reply.attributes(request.node, self.coherence.getattr(request.node)?)?)
+            }
+            Operation::Statx => {
+                Ok(reply.statx(request.node, self.coherence.getattr(request.node)?)?)
+            }
             Operation::Setattr => self.setattr(request, reply),
-            Operation::Readlink => self.readlink(request, reply),
+            Operation::Readlink => Ok(reply.data(&self.fs.readlink(request.node)?)?),
             Operation::Symlink => self.symlink(request, reply),
             Operation::Mknod => self.mknod(request, reply),
             Operation::Mkdir => self.mkdir(request, reply),
@@ -112,50 +108,40 @@ impl Adapter {
     /// Makes an entry of a directory, and answers with that.
     fn make(
         &self,
-        (parent, name): (u64, &[u8]),
+        new: &NewEntry<'_>,
         reply: &mut Reply<'_>,
         make: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
     ) -> Result<(), FsError> {
-        let (entry, kept) = self.coherence.make(parent, name, make)?;
+        let (entry, kept) = self.coherence.make(new, make)?;
         Ok(reply.entry(&entry, kept)?)
     }
 
     fn symlink(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let name = request.arguments.text()?;
+        let new = request.new_entry(name, 0, 0);
         let target = request.arguments.text()?;
-        let (caller, parent) = (request.caller, request.node);
-        self.make((parent, name), reply, |fs| {
-            fs.symlink(caller, parent, name, target)
-        })
+        self.make(&new, reply, |fs| fs.symlink(&new, target))
     }
 
     fn mknod(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let MknodIn {
-            mode, rdev, umask, ..
-        } = request.arguments.record()?;
+        let asked: MknodIn = request.arguments.record()?;
         let name = request.arguments.text()?;
-        let (caller, parent) = (request.caller, request.node);
-        self.make((parent, name), reply, |fs| {
-            fs.mknod(caller, parent, name, mode, umask, u64::from(rdev))
-        })
+        let new = request.new_entry(name, asked.mode, asked.umask);
+        self.make(&new, reply, |fs| fs.mknod(&new, u64::from(asked.rdev)))
     }
 
     fn mkdir(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let MkdirIn { mode, umask } = request.arguments.record()?;
         let name = request.arguments.text()?;
-        let (caller, parent) = (request.caller, request.node);
-        self.make((parent, name), reply, |fs| {
-            fs.mkdir(caller, parent, name, mode, umask)
-        })
+        let new = request.new_entry(name, mode, umask);
+        self.make(&new, reply, |fs| fs.mkdir(&new))
     }
 
     fn link(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let LinkIn { node } = request.arguments.record()?;
         let name = request.arguments.text()?;
-        let (caller, parent) = (request.caller, request.node);
-        self.make((parent, name), reply, |fs| {
-            fs.link(caller, node, parent, name)
-        })
+        let new = request.new_entry(name, 0, 0);
+        self.make(&new, reply, |fs| fs.link(&new, node))
     }
 
     fn remove(
@@ -183,12 +169,10 @@ impl Adapter {
     fn create(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let asked: CreateIn = request.arguments.record()?;
         let name = request.arguments.text()?;
-        let (caller, parent) = (request.caller, request.node);
-        let (entry, kept, opened) = self.coherence.create(parent, name, |fs| {
-            fs.create(caller, parent, name, asked.mode, asked.umask, asked.flags)
-        })?;
+        let new = request.new_entry(name, asked.mode, asked.umask);
+        let (entry, kept, opened) = self.coherence.create(&new, asked.flags)?;
         reply.entry(&entry, kept)?;
-        self.answer_opened(&opened, reply)
+        Ok(reply.record(&self.serve_opened(&opened))?)
     }
 
     fn create_unnamed(
@@ -197,25 +181,15 @@ impl Adapter {
         reply: &mut Reply<'_>,
     ) -> Result<(), FsError> {
         let asked: CreateIn = request.arguments.record()?;
-        let (caller, directory) = (request.caller, request.node);
-        let (entry, kept, opened) = self.coherence.create_unnamed(|fs| {
-            fs.create_unnamed(caller, directory, asked.mode, asked.umask, asked.flags)
-        })?;
+        let new = request.new_entry(b"", asked.mode, asked.umask);
+        let (entry, kept, opened) = self.coherence.create_unnamed(&new, asked.flags)?;
         reply.entry(&entry, kept)?;
-        self.answer_opened(&opened, reply)
+        Ok(reply.record(&self.serve_opened(&opened))?)
     }
 }
 
 /// Attributes.
 impl Adapter {
-    fn getattr(&self, request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        Ok(reply.attributes(request.node, self.coherence.getattr(request.node)?)?)
-    }
-
-    fn statx(&self, request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        Ok(reply.statx(request.node, self.coherence.getattr(request.node)?)?)
-    }
-
     fn setattr(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let asked: SetattrIn = request.arguments.record()?;
         let has = |bit| asked.valid & bit != 0;
@@ -247,10 +221,6 @@ impl Adapter {
             .fs
             .setattr(request.caller, request.node, handle, change)?;
         Ok(reply.attributes(request.node, self.coherence.keep_shown(shown))?)
-    }
-
-    fn readlink(&self, request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        Ok(reply.data(&self.fs.readlink(request.node)?)?)
     }
 
     fn access(&self, mut request: Request<'_>) -> Result<(), FsError> {
@@ -297,11 +267,34 @@ impl Adapter {
         if opened.is_mappable {
             forget_attributes(&self.connection, request.node);
         }
-        self.answer_opened(&opened, reply)
+        Ok(reply.record(&self.serve_opened(&opened))?)
     }
 
-    fn answer_opened(&self, opened: &Opened, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        Ok(reply.record(&self.serve_opened(opened))?)
+    /// Decides how a file that was opened is served, and answers so.
+    fn serve_opened(&self, opened: &Opened) -> OpenOut {
+        let way = self.serving.enter(opened.into(), || {
+            if !self.passthrough {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
+            self.fs.act_for(opened)?;
+            BackingId::new(&self.connection, &opened.backing_file)
+        });
+        let (flags, backing_id) = match way {
+            Way::Kernel(id) => (fopen::PASSTHROUGH, id.id),
+            Way::KernelButAsked(id) => (fopen::PASSTHROUGH | fopen::DIRECT_IO, id.id),
+            Way::Cached if self.coherence.keeps_content(opened) => (fopen::KEEP_CACHE, 0),
+            Way::Cached => (0, 0),
+            Way::Asked => (fopen::DIRECT_IO, 0),
+        };
+        let quietly = match opened.closes_quietly {
+            true => fopen::NOFLUSH,
+            false => 0,
+        };
+        OpenOut {
+            handle: opened.handle,
+            open_flags: flags | quietly,
+            backing_id,
+        }
     }
 
     fn read(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
@@ -429,10 +422,10 @@ impl Adapter {
         }
         // By rings nobody waits for a lock.
         let answer = request.later.ok_or(Errno::NOLCK)?();
-        let tally = self.tally.clone();
+        let metrics = self.metrics.clone();
         let answer = Box::new(move |set: Result<(), FsError>| {
             if set.is_err() {
-                tally.fail_late(Operation::Setlk);
+                metrics.fail_late(Operation::Setlk);
             }
             answer(set);
         });

@@ -4,7 +4,7 @@ use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 use super::layout::InHeader;
-use crate::fs::{Answer, Caller};
+use crate::fs::{Answer, Caller, NewEntry};
 
 /// A request.
 #[derive(Clone, Copy)]
@@ -41,6 +41,17 @@ impl<'a> Request<'a> {
             },
             arguments,
             later,
+        }
+    }
+
+    /// The entry `name` that it is to make in the directory that it is about.
+    pub(super) fn new_entry(&self, name: &'a [u8], mode: u32, umask: u32) -> NewEntry<'a> {
+        NewEntry {
+            caller: self.caller,
+            parent: self.node,
+            name,
+            mode,
+            umask,
         }
     }
 }

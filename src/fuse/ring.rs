@@ -20,17 +20,13 @@ use std::time::Duration;
 use rustix::io::Errno;
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::adapter::{Adapter, Answered};
+use super::adapter::{Adapter, Done};
 use super::layout::{InHeader, OutHeader, RingEntry};
 use super::reply::Reply;
 use super::request::{Arguments, Request};
+use super::ring_plan::{Place, Plan};
 use crate::backing::{Completion, FuseRing, RING_HEADER};
-use crate::os::cpus::{Kind, cpus, run_on};
-
-/// Most threads of all CPUs together, but for [`FEWEST`] for each.
-const MOST: usize = 512;
-/// Fewest threads for each CPU that is online, unless fewer are asked for.
-const FEWEST: usize = 4;
+use crate::os::cpus::run_on;
 
 /// Requests with longer payloads (writes) are read where the kernel put them; others are copied, so that the answer has that room. So much memory is
 /// mapped by itself ([`map_large_blocks`](crate::os::map_large_blocks)), of which only what was used takes room.
@@ -42,92 +38,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Where the first record of a request is in the header of a slot, and where [`RingEntry`] is (`struct fuse_uring_req_header`).
 const FIRST_RECORD: usize = 128;
 const ENTRY: usize = 256;
-
-/// One thread: which CPU's queue it serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
-    queue: usize,
-    /// An offline CPU has one thread, which is bound to no CPU.
-    is_online: bool,
-}
-
-/// The threads that a machine needs: some for each CPU that it may have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan(Vec<Place>);
-
-impl Plan {
-    /// Returns the plan of this machine. `threads` is how many operations may wait at a time on each CPU, at least 1; fewer may where there
-    /// are very many CPUs, or where the threads would have more than `descriptors`. There is one thread for each CPU at least.
-    ///
-    /// # Errors
-    /// The CPUs cannot be learned.
-    pub fn of_machine(threads: usize, descriptors: usize) -> io::Result<Self> {
-        Ok(Self::new(
-            &cpus(Kind::Possible)?,
-            &cpus(Kind::Online)?,
-            threads,
-            descriptors,
-        ))
-    }
-
-    fn new(possible: &[usize], online: &[usize], threads: usize, descriptors: usize) -> Self {
-        let cpus = online.len().max(1);
-        let most = (MOST / cpus).max(FEWEST).min(descriptors / cpus);
-        let each = threads.min(most).max(1);
-        let places = possible.iter().flat_map(|&queue| {
-            let is_online = online.contains(&queue);
-            let count = if is_online { each } else { 1 };
-            std::iter::repeat_n(Place { queue, is_online }, count)
-        });
-        Self(places.collect())
-    }
-
-    /// How many threads there are.
-    #[must_use]
-    pub fn threads(&self) -> usize {
-        self.0.len()
-    }
-
-    /// How many threads serve each CPU that is online.
-    #[must_use]
-    pub fn threads_per_cpu(&self) -> usize {
-        let first = self.0.iter().find(|place| place.is_online);
-        let same = |place: &&Place| Some(*place) == first;
-        self.0.iter().filter(same).count()
-    }
-}
-
-/// Why requests do not come by rings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoRings {
-    /// Nobody wants them.
-    Off,
-    /// Programs wait for locks in requests, which would keep the threads of their CPU.
-    Locks,
-    /// The kernel has them (Linux 6.14), but its parameter `fuse.enable_uring` is off.
-    Parameter,
-    /// The kernel does not have them.
-    Unsupported,
-    /// This process may open too few files.
-    Descriptors,
-    /// `io_uring(7)` is forbidden here, or the kernel refused these rings.
-    Refused,
-}
-
-impl NoRings {
-    /// The stable name, as in JSON.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Locks => "locks",
-            Self::Parameter => "parameter",
-            Self::Unsupported => "unsupported",
-            Self::Descriptors => "descriptors",
-            Self::Refused => "refused",
-        }
-    }
-}
 
 /// The rings of a mount, which nobody uses yet.
 #[derive(Debug)]
@@ -355,7 +265,7 @@ impl Server {
         let first = header.get(FIRST_RECORD..ENTRY).unwrap_or_default();
         let request = Request::new(asked.header, Arguments::apart(first, rest), None);
         let mut reply = Reply::new(room);
-        let answered = self.adapter.serve(self.seat, request, &mut reply).answered;
+        let done = self.adapter.serve(self.seat, request, &mut reply).done;
         let length = reply.length();
         if let Some(answer) = self.copied.get(..length).filter(|_| !is_copied) {
             payload.split_at_mut(length).0.copy_from_slice(answer);
@@ -365,10 +275,10 @@ impl Server {
             unique: asked.header.unique,
             commit_id: asked.commit_id,
         };
-        match answered {
-            Answered::Error(errno) => self.answer(pending, -errno.raw_os_error(), 0),
-            Answered::Reply => self.answer(pending, 0, length),
-            Answered::Later | Answered::Never => self.answer(pending, 0, 0),
+        match done {
+            Ok(Done::Now | Done::Absent) => self.answer(pending, 0, length),
+            Ok(Done::Later | Done::Never) => self.answer(pending, 0, 0),
+            Err(errno) => self.answer(pending, -errno.raw_os_error(), 0),
         }
     }
 
@@ -393,35 +303,5 @@ impl Server {
         entry.write_to_prefix(end).map_err(malformed)?;
         self.ring
             .commit(pending.slot, self.queue, pending.commit_id)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_cpu_gets_as_many_threads_as_may_wait_and_few_where_there_are_many() {
-        let counts = |possible: usize, online: usize, threads: usize, descriptors: usize| {
-            let possible: Vec<usize> = (0..possible).collect();
-            let plan = Plan::new(&possible, &possible[..online], threads, descriptors);
-            (plan.threads_per_cpu(), plan.threads())
-        };
-        // possible and online CPUs, threads asked for, descriptors: threads of each that is online, and of all
-        let rows = [
-            ((2, 2, 32, 2500), (32, 64)),
-            ((2, 2, 32, 128), (32, 64)),
-            ((2, 2, 32, 12), (6, 12)),
-            ((2, 2, 32, 0), (1, 2)),
-            ((1, 1, 1, 2500), (1, 1)),
-            ((16, 16, 32, 2500), (32, 512)),
-            ((64, 64, 32, 2500), (8, 512)),
-            ((240, 2, 32, 2500), (32, 302)),
-            ((1024, 1024, 32, 65_536), (4, 4096)),
-            ((1024, 1024, 2, 65_536), (2, 2048)),
-        ];
-        for ((possible, online, threads, descriptors), expected) in rows {
-            assert_eq!(counts(possible, online, threads, descriptors), expected);
-        }
     }
 }

@@ -6,7 +6,6 @@ use std::os::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
 use zerocopy::IntoBytes;
 
-use super::device;
 use super::layout::{self, InHeader, InitIn, InitOut, OutHeader, init};
 use super::request::Arguments;
 use crate::backing::page_size;
@@ -15,6 +14,8 @@ use crate::os::credentials;
 
 /// Most octets of one write request; reads are as long.
 pub(super) const MAX_WRITE: u32 = 1 << 20;
+/// Longest request: a write with its header.
+pub(super) const REQUEST: usize = MAX_WRITE as usize + 4096;
 /// Requests that nobody waits for, as for readahead, that are on the way at most, and so many that programs are to wait.
 const MAX_BACKGROUND: u16 = 64;
 const CONGESTED: u16 = 48;
@@ -119,7 +120,7 @@ pub(super) struct Agreed {
 /// # Errors
 /// `EPROTO`: there is no version of the protocol that both know. The connection failed.
 pub(super) fn agree(connection: &OwnedFd, wishes: Wishes) -> io::Result<Agreed> {
-    let mut buffer = vec![0; device::REQUEST];
+    let mut buffer = vec![0; REQUEST];
     let length = retry_on_intr(|| rustix::io::read(connection, &mut buffer))?;
     let mut arguments = Arguments::new(buffer.get(..length).unwrap_or_default());
     let header: InHeader = arguments.record()?;

@@ -19,8 +19,9 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::net::{
@@ -261,7 +262,7 @@ fn garbled() -> io::Error {
 
 impl Line {
     fn ask(&self, request: &[u8]) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn.lock();
         retry_on_intr(|| send(&self.socket, request, SendFlags::NOSIGNAL))?;
         answer(self.socket.as_fd())
     }

@@ -1,11 +1,11 @@
 //! The negative dentries that the kernel may keep: absent names that no inode tells of.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
 use std::time::Instant;
 
+use parking_lot::Mutex;
+
 use super::LONGEST;
-use crate::fs::lock;
 
 /// A name, and the number of its directory.
 pub(super) type Name = (u64, Box<[u8]>);
@@ -29,7 +29,7 @@ pub(super) struct AbsentNames(Mutex<Periods>);
 impl AbsentNames {
     /// Notes that the kernel is to keep a negative dentry; `false` where too many are remembered.
     pub(super) fn add(&self, directory: u64, name: &[u8]) -> bool {
-        let mut periods = lock(&self.0);
+        let mut periods = self.0.lock();
         let since = *periods.since.get_or_insert_with(Instant::now);
         if since.elapsed() >= LONGEST {
             periods.before = std::mem::take(&mut periods.current);
@@ -44,7 +44,7 @@ impl AbsentNames {
 
     /// Something has the name by now, or the kernel has dropped the dentry.
     pub(super) fn remove(&self, directory: u64, name: &[u8]) {
-        let mut periods = lock(&self.0);
+        let mut periods = self.0.lock();
         if periods.current.is_empty() && periods.before.is_empty() {
             return;
         }
@@ -55,7 +55,7 @@ impl AbsentNames {
 
     /// Returns all names.
     pub(super) fn all(&self) -> HashSet<Name> {
-        let periods = lock(&self.0);
+        let periods = self.0.lock();
         periods.current.union(&periods.before).cloned().collect()
     }
 }
@@ -72,7 +72,7 @@ mod tests {
         }
         assert!(!absent.add(1, b"one more"));
         // The kernel keeps none of the period before the last.
-        let end = || lock(&absent.0).since = Instant::now().checked_sub(LONGEST);
+        let end = || absent.0.lock().since = Instant::now().checked_sub(LONGEST);
         end();
         assert!(absent.add(1, b"one more"));
         assert_eq!(absent.all().len(), MOST + 1);

@@ -12,7 +12,7 @@ use super::queues::{ELSEWHERE, Job, Notice, Notices, Swept, Task, Tended};
 use super::{HEARD, Kernel, UNRELIABLE, Watched};
 use crate::backing::watch::{Change, Happened, Woken};
 use crate::coherence::{ADRIFT, IDLE, MARKED};
-use crate::fs::{ROOT, lock};
+use crate::fs::ROOT;
 use crate::names::Quoted;
 
 /// Readings of events before the kernel is notified, at most: some ten thousand changes.
@@ -122,9 +122,9 @@ impl Watched {
             for (&number, notice) in &changed.notices {
                 self.fs.outdate(number);
                 if !notice.names.is_empty()
-                    && let Ok(inode) = self.fs.inode(number)
+                    && let Ok(inode) = self.fs.inodes().get(number)
                 {
-                    inode.set_note(IDLE, false);
+                    inode.notes.set(IDLE, false);
                 }
             }
             if !changed.notices.is_empty() {
@@ -170,7 +170,11 @@ impl Watched {
         if self.stalls.fetch_add(1, Ordering::Relaxed) > 0 {
             return;
         }
-        let path = self.fs.inode(number).map(|inode| self.fs.path(&inode));
+        let path = self
+            .fs
+            .inodes()
+            .get(number)
+            .map(|inode| self.fs.inodes().path(&inode));
         let path = path.unwrap_or_default();
         log::info!(
             "the kernel has held a notification about {} back for over a second, as somebody works there: until it is sent, nothing is kept for longer than a second",
@@ -223,9 +227,9 @@ impl Watched {
         }
         for (handle, is_gone) in notice.files {
             if let Some((inode, _)) = self.fs.known_by(&handle) {
-                if is_gone && !inode.has_note(MARKED) {
+                if is_gone && !inode.notes.has(MARKED) {
                     // What happens to it elsewhere may go unheard.
-                    inode.set_note(ADRIFT, true);
+                    inode.notes.set(ADRIFT, true);
                 }
                 self.queues.add_once(inode.number, Notice::of_itself());
             }
@@ -243,7 +247,7 @@ impl Watched {
     /// listed file it may take note of as late as a user likes: it gives the list to who asked first, who can hold that up
     /// (`fuse_readdir_uncached` in `fs/fuse/readdir.c`).
     fn await_inode(&self, number: u64) {
-        if self.fs.inode(number).is_ok() {
+        if self.fs.inodes().get(number).is_ok() {
             self.queues.await_inode(number);
         }
     }
@@ -255,10 +259,11 @@ impl Watched {
                 self.absent.remove(number, &name);
                 Some(name)
             } else if let Some(inode) = swept.inodes.pop() {
-                let inode = self.fs.inode(inode).ok();
-                let seen = inode.and_then(|inode| inode.seen_at());
-                seen.filter(|seen| seen.directory == number)
-                    .map(|seen| seen.name)
+                let inode = self.fs.inodes().get(inode).ok();
+                let place = inode.and_then(|inode| inode.place());
+                place
+                    .filter(|place| place.parent == number)
+                    .map(|place| place.shown().into())
             } else {
                 return;
             };
@@ -287,7 +292,7 @@ impl Watched {
         for (directory, name) in self.absent.all() {
             swept.entry(directory).or_default().absent.push(name);
         }
-        for number in self.fs.numbers().into_iter().chain([ROOT]) {
+        for number in self.fs.inodes().numbers().into_iter().chain([ROOT]) {
             if job.is_over() {
                 return;
             }
@@ -295,7 +300,12 @@ impl Watched {
             if !kernel.expire_attributes(number) {
                 self.await_inode(number);
             }
-            let parent = self.fs.inode(number).ok().and_then(|inode| inode.parent());
+            let parent = self
+                .fs
+                .inodes()
+                .get(number)
+                .ok()
+                .and_then(|inode| inode.parent());
             if let Some(parent) = parent {
                 swept.entry(parent).or_default().inodes.push(number);
             }
@@ -313,7 +323,7 @@ impl Watched {
             let Some(happened) = self.watcher.take(own)? else {
                 break;
             };
-            let marked = lock(&self.marked);
+            let marked = self.marked.lock();
             for happened in happened {
                 match happened {
                     Happened::Change(change) => {

@@ -10,11 +10,12 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
+
 use crate::backing::FileHandle;
-use crate::fs::{MOST_DIRECTORIES, lock};
+use crate::fs::MOST_DIRECTORIES;
 
 /// A notification that lasts longer than this is stalled.
 const STALL: Duration = Duration::from_secs(1);
@@ -67,7 +68,7 @@ pub(super) struct Swept {
 }
 
 /// How a name in a directory changed.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ChangedName {
     /// The files that lost it.
     pub(super) lost_by: HashSet<FileHandle>,
@@ -76,13 +77,6 @@ pub(super) struct ChangedName {
 }
 
 impl ChangedName {
-    fn repeated(&self) -> Self {
-        Self {
-            lost_by: self.lost_by.clone(),
-            is_first: false,
-        }
-    }
-
     fn merge(&mut self, other: Self) {
         self.lost_by.extend(other.lost_by);
         self.is_first |= other.is_first;
@@ -144,21 +138,20 @@ impl Notice {
 
     /// The same once more: the kernel may have applied an answer that is older than the change after it was notified.
     fn repetition(&self) -> Self {
-        Self {
-            names: self
-                .names
-                .iter()
-                .map(|(name, changed)| (name.clone(), changed.repeated()))
-                .collect(),
+        let mut again = Self {
+            names: self.names.clone(),
             expired: self.expired.clone(),
-            files: self
-                .files
-                .keys()
-                .map(|file| (file.clone(), false))
-                .collect(),
+            files: self.files.clone(),
             itself: self.itself,
             swept: Swept::default(),
-        }
+        };
+        let names = again.names.values_mut();
+        names.for_each(|name| name.is_first = false);
+        again
+            .files
+            .values_mut()
+            .for_each(|is_gone| *is_gone = false);
+        again
     }
 }
 
@@ -405,7 +398,7 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// The next notification of this job begins.
     pub(super) fn step(&self) {
-        let mut state = lock(&self.queues.state);
+        let mut state = self.queues.state.lock();
         if let Some(number) = self.number {
             state.running.insert(number, Instant::now());
         }
@@ -413,20 +406,20 @@ impl Job<'_> {
 
     /// Is there more to be done for its inode?
     pub(super) fn is_awaited(&self) -> bool {
-        let state = lock(&self.queues.state);
+        let state = self.queues.state.lock();
         self.number
             .is_some_and(|number| state.notices.contains_key(&number))
     }
 
     /// Is nobody to be notified any more?
     pub(super) fn is_over(&self) -> bool {
-        lock(&self.queues.state).is_over
+        self.queues.state.lock().is_over
     }
 }
 
 impl Drop for Job<'_> {
     fn drop(&mut self) {
-        let mut state = lock(&self.queues.state);
+        let mut state = self.queues.state.lock();
         match self.number {
             None => state.is_sweeping = false,
             Some(number) => {
@@ -459,7 +452,7 @@ pub(super) struct Tended {
 impl Queues {
     /// Adds notices, to be delivered and repeated.
     pub(super) fn add(&self, notices: Notices) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.repetitions.add(&notices);
         for (number, notice) in notices {
             state.push(number, notice, Urgency::Event);
@@ -470,18 +463,18 @@ impl Queues {
 
     /// Adds a notice, to be delivered once.
     pub(super) fn add_once(&self, number: u64, notice: Notice) {
-        lock(&self.state).push(number, notice, Urgency::Event);
+        self.state.lock().push(number, notice, Urgency::Event);
         self.changed.notify_one();
     }
 
     /// Has an inode that the kernel does not have invalidated when it has it. The queues have to be tended until then.
     pub(super) fn await_inode(&self, number: u64) {
-        lock(&self.state).awaited.add(number);
+        self.state.lock().awaited.add(number);
     }
 
     /// Adds names of directories that may have changed, to be expired when nothing else is to be done.
     pub(super) fn add_swept(&self, swept: impl IntoIterator<Item = (u64, Swept)>) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         for (number, swept) in swept {
             let notice = Notice {
                 swept,
@@ -495,7 +488,7 @@ impl Queues {
 
     /// Has everything expired that the kernel keeps, in place of whatever waits.
     pub(super) fn sweep(&self) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.notices.clear();
         state.ready.clear();
         state.swept.clear();
@@ -509,7 +502,7 @@ impl Queues {
 
     /// Takes a task; waits for one. `None` where this worker is to end.
     pub(super) fn take(&self) -> Option<(Task, Job<'_>)> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let idle_since = Instant::now();
         loop {
             if state.is_over {
@@ -542,8 +535,7 @@ impl Queues {
                 true => IDLE,
                 false => TAKES / 4,
             };
-            let waited = self.changed.wait_timeout(state, patience);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut state, patience);
         }
     }
 
@@ -557,7 +549,7 @@ impl Queues {
 
     /// Repeats what is due, and tells how the queues stand. Counts the workers for which it asks.
     pub(super) fn tend(&self) -> Tended {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         for (number, notice) in state.repetitions.take_due() {
             state.push(number, notice, Urgency::Event);
         }
@@ -603,12 +595,12 @@ impl Queues {
 
     /// No worker was to be had after all.
     pub(super) fn lack_worker(&self) {
-        lock(&self.state).workers -= 1;
+        self.state.lock().workers -= 1;
     }
 
     /// Ends all workers but those that are stalled.
     pub(super) fn end(&self) {
-        lock(&self.state).is_over = true;
+        self.state.lock().is_over = true;
         self.changed.notify_all();
         self.done.notify_all();
     }
@@ -616,7 +608,7 @@ impl Queues {
     /// To be called before it is answered that the directory `inode` is not in `from` any more. Waits until no worker works on
     /// `from`, but not for long.
     pub(super) fn leave(&self, inode: u64, from: u64) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.leaving.retain(|leaving| leaving.inode != inode);
         state.leaving.push(Leaving {
             inode,
@@ -625,15 +617,14 @@ impl Queues {
         });
         self.leaving.store(state.leaving.len(), Ordering::Release);
         let is_running = |state: &mut State| state.running.contains_key(&from);
-        let waited = self.done.wait_timeout_while(state, PATIENCE, is_running);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        self.done.wait_while_for(&mut state, is_running, PATIENCE);
         state.extend(inode);
     }
 
     /// To be called before the directory `inode` is answered where it was before: the kernel may ask once more.
     pub(super) fn stay(&self, inode: u64) {
         if self.leaving.load(Ordering::Acquire) > 0 {
-            lock(&self.state).extend(inode);
+            self.state.lock().extend(inode);
         }
     }
 }

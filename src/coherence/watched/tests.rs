@@ -12,7 +12,7 @@ use super::*;
 use crate::backing::{Dir, private_clone};
 use crate::coherence::{Coherence, Keeping};
 use crate::fs::Config;
-use crate::fs::samples::{CALLER, config, map};
+use crate::fs::samples::{CALLER, config, map, new_entry};
 use crate::names::Legacy;
 use crate::wait::until;
 
@@ -27,7 +27,7 @@ impl Kernel for Listener {
     }
     fn invalidate_inode(&self, number: u64) -> bool {
         // Who listens may have gone.
-        _ = lock(&self.0).send(number);
+        _ = self.0.lock().send(number);
         true
     }
 }
@@ -37,10 +37,10 @@ struct NameListener(Mutex<Sender<(Vec<u8>, bool)>>);
 
 impl Kernel for NameListener {
     fn invalidate_name(&self, _directory: u64, name: &[u8]) {
-        drop(lock(&self.0).send((name.to_vec(), true)));
+        drop(self.0.lock().send((name.to_vec(), true)));
     }
     fn expire_name(&self, _directory: u64, name: &[u8]) {
-        drop(lock(&self.0).send((name.to_vec(), false)));
+        drop(self.0.lock().send((name.to_vec(), false)));
     }
     fn expire_attributes(&self, _number: u64) -> bool {
         true
@@ -88,14 +88,14 @@ fn following(below: &Path) -> Option<Coherence> {
 }
 
 fn watched(coherence: &Coherence) -> &Arc<Watched> {
-    coherence.watched().unwrap()
+    coherence.watched.as_ref().unwrap()
 }
 
 /// Marks a directory as one that is idle, although something changed in it of late.
 fn mark(coherence: &Coherence, number: u64) {
-    let inode = coherence.fs().inode(number).unwrap();
+    let inode = coherence.fs.inodes().get(number).unwrap();
     watched(coherence).mark(&inode);
-    inode.set_note(IDLE, true);
+    inode.notes.set(IDLE, true);
 }
 
 /// The number of an entry of the root, and how long its attributes are kept.
@@ -213,7 +213,7 @@ fn attributes_are_kept_for_as_long_as_their_changes_are_heard_of() {
     assert_eq!(last(b"linked"), TIMES.unheard);
     // Who has it open can write to it by a mapping.
     let (number, _) = looked_up(&coherence, b"open");
-    let fs = coherence.fs();
+    let fs = &coherence.fs;
     let opened = fs.open(CALLER, number, libc::O_RDWR).unwrap();
     assert_eq!(last(b"open"), Duration::ZERO);
     fs.release(opened.handle);
@@ -257,7 +257,7 @@ fn a_directory_that_is_forgotten_is_marked_no_more() {
     }
     // None is another's while it is not forgotten.
     assert_eq!(numbers.len(), 50);
-    let marked = || watched(&coherence).following().directories;
+    let marked = || watched(&coherence).status().directories;
     assert_eq!(marked(), 51);
     for number in numbers {
         coherence.forget(number, 1);
@@ -280,8 +280,8 @@ fn what_the_mount_makes_is_absent_no_more() {
         absent(name);
     }
     let make = |name: &[u8], mode| {
-        let make = |fs: &Utf8Fs| fs.mknod(CALLER, ROOT, name, mode, 0, 0);
-        coherence.make(ROOT, name, make).unwrap();
+        let new = new_entry(ROOT, name, mode);
+        coherence.make(&new, |fs| fs.mknod(&new, 0)).unwrap();
     };
     make(b"fifo", libc::S_IFIFO | 0o644);
     make(b"file", libc::S_IFREG | 0o644);

@@ -6,11 +6,13 @@
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use crate::fs::inode::{Inode, Spare, lock};
+use parking_lot::Mutex;
+
+use crate::fs::inode::{Inode, Spare};
 
 /// A descriptor that can be had again is closed after this time without a use at the earliest, after twice this time at the
 /// latest.
@@ -39,14 +41,14 @@ pub(super) struct DescriptorCache(Arc<Mutex<Queue>>);
 impl DescriptorCache {
     /// Returns the number of inodes.
     pub(super) fn len(&self) -> usize {
-        let queue = lock(&self.0);
+        let queue = self.0.lock();
         let known = queue.inodes.iter().filter(|inode| inode.strong_count() > 0);
         known.count()
     }
 
     /// Returns whether one of at most `most` inodes can be added without an eviction.
     pub(super) fn has_room(&self, most: usize) -> bool {
-        let mut queue = lock(&self.0);
+        let mut queue = self.0.lock();
         let inodes = &mut queue.inodes;
         while inodes.len() >= most && inodes.front().is_some_and(|it| it.strong_count() == 0) {
             inodes.pop_front();
@@ -57,7 +59,7 @@ impl DescriptorCache {
     /// Adds an inode that just got its descriptor, and evicts others while there are more than `most`.
     pub(super) fn add(&self, inode: &Arc<Inode>, most: usize) {
         let mut garbage = Garbage::new();
-        let mut queue = lock(&self.0);
+        let mut queue = self.0.lock();
         queue.inodes.push_back(Arc::downgrade(inode));
         // Two rounds: the first takes the second chance of those that were used.
         for _turn in 0..MOST_TURNS.min(2 * queue.inodes.len()) {
@@ -80,7 +82,8 @@ impl DescriptorCache {
     /// Closes all descriptors that no operation uses right now.
     pub(super) fn close_all(&self) {
         let mut garbage = Garbage::new();
-        lock(&self.0)
+        self.0
+            .lock()
             .inodes
             .retain(|inode| !is_closed(inode, Spare::None, &mut garbage));
     }
@@ -126,7 +129,7 @@ fn start_sweeper(queue: &Arc<Mutex<Queue>>) -> bool {
 fn close_idle(queue: &Mutex<Queue>) -> bool {
     let mut garbage = Garbage::new();
     let mut has_more = false;
-    let mut queue = lock(queue);
+    let mut queue = queue.lock();
     queue.inodes.retain(|inode| {
         let Some(known) = inode.upgrade() else {
             return false;
@@ -173,7 +176,7 @@ mod tests {
     fn a_descriptor_of_a_file_is_closed_when_it_was_not_used_between_two_sweeps() {
         let cache = DescriptorCache::default();
         // This is the sweeper.
-        lock(&cache.0).has_sweeper = true;
+        cache.0.lock().has_sweeper = true;
         let file = inode(2, null());
         cache.add(&file, 16);
         assert!(close_idle(&cache.0), "it was just opened");
@@ -185,7 +188,7 @@ mod tests {
         assert!(!close_idle(&cache.0));
         assert!(file.held().is_none());
         assert_eq!(cache.len(), 0);
-        assert!(!lock(&cache.0).has_sweeper);
+        assert!(!cache.0.lock().has_sweeper);
     }
 
     /// A socket whose close(2) waits until the second is closed, which takes nothing of what was sent.

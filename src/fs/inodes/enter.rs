@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 
 use super::Inodes;
 use crate::backing::{FileHandle, Stat};
-use crate::fs::inode::{ByNumber, Identity, Inode, Place, ROOT, lock};
-use crate::fs::look::{By, Looked};
-use crate::fs::number::{Device, Numbering};
+use crate::fs::identify::{By, Looked};
+use crate::fs::inode::{ByNumber, Identity, Inode, PLACED, Place, UNPROVEN};
+use crate::fs::number::{Device, Numbering, ROOT};
 
 /// A file that was entered or found.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Inodes {
         if !self.is_any_renumbered.load(Ordering::Acquire) {
             return None;
         }
-        lock(&self.renumbered).numbers.get(&own).copied()
+        self.renumbered.lock().numbers.get(&own).copied()
     }
 
     /// Enters a file whose own number another one has: one of another device, or one that is gone and not forgotten. A request that is
@@ -100,7 +100,7 @@ impl Inodes {
         mut identity: Identity,
         stat: &Stat,
     ) -> Arc<Inode> {
-        let mut renumbered = lock(&self.renumbered);
+        let mut renumbered = self.renumbered.lock();
         // Somebody else may have entered it meanwhile.
         if let Some(&number) = renumbered.numbers.get(&own)
             && let Some(inode) = self.meet(number, own.0, &identity)
@@ -130,7 +130,7 @@ impl Inodes {
         if number == ROOT {
             return None;
         }
-        let slots = lock(self.shard(number)?);
+        let slots = self.shard(number)?.lock();
         let inode = Arc::clone(&slots.get(&number)?.0);
         let is_it = inode.is_born_as(stat)
             && inode.device == Device::new(stat.dev)
@@ -156,7 +156,7 @@ impl Inodes {
 
     /// Finds a file by a number and counts one lookup.
     fn meet(&self, number: u64, device: Device, identity: &Identity) -> Option<Arc<Inode>> {
-        let slots = lock(self.shard(number)?);
+        let slots = self.shard(number)?.lock();
         let known = slots.get(&number)?;
         if known.0.device != device || known.0.identity != *identity {
             return None;
@@ -176,7 +176,7 @@ impl Inodes {
         let Some(shard) = self.shard(number) else {
             return Err(identity);
         };
-        let mut slots = lock(shard);
+        let mut slots = shard.lock();
         if let Some(known) = slots.get(&number) {
             if known.0.identity != identity || known.0.device != Device::new(stat.dev) {
                 return Err(identity);
@@ -191,10 +191,10 @@ impl Inodes {
             Identity::Looks { .. } => 0,
         };
         let inode = Inode::new(number, generation, identity, stat);
-        inode.set_proven(is_proven);
+        inode.marks.set(UNPROVEN, !is_proven);
         inode.found(stat);
         if self.keeps_places {
-            inode.keep_place();
+            inode.marks.set(PLACED, true);
         }
         let inode = Arc::new(inode);
         slots.insert(ByNumber(Arc::clone(&inode)));

@@ -4,9 +4,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use rustix::io::Errno;
+
 use super::Inodes;
 use crate::backing::{Dir, FileHandle, Stat, file};
-use crate::fs::inode::{Identity, Inode};
+use crate::fs::inode::{Identity, Inode, STALE, UNPROVEN};
 use crate::fs::number::Device;
 
 impl Inodes {
@@ -16,12 +18,11 @@ impl Inodes {
     /// The file is gone (`ESTALE`), or can't be opened.
     pub(super) fn open_again(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
         let open_file = inode.open_file();
-        let stale = || io::Error::from_raw_os_error(libc::ESTALE);
         let open = || match (&inode.identity, &self.mount) {
             _ if let Some(file) = &open_file => file::path_only(file),
             (Identity::Handle(handle), Some(mount)) => {
                 let opened = handle.open(mount, libc::O_PATH);
-                noting_stale(inode, opened)?.ok_or_else(stale)
+                Ok(noting_stale(inode, opened)?.ok_or(Errno::STALE)?)
             }
             _ => noting_stale(inode, self.open_in_place(inode)),
         };
@@ -70,14 +71,14 @@ impl Inodes {
     /// # Errors
     /// `ESTALE`: it is another. The kernel looks the name up once more then.
     fn prove(&self, inode: &Inode, fd: &OwnedFd) -> io::Result<()> {
-        if inode.is_proven() {
+        if !inode.marks.has(UNPROVEN) {
             return Ok(());
         }
         let stat = Stat::of(fd)?;
         if Device::new(stat.dev) != inode.device || self.number(&stat) != inode.number {
-            return Err(io::Error::from_raw_os_error(libc::ESTALE));
+            return Err(Errno::STALE.into());
         }
-        inode.set_proven(true);
+        inode.marks.set(UNPROVEN, false);
         Ok(())
     }
 
@@ -85,21 +86,21 @@ impl Inodes {
     ///
     /// # Errors
     /// `ESTALE` if it is gone or handles are not used.
-    pub(in crate::fs) fn open_handle(&self, handle: &FileHandle) -> io::Result<OwnedFd> {
-        let stale = || io::Error::from_raw_os_error(libc::ESTALE);
-        let mount = self.mount.as_ref().ok_or_else(stale)?;
-        let open = || handle.open(mount, libc::O_PATH)?.ok_or_else(stale);
+    pub fn open_handle(&self, handle: &FileHandle) -> io::Result<OwnedFd> {
+        let mount = self.mount.as_ref().ok_or(Errno::STALE)?;
+        let open = || Ok(handle.open(mount, libc::O_PATH)?.ok_or(Errno::STALE)?);
         self.descriptors.enough_for(open)
     }
 
     /// Opens an inode that has no handle by the name under which it was last seen, if it is still there.
     fn open_in_place(&self, inode: &Inode) -> io::Result<OwnedFd> {
-        let stale = || io::Error::from_raw_os_error(libc::ESTALE);
-        let place = inode.place().ok_or_else(stale)?;
-        let parent = self.get(place.parent).map_err(|_gone| stale())?;
+        let place = inode.place().ok_or(Errno::STALE)?;
+        let parent = self.get(place.parent).map_err(|_gone| Errno::STALE)?;
         let fd = match Dir::new(&*self.fd(&parent)?).child(&place.backing) {
             // The name is gone, which says nothing about the file: whoever asks looks it up again.
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Err(stale()),
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
+                return Err(Errno::STALE.into());
+            }
             child => child?,
         };
         let stat = Stat::of(&fd)?;
@@ -107,7 +108,7 @@ impl Inodes {
         if looks == inode.identity && Device::new(stat.dev) == inode.device {
             Ok(fd)
         } else {
-            Err(stale())
+            Err(Errno::STALE.into())
         }
     }
 }
@@ -116,7 +117,7 @@ impl Inodes {
 fn noting_stale<T>(inode: &Inode, opened: io::Result<T>) -> io::Result<T> {
     opened.inspect_err(|error| {
         if error.raw_os_error() == Some(libc::ESTALE) {
-            inode.set_stale();
+            inode.marks.set(STALE, true);
         }
     })
 }

@@ -6,7 +6,8 @@ use rustix::fs::makedev;
 
 use super::*;
 use crate::backing::file;
-use crate::fs::look::{By, Looked};
+use crate::fs::identify::{By, Looked};
+use crate::fs::inode::UNPROVEN;
 use crate::names::BackingName;
 
 struct Table {
@@ -57,7 +58,7 @@ impl Table {
         self.inodes
             .shards
             .iter()
-            .map(|shard| lock(shard).capacity())
+            .map(|shard| shard.lock().capacity())
             .sum()
     }
 }
@@ -245,10 +246,10 @@ fn a_handle_that_is_another_file_s_opens_nothing_under_the_number() {
         .enter(by_handle(&b, &handle_b), Some(&place))
         .unwrap();
     let other = entered.unwrap().inode;
-    assert!(!other.is_proven());
+    assert!(other.marks.has(UNPROVEN));
     let fd = inodes.fd(&other).unwrap();
     assert_eq!(Stat::of(&*fd).unwrap().ino, b.ino);
-    assert!(other.is_proven());
+    assert!(!other.marks.has(UNPROVEN));
 }
 
 /// Whoever sees a number again sees by the generation whether it is the same file, also under another daemon.

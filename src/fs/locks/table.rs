@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
-use super::super::descriptors::{Allowance, Taken};
+use super::super::descriptors::{Pool, Taken, Use};
 use super::{LockCall, LockRequest};
 use crate::backing::lock::{access, flock, set, test};
 use crate::backing::{Holder, LockKind, LockRange, file};
@@ -45,7 +46,7 @@ struct Flocked {
 /// The locks of one file.
 #[derive(Debug)]
 pub(super) struct FileLocks {
-    allowance: Allowance,
+    pool: Arc<Pool>,
     owners: BTreeMap<u64, Owner>,
     /// By handle.
     flocked: BTreeMap<u64, Flocked>,
@@ -67,7 +68,7 @@ impl Owner {
         &mut self,
         base: &OwnedFd,
         kind: LockKind,
-        (allowance, uid): (&Allowance, u32),
+        (pool, uid): (&Arc<Pool>, u32),
     ) -> io::Result<&OwnedFd> {
         let needed = match kind {
             LockKind::Read => (true, false),
@@ -79,7 +80,7 @@ impl Owner {
             .map_or((false, false), |had| had.access);
         let is_enough = (had.0 || !needed.0) && (had.1 || !needed.1);
         if !is_enough {
-            let _taken = allowance.take(uid)?;
+            let _taken = pool.take(uid, Use::File)?;
             let opened = access(base)?;
             let wanted = (true, had.1 || needed.1 || opened.1);
             let (fd, access) = match reopen(base, wanted) {
@@ -136,10 +137,10 @@ impl Owner {
 }
 
 impl FileLocks {
-    /// None yet. Each descriptor that they take is one of the allowance.
-    pub(super) fn new(allowance: Allowance) -> Self {
+    /// None yet. Each descriptor that they take is one of the pool.
+    pub(super) fn new(pool: Arc<Pool>) -> Self {
         Self {
-            allowance,
+            pool,
             owners: BTreeMap::new(),
             flocked: BTreeMap::new(),
         }
@@ -175,7 +176,7 @@ impl FileLocks {
         if let Some(flocked) = self.flocked.get(&handle) {
             return flock(&flocked.fd, Some(kind));
         }
-        let _taken = self.allowance.take(uid)?;
+        let _taken = self.pool.take(uid, Use::File)?;
         let fd = reopen(base, access(base)?)?;
         let is_granted = flock(&fd, Some(kind))?;
         if is_granted {
@@ -195,7 +196,7 @@ impl FileLocks {
         if !owner.handles.contains(&handle) {
             owner.handles.push(handle);
         }
-        let fd = owner.descriptor(base, kind, (&self.allowance, request.uid))?;
+        let fd = owner.descriptor(base, kind, (&self.pool, request.uid))?;
         let is_granted = set(fd, Some(kind), request.range)?;
         if is_granted {
             owner.note(request.range, Some(kind), request.pid);

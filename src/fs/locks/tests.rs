@@ -8,7 +8,6 @@ use std::thread;
 use std::time::Duration;
 
 use super::super::descriptors::Descriptors;
-use super::super::inode::lock;
 use super::table::FileLocks;
 use super::{LockCall, LockRequest, Locks, LocksAt};
 use crate::backing::{LockKind, LockRange};
@@ -25,7 +24,7 @@ impl Bench {
     fn new() -> Self {
         Self {
             path: tempfile::NamedTempFile::new().unwrap().into_temp_path(),
-            locks: FileLocks::new(Descriptors::new(64).allowance()),
+            locks: FileLocks::new(Descriptors::new(64).pool),
         }
     }
 
@@ -121,7 +120,7 @@ fn each_call_shuts_out_its_like_alone() {
 #[test]
 fn locks_leave_the_reserve_of_descriptors_alone() {
     let mut bench = Bench::new();
-    bench.locks = FileLocks::new(Descriptors::new(16).allowance());
+    bench.locks = FileLocks::new(Descriptors::new(16).pool);
     let base = bench.open();
     let ask = |owner: u64| LockRequest {
         call: LockCall::Fcntl,
@@ -148,7 +147,7 @@ fn locks_leave_the_reserve_of_descriptors_alone() {
 /// Closing a descriptor waits for the filesystem of its file, where that is NFS or FUSE.
 #[test]
 fn a_file_whose_locks_are_slow_to_go_keeps_nobody_from_those_of_others() {
-    let locks = Locks::new(LocksAt::Backing, Descriptors::new(64).allowance());
+    let locks = Locks::new(LocksAt::Backing, Descriptors::new(64).pool);
     let locks = Arc::new(locks);
     let (slow, other) = ((2, 0), (3, 0));
     drop(locks.of(slow));
@@ -178,5 +177,5 @@ fn a_file_whose_locks_are_slow_to_go_keeps_nobody_from_those_of_others() {
     closing.join().unwrap();
     asking.join().unwrap();
     assert_eq!(asked, Ok(()), "it waits for the locks of another file");
-    assert!(lock(&locks.files).is_empty(), "no file has locks");
+    assert!(locks.files.lock().is_empty(), "no file has locks");
 }

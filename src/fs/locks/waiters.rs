@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use rustix::io::Errno;
 
 use super::super::FsError;
-use super::super::inode::lock;
 use super::{Answer, no_locks};
 
 /// More than this wait for nothing: what they want is refused.
@@ -82,7 +82,7 @@ impl Waiters {
     /// # Errors
     /// `ENOLCK`: too many wait.
     pub(super) fn add(self: &Arc<Self>, waiting: Waiting) -> Result<(), FsError> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if state.waiting.len() >= MOST {
             return Err(Errno::NOLCK.into());
         }
@@ -102,7 +102,7 @@ impl Waiters {
 
     /// Who asked by this request waits no more.
     pub(super) fn interrupt(&self, unique: u64) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.interrupted.push(unique);
         if !state.served {
             state.forget_early();
@@ -113,7 +113,7 @@ impl Waiters {
 
     /// Something became free.
     pub(super) fn wake(&self) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if !state.waiting.is_empty() || state.served {
             state.woken = true;
             self.bell.notify_one();
@@ -124,7 +124,7 @@ impl Waiters {
     fn serve(&self) {
         let mut pause = PAUSES.0;
         loop {
-            let (trying, interrupted) = lock(&self.state).take();
+            let (trying, interrupted) = self.state.lock().take();
             for waiting in interrupted {
                 // The kernel starts the call anew after a signal that is handled so.
                 (waiting.answer)(Err(Errno::INTR.into()));
@@ -137,7 +137,7 @@ impl Waiters {
                     Ok(false) => still.push(waiting),
                 }
             }
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             still.append(&mut state.waiting);
             state.waiting = still;
             if state.waiting.is_empty() {
@@ -145,11 +145,7 @@ impl Waiters {
                 return;
             }
             if !state.woken {
-                state = self
-                    .bell
-                    .wait_timeout(state, pause)
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0;
+                self.bell.wait_for(&mut state, pause);
             }
             pause = match std::mem::take(&mut state.woken) {
                 true => PAUSES.0,

@@ -23,7 +23,7 @@ fn legacy_names_that_are_cut_are_found_without_a_reading_for_each() {
         assert!(names.contains(&found.unwrap().as_slice()));
         assert_eq!(asked, 2);
     }
-    assert!(scratch.fs.indexed.readings() < FEW);
+    assert!(scratch.fs.indexed.counts().readings < FEW);
 }
 
 #[test]
@@ -33,29 +33,23 @@ fn new_names_that_are_cut_are_found_by_every_length_of_theirs() {
         ..map(Legacy::Escape, &[])
     };
     let scratch = Scratch::new(normalize, &[]);
-    let caller = Caller {
-        uid: 0,
-        gid: 0,
-        pid: 0,
-    };
     let long = |number: usize| {
         let length = [256, 300, 1000, 4095][number % 4];
         let end = format!("{number}.tar.gz");
         [vec![b'x'; length - end.len()], end.into_bytes()].concat()
     };
     for number in 0..COUNT {
-        scratch
-            .fs
-            .mkdir(caller, ROOT, &long(number), 0o755, 0o022)
-            .unwrap();
+        let name = long(number);
+        scratch.fs.mkdir(&new_entry(ROOT, &name, 0o755)).unwrap();
     }
     let listed = scratch.list();
     assert_eq!(listed.len(), COUNT);
     for number in 0..COUNT {
         let found = scratch.find(&long(number)).0.unwrap();
         assert!(listed.contains(&found) && found.ends_with(b".gz"));
-        let again = scratch.fs.mkdir(caller, ROOT, &long(number), 0o755, 0o022);
+        let name = long(number);
+        let again = scratch.fs.mkdir(&new_entry(ROOT, &name, 0o755));
         assert_eq!(again.unwrap_err().errno(), libc::EEXIST);
     }
-    assert!(scratch.fs.indexed.readings() < FEW);
+    assert!(scratch.fs.indexed.counts().readings < FEW);
 }

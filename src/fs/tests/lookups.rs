@@ -103,7 +103,7 @@ fn a_conforming_name_costs_one_backing_lookup_in_every_mode() {
                     assert!(as_expected, "{name}: {found:?} {unique:?} {map:?}");
                     sought += 1;
                 }
-                let readings = scratch.fs.indexed.readings();
+                let readings = scratch.fs.indexed.counts().readings;
                 assert_eq!(readings, 0, "{unique:?} {map:?}");
             }
         }

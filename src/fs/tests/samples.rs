@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::audit::{AuditLog, Counts, Record};
-use super::{Caller, Config, LocksAt, Waits};
+use super::{Caller, Config, LocksAt, NewEntry, Waits};
 use crate::codec::Charset;
 use crate::names::rules::{Exemptions, Rules, Terms};
 use crate::names::{Legacy, NameMap, OnViolation};
@@ -18,6 +18,17 @@ pub(crate) const CALLER: Caller = Caller {
     gid: 0,
     pid: 0,
 };
+
+/// An entry that somebody asks for.
+pub(crate) fn new_entry(parent: u64, name: &[u8], mode: u32) -> NewEntry<'_> {
+    NewEntry {
+        caller: CALLER,
+        parent,
+        name,
+        mode,
+        umask: 0,
+    }
+}
 
 /// Names that are shown as `legacy` says, decoded from the charsets of these labels.
 pub(crate) fn map(legacy: Legacy, from: &[&str]) -> NameMap {

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{CALLER, Scratch, map};
+use super::{CALLER, Scratch, map, new_entry};
 use crate::fs::{FsError, ROOT};
 use crate::names::Legacy;
 use crate::policy::Alike;
@@ -13,7 +13,7 @@ fn scratch(legacy: Legacy, from: &[&str], names: &[&[u8]]) -> Scratch {
 }
 
 fn mkdir(scratch: &Scratch, parent: u64, name: &[u8]) -> Result<u64, i32> {
-    let made = scratch.fs.mkdir(CALLER, parent, name, 0o700, 0);
+    let made = scratch.fs.mkdir(&new_entry(parent, name, 0o700));
     made.map(|entry| entry.number).map_err(|e| errno(&e))
 }
 
@@ -34,24 +34,23 @@ fn ten_thousand_names_are_made_without_as_many_readings() {
     let scratch = scratch(Legacy::Escape, &[], &[]);
     let names: Vec<Vec<u8>> = (0..10_000).map(|n| format!("Name{n}").into()).collect();
     for name in &names {
-        let made = scratch
-            .fs
-            .mknod(CALLER, ROOT, name, libc::S_IFREG | 0o600, 0, 0);
-        scratch.fs.forget(made.unwrap().number, 1);
+        let new = new_entry(ROOT, name, libc::S_IFREG | 0o600);
+        let made = scratch.fs.mknod(&new, 0);
+        scratch.fs.inodes.forget(made.unwrap().number, 1);
         assert_eq!(
             mkdir(&scratch, ROOT, &name.to_ascii_uppercase()),
             Err(libc::EEXIST)
         );
     }
-    let readings = scratch.fs.indexed.readings();
+    let readings = scratch.fs.indexed.counts().readings;
     assert!((1..200).contains(&readings), "{readings} readings");
     let least: usize = names.iter().map(|name| 2 * name.len()).sum();
-    let bytes = scratch.fs.indexed.bytes();
+    let bytes = scratch.fs.indexed.counts().bytes;
     assert!(bytes > least, "{bytes} bytes are counted for {least}");
     for name in &names {
         scratch.fs.unlink(ROOT, name).unwrap();
     }
-    let more = scratch.fs.indexed.readings() - readings;
+    let more = scratch.fs.indexed.counts().readings - readings;
     assert!(more < 200, "{more} readings");
     mkdir(&scratch, ROOT, b"name7").unwrap();
 }
@@ -62,7 +61,7 @@ fn names_that_are_not_compared_cost_no_reading() {
     let scratch = Scratch::new(map(Legacy::Escape, &[]), &[b"a"]);
     mkdir(&scratch, ROOT, b"A").unwrap();
     rename(&scratch, (ROOT, b"A"), (ROOT, b"B")).unwrap();
-    assert_eq!(scratch.fs.indexed.readings(), 0);
+    assert_eq!(scratch.fs.indexed.counts().readings, 0);
 }
 
 /// Law N8: names that are there are found as ever, by one lookup and without a reading.
@@ -78,11 +77,11 @@ fn lookups_cost_no_more_where_siblings_are_compared() {
             let (found, asked) = scratch.find(name);
             assert_eq!((found.is_some(), asked), (is_there, 1), "{name:02X?}");
         }
-        assert_eq!(scratch.fs.indexed.readings(), 0);
+        assert_eq!(scratch.fs.indexed.counts().readings, 0);
         // One that is made costs a reading, and none that is found after it.
         mkdir(&scratch, ROOT, b"new").unwrap();
         scratch.leads_to(b"new", Some(b"new"));
-        assert_eq!(scratch.fs.indexed.readings(), 1);
+        assert_eq!(scratch.fs.indexed.counts().readings, 1);
     }
 }
 
@@ -214,6 +213,6 @@ fn names_that_are_all_alike_are_compared_in_bounded_time() {
     for name in variants(21_000).skip(20_000) {
         assert_eq!(mkdir(&scratch, ROOT, &name), Err(libc::EEXIST));
     }
-    let readings = scratch.fs.indexed.readings();
+    let readings = scratch.fs.indexed.counts().readings;
     assert!(readings < 100, "{readings} readings");
 }

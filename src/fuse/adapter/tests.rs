@@ -25,7 +25,7 @@ impl log::Log for Listener {
         let line = format!("{}: {}", record.level(), record.args());
         assert!(!line.ends_with(": errno 2"), "a bug");
         if record.level() == log::Level::Error {
-            SAID.lock().unwrap().push(line);
+            SAID.lock().push(line);
         }
     }
     fn flush(&self) {}
@@ -80,11 +80,11 @@ fn f7_a_panic_anywhere_in_a_request_costs_that_request_and_is_logged_with_its_na
     let session = std::thread::spawn(move || {
         let connection =
             Connection::open(service, Err(NoRings::Off), OwnedFd::from(theirs)).unwrap();
-        tell.send(connection.tally()).unwrap();
+        tell.send(connection.metrics()).unwrap();
         connection.run(drop).unwrap();
     });
     kernel.init();
-    let tally = told.recv().unwrap();
+    let metrics = told.recv().unwrap();
     for (opcode, name, errno) in [
         (LOOKUP, &b"file\0"[..], 0),
         (LOOKUP, b"none\0", libc::EIO),
@@ -98,14 +98,14 @@ fn f7_a_panic_anywhere_in_a_request_costs_that_request_and_is_logged_with_its_na
     }
     assert_eq!(kernel.ask(DESTROY, b""), libc::ENOSYS);
     session.join().unwrap();
-    let said = SAID.lock().unwrap().clone();
+    let said = SAID.lock().clone();
     for operation in ["unlink", "lookup"] {
         let wanted = format!("ERROR: {operation}: internal error");
         let times = said.iter().filter(|line| line.starts_with(&wanted));
         assert_eq!(times.count(), 1, "{said:?}");
     }
     let count = |operation| {
-        let count = tally.count(operation);
+        let count = metrics.count(operation);
         (count.requests, count.errors, count.calls > 0)
     };
     assert_eq!(count(Operation::Unlink), (2, 1, true));

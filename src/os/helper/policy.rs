@@ -1,7 +1,8 @@
 //! Reading the policy, in chunks.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::{Answer, HELPER, LONGEST, garbled};
 
@@ -41,7 +42,7 @@ pub fn read_policy() -> Option<io::Result<Vec<u8>>> {
 pub(super) fn answer(offset: &[u8], read: impl FnOnce() -> Vec<u8>) -> io::Result<Answer> {
     let offset = offset.try_into().map(u32::from_le_bytes);
     let offset = offset.map_err(|_short| garbled())?;
-    let mut text = READ_LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut text = READ_LAST.lock();
     if offset == 0 {
         *text = read();
     }

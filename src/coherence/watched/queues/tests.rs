@@ -2,7 +2,7 @@ use super::*;
 
 /// The inode of the next task, if there is one that can be done now.
 fn next(queues: &Queues) -> Option<(u64, Job<'_>)> {
-    let state = lock(&queues.state);
+    let state = queues.state.lock();
     let is_any = state.first_free().is_some();
     drop(state);
     is_any.then(|| match queues.take() {
@@ -41,9 +41,11 @@ fn another_worker_is_needed_where_the_others_make_no_progress() {
     let held = next(&queues).unwrap();
     push(&queues, 8);
     let age = |at: &mut Instant| *at = at.checked_sub(TENDED).unwrap();
-    lock(&queues.state).taken.iter_mut().for_each(age);
+    queues.state.lock().taken.iter_mut().for_each(age);
     assert_eq!(queues.tend().lacks_workers, 0, "8 has just come");
-    lock(&queues.state)
+    queues
+        .state
+        .lock()
         .ready
         .iter_mut()
         .for_each(|(_, since)| age(since));
@@ -60,10 +62,10 @@ fn what_comes_for_a_stalled_inode_is_dropped() {
     let (_, job) = next(&queues).unwrap();
     assert_eq!(queues.tend().stalled, None);
     let long_ago = Instant::now().checked_sub(STALL).unwrap();
-    lock(&queues.state).running.insert(7, long_ago);
+    queues.state.lock().running.insert(7, long_ago);
     assert_eq!(queues.tend().stalled, Some(7));
     push(&queues, 7);
-    assert_eq!(lock(&queues.state).waiting, 0);
+    assert_eq!(queues.state.lock().waiting, 0);
     assert_eq!(queues.tend().stalled, Some(7));
     push(&queues, 7);
     // The next notification of the same job is another matter.
@@ -128,7 +130,7 @@ fn whoever_holds_what_may_be_wrong_takes_a_part_of_the_workers_only() {
             other => panic!("{other:?}"),
         })
         .collect();
-    assert!(lock(&queues.state).next().is_none(), "no more than that");
+    assert!(queues.state.lock().next().is_none(), "no more than that");
     // What changed meanwhile does not wait, new or among what does.
     let last = 2 * MOST_SWEEPERS as u64;
     for changed in [last + 1, last] {
@@ -137,7 +139,7 @@ fn whoever_holds_what_may_be_wrong_takes_a_part_of_the_workers_only() {
     }
     drop(held);
     let left = std::iter::from_fn(|| {
-        let is_any = lock(&queues.state).may_sweep() > 0;
+        let is_any = queues.state.lock().may_sweep() > 0;
         is_any.then(|| queues.take().map(|(_, job)| drop(job)))
     });
     assert_eq!(left.count(), MOST_SWEEPERS - 1);
@@ -188,7 +190,7 @@ fn changes_are_repeated_once() {
     drop(next(&queues).unwrap());
     assert!(next(&queues).is_none());
     let due = || {
-        let mut state = lock(&queues.state);
+        let mut state = queues.state.lock();
         state.repetitions.since = Instant::now().checked_sub(REPEATED);
     };
     due();
@@ -211,7 +213,7 @@ fn f5_what_is_awaited_is_no_overflow_and_each_has_its_turn() {
     let queues = Queues::default();
     let count = 3 * MOST_WAITING as u64;
     (1..=count).for_each(|number| queues.await_inode(number));
-    lock(&queues.state).awaited.next = Some((Instant::now(), AWAITED.0));
+    queues.state.lock().awaited.next = Some((Instant::now(), AWAITED.0));
     let mut tried = HashSet::new();
     while tried.len() < 3 * MOST_WAITING {
         let tended = queues.tend();

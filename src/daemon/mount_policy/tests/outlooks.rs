@@ -8,7 +8,7 @@ use proptest::sample::{select, subsequence};
 
 use super::*;
 use crate::backing::Dir;
-use crate::fs::{Caller, Config, ROOT, Utf8Fs, samples};
+use crate::fs::{Caller, Config, NewEntry, ROOT, Utf8Fs, samples};
 
 /// The user who runs the tests: the filesystem makes what it makes as its own user.
 fn me() -> Caller {
@@ -151,7 +151,8 @@ proptest! {
             for (number, directory, prefix) in [(ROOT, root.clone(), "/"), (web, root.join("web"), "/web/")] {
                 let path = [prefix.as_bytes(), &name].concat();
                 let Outlook { end, .. } = resolved.outlook(me().uid, &groups, &path, &name).unwrap();
-                let made = fs.mkdir(me(), number, &name, 0o755, 0o022);
+                let new = NewEntry { caller: me(), parent: number, name: &name, mode: 0o755, umask: 0o022 };
+                let made = fs.mkdir(&new);
                 let what = format!("{text}{}", path.escape_ascii());
                 match (end, made) {
                     (End::Refused { errno, .. }, Err(error)) => prop_assert_eq!(errno, error.errno(), "{}", what),

@@ -1,4 +1,4 @@
-//! The names that a directory stream has given, so that it gives none for two entries.
+//! The names that a directory stream has listed, so that it lists none for two entries.
 //!
 //! While a directory is read, a name may go from one entry to another: where `café` is renamed away, the legacy sibling that was
 //! to be `caf%E9` becomes visible as `café`. A program that renames or removes each name as it reads would then take the second
@@ -15,40 +15,40 @@ use std::io;
 
 use crate::backing::Time;
 
-/// By their hashes, the names given and the backing names of the entries that they were given for. Two names of one hash cost the
+/// By their hashes, the names listed and the backing names of the entries that they were given for. Two names of one hash cost the
 /// second its best name, no more.
 #[derive(Debug, Default)]
-pub(super) struct Given {
-    entries: HashMap<u64, Whose>,
+pub(super) struct ListedNames {
+    entries: HashMap<u64, ListedEntry>,
     hasher: RandomState,
     /// The ctime of the directory when the stream began, where a name that it shows can be that of two backing names.
     since: Option<Time>,
     /// Did each reading go on where the one before ended?
     is_in_order: bool,
-    /// What was given last. The kernel may have had no room for the end of it: then it asks for that again.
-    last: Reply,
+    /// The last reply. The kernel may have had no room for the end of it: then it asks for that again.
+    last: LastReply,
 }
 
 /// The entry that a name was given for: its backing name, by its hash, and its inode number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Whose {
+pub(super) struct ListedEntry {
     backing: u64,
     inode: u64,
 }
 
-/// What one reading gave.
+/// The entries that one request got.
 #[derive(Debug, Default)]
-struct Reply {
+struct LastReply {
     /// Where it began.
     cookie: u64,
     /// And was that in the second reading of the directory?
     began_second: bool,
-    entries: Vec<Gave>,
+    entries: Vec<SentEntry>,
 }
 
 /// An entry that was given.
 #[derive(Debug)]
-struct Gave {
+struct SentEntry {
     /// Where the stream goes on after it.
     cookie: u64,
     /// The hash of its name, if that was noted with it for the first time.
@@ -57,7 +57,7 @@ struct Gave {
     in_second: bool,
 }
 
-impl Given {
+impl ListedNames {
     /// Begins a reading that goes on at `cookie`. Does it go on with the second reading of the directory?
     pub(super) fn goes_on(&mut self, cookie: u64) -> bool {
         let last = std::mem::take(&mut self.last);
@@ -81,7 +81,7 @@ impl Given {
                 self.entries.remove(&visible);
             }
         }
-        self.last = Reply {
+        self.last = LastReply {
             cookie,
             began_second: is_second,
             entries: Vec::new(),
@@ -96,7 +96,7 @@ impl Given {
         self.is_in_order = true;
     }
 
-    /// May `visible` be given for the entry that lies below as `backing`?
+    /// May `visible` be listed for the entry that lies below as `backing`?
     pub(super) fn is_free(&self, visible: &[u8], backing: &[u8]) -> bool {
         self.entries
             .get(&self.hasher.hash_one(visible))
@@ -121,14 +121,17 @@ impl Given {
         self.is_in_order
     }
 
-    /// What is to be noted of a name, and of the entry that it is to be given for.
-    pub(super) fn pair(&self, visible: &[u8], backing: &[u8], inode: u64) -> (u64, Whose) {
+    /// Returns the note of a name, and of the entry that it is to be given for.
+    pub(super) fn pair(&self, visible: &[u8], backing: &[u8], inode: u64) -> (u64, ListedEntry) {
         let backing = self.hasher.hash_one(backing);
-        (self.hasher.hash_one(visible), Whose { backing, inode })
+        (
+            self.hasher.hash_one(visible),
+            ListedEntry { backing, inode },
+        )
     }
 
     /// Notes that an entry was given, after which the stream goes on at `cookie`, and its name if that matters.
-    pub(super) fn gave(&mut self, cookie: u64, pair: Option<(u64, Whose)>, in_second: bool) {
+    pub(super) fn gave(&mut self, cookie: u64, pair: Option<(u64, ListedEntry)>, in_second: bool) {
         let noted = pair.and_then(|(visible, whose)| match self.entries.entry(visible) {
             Slot::Occupied(_) => None,
             Slot::Vacant(slot) => {
@@ -136,7 +139,7 @@ impl Given {
                 Some(visible)
             }
         });
-        self.last.entries.push(Gave {
+        self.last.entries.push(SentEntry {
             cookie,
             noted,
             in_second,

@@ -105,7 +105,7 @@ struct Sheet([Counters; OPERATIONS]);
 
 /// The counters of all threads of a mount.
 #[derive(Debug)]
-pub(super) struct Tally {
+pub(super) struct Metrics {
     /// By the seat of the thread.
     sheets: Vec<OnceLock<Box<Sheet>>>,
     /// Of errors that another thread answered.
@@ -119,7 +119,7 @@ impl Default for Sheet {
     }
 }
 
-impl Tally {
+impl Metrics {
     /// Nothing was counted yet; `threads` will count.
     pub(super) fn new(threads: usize) -> Self {
         Self {
@@ -233,13 +233,13 @@ mod tests {
 
     #[test]
     fn what_threads_count_is_added_up() {
-        let tally = Tally::new(3);
+        let metrics = Metrics::new(3);
         std::thread::scope(|scope| {
             for seat in 0..3 {
-                let tally = &tally;
+                let metrics = &metrics;
                 scope.spawn(move || {
                     for number in 0..1000 {
-                        let counted = tally.begin(Operation::Rename, seat);
+                        let counted = metrics.begin(Operation::Rename, seat);
                         if number % 10 == 0 {
                             counted.fail();
                         }
@@ -247,11 +247,11 @@ mod tests {
                 });
             }
         });
-        tally.fail_late(Operation::Rename);
-        let count = tally.count(Operation::Rename);
+        metrics.fail_late(Operation::Rename);
+        let count = metrics.count(Operation::Rename);
         assert_eq!((count.requests, count.errors, count.calls), (3000, 301, 0));
         assert_eq!(count.times.iter().sum::<u64>(), 3000);
         assert!(count.nanoseconds > 0);
-        assert_eq!(tally.count(Operation::Link), Count::default());
+        assert_eq!(metrics.count(Operation::Link), Count::default());
     }
 }

@@ -11,10 +11,11 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
@@ -33,7 +34,7 @@ pub(super) struct Seated(Arc<Readers>);
 
 impl Drop for Seated {
     fn drop(&mut self) {
-        let _parked = self.0.parked();
+        let _parked = self.0.parked.lock();
         self.0.unparked.fetch_sub(1, Ordering::Relaxed);
         self.0.unpark.notify_one();
     }
@@ -46,7 +47,7 @@ struct Operations(AtomicU64);
 
 /// The threads of one mount.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct WorkerPool {
     /// Of each thread, by its seat.
     operations: Vec<Operations>,
     readers: Arc<Readers>,
@@ -66,10 +67,6 @@ struct Readers {
 }
 
 impl Readers {
-    fn parked(&self) -> MutexGuard<'_, ()> {
-        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn are_too_many(&self) -> bool {
         self.unparked.load(Ordering::Relaxed) > self.allowed.load(Ordering::Relaxed)
     }
@@ -78,12 +75,12 @@ impl Readers {
 /// An operation. Dropped after the answer, it may park the thread.
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
-    turns: &'a Turns,
+    pool: &'a WorkerPool,
     seat: usize,
 }
 
-impl Turns {
-    /// The turns of `threads` threads, of which usually up to `most_ready` read. Starts the watcher, unless there is one thread alone. It ends with
+impl WorkerPool {
+    /// The pool of `threads` threads, of which usually up to `most_ready` read. Starts the watcher, unless there is one thread alone. It ends with
     /// the connection to the kernel, `connection`: then all threads may read, and learn of it.
     ///
     /// # Errors
@@ -93,15 +90,15 @@ impl Turns {
         most_ready: usize,
         connection: Arc<OwnedFd>,
     ) -> std::io::Result<Arc<Self>> {
-        let turns = Arc::new(Self::new(threads, most_ready));
+        let pool = Arc::new(Self::new(threads, most_ready));
         if threads == 1 {
-            return Ok(turns);
+            return Ok(pool);
         }
-        let weak = Arc::downgrade(&turns);
+        let weak = Arc::downgrade(&pool);
         thread::Builder::new()
-            .name("turns".to_owned())
+            .name("pool".to_owned())
             .spawn(move || Watcher::default().run(&weak, &connection))?;
-        Ok(turns)
+        Ok(pool)
     }
 
     pub(super) fn new(threads: usize, most_ready: usize) -> Self {
@@ -127,7 +124,7 @@ impl Turns {
     /// Begins an operation on the thread with this seat.
     pub(super) fn begin(&self, seat: usize) -> Turn<'_> {
         self.count(seat);
-        Turn { turns: self, seat }
+        Turn { pool: self, seat }
     }
 
     fn count(&self, seat: usize) {
@@ -143,16 +140,13 @@ impl Turns {
         if !readers.are_too_many() {
             return;
         }
-        let mut parked = readers.parked();
+        let mut parked = readers.parked.lock();
         if !readers.are_too_many() {
             return;
         }
         readers.unparked.fetch_sub(1, Ordering::Relaxed);
         while readers.unparked.load(Ordering::Relaxed) >= readers.allowed.load(Ordering::Relaxed) {
-            parked = readers
-                .unpark
-                .wait(parked)
-                .unwrap_or_else(PoisonError::into_inner);
+            readers.unpark.wait(&mut parked);
         }
         readers.unparked.fetch_add(1, Ordering::Relaxed);
     }
@@ -167,7 +161,7 @@ impl Turns {
 
     /// Lets so many threads read.
     fn allow(&self, count: usize) {
-        let _parked = self.readers.parked();
+        let _parked = self.readers.parked.lock();
         let before = self.readers.allowed.swap(count, Ordering::Relaxed);
         for _ in before..count {
             self.readers.unpark.notify_one();
@@ -177,7 +171,7 @@ impl Turns {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.turns.end(self.seat);
+        self.pool.end(self.seat);
     }
 }
 
@@ -202,21 +196,21 @@ enum Decision {
 }
 
 impl Watcher {
-    fn run(mut self, turns: &Weak<Turns>, connection: &OwnedFd) {
+    fn run(mut self, pool: &Weak<WorkerPool>, connection: &OwnedFd) {
         // Held only for a look, so that the last one who serves can drop it.
-        while let Some(turns) = turns.upgrade() {
-            match self.look(turns.counts(), turns.most_ready) {
-                Decision::Allow(count) => turns.allow(count),
+        while let Some(pool) = pool.upgrade() {
+            match self.look(pool.counts(), pool.most_ready) {
+                Decision::Allow(count) => pool.allow(count),
                 Decision::Sleep(count) => {
-                    turns.allow(count);
+                    pool.allow(count);
                     // What nobody reads is seen here too, whatever those who could read it wait for.
                     if !is_asked(connection) {
-                        turns.allow(turns.operations.len());
+                        pool.allow(pool.operations.len());
                         return;
                     }
                 }
             }
-            drop(turns);
+            drop(pool);
             thread::sleep(LOOK);
         }
     }
@@ -366,16 +360,16 @@ mod tests {
 
     /// A thread that works on one operation for each message, and says when it has a turn again.
     fn worker(
-        turns: &Arc<Turns>,
+        pool: &Arc<WorkerPool>,
         seat: usize,
         work: Receiver<()>,
     ) -> (JoinHandle<()>, Receiver<()>) {
-        let turns = Arc::clone(turns);
+        let pool = Arc::clone(pool);
         let (done, is_done) = channel();
         let thread = thread::spawn(move || {
-            let _seated = turns.sit();
+            let _seated = pool.sit();
             for () in work {
-                drop(turns.begin(seat));
+                drop(pool.begin(seat));
                 done.send(()).unwrap();
             }
         });
@@ -384,14 +378,14 @@ mod tests {
 
     #[test]
     fn a_parked_thread_reads_in_the_stead_of_one_that_ended() {
-        let turns = Arc::new(Turns::new(2, 1));
-        turns.allow(1);
+        let pool = Arc::new(WorkerPool::new(2, 1));
+        pool.allow(1);
         let (to_one, for_one) = channel();
-        let (one, one_is_done) = worker(&turns, 0, for_one);
+        let (one, one_is_done) = worker(&pool, 0, for_one);
         to_one.send(()).unwrap();
-        until(|| turns.readers.unparked.load(Ordering::Relaxed) == 1);
+        until(|| pool.readers.unparked.load(Ordering::Relaxed) == 1);
         let (to_other, for_other) = channel();
-        let (other, other_is_done) = worker(&turns, 1, for_other);
+        let (other, other_is_done) = worker(&pool, 1, for_other);
         to_other.send(()).unwrap();
         other_is_done.recv().unwrap();
         drop(to_other);
@@ -405,22 +399,22 @@ mod tests {
 
     #[test]
     fn parked_threads_go_on_when_they_may() {
-        let turns = Arc::new(Turns::new(2, 1));
+        let pool = Arc::new(WorkerPool::new(2, 1));
         // There is no watcher here.
-        turns.allow(1);
+        pool.allow(1);
         let (to_one, for_one) = channel();
-        let (one, one_is_done) = worker(&turns, 0, for_one);
+        let (one, one_is_done) = worker(&pool, 0, for_one);
         to_one.send(()).unwrap();
-        until(|| turns.readers.unparked.load(Ordering::Relaxed) == 1);
+        until(|| pool.readers.unparked.load(Ordering::Relaxed) == 1);
         // The other one is the only reader now, and is not parked.
         let (to_other, for_other) = channel();
-        let (other, other_is_done) = worker(&turns, 1, for_other);
+        let (other, other_is_done) = worker(&pool, 1, for_other);
         for _ in 0..3 {
             to_other.send(()).unwrap();
             other_is_done.recv().unwrap();
         }
         assert!(one_is_done.try_recv().is_err());
-        turns.allow(2);
+        pool.allow(2);
         one_is_done.recv().unwrap();
         drop((to_one, to_other));
         one.join().unwrap();

@@ -27,23 +27,11 @@ impl Utf8Fs {
         }
     }
 
-    /// Waits for a change of names in `directory`, if that is to be waited for.
-    pub(super) fn settle_names(&self, directory: &OwnedFd) -> io::Result<()> {
-        match self.waits {
-            Waits::None => Ok(()),
-            Waits::Names | Waits::All => self.settle(directory),
+    /// Waits for a change in the file or directory `fd`, of names or else of all, if such are to be waited for.
+    pub(super) fn settle(&self, fd: &OwnedFd, change: Waits) -> io::Result<()> {
+        if self.waits < change {
+            return Ok(());
         }
-    }
-
-    /// Waits for a change of attributes, if that is to be waited for.
-    pub(super) fn settle_attributes(&self, fd: &OwnedFd) -> io::Result<()> {
-        match self.waits {
-            Waits::None | Waits::Names => Ok(()),
-            Waits::All => self.settle(fd),
-        }
-    }
-
-    fn settle(&self, fd: &OwnedFd) -> io::Result<()> {
         let open = |fd| {
             self.inodes
                 .with_descriptors(|| file::reopen(fd, libc::O_RDONLY))

@@ -1,0 +1,153 @@
+//! The visible names of a directory by one reading of it, and the changes made through the mount since.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::ticks::{age, tick};
+use crate::backing::{Entries, Stat, Time};
+use crate::names::{BackingName, Index, Legacy, Moves, NameMap, Siblings, VisibleName};
+use crate::policy::Alike;
+
+/// How long a change made below the mount may go unseen at most, where more would be allowed.
+const SHARED_FOR: Duration = Duration::from_secs(1);
+
+/// A reading that took long is believed for this many times as long, so that a directory that is changed all the time
+/// is not read all the time.
+const READING_SHARE: u32 = 16;
+
+/// An index, and the moment at which it was right.
+#[derive(Debug)]
+pub(super) struct DirectoryIndex {
+    pub(super) index: Index,
+    /// All visible names, where new ones are compared with them.
+    pub(super) siblings: Option<Siblings>,
+    /// The bytes of these that are counted among those of all directories.
+    pub(super) noted: usize,
+    pub(super) ctime: Time,
+    /// No change can have the same ctime as the one that the index was made from.
+    pub(super) settled: bool,
+    pub(super) read: Instant,
+    /// How long the reading took.
+    pub(super) took: Duration,
+}
+
+impl DirectoryIndex {
+    pub(super) fn is_right(&self, stat: &Stat, unseen: Duration) -> bool {
+        let believed = if unseen.is_zero() {
+            unseen
+        } else {
+            SHARED_FOR.min(unseen).max(self.took * READING_SHARE)
+        };
+        self.ctime == stat.ctime && (self.settled || self.read.elapsed() < believed)
+    }
+
+    /// What a name of the directory is visible as; `None` if it is hidden, or was not there.
+    pub(super) fn visible(&self, map: &NameMap, name: &BackingName) -> Option<VisibleName> {
+        if map.policy.conforms(name.as_bytes()) || map.legacy == Legacy::Raw {
+            return Some(name.as_visible());
+        }
+        self.index.visible(name).cloned()
+    }
+
+    /// Takes a name out that is gone; returns whether all is right still.
+    pub(super) fn remove(&mut self, map: &NameMap, name: &BackingName) -> bool {
+        let conforms = map.policy.conforms(name.as_bytes());
+        let is_itself = conforms || map.legacy == Legacy::Raw;
+        if let Some(siblings) = self.siblings.as_mut().filter(|_| is_itself) {
+            siblings.remove(name.as_bytes());
+        }
+        let moves = if !map.maps() {
+            Some(Moves::default())
+        } else if conforms {
+            self.index.remove_sibling(map, name.as_bytes())
+        } else {
+            self.index.remove(map, name)
+        };
+        let is_right = moves.is_some();
+        self.follow(&moves.unwrap_or_default());
+        is_right
+    }
+
+    /// Takes a new name in.
+    pub(super) fn add(
+        &mut self,
+        map: &NameMap,
+        name: &BackingName,
+        is_taken: impl Fn(&[u8]) -> bool,
+    ) {
+        let conforms = map.policy.conforms(name.as_bytes());
+        if map.maps() {
+            let moves = if conforms {
+                self.index.add_sibling(map, name.as_bytes(), is_taken)
+            } else {
+                self.index.add(map, name, is_taken)
+            };
+            self.follow(&moves);
+        }
+        let is_itself = conforms || map.legacy == Legacy::Raw;
+        if let Some(siblings) = self.siblings.as_mut().filter(|_| is_itself) {
+            siblings.add(name.as_bytes());
+        }
+    }
+
+    /// Has the names that are compared follow what became of them in the index.
+    fn follow(&mut self, moves: &Moves) {
+        if let Some(siblings) = &mut self.siblings {
+            for name in &moves.left {
+                siblings.remove(name.as_bytes());
+            }
+            for name in &moves.taken {
+                siblings.add(name.as_bytes());
+            }
+        }
+    }
+}
+
+/// Reads all `entries` of the directory `fd` and assigns their visible names.
+pub(super) fn read(
+    fd: &OwnedFd,
+    mut entries: Entries,
+    map: &NameMap,
+    unique: Option<Alike>,
+) -> io::Result<DirectoryIndex> {
+    let read = Instant::now();
+    let stat = Stat::of(fd)?;
+    let mut legacy = Vec::new();
+    let mut conforming: HashSet<Box<[u8]>> = HashSet::new();
+    let mut siblings = unique.map(Siblings::new);
+    while let Some(entry) = entries.next()? {
+        if entry.is_dot() {
+            continue;
+        }
+        let name = entry.name;
+        let conforms = map.policy.conforms(name);
+        if !conforms && map.maps() {
+            legacy.extend(BackingName::parse(name));
+        } else if conforms && map.may_be_mapped(name) {
+            conforming.insert(name.into());
+        }
+        if let Some(siblings) = siblings.as_mut()
+            && (conforms || map.legacy == Legacy::Raw)
+        {
+            siblings.add(name);
+        }
+    }
+    let index = Index::build(map, legacy, |name| conforming.contains(name));
+    if let Some(siblings) = &mut siblings {
+        for name in index.visible_names() {
+            siblings.add(name.as_bytes());
+        }
+    }
+    let settled = age(stat.ctime, SystemTime::now()) > tick(stat.ctime) + read.elapsed();
+    Ok(DirectoryIndex {
+        index,
+        siblings,
+        noted: 0,
+        ctime: stat.ctime,
+        settled,
+        read,
+        took: read.elapsed(),
+    })
+}

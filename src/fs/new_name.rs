@@ -1,0 +1,201 @@
+//! The other half of the chokepoint: what a new name is stored as, by the rules in force, and which names are refused.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::directory::if_readable;
+use super::inode::OpenInode;
+use super::resolve::{Making, NewName, Resolved, if_there};
+use super::{FsError, Utf8Fs};
+use crate::names::VisibleName;
+use crate::names::rules::{Fate, Mode, Settled, Terms};
+use crate::os::credentials;
+use crate::policy::{NAME_MAX, Offence, Rule};
+
+/// So often an entry is looked for that was there and is gone when it is looked at.
+const MOST_TRIES: usize = 64;
+
+impl Utf8Fs {
+    /// Finds the backing name of a new entry: its own name, that of the entry that is visible as it already, or the name that it
+    /// stands for.
+    ///
+    /// # Errors
+    /// [`FsError::Refused`], and then the refusal is in the audit log (law N9).
+    pub(super) fn new_name(&self, making: &Making<'_>) -> Result<NewName, FsError> {
+        let name = making.name;
+        let asked = VisibleName::parse(name).map_err(FsError::no_name)?;
+        let whole = self.map.policy.check(name);
+        let terms = self.terms(making, whole.is_err());
+        let is_exempt = || self.exemption(making).is_some();
+        let fate = terms.fate(&self.map, asked, whole, is_exempt);
+        let is_plain = matches!(fate, Fate::Conforms { offence: None, .. });
+        // Another spelling of an entry that is there makes nothing new.
+        if (!is_plain || self.map.may_be_escaped(name))
+            && let Some(entry) = self.existing(&making.directory, name)?
+        {
+            return Ok(NewName {
+                entry,
+                offence: None,
+                terms,
+                is_there: true,
+            });
+        }
+        let settled = match fate {
+            Fate::Settled(settled) => settled,
+            Fate::Conforms {
+                visible,
+                alias,
+                offence,
+            } => match self.conforming_name(&making.directory, &visible, alias)? {
+                Ok((entry, is_there)) => {
+                    return Ok(NewName {
+                        entry,
+                        offence,
+                        terms,
+                        is_there,
+                    });
+                }
+                Err(why) => terms.unstorable(visible, offence.is_some(), why, is_exempt),
+            },
+        };
+        match settled {
+            Settled::AsAsked {
+                visible,
+                alias,
+                offence,
+            } => Ok(NewName {
+                entry: Resolved {
+                    backing: visible.as_backing(),
+                    visible,
+                    alias,
+                },
+                offence,
+                terms,
+                is_there: false,
+            }),
+            Settled::Refused(offence) => Err(self.refused(making, &terms, offence, None)),
+            Settled::TooLong => Err(Errno::NAMETOOLONG.into()),
+        }
+    }
+
+    /// Finds the backing name of a new entry as [`Self::new_name`] does, where there is no entry yet.
+    ///
+    /// An entry that is there is not made once more under the name that it was found by: others may be giving it another
+    /// one, as a migration does, and then it would be there twice (law N11).
+    ///
+    /// # Errors
+    /// `EEXIST` where there is one, and those of [`Self::new_name`].
+    pub(super) fn absent_name(&self, making: &Making<'_>) -> Result<NewName, FsError> {
+        for _ in 0..MOST_TRIES {
+            let new = self.new_name(making)?;
+            if !new.is_there {
+                return Ok(new);
+            }
+            if making.directory.dir().exists(&new.entry.backing)? {
+                break;
+            }
+        }
+        Err(Errno::EXIST.into())
+    }
+
+    /// Takes the place of an entry once more, if others gave it the conforming name `entry.visible` just before something was
+    /// put where it was: both would be there then, and the old one would be visible still (law N11).
+    pub(super) fn overtake(
+        &self,
+        directory: &OpenInode,
+        entry: &mut Resolved,
+    ) -> Result<(), FsError> {
+        let own = entry.visible.as_backing();
+        let is_stored_so = self.map.store_as.is_some() || own == entry.backing;
+        let dir = directory.dir();
+        if is_stored_so || !self.map.policy.conforms(own.as_bytes()) || !dir.exists(&own)? {
+            return Ok(());
+        }
+        // Others may have given the entry that name too.
+        if if_there(dir.rename(&entry.backing, &dir, &own, 0))?.is_some() {
+            self.directory(directory)?
+                .changed(Some(&entry.backing), Some(&own));
+        }
+        entry.backing = own;
+        Ok(())
+    }
+
+    /// The terms that hold for a new name; `offends` says whether it does on the whole mount.
+    pub(super) fn terms(&self, making: &Making<'_>, offends: bool) -> Arc<Terms> {
+        let Making { rules, caller, .. } = making;
+        let path = || self.visible_path(&making.directory.inode, making.name);
+        let is_member =
+            |groups: &BTreeSet<u32>| credentials::is_member(caller.pid, caller.gid, groups);
+        let section = match rules.is_one_for_all(offends) {
+            true => None,
+            false => rules.section(caller.uid, making.name, path, is_member),
+        };
+        Arc::clone(rules.terms_of(section))
+    }
+
+    /// The error of a lookup that ended with `error`: that a name is too long, where no name can be so long that the kernel
+    /// takes and none stands for a shorter one. The kernel looks names up before it makes them, and before everything
+    /// else that programs do with them, which then ends with this error as it does natively.
+    pub(super) fn too_long(&self, making: &Making<'_>, error: FsError) -> FsError {
+        let name = making.name;
+        if name.len() <= NAME_MAX || error.errno() != libc::ENOENT {
+            return error;
+        }
+        let terms = self.terms(making, true);
+        match self.map.policy.check(name) {
+            _ if terms.mode == Mode::Normalize => error,
+            Err(offence) if matches!(offence.rule, Rule::TooLong { .. }) => match terms.mode {
+                Mode::Off => Errno::NAMETOOLONG.into(),
+                Mode::Enforce | Mode::Normalize | Mode::Report => {
+                    self.refused(making, &terms, offence, None)
+                }
+            },
+            // Other offences are reported when it is made: an absent name is just absent.
+            _ => error,
+        }
+    }
+
+    /// The entry that is there already, under whatever spelling.
+    pub(super) fn existing(
+        &self,
+        directory: &OpenInode,
+        name: &[u8],
+    ) -> Result<Option<Resolved>, FsError> {
+        match self.resolve_existing(directory, name) {
+            Err(error) if error.errno() == libc::ENOENT => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// The entry of a conforming name, and whether there is one: the legacy sibling that is visible as it (law N11), or the name
+    /// itself, or the name that it is stored as (law N12); an offence where it cannot be stored.
+    fn conforming_name(
+        &self,
+        directory: &OpenInode,
+        visible: &VisibleName,
+        alias: bool,
+    ) -> Result<Result<(Resolved, bool), Offence>, FsError> {
+        let legacy = if self.map.may_be_mapped(visible.as_bytes()) {
+            if_readable(self.directory(directory)?.backing(visible))?.flatten()
+        } else {
+            None
+        };
+        let is_itself = || directory.dir().exists(&visible.as_backing());
+        let is_there = legacy.is_some();
+        let backing = match legacy {
+            Some(backing) => Ok(backing),
+            None if self.map.store_as.is_some() && is_itself()? => Ok(visible.as_backing()),
+            None => self.map.stored(visible),
+        };
+        Ok(backing.map(|backing| {
+            let entry = Resolved {
+                backing,
+                visible: visible.clone(),
+                alias,
+            };
+            (entry, is_there)
+        }))
+    }
+}

@@ -1,0 +1,122 @@
+//! The threads that serve requests by rings, and why there are none.
+
+use std::io;
+
+use strum::IntoStaticStr;
+
+use crate::os::cpus::{Kind, cpus};
+
+/// Most threads of all CPUs together, but for [`FEWEST`] for each.
+const MOST: usize = 512;
+/// Fewest threads for each CPU that is online, unless fewer are asked for.
+const FEWEST: usize = 4;
+
+/// One thread: which CPU's queue it serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) queue: usize,
+    /// An offline CPU has one thread, which is bound to no CPU.
+    pub(super) is_online: bool,
+}
+
+/// The threads that a machine needs: some for each CPU that it may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan(pub(super) Vec<Place>);
+
+impl Plan {
+    /// Returns the plan of this machine. `threads` is how many operations may wait at a time on each CPU, at least 1; fewer may where there
+    /// are very many CPUs, or where the threads would have more than `descriptors`. There is one thread for each CPU at least.
+    ///
+    /// # Errors
+    /// The CPUs cannot be learned.
+    pub fn of_machine(threads: usize, descriptors: usize) -> io::Result<Self> {
+        Ok(Self::new(
+            &cpus(Kind::Possible)?,
+            &cpus(Kind::Online)?,
+            threads,
+            descriptors,
+        ))
+    }
+
+    fn new(possible: &[usize], online: &[usize], threads: usize, descriptors: usize) -> Self {
+        let cpus = online.len().max(1);
+        let most = (MOST / cpus).max(FEWEST).min(descriptors / cpus);
+        let each = threads.min(most).max(1);
+        let places = possible.iter().flat_map(|&queue| {
+            let is_online = online.contains(&queue);
+            let count = if is_online { each } else { 1 };
+            std::iter::repeat_n(Place { queue, is_online }, count)
+        });
+        Self(places.collect())
+    }
+
+    /// How many threads there are.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.0.len()
+    }
+
+    /// How many threads serve each CPU that is online.
+    #[must_use]
+    pub fn threads_per_cpu(&self) -> usize {
+        let first = self.0.iter().find(|place| place.is_online);
+        let same = |place: &&Place| Some(*place) == first;
+        self.0.iter().filter(same).count()
+    }
+}
+
+/// Why requests do not come by rings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum NoRings {
+    /// Nobody wants them.
+    Off,
+    /// Programs wait for locks in requests, which would keep the threads of their CPU.
+    Locks,
+    /// The kernel has them (Linux 6.14), but its parameter `fuse.enable_uring` is off.
+    Parameter,
+    /// The kernel does not have them.
+    Unsupported,
+    /// This process may open too few files.
+    Descriptors,
+    /// `io_uring(7)` is forbidden here, or the kernel refused these rings.
+    Refused,
+}
+
+impl NoRings {
+    /// The stable name, as in JSON.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        self.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cpu_gets_as_many_threads_as_may_wait_and_few_where_there_are_many() {
+        let counts = |possible: usize, online: usize, threads: usize, descriptors: usize| {
+            let possible: Vec<usize> = (0..possible).collect();
+            let plan = Plan::new(&possible, &possible[..online], threads, descriptors);
+            (plan.threads_per_cpu(), plan.threads())
+        };
+        // possible and online CPUs, threads asked for, descriptors: threads of each that is online, and of all
+        let rows = [
+            ((2, 2, 32, 2500), (32, 64)),
+            ((2, 2, 32, 128), (32, 64)),
+            ((2, 2, 32, 12), (6, 12)),
+            ((2, 2, 32, 0), (1, 2)),
+            ((1, 1, 1, 2500), (1, 1)),
+            ((16, 16, 32, 2500), (32, 512)),
+            ((64, 64, 32, 2500), (8, 512)),
+            ((240, 2, 32, 2500), (32, 302)),
+            ((1024, 1024, 32, 65_536), (4, 4096)),
+            ((1024, 1024, 2, 65_536), (2, 2048)),
+        ];
+        for ((possible, online, threads, descriptors), expected) in rows {
+            assert_eq!(counts(possible, online, threads, descriptors), expected);
+        }
+    }
+}

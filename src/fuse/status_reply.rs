@@ -1,0 +1,149 @@
+//! The status of a mount, put together.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use super::adapter::{Adapter, Done};
+use super::layout::GetxattrIn;
+use super::metrics::{Count, LIMITS};
+use super::operation::Operation;
+use super::reply::Reply;
+use super::request::Request;
+use super::status::{LONGEST, Told};
+use crate::backing::Xattr;
+use crate::fs::FsError;
+use crate::records::{
+    AuditCounts, CacheTimes, MountStatus, RequestCounts, STATUS_FORMAT, Transport,
+};
+
+impl Adapter {
+    /// The answer to getxattr(2) where [`asks_status`].
+    pub(super) fn answer_status(
+        &self,
+        mut request: Request<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<Done, FsError> {
+        let GetxattrIn { size, .. } = request.arguments.record()?;
+        let status = match request.caller.uid {
+            uid if uid != 0 && uid != self.about.owner => return Err(Errno::PERM.into()),
+            _ if size == 0 => usize::try_from(LONGEST).map_or(Xattr::Size(0), Xattr::Size),
+            _ => Xattr::Data(fit(self.status(), size)?),
+        };
+        reply.xattr(&status)?;
+        Ok(Done::Now)
+    }
+
+    /// Returns the status of the mount.
+    fn status(&self) -> MountStatus {
+        let mut operations = BTreeMap::new();
+        let mut total = Count::default();
+        for operation in Operation::ALL {
+            let count = self.metrics.count(*operation);
+            total.add(&count);
+            let counts = RequestCounts {
+                times: count.times.to_vec(),
+                ..request_counts(&count)
+            };
+            operations.insert(operation.name().into(), counts);
+        }
+        let state = self.fs.state();
+        let rings = *self.rings.lock();
+        let Told { options, policy } = self.about.told.lock().clone();
+        let offences = state.offences;
+        MountStatus {
+            format: STATUS_FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            mountpoint: self.about.mountpoint.clone().into(),
+            backing: self.about.backing.clone().into(),
+            uptime_seconds: whole_milliseconds(self.metrics.uptime()),
+            total: request_counts(&total),
+            operations,
+            times_below_microseconds: LIMITS.to_vec(),
+            inodes: state.inodes,
+            open: state.open,
+            descriptors: state.descriptors,
+            indexes: state.indexes,
+            kept: CacheTimes {
+                names_seconds: whole_milliseconds(self.coherence.times.heard),
+                files_seconds: whole_milliseconds(self.coherence.times.unheard),
+                names_barred: self.coherence.barred_names(),
+            },
+            passthrough: self.passthrough,
+            transport: match rings {
+                Ok(threads_per_cpu) => Transport::IoUring { threads_per_cpu },
+                Err(reason) => Transport::Device {
+                    no_rings: reason.label().into(),
+                },
+            },
+            watch: self
+                .coherence
+                .watched
+                .as_ref()
+                .map(|watched| watched.status()),
+            offences: offences.rules(),
+            offences_by_verdict: offences.by_rule,
+            verdicts: offences.by_verdict(),
+            audit_records: AuditCounts {
+                written: offences.written,
+                left_out: offences.left_out,
+                dropped: offences.dropped,
+            },
+            policy,
+            options,
+        }
+    }
+}
+
+fn request_counts(count: &Count) -> RequestCounts {
+    RequestCounts {
+        requests: count.requests,
+        errors: count.errors,
+        backing_calls: count.calls,
+        microseconds: count.nanoseconds / 1000,
+        times: Vec::new(),
+    }
+}
+
+/// Seconds, in JSON with three places at most.
+fn whole_milliseconds(time: Duration) -> f64 {
+    let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    Duration::from_millis(milliseconds).as_secs_f64()
+}
+
+/// Returns the status as an answer of at most `size` bytes. Options that are too long, as of very many patterns, are left out.
+fn fit(mut status: MountStatus, size: u32) -> Result<Vec<u8>, Errno> {
+    let size = usize::try_from(size.min(LONGEST)).unwrap_or(0);
+    let answer =
+        |status: &MountStatus| serde_json::to_vec(status).map_err(|_unserializable| Errno::IO);
+    let whole = answer(&status)?;
+    if whole.len() <= size {
+        return Ok(whole);
+    }
+    status.options = None;
+    let rest = answer(&status)?;
+    if rest.len() <= size {
+        Ok(rest)
+    } else {
+        Err(Errno::RANGE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_have_three_places() {
+        let rows = [(0, "0.0"), (1_999_999, "0.001"), (1_500_000_000, "1.5")];
+        for (nanoseconds, shown) in rows {
+            let time = Duration::from_nanos(nanoseconds);
+            assert_eq!(
+                serde_json::to_string(&whole_milliseconds(time)).unwrap(),
+                shown
+            );
+        }
+    }
+}
