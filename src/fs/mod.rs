@@ -42,7 +42,7 @@ mod xattr;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
 use parking_lot::RwLock;
@@ -166,6 +166,8 @@ pub struct Utf8Fs {
     /// The type of the backing filesystem.
     below: FsType,
     operations: AtomicU64,
+    /// Done once a name was shown with control characters.
+    control_shown: Once,
 }
 
 impl std::fmt::Debug for Utf8Fs {
@@ -213,6 +215,7 @@ impl Utf8Fs {
             mountpoint: config.mountpoint,
             covers_backing: config.covers_backing,
             operations: AtomicU64::new(0),
+            control_shown: Once::new(),
         })
     }
 

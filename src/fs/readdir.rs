@@ -11,7 +11,8 @@ use super::listed_names::ListedNames;
 use super::resolve::{Resolved, if_there};
 use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Entries, Kind, Stat, file};
-use crate::names::{BackingName, Legacy, VisibleName};
+use crate::codec::charset::is_meaningless;
+use crate::names::{BackingName, Legacy, Quoted, VisibleName};
 
 /// An entry of a directory as it is listed.
 #[derive(Debug)]
@@ -234,8 +235,27 @@ impl Utf8Fs {
             Some(locked) => locked,
             None => directory.insert(self.directory(&open.at)?),
         };
-        let visible = directory.visible(&backing)?;
-        Ok(visible.map(|visible| (backing, visible)))
+        let Some(visible) = directory.visible(&backing)? else {
+            return Ok(None);
+        };
+        self.warn_of_control(&backing, &visible);
+        Ok(Some((backing, visible)))
+    }
+
+    /// Warns of the first name that is shown with control characters: likely it is text of another charset.
+    fn warn_of_control(&self, backing: &BackingName, visible: &VisibleName) {
+        let text = std::str::from_utf8(visible.as_bytes()).unwrap_or_default();
+        let is_meant = std::str::from_utf8(backing.as_bytes()).is_ok();
+        if !is_meant && text.chars().any(|c| !c.is_ascii() && is_meaningless(c)) {
+            self.control_shown.call_once(|| {
+                log::warn!(
+                    "{} is shown with control characters, as {}: probably its charset is none of --from; `utf8fs explain --guess` \
+                     says which it may be. Other such names are not reported",
+                    Quoted(backing.as_bytes()),
+                    Quoted(visible.as_bytes()),
+                );
+            });
+        }
     }
 
     /// Is an entry visible as an escape because a sibling has the name that it would be visible as?

@@ -119,3 +119,28 @@ fn n10_normalization_leaves_what_unicode_does_not_know_as_it_is() {
     assert_eq!(at::list(mount.dir()), [made[1]]);
     mount.stop();
 }
+
+/// Law T8: text of another charset is shown, and reported once.
+#[test]
+fn t8_the_first_name_that_is_shown_with_control_characters_is_warned_of() {
+    let tree = Tree::new();
+    // Shift_JIS as Latin-1 reads it.
+    for name in [
+        b"\x83\x74\x83\x48".as_slice(),
+        b"\x8B\xE0\x8A\x7A.xls",
+        b"caf\xE9",
+    ] {
+        tree.file(name, b"");
+    }
+    let mount = tree.mount(&["--from", "iso-8859-1"]);
+    assert_eq!(at::list(mount.dir()).len(), 3);
+    let log = mount.stderr();
+    let warnings = log.matches("is shown with control characters").count();
+    assert_eq!(warnings, 1, "{log}");
+    mount.stop();
+    let mount = tree.mount(&["--from", "shift_jis"]);
+    assert_eq!(at::list(mount.dir()).len(), 3);
+    let log = mount.stderr();
+    assert!(!log.contains("control characters"), "{log}");
+    mount.stop();
+}

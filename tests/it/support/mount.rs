@@ -100,7 +100,8 @@ impl<'t> Mount<'t> {
             tree,
             child,
             process,
-            allowed: Vec::new(),
+            // Raw bytes as `--from iso-8859-1` reads them.
+            allowed: vec!["is shown with control characters"],
             ended: false,
             root: OnceLock::new(),
         };
