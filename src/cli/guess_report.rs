@@ -94,11 +94,14 @@ pub(super) fn guess_lines(guess: &Guess) -> Vec<String> {
         guess.of
     );
     let examples = guess.examples.iter().take(EXAMPLES).map(|example| {
-        let text = example
-            .text
-            .as_ref()
-            .map_or_else(|| "not read".to_owned(), |text| quoted(text.as_bytes()));
-        format!("         {}  {text}", quoted(&example.name))
+        let name = quoted(&example.name);
+        example.text.as_ref().map_or_else(
+            || format!("         {name}  not read"),
+            |text| {
+                let (text, percent) = (quoted(text.as_bytes()), percent(example.confidence));
+                format!("         {name}  {text}  {}", percent.trim())
+            },
+        )
     });
     std::iter::once(head).chain(examples).collect()
 }

@@ -6,10 +6,10 @@
 //!
 //! Every charset on offer (law C4) is stateless, and writes U+0000..U+007F as the bytes 00..7F.
 
+mod catalogue;
 mod corrections;
 mod labels;
 mod multi_byte;
-mod offered;
 mod single_byte;
 #[cfg(test)]
 mod tests;
@@ -17,11 +17,11 @@ mod tests;
 use unicode_normalization::char::is_public_assigned;
 
 use super::DecodeError;
-use offered::{OFFERED, Offered, Tables};
+use catalogue::{CATALOGUE, CatalogueEntry, Tables};
 
 /// A stateless legacy charset.
 #[derive(Clone, Copy)]
-pub struct Charset(&'static Offered);
+pub struct Charset(&'static CatalogueEntry);
 
 impl std::fmt::Debug for Charset {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -62,6 +62,11 @@ pub struct EncodeError {
 /// charset is right.
 #[must_use]
 pub fn is_meaningless(c: char) -> bool {
+    // Most letters of legacy charsets, which need no look at a table.
+    if matches!(c, '\u{A1}'..='\u{377}' | '\u{400}'..='\u{52F}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
+    {
+        return false;
+    }
     let is_private = matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{FFFFD}' | '\u{100000}'..='\u{10FFFD}');
     c.is_control() || !is_private && !is_public_assigned(c)
 }
@@ -88,7 +93,7 @@ impl Charset {
 
     /// Every charset on offer.
     pub fn all() -> impl Iterator<Item = Self> {
-        OFFERED.iter().map(Self)
+        CATALOGUE.iter().map(Self)
     }
 
     /// Decodes; strict: no replacement, and a byte-order mark is nothing special.

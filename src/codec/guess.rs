@@ -17,13 +17,13 @@
 //! Names may also be too well-formed: UTF-8 that was taken for Latin-1 and encoded again ([`doubly_encoded`]).
 
 mod doubled;
-mod gathered;
+mod guesser_state;
 mod mixture;
 mod model;
 mod pairs;
 mod prior;
-mod reading;
 mod sample;
+mod scored_text;
 mod script;
 mod symbol;
 #[cfg(test)]
@@ -32,13 +32,16 @@ mod weigh;
 
 use super::Charset;
 pub use doubled::{Doubled, Route, doubly_encoded};
-pub use gathered::Gathered;
+pub use guesser_state::GuesserState;
 pub use mixture::{Mixture, TextGuess};
 use sample::Sample;
 use weigh::Candidates;
 
 /// A name that is less likely than this to have been encoded twice is no sign of it.
 const LIKELY: f64 = 0.25;
+
+/// The most names that are weighed to tell the charset of all; more tell hardly more.
+const WITNESSES: usize = 64;
 
 /// How many names a guess shows.
 const EXAMPLES: usize = 8;
@@ -81,12 +84,14 @@ pub struct Guess {
 }
 
 /// A name and how a guess reads it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Example {
     /// The name as added; the first 1024 bytes if it is longer.
     pub name: Box<[u8]>,
     /// Its text; `None` if the charset does not decode it reversibly.
     pub text: Option<String>,
+    /// How likely that text is, by all charsets that read the name so, with the other names as evidence; 0 if there is none.
+    pub confidence: f64,
 }
 
 /// The names of a directory or tree that look like UTF-8 encoded again.
@@ -162,29 +167,45 @@ impl Guesser {
     /// Every reading that takes at least one of the ill-formed names, best first; none if there are no such names.
     #[must_use]
     pub fn guesses(&self) -> Vec<Guess> {
+        let mut guesses = self.charsets();
+        if guesses.is_empty() {
+            return guesses;
+        }
+        let mixture = Mixture::default().with(self);
+        for name in self.sample.names().take(EXAMPLES) {
+            let texts = mixture.read(name);
+            for guess in &mut guesses {
+                let text = guess.charset.decode_reversibly(name);
+                let known = texts
+                    .iter()
+                    .find(|known| Some(&known.text) == text.as_ref());
+                guess.examples.push(Example {
+                    name: name.into(),
+                    confidence: known.map_or(0.0, |known| known.confidence),
+                    text,
+                });
+            }
+        }
+        guesses
+    }
+
+    /// As [`Self::guesses`], without examples, which takes less time.
+    #[must_use]
+    pub fn charsets(&self) -> Vec<Guess> {
         if self.ill_formed == 0 {
             return Vec::new();
         }
-        let names: Vec<&[u8]> = self.sample.names().collect();
-        weigh::groups(&names, &self.unread, &self.seen)
-            .into_iter()
-            .map(|group| Guess {
-                charset: group.charset,
-                alike: group.alike,
-                confidence: group.confidence,
-                read: self.ill_formed - group.unread,
-                of: self.ill_formed,
-                examples: names
-                    .iter()
-                    .take(EXAMPLES)
-                    .map(|name| Example {
-                        name: (*name).into(),
-                        text: group.charset.decode_reversibly(name),
-                    })
-                    .collect(),
-            })
-            .filter(|guess| guess.read > 0)
-            .collect()
+        let witnesses: Vec<&[u8]> = self.sample.witnesses().take(WITNESSES).collect();
+        let groups = weigh::groups(&witnesses, &self.unread, &self.seen);
+        let guesses = groups.into_iter().map(|group| Guess {
+            charset: group.charset,
+            alike: group.alike,
+            confidence: group.confidence,
+            read: self.ill_formed - group.unread,
+            of: self.ill_formed,
+            examples: Vec::new(),
+        });
+        guesses.filter(|guess| guess.read > 0).collect()
     }
 
     /// Which well-formed names look like UTF-8 encoded twice or more; `None` if none do.

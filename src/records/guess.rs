@@ -39,13 +39,15 @@ pub enum GuessRecord {
 }
 
 /// A name, and its text in a charset.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadName {
     /// The name.
     pub name: Name<'static>,
     /// Its text; `None` if the charset does not decode it reversibly.
     pub text: Option<Name<'static>>,
+    /// The likelihood of that text, by all charsets that read the name so, 0.0..=1.0.
+    pub confidence: f64,
 }
 
 /// A name, and its text before it was encoded again.
@@ -69,6 +71,7 @@ impl From<&Guess> for GuessRecord {
         let examples = guess.examples.iter().map(|example| ReadName {
             name: example.name.to_vec().into(),
             text: example.text.clone().map(|text| text.into_bytes().into()),
+            confidence: example.confidence,
         });
         Self::Charset {
             charset: guess.charset,

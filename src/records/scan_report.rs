@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{Finding, Found, FoundCounts, GuessRecord, KindLabel, Name};
-use crate::codec::guess::{Gathered, Guesser};
+use crate::codec::guess::{Guesser, GuesserState};
 use crate::codec::{Charset, Encoding};
 use crate::policy::{Class, Normalization};
 
@@ -350,7 +350,7 @@ pub struct Failures {
 
 /// The fields of a guesser.
 #[derive(Serialize, Deserialize)]
-#[serde(remote = "Gathered", deny_unknown_fields)]
+#[serde(remote = "GuesserState", deny_unknown_fields)]
 struct GuesserFields {
     ill_formed: u64,
     well_formed: u64,
@@ -366,17 +366,17 @@ struct GuesserFields {
 
 impl Serialize for Guesser {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        GuesserFields::serialize(&self.gathered(), serializer)
+        GuesserFields::serialize(&self.state(), serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Guesser {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let gathered = GuesserFields::deserialize(deserializer)?;
-        let is_small = gathered.ill_formed.max(gathered.well_formed) < COUNT_LIMIT;
-        let guesser = Some(gathered).filter(|_| is_small);
+        let state = GuesserFields::deserialize(deserializer)?;
+        let is_small = state.ill_formed.max(state.well_formed) < COUNT_LIMIT;
+        let guesser = Some(state).filter(|_| is_small);
         guesser
-            .and_then(Self::of_gathered)
+            .and_then(Self::from_state)
             .ok_or_else(|| de::Error::custom("the numbers of a guesser make no sense"))
     }
 }

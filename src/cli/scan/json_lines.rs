@@ -145,7 +145,7 @@ impl Sink for Lines {
 
 fn directory_report(done: &ScanDone<'_>, directory: &Directory) -> DirectoryReport<'static> {
     let guesses = NameGuesses::of(directory.guesser.as_deref());
-    let guesses = worth_showing(guesses.guesses()).map(|guess| CharsetGuess {
+    let guesses = worth_showing(guesses.charsets()).map(|guess| CharsetGuess {
         charset: guess.charset,
         confidence: guess.confidence,
     });

@@ -46,7 +46,7 @@ fn quoted(name: &[u8]) -> String {
 fn data(done: &ScanDone<'_>) -> Value {
     let tally = &done.tally;
     let all = NameGuesses::of(Some(&tally.guesser));
-    let own: BTreeMap<(usize, &[u8]), NameGuesses> = tally
+    let own: BTreeMap<(usize, &[u8]), NameGuesses<'_>> = tally
         .worst
         .iter()
         .map(|directory| {
@@ -63,7 +63,8 @@ fn data(done: &ScanDone<'_>) -> Value {
             "offence": done.rules.is_offence(*finding),
         })
     });
-    let guesses = all.guesses().iter().take(5).map(|guess| {
+    let guesses = tally.guesser.guesses();
+    let guesses = guesses.iter().take(5).map(|guess| {
         let alike = guess.alike.iter().map(|charset| charset.label());
         let examples = guess.examples.iter().filter_map(|example| {
             let text = example.text.as_ref()?;
@@ -124,11 +125,11 @@ fn found(counts: &Counts) -> Vec<u64> {
 fn directory_row(
     done: &ScanDone<'_>,
     directory: &Directory,
-    readings: Option<&NameGuesses>,
+    readings: Option<&NameGuesses<'_>>,
 ) -> Value {
     let counts = &directory.counts;
     let path = done.path(directory.root, &directory.path);
-    let best = readings.and_then(|readings| readings.guesses().first());
+    let best = readings.and_then(|readings| readings.charsets().first());
     json!([
         quoted(if path.is_empty() { b"." } else { &path }),
         counts.entries,

@@ -1,6 +1,8 @@
 //! Guesses at the text of names.
 
-use crate::codec::guess::{Guess, Guesser, doubly_encoded};
+use std::cell::OnceCell;
+
+use crate::codec::guess::{Guess, Guesser, Mixture, doubly_encoded};
 use crate::records::{Finding, Sampled};
 
 /// Most readings of a name.
@@ -11,7 +13,11 @@ const LEAST: f64 = 0.005;
 
 /// Guesses at the ill-formed names of a directory, or of all.
 #[derive(Debug, Default)]
-pub(super) struct NameGuesses(Vec<Guess>);
+pub(super) struct NameGuesses<'g> {
+    guesser: Option<&'g Guesser>,
+    charsets: Vec<Guess>,
+    mixture: OnceCell<Mixture>,
+}
 
 /// A way to read a name.
 pub(super) struct Reading {
@@ -25,26 +31,40 @@ pub(super) struct Reading {
     pub(super) basis: &'static str,
 }
 
-impl NameGuesses {
-    pub(super) fn of(guesser: Option<&Guesser>) -> Self {
-        Self(guesser.map(Guesser::guesses).unwrap_or_default())
+impl<'g> NameGuesses<'g> {
+    pub(super) fn of(guesser: Option<&'g Guesser>) -> Self {
+        Self {
+            guesser,
+            charsets: guesser.map(Guesser::charsets).unwrap_or_default(),
+            mixture: OnceCell::new(),
+        }
     }
 
-    pub(super) fn guesses(&self) -> &[Guess] {
-        &self.0
+    /// The charsets, without examples.
+    pub(super) fn charsets(&self) -> &[Guess] {
+        &self.charsets
+    }
+
+    fn mixture(&self) -> &Mixture {
+        self.mixture.get_or_init(|| {
+            let mixture = Mixture::default();
+            self.guesser
+                .map_or(mixture.clone(), |names| mixture.with(names))
+        })
     }
 }
 
-/// Returns how the name may be read: as the names of its directory are, then as those of all; no text twice.
+/// Returns how the name may be read: with the names of its directory as evidence, where those are known, else with all names.
 pub(super) fn of_name(
     sample: &Sampled,
-    own: Option<&NameGuesses>,
-    all: &NameGuesses,
+    own: Option<&NameGuesses<'_>>,
+    all: &NameGuesses<'_>,
 ) -> Vec<Reading> {
     let has = |finding| sample.found.iter().any(|found| found.finding == finding);
+    let name = sample.name.as_bytes();
     let mut readings: Vec<Reading> = Vec::new();
     if has(Finding::DoublyEncoded)
-        && let Some(doubled) = doubly_encoded(sample.name.as_bytes())
+        && let Some(doubled) = doubly_encoded(name)
     {
         readings.push(Reading {
             charset: doubled.route.label(),
@@ -53,20 +73,14 @@ pub(super) fn of_name(
             basis: "by itself",
         });
     }
-    let own = own.map(|own| ("by its directory", own));
-    let guesses = own.into_iter().chain([("by all names", all)]);
-    let guesses = guesses.flat_map(|(basis, of)| of.0.iter().map(move |guess| (basis, guess)));
-    let is_worth = |guess: &Guess| has(Finding::IllFormed) && guess.confidence >= LEAST;
-    for (basis, guess) in guesses.filter(|(_, guess)| is_worth(guess)) {
-        if readings.len() == MOST {
-            break;
-        }
-        let text = guess.charset.decode_reversibly(sample.name.as_bytes());
-        let new = text.filter(|text| readings.iter().all(|old| old.text != *text));
-        readings.extend(new.map(|text| Reading {
-            charset: guess.charset.label(),
-            text,
-            confidence: guess.confidence,
+    if has(Finding::IllFormed) {
+        let (basis, names) = own.map_or(("by all names", all), |own| ("by its directory", own));
+        let texts = names.mixture().read(name).into_iter();
+        let texts = texts.filter(|text| text.confidence >= LEAST).take(MOST);
+        readings.extend(texts.map(|text| Reading {
+            charset: text.charset.label(),
+            text: text.text,
+            confidence: text.confidence,
             basis,
         }));
     }

@@ -193,7 +193,7 @@ fn worst(done: &ScanDone<'_>) -> Vec<String> {
 
 fn guessed(directory: &Directory) -> String {
     let readings = NameGuesses::of(directory.guesser.as_deref());
-    let best = worth_showing(readings.guesses()).next();
+    let best = worth_showing(readings.charsets()).next();
     best.map_or_else(String::new, |guess| {
         let percent = percent(guess.confidence);
         format!(", {} {}", guess.charset.label(), percent.trim())

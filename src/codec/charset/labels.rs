@@ -1,6 +1,6 @@
 //! From a label to a charset, or to a reason and the labels that look like it.
 
-use super::offered::OFFERED;
+use super::catalogue::CATALOGUE;
 use super::{Charset, UnknownCharset};
 
 /// See [`Charset::from_label`].
@@ -12,11 +12,11 @@ pub(super) fn find(label: &str) -> Result<Charset, UnknownCharset> {
     };
     let label = label.trim_ascii();
     if let Some((before, _)) = label.split_once("//") {
-        let near = offered(&key(before)).map(|charset| charset.label());
+        let near = with_name(&key(before)).map(|charset| charset.label());
         return Err(unknown(Some(LOSSY), near.into_iter().collect()));
     }
     let key = key(label);
-    if let Some(charset) = offered(&key) {
+    if let Some(charset) = with_name(&key) {
         return Ok(charset);
     }
     let reason = refusal(&key);
@@ -34,14 +34,14 @@ fn key(label: &str) -> String {
         .collect()
 }
 
-fn offered(key: &str) -> Option<Charset> {
+fn with_name(key: &str) -> Option<Charset> {
     Charset::all().find(|charset| names(*charset).any(|name| self::key(name) == key))
 }
 
 /// The label and the aliases of a charset.
 pub(super) fn names(charset: Charset) -> impl Iterator<Item = &'static str> {
-    let Charset(offered) = charset;
-    std::iter::once(offered.label).chain(offered.aliases.split_ascii_whitespace())
+    let Charset(entry) = charset;
+    std::iter::once(entry.label).chain(entry.aliases.split_ascii_whitespace())
 }
 
 /// The labels that look like this one, nearest first, at most five.
@@ -54,11 +54,11 @@ fn near(key: &str) -> Vec<&'static str> {
         return Vec::new();
     }
     let likeness = |name| strsim::normalized_damerau_levenshtein(key, &self::key(name));
-    let mut found: Vec<(f64, &'static str)> = OFFERED
+    let mut found: Vec<(f64, &'static str)> = CATALOGUE
         .iter()
-        .map(|offered| {
-            let best = names(Charset(offered)).map(likeness).fold(0.0, f64::max);
-            (best, offered.label)
+        .map(|entry| {
+            let best = names(Charset(entry)).map(likeness).fold(0.0, f64::max);
+            (best, entry.label)
         })
         .filter(|(best, _)| *best >= ALIKE)
         .collect();

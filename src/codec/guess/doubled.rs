@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use unicode_normalization::UnicodeNormalization;
 
 use super::model;
-use super::reading::Reading;
+use super::scored_text::ScoredText;
 use super::weigh;
 use crate::codec::Charset;
 
@@ -207,10 +207,10 @@ fn enough_letters(text: &str) -> f64 {
 
 /// The logarithm of the probability of a text in any language of the model.
 fn probability(text: &str) -> f64 {
-    let reading = Reading::new(&text.nfc().collect::<String>());
+    let scored = ScoredText::new(&text.nfc().collect::<String>());
     let costs: Vec<f64> = model::languages()
         .iter()
-        .map(|language| -reading.cost(language))
+        .map(|language| -scored.cost(language))
         .collect();
     weigh::log_sum(costs.into_iter())
 }

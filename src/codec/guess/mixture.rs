@@ -1,10 +1,11 @@
 //! Names of several charsets and languages side by side: the shares of each, and what one name says with its siblings as
 //! evidence.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::Guesser;
-use super::weigh::{Candidates, EVIDENCE, NO_CHARSET, Readings, log_sum, noise};
+use super::sample::words_beyond_ascii;
+use super::weigh::{Candidates, EVIDENCE, NO_CHARSET, ScoredTexts, noise};
 use crate::codec::Charset;
 
 /// The prior counts as much as this many names.
@@ -17,7 +18,7 @@ const UNLIKE: f64 = 0.1;
 const ROUNDS: usize = 8;
 
 /// A component is left out for a name that it explains worse than the best one by this many nats.
-const NEGLIGIBLE: f64 = 40.0;
+const NEGLIGIBLE: f64 = 30.0;
 
 /// The share of the siblings counts this many times, at most as 1, since a directory may hold names of two charsets.
 const SUPPORT: f64 = 1.5;
@@ -49,7 +50,7 @@ pub struct TextGuess {
 struct NameReadings {
     /// The readings that are not far worse than the best. None has control characters where another has none (law T8).
     readings: Vec<Reading>,
-    /// The cost of the name in no charset.
+    /// The likelihood of the name in no charset.
     noise: f64,
 }
 
@@ -57,10 +58,10 @@ struct NameReadings {
 struct Reading {
     component: usize,
     charset: Charset,
-    /// An index into [`Readings`].
+    /// An index into [`ScoredTexts`].
     text: usize,
-    /// The negative logarithm of the probability of the name.
-    cost: f64,
+    /// The likelihood of the name, up to 1.0.
+    likelihood: f64,
 }
 
 impl Default for Mixture {
@@ -79,7 +80,7 @@ impl Mixture {
     /// The mixture of a part of these names, such as one directory of a tree, before the names of that part are seen.
     #[must_use]
     pub fn part(&self) -> Self {
-        let whole: f64 = PRIOR_NAMES + self.names.iter().sum::<f64>();
+        let whole = self.whole();
         let mut part = Self::default();
         let components = part.prior.iter_mut().zip(&self.prior).zip(&self.names);
         for ((prior, before), names) in components {
@@ -91,18 +92,13 @@ impl Mixture {
     /// Learns from the ill-formed names of a guesser, which are not known yet.
     #[must_use]
     pub fn with(mut self, guesser: &Guesser) -> Self {
-        let mut texts = Readings::default();
-        let mut words = HashSet::new();
+        let mut texts = ScoredTexts::default();
         let names: Vec<NameReadings> = guesser
             .sample
-            .names()
-            .filter(|name| words.insert(words_beyond_ascii(name)))
+            .witnesses()
             .map(|name| NameReadings::new(name, &mut texts))
             .collect();
-        let mut parts: Vec<Vec<f64>> = names
-            .iter()
-            .map(|name| self.parts(name, EVIDENCE, None))
-            .collect();
+        let mut parts: Vec<Vec<f64>> = names.iter().map(|name| self.parts(name, &[])).collect();
         for _ in 0..ROUNDS {
             self.names.fill(0.0);
             for (name, parts) in names.iter().zip(&parts) {
@@ -113,7 +109,7 @@ impl Mixture {
                 }
             }
             for (name, parts) in names.iter().zip(&mut parts) {
-                *parts = self.parts(name, EVIDENCE, Some(parts));
+                *parts = self.parts(name, parts);
             }
         }
         self
@@ -125,16 +121,17 @@ impl Mixture {
     /// charset and language.
     #[must_use]
     pub fn read(&self, name: &[u8]) -> Vec<TextGuess> {
-        let readings = NameReadings::new(name, &mut Readings::default());
-        let own = self.parts(&readings, EVIDENCE, None);
-        let parts = self.parts(&readings, EVIDENCE, Some(&own));
-        let support = self.parts(&readings, 0.0, Some(&own));
+        let readings = NameReadings::new(name, &mut ScoredTexts::default());
+        let own = self.parts(&readings, &[]);
+        let parts = self.parts(&readings, &own);
+        let weights = self.weights(&readings, &own);
+        let whole: f64 = self.whole() * NO_CHARSET + weights.iter().sum::<f64>();
         let doubt = doubt(name);
         let mut sums: HashMap<usize, TextSum> = HashMap::new();
-        for ((reading, part), support) in readings.readings.iter().zip(parts).zip(support) {
+        for ((reading, part), weight) in readings.readings.iter().zip(parts).zip(weights) {
             let sum = sums.entry(reading.text).or_default();
             sum.probability += part;
-            sum.support += support;
+            sum.support += weight / whole;
             if sum.likeliest.is_none_or(|(most, _)| part > most) {
                 sum.likeliest = Some((part, reading.charset));
             }
@@ -159,29 +156,30 @@ impl Mixture {
         guesses
     }
 
-    /// The probability of each reading of a name, without what the name itself contributed. Costs count as far as `evidence`.
-    fn parts(&self, name: &NameReadings, evidence: f64, own: Option<&Vec<f64>>) -> Vec<f64> {
-        let weights: Vec<f64> = name
-            .readings
-            .iter()
-            .enumerate()
-            .map(|(index, reading)| {
-                let at = |all: &[f64]| all.get(reading.component).copied().unwrap_or_default();
-                let own = own
-                    .and_then(|own| own.get(index))
-                    .copied()
-                    .unwrap_or_default();
-                let names = (at(&self.names) - own).max(0.0);
-                (PRIOR_NAMES * at(&self.prior) + names).ln() - evidence * reading.cost
-            })
-            .collect();
-        let share: f64 = PRIOR_NAMES + self.names.iter().sum::<f64>();
-        let nothing = (share * NO_CHARSET).ln() - evidence * name.noise;
-        let whole = log_sum(weights.iter().copied().chain([nothing]));
-        weights
-            .iter()
-            .map(|weight| (weight - whole).exp())
-            .collect()
+    /// The number of names, and of what stands for the prior.
+    fn whole(&self) -> f64 {
+        PRIOR_NAMES + self.names.iter().sum::<f64>()
+    }
+
+    /// The number of names in the charset and language of each reading, without what the name itself contributed, `own`.
+    fn weights(&self, name: &NameReadings, own: &[f64]) -> Vec<f64> {
+        let weight = |(reading, own): (&Reading, f64)| {
+            let at = |all: &[f64]| all.get(reading.component).copied().unwrap_or_default();
+            PRIOR_NAMES * at(&self.prior) + (at(&self.names) - own).max(0.0)
+        };
+        let own = own.iter().copied().chain(std::iter::repeat(0.0));
+        name.readings.iter().zip(own).map(weight).collect()
+    }
+
+    /// The probability of each reading of a name, without what the name itself contributed.
+    fn parts(&self, name: &NameReadings, own: &[f64]) -> Vec<f64> {
+        let mut parts = self.weights(name, own);
+        for (part, reading) in parts.iter_mut().zip(&name.readings) {
+            *part *= reading.likelihood;
+        }
+        let whole = self.whole() * NO_CHARSET * name.noise + parts.iter().sum::<f64>();
+        parts.iter_mut().for_each(|part| *part /= whole);
+        parts
     }
 }
 
@@ -195,45 +193,44 @@ struct TextSum {
 }
 
 impl NameReadings {
-    fn new(name: &[u8], texts: &mut Readings) -> Self {
+    fn new(name: &[u8], texts: &mut ScoredTexts) -> Self {
         let mut text = None;
         let mut charset = None;
-        let mut readings: Vec<Reading> = Vec::new();
+        let mut readings: Vec<(Reading, f64)> = Vec::new();
         for (component, of) in Candidates::get().components().enumerate() {
             if charset != Some(of.charset) {
                 charset = Some(of.charset);
                 text = texts.index(of.charset, name);
             }
             if let Some(text) = text {
-                readings.push(Reading {
+                let reading = Reading {
                     component,
                     charset: of.charset,
                     text,
-                    cost: texts.cost(text, of.language),
-                });
+                    likelihood: 0.0,
+                };
+                readings.push((reading, texts.cost(text, of.language)));
             }
         }
-        if readings
-            .iter()
-            .any(|reading| !texts.is_meaningless(reading.text))
-        {
-            readings.retain(|reading| !texts.is_meaningless(reading.text));
+        let is_meant = |reading: &(Reading, f64)| !texts.is_meaningless(reading.0.text);
+        if readings.iter().any(is_meant) {
+            readings.retain(is_meant);
         }
-        let costs = readings.iter().map(|reading| reading.cost);
-        let least = costs.fold(f64::INFINITY, f64::min);
-        readings.retain(|reading| reading.cost < least + NEGLIGIBLE);
+        let costs = readings.iter().map(|(_, cost)| *cost);
+        let least = costs.fold(noise(name), f64::min);
+        let likelihood = |cost: f64| (EVIDENCE * (least - cost)).exp();
+        readings.retain(|(_, cost)| *cost < least + NEGLIGIBLE);
         Self {
-            readings,
-            noise: noise(name),
+            noise: likelihood(noise(name)),
+            readings: readings
+                .into_iter()
+                .map(|(reading, cost)| Reading {
+                    likelihood: likelihood(cost),
+                    ..reading
+                })
+                .collect(),
         }
     }
-}
-
-/// The words of a name that are not ASCII. Names that share them say the same about their charset.
-fn words_beyond_ascii(name: &[u8]) -> Vec<&[u8]> {
-    let is_letter = |byte: &u8| !byte.is_ascii() || byte.is_ascii_alphabetic();
-    let words = name.split(|byte| !is_letter(byte));
-    words.filter(|word| !word.is_ascii()).collect()
 }
 
 /// The share of doubt about what a name says by itself, 0.0..=1.0: chance makes short words look right more often.

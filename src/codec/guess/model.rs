@@ -12,16 +12,27 @@ const STEP: f64 = 16.0;
 pub(super) struct Language {
     /// ISO 639-1, `zh-hans` and `zh-hant` for the two ways of writing Chinese.
     pub(super) code: &'static str,
-    /// Its letters or characters, sorted.
-    characters: Vec<char>,
     costs: Costs,
 }
 
 enum Costs {
-    /// Of a letter after a letter, row by row; row and column 0 are the edge of the word.
-    Pairs(&'static [u8]),
-    /// Of each character by itself, and after another in the pairs that are common.
-    Singles(&'static [u8], Vec<((char, char), u8)>),
+    /// Of letters that follow one another.
+    Pairs {
+        /// By code point: the row and column of the letter, 0 for others.
+        letters: Vec<u8>,
+        /// Of a letter after a letter, row by row; row and column 0 are the edge of the word.
+        table: &'static [u8],
+        width: usize,
+    },
+    /// Of characters that make words by themselves.
+    Singles {
+        /// Sorted.
+        characters: Vec<char>,
+        /// Of each character by itself.
+        table: &'static [u8],
+        /// Of the second of two that often follow one another; sorted.
+        pairs: Vec<((char, char), u8)>,
+    },
 }
 
 /// A letter that the language does not know.
@@ -37,57 +48,67 @@ const ENDS: f64 = 1.6;
 impl Language {
     /// The cost, in nats, of this word of lower-case letters; finite and 0 or more.
     pub(super) fn cost(&self, word: &[char]) -> f64 {
-        match self.costs {
-            Costs::Pairs(table) => self.pairs(table, word),
-            Costs::Singles(table, ref pairs) => self.singles(table, pairs, word),
+        match &self.costs {
+            Costs::Pairs {
+                letters,
+                table,
+                width,
+            } => cost_of_letters(letters, table, *width, word),
+            Costs::Singles {
+                characters,
+                table,
+                pairs,
+            } => cost_of_characters(characters, table, pairs, word),
         }
     }
+}
 
-    fn find(&self, c: char) -> Option<usize> {
-        self.characters.binary_search(&c).ok()
-    }
-
-    fn pairs(&self, table: &[u8], word: &[char]) -> f64 {
-        let width = self.characters.len() + 1;
-        let pair = |before: usize, after: usize| {
-            table
-                .get(before * width + after)
-                .map_or(UNKNOWN_LETTER, |cost| f64::from(*cost) / STEP)
+fn cost_of_letters(letters: &[u8], table: &[u8], width: usize, word: &[char]) -> f64 {
+    let pair = |before: u8, after: u8| {
+        let cell = usize::from(before) * width + usize::from(after);
+        let cost = table.get(cell);
+        cost.map_or(UNKNOWN_LETTER, |cost| f64::from(*cost) / STEP)
+    };
+    let mut sum = 0.0;
+    let mut before = Some(0);
+    for c in word {
+        let here = usize::try_from(u32::from(*c)).ok();
+        let here = here.and_then(|c| letters.get(c)).copied();
+        let here = here.filter(|letter| *letter > 0);
+        sum += match (before, here) {
+            (Some(before), Some(here)) => pair(before, here),
+            (None, Some(_)) => AFTER_UNKNOWN,
+            (_, None) => UNKNOWN_LETTER,
         };
-        let mut sum = 0.0;
-        let mut before = Some(0);
-        for c in word {
-            let here = self.find(*c).map(|index| index + 1);
-            sum += match (before, here) {
-                (Some(before), Some(here)) => pair(before, here),
-                (None, Some(_)) => AFTER_UNKNOWN,
-                (_, None) => UNKNOWN_LETTER,
-            };
-            before = here;
-        }
-        sum + before.map_or(AFTER_UNKNOWN, |before| pair(before, 0))
+        before = here;
     }
+    sum + before.map_or(AFTER_UNKNOWN, |before| pair(before, 0))
+}
 
-    fn singles(&self, table: &[u8], pairs: &[((char, char), u8)], word: &[char]) -> f64 {
-        let single = |c: char| {
-            self.find(c)
-                .and_then(|index| table.get(index))
-                .map_or(RARE_CHARACTER, |cost| f64::from(*cost) / STEP)
-        };
-        let mut before = None;
-        let mut sum = ENDS;
-        for c in word {
-            let pair = before.and_then(|before| {
-                let found = pairs
-                    .binary_search_by_key(&(before, *c), |row| row.0)
-                    .ok()?;
-                pairs.get(found)
-            });
-            sum += ONE_MORE + pair.map_or_else(|| single(*c), |row| f64::from(row.1) / STEP);
-            before = Some(*c);
-        }
-        sum
+fn cost_of_characters(
+    characters: &[char],
+    table: &[u8],
+    pairs: &[((char, char), u8)],
+    word: &[char],
+) -> f64 {
+    let single = |c: char| {
+        let index = characters.binary_search(&c).ok();
+        let cost = index.and_then(|index| table.get(index));
+        cost.map_or(RARE_CHARACTER, |cost| f64::from(*cost) / STEP)
+    };
+    let mut before = None;
+    let mut sum = ENDS;
+    for c in word {
+        let pair = before.and_then(|before| {
+            let found = pairs
+                .binary_search_by_key(&(before, *c), |row| row.0)
+                .ok()?;
+            pairs.get(found)
+        });
+        sum += ONE_MORE + pair.map_or_else(|| single(*c), |row| f64::from(row.1) / STEP);
+        before = Some(*c);
     }
+    sum
 }
 
 /// Every language of the model.
@@ -109,8 +130,20 @@ fn take(rest: &mut &'static [u8]) -> Option<Language> {
     let count = usize::from(u16::from_le_bytes(*count));
     let (units, after) = after.split_at_checked(2 * count)?;
     let (costs, after) = if *kind == 0 {
-        let (table, after) = after.split_at_checked((count + 1) * (count + 1))?;
-        (Costs::Pairs(table), after)
+        let width = count + 1;
+        let (table, after) = after.split_at_checked(width * width)?;
+        let mut letters = Vec::new();
+        for (letter, c) in (1..=u8::MAX).zip(characters(units)) {
+            let code_point = usize::try_from(u32::from(c)).ok()?;
+            letters.resize(letters.len().max(code_point + 1), 0);
+            *letters.get_mut(code_point)? = letter;
+        }
+        let costs = Costs::Pairs {
+            letters,
+            table,
+            width,
+        };
+        (costs, after)
     } else {
         let (table, after) = after.split_at_checked(count)?;
         let (count, after) = after.split_first_chunk::<2>()?;
@@ -119,15 +152,16 @@ fn take(rest: &mut &'static [u8]) -> Option<Language> {
         let (costs, after) = after.split_at_checked(count)?;
         let pairs = characters(pairs);
         let pairs = pairs.as_chunks::<2>().0.iter().map(|[a, b]| (*a, *b));
-        (
-            Costs::Singles(table, pairs.zip(costs.iter().copied()).collect()),
-            after,
-        )
+        let costs = Costs::Singles {
+            characters: characters(units),
+            table,
+            pairs: pairs.zip(costs.iter().copied()).collect(),
+        };
+        (costs, after)
     };
     *rest = after;
     Some(Language {
         code: std::str::from_utf8(code).ok()?.trim_end_matches('\0'),
-        characters: characters(units),
         costs,
     })
 }

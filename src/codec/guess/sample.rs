@@ -1,6 +1,6 @@
 //! A sample of names that depends neither on their order nor on who added them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// How many different names are weighed; more add nothing.
 const SIZE: usize = 256;
@@ -44,6 +44,13 @@ impl Sample {
         self.0.values().map(AsRef::as_ref)
     }
 
+    /// Names of which no two have the same words beyond ASCII: those say the same about their charset.
+    pub(super) fn witnesses(&self) -> impl Iterator<Item = &[u8]> {
+        let mut words = HashSet::new();
+        self.names()
+            .filter(move |name| words.insert(words_beyond_ascii(name)))
+    }
+
     fn has_room(&self, hash: u64) -> bool {
         self.0.len() < SIZE
             || self
@@ -61,6 +68,13 @@ impl Sample {
             self.0.pop_last();
         }
     }
+}
+
+/// The words of a name that are not ASCII.
+pub(super) fn words_beyond_ascii(name: &[u8]) -> Vec<&[u8]> {
+    let is_letter = |byte: &u8| !byte.is_ascii() || byte.is_ascii_alphabetic();
+    let words = name.split(|byte| !is_letter(byte));
+    words.filter(|word| !word.is_ascii()).collect()
 }
 
 /// FNV-1a with a last stirring: the same for a name wherever and whenever it is met.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::model::{self, Language};
 use super::pairs::Pairs;
 use super::prior::{LANGUAGES, PRIORS};
-use super::reading::Reading;
+use super::scored_text::ScoredText;
 use crate::codec::Charset;
 
 /// Charsets in which a byte does not always mean the same.
@@ -153,7 +153,7 @@ fn candidate(charset: Charset) -> Option<Candidate> {
 /// Weighs the sampled names under every charset; best first.
 pub(super) fn groups(names: &[&[u8]], unread: &[u64], seen: &[u64; 4]) -> Vec<Group> {
     let candidates = &Candidates::get().rows;
-    let mut readings = Readings::default();
+    let mut readings = ScoredTexts::default();
     let reads: Vec<Vec<Option<usize>>> = candidates
         .iter()
         .map(|row| {
@@ -226,7 +226,7 @@ fn strays(
     candidates: &[Candidate],
     reads: &[Vec<Option<usize>>],
     noises: &[f64],
-    readings: &mut Readings,
+    readings: &mut ScoredTexts,
 ) -> Vec<f64> {
     let mut strays = Vec::with_capacity(noises.len());
     let mut parts = Vec::new();
@@ -244,7 +244,7 @@ fn strays(
 }
 
 /// The logarithm of the probability of a reading, whichever of the charset's languages it is in.
-fn in_any_language(row: &Candidate, reading: usize, readings: &mut Readings) -> f64 {
+fn in_any_language(row: &Candidate, reading: usize, readings: &mut ScoredTexts) -> f64 {
     let costs: Vec<f64> = row
         .languages
         .iter()
@@ -258,7 +258,7 @@ fn evidence(
     row: &Candidate,
     read: &[Option<usize>],
     strays: &[f64],
-    readings: &mut Readings,
+    readings: &mut ScoredTexts,
 ) -> f64 {
     let mut sums: Vec<f64> = row.languages.iter().map(|(_, share)| *share).collect();
     for (reading, stray) in read.iter().zip(strays) {
@@ -284,18 +284,18 @@ pub(super) fn noise(name: &[u8]) -> f64 {
 
 /// Each different text once, however many charsets read it.
 #[derive(Default)]
-pub(super) struct Readings {
+pub(super) struct ScoredTexts {
     indices: HashMap<String, usize>,
-    readings: Vec<(Reading, Vec<Option<f64>>)>,
+    readings: Vec<(ScoredText, Vec<Option<f64>>)>,
 }
 
-impl Readings {
+impl ScoredTexts {
     pub(super) fn index(&mut self, charset: Charset, name: &[u8]) -> Option<usize> {
         let text = charset.decode_reversibly(name)?;
         let next = self.readings.len();
         let index = *self.indices.entry(text).or_insert_with_key(|text| {
             let costs = vec![None; model::languages().len()];
-            self.readings.push((Reading::new(text), costs));
+            self.readings.push((ScoredText::new(text), costs));
             next
         });
         Some(index)
@@ -313,7 +313,7 @@ impl Readings {
         else {
             return f64::INFINITY;
         };
-        let cost = |reading: &Reading, model: &Language| reading.cost(model);
+        let cost = |reading: &ScoredText, model: &Language| reading.cost(model);
         match costs.get_mut(language) {
             Some(known) => *known.get_or_insert_with(|| cost(reading, model)),
             None => cost(reading, model),

@@ -1,4 +1,4 @@
-//! One reading of a name, cut into what every language agrees on and the words that they judge.
+//! The text of a name in one charset, cut into what costs the same in every language and the words that languages judge.
 
 use super::model::Language;
 use super::script::{self, Script};
@@ -13,11 +13,11 @@ const ASCII_LETTER: f64 = 3.4;
 /// The cost of words in ASCII and in another script in one name.
 const TWO_SCRIPTS: f64 = 5.0;
 
-/// The most characters of a reading that are weighed.
+/// The most characters of a text that are weighed.
 const WEIGHED: usize = 1024;
 
-/// A name as a charset reads it.
-pub(super) struct Reading {
+/// The text of a name in one charset.
+pub(super) struct ScoredText {
     /// The cost of all but the words, in nats.
     shared: f64,
     /// Whether it has words in ASCII, not counting an extension, and words in another script than Latin.
@@ -29,7 +29,7 @@ pub(super) struct Reading {
     words: Vec<Vec<char>>,
 }
 
-impl Reading {
+impl ScoredText {
     pub(super) fn new(text: &str) -> Self {
         let mut this = Self {
             shared: 0.0,

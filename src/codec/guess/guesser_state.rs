@@ -1,13 +1,12 @@
-//! All that a guesser was given, laid open: to be sent elsewhere and merged there.
+//! The state of a guesser as plain data: another host can send it and merge it.
 
 use super::Guesser;
 use super::sample::Sample;
 use super::weigh::Candidates;
 
-/// What a [`Guesser`] holds. It means something to the same version of this program only, since the charsets of `unread` are
-/// those that it knows, in its order.
+/// The state of a [`Guesser`]. Only the same version of this program can read it: `unread` follows the order of its charsets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Gathered {
+pub struct GuesserState {
     /// How many names were ill-formed.
     pub ill_formed: u64,
     /// How many were well-formed.
@@ -27,14 +26,14 @@ pub struct Gathered {
 }
 
 impl Guesser {
-    /// All that was gathered.
+    /// Returns the state.
     #[must_use]
-    pub fn gathered(&self) -> Gathered {
+    pub fn state(&self) -> GuesserState {
         let names = |sample: &Sample| {
             let names = sample.hashed();
             names.map(|(hash, name)| (hash, name.into())).collect()
         };
-        Gathered {
+        GuesserState {
             ill_formed: self.ill_formed,
             well_formed: self.well_formed,
             unread: self.unread.clone(),
@@ -46,23 +45,23 @@ impl Guesser {
         }
     }
 
-    /// A guesser that gathered that; `None` where no guesser can have.
+    /// Makes a guesser of a state; `None` if no guesser can have it.
     #[must_use]
-    pub fn of_gathered(gathered: Gathered) -> Option<Self> {
-        let counts = &gathered.unread;
+    pub fn from_state(state: GuesserState) -> Option<Self> {
+        let counts = &state.unread;
         let is_sound = (counts.is_empty() || counts.len() == Candidates::get().len())
-            && counts.iter().all(|count| *count <= gathered.ill_formed)
-            && gathered.beyond_ascii <= gathered.well_formed
-            && gathered.undone <= gathered.beyond_ascii;
+            && counts.iter().all(|count| *count <= state.ill_formed)
+            && state.beyond_ascii <= state.well_formed
+            && state.undone <= state.beyond_ascii;
         is_sound.then(|| Self {
-            ill_formed: gathered.ill_formed,
-            well_formed: gathered.well_formed,
-            unread: gathered.unread,
-            seen: gathered.seen,
-            sample: Sample::of(gathered.sample),
-            beyond_ascii: gathered.beyond_ascii,
-            undone: gathered.undone,
-            doubled: Sample::of(gathered.doubled),
+            ill_formed: state.ill_formed,
+            well_formed: state.well_formed,
+            unread: state.unread,
+            seen: state.seen,
+            sample: Sample::of(state.sample),
+            beyond_ascii: state.beyond_ascii,
+            undone: state.undone,
+            doubled: Sample::of(state.doubled),
         })
     }
 }
