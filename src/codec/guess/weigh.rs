@@ -164,18 +164,24 @@ pub(super) fn groups(names: &[&[u8]], unread: &[u64], seen: &[u64; 4]) -> Vec<Gr
         })
         .collect();
     let noises: Vec<f64> = names.iter().map(|name| noise(name)).collect();
-    let strays = strays(candidates, &reads, &noises, &mut readings);
-    let mut weighed: Vec<(f64, &Candidate, u64, Key)> = Vec::with_capacity(candidates.len());
-    for ((row, read), unread) in candidates.iter().zip(reads).zip(unread) {
-        let evidence =
-            evidence(row, &read, &strays, &mut readings) - UNREAD * float(*unread).ln_1p();
+    let mut in_any_language = |row: &Candidate, read: &Vec<Option<usize>>| {
+        let any = |reading: &Option<usize>| Some(in_any_language(row, (*reading)?, &mut readings));
+        read.iter().map(any).collect::<Vec<Option<f64>>>()
+    };
+    let rows = candidates.iter().zip(&reads);
+    let anys: Vec<Vec<Option<f64>>> = rows.map(|(row, read)| in_any_language(row, read)).collect();
+    let strays = strays(candidates, &anys, &noises);
+    let mut weighed: Vec<(f64, &Candidate, u64, Key<'_>)> = Vec::with_capacity(candidates.len());
+    for (((row, read), any), unread) in candidates.iter().zip(reads).zip(anys).zip(unread) {
+        let evidence = evidence(row, read.iter().zip(any).zip(&strays), &mut readings)
+            - UNREAD * float(*unread).ln_1p();
         let key = (read, *unread, meaning(row, seen));
         weighed.push((row.prior + EVIDENCE * evidence, row, *unread, key));
     }
     let nothing = NO_CHARSET.ln() - EVIDENCE * noises.iter().sum::<f64>();
     let whole = log_sum(weighed.iter().map(|row| row.0).chain([nothing]));
     weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut keys: HashMap<Key, usize> = HashMap::new();
+    let mut keys: HashMap<Key<'_>, usize> = HashMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for (weight, row, unread, key) in weighed {
         let confidence = (weight - whole).exp();
@@ -201,10 +207,10 @@ pub(super) fn groups(names: &[&[u8]], unread: &[u64], seen: &[u64; 4]) -> Vec<Gr
 }
 
 /// What tells charsets apart: readings of the sample, the number of unread names, and the meaning of each byte seen.
-type Key = (Vec<Option<usize>>, u64, Vec<Option<String>>);
+type Key<'c> = (Vec<Option<usize>>, u64, Vec<Option<&'c str>>);
 
 /// What the bytes seen mean, one by one; nothing for a charset in which they have no meaning alone.
-fn meaning(row: &Candidate, seen: &[u64; 4]) -> Vec<Option<String>> {
+fn meaning<'c>(row: &'c Candidate, seen: &[u64; 4]) -> Vec<Option<&'c str>> {
     let is_seen = |byte: usize| {
         seen.get(byte >> 6)
             .is_some_and(|bits| bits >> (byte & 63) & 1 == 1)
@@ -217,58 +223,42 @@ fn meaning(row: &Candidate, seen: &[u64; 4]) -> Vec<Option<String>> {
     if row.pairs.is_some() {
         Vec::new()
     } else {
-        bytes.map(|(_, text)| text.clone()).collect()
+        bytes.map(|(_, text)| text.as_deref()).collect()
     }
 }
 
-/// By name, the logarithm of its probability where the charset is not that of most names.
-fn strays(
-    candidates: &[Candidate],
-    reads: &[Vec<Option<usize>>],
-    noises: &[f64],
-    readings: &mut ScoredTexts,
-) -> Vec<f64> {
-    let mut strays = Vec::with_capacity(noises.len());
-    let mut parts = Vec::new();
-    for (name, noise) in noises.iter().enumerate() {
-        parts.clear();
-        parts.push(NO_CHARSET.ln() - noise);
-        for (row, read) in candidates.iter().zip(reads) {
-            if let Some(reading) = read.get(name).copied().flatten() {
-                parts.push(row.prior + in_any_language(row, reading, readings));
-            }
-        }
-        strays.push(STRAY.ln() + log_sum(parts.iter().copied()));
-    }
-    strays
+/// By name, the logarithm of its probability where the charset is not that of most names. `anys` are the logarithms of the
+/// probabilities of its readings, by candidate.
+fn strays(candidates: &[Candidate], anys: &[Vec<Option<f64>>], noises: &[f64]) -> Vec<f64> {
+    let stray = |(name, noise): (usize, &f64)| {
+        let rows = candidates.iter().zip(anys);
+        let parts = rows.filter_map(|(row, any)| Some(row.prior + any.get(name).copied()??));
+        STRAY.ln() + log_sum(parts.chain([NO_CHARSET.ln() - noise]))
+    };
+    noises.iter().enumerate().map(stray).collect()
 }
 
 /// The logarithm of the probability of a reading, whichever of the charset's languages it is in.
 fn in_any_language(row: &Candidate, reading: usize, readings: &mut ScoredTexts) -> f64 {
-    let costs: Vec<f64> = row
-        .languages
-        .iter()
-        .map(|(language, share)| share - readings.cost(reading, *language))
-        .collect();
-    log_sum(costs.into_iter())
+    let languages = row.languages.iter();
+    log_sum(languages.map(|(language, share)| share - readings.cost(reading, *language)))
 }
 
-/// The logarithm of the probability of the names in this charset.
-fn evidence(
+/// The logarithm of the probability of the names in this charset: of each its reading, the logarithms of the probabilities of
+/// that in any language, and as a stray.
+fn evidence<'n>(
     row: &Candidate,
-    read: &[Option<usize>],
-    strays: &[f64],
+    names: impl Iterator<Item = ((&'n Option<usize>, Option<f64>), &'n f64)>,
     readings: &mut ScoredTexts,
 ) -> f64 {
     let mut sums: Vec<f64> = row.languages.iter().map(|(_, share)| *share).collect();
-    for (reading, stray) in read.iter().zip(strays) {
-        let Some(reading) = reading else {
+    for ((reading, any), stray) in names {
+        let Some((reading, any)) = reading.zip(any) else {
             sums.iter_mut().for_each(|sum| *sum += stray);
             continue;
         };
-        let any = in_any_language(row, *reading, readings);
         for (sum, (language, _)) in sums.iter_mut().zip(&row.languages) {
-            let cost = readings.cost(*reading, *language);
+            let cost = readings.cost(reading, *language);
             let mixed = log_sum([(1.0 - FOREIGN).ln() - cost, FOREIGN.ln() + any].into_iter());
             *sum += log_sum([(1.0 - STRAY).ln() + mixed, *stray].into_iter());
         }
@@ -322,12 +312,17 @@ impl ScoredTexts {
 }
 
 /// The logarithm of a sum, of the logarithms of its parts.
-pub(super) fn log_sum(parts: impl Iterator<Item = f64> + Clone) -> f64 {
-    let most = parts.clone().fold(f64::NEG_INFINITY, f64::max);
-    if most == f64::NEG_INFINITY {
-        return most;
+pub(super) fn log_sum(parts: impl Iterator<Item = f64>) -> f64 {
+    let (mut most, mut sum) = (f64::NEG_INFINITY, 0.0);
+    for part in parts {
+        if part > most {
+            sum = sum * (most - part).exp() + 1.0;
+            most = part;
+        } else if part > f64::NEG_INFINITY {
+            sum += (part - most).exp();
+        }
     }
-    most + parts.map(|part| (part - most).exp()).sum::<f64>().ln()
+    most + sum.ln()
 }
 
 /// A count as a factor; beyond four thousand millions it makes no difference.
