@@ -19,7 +19,7 @@ use log::LevelFilter;
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueHint};
 
 use crate::codec::{Encoding, Repair};
-use crate::daemon::audit::Format;
+use crate::daemon::auditor::Format;
 use crate::daemon::mount_config::CacheMode;
 use crate::daemon::transport::Uring;
 use crate::fs::LocksAt;

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use super::CliError;
 use super::args::{Cli, MountArgs};
 use crate::codec::Charset;
-use crate::daemon::mount::MountFlags;
+use crate::daemon::fuse_mount::MountFlags;
 use crate::names::Quoted;
 use crate::policy::Class;
 
@@ -194,12 +194,11 @@ impl MountOptions {
     /// # Errors
     /// An unknown word, or one with a value too much or too few.
     pub(super) fn read(args: &MountArgs) -> Result<Self, CliError> {
+        let mut flags = MountFlags::default();
+        flags.set("nosuid");
+        flags.set("nodev");
         let mut options = Self {
-            flags: MountFlags {
-                nosuid: true,
-                nodev: true,
-                ..MountFlags::default()
-            },
+            flags,
             words: Vec::new(),
             allow_other: None,
             fsname: None,

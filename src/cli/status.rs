@@ -11,7 +11,7 @@ use super::args::status::StatusFormat;
 use super::output::Output;
 use super::status_client::{self, Answer};
 use super::{CliError, ExitCode};
-use crate::records::{MountStatus, STATUS_FORMAT, StatusHead, json_line};
+use crate::records::{FormatHead, MountStatus, STATUS_FORMAT, json_line};
 
 /// Asks the mount and prints its status.
 ///
@@ -55,7 +55,7 @@ fn parse(answer: &[u8]) -> Result<MountStatus, CliError> {
             "the answer of the daemon is not understood: {error}"
         ))
     };
-    let head: StatusHead = serde_json::from_slice(answer).map_err(wrong)?;
+    let head: FormatHead = serde_json::from_slice(answer).map_err(wrong)?;
     if head.format == STATUS_FORMAT {
         return serde_json::from_slice(answer).map_err(wrong);
     }

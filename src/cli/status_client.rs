@@ -16,8 +16,8 @@ use std::time::Duration;
 use super::error::reason;
 use super::output::{Output, print_error};
 use super::{CliError, ExitCode};
-use crate::daemon::ask::{self, AskError};
-use crate::daemon::mount::means_dead;
+use crate::daemon::fuse_mount::means_dead;
+use crate::daemon::status_query::{self, AskError};
 use crate::names::Quoted;
 
 /// How long a daemon may take to answer. It waits for nothing but its turn.
@@ -128,7 +128,7 @@ fn all(from: Option<impl Read>) -> io::Result<Vec<u8>> {
 /// # Errors
 /// The answer cannot be written.
 pub(super) fn pass_on(path: &Path) -> Result<ExitCode, CliError> {
-    let status = match ask::ask(path) {
+    let status = match status_query::ask(path) {
         Ok(status) => status,
         Err(error) => {
             let code = code(&error);

@@ -15,8 +15,8 @@ use super::error::reason;
 use super::output::{Output, print_error};
 use super::status_client::{self, Answer};
 use super::{CliError, ExitCode};
-use crate::daemon::mount::away::{self, Found};
-use crate::daemon::mount::{Spot, UnmountOutcome};
+use crate::daemon::fuse_mount::reachable_mounts::{self, Found};
+use crate::daemon::fuse_mount::{Spot, UnmountOutcome};
 use crate::names::Quoted;
 use crate::records::{Name, json_line};
 
@@ -71,7 +71,7 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
 /// Finds the mount of utf8fs on `point`.
 fn find(point: &Path) -> Result<Spot, CliError> {
     let shown = Quoted(point.as_os_str().as_bytes());
-    let found = away::find(point).map_err(|error| {
+    let found = reachable_mounts::find(point).map_err(|error| {
         CliError::failure(format!("{shown} cannot be looked at: {}", reason(&error))).hint(LIST)
     })?;
     Err(match found {

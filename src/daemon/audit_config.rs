@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use super::audit::{AuditOptions, Format, JOURNAL, SinkKind};
+use super::auditor::{AuditOptions, Format, JOURNAL, SinkKind};
 use super::mount_paths::log_name;
 use super::start_error::StartError;
 use crate::names::Quoted;

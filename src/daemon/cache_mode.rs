@@ -38,48 +38,34 @@ impl Caching {
         privilege: Privilege,
         backing: &BackingRoot,
     ) -> Result<Self, StartError> {
-        let by_time = |kept, keeps_lists| Self {
+        let caching = |heard, unheard, watcher, keeps_lists| Self {
             keeping: Keeping {
-                times: Times {
-                    heard: kept,
-                    unheard: kept,
-                },
-                watcher: None,
+                times: Times { heard, unheard },
+                watcher,
                 keeps_lists,
             },
-            unseen: kept,
+            unseen: unheard,
         };
-        let seconds = |kept| by_time(kept, false);
+        let seconds = |kept| caching(kept, kept, None, false);
+        // Lists are kept while their attributes are fresh.
+        let watching = |watcher| caching(LONGEST, USUAL, Some(watcher), true);
         let below = FsType::of(&backing.root).ok();
         let is_shared = below.is_some_and(FsType::is_shared);
-        let kept = if is_shared { Duration::ZERO } else { USUAL };
-        let watching = |watcher| Self {
-            keeping: Keeping {
-                times: Times {
-                    heard: LONGEST,
-                    unheard: USUAL,
-                },
-                watcher: Some(watcher),
-                // While their attributes are fresh.
-                keeps_lists: true,
-            },
-            unseen: USUAL,
-        };
         match asked {
             Some(CacheMode::Seconds(kept)) => Ok(seconds(kept)),
-            Some(CacheMode::Exclusive) => Ok(by_time(FOR_EVER, true)),
+            Some(CacheMode::Exclusive) => Ok(caching(FOR_EVER, FOR_EVER, None, true)),
             Some(CacheMode::Watch) => watcher(privilege, below, backing)
                 .map(watching)
                 .map_err(|error| {
                     StartError::failure(format!("--cache watch cannot be had: {}", reason(&error)))
                         .hint("give a number of seconds, or none where changes have to be seen at once")
                 }),
-            None if is_shared => Ok(seconds(kept)),
+            None if is_shared => Ok(seconds(Duration::ZERO)),
             None => Ok(match watcher(privilege, below, backing) {
                 Ok(watcher) => watching(watcher),
                 Err(error) => {
                     log::debug!("changes below are not followed: {}", reason(&error));
-                    seconds(kept)
+                    seconds(USUAL)
                 }
             }),
         }
@@ -91,24 +77,25 @@ fn watcher(
     below: Option<FsType>,
     backing: &BackingRoot,
 ) -> io::Result<Watcher> {
-    if privilege != Privilege::Root {
-        return Err(io::Error::other("it is for root"));
-    }
-    if !below.is_some_and(FsType::is_local) {
-        return Err(io::Error::other(
-            "this filesystem may not tell of all changes",
-        ));
-    }
-    if !doubts_names() {
-        return Err(io::Error::other("it takes Linux 6.2"));
-    }
     let root = &backing.root;
-    let handle = FileHandle::of(root)?.zip(backing.by_handle.as_ref());
-    let opened = handle.map(|(handle, mount)| handle.open(mount.as_fd(), libc::O_PATH));
-    if !matches!(opened, Some(Ok(Some(_)))) {
-        return Err(io::Error::other(
-            "this filesystem has no file handles that can be opened",
-        ));
+    let has_handles = || -> io::Result<bool> {
+        let handle = FileHandle::of(root)?.zip(backing.by_handle.as_ref());
+        let opened = handle.map(|(handle, mount)| handle.open(mount.as_fd(), libc::O_PATH));
+        Ok(matches!(opened, Some(Ok(Some(_)))))
+    };
+    let lack = if privilege != Privilege::Root {
+        Some("it is for root")
+    } else if !below.is_some_and(FsType::is_local) {
+        Some("this filesystem may not tell of all changes")
+    } else if !doubts_names() {
+        Some("it takes Linux 6.2")
+    } else if !has_handles()? {
+        Some("this filesystem has no file handles that can be opened")
+    } else {
+        None
+    };
+    if let Some(lack) = lack {
+        return Err(io::Error::other(lack));
     }
     let mut watcher = Watcher::new()?;
     // What is written through a mount of ours alone is known anyway.

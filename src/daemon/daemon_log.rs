@@ -2,11 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::audit::{Severity, Syslog};
+use log::Level;
+
+use super::auditor::{Datagrams, SYSLOG, syslog_message};
 
 /// Standard error, which somebody reads until the mount answers and which is `/dev/null` then, and the system's log.
 #[derive(Debug)]
-pub struct DaemonLog(Syslog);
+pub struct DaemonLog(Datagrams);
 
 impl DaemonLog {
     /// Connects to the system's log.
@@ -14,7 +16,7 @@ impl DaemonLog {
     /// # Errors
     /// No socket could be made.
     pub fn new() -> io::Result<Self> {
-        Syslog::system().map(Self)
+        Datagrams::syslog(SYSLOG.into()).map(Self)
     }
 }
 
@@ -25,12 +27,12 @@ impl Write for DaemonLog {
         // The logger writes text only.
         let line = core::str::from_utf8(message).unwrap_or_default().trim_end();
         let line = line.strip_prefix("utf8fs: ").unwrap_or(line);
-        let severity = if line.starts_with("info") {
-            Severity::Info
+        let level = if line.starts_with("info") {
+            Level::Info
         } else {
-            Severity::Warning
+            Level::Warn
         };
-        match self.0.send(line, severity) {
+        match self.0.send(syslog_message(line, level).as_bytes()) {
             Ok(()) => Ok(message.len()),
             Err(_nobody) => to_stderr.map(|()| message.len()),
         }

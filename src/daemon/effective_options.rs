@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::mount_config::{CacheMode, MountConfig};
-use crate::daemon::audit::{JOURNAL, SinkKind};
+use crate::daemon::auditor::{JOURNAL, SinkKind};
 use crate::fuse::status::{About, Told};
 use crate::names::rules::Mode;
 use crate::os::credentials;

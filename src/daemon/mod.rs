@@ -1,15 +1,14 @@
 //! What is assembled for a mount, and what becomes of it: options in force, mounting, sandbox, readiness, the policy, the audit log,
 //! the end.
 
-pub mod ask;
-pub mod audit;
 pub mod audit_config;
+pub mod auditor;
 pub mod background;
 mod backing_root;
 mod cache_mode;
 pub mod daemon_log;
 mod effective_options;
-pub mod mount;
+pub mod fuse_mount;
 pub mod mount_config;
 mod mount_flags;
 mod mount_paths;
@@ -20,4 +19,5 @@ pub mod run;
 mod sd_notify;
 pub mod session;
 pub mod start_error;
+pub mod status_query;
 pub mod transport;

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::audit::SinkKind;
 use super::audit_config::{AuditConfig, audit_config};
-use super::mount::MountFlags;
+use super::auditor::SinkKind;
+use super::fuse_mount::MountFlags;
 use super::mount_paths;
 use super::mount_policy::{LoadedPolicy, PolicySource, ResolvedPolicy};
 use super::start_error::StartError;

@@ -3,11 +3,10 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use super::mount_config::MountConfig;
 use crate::backing::{AccessTimes, Atime, set_access_times as set_times};
-use crate::daemon::mount::MountFlags;
 use crate::daemon::mountinfo;
 use crate::fs::Waits;
 use crate::fuse::Passthrough;
@@ -29,7 +28,7 @@ const FORBIDS: [(u64, &str, &str); 4] = [
 pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::Result<()> {
     let mut forbidden = below;
     if enters {
-        forbidden |= inside(config.backing.as_os_str().as_bytes())?;
+        forbidden |= inside(&config.backing)?;
     }
     for (flag, forbids, allows) in FORBIDS {
         let before = config.flags;
@@ -48,15 +47,10 @@ pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::
 }
 
 /// What the mounts inside a directory forbid but to write.
-fn inside(directory: &[u8]) -> io::Result<u64> {
-    let mut inside = directory.to_vec();
-    if inside != b"/" {
-        inside.push(b'/');
-    }
-    let mounts = mountinfo::read()?;
+fn inside(directory: &Path) -> io::Result<u64> {
+    let mounts = mountinfo::read_inside(directory)?;
     let flags = mounts
         .iter()
-        .filter(|mount| mount.mount_point.starts_with(&inside))
         .flat_map(|mount| mount.flags.split(|&byte| byte == b','));
     let known = |word: &[u8]| {
         let mut known = FORBIDS.iter().filter(|(flag, ..)| *flag != libc::ST_RDONLY);
@@ -71,22 +65,16 @@ fn inside(directory: &[u8]) -> io::Result<u64> {
 /// leaves those of FUSE to us. Warns where there is no view of our own, as for unprivileged users. Returns whether each file has to
 /// be opened so that reading it changes no access time, since the view does not see to that.
 pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) -> bool {
-    let MountFlags {
-        read_only,
-        noatime,
-        nodiratime,
-        relatime,
-        strictatime,
-        ..
-    } = config.flags;
+    let has = |word| config.flags.has(word);
+    let of_all = match () {
+        () if has("ro") || has("noatime") => Some(Atime::Never),
+        () if has("relatime") => Some(Atime::Relative),
+        () if has("strictatime") => Some(Atime::Always),
+        () => None,
+    };
     let times = AccessTimes {
-        of_all: match (read_only || noatime, relatime, strictatime) {
-            (true, ..) => Some(Atime::Never),
-            (_, true, _) => Some(Atime::Relative),
-            (_, _, true) => Some(Atime::Always),
-            (false, false, false) => None,
-        },
-        not_of_directories: nodiratime,
+        of_all,
+        not_of_directories: has("nodiratime"),
     };
     if times == AccessTimes::default() {
         return false;
@@ -98,18 +86,21 @@ pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) -> 
     let Err(reason) = done else {
         return false;
     };
-    if noatime || nodiratime || relatime || strictatime {
+    if ["noatime", "nodiratime", "relatime", "strictatime"]
+        .into_iter()
+        .any(has)
+    {
         log::warn!("access times are those of the mount below, whatever -o says: {reason}");
     }
-    read_only
+    has("ro")
 }
 
 /// Which changes wait for the disk. Where all do, each write has to come to us: the kernel would not wait.
 pub(super) fn wait(config: &mut MountConfig) -> Waits {
-    if config.flags.sync {
+    if config.flags.has("sync") {
         config.passthrough = Passthrough::Off;
         Waits::All
-    } else if config.flags.dirsync {
+    } else if config.flags.has("dirsync") {
         Waits::Names
     } else {
         Waits::None

@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount, means_dead};
+use super::fuse_mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount, means_dead};
 use super::mountinfo::MountInfo;
 use super::start_error::{StartError, not_mounted, reason};
 use crate::names::{Quoted, ShellWord};

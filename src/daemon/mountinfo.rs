@@ -1,6 +1,9 @@
 //! The table of mounts, as `/proc/self/mountinfo` tells it. Reading it asks no filesystem anything.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// One mount that this process can reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,10 +12,6 @@ pub struct MountInfo {
     pub id: u64,
     /// The number of the mount that this one is mounted on.
     pub parent: u64,
-    /// The device of its filesystem, `major:minor`, which for some is another than that of their files.
-    pub device: Vec<u8>,
-    /// What of its filesystem is mounted: a path from the root of that, `/` unless it is a bind mount.
-    pub root: Vec<u8>,
     /// Where it is mounted, from this process's root.
     pub mount_point: Vec<u8>,
     /// The mount's flags, with commas between them: `ro`, `nosuid` and so on.
@@ -44,6 +43,20 @@ pub fn read() -> io::Result<Vec<MountInfo>> {
     Ok(parse(&std::fs::read("/proc/self/mountinfo")?))
 }
 
+/// Reads the mounts below `directory`, an absolute path without symlinks.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_inside(directory: &Path) -> io::Result<Vec<MountInfo>> {
+    let mut mounts = read()?;
+    let is_inside = |point: &[u8]| {
+        let point = Path::new(OsStr::from_bytes(point));
+        point != directory && point.starts_with(directory)
+    };
+    mounts.retain(|mount| is_inside(&mount.mount_point));
+    Ok(mounts)
+}
+
 /// Takes the table apart; a line of another shape than proc(5) describes is left out.
 fn parse(table: &[u8]) -> Vec<MountInfo> {
     table.split(|&b| b == b'\n').filter_map(line).collect()
@@ -54,9 +67,8 @@ fn line(line: &[u8]) -> Option<MountInfo> {
     let mut fields = line.split(|&b| b == b' ');
     let id = number(fields.next()?)?;
     let parent = number(fields.next()?)?;
-    let device = fields.next()?.to_vec();
-    let root = unescape(fields.next()?);
-    let mount_point = unescape(fields.next()?);
+    // Behind the device and what of its filesystem is mounted.
+    let mount_point = unescape(fields.nth(2)?);
     let flags = unescape(fields.next()?);
     // Any number of optional fields stands before the lone hyphen.
     fields.find(|field| *field == b"-")?;
@@ -66,8 +78,6 @@ fn line(line: &[u8]) -> Option<MountInfo> {
     Some(MountInfo {
         id,
         parent,
-        device,
-        root,
         mount_point,
         flags,
         fs_type,
@@ -115,8 +125,6 @@ mod tests {
                 MountInfo {
                     id: 36,
                     parent: 35,
-                    device: b"98:0".to_vec(),
-                    root: b"/mnt1".to_vec(),
                     mount_point: b"/a b\t\\\xff".to_vec(),
                     flags: b"rw,noatime".to_vec(),
                     fs_type: b"fuse.utf8fs".to_vec(),
@@ -126,8 +134,6 @@ mod tests {
                 MountInfo {
                     id: 27,
                     parent: 1,
-                    device: b"0:25".to_vec(),
-                    root: b"/".to_vec(),
                     mount_point: b"/".to_vec(),
                     flags: b"rw".to_vec(),
                     fs_type: b"ext4".to_vec(),

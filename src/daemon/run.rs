@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use super::audit::{Auditor, SinkKind, Syslog};
+use super::auditor::{self, Auditor, SYSLOG, SinkKind};
 use super::background::{self, Daemon};
 use super::backing_root::{self, BackingRoot};
 use super::cache_mode::Caching;
-use super::mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
+use super::fuse_mount::{MountSpec, Mounted, Spot, Via, mount};
 use super::mount_config::MountConfig;
 use super::mount_policy::PolicySource;
 use super::policy_reload::Reloader;
 use super::sd_notify::Manager;
 use super::session::{Ended, Hooks, Signals, serve};
-use super::start_error::{StartError, cannot_act, not_mounted, reason, unfit_log};
+use super::start_error::{Doing, StartError, cannot_act, not_mounted, reason, unfit_log};
 use super::transport::{make_rings, plan_rings};
 use super::{effective_options, mount_flags, mountinfo};
 use crate::coherence::{Coherence, Kernel};
@@ -57,19 +57,19 @@ const CUT_OFF: i32 = 1;
 /// What stands in the way of the mount, or ended it.
 pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     let daemon = if config.background {
-        Daemon::detect().map_err(|error| failed("go to the background", &error))?
+        Daemon::detect().doing("go to the background")?
     } else {
         None
     };
     if config.background && daemon.is_none() {
-        let code = background::start().map_err(|error| failed("start the daemon", &error))?;
+        let code = background::start().doing("start the daemon")?;
         return Ok(MountEnd::Started(code));
     }
-    let signals = Signals::catch().map_err(|error| failed("catch signals", &error))?;
+    let signals = Signals::catch().doing("catch signals")?;
     let manager = manager(&config);
     credentials::raise_limits();
     let descriptors = credentials::raise_nofile()
-        .map_err(|error| failed("raise the limit of open files", &error))?
+        .doing("raise the limit of open files")?
         .unwrap_or(SOME_DESCRIPTORS);
     let rings = plan_rings(config.uring, config.locks, config.threads, descriptors);
     let threads = config.threads + rings.as_ref().map_or(0, Plan::threads);
@@ -79,18 +79,17 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     let (coherence, auditor) = filesystem(&mut config, descriptors)?;
     let fs = Arc::clone(&coherence.fs);
     // Whoever follows changes does so until its other end is closed.
-    let (end, keep_on) = io::pipe().map_err(|error| failed("make a pipe", &error))?;
+    let (end, keep_on) = io::pipe().doing("make a pipe")?;
     // Where nothing is mounted there is nothing to sum up.
     let mut mounted = mount_it(&config, &fs)?;
-    let device = mounted.attached.device();
-    let device = device.map_err(|error| failed("look at the mount", &error))?;
+    let device = mounted.attached.device().doing("look at the mount")?;
     if enters_mounts(&config, &mounted) {
         fs.mounted_as(device);
     }
     warn_of_limits(&config, &mounted);
     let rings = make_rings(rings, &mounted.fuse_fd);
     // No thread runs yet, so that all of them inherit what is given up.
-    confine(&config, &mut mounted).map_err(|error| failed("confine the daemon", &error))?;
+    confine(&config, &mut mounted).doing("confine the daemon")?;
     if let Some(policy) = config
         .policy
         .as_mut()
@@ -98,12 +97,10 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     {
         policy.release();
     }
-    auditor
-        .begin()
-        .map_err(|error| failed("write the audit log", &error))?;
+    auditor.begin().doing("write the audit log")?;
     let about = effective_options::about(&config);
-    let reloader = Reloader::start(&config, &fs, &about.told);
-    let reloader = reloader.map_err(|error| failed("start the thread of the policy", &error))?;
+    let reloader =
+        Reloader::start(&config, &fs, &about.told).doing("start the thread of the policy")?;
     let hooks = Arc::new(Life {
         reloader,
         coherence: Arc::clone(&coherence),
@@ -125,7 +122,7 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     };
     let served = Connection::open(service, rings, fuse_fd)
         .and_then(|connection| serve(connection, attached, signals, Arc::clone(&hooks) as _))
-        .map_err(|error| failed("serve the mount", &error));
+        .doing("serve the mount");
     drop(keep_on);
     hooks.stopping();
     hooks.stop_following();
@@ -155,10 +152,6 @@ fn readers() -> usize {
     thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
 }
 
-fn failed(doing: &str, error: &io::Error) -> StartError {
-    StartError::io(doing, error)
-}
-
 /// Opens the backing directory and the audit log, and lays the filesystem over them. Starts no thread.
 ///
 /// What the mounts below forbid is added to the flags.
@@ -170,14 +163,9 @@ fn filesystem(
     if privilege == Privilege::Root {
         credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
     }
-    let backing = backing_root::open(config, privilege).map_err(|error| {
-        failed(
-            &format!("open {}", Quoted(config.backing.as_os_str().as_bytes())),
-            &error,
-        )
-    })?;
-    mount_flags::follow(config, backing.flags, backing.enters)
-        .map_err(|error| failed("read the table of mounts", &error))?;
+    let shown = Quoted(config.backing.as_os_str().as_bytes());
+    let backing = backing_root::open(config, privilege).doing(&format!("open {shown}"))?;
+    mount_flags::follow(config, backing.flags, backing.enters).doing("read the table of mounts")?;
     let audit = config.audit.clone();
     let mountpoint = config.mountpoint.as_os_str().as_bytes().to_vec();
     let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
@@ -209,7 +197,7 @@ fn filesystem(
         mountpoint,
         covers_backing: config.mountpoint == config.backing,
     })
-    .map_err(|error| failed("look at the backing directory", &error))?;
+    .doing("look at the backing directory")?;
     let coherence = Coherence::new(Arc::new(fs), keeping);
     Ok((Arc::new(coherence), auditor))
 }
@@ -233,7 +221,6 @@ fn mount_it(config: &MountConfig, fs: &Utf8Fs) -> Result<Mounted, StartError> {
         flags: config.flags,
         allow_other: allows_others(config),
         checks_rights: fs.is_shared(),
-        max_read: None,
     };
     mount(&spec).map_err(|error| not_mounted(&config.mountpoint, &error))
 }
@@ -292,11 +279,11 @@ struct Outside<'a> {
 
 impl Errands for Outside<'_> {
     fn unmount(&self) -> io::Result<u8> {
-        self.spot.unmount().map(UnmountOutcome::number)
+        self.spot.unmount().map(|outcome| outcome as u8)
     }
 
     fn detach(&self) -> io::Result<u8> {
-        self.spot.detach().map(UnmountOutcome::number)
+        self.spot.detach().map(|outcome| outcome as u8)
     }
 
     fn open_log(&self) -> io::Result<OwnedFd> {
@@ -316,7 +303,7 @@ impl Errands for Outside<'_> {
     }
 
     fn connect_syslog(&self) -> io::Result<OwnedFd> {
-        Syslog::connect()
+        auditor::connect(SYSLOG.as_ref())
     }
 }
 
@@ -348,14 +335,8 @@ fn enters_mounts(config: &MountConfig, mounted: &Mounted) -> bool {
 
 /// Says which mounts inside the backing directory are not shown.
 fn warn_of_mounts_inside(config: &MountConfig) {
-    let mut inside = config.backing.as_os_str().as_bytes().to_vec();
-    if inside != b"/" {
-        inside.push(b'/');
-    }
-    for mount in mountinfo::read().unwrap_or_default() {
-        if mount.mount_point.starts_with(&inside)
-            && mount.mount_point != config.mountpoint.as_os_str().as_bytes()
-        {
+    for mount in mountinfo::read_inside(&config.backing).unwrap_or_default() {
+        if mount.mount_point != config.mountpoint.as_os_str().as_bytes() {
             log::warn!(
                 "{} is mounted inside the backing directory; what it covers is shown instead of it",
                 Quoted(&mount.mount_point)

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, iterator};
 
-use super::mount::{Attached, UnmountOutcome};
+use super::fuse_mount::{Attached, UnmountOutcome};
 use crate::fuse::{Connection, Forgetting};
 use crate::names::Quoted;
 use crate::os::unblock_signals;

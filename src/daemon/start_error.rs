@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::audit::{SinkKind, is_unsafe_log};
-use super::mount::MountError;
+use super::auditor::{SinkKind, is_unsafe_log};
+use super::fuse_mount::MountError;
 use crate::names::Quoted;
 use crate::os::credentials;
 use std::os::unix::ffi::OsStrExt;
@@ -50,6 +50,18 @@ impl StartError {
             hint: Some(hint.into()),
             ..self
         }
+    }
+}
+
+/// The result of a system call, whose error is for a person.
+pub(super) trait Doing<T> {
+    /// Says in the error what was done.
+    fn doing(self, what: &str) -> Result<T, StartError>;
+}
+
+impl<T> Doing<T> for io::Result<T> {
+    fn doing(self, what: &str) -> Result<T, StartError> {
+        self.map_err(|error| StartError::io(what, &error))
     }
 }
 

@@ -56,14 +56,6 @@ pub enum Operation {
     Rename,
 }
 
-impl Operation {
-    /// The stable name, as in JSON.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// A name that does not conform was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OffenceRecord<'a> {
@@ -288,7 +280,7 @@ mod tests {
         let listed = row.unwrap().split('|').nth(4).unwrap();
         let mut listed: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
         let all = super::Operation::VARIANTS.iter();
-        let mut all: Vec<&str> = all.map(|operation| operation.label()).collect();
+        let mut all: Vec<&str> = all.map(Into::into).collect();
         listed.sort_unstable();
         all.sort_unstable();
         assert_eq!(listed, all);

@@ -1,6 +1,6 @@
 //! Findings: problems of a name, or between a name and its siblings.
 
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::codec::{Charset, Form, Malformed};
@@ -9,17 +9,7 @@ use crate::policy::Class;
 
 /// Something worth reporting of a name.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray,
 )]
 #[strum(serialize_all = "kebab-case")]
 #[repr(u8)]
@@ -53,12 +43,12 @@ impl Finding {
 
 /// The stable name of a kind of a finding: a malformed sequence, a forbidden class, a unit of length or a form. For doubly
 /// encoded text, it is the charset that the text was taken for; for collisions, `casefold` or `nfc`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindLabel(pub &'static str);
 
 impl KindLabel {
-    /// Returns the kind of that label, of whichever finding.
-    fn find(label: &str) -> Option<Self> {
+    /// Returns the kind of that label, of whichever finding, or what is wrong with it.
+    pub(super) fn parse(label: &str) -> Result<Self, String> {
         let malformed = [
             Malformed::UnexpectedContinuation,
             Malformed::InvalidByte,
@@ -74,17 +64,8 @@ impl KindLabel {
             .chain(Class::ALL.map(Class::label))
             .chain([Form::Nfc, Form::Nfd].map(Form::label))
             .chain(Charset::all().map(Charset::label));
-        all.find(|known| *known == label).map(Self)
-    }
-}
-
-impl<'de> Deserialize<'de> for KindLabel {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let label = String::deserialize(deserializer)?;
-        Self::find(&label).ok_or_else(|| {
-            let label = Quoted(label.as_bytes());
-            de::Error::custom(format_args!("unknown kind {label}"))
-        })
+        let kind = all.find(|known| *known == label).map(Self);
+        kind.ok_or_else(|| format!("unknown kind {}", Quoted(label.as_bytes())))
     }
 }
 

@@ -42,21 +42,14 @@ impl Formatter for Harmless {
         out: &mut W,
         text: &str,
     ) -> io::Result<()> {
-        let mut rest = text;
-        while let Some((plain, dangerous)) = rest
-            .find(is_dangerous)
-            .and_then(|at| rest.split_at_checked(at))
-        {
+        for part in text.split_inclusive(is_dangerous) {
+            let plain = part.trim_end_matches(is_dangerous);
             out.write_all(plain.as_bytes())?;
-            let mut after = dangerous.chars();
-            if let Some(c) = after.next() {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    write!(out, "\\u{unit:04x}")?;
-                }
+            for unit in part.get(plain.len()..).unwrap_or_default().encode_utf16() {
+                write!(out, "\\u{unit:04x}")?;
             }
-            rest = after.as_str();
         }
-        out.write_all(rest.as_bytes())
+        Ok(())
     }
 }
 

@@ -6,13 +6,13 @@ mod audit_record;
 mod backing_name;
 mod counts;
 mod finding;
-mod guess;
+mod guess_record;
 mod journal_event;
 mod json;
 mod kind;
 mod mount_status;
 mod name;
-mod plan;
+mod plan_record;
 mod policy_file;
 mod scan_report;
 mod time;
@@ -24,25 +24,25 @@ pub use audit_record::{
 pub use backing_name::TreePath;
 pub use counts::{FoundCounts, RuleCounts, VerdictCounts};
 pub use finding::{Finding, Found, KindLabel};
-pub use guess::{DoubledName, GuessRecord, ReadName};
+pub use guess_record::{DoubledName, GuessRecord, ReadName};
 pub use journal_event::{JournalEvent, JournalMark, JournalStep, StepAction};
 pub use json::{json_line, push_json};
 pub use kind::Kind;
 pub use mount_status::{
-    AuditCounts, CacheOption, CacheTimes, DescriptorCounts, IndexCounts, LogOption, MountOptions,
-    MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts, STATUS_FORMAT, StatusHead,
+    AuditCounts, CacheOption, CacheTimes, DescriptorCounts, FormatHead, IndexCounts, LogOption,
+    MountOptions, MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts, STATUS_FORMAT,
     Transport, WatchStatus,
 };
 pub use name::Name;
-pub use plan::{
+pub use plan_record::{
     Candidate, PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, Warning,
 };
 pub use policy_file::{
-    Comparison, Id, List, LogFormat, PolicyFile, PolicySection, PolicyText, TextFault, TextFile,
+    Comparison, Id, List, LogFormat, PolicyFile, PolicySection, PolicyText, TextFile,
 };
 pub use scan_report::{
     CharsetGuess, Counts, Directory, DirectoryReport, Failure, Failures, Kept, KindTotal,
-    PART_FORMAT, PartOrigin, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource,
-    ScanTotal, TOTAL_FORMAT, Tally,
+    PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource, ScanTotal,
+    TOTAL_FORMAT, Tally,
 };
 pub use time::Time;

@@ -282,12 +282,12 @@ pub enum LogOption {
     File(Name<'static>),
 }
 
-/// The fields that stay in every version.
+/// The fields that every version of a status and of a scan's part has.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct StatusHead {
+pub struct FormatHead {
     /// The version of the rest.
     pub format: u64,
-    /// The version of the daemon.
+    /// The version of utf8fs that wrote it.
     #[serde(default)]
     pub version: Option<String>,
 }

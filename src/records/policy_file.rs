@@ -22,7 +22,7 @@ use crate::policy::{Alike, Class, ErrnoChoice, Normalization, Profile};
 #[serde(deny_unknown_fields, default)]
 pub struct PolicyFile {
     /// Files to read as well.
-    pub include: List<String>,
+    pub include: Option<List<String>>,
     /// Sections, the first of which that holds for a name decides.
     pub section: Vec<PolicySection>,
     /// What conforms.
@@ -149,12 +149,6 @@ pub enum Id {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct List<T>(pub Vec<T>);
 
-impl<T> Default for List<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct OneOrMany<T>(PhantomData<T>);
@@ -184,31 +178,18 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// What is wrong with the text of a policy file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextFault {
-    /// Offset in the text, in bytes.
-    pub offset: usize,
-    /// The fault, for people.
-    pub message: String,
-}
-
 impl PolicyFile {
     /// Reads the text of a file.
     ///
     /// # Errors
     /// Each fault of the syntax, or the first key that is unknown or whose value is of another type.
-    pub fn parse(text: &str) -> Result<Self, Vec<TextFault>> {
-        let fault = |error: &toml::de::Error| TextFault {
-            offset: error.span().map_or(text.len(), |span| span.start),
-            message: error.message().to_owned(),
-        };
+    pub fn parse(text: &str) -> Result<Self, Vec<toml::de::Error>> {
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
-            return Err(errors.iter().map(fault).collect());
+            return Err(errors);
         }
         let document = toml::de::Deserializer::from(table);
-        Self::deserialize(document).map_err(|error| vec![fault(&error)])
+        Self::deserialize(document).map_err(|error| vec![error])
     }
 
     /// Adds what `other` says and this one does not. Sections of `other` come last, and its includes are left out.

@@ -174,15 +174,6 @@ pub struct ScanPart {
     pub tally: Tally,
 }
 
-/// The format and the program of the line of a part, which other versions have as well.
-#[derive(Debug, Deserialize)]
-pub struct PartOrigin {
-    /// The version of the line.
-    pub format: u64,
-    /// The version of utf8fs.
-    pub version: String,
-}
-
 /// The source of the names of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,11 +1,12 @@
 //! Enums that documents know by their words: `ill-formed`, `refused`, `iso-8859-1`.
 
+use std::convert::identity;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use strum::VariantArray;
 
-use super::{Comparison, Finding, LogFormat, Operation};
+use super::{Comparison, Finding, KindLabel, LogFormat, Operation, Time};
 use crate::codec::{Charset, Encoding};
 use crate::names::Quoted;
 use crate::names::rules::{Exempt, Mode, Verdict};
@@ -16,20 +17,24 @@ macro_rules! by_word {
     ($($type:ty: $to_word:expr, $of_word:expr;)+) => {$(
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str($to_word(*self))
+                serializer.collect_str(&($to_word)(*self))
             }
         }
 
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $of_word(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+                ($of_word)(&String::deserialize(deserializer)?).map_err(de::Error::custom)
             }
         }
     )+};
     ($($type:ty),+) => { by_word!($($type: <&'static str>::from, of_word;)+); };
 }
 
-by_word!(Charset: Charset::label, of_label;);
+by_word!(
+    Charset: Charset::label, of_label;
+    KindLabel: |kind: KindLabel| kind.0, KindLabel::parse;
+    Time: identity, |text: &str| text.parse().map(Time);
+);
 by_word!(
     Alike,
     Class,

@@ -253,7 +253,7 @@ impl LogSummary {
                 },
             ),
             Table::new("operations", "", &self.operations, most, |operation| {
-                let label = operation.label();
+                let label = <&str>::from(*operation);
                 (label.to_owned(), json!({"operation": label}))
             }),
             Table::new(

@@ -6,7 +6,7 @@ use super::*;
 use crate::cli::args::{Cli, Command};
 use crate::cli::mount_options::expand;
 use crate::codec::Form;
-use crate::daemon::audit::SinkKind;
+use crate::daemon::auditor::SinkKind;
 use crate::names::{Legacy, OnViolation};
 use crate::policy::{Alike, Class, NAME_MAX, Profile};
 use log::LevelFilter;

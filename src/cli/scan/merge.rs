@@ -12,7 +12,7 @@ use crate::cli::CliError;
 use crate::cli::error::reason;
 use crate::cli::output::harmless;
 use crate::names::Quoted;
-use crate::records::{Kept, Name, PartOrigin, ScanLine, ScanPart, ScanSource, Tally};
+use crate::records::{FormatHead, Kept, Name, ScanLine, ScanPart, ScanSource, Tally};
 use crate::tree::scan::{Rules, Sink};
 
 /// Longest line that is read; that of a part is some ten megabytes at most.
@@ -81,8 +81,9 @@ fn each_line(
         }
         let parsed = serde_json::from_slice(&line).map_err(|error| {
             // The line of a part of another version may have other fields.
-            let origin = serde_json::from_slice::<PartOrigin>(&line).ok();
-            let fault = origin.and_then(|origin| check_origin(&origin).err());
+            let origin = serde_json::from_slice::<FormatHead>(&line).ok();
+            let fault = origin
+                .and_then(|FormatHead { format, version }| check_origin(format, &version?).err());
             let fault = fault.unwrap_or_else(|| {
                 format!(
                     "is none of a report of scan --json: {}",
@@ -113,11 +114,8 @@ fn read_part(report: &Path) -> Result<ScanPart, CliError> {
                 return Err(unfit(report, number, what));
             }
             ScanLine::Part(part) => {
-                let origin = PartOrigin {
-                    format: part.format,
-                    version: part.version.clone(),
-                };
-                check_origin(&origin).map_err(|what| unfit(report, number, &what))?;
+                check_origin(part.format, &part.version)
+                    .map_err(|what| unfit(report, number, &what))?;
                 if !(1..=part.of).contains(&part.shard) {
                     return Err(unfit(report, number, "is of a part that there is not"));
                 }

@@ -3,7 +3,7 @@
 use super::json_lines::LineCounts;
 use super::scan_done::policy_report;
 use crate::policy::{Alike, Classes, Policy};
-use crate::records::{Finding, PART_FORMAT, PartOrigin, PolicyReport, ScanPart, ScanSource, Tally};
+use crate::records::{Finding, PART_FORMAT, PolicyReport, ScanPart, ScanSource, Tally};
 use crate::tree::scan::{Rules, Scan, Sink};
 
 /// Returns the record of a part.
@@ -33,10 +33,9 @@ pub(super) fn part<S: Sink>(
 ///
 /// # Errors
 /// Why it cannot.
-pub(super) fn check_origin(origin: &PartOrigin) -> Result<(), String> {
-    let PartOrigin { format, version } = origin;
+pub(super) fn check_origin(format: u64, version: &str) -> Result<(), String> {
     let own = env!("CARGO_PKG_VERSION");
-    if *format != PART_FORMAT {
+    if format != PART_FORMAT {
         return Err(format!(
             "is of format {format}, and this version reads {PART_FORMAT}: scan that part again"
         ));

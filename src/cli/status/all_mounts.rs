@@ -11,7 +11,7 @@ use crate::cli::output::{Output, print_error};
 use crate::cli::status_client::{self, Answer};
 use crate::cli::text_table::columns;
 use crate::cli::{CliError, ExitCode};
-use crate::daemon::mount::away;
+use crate::daemon::fuse_mount::reachable_mounts;
 use crate::daemon::mountinfo::MountInfo;
 use crate::names::Quoted;
 use crate::records::{MountStatus, Name, json_line};
@@ -59,7 +59,7 @@ impl State {
 /// # Errors
 /// The table of mounts cannot be read.
 pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CliError> {
-    let mounts = away::ours().map_err(|error| {
+    let mounts = reachable_mounts::ours().map_err(|error| {
         CliError::failure(format!(
             "the table of mounts cannot be read: {}",
             reason(&error)
@@ -90,7 +90,7 @@ pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CliError> {
 }
 
 fn state(mount: &MountInfo) -> State {
-    let answer = status_client::ask(&away::point_of(mount)).unwrap_or_else(|error| {
+    let answer = status_client::ask(&reachable_mounts::point_of(mount)).unwrap_or_else(|error| {
         print_error(&error);
         Answer::None
     });

@@ -198,8 +198,6 @@ fn mount(point: &[u8]) -> crate::daemon::mountinfo::MountInfo {
     crate::daemon::mountinfo::MountInfo {
         id: 1,
         parent: 0,
-        device: b"0:9".to_vec(),
-        root: b"/".to_vec(),
         mount_point: point.to_vec(),
         flags: Vec::new(),
         fs_type: b"fuse.utf8fs".to_vec(),

@@ -7,7 +7,7 @@ use crate::cli::CliError;
 use crate::cli::args::UmountArgs;
 use crate::cli::error::reason;
 use crate::cli::output::{Output, harmless};
-use crate::daemon::mount::away;
+use crate::daemon::fuse_mount::reachable_mounts;
 use crate::daemon::mountinfo::MountInfo;
 use crate::names::Quoted;
 
@@ -21,12 +21,12 @@ pub(super) fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CliError> {
     if !args.yes && !args.dry_run && !mounts.is_empty() {
         confirm(&mounts, args.json)?;
     }
-    Ok(mounts.iter().map(away::point_of).collect())
+    Ok(mounts.iter().map(reachable_mounts::point_of).collect())
 }
 
 /// Returns the mounts that this user may unmount: root all, others their own.
 fn removable() -> Result<Vec<MountInfo>, CliError> {
-    let mut mounts = away::ours().map_err(|error| {
+    let mut mounts = reachable_mounts::ours().map_err(|error| {
         CliError::failure(format!(
             "the table of mounts cannot be read: {}",
             reason(&error)

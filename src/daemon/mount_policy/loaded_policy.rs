@@ -1,24 +1,17 @@
 //! The files of a policy as one, and what is contradictory in it.
 
-use std::collections::BTreeMap;
-
 use toml::de::{DeTable, DeValue};
 
-use super::policy_checks::{
-    check_charset, check_ids, check_limits, check_patterns, compares, covers,
-};
-use super::policy_faults::{self, Fault, Faults, Place, Severity, line};
-use super::resolved_policy::ResolvedPolicy;
-use crate::daemon::audit::SinkKind;
+use super::policy_checks::{Table, compares, covers};
+use super::policy_faults::{self, Fault, Faults, Place, Places, Severity, line};
+use super::resolved_policy::{ResolvedPolicy, charset};
 use crate::daemon::audit_config::{log_sink, log_target};
+use crate::daemon::auditor::SinkKind;
 use crate::daemon::mount_paths::log_directory;
 use crate::daemon::start_error::StartError;
 use crate::names::Legacy;
 use crate::names::rules::Mode;
 use crate::records::{List, PolicyFile, PolicyText};
-
-/// The places of the keys of a table.
-type Places = BTreeMap<String, Place>;
 
 /// A policy as its files say it.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +56,7 @@ impl LoadedPolicy {
             }
         }
         policy.text = text;
-        policy.check_top();
+        policy.check_whole();
         policy.check_sections();
         policy
     }
@@ -74,8 +67,8 @@ impl LoadedPolicy {
             Ok(keys) => keys,
             Err(faults) => {
                 for fault in faults {
-                    let offset = fault.offset;
-                    self.faults.error(Place { file, offset }, fault.message);
+                    let offset = fault.span().map_or(content.len(), |span| span.start);
+                    self.faults.error(Place { file, offset }, fault.message());
                 }
                 return Places::new();
             }
@@ -167,73 +160,66 @@ impl LoadedPolicy {
         })
     }
 
-    fn check_top(&mut self) {
-        let Self {
-            text,
-            keys,
-            places,
-            faults,
-            ..
-        } = self;
-        let at = |key: &str| places.get(key).copied().unwrap_or_default();
-        let is_decoded = keys.legacy.is_none_or(|legacy| legacy == Legacy::Decode);
-        if !is_decoded && keys.store_as.is_some() {
+    /// Returns what is said of the whole mount, to be checked.
+    fn whole(&mut self) -> (Table<'_>, &PolicyFile) {
+        let table = Table {
+            text: &self.text,
+            places: &self.places,
+            start: Place::default(),
+            faults: &mut self.faults,
+        };
+        (table, &self.keys)
+    }
+
+    fn check_whole(&mut self) {
+        let (mut whole, keys) = self.whole();
+        if keys.store_as.is_some() && keys.legacy.is_some_and(|legacy| legacy != Legacy::Decode) {
             let message = "legacy contradicts store_as, which needs names to be decoded";
-            faults.error(at("legacy"), message);
+            whole.error("legacy", message);
         }
         if let Some(log) = &keys.audit_log
             && let Err(error) = log_sink(&log_target(log))
         {
-            faults.error(at("audit_log"), format!("audit_log: {}", error.message));
+            whole.wrong_value("audit_log", &error);
         }
         let from = keys.from.iter().flat_map(|from| &from.0);
         let labels = from.map(|label| ("from", label));
-        let labels = labels.chain(keys.store_as.iter().map(|label| ("store_as", label)));
-        for (key, label) in labels {
-            check_charset(faults, at(key), key, label);
+        for (key, label) in labels.chain(keys.store_as.iter().map(|label| ("store_as", label))) {
+            if let Err(error) = charset(key, label) {
+                whole.wrong_value(key, &error);
+            }
         }
-        check_limits(faults, at, keys.max_bytes, keys.max_chars);
-        check_patterns(faults, at("exempt"), "exempt", keys.exempt.as_ref());
-        check_ids(
-            faults,
-            at("exempt_uid"),
-            "exempt_uid",
-            &text.users,
-            keys.exempt_uid.as_ref(),
-        );
+        whole.check_limits(keys.max_bytes, keys.max_chars);
+        whole.check_patterns("exempt", &keys.exempt);
+        whole.check_ids("exempt_uid", &keys.exempt_uid);
     }
 
     /// Adds what keeps the policy from being in force where no option is given beside it, or some are.
     pub(super) fn check_alone(&mut self) {
         let mut options = PolicyFile::default();
-        let has_charsets = self
-            .keys
-            .from
-            .as_ref()
-            .is_some_and(|from| !from.0.is_empty());
-        if self.keys.legacy == Some(Legacy::Decode) && !has_charsets && self.keys.store_as.is_none()
-        {
+        let (mut whole, keys) = self.whole();
+        let has_charsets = keys.from.as_ref().is_some_and(|from| !from.0.is_empty());
+        if keys.legacy == Some(Legacy::Decode) && !has_charsets && keys.store_as.is_none() {
             let message = "legacy is decode without from: it can be in force only where --from is given as well";
-            self.faults
-                .warning(self.place("legacy").unwrap_or_default(), message);
+            whole.warning("legacy", message);
             options.from = Some(List(vec!["iso-8859-1".to_owned()]));
         }
-        if let Some(log) = &self.keys.audit_log {
-            let place = self.place("audit_log").unwrap_or_default();
-            match log_sink(&log_target(log)) {
-                Ok(SinkKind::Stderr) => {
-                    let message =
-                        "audit_log is standard error: it can be in force only without --background";
-                    self.faults.warning(place, message);
-                }
-                Ok(SinkKind::File(path)) => {
-                    if let Err(error) = log_directory(&path) {
-                        self.faults
-                            .error(place, format!("audit_log: {}", error.message));
-                    }
-                }
-                Ok(SinkKind::Syslog | SinkKind::Journal(_)) | Err(_) => {}
+        match keys
+            .audit_log
+            .as_ref()
+            .map(|log| log_sink(&log_target(log)))
+        {
+            Some(Ok(SinkKind::Stderr)) => {
+                let message =
+                    "audit_log is standard error: it can be in force only without --background";
+                whole.warning("audit_log", message);
             }
+            Some(Ok(SinkKind::File(path))) => {
+                if let Err(error) = log_directory(&path) {
+                    whole.wrong_value("audit_log", &error);
+                }
+            }
+            Some(Ok(SinkKind::Syslog | SinkKind::Journal(_)) | Err(_)) | None => {}
         }
         if self.is_valid()
             && let Err(error) = ResolvedPolicy::new(options, self)
@@ -246,70 +232,51 @@ impl LoadedPolicy {
         let Self {
             text,
             keys,
-            places,
+            places: of_whole,
             sections,
             faults,
         } = self;
         // Siblings are compared in one way on a mount.
-        let mut compared = compares(keys.unique).zip(places.get("unique").copied());
-        for (index, section) in keys.section.iter().enumerate() {
-            let Some((place, own)) = sections.get(index) else {
-                continue;
+        let mut compared = compares(keys.unique).zip(of_whole.get("unique").copied());
+        for ((index, section), (start, places)) in keys.section.iter().enumerate().zip(&*sections) {
+            let mut table = Table {
+                text,
+                places,
+                start: *start,
+                faults,
             };
-            let at = |key: &str| own.get(key).copied().unwrap_or(*place);
-            check_limits(faults, at, section.max_bytes, section.max_chars);
+            table.check_limits(section.max_bytes, section.max_chars);
             let limits = [
-                ("max_bytes", section.max_bytes, keys.max_bytes),
-                ("max_chars", section.max_chars, keys.max_chars),
+                ("max_bytes", section.max_bytes.zip(keys.max_bytes)),
+                ("max_chars", section.max_chars.zip(keys.max_chars)),
             ];
-            for (key, own, whole) in limits {
-                if let (Some(own), Some(whole), Some(of_whole)) = (own, whole, places.get(key))
-                    && own > whole
+            for (key, limits) in limits {
+                if let Some((_, whole)) = limits.filter(|(own, whole)| own > whole)
+                    && let Some(place) = of_whole.get(key)
                 {
-                    let of_whole = line(text, *of_whole);
+                    let at = line(text, *place);
                     let message = format!(
-                        "{key} is more than the {whole} of the whole mount ({of_whole}); a section can only be stricter"
+                        "{key} is more than the {whole} of the whole mount ({at}); a section can only be stricter"
                     );
-                    faults.error(at(key), message);
+                    table.error(key, message);
                 }
             }
-            check_patterns(faults, at("path"), "path", section.path.as_ref());
-            check_ids(
-                faults,
-                at("users"),
-                "users",
-                &text.users,
-                section.users.as_ref(),
-            );
-            check_ids(
-                faults,
-                at("groups"),
-                "groups",
-                &text.groups,
-                section.groups.as_ref(),
-            );
-            let lists = [
-                ("path", section.path.as_ref().map(|list| list.0.len())),
-                ("users", section.users.as_ref().map(|list| list.0.len())),
-                ("groups", section.groups.as_ref().map(|list| list.0.len())),
-            ];
-            for (key, _) in lists.iter().filter(|(_, length)| *length == Some(0)) {
-                let message = format!("{key} is empty: leave it out if the section is for all");
-                faults.error(at(key), message);
-            }
-            if let Some(how) = compares(section.unique) {
-                match compared {
-                    Some((other, first)) if other != how => {
-                        let message = format!(
-                            "unique contradicts {} of {}: names of a mount are compared in one way",
-                            <&str>::from(other),
-                            line(text, first)
-                        );
-                        faults.error(at("unique"), message);
-                    }
-                    Some(_) => {}
-                    None => compared = Some((how, at("unique"))),
+            table.check_patterns("path", &section.path);
+            table.check_ids("users", &section.users);
+            table.check_ids("groups", &section.groups);
+            table.check_not_empty("path", &section.path);
+            table.check_not_empty("users", &section.users);
+            table.check_not_empty("groups", &section.groups);
+            match (compares(section.unique), compared) {
+                (Some(how), Some((other, first))) if other != how => {
+                    let (other, at) = (<&str>::from(other), line(text, first));
+                    let message = format!(
+                        "unique contradicts {other} of {at}: names of a mount are compared in one way"
+                    );
+                    table.error("unique", message);
                 }
+                (Some(how), None) => compared = Some((how, table.at("unique"))),
+                (_, Some(_)) | (None, None) => {}
             }
             let idle: &[&str] = match section.mode {
                 Some(Mode::Report) => &["errno"],
@@ -317,19 +284,16 @@ impl LoadedPolicy {
                 Some(Mode::Enforce | Mode::Normalize) | None => &[],
             };
             let mode = section.mode.map_or("", Into::into);
-            for (key, place) in idle.iter().filter_map(|key| Some((key, own.get(*key)?))) {
-                faults.warning(*place, format!("{key} has no effect: mode is {mode} here"));
+            for key in idle.iter().filter(|key| places.contains_key(**key)) {
+                table.warning(key, format!("{key} has no effect: mode is {mode} here"));
             }
-            let earlier = keys.section.iter().take(index);
-            let first = earlier
-                .zip(&*sections)
-                .find(|(earlier, _)| covers(earlier, section));
-            if let Some((_, (earlier, _))) = first {
+            let mut earlier = keys.section.iter().take(index).zip(&*sections);
+            if let Some((_, (first, _))) = earlier.find(|(earlier, _)| covers(earlier, section)) {
+                let at = line(text, *first);
                 let message = format!(
-                    "this section is never reached: that of {} holds for all that it holds for",
-                    line(text, *earlier)
+                    "this section is never reached: that of {at} holds for all that it holds for"
                 );
-                faults.warning(*place, message);
+                faults.warning(*start, message);
             }
         }
     }

@@ -1,87 +1,97 @@
 //! Checks of the values of a policy, those of the whole mount and of its sections alike.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::policy_faults::{Faults, Place};
-use crate::codec::Charset;
+use super::policy_faults::{Faults, Place, Places};
+use crate::daemon::start_error::StartError;
 use crate::names::{Patterns, Quoted};
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
-use crate::records::{Comparison, Id, List, PolicySection};
+use crate::records::{Comparison, Id, List, PolicySection, PolicyText};
+
+/// What is said of the whole mount, or in one section, while it is checked.
+pub(super) struct Table<'a> {
+    pub(super) text: &'a PolicyText,
+    /// The places of its keys.
+    pub(super) places: &'a Places,
+    /// Where it begins.
+    pub(super) start: Place,
+    pub(super) faults: &'a mut Faults,
+}
+
+impl Table<'_> {
+    /// Returns where the key is said, else where the table begins.
+    pub(super) fn at(&self, key: &str) -> Place {
+        self.places.get(key).copied().unwrap_or(self.start)
+    }
+
+    pub(super) fn error(&mut self, key: &str, message: impl Into<String>) {
+        self.faults.error(self.at(key), message);
+    }
+
+    pub(super) fn warning(&mut self, key: &str, message: impl Into<String>) {
+        self.faults.warning(self.at(key), message);
+    }
+
+    /// Adds the error of the value of `key`, with what to do about it.
+    pub(super) fn wrong_value(&mut self, key: &str, error: &StartError) {
+        let hint = error.hint.as_deref().map(|hint| format!("; {hint}"));
+        let hint = hint.unwrap_or_default();
+        self.error(key, format!("{key}: {}{hint}", error.message));
+    }
+
+    pub(super) fn check_limits(&mut self, max_bytes: Option<usize>, max_chars: Option<usize>) {
+        if max_bytes.is_some_and(|limit| !(SMALLEST_LIMIT..=NAME_MAX).contains(&limit)) {
+            let message = format!("max_bytes must be {SMALLEST_LIMIT} to {NAME_MAX}");
+            self.error("max_bytes", message);
+        }
+        if max_chars.is_some_and(|limit| limit < SMALLEST_LIMIT) {
+            let message = format!("max_chars must be {SMALLEST_LIMIT} or more");
+            self.error("max_chars", message);
+        }
+    }
+
+    pub(super) fn check_patterns(&mut self, key: &str, list: &Option<List<String>>) {
+        for pattern in list.iter().flat_map(|list| &list.0) {
+            if let Err(error) = Patterns::new(std::slice::from_ref(pattern)) {
+                let pattern = Quoted(pattern.as_bytes());
+                let message = format!("{key}: {pattern} is no pattern: {}", error.reason);
+                self.error(key, message);
+            }
+        }
+    }
+
+    /// Checks users or groups. A name that the system does not know matches nobody.
+    pub(super) fn check_ids(&mut self, key: &str, list: &Option<List<Id>>) {
+        let (what, table, known) = match key {
+            "groups" => ("group", "group", &self.text.groups),
+            _ => ("user", "passwd", &self.text.users),
+        };
+        for id in list.iter().flat_map(|list| &list.0) {
+            match id {
+                // The last one is that of nobody at all: chown(2).
+                Id::Number(u32::MAX) => self.error(key, format!("{key} is out of range")),
+                Id::Name(name) if known.get(name).copied().flatten().is_none() => {
+                    let name = Quoted(name.as_bytes());
+                    let message = format!(
+                        "{key}: unknown {what} {name} matches nobody; names are those of /etc/{table}, others go by number"
+                    );
+                    self.warning(key, message);
+                }
+                Id::Number(_) | Id::Name(_) => {}
+            }
+        }
+    }
+
+    pub(super) fn check_not_empty<T>(&mut self, key: &str, list: &Option<List<T>>) {
+        if list.as_ref().is_some_and(|list| list.0.is_empty()) {
+            let message = format!("{key} is empty: leave it out if the section is for all");
+            self.error(key, message);
+        }
+    }
+}
 
 pub(super) fn compares(unique: Option<Comparison>) -> Option<Comparison> {
     unique.filter(|how| *how != Comparison::None)
-}
-
-pub(super) fn check_charset(faults: &mut Faults, place: Place, key: &str, label: &str) {
-    let Err(unknown) = Charset::from_label(label) else {
-        return;
-    };
-    let label = Quoted(label.as_bytes());
-    let message = match (unknown.reason, unknown.near.first()) {
-        (Some(reason), _) => format!("{key}: charset {label} is not on offer: {reason}"),
-        (None, Some(near)) => format!("{key}: unknown charset {label}; did you mean {near}?"),
-        (None, None) => format!("{key}: unknown charset {label}"),
-    };
-    faults.error(place, message);
-}
-
-pub(super) fn check_limits(
-    faults: &mut Faults,
-    at: impl Fn(&str) -> Place,
-    max_bytes: Option<usize>,
-    max_chars: Option<usize>,
-) {
-    if max_bytes.is_some_and(|limit| !(SMALLEST_LIMIT..=NAME_MAX).contains(&limit)) {
-        let message = format!("max_bytes must be {SMALLEST_LIMIT} to {NAME_MAX}");
-        faults.error(at("max_bytes"), message);
-    }
-    if max_chars.is_some_and(|limit| limit < SMALLEST_LIMIT) {
-        let message = format!("max_chars must be {SMALLEST_LIMIT} or more");
-        faults.error(at("max_chars"), message);
-    }
-}
-
-pub(super) fn check_patterns(
-    faults: &mut Faults,
-    place: Place,
-    key: &str,
-    list: Option<&List<String>>,
-) {
-    for pattern in list.iter().flat_map(|list| &list.0) {
-        if let Err(error) = Patterns::new(std::slice::from_ref(pattern)) {
-            let pattern = Quoted(pattern.as_bytes());
-            let message = format!("{key}: {pattern} is no pattern: {}", error.reason);
-            faults.error(place, message);
-        }
-    }
-}
-
-/// Checks users or groups. A name that the system does not know matches nobody.
-pub(super) fn check_ids(
-    faults: &mut Faults,
-    place: Place,
-    key: &str,
-    known: &BTreeMap<String, Option<u32>>,
-    list: Option<&List<Id>>,
-) {
-    let (what, table) = match key {
-        "groups" => ("group", "group"),
-        _ => ("user", "passwd"),
-    };
-    for id in list.iter().flat_map(|list| &list.0) {
-        match id {
-            // The last one is that of nobody at all: chown(2).
-            Id::Number(u32::MAX) => faults.error(place, format!("{key} is out of range")),
-            Id::Name(name) if known.get(name).copied().flatten().is_none() => {
-                let name = Quoted(name.as_bytes());
-                let message = format!(
-                    "{key}: unknown {what} {name} matches nobody; names are those of /etc/{table}, others go by number"
-                );
-                faults.warning(place, message);
-            }
-            Id::Number(_) | Id::Name(_) => {}
-        }
-    }
 }
 
 /// Does `earlier` hold wherever `later` does, as far as their words tell?

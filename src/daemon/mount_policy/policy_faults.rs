@@ -1,5 +1,7 @@
 //! What is wrong with a policy, and where.
 
+use std::collections::BTreeMap;
+
 use strum::IntoStaticStr;
 
 use super::read_policy::line_and_column;
@@ -15,6 +17,9 @@ pub struct Place {
     /// The offset in the file, in bytes.
     pub(super) offset: usize,
 }
+
+/// The places of the keys of a table.
+pub(super) type Places = BTreeMap<String, Place>;
 
 /// The effect of a fault on the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]

@@ -37,15 +37,14 @@ pub(super) fn read_policy(directory: &PolicyDirectory, name: &Path) -> PolicyTex
             .ok()
             .and_then(|text| PolicyFile::parse(text).ok());
         let keys = keys.unwrap_or_default();
-        let ids = |list: &Option<List<Id>>| list.clone().unwrap_or_default().0;
-        add_names(&mut text.users, ids(&keys.exempt_uid));
+        add_names(&mut text.users, &keys.exempt_uid);
         for section in &keys.section {
-            add_names(&mut text.users, ids(&section.users));
-            add_names(&mut text.groups, ids(&section.groups));
+            add_names(&mut text.users, &section.users);
+            add_names(&mut text.groups, &section.groups);
         }
         let index = text.files.len();
         let beside = name.parent().unwrap_or(Path::new(""));
-        let includes = keys.include.0.iter().rev();
+        let includes = keys.include.iter().flat_map(|list| &list.0).rev();
         waiting.extend(includes.map(|include| (beside.join(include), Some(index))));
         text.files.push(TextFile {
             path: Name::of_path(&directory.path_of(&name)).into_owned(),
@@ -92,9 +91,10 @@ fn read(file: File, left: &mut u64) -> Result<String, String> {
     })
 }
 
-fn add_names(names: &mut BTreeMap<String, Option<u32>>, ids: Vec<Id>) {
-    let ids = ids.into_iter().filter_map(|id| match id {
-        Id::Name(name) => Some((name, None)),
+fn add_names(names: &mut BTreeMap<String, Option<u32>>, ids: &Option<List<Id>>) {
+    let ids = ids.iter().flat_map(|list| &list.0);
+    let ids = ids.filter_map(|id| match id {
+        Id::Name(name) => Some((name.clone(), None)),
         Id::Number(_) => None,
     });
     names.extend(ids);

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::loaded_policy::LoadedPolicy;
 use super::policy_faults::Place;
 use crate::codec::{Charset, Encoding, UnknownCharset};
-use crate::daemon::audit_config::{AuditConfig, audit_config};
+use crate::daemon::audit_config::audit_config;
 use crate::daemon::start_error::StartError;
 use crate::names::rules::{Exemptions, Mode, People, Rules, Section, Terms};
 use crate::names::{Legacy, NameMap, OnViolation, Patterns, Quoted};
-use crate::policy::{Alike, Normalization, Policy, Profile};
+use crate::policy::{Alike, Normalization, Profile};
 use crate::records::{Comparison, Id, List, PolicyFile, PolicySection};
 
 /// What holds on a mount.
@@ -28,21 +28,15 @@ pub struct ResolvedPolicy {
     pub keys: PolicyFile,
 }
 
-/// The keys that cannot change while it is mounted.
-const FIXED: [&str; 13] = [
-    "profile",
-    "forbid",
-    "encoding",
-    "normalization",
-    "max_bytes",
-    "max_chars",
-    "from",
-    "legacy",
-    "store_as",
-    "audit_log",
-    "audit_format",
-    "audit_burst",
-    "audit_per_minute",
+/// The keys that can change while it is mounted, all of them or by what they come to.
+const CHANGEABLE: [&str; 7] = [
+    "include",
+    "section",
+    "unique",
+    "mode",
+    "errno",
+    "exempt",
+    "exempt_uid",
 ];
 
 impl ResolvedPolicy {
@@ -123,21 +117,24 @@ impl ResolvedPolicy {
         new: &Self,
         policy: &LoadedPolicy,
         is_background: bool,
-    ) -> Vec<(&'static str, Place)> {
-        let (before, after) = (self.keys.by_key(), new.keys.by_key());
-        let fixed = fixed_part(&self.keys, is_background);
-        let is_changed = |key: &&str| {
-            let value = after.get(*key).cloned().unwrap_or_default();
-            if before.get(*key) == Some(&value) {
+    ) -> Vec<(String, Place)> {
+        let before = self.keys.by_key();
+        let fixed = |keys: &PolicyFile| {
+            let map = name_map(keys).ok();
+            let map = map.map(|map| (map.policy, map.legacy, map.from, map.store_as));
+            (map, audit_config(keys, is_background).ok())
+        };
+        let is_changed = |(key, value): &(String, Value)| {
+            if CHANGEABLE.contains(&key.as_str()) || before.get(key) == Some(value) {
                 return false;
             }
             let mut changed = before.clone();
-            changed.insert((*key).to_owned(), value);
+            changed.insert(key.clone(), value.clone());
             let changed = serde_json::from_value(Value::Object(changed));
-            changed.map_or(true, |changed| fixed_part(&changed, is_background) != fixed)
+            changed.map_or(true, |changed| fixed(&changed) != fixed(&self.keys))
         };
-        let keys = FIXED.into_iter().filter(is_changed);
-        let keys = keys.map(|key| (key, policy.place(key)));
+        let keys = new.keys.by_key().into_iter().filter(is_changed);
+        let keys = keys.map(|(key, _)| (policy.place(&key), key));
         let in_section = |is_it: &dyn Fn(&PolicySection) -> bool, key: &str| {
             let section = policy.keys.section.iter().position(is_it);
             section.and_then(|section| policy.place_in(section, key))
@@ -151,27 +148,11 @@ impl ResolvedPolicy {
         let compares = new.unique.is_some() && self.unique != new.unique;
         let unique = policy.place("unique");
         let unique = unique.or_else(|| in_section(&|section| section.unique.is_some(), "unique"));
-        keys.chain(normalizes.then_some(("mode normalize", mode)))
-            .chain(compares.then_some(("unique", unique)))
-            .map(|(key, place)| (key, place.unwrap_or_default()))
+        keys.chain(normalizes.then(|| (mode, "mode normalize".to_owned())))
+            .chain(compares.then(|| (unique, "unique".to_owned())))
+            .map(|(place, key)| (key, place.unwrap_or_default()))
             .collect()
     }
-}
-
-/// Returns what cannot change while it is mounted; `None` where the keys contradict each other.
-#[expect(clippy::type_complexity, reason = "only to be compared")]
-fn fixed_part(
-    keys: &PolicyFile,
-    is_background: bool,
-) -> (
-    Option<(Policy, Legacy, Vec<Charset>, Option<Charset>)>,
-    Option<AuditConfig>,
-) {
-    let map = name_map(keys).ok();
-    (
-        map.map(|map| (map.policy, map.legacy, map.from, map.store_as)),
-        audit_config(keys, is_background).ok(),
-    )
 }
 
 /// Resolves which names conform, and what the others are shown as.

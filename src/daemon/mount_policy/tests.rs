@@ -83,8 +83,8 @@ fn each_fault_is_told_with_its_line_and_column() {
         (
             "from = [\"koi8-q\", \"utf-7\"]",
             &[
-                "p:1:8: error: from: unknown charset \"koi8-q\"; did you mean koi8-r?",
-                "p:1:8: error: from: charset \"utf-7\" is not on offer: stateful: one name has many spellings, and one of them spells `/` with other bytes",
+                "p:1:8: error: from: unknown charset \"koi8-q\"; did you mean koi8-r or koi8-u?",
+                "p:1:8: error: from: charset \"utf-7\" is not on offer: stateful: one name has many spellings, and one of them spells `/` with other bytes; from takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r",
             ],
         ),
         (
@@ -117,26 +117,32 @@ fn each_fault_is_told_with_its_line_and_column() {
         ),
         (
             "\n audit_log = \"\"",
-            &["p:2:14: error: audit_log: the audit log \"\" is not a file"],
+            &[
+                "p:2:14: error: audit_log: the audit log \"\" is not a file; give the path of a file",
+            ],
         ),
         (
             "audit_log = \"a\\u0000\"",
-            &["p:1:13: error: audit_log: the audit log \"a\\x00\" is not a file"],
+            &[
+                "p:1:13: error: audit_log: the audit log \"a\\x00\" is not a file; give the path of a file",
+            ],
         ),
         (
             "audit_log = \"/tmp/..\"",
-            &["p:1:13: error: audit_log: the audit log \"/tmp/..\" is not a file"],
+            &[
+                "p:1:13: error: audit_log: the audit log \"/tmp/..\" is not a file; give the path of a file",
+            ],
         ),
         (
             "audit_log = \"journald:x\"",
             &[
-                "p:1:13: error: audit_log: the audit log \"journald:x\": the socket has no path that begins with /",
+                "p:1:13: error: audit_log: the audit log \"journald:x\": the socket has no path that begins with /; a file of such a name is written as ./journald:...; the journal of the namespace NAME is journald:/run/systemd/journal.NAME/socket",
             ],
         ),
         (
             "audit_log = \"/none/x\"",
             &[
-                "p:1:13: error: audit_log: the audit log \"/none/x\" cannot be written: No such file or directory",
+                "p:1:13: error: audit_log: the audit log \"/none/x\" cannot be written: No such file or directory; make its directory first",
             ],
         ),
         ("audit_log = \"syslog\"", &[]),

@@ -12,8 +12,8 @@ use rustix::fs::{Mode, OFlags, fstat};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
-use crate::daemon::mount::mount;
-use crate::daemon::mount::tests::Place;
+use crate::daemon::fuse_mount::mount;
+use crate::daemon::fuse_mount::tests::Place;
 use crate::fuse::samples::service;
 use crate::fuse::{NoRings, Plan, Rings, Service};
 
@@ -70,13 +70,12 @@ fn daemon() {
     };
     log::set_boxed_logger(Box::new(Talk(Mutex::default()))).unwrap();
     log::set_max_level(log::LevelFilter::Info);
-    let spec = crate::daemon::mount::MountSpec {
+    let spec = crate::daemon::fuse_mount::MountSpec {
         source: "/back".into(),
         mountpoint: spec.into(),
-        flags: crate::daemon::mount::MountFlags::default(),
+        flags: crate::daemon::fuse_mount::MountFlags::default(),
         allow_other: env::var_os("ALLOW_OTHER").is_some(),
         checks_rights: true,
-        max_read: None,
     };
     let signals = Signals::catch().unwrap();
     match mount(&spec) {

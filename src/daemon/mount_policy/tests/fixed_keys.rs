@@ -3,7 +3,7 @@
 use super::*;
 
 /// Returns the keys that a file changes that is put in the place of another.
-fn changed(old: &str, new: &str, is_background: bool) -> Vec<(&'static str, String)> {
+fn changed(old: &str, new: &str, is_background: bool) -> Vec<(String, String)> {
     let policy = loaded(new);
     let new = ResolvedPolicy::new(PolicyFile::default(), &policy).unwrap();
     let stuck = resolved(old).needs_remount(&new, &policy, is_background);
@@ -53,10 +53,14 @@ fn a_fixed_key_is_compared_by_its_value_and_named_alone() {
         assert_eq!(changed(&other, &other, false), [], "{other}");
         let column = key.len() + 5;
         let place = format!(":2:{column}");
-        assert_eq!(changed("", &other, false), [(key, place)], "{other}");
+        assert_eq!(
+            changed("", &other, false),
+            [(key.to_owned(), place)],
+            "{other}"
+        );
         assert_eq!(
             changed(&other, "", false),
-            [(key, ":1:1".to_owned())],
+            [(key.to_owned(), ":1:1".to_owned())],
             "{other}"
         );
     }
@@ -99,10 +103,8 @@ fn what_another_key_brings_with_it_is_not_named() {
         ("", "mode = \"normalize\"", &["mode normalize"]),
     ];
     for (old, new, expected) in rows {
-        let found: Vec<&str> = changed(old, new, false)
-            .iter()
-            .map(|(key, _)| *key)
-            .collect();
+        let found = changed(old, new, false);
+        let found: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(found, expected, "{old} to {new}");
     }
 }

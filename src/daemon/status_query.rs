@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::process::geteuid;
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
-use super::mount::FS_TYPE;
+use super::fuse_mount::FS_TYPE;
 use super::mountinfo::{self, MountInfo};
 use crate::backing::{Xattr, xattr};
 use crate::fuse::status::{ATTRIBUTE, LONGEST};

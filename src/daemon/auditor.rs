@@ -5,10 +5,10 @@
 //! fails; what is lost is counted, and each offence ends up as written, left out by the rate limit, or dropped.
 
 mod datagram;
-mod journal;
-mod limit;
+mod journald;
 mod log_file;
-mod record;
+mod offence_text;
+mod rate_limit;
 #[cfg(test)]
 mod record_tests;
 mod sink;
@@ -24,13 +24,16 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use journal::JOURNAL;
-pub use limit::AuditOptions;
-use limit::RateLimit;
+pub use datagram::Datagrams;
+pub(super) use datagram::connect;
+pub use journald::JOURNAL;
 pub use log_file::is_unsafe_log;
+pub use rate_limit::AuditOptions;
+use rate_limit::RateLimit;
 use sink::Sink;
-pub use sink::{Severity, SinkKind};
-pub use syslog::Syslog;
+pub use sink::SinkKind;
+pub use syslog::SYSLOG;
+pub(super) use syslog::message as syslog_message;
 use writer::{Finish, Job, Writer};
 
 use crate::fs::audit::{AuditLog, Counts, Record};
@@ -91,7 +94,7 @@ impl State {
         };
         let pair = (record.uid, directory);
         let admission = self.limit.admit(pair, record.directory(), now);
-        for leftover in admission.forgotten {
+        if let Some(leftover) = admission.forgotten {
             // Where the queue is full this notice is lost; its count is in the summary.
             queue.try_send(Job::Leftover(Box::new(leftover))).ok();
         }

@@ -1,66 +1,32 @@
-//! The system's journal as a sink: each record with its facts as fields, in the journal's own protocol
+//! Messages to the systemd journal: each record with its facts as fields, in the journal's own protocol
 //! (<https://systemd.io/JOURNAL_NATIVE_PROTOCOL/>), as docs/audit.md promises them.
 
-use std::io;
-use std::path::PathBuf;
-
+use log::Level;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::datagram::Datagrams;
-use super::sink::Severity;
-use super::syslog::DAEMON;
-use crate::os::helper;
+use super::syslog::{DAEMON, severity};
 use crate::records::{AuditRecord, Name, json_line};
 
 /// The socket of the system's journal; that of the namespace NAME is `/run/systemd/journal.NAME/socket`
 /// (systemd-journald.service(8)).
 pub const JOURNAL: &str = "/run/systemd/journal/socket";
 
-/// A sender to the journal's socket.
-#[derive(Debug)]
-pub(super) struct Journal(Datagrams);
-
-impl Journal {
-    /// A sender to the socket at `path`, which need not be there yet.
-    ///
-    /// # Errors
-    /// No socket could be made.
-    pub(super) fn new(path: PathBuf) -> io::Result<Self> {
-        Datagrams::new(path, helper::open_log).map(Self)
-    }
-
-    /// Sends `line` with the fields of `document`; waits for a journal that takes nothing a second at most.
-    ///
-    /// # Errors
-    /// Nobody took it; `EMSGSIZE` for one beyond what a socket holds (some 200 KiB, which no record of a mount reaches).
-    pub(super) fn send(
-        &mut self,
-        line: &str,
-        document: Option<&AuditRecord<'_>>,
-        severity: Severity,
-    ) -> io::Result<()> {
-        self.0.send(&message(line, document, severity))
-    }
-}
-
 /// Returns the datagram: `MESSAGE` is the line, `UTF8FS_RECORD` the document as a line of JSON, and each field of it is a field
 /// besides. Names are quoted in those, so that no tool that prints a field prints a name raw (law L1).
-fn message(line: &str, document: Option<&AuditRecord<'_>>, severity: Severity) -> Vec<u8> {
+pub(super) fn message(line: &str, document: &AuditRecord<'_>, level: Level) -> Vec<u8> {
     let mut message = Vec::with_capacity(2048);
     let mut add = |key: &str, value: &str| push_field(&mut message, key, value.as_bytes());
     add("MESSAGE", line);
-    add("PRIORITY", &severity.number().to_string());
+    add("PRIORITY", &severity(level).to_string());
     add("SYSLOG_FACILITY", &DAEMON.to_string());
     add("SYSLOG_IDENTIFIER", "utf8fs");
-    if let Some(document) = document {
-        if let Some(id) = message_id(document) {
-            add("MESSAGE_ID", id);
-        }
-        add("UTF8FS_RECORD", &json_line(document));
-        let fields = serde_json::to_value(document).unwrap_or_default();
-        push_fields(&mut add, "UTF8FS", &fields);
+    if let Some(id) = message_id(document) {
+        add("MESSAGE_ID", id);
     }
+    add("UTF8FS_RECORD", &json_line(document));
+    let fields = serde_json::to_value(document).unwrap_or_default();
+    push_fields(&mut add, "UTF8FS", &fields);
     message
 }
 
@@ -107,11 +73,11 @@ fn push_field(message: &mut Vec<u8>, key: &str, value: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::{message, push_field};
-    use crate::daemon::audit::Severity;
     use crate::fs::audit::Counts;
     use crate::names::rules::Verdict;
     use crate::policy::{Alike, Rule};
     use crate::records::{AuditRecord, Time, json_line};
+    use log::Level;
 
     #[test]
     fn each_field_of_a_record_is_one_of_the_journal_and_names_are_quoted() {
@@ -120,7 +86,7 @@ mod tests {
         let time = Time("2026-11-21T11:49:58.965881Z".parse().unwrap());
         let mount = b"/caf\xE9\nMESSAGE=forged";
         let summary = AuditRecord::Summary(counts.document(time, mount, 9));
-        let text = String::from_utf8(message("line", Some(&summary), Severity::Info)).unwrap();
+        let text = String::from_utf8(message("line", &summary, Level::Info)).unwrap();
         let fields: Vec<&str> = text.lines().collect();
         assert_eq!(
             fields,

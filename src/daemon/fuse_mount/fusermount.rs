@@ -146,9 +146,6 @@ fn options(spec: &MountSpec) -> OsString {
     if spec.allow_other {
         add("allow_other");
     }
-    if let Some(max) = spec.max_read {
-        add(&format!("max_read={max}"));
-    }
     OsString::from_vec(options)
 }
 
@@ -188,7 +185,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::daemon::mount::MountFlags;
+    use crate::daemon::fuse_mount::MountFlags;
 
     #[test]
     fn the_source_cannot_add_options() {
@@ -202,9 +199,8 @@ mod tests {
             flags,
             allow_other: true,
             checks_rights: true,
-            max_read: Some(4096),
         };
-        let expected = b"fsname=/a\\,allow_other\\\\\xFF,subtype=utf8fs,default_permissions,ro,nosuid,noatime,allow_other,max_read=4096";
+        let expected = b"fsname=/a\\,allow_other\\\\\xFF,subtype=utf8fs,default_permissions,ro,nosuid,noatime,allow_other";
         assert_eq!(options(&spec).as_bytes(), expected);
     }
 

@@ -14,6 +14,8 @@ use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
 
+use strum::FromRepr;
+
 use super::{FS_TYPE, Via, fusermount, proc_path};
 use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
@@ -27,26 +29,15 @@ const CONNECTIONS: &str = "/sys/fs/fuse/connections";
 /// Which mount something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MountId {
-    number: u64,
-    unique: Option<u64>,
-}
-
-impl MountId {
     /// The number in `/proc/self/mountinfo`. The kernel gives it to another mount once this one is gone.
-    #[must_use]
-    pub fn number(self) -> u64 {
-        self.number
-    }
-
+    pub number: u64,
     /// The number that the kernel never gives again; `None` before Linux 6.8.
-    #[must_use]
-    pub fn unique(self) -> Option<u64> {
-        self.unique
-    }
+    pub unique: Option<u64>,
 }
 
-/// What became of an attempt to unmount.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What became of an attempt to unmount. Its number is what the helper process answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr)]
+#[repr(u8)]
 pub enum UnmountOutcome {
     /// It is unmounted.
     Done,
@@ -59,22 +50,8 @@ pub enum UnmountOutcome {
 }
 
 impl UnmountOutcome {
-    /// A number for it, for the way from the helper process.
-    #[must_use]
-    pub fn number(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Busy => 1,
-            Self::Gone => 2,
-            Self::Covered => 3,
-        }
-    }
-
     fn from_number(number: u8) -> io::Result<Self> {
-        [Self::Done, Self::Busy, Self::Gone, Self::Covered]
-            .into_iter()
-            .find(|outcome| outcome.number() == number)
-            .ok_or_else(|| io::ErrorKind::InvalidData.into())
+        Self::from_repr(number).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 }
 

@@ -7,24 +7,18 @@ use crate::records::{Event, SummaryRecord, Time};
 impl Counts {
     /// The summary for people, one line that starts with `utf8fs: `.
     pub(super) fn text(&self, at: Time, mount: &[u8], operations: u64) -> String {
-        let (rules, verdicts) = (self.rules(), self.by_verdict());
+        fn list<K: Into<&'static str>>(rows: impl IntoIterator<Item = (K, u64)>) -> String {
+            let rows = rows
+                .into_iter()
+                .map(|(key, count)| format!("{count} {}", key.into()));
+            rows.collect::<Vec<_>>().join(", ")
+        }
         format!(
-            "utf8fs: {} summary of mount {}: {operations} operations, {} offences ({} ill-formed, {} too-long, \
-             {} forbidden, {} not-normalized, {} unmappable, {} not-unique, {} not-a-component; {} refused, {} normalized, {} reported), \
-             {} records written, {} left out by the rate limit, {} dropped",
-            at,
+            "utf8fs: {at} summary of mount {}: {operations} operations, {} offences ({}; {}), {} records written, {} left out by the rate limit, {} dropped",
             Quoted(mount),
             self.offences(),
-            rules.ill_formed,
-            rules.too_long,
-            rules.forbidden,
-            rules.not_normalized,
-            rules.unmappable,
-            rules.not_unique,
-            rules.not_a_component,
-            verdicts.refused,
-            verdicts.normalized,
-            verdicts.reported,
+            list(self.rules().rows()),
+            list(self.by_verdict().rows()),
             self.written,
             self.left_out,
             self.dropped,

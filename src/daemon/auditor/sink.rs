@@ -7,12 +7,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::datagram;
-use super::journal::Journal;
+use super::datagram::{self, Datagrams};
 use super::log_file::open_file;
-use super::syslog::Syslog;
+use super::syslog::SYSLOG;
+use super::{journald, syslog};
 use crate::os::helper;
 use crate::records::AuditRecord;
+use log::Level;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long one line may wait for a sink that takes nothing. A sink that let it pass is not waited for again
@@ -33,34 +34,15 @@ pub enum SinkKind {
     Journal(PathBuf),
 }
 
-/// How grave a line is, where the sink cares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
-    /// An offence, or something that went wrong.
-    Warning,
-    /// What is good to know: a summary.
-    Info,
-}
-
-impl Severity {
-    /// As syslog counts it.
-    pub(super) fn number(self) -> u8 {
-        match self {
-            Self::Warning => 4,
-            Self::Info => 6,
-        }
-    }
-}
-
 /// An open sink.
 #[derive(Debug)]
 pub(super) enum Sink {
     /// A descriptor that lines are written to.
     Stream(Stream),
-    /// A datagram socket.
-    Syslog(Syslog),
-    /// Another, which takes fields.
-    Journal(Journal),
+    /// The system's log.
+    Syslog(Datagrams),
+    /// The system's journal, which takes fields.
+    Journald(Datagrams),
 }
 
 impl Sink {
@@ -79,14 +61,9 @@ impl Sink {
                 let file = open_file(&path)?;
                 Ok(Self::Stream(Stream::new(file, Some(path))))
             }
-            SinkKind::Syslog => Ok(Self::Syslog(Syslog::system()?)),
-            SinkKind::Journal(path) => Ok(Self::Journal(Journal::new(path)?)),
+            SinkKind::Syslog => Datagrams::syslog(SYSLOG.into()).map(Self::Syslog),
+            SinkKind::Journal(path) => Datagrams::journald(path).map(Self::Journald),
         }
-    }
-
-    /// Does it take the facts of a line one by one?
-    pub(super) fn takes_fields(&self) -> bool {
-        matches!(self, Self::Journal(_))
     }
 
     /// Writes `line`, which has no newline in it; `document` is the same for a sink that takes fields.
@@ -96,13 +73,13 @@ impl Sink {
     pub(super) fn write_line(
         &mut self,
         line: &str,
-        document: Option<&AuditRecord<'_>>,
-        severity: Severity,
+        document: &AuditRecord<'_>,
+        level: Level,
     ) -> io::Result<()> {
         match self {
             Self::Stream(stream) => stream.write_line(line),
-            Self::Syslog(syslog) => syslog.send(line, severity),
-            Self::Journal(journal) => journal.send(line, document, severity),
+            Self::Syslog(log) => log.send(syslog::message(line, level).as_bytes()),
+            Self::Journald(log) => log.send(&journald::message(line, document, level)),
         }
     }
 

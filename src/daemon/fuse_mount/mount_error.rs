@@ -1,34 +1,43 @@
 //! Why a mount could not be made.
 
-use std::fmt;
 use std::io;
+
+use thiserror::Error;
 
 use crate::names::Quoted;
 
 /// Why nothing was mounted. None of these names the mount point: the caller knows it.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum MountError {
     /// A system call failed.
+    #[error("cannot {doing}: {error}")]
     Io {
         /// What it was for, as it goes after "cannot".
         doing: &'static str,
         /// What the system said.
+        #[source]
         error: io::Error,
     },
     /// The mount point is the root of a live mount of ours.
+    #[error("already mounted: {} is shown there", Quoted(backing))]
     AlreadyMounted {
         /// The source of that mount, which is its backing directory.
-        source: Vec<u8>,
+        backing: Vec<u8>,
     },
     /// `/dev/fuse` or the kernel's filesystem is missing.
+    #[error("this kernel offers no FUSE: /dev/fuse is missing")]
     NoDevice,
     /// The mount is for an ordinary user, and those may not open `/dev/fuse`, not even by fusermount3.
+    #[error("ordinary users may not open /dev/fuse on this machine")]
     DeviceDenied,
     /// The mount is for an ordinary user, and fusermount3 is not there.
+    #[error("an ordinary user needs fusermount3 to mount, and it is not installed")]
     NoHelper,
     /// fusermount3 lets ordinary users have no `allow_other`.
+    #[error("ordinary users may not mount with allow_other on this machine")]
     AllowOther,
     /// fusermount3 refused for another reason.
+    #[error("fusermount3 refused: {}", Quoted(message))]
     Helper {
         /// What it wrote, in one line.
         message: Vec<u8>,
@@ -58,42 +67,6 @@ impl MountError {
                 Some("run as the user who mounted it, or as root")
             }
             Self::Io { .. } | Self::Helper { .. } => None,
-        }
-    }
-}
-
-impl fmt::Display for MountError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io { doing, error } => write!(f, "cannot {doing}: {error}"),
-            Self::AlreadyMounted { source } => {
-                write!(f, "already mounted: {} is shown there", Quoted(source))
-            }
-            Self::NoDevice => f.write_str("this kernel offers no FUSE: /dev/fuse is missing"),
-            Self::DeviceDenied => {
-                f.write_str("ordinary users may not open /dev/fuse on this machine")
-            }
-            Self::NoHelper => {
-                f.write_str("an ordinary user needs fusermount3 to mount, and it is not installed")
-            }
-            Self::AllowOther => {
-                f.write_str("ordinary users may not mount with allow_other on this machine")
-            }
-            Self::Helper { message } => write!(f, "fusermount3 refused: {}", Quoted(message)),
-        }
-    }
-}
-
-impl std::error::Error for MountError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { error, .. } => Some(error),
-            Self::AlreadyMounted { .. }
-            | Self::NoDevice
-            | Self::DeviceDenied
-            | Self::NoHelper
-            | Self::AllowOther
-            | Self::Helper { .. } => None,
         }
     }
 }

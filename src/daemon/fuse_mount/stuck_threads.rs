@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use super::attached::open_abort;
+use super::mount_handle::open_abort;
 
 /// Cuts the connection of the FUSE filesystem with this minor device number if it is held by a dead process. Where that cannot be
 /// told or done nothing is.

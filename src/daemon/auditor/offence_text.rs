@@ -11,19 +11,14 @@ use crate::records::{Event, Name, OffenceRecord, Time};
 const BYTES_SHOWN: usize = 16;
 
 impl Record {
-    /// One line for people with every fact, without a newline at its end; names in it are [`Quoted`].
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        self.text(0)
-    }
-
-    /// [`Record::to_text`] after `left_out` records of the same user and directory were left out.
+    /// Returns one line for people with every fact, without a newline at its end; names in it are [`Quoted`]. Before it `left_out` records
+    /// of the same user and directory were left out.
     pub(super) fn text(&self, left_out: u64) -> String {
         let offence = self.offence;
         let mut line = format!(
             "{} {} {}: {}",
             Time(self.time),
-            self.operation.label(),
+            <&str>::from(self.operation),
             Quoted(&self.path),
             self.verdict.label()
         );

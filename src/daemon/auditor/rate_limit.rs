@@ -43,11 +43,11 @@ pub(super) struct Leftover {
 pub(super) struct Admission {
     /// Records of the pair left out before this one, if it passes; `None` if it is left out too.
     pub(super) passes: Option<u64>,
-    /// What has to be told now, for its pairs are being forgotten to make room.
-    pub(super) forgotten: Vec<Leftover>,
+    /// What has to be told now, for its pair was forgotten to make room.
+    pub(super) forgotten: Option<Leftover>,
 }
 
-/// The buckets of all pairs, at most [`PAIRS`].
+/// The buckets of the [`PAIRS`] that offended last.
 #[derive(Debug)]
 pub(super) struct RateLimit {
     /// What a record costs.
@@ -82,11 +82,8 @@ impl RateLimit {
 
     /// Decides on a record of `pair` at the time `now`; `directory` is the visible path of the pair's directory.
     pub(super) fn admit(&mut self, pair: Pair, directory: &[u8], now: Instant) -> Admission {
-        let forgotten = if self.buckets.len() >= PAIRS && !self.buckets.contains_key(&pair) {
-            self.forget_oldest()
-        } else {
-            Vec::new()
-        };
+        let is_full = self.buckets.len() >= PAIRS && !self.buckets.contains_key(&pair);
+        let forgotten = is_full.then(|| self.forget_oldest()).flatten();
         let bucket = self.buckets.entry(pair).or_insert_with(|| Bucket {
             saved: self.full,
             seen: now,
@@ -117,40 +114,25 @@ impl RateLimit {
 
     /// Forgets every pair; what of them has not been told yet, in the order of user and directory.
     pub(super) fn drain(&mut self) -> Vec<Leftover> {
-        let all = std::mem::take(&mut self.buckets);
-        leftovers(all)
+        let mut all: Vec<(Pair, Bucket)> = self.buckets.drain().collect();
+        all.sort_unstable_by_key(|&(pair, _)| pair);
+        all.into_iter().filter_map(leftover).collect()
     }
 
-    /// Forgets the eighth of the pairs that has been quiet for longest, so that the search is paid for rarely.
-    fn forget_oldest(&mut self) -> Vec<Leftover> {
-        let mut by_age: Vec<(Instant, Pair)> = self
-            .buckets
-            .iter()
-            .map(|(&pair, bucket)| (bucket.seen, pair))
-            .collect();
-        by_age.sort_unstable();
-        by_age.truncate(PAIRS / 8);
-        leftovers(
-            by_age
-                .into_iter()
-                .filter_map(|(_, pair)| self.buckets.remove_entry(&pair)),
-        )
+    /// Forgets the pair that has been quiet for longest.
+    fn forget_oldest(&mut self) -> Option<Leftover> {
+        let oldest = self.buckets.iter().min_by_key(|(_, bucket)| bucket.seen);
+        let oldest = oldest.map(|(pair, _)| *pair)?;
+        leftover(self.buckets.remove_entry(&oldest)?)
     }
 }
 
-fn leftovers(buckets: impl IntoIterator<Item = (Pair, Bucket)>) -> Vec<Leftover> {
-    let mut left: Vec<(Pair, Bucket)> = buckets
-        .into_iter()
-        .filter(|(_, bucket)| bucket.left_out > 0)
-        .collect();
-    left.sort_unstable_by_key(|&(pair, _)| pair);
-    left.into_iter()
-        .map(|((uid, _), bucket)| Leftover {
-            uid,
-            directory: bucket.directory,
-            left_out: bucket.left_out,
-        })
-        .collect()
+fn leftover(((uid, _), bucket): (Pair, Bucket)) -> Option<Leftover> {
+    (bucket.left_out > 0).then_some(Leftover {
+        uid,
+        directory: bucket.directory,
+        left_out: bucket.left_out,
+    })
 }
 
 #[cfg(test)]
@@ -166,7 +148,7 @@ mod tests {
 
     fn passes(limit: &mut RateLimit, pair: (u32, u64), now: Instant) -> Option<u64> {
         let Admission { passes, forgotten } = limit.admit(pair, b"/d", now);
-        assert_eq!(forgotten, []);
+        assert_eq!(forgotten, None);
         passes
     }
 
@@ -247,8 +229,8 @@ mod tests {
             per_minute: 0,
         });
         let start = Instant::now();
-        for directory in 0..PAIRS {
-            let directory = u64::try_from(directory).unwrap();
+        let pairs = u64::try_from(PAIRS).unwrap();
+        for directory in 0..pairs {
             let now = start + Duration::from_millis(directory);
             assert_eq!(passes(&mut limit, (1, directory), now), Some(0));
             if directory < 2 {
@@ -256,18 +238,22 @@ mod tests {
             }
         }
         let hour = start + Duration::from_secs(3600);
-        let admission = limit.admit((2, 0), b"/new", hour);
         let told = |left_out| Leftover {
             uid: 1,
             directory: b"/d".to_vec(),
             left_out,
         };
-        assert_eq!(admission.passes, Some(0));
-        assert_eq!(admission.forgotten, [told(1), told(1)]);
-        assert_eq!(limit.buckets.len(), PAIRS - PAIRS / 8 + 1);
+        for directory in 0..2 {
+            let admission = limit.admit((2, directory), b"/new", hour);
+            assert_eq!(
+                (admission.passes, admission.forgotten),
+                (Some(0), Some(told(1)))
+            );
+        }
+        assert_eq!(limit.admit((2, 2), b"/new", hour).forgotten, None);
+        assert_eq!(limit.buckets.len(), PAIRS);
         // The youngest are still known.
-        let youngest = u64::try_from(PAIRS - 1).unwrap();
-        assert_eq!(passes(&mut limit, (1, youngest), hour), None);
+        assert_eq!(passes(&mut limit, (1, pairs - 1), hour), None);
         assert_eq!(limit.drain(), [told(1)]);
         assert_eq!(limit.drain(), []);
     }

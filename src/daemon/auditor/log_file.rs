@@ -4,9 +4,7 @@
 //! a directory on the way either, and what is opened has one name and is ours or root's. A device is let pass whosever it is: a
 //! terminal is its user's, and nobody but root can make one.
 
-use std::error::Error;
 use std::ffi::OsStr;
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,33 +13,23 @@ use std::sync::LazyLock;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
+use thiserror::Error;
 
 /// Our user. Asked when the log is opened first: the helper process, which opens it later, may not ask.
 static OURSELVES: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as_raw());
 
 /// Why a file is not written to, though it could be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 enum Unsafe {
+    #[error("it is a symbolic link")]
     Symlink,
+    #[error("there is another name of it (a hard link), or none any more")]
     OtherNames,
+    #[error("it is another user's (uid {0})")]
     Foreign(u32),
+    #[error("it is no file, FIFO or character device")]
     Kind,
 }
-
-impl fmt::Display for Unsafe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Symlink => f.write_str("it is a symbolic link"),
-            Self::OtherNames => {
-                f.write_str("there is another name of it (a hard link), or none any more")
-            }
-            Self::Foreign(uid) => write!(f, "it is another user's (uid {uid})"),
-            Self::Kind => f.write_str("it is no file, FIFO or character device"),
-        }
-    }
-}
-
-impl Error for Unsafe {}
 
 /// Was a log refused, not by the system, but since others could have put it there?
 #[must_use]

@@ -4,7 +4,8 @@
 //! that nothing is missing.
 
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
+use strum::EnumMessage;
 
 use super::backing_name::{TreePath, tree_path};
 use super::{Kind, Name};
@@ -36,16 +37,13 @@ impl PlanRecord {
             utf8fs_plan: Option<IgnoredAny>,
             utf8fs_plan_end: Option<IgnoredAny>,
         }
-        match serde_json::from_slice(json)? {
-            Marks {
-                utf8fs_plan: Some(_),
-                ..
-            } => serde_json::from_slice(json).map(Self::Header),
-            Marks {
-                utf8fs_plan_end: Some(_),
-                ..
-            } => serde_json::from_slice(json).map(Self::End),
-            Marks { .. } => serde_json::from_slice(json).map(Self::Line),
+        let marks: Marks = serde_json::from_slice(json)?;
+        if marks.utf8fs_plan.is_some() {
+            serde_json::from_slice(json).map(Self::Header)
+        } else if marks.utf8fs_plan_end.is_some() {
+            serde_json::from_slice(json).map(Self::End)
+        } else {
+            serde_json::from_slice(json).map(Self::Line)
         }
     }
 }
@@ -87,7 +85,7 @@ pub struct PlanLine {
     /// The entry's name.
     pub old: BackingName,
     /// Its new name; `None`: it keeps its own. Must be there, as `null` if nothing else.
-    #[serde(deserialize_with = "nullable")]
+    #[serde(deserialize_with = "Option::deserialize")]
     pub new: Option<BackingName>,
     /// The kind of the entry, as the directory tells it.
     pub kind: Kind,
@@ -164,48 +162,47 @@ pub struct Candidate {
     pub confidence: Option<f64>,
 }
 
-/// Why an entry gets another name, or stands in the plan without one.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+/// Why an entry gets another name, or stands in the plan without one. The documentation of each is its text for people.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(EnumMessage)]
 pub enum Reason {
-    /// The bytes are text of a charset.
+    /// decoded
     #[default]
     Decoded,
-    /// The name is UTF-8 that was encoded again.
+    /// was encoded twice
     #[serde(rename = "doubly-encoded")]
     Doubled,
-    /// The name is an escape of ours.
+    /// was escaped
     Escaped,
-    /// The name is not in the wanted normalization form.
+    /// normalized
     #[serde(rename = "normalized")]
     Form,
-    /// The name has what the profile forbids.
+    /// had what the profile forbids
     Forbidden,
-    /// The name is too long.
+    /// cut to length
     TooLong,
-    /// Only its target changes.
+    /// its target changes
     Target,
-    /// Left: no charset takes it.
+    /// no charset takes it
     Unreadable,
-    /// Left: it is not sure enough what it means.
+    /// it is not sure what it means
     Unsure,
-    /// Left: its text would have control characters, noncharacters or unassigned code points.
+    /// its text would have control characters; is the charset right?
     Control,
-    /// Left: its new name would be too long.
+    /// its new name would be too long
     WouldBeTooLong,
-    /// Left: no name that conforms stands for it.
+    /// no conforming name stands for it
     NoSpelling,
-    /// Left: another entry has its new name, or gets it.
+    /// another entry has its new name
     Taken,
-    /// Left: a directory on which something is mounted.
+    /// something is mounted on it
     MountPoint,
-    /// Left: a symbolic link with several names, of which none can be given another target.
+    /// it is a symbolic link with several names
     HardLinked,
-    /// Left: the target would be longer than a target can be.
+    /// its new target would be too long
     TargetTooLong,
-    /// Set aside: another file has its new name and its content.
+    /// another file has its new name and the same content
     Same,
 }
 
@@ -226,35 +223,18 @@ impl Reason {
     /// Returns the reason in words.
     #[must_use]
     pub fn describe(self) -> &'static str {
-        match self {
-            Self::Decoded => "decoded",
-            Self::Doubled => "was encoded twice",
-            Self::Escaped => "was escaped",
-            Self::Form => "normalized",
-            Self::Forbidden => "had what the profile forbids",
-            Self::TooLong => "cut to length",
-            Self::Target => "its target changes",
-            Self::Unreadable => "no charset takes it",
-            Self::Unsure => "it is not sure what it means",
-            Self::Control => "its text would have control characters; is the charset right?",
-            Self::WouldBeTooLong => "its new name would be too long",
-            Self::NoSpelling => "no conforming name stands for it",
-            Self::Taken => "another entry has its new name",
-            Self::MountPoint => "something is mounted on it",
-            Self::HardLinked => "it is a symbolic link with several names",
-            Self::TargetTooLong => "its new target would be too long",
-            Self::Same => "another file has its new name and the same content",
-        }
+        self.get_documentation().unwrap_or_default()
     }
 }
 
-/// Something that a person should look at before it is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// Something that a person should look at before it is done. The documentation of each is its text for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(EnumMessage)]
 pub enum Warning {
-    /// The bytes are an overlong sequence of UTF-8 as well, by which checks are deceived: `C0 AF` for `/`.
+    /// its bytes may be an overlong sequence of UTF-8, made to deceive
     Overlong,
-    /// The text has control characters, noncharacters or unassigned code points: likely another charset was meant.
+    /// its text has control characters; is the charset right?
     Control,
 }
 
@@ -262,18 +242,8 @@ impl Warning {
     /// Returns the warning in words.
     #[must_use]
     pub fn describe(self) -> &'static str {
-        match self {
-            Self::Overlong => "its bytes may be an overlong sequence of UTF-8, made to deceive",
-            Self::Control => "its text has control characters; is the charset right?",
-        }
+        self.get_documentation().unwrap_or_default()
     }
-}
-
-/// A field that may be `null` and may not be missing.
-fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    Option::deserialize(deserializer)
 }
 
 /// A probability, rounded to four digits.

@@ -128,7 +128,7 @@ fn a_record_reads_as_the_golden_lines_say() {
         ),
     ];
     for (record, expected) in rows {
-        assert_eq!(record.to_text(), expected);
+        assert_eq!(record.text(0), expected);
     }
     let told = latin1().text(12);
     assert!(told.ends_with("; before it 12 of this uid in this directory left out"));
@@ -183,13 +183,13 @@ fn l1_the_section_that_decided_is_told_and_quoted() {
         section: Some("a\n\u{1B}[2Jé".into()),
         ..latin1()
     };
-    let text = told.to_text();
+    let text = told.text(0);
     let expected = r#": refused with EILSEQ in section "a\n\x1B[2Jé": ill-formed"#;
     assert!(text.contains(expected), "{text}");
     let json = json_line(&told.document(0));
     let expected = r#","left_out":0,"section":{"text":"a\n\u001b[2Jé"}}"#;
     assert!(json.ends_with(expected), "{json}");
-    assert!(!latin1().to_text().contains("section"));
+    assert!(!latin1().text(0).contains("section"));
     assert_eq!(latin1().document(0).section, None);
 }
 
@@ -220,6 +220,6 @@ fn a_name_in_the_target_of_a_link_is_told_beside_the_path_of_the_link() {
         ..latin1()
     };
     let told = format!("; in the target: {}", Quoted(&record.name));
-    assert!(record.to_text().contains(&told), "{}", record.to_text());
-    assert!(!latin1().to_text().contains("in the target"));
+    assert!(record.text(0).contains(&told), "{}", record.text(0));
+    assert!(!latin1().text(0).contains("in the target"));
 }

@@ -1,4 +1,4 @@
-//! A socket that takes a datagram for each line, of a log that may come and go.
+//! A socket that takes a datagram for each line: of syslog, or of the systemd journal. The log may come and go.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -6,10 +6,11 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
 use super::sink::PATIENCE;
+use crate::os::helper;
 
 /// A sender of datagrams to a socket at a path.
 #[derive(Debug)]
-pub(super) struct Datagrams {
+pub struct Datagrams {
     /// Not connected, so that a log that is started again is found again, but where the helper process has connected it.
     socket: UnixDatagram,
     is_connected: bool,
@@ -19,25 +20,34 @@ pub(super) struct Datagrams {
     by_helper: fn() -> Option<io::Result<OwnedFd>>,
 }
 
-/// A socket that is connected to the one at `path`.
+/// Returns a socket that is connected to the one at `path`, for a process that has no other way to it.
 ///
 /// # Errors
 /// Nobody listens there.
-pub(super) fn connect(path: &Path) -> io::Result<OwnedFd> {
+pub(in crate::daemon) fn connect(path: &Path) -> io::Result<OwnedFd> {
     let socket = UnixDatagram::unbound()?;
     socket.connect(path)?;
     Ok(socket.into())
 }
 
 impl Datagrams {
-    /// A sender to the socket at `path`, which need not be there yet.
+    /// Returns a sender to the journal's socket at `path`, which need not be there yet.
     ///
     /// # Errors
     /// No socket could be made.
-    pub(super) fn new(
-        path: PathBuf,
-        by_helper: fn() -> Option<io::Result<OwnedFd>>,
-    ) -> io::Result<Self> {
+    pub(super) fn journald(path: PathBuf) -> io::Result<Self> {
+        Self::new(path, helper::open_log)
+    }
+
+    /// Returns a sender to the socket of syslog at `path`, which need not be there yet.
+    ///
+    /// # Errors
+    /// No socket could be made.
+    pub(in crate::daemon) fn syslog(path: PathBuf) -> io::Result<Self> {
+        Self::new(path, helper::connect_syslog)
+    }
+
+    fn new(path: PathBuf, by_helper: fn() -> Option<io::Result<OwnedFd>>) -> io::Result<Self> {
         let socket = UnixDatagram::unbound()?;
         socket.set_write_timeout(Some(PATIENCE))?;
         Ok(Self {
@@ -53,7 +63,7 @@ impl Datagrams {
     ///
     /// # Errors
     /// Nobody took it.
-    pub(super) fn send(&mut self, message: &[u8]) -> io::Result<()> {
+    pub(in crate::daemon) fn send(&mut self, message: &[u8]) -> io::Result<()> {
         let mut sent = self.try_send(message);
         // A log that was started again is not the one that we are connected to.
         let is_lost = sent.as_ref().is_err_and(|error| {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use super::limit::Leftover;
-use super::sink::{Severity, Sink};
+use log::Level;
+
+use super::rate_limit::Leftover;
+use super::sink::Sink;
 use super::{Format, Shared};
 use crate::fs::audit::Record;
 use crate::names::Quoted;
-use crate::records::{AuditRecord, Event, LeftOutRecord, Time, json_line};
+use crate::records::{AuditRecord, Event, LeftOutRecord, Name, Time, json_line};
 
 /// What the writer finds in its queue.
 #[derive(Debug)]
@@ -52,11 +54,8 @@ impl Writer {
             self.reopen_if_wanted();
             match job {
                 Job::Record(record, left_out) => {
-                    let written = self.write(
-                        || record.text(left_out),
-                        || AuditRecord::Offence(Box::new(record.document(left_out))),
-                        Severity::Warning,
-                    );
+                    let document = AuditRecord::Offence(Box::new(record.document(left_out)));
+                    let written = self.write(&document, || record.text(left_out), Level::Warn);
                     let mut state = self.shared.state();
                     if state.given_up {
                         return;
@@ -85,58 +84,50 @@ impl Writer {
         let counts = self.shared.state().counts;
         let now = Time::now();
         let (mount, operations) = (self.mount.clone(), finish.operations);
-        self.write(
-            || counts.text(now, &mount, operations),
-            || AuditRecord::Summary(counts.document(now, &mount, operations)),
-            Severity::Info,
-        );
+        let document = AuditRecord::Summary(counts.document(now, &mount, operations));
+        let text = || counts.text(now, &mount, operations);
+        self.write(&document, text, Level::Info);
         // Nobody waits any more where the time is over.
         finish.done.try_send(()).ok();
     }
 
     /// Tells what was left out of a pair.
     fn tell(&mut self, leftover: &Leftover) {
-        let now = Time::now();
         let Leftover {
             uid,
             directory,
             left_out,
         } = leftover;
-        let mount = self.mount.clone();
+        let (time, mount) = (Time::now(), self.mount.clone());
+        let document = AuditRecord::LeftOut(LeftOutRecord {
+            time,
+            event: Event::LeftOut,
+            mount: Name::from(&mount),
+            directory: Name::from(directory),
+            uid: *uid,
+            left_out: *left_out,
+        });
+        let (directory, mount) = (Quoted(directory), Quoted(&mount));
         let text = || {
             format!(
-                "{now} left out {left_out} offences of uid {uid} in {}; mount {}",
-                Quoted(directory),
-                Quoted(&mount)
+                "{time} left out {left_out} offences of uid {uid} in {directory}; mount {mount}"
             )
         };
-        let document = || {
-            AuditRecord::LeftOut(LeftOutRecord {
-                time: now,
-                event: Event::LeftOut,
-                mount: (&mount).into(),
-                directory: directory.into(),
-                uid: *uid,
-                left_out: *left_out,
-            })
-        };
-        self.write(text, document, Severity::Warning);
+        self.write(&document, text, Level::Warn);
     }
 
     /// Writes a line; returns whether the sink took it.
-    fn write<'a>(
+    fn write(
         &mut self,
+        document: &AuditRecord<'_>,
         text: impl FnOnce() -> String,
-        document: impl FnOnce() -> AuditRecord<'a>,
-        severity: Severity,
+        level: Level,
     ) -> bool {
-        let is_json = self.format == Format::Json;
-        let document = (is_json || self.sink.takes_fields()).then(document);
-        let line = match &document {
-            Some(document) if is_json => json_line(document),
-            _ => text(),
+        let line = match self.format {
+            Format::Json => json_line(document),
+            Format::Text => text(),
         };
-        let result = self.sink.write_line(&line, document.as_ref(), severity);
+        let result = self.sink.write_line(&line, document, level);
         if let Err(error) = &result {
             self.complain(error);
         }

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
+use super::datagram::Datagrams;
 use super::record_tests::{latin1, record};
 use super::sink::{Sink, SinkKind, Stream};
-use super::syslog::Syslog;
 use super::{AuditOptions, Auditor, Format};
 use crate::codec::Form;
 use crate::fs::audit::{AuditLog, Counts, Record, Verdict};
@@ -341,12 +341,12 @@ fn a_log_that_cannot_be_opened_is_an_error() {
 #[test]
 fn the_system_log_gets_datagrams_once_it_is_there() {
     let (_dir, path) = place();
-    let missing = over(Sink::Syslog(Syslog::new(path.clone()).unwrap()));
+    let missing = over(Sink::Syslog(Datagrams::syslog(path.clone()).unwrap()));
     offend(&missing, latin1(), 1);
     assert_eq!(finish_soon(&missing).dropped, 1);
 
     let socket = UnixDatagram::bind(&path).unwrap();
-    let log = over(Sink::Syslog(Syslog::new(path).unwrap()));
+    let log = over(Sink::Syslog(Datagrams::syslog(path).unwrap()));
     offend(&log, latin1(), 1);
     assert_eq!(finish_soon(&log).written, 1);
     let mut buffer = [0; 4096];
@@ -355,7 +355,7 @@ fn the_system_log_gets_datagrams_once_it_is_there() {
         String::from_utf8(buffer[..length].to_vec()).unwrap()
     };
     let tag = format!("utf8fs[{}]: ", std::process::id());
-    assert_eq!(receive(), format!("<28>{tag}{}", latin1().to_text()));
+    assert_eq!(receive(), format!("<28>{tag}{}", latin1().text(0)));
     assert!(receive().starts_with(&format!("<30>{tag}utf8fs: ")));
 }
 
@@ -364,7 +364,7 @@ fn the_system_log_gets_datagrams_once_it_is_there() {
 fn a_hanging_or_choosy_system_log_costs_records_only() {
     let (_dir, path) = place();
     let _socket = UnixDatagram::bind(&path).unwrap();
-    let log = over(Sink::Syslog(Syslog::new(path).unwrap()));
+    let log = over(Sink::Syslog(Datagrams::syslog(path).unwrap()));
     offend(
         &log,
         record(&[b'x'; 1 << 20], Rule::Forbidden(Class::NotPosix), 0, 1),
@@ -388,5 +388,5 @@ fn a_fifo_survives_its_reader() {
     let next = File::open(&path).unwrap();
     assert_eq!(finish_soon(&log).written, 1);
     let first = BufReader::new(next).lines().next().unwrap().unwrap();
-    assert_eq!(first, latin1().to_text());
+    assert_eq!(first, latin1().text(0));
 }

@@ -1,13 +1,13 @@
 //! Mounting: `/dev/fuse` and mount(2) where we may, the setuid helper fusermount3 where we may not.
 
-mod attached;
-pub mod away;
-mod error;
 mod fusermount;
+mod kernel_flags;
+mod mount_error;
+mod mount_handle;
+pub mod reachable_mounts;
 mod stuck_threads;
 
 use std::ffi::{CString, OsStr, OsString};
-use std::fmt::Write;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -21,9 +21,10 @@ use rustix::process::{getegid, geteuid};
 use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
 use crate::os::{Reply, ask_as};
-pub use attached::{Attached, MountId, Spot, UnmountOutcome};
-use attached::{detach_by_fd, identify, status};
-pub use error::MountError;
+pub use kernel_flags::MountFlags;
+pub use mount_error::MountError;
+pub use mount_handle::{Attached, MountId, Spot, UnmountOutcome};
+use mount_handle::{detach_by_fd, identify, status};
 
 /// The filesystem type that `/proc/mounts` shows, and that `mount -t` and `findmnt -t` take.
 pub const FS_TYPE: &str = "fuse.utf8fs";
@@ -49,108 +50,6 @@ pub struct MountSpec {
     /// Does the kernel check rights, by modes and ACLs, before it asks the daemon (`default_permissions`)? Else what the daemon
     /// may not do is refused.
     pub checks_rights: bool,
-    /// The most octets that one read may ask for; `None` leaves it to the kernel.
-    pub max_read: Option<u32>,
-}
-
-/// The flags that mount(8) calls filesystem-independent; none is set by default.
-///
-/// fusermount3 always sets `nosuid` and `nodev` for an ordinary user, and does not know `nodiratime`, `relatime`
-/// and `strictatime`. Those are not handed to it: FUSE leaves access times to the daemon anyway.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct MountFlags {
-    /// Nothing can be changed through the mount.
-    pub read_only: bool,
-    /// Set-user-ID and set-group-ID bits and file capabilities have no effect.
-    pub nosuid: bool,
-    /// Device files cannot be opened.
-    pub nodev: bool,
-    /// Programs cannot be run.
-    pub noexec: bool,
-    /// Reading leaves access times alone.
-    pub noatime: bool,
-    /// Reading directories leaves access times alone.
-    pub nodiratime: bool,
-    /// Access times are set where they are older than a change.
-    pub relatime: bool,
-    /// Access times are set always.
-    pub strictatime: bool,
-    /// Writing waits for the disk.
-    pub sync: bool,
-    /// Changing directories waits for the disk.
-    pub dirsync: bool,
-}
-
-impl MountFlags {
-    /// Takes one word of `mount -o`, such as `ro` or `suid`, and says whether it is one of these flags.
-    pub fn set(&mut self, word: &str) -> bool {
-        let (flag, value) = match word {
-            "ro" => (&mut self.read_only, true),
-            "rw" => (&mut self.read_only, false),
-            "nosuid" => (&mut self.nosuid, true),
-            "suid" => (&mut self.nosuid, false),
-            "nodev" => (&mut self.nodev, true),
-            "dev" => (&mut self.nodev, false),
-            "noexec" => (&mut self.noexec, true),
-            "exec" => (&mut self.noexec, false),
-            "noatime" => (&mut self.noatime, true),
-            "atime" => (&mut self.noatime, false),
-            "nodiratime" => (&mut self.nodiratime, true),
-            "diratime" => (&mut self.nodiratime, false),
-            "relatime" => (&mut self.relatime, true),
-            "norelatime" => (&mut self.relatime, false),
-            "strictatime" => (&mut self.strictatime, true),
-            "nostrictatime" => (&mut self.strictatime, false),
-            "sync" => (&mut self.sync, true),
-            "async" => (&mut self.sync, false),
-            "dirsync" => (&mut self.dirsync, true),
-            _ => return false,
-        };
-        *flag = value;
-        true
-    }
-
-    fn to_kernel(self) -> sys::MountFlags {
-        [
-            (self.read_only, sys::MountFlags::RDONLY),
-            (self.nosuid, sys::MountFlags::NOSUID),
-            (self.nodev, sys::MountFlags::NODEV),
-            (self.noexec, sys::MountFlags::NOEXEC),
-            (self.noatime, sys::MountFlags::NOATIME),
-            (self.nodiratime, sys::MountFlags::NODIRATIME),
-            (self.relatime, sys::MountFlags::RELATIME),
-            (self.strictatime, sys::MountFlags::STRICTATIME),
-            (self.sync, sys::MountFlags::SYNCHRONOUS),
-            (self.dirsync, sys::MountFlags::DIRSYNC),
-        ]
-        .into_iter()
-        .filter_map(|(set, flag)| set.then_some(flag))
-        .collect()
-    }
-
-    /// The words of those that are set.
-    pub fn words(self) -> impl Iterator<Item = &'static str> {
-        [
-            (self.read_only, "ro"),
-            (self.nosuid, "nosuid"),
-            (self.nodev, "nodev"),
-            (self.noexec, "noexec"),
-            (self.noatime, "noatime"),
-            (self.nodiratime, "nodiratime"),
-            (self.relatime, "relatime"),
-            (self.strictatime, "strictatime"),
-            (self.sync, "sync"),
-            (self.dirsync, "dirsync"),
-        ]
-        .into_iter()
-        .filter_map(|(set, word)| set.then_some(word))
-    }
-
-    /// The words that fusermount3 knows.
-    fn to_helper(self) -> impl Iterator<Item = &'static str> {
-        self.words()
-            .filter(|word| !matches!(*word, "nodiratime" | "relatime" | "strictatime"))
-    }
 }
 
 /// Who did the mounting.
@@ -243,7 +142,7 @@ fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
         };
         if !is_dead(&dir, &there) {
             return Err(MountError::AlreadyMounted {
-                source: there.source,
+                backing: there.source,
             });
         }
         log::warn!(
@@ -300,7 +199,7 @@ fn ask_as_owner(root: &OwnedFd, there: &MountInfo) -> Option<Errno> {
 
 /// The mount whose root `dir` is, where `path` is its path.
 fn mounted_at(dir: &OwnedFd, path: &Path) -> io::Result<Option<MountInfo>> {
-    let id = identify(dir)?.number();
+    let id = identify(dir)?.number;
     let path = path.as_os_str().as_bytes();
     Ok(mountinfo::read()?
         .into_iter()
@@ -344,17 +243,13 @@ fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, M
     if spec.allow_other {
         data.push_str(",allow_other");
     }
-    if let Some(max) = spec.max_read {
-        write!(data, ",max_read={max}")
-            .map_err(|_no_memory| MountError::io("mount")(Errno::NOMEM.into()))?;
-    }
     let data = CString::new(data).map_err(|error| MountError::io("mount")(error.into()))?;
     let source: &OsStr = &spec.source;
     match sys::mount(
         source,
         proc_path(target),
         FS_TYPE,
-        spec.flags.to_kernel(),
+        spec.flags.0,
         data.as_c_str(),
     ) {
         Ok(()) => Ok(Some(fuse_fd)),
