@@ -22,9 +22,7 @@ use watched::Watched;
 
 use crate::backing::Stat;
 use crate::backing::watch::Watcher;
-use crate::fs::{
-    Absence, Caller, Entry, FsError, Inode, Moved, NewEntry, OpenAs, Opened, Shown, Utf8Fs,
-};
+use crate::fs::{Absence, Caller, Entry, FsError, Inode, NewEntry, OpenAs, Opened, Shown, Utf8Fs};
 
 /// A note about an inode: every change of what is in this directory is reported.
 const MARKED: u8 = 1;
@@ -304,16 +302,16 @@ impl Coherence {
                 watched.move_names(&to, &from);
             }
         }
-        // The dentry that is moved to a name with several spellings must not be kept.
-        let renamed = self.fs.rename(caller, old, new, flags, |moved| {
-            let name = match moved {
-                Moved::Old => old,
-                Moved::New => new,
-            };
-            let is_kept = self.times.unheard > Duration::ZERO && self.fs.has_one_spelling(name.1);
-            match is_kept && !self.renames.is_forgotten(caller, name.0, name.1) {
-                true => Err(FsError::Stale),
-                false => Ok(()),
+        // A dentry that is moved to a name with several spellings must not be kept. Of two that are exchanged both are marked: which of
+        // the names has several can be another one when the rename is repeated.
+        let is_forgotten = |(directory, name): (u64, &[u8])| {
+            let is_kept = self.times.unheard > Duration::ZERO && self.fs.has_one_spelling(name);
+            !is_kept || self.renames.is_forgotten(caller, directory, name)
+        };
+        let renamed = self.fs.rename(caller, old, new, flags, || {
+            match is_forgotten(old) & (!is_exchange || is_forgotten(new)) {
+                true => Ok(()),
+                false => Err(FsError::Stale),
             }
         });
         if renamed.is_ok() {

@@ -66,7 +66,6 @@ use locks::Locks;
 pub use locks::{Answer, LockCall, LockRequest, LocksAt};
 pub use make::NewEntry;
 use make::SentBack;
-pub use namespace::Moved;
 pub use number::ROOT;
 pub use queries::Absence;
 pub use readdir::{Listed, Plus};

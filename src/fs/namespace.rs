@@ -15,15 +15,6 @@ use crate::names::BackingName;
 /// So often an entry is looked up or made anew that others removed or replaced at once.
 pub(super) const MOST_ATTEMPTS: usize = 64;
 
-/// The entry that a rename moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moved {
-    /// The entry of the old name.
-    Old,
-    /// That of the new name, where the two are exchanged.
-    New,
-}
-
 impl Utf8Fs {
     /// Looks a name up and counts the lookup.
     ///
@@ -150,8 +141,8 @@ impl Utf8Fs {
         Ok(self.settle(&directory.fd, Waits::Names)?)
     }
 
-    /// Renames, with the flags of renameat2(2). Before anything is changed, `may` is asked about an entry that is to get a name which
-    /// stands for it as one of several spellings.
+    /// Renames, with the flags of renameat2(2). `may` is asked before anything is changed, where an entry is to get a name that stands
+    /// for it as one of several spellings.
     ///
     /// # Errors
     /// The new name is refused, or the system's error, or that of `may`.
@@ -161,7 +152,7 @@ impl Utf8Fs {
         from: (u64, &[u8]),
         to: (u64, &[u8]),
         flags: u32,
-        may: impl FnOnce(Moved) -> Result<(), FsError>,
+        may: impl FnOnce() -> Result<(), FsError>,
     ) -> Result<(), FsError> {
         let source = self.open_to_change(from.0)?;
         let is_same = from.0 == to.0;
@@ -173,10 +164,8 @@ impl Utf8Fs {
             // Both names are there already: nothing new is made.
             let new = self.resolve_existing(&target, to.1)?;
             let old = self.resolve_existing(&source, from.1)?;
-            if !self.is_only_name(&new) {
-                may(Moved::Old)?;
-            } else if !self.is_only_name(&old) {
-                may(Moved::New)?;
+            if !self.is_only_name(&new) || !self.is_only_name(&old) {
+                may()?;
             }
             let old = self.rename_entry(&source, from.1, &target, &new.backing, flags)?;
             self.moved(&target, &new);
@@ -198,7 +187,7 @@ impl Utf8Fs {
             self.absent_name(&making)?
         };
         if !self.is_only_name(&new.entry) {
-            may(Moved::Old)?;
+            may()?;
         }
         if flags & libc::RENAME_WHITEOUT != 0 {
             self.become_caller(caller, 0)?;

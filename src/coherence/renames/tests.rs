@@ -1,5 +1,14 @@
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::time::Duration;
+
 use super::*;
-use crate::fs::samples::CALLER;
+use crate::backing::Dir;
+use crate::coherence::{Coherence, Keeping, Times};
+use crate::fs::samples::{CALLER, config, map};
+use crate::fs::{FsError, ROOT, Utf8Fs};
+use crate::names::Legacy;
 
 const A: Caller = Caller { pid: 1, ..CALLER };
 const B: Caller = Caller { pid: 2, ..CALLER };
@@ -74,4 +83,42 @@ fn a_mark_lasts_until_there_are_too_many_and_goes_by_those_of_its_own_user_first
     assert!(!is_marked(1) && is_marked(most / 2 + 9) && is_marked(most));
     renames.looked_up(OTHER, 0, b"a");
     assert!(renames.is_forgotten(OTHER, 0, b"a"));
+}
+
+/// Law N10: which of the two names has several spellings may be another one when the kernel asks again.
+#[test]
+fn an_exchange_is_let_through_the_second_time_whatever_became_of_the_names() {
+    let below = tempfile::tempdir().unwrap();
+    let name =
+        |directory: &str, file: &[u8]| below.path().join(directory).join(OsStr::from_bytes(file));
+    let (whole, mapped) = (&b"caf%E9"[..], &b"caf\xE9"[..]);
+    for (directory, file) in [("a", whole), ("b", mapped)] {
+        std::fs::create_dir(below.path().join(directory)).unwrap();
+        std::fs::write(name(directory, file), "").unwrap();
+    }
+    let root = Dir::open_root(below.path()).unwrap().into_fd();
+    let fs = Utf8Fs::new(config(root, map(Legacy::Escape, &[]))).unwrap();
+    let times = Times {
+        heard: Duration::from_secs(1),
+        unheard: Duration::from_secs(1),
+    };
+    let keeping = Keeping {
+        times,
+        watcher: None,
+        keeps_lists: false,
+    };
+    let coherence = Coherence::new(Arc::new(fs), keeping);
+    let number = |parent, name: &[u8]| coherence.lookup(A, parent, name).unwrap().0.number;
+    let (a, b) = (number(ROOT, b"a"), number(ROOT, b"b"));
+    let exchange = || {
+        number(a, whole);
+        number(b, whole);
+        coherence.rename(A, (a, whole), (b, whole), libc::RENAME_EXCHANGE)
+    };
+    assert!(matches!(exchange(), Err(FsError::Stale)));
+    for (directory, gone, new) in [("a", whole, mapped), ("b", mapped, whole)] {
+        std::fs::remove_file(name(directory, gone)).unwrap();
+        std::fs::write(name(directory, new), "").unwrap();
+    }
+    exchange().unwrap();
 }

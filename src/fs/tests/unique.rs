@@ -24,7 +24,7 @@ fn errno(error: &FsError) -> i32 {
 fn rename(scratch: &Scratch, from: (u64, &[u8]), to: (u64, &[u8])) -> Result<(), i32> {
     scratch
         .fs
-        .rename(CALLER, from, to, 0, |_| Ok(()))
+        .rename(CALLER, from, to, 0, || Ok(()))
         .map_err(|e| errno(&e))
 }
 
