@@ -305,14 +305,12 @@ impl Coherence {
         // A dentry that is moved to a name with several spellings must not be kept. Of two that are exchanged both are marked: which of
         // the names has several can be another one when the rename is repeated.
         let is_forgotten = |(directory, name): (u64, &[u8])| {
-            let is_kept = self.times.unheard > Duration::ZERO && self.fs.has_one_spelling(name);
-            !is_kept || self.renames.is_forgotten(caller, directory, name)
+            let is_never_kept = self.times.unheard.is_zero() || !self.fs.has_one_spelling(name);
+            is_never_kept || self.renames.is_forgotten(caller, directory, name)
         };
         let renamed = self.fs.rename(caller, old, new, flags, || {
-            match is_forgotten(old) & (!is_exchange || is_forgotten(new)) {
-                true => Ok(()),
-                false => Err(FsError::Stale),
-            }
+            let may = is_forgotten(old) & (!is_exchange || is_forgotten(new));
+            may.then_some(()).ok_or(FsError::Stale)
         });
         if renamed.is_ok() {
             self.renames.replaced(new.0, new.1);
@@ -324,9 +322,7 @@ impl Coherence {
         }
         if !matches!(renamed, Err(FsError::Stale)) {
             self.renames.ended(caller, old.0, old.1);
-            if is_exchange {
-                self.renames.ended(caller, new.0, new.1);
-            }
+            self.renames.ended(caller, new.0, new.1);
         }
         renamed
     }

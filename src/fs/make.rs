@@ -153,7 +153,6 @@ impl Utf8Fs {
         let entered = self.inodes.enter(looked, None)?;
         let Entered { inode, stat, .. } = entered.map_err(|Unproven| FsError::Stale)?;
         let entry = Entry {
-            number: inode.number,
             inode,
             stat,
             is_only_name: false,

@@ -127,8 +127,6 @@ pub struct Caller {
 /// An entry that was looked up or made.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its number towards the kernel.
-    pub number: u64,
     /// Its inode.
     pub inode: Arc<Inode>,
     /// Its attributes.

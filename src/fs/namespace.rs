@@ -59,7 +59,7 @@ impl Utf8Fs {
             if !is_to_be_held || self.inodes.fd(&entry.inode).is_ok() {
                 return Ok(self.fitted(entry));
             }
-            self.inodes.forget(entry.number, 1);
+            self.inodes.forget(entry.inode.number, 1);
         }
         Err(FsError::Stale)
     }
@@ -75,7 +75,6 @@ impl Utf8Fs {
         let place = Place::new(directory.inode.number, name.backing, name.visible);
         let Entered { inode, stat, left } = self.enter_at(sight, &directory.dir(), &place)?;
         Ok(Entry {
-            number: inode.number,
             inode,
             stat,
             is_only_name,

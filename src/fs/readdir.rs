@@ -186,13 +186,13 @@ impl Utf8Fs {
                 };
                 match self.look_up_listed(&open, entry) {
                     Ok(mut entry) => {
-                        if let Some(link) = self.mapped_link(entry.number, &entry.stat) {
+                        if let Some(link) = self.mapped_link(entry.inode.number, &entry.stat) {
                             // Its target may lead through this directory, or one that another reads who waits for this one.
                             directory = None;
                             self.fit_size(&link, &mut entry.stat);
                             entry.is_mapped_link = true;
                         }
-                        listed.number = entry.number;
+                        listed.number = entry.inode.number;
                         listed.kind = entry.stat.kind();
                         listed.entry = Some(entry);
                     }
@@ -201,7 +201,7 @@ impl Utf8Fs {
                     Err(_) => {}
                 }
             }
-            let entered = listed.entry.as_ref().map(|entry| entry.number);
+            let entered = listed.entry.as_ref().map(|entry| entry.inode.number);
             if give(listed) {
                 if let Some(number) = entered {
                     self.inodes.forget(number, 1);
@@ -247,12 +247,11 @@ impl Utf8Fs {
         let text = std::str::from_utf8(visible.as_bytes()).unwrap_or_default();
         let is_meant = std::str::from_utf8(backing.as_bytes()).is_ok();
         if !is_meant && text.chars().any(|c| !c.is_ascii() && is_meaningless(c)) {
+            let (backing, visible) = (Quoted(backing.as_bytes()), Quoted(visible.as_bytes()));
             self.control_shown.call_once(|| {
                 log::warn!(
-                    "{} is shown with control characters, as {}: probably its charset is none of --from; `utf8fs explain --guess` \
-                     says which it may be. Other such names are not reported",
-                    Quoted(backing.as_bytes()),
-                    Quoted(visible.as_bytes()),
+                    "{backing} is shown with control characters, as {visible}: probably its charset is none of --from; \
+                     `utf8fs explain --guess` says which it may be. Other such names are not reported",
                 );
             });
         }

@@ -140,7 +140,7 @@ impl Utf8Fs {
 
     /// An entry with the size that its target is shown with, if it is a symlink.
     pub(super) fn fitted(&self, mut entry: Entry) -> Entry {
-        if let Some(link) = self.mapped_link(entry.number, &entry.stat) {
+        if let Some(link) = self.mapped_link(entry.inode.number, &entry.stat) {
             self.fit_size(&link, &mut entry.stat);
             entry.is_mapped_link = true;
         }

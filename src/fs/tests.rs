@@ -227,7 +227,7 @@ fn t7_a_name_that_is_migrated_while_it_is_looked_up_is_found() {
             let found = scratch.fs.lookup(CALLER, ROOT, "caf\u{E9}".as_bytes());
             ended.recv().unwrap().unwrap();
             let found = found.map_err(|error| error.errno()).expect("it is there");
-            scratch.fs.inodes.forget(found.number, 1);
+            scratch.fs.inodes.forget(found.inode.number, 1);
             std::fs::remove_file(&new).unwrap();
         }
         drop(start);
@@ -266,7 +266,7 @@ fn inodes_outlive_their_descriptors() {
         .map(|name| scratch.fs.lookup(CALLER, ROOT, name).unwrap())
         .collect();
     for (entry, name) in entries.iter().zip(&names) {
-        let stat = scratch.fs.getattr(entry.number).unwrap().stat;
+        let stat = scratch.fs.getattr(entry.inode.number).unwrap().stat;
         assert_eq!(
             (stat.ino, stat.size),
             (entry.stat.ino, u64::try_from(name.len()).unwrap())
@@ -276,11 +276,11 @@ fn inodes_outlive_their_descriptors() {
     let first = entries.first().unwrap();
     std::fs::remove_file(scratch.path(b"n0")).unwrap();
     std::fs::write(scratch.path(b"n0"), "").unwrap();
-    assert!(scratch.fs.getattr(first.number).is_err());
+    assert!(scratch.fs.getattr(first.inode.number).is_err());
     for entry in &entries {
-        scratch.fs.inodes.forget(entry.number, 1);
+        scratch.fs.inodes.forget(entry.inode.number, 1);
     }
-    assert!(scratch.fs.inodes.get(first.number).is_err());
+    assert!(scratch.fs.inodes.get(first.inode.number).is_err());
 }
 
 /// A file without a name has attributes as long as it is open, and no descriptor beside the open one is kept for it.
@@ -290,14 +290,14 @@ fn an_open_file_outlives_its_name() {
     let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
     let scratch = Scratch::new(map(Legacy::Escape, &[]), &names);
     let entry = scratch.fs.lookup(CALLER, ROOT, b"n0").unwrap();
-    let opened = scratch.fs.open(CALLER, entry.number, libc::O_RDWR);
+    let opened = scratch.fs.open(CALLER, entry.inode.number, libc::O_RDWR);
     let handle = opened.unwrap().handle;
     scratch.fs.unlink(ROOT, b"n0").unwrap();
     // Others take its descriptor away.
     for name in names.iter().skip(1).chain(names.iter().skip(1)) {
         scratch.fs.lookup(CALLER, ROOT, name).unwrap();
     }
-    let stat = scratch.fs.getattr(entry.number).unwrap().stat;
+    let stat = scratch.fs.getattr(entry.inode.number).unwrap().stat;
     assert_eq!((stat.nlink, stat.ino), (0, entry.stat.ino));
     scratch.fs.release(handle);
 }
@@ -323,7 +323,7 @@ fn whoever_was_sent_back_opens_what_he_finds_though_it_was_removed() {
         std::fs::write(&path, "content").unwrap();
         let changed = || Stat::of(std::fs::File::open(&path).unwrap()).unwrap().ctime;
         until(|| is_before_this_tick(changed()));
-        let number = fs.lookup(caller, ROOT, b"file").unwrap().number;
+        let number = fs.lookup(caller, ROOT, b"file").unwrap().inode.number;
         std::fs::remove_file(&path).unwrap();
         let opened = fs.open(caller, number, libc::O_WRONLY);
         let released = opened.map(|opened| fs.release(opened.handle).is_some());
@@ -362,13 +362,22 @@ fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
     }
     let plain = scratch.fs.lookup(CALLER, ROOT, b"plain").unwrap();
     assert!(!plain.is_mapped_link);
-    assert_eq!(scratch.fs.readlink(plain.number).unwrap(), b"x/../caf%E9");
+    assert_eq!(
+        scratch.fs.readlink(plain.inode.number).unwrap(),
+        b"x/../caf%E9"
+    );
     assert!(!scratch.was_read());
     let mapped = scratch.fs.lookup(CALLER, ROOT, b"mapped").unwrap();
     assert!(mapped.is_mapped_link);
     assert_eq!(mapped.stat.size, 8);
-    assert_eq!(scratch.fs.getattr(mapped.number).unwrap().stat.size, 8);
-    assert_eq!(scratch.fs.readlink(mapped.number).unwrap(), b"./caf%E9");
+    assert_eq!(
+        scratch.fs.getattr(mapped.inode.number).unwrap().stat.size,
+        8
+    );
+    assert_eq!(
+        scratch.fs.readlink(mapped.inode.number).unwrap(),
+        b"./caf%E9"
+    );
     let handle = scratch.fs.opendir(CALLER, ROOT, 0).unwrap();
     let mut sizes = Vec::new();
     let give = |listed: super::Listed<'_>| {
@@ -394,7 +403,12 @@ fn f2_a_directory_that_was_moved_out_is_not_followed() {
     std::fs::create_dir_all(scratch.path(b"a/b/c")).unwrap();
     let mut number = ROOT;
     for name in [b"a", b"b", b"c"] {
-        number = scratch.fs.lookup(CALLER, number, name).unwrap().number;
+        number = scratch
+            .fs
+            .lookup(CALLER, number, name)
+            .unwrap()
+            .inode
+            .number;
     }
     let make = |name: &[u8]| {
         let made = scratch.fs.mkdir(&new_entry(number, name, 0o755));
@@ -426,7 +440,7 @@ fn a_change_takes_as_many_calls_however_deep_its_directory_lies() {
         let before = calls::made();
         let made = scratch.fs.mkdir(&new_entry(number, b"d", 0o755)).unwrap();
         calls.push(calls::made() - before);
-        number = made.number;
+        number = made.inode.number;
     }
     // The root is not looked for.
     let deeper = calls.get(1..).unwrap();
@@ -445,12 +459,12 @@ fn f4_an_error_in_the_middle_of_a_listing_loses_no_entry_and_leaks_no_lookup_cou
     for name in ["a", "b", "c"] {
         std::fs::write(path.join(name), name).unwrap();
     }
-    let dir = tree.fs.lookup(CALLER, ROOT, b"dir").unwrap().number;
+    let dir = tree.fs.lookup(CALLER, ROOT, b"dir").unwrap().inode.number;
     let handle = tree.fs.opendir(CALLER, dir, 0).unwrap();
     let mut counted = Vec::new();
     let mut last = 0;
     let listed = tree.fs.readdir(handle, 0, Plus::Yes, |listed| {
-        counted.extend(listed.entry.map(|entry| entry.number));
+        counted.extend(listed.entry.map(|entry| entry.inode.number));
         last = listed.cookie;
         if counted.len() == 2 {
             drop(std::fs::remove_dir_all(&path));

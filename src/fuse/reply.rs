@@ -198,13 +198,13 @@ fn number(node: u64, stat: &Stat) -> u64 {
 /// What an entry is, and how long the kernel may keep that.
 pub(super) fn entry_out(entry: &Entry, kept: Kept) -> EntryOut {
     EntryOut {
-        node: entry.number,
+        node: entry.inode.number,
         generation: entry.inode.generation(),
         entry_valid: kept.name.as_secs(),
         entry_valid_nanos: kept.name.subsec_nanos(),
         attr_valid: kept.attributes.as_secs(),
         attr_valid_nanos: kept.attributes.subsec_nanos(),
-        attr: attr(entry.number, &entry.stat),
+        attr: attr(entry.inode.number, &entry.stat),
     }
 }
 

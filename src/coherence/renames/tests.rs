@@ -108,7 +108,7 @@ fn an_exchange_is_let_through_the_second_time_whatever_became_of_the_names() {
         keeps_lists: false,
     };
     let coherence = Coherence::new(Arc::new(fs), keeping);
-    let number = |parent, name: &[u8]| coherence.lookup(A, parent, name).unwrap().0.number;
+    let number = |parent, name: &[u8]| coherence.lookup(A, parent, name).unwrap().0.inode.number;
     let (a, b) = (number(ROOT, b"a"), number(ROOT, b"b"));
     let exchange = || {
         number(a, whole);

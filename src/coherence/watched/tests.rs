@@ -101,7 +101,7 @@ fn mark(coherence: &Coherence, number: u64) {
 /// The number of an entry of the root, and how long its attributes are kept.
 fn looked_up(coherence: &Coherence, name: &[u8]) -> (u64, Duration) {
     let (entry, kept) = coherence.lookup(CALLER, ROOT, name).unwrap();
-    (entry.number, kept.attributes)
+    (entry.inode.number, kept.attributes)
 }
 
 /// Law F5.

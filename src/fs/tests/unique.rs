@@ -14,7 +14,7 @@ fn scratch(legacy: Legacy, from: &[&str], names: &[&[u8]]) -> Scratch {
 
 fn mkdir(scratch: &Scratch, parent: u64, name: &[u8]) -> Result<u64, i32> {
     let made = scratch.fs.mkdir(&new_entry(parent, name, 0o700));
-    made.map(|entry| entry.number).map_err(|e| errno(&e))
+    made.map(|entry| entry.inode.number).map_err(|e| errno(&e))
 }
 
 fn errno(error: &FsError) -> i32 {
@@ -36,7 +36,7 @@ fn ten_thousand_names_are_made_without_as_many_readings() {
     for name in &names {
         let new = new_entry(ROOT, name, libc::S_IFREG | 0o600);
         let made = scratch.fs.mknod(&new, 0);
-        scratch.fs.inodes.forget(made.unwrap().number, 1);
+        scratch.fs.inodes.forget(made.unwrap().inode.number, 1);
         assert_eq!(
             mkdir(&scratch, ROOT, &name.to_ascii_uppercase()),
             Err(libc::EEXIST)

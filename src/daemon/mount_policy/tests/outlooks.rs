@@ -125,7 +125,7 @@ fn filesystem(resolved: &ResolvedPolicy, root: &Path) -> (Utf8Fs, u64) {
         ..samples::config(root, resolved.map.clone())
     });
     let fs = fs.unwrap();
-    let web = fs.lookup(me(), ROOT, b"web").unwrap().number;
+    let web = fs.lookup(me(), ROOT, b"web").unwrap().inode.number;
     (fs, web)
 }
 
