@@ -1,7 +1,7 @@
 //! utf8fs shows a directory through FUSE so that every name is well-formed UTF-8.
 //!
 //! The layers, each using only those before it:
-//! `codec`, `policy`, `names`, `records`, `backing`, `os`, `fs`, `coherence`, `fuse`, `daemon`, `tree`, `cli`.
+//! `codec`, `policy`, `names`, `records`, `backing`, `os`, `fs`, `coherence`, `fuse`, `daemon`, `tree`, `guard`, `cli`.
 
 pub mod backing;
 pub mod cli;
@@ -10,6 +10,7 @@ pub mod coherence;
 pub mod daemon;
 pub mod fs;
 pub mod fuse;
+pub mod guard;
 pub mod names;
 pub mod os;
 pub mod policy;

@@ -22,6 +22,27 @@ pub(super) fn proc_path(fd: BorrowedFd<'_>) -> CString {
     CString::new(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap_or_default()
 }
 
+/// Returns the path of the inode of a descriptor, by the names that the kernel has for it now. One that lies on a mount that cannot be
+/// seen from here has a path from that mount's root.
+///
+/// # Errors
+/// `ENAMETOOLONG` for a path of a page or more; those of readlinkat(2).
+pub fn path_of(fd: impl AsFd) -> io::Result<Vec<u8>> {
+    calls::count();
+    let path = rustix::fs::readlinkat(CWD, proc_path(fd.as_fd()), Vec::new());
+    Ok(path?.into_bytes())
+}
+
+/// Is the regular file open for writing somewhere? `fd` is one that was opened for reading alone. For its owner and who has
+/// `CAP_LEASE`.
+///
+/// # Errors
+/// Those of `F_SETLEASE` of fcntl(2): `EINVAL` on filesystems without leases.
+pub fn is_open_for_writing(fd: impl AsFd) -> io::Result<bool> {
+    calls::count();
+    sys::has_writers(fd.as_fd())
+}
+
 /// open(2) flags as they came, but for `O_PATH`, which would make the kernel ignore the others.
 pub(super) fn open_flags(flags: i32) -> OFlags {
     OFlags::from_bits_retain(flags.cast_unsigned()).difference(OFlags::PATH)

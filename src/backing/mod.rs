@@ -11,6 +11,7 @@ pub mod file;
 mod fs_type;
 pub mod handle;
 pub mod lock;
+pub mod name_events;
 #[cfg(test)]
 #[path = "tests/scratch.rs"]
 pub(crate) mod scratch;

@@ -541,6 +541,21 @@ pub(crate) fn fanotify_mark(
     checked(result.into()).map(drop)
 }
 
+/// Is the file open for writing? A lease for reading cannot be had then. One that was had is given back at once; a program that
+/// opens the file meanwhile waits for that.
+pub(crate) fn has_writers(file: BorrowedFd<'_>) -> io::Result<bool> {
+    let lease = |kind: libc::c_int| {
+        // SAFETY: the descriptor is open for the length of the call, which takes numbers alone.
+        let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) };
+        checked(result.into())
+    };
+    match lease(libc::F_RDLCK) {
+        Ok(_) => lease(libc::F_UNLCK).map(|_| false),
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
 /// Which of two processes this is after [`fork`].
 pub(crate) enum Forked {
     /// The one that called it, with the number of the other.

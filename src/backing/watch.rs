@@ -15,13 +15,13 @@ use rustix::io::Errno;
 use super::{FileHandle, sys};
 
 /// Size of the kernel's metadata before each event, in bytes.
-const METADATA: usize = 24;
+pub(super) const METADATA: usize = 24;
 /// Size of the header before each piece of information on an event, in bytes.
-const HEADER: usize = 4;
+pub(super) const HEADER: usize = 4;
 /// The number of a filesystem, in bytes.
 const FSID: usize = 8;
 /// The length and kind of a handle, in bytes.
-const HANDLE: usize = 8;
+pub(super) const HANDLE: usize = 8;
 /// More than the largest event: a name and two handles.
 const BUFFER: usize = 1 << 16;
 
@@ -217,7 +217,7 @@ impl Watcher {
     }
 }
 
-fn poll_for(fds: &mut [PollFd<'_>], patience: Option<Duration>) -> io::Result<()> {
+pub(super) fn poll_for(fds: &mut [PollFd<'_>], patience: Option<Duration>) -> io::Result<()> {
     let time = patience.map(Timespec::try_from).transpose();
     let time = time.map_err(io::Error::other)?;
     loop {
@@ -229,7 +229,7 @@ fn poll_for(fds: &mut [PollFd<'_>], patience: Option<Duration>) -> io::Result<()
     }
 }
 
-fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+pub(super) fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 

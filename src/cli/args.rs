@@ -1,6 +1,7 @@
 //! The command line: exactly what was typed. What it means is for `config` to say.
 
 pub mod audit;
+pub mod guard;
 pub mod journal;
 pub mod migrate;
 pub mod new_names;
@@ -28,6 +29,7 @@ use crate::names::{Legacy, OnViolation};
 use crate::os::Sandbox;
 use crate::policy::{Class, ErrnoChoice, NAME_MAX, Normalization, Profile, SMALLEST_LIMIT};
 pub use audit::{AuditLogArgs, TimeUnit};
+pub use guard::GuardArgs;
 pub use journal::{JournalArgs, UndoArgs};
 pub use migrate::MigrateArgs;
 pub use new_names::NewNameArgs;
@@ -114,6 +116,8 @@ pub enum Command {
     ///
     /// Names get what they are text of; symlinks that lead to them follow. Nothing is ever overwritten.
     Migrate(Box<MigrateArgs>),
+    /// Watch a directory without a mount: report each new name that does not conform, or rename it
+    Guard(Box<GuardArgs>),
     /// Unmount: take mounts of utf8fs away, and nothing else
     Umount(UmountArgs),
     /// Say how a mount does: requests, errors, time, caches, offences, options

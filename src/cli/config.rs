@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CliError;
-use super::args::{ConformingArgs, MountArgs, PolicyArgs};
+use super::args::{AuditArgs, ConformingArgs, MountArgs, PolicyArgs};
 use super::mount_options::MountOptions;
 use crate::codec::{Charset, Coding, Encoding};
 use crate::daemon::mount_config::{Checked, MountConfig, check};
@@ -60,21 +60,33 @@ pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
 
 /// Returns the options of a mount as keys of a policy.
 fn mount_keys(args: &MountArgs) -> PolicyFile {
-    let uids = args.new_names.exempt_uid.clone();
-    let log = args.audit.audit_log.as_ref();
+    let exempt = args.new_names.exempt.clone();
+    let keys = keys(exempt, args.new_names.exempt_uid.clone(), &args.audit);
     PolicyFile {
         encoding: args.encoding,
         unique: args.new_names.unique.map(Into::into),
-        exempt: args.new_names.exempt.clone().map(List),
-        exempt_uid: uids.map(|uids| List(uids.into_iter().map(Id::Number).collect())),
+        ..keys.or(policy_keys(&args.policy))
+    }
+}
+
+/// Returns the options of mounts and guards as keys of a policy.
+pub(super) fn keys(
+    exempt: Option<Vec<String>>,
+    exempt_uid: Option<Vec<u32>>,
+    audit: &AuditArgs,
+) -> PolicyFile {
+    let log = audit.audit_log.as_ref();
+    PolicyFile {
+        exempt: exempt.map(List),
+        exempt_uid: exempt_uid.map(|uids| List(uids.into_iter().map(Id::Number).collect())),
         audit_log: log.map(|log| match log.to_str() {
             Some(text) => LogOption::Word(text.to_owned().into()),
             None => LogOption::File(Name::of_path(Path::new(log)).into_owned()),
         }),
-        audit_format: args.audit.audit_format,
-        audit_burst: args.audit.audit_burst,
-        audit_per_minute: args.audit.audit_per_minute,
-        ..policy_keys(&args.policy)
+        audit_format: audit.audit_format,
+        audit_burst: audit.audit_burst,
+        audit_per_minute: audit.audit_per_minute,
+        ..PolicyFile::default()
     }
 }
 
@@ -89,7 +101,7 @@ fn policy_keys(args: &PolicyArgs) -> PolicyFile {
     }
 }
 
-fn conforming_keys(args: &ConformingArgs) -> PolicyFile {
+pub(super) fn conforming_keys(args: &ConformingArgs) -> PolicyFile {
     PolicyFile {
         profile: args.profile,
         normalization: args.normalization,

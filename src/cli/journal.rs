@@ -71,6 +71,7 @@ pub(super) fn explain(journal: &Path, error: &JournalError) -> CliError {
         JournalError::Broken { .. } => {
             fault.hint("nothing of it is done; 'utf8fs journal' shows what is sound before that")
         }
+        JournalError::Growing => fault.hint("keep migrations and guards in journals of their own"),
         JournalError::Undone => fault.hint("complete it with 'utf8fs undo --apply'"),
         JournalError::Io { .. }
         | JournalError::Exists(_)
@@ -129,6 +130,7 @@ fn text_lines(event: &JournalEvent) -> Vec<String> {
                 let done = in_steps(done);
                 format!("undone: {done} undone, {before} undone before, {left} left")
             }
+            JournalMark::Growing => "of a guard: steps are added as names are made".to_owned(),
             JournalMark::Linking => {
                 "the filesystem cannot refuse to replace a name: names are linked and unlinked"
                     .to_owned()

@@ -12,6 +12,7 @@ mod demo;
 mod error;
 mod exit;
 mod explain;
+mod guard;
 mod guess_report;
 mod invocation;
 mod journal;
@@ -119,6 +120,7 @@ fn dispatch(cli: Cli, fake: bool) -> Result<ExitCode, CliError> {
         Command::Convert(args) => convert::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Audit(args) => audit::run(&args),
+        Command::Guard(args) => guard::run(*args),
         Command::Undo(args) => undo::run(&args),
         Command::Journal(args) => journal::run(&args),
         Command::Policy(args) => policy::run(args.action),

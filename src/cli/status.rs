@@ -3,14 +3,20 @@
 mod all_mounts;
 #[cfg(test)]
 mod format_tests;
+mod guard_status;
 mod prometheus;
 mod status_text;
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use super::args::StatusArgs;
 use super::args::status::StatusFormat;
 use super::output::Output;
 use super::status_client::{self, Answer};
 use super::{CliError, ExitCode};
+use crate::guard::{self, Found};
+use crate::names::Quoted;
 use crate::records::{FormatHead, MountStatus, STATUS_FORMAT, json_line};
 
 /// Asks the mount and prints its status.
@@ -29,6 +35,9 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
     if args.ask_only {
         return status_client::pass_on(mountpoint);
     }
+    if let Some(exit) = guard(mountpoint, format)? {
+        return Ok(exit);
+    }
     let Answer::Status(answer) = status_client::ask_and_complain(mountpoint)? else {
         return Ok(ExitCode::Failure);
     };
@@ -46,6 +55,39 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
     } else {
         ExitCode::Failure
     })
+}
+
+/// Prints the status of the guard of a directory; `None` if there is none.
+///
+/// # Errors
+/// It is gone, or whoever asks may not.
+fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, CliError> {
+    let shown = Quoted(directory.as_os_str().as_bytes());
+    let status = match guard::find_status(directory) {
+        Ok(Found::Status(status)) => status,
+        Ok(Found::Nothing) => return Ok(None),
+        Ok(Found::Dead) => {
+            return Err(CliError::failure(format!("the guard of {shown} is gone"))
+                .hint("start it again: what was made meanwhile is found then"));
+        }
+        Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
+            return Err(CliError::failure(format!(
+                "the guard of {shown} tells nothing to you: permission denied"
+            ))
+            .hint("ask as root"));
+        }
+        // Whatever is wrong with the path is told by who asks a mount.
+        Err(_) => return Ok(None),
+    };
+    let mut out = Output::stdout();
+    let lines = match format {
+        StatusFormat::Text => guard_status::lines(&status),
+        StatusFormat::Json => vec![json_line(&status)],
+        StatusFormat::Prometheus => guard_status::metrics(&status),
+    };
+    lines.iter().try_for_each(|line| out.line(line))?;
+    out.flush()?;
+    Ok(Some(ExitCode::Ok))
 }
 
 /// Reads an answer, if it is of the version that is understood here.

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use datagram::Datagrams;
-pub(super) use datagram::connect;
+pub use datagram::connect;
 pub use journald::JOURNAL;
 pub use log_file::is_unsafe_log;
 pub use rate_limit::AuditOptions;
@@ -187,7 +187,9 @@ impl Auditor {
         let Some(left_out) = self.shared.state().admit(&record, directory, now) else {
             return;
         };
-        record.command = command_of(record.pid);
+        if record.command.is_empty() && record.pid != 0 {
+            record.command = command_of(record.pid);
+        }
         let mut state = self.shared.state();
         state.counts.add(record.offence.rule, record.verdict);
         let job = Job::Record(Box::new(record), left_out);

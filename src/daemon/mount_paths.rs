@@ -192,7 +192,8 @@ fn check_proc() -> Result<(), StartError> {
 }
 
 /// Is `path` below `directory`, by whatever names and bind mounts it got there? Both are absolute, without symlinks.
-pub(super) fn is_inside(path: &Path, directory: &Path) -> bool {
+#[must_use]
+pub fn is_inside(path: &Path, directory: &Path) -> bool {
     let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
     let Ok(directory) = std::fs::symlink_metadata(directory).map(identity) else {
         return false;

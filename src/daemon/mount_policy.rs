@@ -69,24 +69,32 @@ impl PolicySource {
     }
 
     /// Reads the files of the policy, for a daemon that cannot: JSON of [`PolicyText`](crate::records::PolicyText).
-    pub(super) fn read_text(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn read_text(&self) -> Vec<u8> {
         let text = read_policy(&self.directory, &self.name);
         serde_json::to_vec(&text).unwrap_or_default()
     }
 
-    /// Resolves a policy where the options do not override it.
+    /// Reads the policy anew, and resolves it where the options do not override it.
     ///
     /// # Errors
-    /// They are wrong together, or the policy is.
-    pub(super) fn resolve(&self, policy: &LoadedPolicy) -> Result<ResolvedPolicy, StartError> {
-        ResolvedPolicy::new(self.options.clone(), policy)
+    /// A line for each fault.
+    pub fn reload(&self) -> Result<(LoadedPolicy, ResolvedPolicy), Vec<String>> {
+        let policy = self
+            .read_again()
+            .map_err(|error| vec![format!("cannot be read: {error}")])?;
+        if !policy.is_valid() {
+            return Err(policy.error_lines());
+        }
+        policy.warn();
+        match ResolvedPolicy::new(self.options.clone(), &policy) {
+            Ok(resolved) => Ok((policy, resolved)),
+            Err(error) => Err(vec![error.message]),
+        }
     }
 
     /// Reads the policy where it can be read: by the helper process if there is one.
-    ///
-    /// # Errors
-    /// The helper process is gone.
-    pub(super) fn read_again(&self) -> std::io::Result<LoadedPolicy> {
+    fn read_again(&self) -> std::io::Result<LoadedPolicy> {
         match helper::read_policy() {
             None => Ok(self.read()),
             Some(text) => Ok(LoadedPolicy::new(serde_json::from_slice(&text?)?)),
@@ -94,12 +102,13 @@ impl PolicySource {
     }
 
     /// Returns the descriptor that the helper process needs.
-    pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+    #[must_use]
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.directory.descriptor()
     }
 
     /// Leaves reading to the helper process, which has the descriptor by now.
-    pub(super) fn release(&mut self) {
+    pub fn release(&mut self) {
         self.directory.release();
     }
 }

@@ -105,16 +105,7 @@ impl Mounted {
         let Some(source) = &self.config.policy else {
             return Err(Vec::new());
         };
-        let policy = source
-            .read_again()
-            .map_err(|error| vec![format!("cannot be read: {error}")])?;
-        if !policy.is_valid() {
-            return Err(policy.error_lines());
-        }
-        policy.warn();
-        let resolved = source
-            .resolve(&policy)
-            .map_err(|error| vec![error.message])?;
+        let (policy, resolved) = source.reload()?;
         let faults = self
             .resolved
             .remount_faults(&resolved, &policy, self.config.background);

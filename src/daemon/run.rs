@@ -246,18 +246,21 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
         policy: config.policy.as_ref(),
         cutter: mounted.attached.cutter(),
     };
-    let Confined {
-        helper,
-        holds,
-        lacks,
-    } = sandbox::confine(&outside, privilege, setting)?;
-    mounted.attached.leave_to(helper);
+    let confined = sandbox::confine(&outside, privilege, setting, credentials::KEPT)?;
+    tell_confinement(&confined);
+    mounted.attached.leave_to(confined.helper);
     if setting == Setting::AmongAll && privilege == Privilege::Root {
         log::warn!("the sandbox is weaker with --cross-mounts: there is no root of its own");
     }
-    log::debug!("sandbox: {}", holds.join(", "));
-    if !lacks.is_empty() {
-        let lacks: Vec<String> = lacks
+    Ok(())
+}
+
+/// Logs what confines the process.
+pub fn tell_confinement(confined: &Confined) {
+    log::debug!("sandbox: {}", confined.holds.join(", "));
+    if !confined.lacks.is_empty() {
+        let lacks: Vec<String> = confined
+            .lacks
             .iter()
             .map(|(piece, error)| format!("{piece} ({})", reason(error)))
             .collect();
@@ -266,7 +269,6 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
             lacks.join(", ")
         );
     }
-    Ok(())
 }
 
 /// The errands of the helper process, which has one descriptor of the daemon's: no other may be used by these.

@@ -12,14 +12,14 @@ const SOCKET: &str = "NOTIFY_SOCKET";
 
 /// The way to the service manager. It is connected from the start: a confined daemon finds no path.
 #[derive(Debug)]
-pub(super) struct Manager(UnixDatagram);
+pub struct Manager(UnixDatagram);
 
 impl Manager {
     /// The manager that started this process; `None` where there is none.
     ///
     /// # Errors
     /// Its socket cannot be reached.
-    pub(super) fn find() -> io::Result<Option<Self>> {
+    pub fn find() -> io::Result<Option<Self>> {
         match std::env::var_os(SOCKET) {
             Some(name) if !name.is_empty() => Self::at(&name).map(Some),
             _ => Ok(None),
@@ -39,12 +39,12 @@ impl Manager {
     }
 
     /// The mount answers. `status` is for people, on one line.
-    pub(super) fn ready(&self, status: &str) {
+    pub fn ready(&self, status: &str) {
         self.say(&format!("READY=1\nSTATUS={status}"));
     }
 
     /// The mount is being taken away.
-    pub(super) fn stopping(&self) {
+    pub fn stopping(&self) {
         self.say("STOPPING=1\nSTATUS=ending");
     }
 

@@ -39,7 +39,8 @@ impl StartError {
     }
 
     /// Returns the error of a system call made for `doing` something.
-    pub(super) fn io(doing: &str, error: &io::Error) -> Self {
+    #[must_use]
+    pub fn io(doing: &str, error: &io::Error) -> Self {
         Self::failure(format!("cannot {doing}: {}", reason(error)))
     }
 
@@ -85,7 +86,8 @@ pub(super) fn cannot_act(error: &io::Error) -> StartError {
 }
 
 /// Returns why the audit log cannot be opened.
-pub(super) fn unfit_log(sink: &SinkKind, error: &io::Error) -> StartError {
+#[must_use]
+pub fn unfit_log(sink: &SinkKind, error: &io::Error) -> StartError {
     let SinkKind::File(path) = sink else {
         return StartError::io("open the audit log", error);
     };

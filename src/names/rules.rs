@@ -194,6 +194,16 @@ impl Terms {
         }
     }
 
+    /// Checks a name against what holds on the whole mount, whose names are `map`, and against what holds here besides.
+    ///
+    /// # Errors
+    /// Its first offence.
+    pub fn check(&self, map: &NameMap, name: &[u8]) -> Result<(), Offence> {
+        map.policy
+            .check(name)
+            .and_then(|()| self.check_further(map, name))
+    }
+
     /// Is what offends made as it was asked for?
     #[must_use]
     pub fn lets_through(&self) -> bool {

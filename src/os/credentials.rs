@@ -205,6 +205,12 @@ pub fn lock_capabilities(kept: CapabilitySet) -> io::Result<()> {
 /// What a privileged daemon keeps: those that are in effect, and those that it puts in effect for a moment.
 pub const KEPT: CapabilitySet = WORKING.union(CapabilitySet::FSETID);
 
+/// What a guard keeps: to find and rename entries of all users, and to see whether a file is open for writing.
+pub const KEPT_BY_GUARD: CapabilitySet = CapabilitySet::DAC_OVERRIDE
+    .union(CapabilitySet::DAC_READ_SEARCH)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::LEASE);
+
 /// What the helper process of a privileged daemon keeps: to unmount, and to make a log file in any directory.
 pub const KEPT_BY_HELPER: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::DAC_OVERRIDE)

@@ -12,6 +12,7 @@ use std::io;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use rustix::io::Errno;
+use rustix::thread::CapabilitySet;
 pub use seccomp::{Call, DAEMON, HELPER, OLDER};
 
 use super::helper::{self, Errands, MountLine};
@@ -59,7 +60,7 @@ impl Confined {
     }
 }
 
-/// Starts the helper process, and gives up all that serving does not take. Relative paths mean nothing any more.
+/// Starts the helper process, and gives up all that serving does not take; of the capabilities all but `kept`. Relative paths mean nothing any more.
 ///
 /// An ordinary user's process has no capabilities to give up and cannot have a root of its own.
 ///
@@ -69,6 +70,7 @@ pub fn confine(
     errands: &impl Errands,
     privilege: Privilege,
     setting: Setting,
+    kept: CapabilitySet,
 ) -> io::Result<Confined> {
     let helper = helper::start(errands, privilege)?;
     let mut confined = Confined {
@@ -80,7 +82,7 @@ pub fn confine(
         if setting == Setting::Alone {
             confined.note("a root of its own", root::enter());
         }
-        confined.note("fewer capabilities", give_up_capabilities());
+        confined.note("fewer capabilities", give_up_capabilities(kept));
     }
     let unprivileged = rustix::thread::set_no_new_privs(true);
     confined.note("no new privileges", unprivileged.map_err(io::Error::from));
@@ -88,10 +90,13 @@ pub fn confine(
     Ok(confined)
 }
 
-fn give_up_capabilities() -> io::Result<()> {
+fn give_up_capabilities(kept: CapabilitySet) -> io::Result<()> {
     // In this order: what locks them takes a capability that is given up.
-    credentials::lock_capabilities(credentials::KEPT)?;
-    credentials::limit_capabilities()
+    credentials::lock_capabilities(kept)?;
+    if kept == credentials::KEPT {
+        credentials::limit_capabilities()?;
+    }
+    Ok(())
 }
 
 /// Lets every thread of this process make only the system calls of `list`; others fail with `ENOSYS`.

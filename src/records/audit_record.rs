@@ -54,6 +54,8 @@ pub enum Operation {
     Link,
     /// An entry was renamed.
     Rename,
+    /// A guard found the name in a scan of the tree.
+    Found,
 }
 
 /// A name that does not conform was asked for.

@@ -6,6 +6,7 @@ mod audit_record;
 mod backing_name;
 mod counts;
 mod finding;
+mod guard_status;
 mod guess_record;
 mod journal_event;
 mod json;
@@ -24,6 +25,7 @@ pub use audit_record::{
 pub use backing_name::TreePath;
 pub use counts::{FoundCounts, RuleCounts, VerdictCounts};
 pub use finding::{Finding, Found, KindLabel};
+pub use guard_status::{GUARD_STATUS_FORMAT, GuardStatus};
 pub use guess_record::{DoubledName, GuessRecord, ReadName};
 pub use journal_event::{JournalEvent, JournalMark, JournalStep, StepAction};
 pub use json::{json_line, push_json};

@@ -16,8 +16,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::change::{Change, TreePath};
 use super::failpoints;
-use super::undo_journal::{Journal, JournalError, Mark, Place, Status};
+use super::undo_journal::{Job, Journal, JournalError, Mark, Place, Status, verify};
 use crate::backing::file;
 pub(super) use aside_dir::AsideDir;
 pub(super) use executor::{Executor, Mode, Pass};
@@ -32,7 +33,7 @@ const BETWEEN_MARKS: Duration = Duration::from_secs(10);
 /// The caller holds the [`TreeLock`](super::tree_lock::TreeLock) of the tree.
 ///
 /// # Errors
-/// [`JournalError::NotThisTree`], [`JournalError::ReadOnly`], [`JournalError::Undone`]: nothing was done.
+/// [`JournalError::NotThisTree`], [`JournalError::ReadOnly`], [`JournalError::Undone`], [`JournalError::Growing`]: nothing was done.
 /// [`JournalError::Io`] of the journal itself, or of the directory of what is put aside: it can be gone on with.
 pub fn apply(
     root: &OwnedFd,
@@ -40,6 +41,9 @@ pub fn apply(
     threads: usize,
     observer: &dyn Observer,
 ) -> Result<Outcome, JournalError> {
+    if journal.is_growing() {
+        return Err(JournalError::Growing);
+    }
     match journal.status() {
         Status::Pending => {}
         Status::Finished => return Ok(Outcome::default()),
@@ -69,6 +73,31 @@ pub fn apply(
         })?;
     }
     Ok(outcome)
+}
+
+/// Journals the changes of some directories, and makes them, in a tree that others work in. Each directory is given by the names that
+/// lead to it now and by its inode number.
+///
+/// # Errors
+/// [`JournalError::Io`] of the journal; [`JournalError::NotThisTree`], [`JournalError::ReadOnly`].
+pub fn apply_live(
+    root: &OwnedFd,
+    journal: &Journal,
+    directories: Vec<(TreePath, u64, Vec<Change>)>,
+    observer: &dyn Observer,
+) -> Result<(), JournalError> {
+    let executor = Executor::new(root, journal, observer, Mode::Live)?;
+    let mut skipped = Vec::new();
+    let verified = directories
+        .into_iter()
+        .map(|(directory, inode, changes)| verify(root, &directory, inode, changes, &mut skipped));
+    let jobs: Vec<Job> = verified.flatten().collect();
+    skipped.iter().for_each(|skipped| observer.skipped(skipped));
+    journal.grow(&jobs)?;
+    for job in &jobs {
+        executor.carry_out(Pass::Rename, job)?;
+    }
+    Ok(())
 }
 
 /// Does a part of all jobs, from one of them on, one depth after the other; nothing if it was stopped.

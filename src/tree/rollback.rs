@@ -24,6 +24,8 @@ pub fn undo(
     observer: &dyn Observer,
 ) -> Result<Outcome, JournalError> {
     let mut executor = Executor::new(root, journal, observer, Mode::Back)?;
+    // An entry may have been renamed more than once by a guard.
+    let threads = if journal.is_growing() { 1 } else { threads() };
     let was_killed = journal.status() == Status::Undoing;
     if only.is_none() && !was_killed {
         journal.mark(Mark::Undoing)?;
@@ -33,11 +35,11 @@ pub fn undo(
         aside.settle(root, journal)?;
     }
     executor.only = only;
-    carry_out(&executor, Pass::NoteLinks, 0, threads())?;
-    carry_out(&executor, Pass::Rename, 0, threads())?;
-    carry_out(&executor, Pass::Retarget, 0, threads())?;
+    carry_out(&executor, Pass::NoteLinks, 0, threads)?;
+    carry_out(&executor, Pass::Rename, 0, threads)?;
+    carry_out(&executor, Pass::Retarget, 0, threads)?;
     if executor.count.outcome().left > 0 {
-        carry_out(&executor, Pass::VerifyLinks, 0, threads())?;
+        carry_out(&executor, Pass::VerifyLinks, 0, threads)?;
     }
     let outcome = executor.count.outcome();
     if outcome.is_stopped {

@@ -2,6 +2,8 @@
 //!
 //! The format is described in docs/internals/formats.md. A [`Draft`] gathers changes in any order, and becomes a [`Journal`] once
 //! all are there. Until then nothing was done to the tree, and a kill leaves nothing that counts.
+//!
+//! The journal of a guard has no end: changes are added as names are made ([`Journal::open_growing`]).
 
 mod about;
 mod byte_codec;
@@ -28,3 +30,4 @@ pub use journal_file::{Journal, Status};
 pub(crate) use mark::Mark;
 pub(crate) use skipped::is_unable;
 pub use skipped::{SkipReason, Skipped};
+pub(super) use verify::verify;

@@ -35,6 +35,10 @@ mod names;
 #[cfg(test)]
 mod model;
 
+/// A directory that is watched without a mount: what is heard, found, reported, renamed and taken back (laws L2, L3, T2 to T5).
+#[cfg(test)]
+mod guard;
+
 /// Plans: as a function of listings, as files that somebody altered, and of real trees (laws T1 to T7).
 #[cfg(test)]
 mod migrate;

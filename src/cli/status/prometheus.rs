@@ -77,14 +77,14 @@ pub(super) fn together(pages: impl Iterator<Item = Vec<String>>) -> Vec<String> 
     metrics.into_iter().flatten().collect()
 }
 
-struct Page {
-    lines: Vec<String>,
+pub(super) struct Page {
+    pub(super) lines: Vec<String>,
     /// The label that all samples have.
     mount: String,
 }
 
 impl Page {
-    fn new(mountpoint: &[u8]) -> Self {
+    pub(super) fn new(mountpoint: &[u8]) -> Self {
         Self {
             lines: Vec::new(),
             mount: label("mountpoint", mountpoint),
@@ -104,7 +104,7 @@ impl Page {
     }
 
     /// Adds a metric of samples with labels.
-    fn metric(
+    pub(super) fn metric(
         &mut self,
         name: &str,
         kind: &str,
@@ -118,7 +118,7 @@ impl Page {
     }
 
     /// Adds a metric of one sample.
-    fn value(&mut self, name: &str, kind: &str, help: &str, value: impl ToString) {
+    pub(super) fn value(&mut self, name: &str, kind: &str, help: &str, value: impl ToString) {
         self.head(name, kind, help);
         self.sample(name, "", value);
     }
@@ -283,7 +283,7 @@ fn seconds(microseconds: u64) -> String {
 
 /// Formats a label: its value is quoted as for people, and that escaped as the format has it, so that a reader gets what people are
 /// shown.
-fn label(name: &str, value: &[u8]) -> String {
+pub(super) fn label(name: &str, value: &[u8]) -> String {
     let quoted = Quoted(value).to_string();
     let inside = quoted.get(1..quoted.len() - 1).unwrap_or_default();
     let inside = inside.replace('\\', "\\\\").replace('"', "\\\"");

@@ -24,7 +24,7 @@ pub struct Datagrams {
 ///
 /// # Errors
 /// Nobody listens there.
-pub(in crate::daemon) fn connect(path: &Path) -> io::Result<OwnedFd> {
+pub fn connect(path: &Path) -> io::Result<OwnedFd> {
     let socket = UnixDatagram::unbound()?;
     socket.connect(path)?;
     Ok(socket.into())

@@ -207,9 +207,13 @@ fn the_command_is_asked_for_only_where_the_rate_limit_admits_the_record() {
         per_minute: 0,
     };
     let log = auditor(options, &path, Format::Json);
+    let unnamed = || Record {
+        command: Vec::new(),
+        ..latin1()
+    };
     let mut asked = Vec::new();
     for number in 0..5 {
-        log.offence_at(latin1(), 1, Instant::now(), |pid| {
+        log.offence_at(unnamed(), 1, Instant::now(), |pid| {
             asked.push(pid);
             format!("command {number}").into_bytes()
         });

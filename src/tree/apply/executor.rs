@@ -22,6 +22,9 @@ pub(in crate::tree) enum Mode {
     Back,
     /// Reports what would be unmade.
     Preview,
+    /// The changes are made in a tree that others work in: the times of directories stay as they come to be, since theirs are
+    /// among them.
+    Live,
 }
 
 /// A pass through the tree.
@@ -157,7 +160,8 @@ impl<'e> Executor<'e> {
         let was_killed = (dir.found.get() || self.mode == Mode::Back) && dir.is_ours.get();
         let is_ours = before.mtime == wanted || was_killed;
         let mtime = if is_ours { wanted } else { before.mtime };
-        if self.mode == Mode::Preview || !dir.changed.get() && mtime == before.mtime {
+        let is_kept = matches!(self.mode, Mode::Preview | Mode::Live);
+        if is_kept || !dir.changed.get() && mtime == before.mtime {
             return;
         }
         let set = failpoints::set_times(&dir.dir, SetTime::Omit, SetTime::At(mtime));

@@ -99,7 +99,7 @@ impl<'c> Chain<'c> {
             dir,
             changes,
             moves,
-            is_forward: executor.mode == Mode::Forward,
+            is_forward: matches!(executor.mode, Mode::Forward | Mode::Live),
         }
     }
 

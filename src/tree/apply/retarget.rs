@@ -36,7 +36,7 @@ impl Executor<'_> {
     /// Returns the target that a link is to have.
     pub(super) fn wanted<'t>(&self, target: &'t Retarget) -> &'t [u8] {
         match self.mode {
-            Mode::Forward => &target.new,
+            Mode::Forward | Mode::Live => &target.new,
             Mode::Back | Mode::Preview => &target.old,
         }
     }

@@ -32,6 +32,8 @@ pub(super) enum FrameKind {
     Undone = 7,
     /// From here on a name may have been changed by linking and unlinking.
     Linking = 8,
+    /// From here on jobs may follow.
+    Growing = 9,
 }
 
 impl FrameKind {
@@ -45,6 +47,7 @@ impl FrameKind {
             6 => Self::Undoing,
             7 => Self::Undone,
             8 => Self::Linking,
+            9 => Self::Growing,
             _ => return None,
         })
     }
@@ -126,6 +129,8 @@ pub(super) struct Frames<'f> {
     pub(super) offset: u64,
     /// A `Complete` was met: a mark that the file is too short for was being written when the machine or its disk failed.
     is_complete: bool,
+    /// A `Growing` was met: a job that the file is too short for was being written, too.
+    is_growing: bool,
     payload: Vec<u8>,
 }
 
@@ -168,6 +173,7 @@ impl<'f> Frames<'f> {
             seal: Seal::new(),
             offset,
             is_complete: false,
+            is_growing: false,
             payload: Vec::new(),
         })
     }
@@ -187,7 +193,8 @@ impl<'f> Frames<'f> {
     /// [`JournalError::Broken`], [`JournalError::Io`].
     pub(super) fn next(&mut self) -> Result<Option<Frame<'_>>, JournalError> {
         let whole = |payload: u64| payload + 24;
-        if self.left == 0 || self.is_complete && self.left < whole(40) {
+        let least = if self.is_growing { whole(0) } else { whole(40) };
+        if self.left == 0 || self.is_complete && self.left < least {
             return Ok(None);
         }
         if self.left < whole(0) {
@@ -207,9 +214,13 @@ impl<'f> Frames<'f> {
             return self.broken("its length is wrong");
         }
         if self.left < whole(length.into()) {
-            return self.broken("it is cut");
+            return match self.is_growing {
+                true => Ok(None),
+                false => self.broken("it is cut"),
+            };
         }
-        if self.is_complete != (is_mark && kind != FrameKind::Complete)
+        let is_late_job = kind == FrameKind::Job && self.is_growing;
+        if self.is_complete != (is_mark && kind != FrameKind::Complete || is_late_job)
             || (kind == FrameKind::Header) != (self.seal.number == 0)
         {
             return self.broken("it does not belong there");
@@ -230,6 +241,7 @@ impl<'f> Frames<'f> {
         self.offset += size;
         self.left -= size;
         self.is_complete |= kind == FrameKind::Complete;
+        self.is_growing |= kind == FrameKind::Growing;
         Ok(Some(Frame {
             kind,
             start,

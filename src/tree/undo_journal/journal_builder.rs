@@ -286,7 +286,7 @@ fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     Ok(named.is_ok_and(|named| (named.dev(), named.ino()) == (is.dev(), is.ino())))
 }
 
-fn too_long() -> JournalError {
+pub(super) fn too_long() -> JournalError {
     let error = io::Error::from_raw_os_error(libc::EFBIG);
     JournalError::Io {
         what: "write the journal",

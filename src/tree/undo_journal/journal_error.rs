@@ -44,6 +44,8 @@ pub enum JournalError {
     ReadOnly,
     /// Undoing was begun: it can be undone to its end, but no longer applied.
     Undone,
+    /// It is the journal of a guard, or was to be one and is that of a migration.
+    Growing,
 }
 
 impl JournalError {
@@ -67,6 +69,7 @@ impl fmt::Display for JournalError {
             Self::NotThisTree => f.write_str("the journal is of another tree: the root is not the directory that it was"),
             Self::ReadOnly => f.write_str("the filesystem is mounted read-only"),
             Self::Undone => f.write_str("undoing this migration was begun"),
+            Self::Growing => f.write_str("a migration and a guard cannot have one journal"),
         }
     }
 }
@@ -82,7 +85,8 @@ impl std::error::Error for JournalError {
             | Self::Broken { .. }
             | Self::NotThisTree
             | Self::ReadOnly
-            | Self::Undone => None,
+            | Self::Undone
+            | Self::Growing => None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A journal that is whole: its jobs, and the marks behind them.
 
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,10 +12,11 @@ use jiff::Timestamp;
 use super::about::{About, Header};
 use super::frames::{self, FrameKind, Frames, Seal};
 use super::job::{Job, Totals, Unplanned};
+use super::journal_builder::{Draft, too_long};
 use super::journal_error::{JournalError, OPENING};
 use super::mark::{self, Mark};
 use super::renamed_dirs::RenamedDirs;
-use crate::backing::{LockKind, Time, lock};
+use crate::backing::{LockKind, Stat, Time, lock};
 use crate::records::{JournalEvent, JournalStep, StepAction};
 use crate::tree::change::{Change, Destination, InodeId};
 use crate::tree::failpoints;
@@ -81,6 +83,7 @@ struct Tail {
     /// Steps that were left when it was finished.
     left: u64,
     is_linking: bool,
+    is_growing: bool,
 }
 
 impl Tail {
@@ -97,6 +100,7 @@ impl Tail {
             Mark::Undoing => self.status = Status::Undoing,
             Mark::Undone { .. } => self.status = Status::Undone,
             Mark::Linking => self.is_linking = true,
+            Mark::Growing => self.is_growing = true,
         }
     }
 }
@@ -120,6 +124,38 @@ impl Journal {
         }
         let held = file.try_clone().map_err(JournalError::io(OPENING))?;
         Self::read(path, file, &mut |_| ()).inspect_err(|_| unlock(&held))
+    }
+
+    /// Opens the journal of a guard of the tree below `root`, or starts it.
+    ///
+    /// # Errors
+    /// As for [`Journal::open`] and [`Draft::create`]; [`JournalError::Growing`] if it is of a migration,
+    /// [`JournalError::Undone`], [`JournalError::NotThisTree`].
+    pub fn open_growing(
+        path: &Path,
+        root: &OwnedFd,
+        header: &Header,
+    ) -> Result<Self, JournalError> {
+        let journal = match Self::open(path) {
+            Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                Draft::create(path, root, header)?.commit()?
+            }
+            opened => opened?,
+        };
+        let stat = Stat::of(root).map_err(JournalError::io("look at the tree"))?;
+        if !journal.about.root.is(&stat) {
+            return Err(JournalError::NotThisTree);
+        }
+        match journal.status() {
+            Status::Pending if journal.is_growing() => Ok(journal),
+            // It was being started.
+            Status::Pending if journal.jobs.is_empty() => {
+                journal.mark(Mark::Growing)?;
+                Ok(journal)
+            }
+            Status::Pending | Status::Finished => Err(JournalError::Growing),
+            Status::Undoing | Status::Undone => Err(JournalError::Undone),
+        }
     }
 
     /// Reads a journal that may be in use, and reports its events in their order, as far as it is sound. It cannot be applied
@@ -149,6 +185,7 @@ impl Journal {
             progress: 0,
             left: 0,
             is_linking: false,
+            is_growing: false,
         };
         let mut is_complete = false;
         loop {
@@ -193,7 +230,8 @@ impl Journal {
                 | FrameKind::Finished
                 | FrameKind::Undoing
                 | FrameKind::Undone
-                | FrameKind::Linking => {
+                | FrameKind::Linking
+                | FrameKind::Growing => {
                     let mark = mark::read(frame.kind, payload).ok_or_else(wrong)?;
                     tail.take(mark);
                     report(JournalEvent::Mark(mark));
@@ -278,6 +316,12 @@ impl Journal {
         self.tail().is_linking
     }
 
+    /// Is it the journal of a guard?
+    #[must_use]
+    pub fn is_growing(&self) -> bool {
+        self.tail().is_growing
+    }
+
     /// Reads a job.
     pub(crate) fn job(&self, index: usize) -> Result<Job, JournalError> {
         let number = u64::try_from(index).unwrap_or(u64::MAX).saturating_add(1);
@@ -295,20 +339,45 @@ impl Journal {
 
     /// Adds a mark, and brings it to the medium.
     pub(crate) fn mark(&self, mark: Mark) -> Result<(), JournalError> {
-        let io = JournalError::io("write the journal");
+        let (kind, numbers) = mark::numbers(mark);
         let mut tail = self.tail();
+        self.extend(&mut tail, kind, &[frames::mark(numbers)])?;
+        tail.take(mark);
+        Ok(())
+    }
+
+    /// Adds jobs behind the others, and brings them to the medium.
+    pub(crate) fn grow(&self, jobs: &[Job]) -> Result<(), JournalError> {
+        let payloads: Option<Vec<_>> = jobs.iter().map(Job::write).collect();
+        match payloads.ok_or_else(too_long)?.as_slice() {
+            [] => Ok(()),
+            payloads => self.extend(&mut self.tail(), FrameKind::Job, payloads),
+        }
+    }
+
+    /// Adds frames of a kind, and brings them to the medium. What of them is written by one that fails is no part of the file.
+    fn extend(
+        &self,
+        tail: &mut Tail,
+        kind: FrameKind,
+        payloads: &[Vec<u8>],
+    ) -> Result<(), JournalError> {
+        let io = JournalError::io("write the journal");
         if tail.is_torn {
             failpoints::truncate(&self.file, tail.end).map_err(&io)?;
             tail.is_torn = false;
         }
-        let (kind, numbers) = mark::numbers(mark);
-        let (mut seal, mut frame) = (tail.seal.clone(), Vec::new());
-        seal.frame(kind, &frames::mark(numbers), &mut frame);
-        failpoints::write_at(&self.file, &frame, tail.end).map_err(&io)?;
+        let (mut seal, mut frames) = (tail.seal.clone(), Vec::new());
+        for payload in payloads {
+            seal.frame(kind, payload, &mut frames)
+                .ok_or_else(too_long)?;
+        }
+        tail.is_torn = true;
+        failpoints::write_at(&self.file, &frames, tail.end).map_err(&io)?;
         failpoints::sync(self.file.as_fd()).map_err(&io)?;
-        tail.end += 64;
+        tail.is_torn = false;
+        tail.end += u64::try_from(frames.len()).unwrap_or(u64::MAX);
         tail.seal = seal;
-        tail.take(mark);
         Ok(())
     }
 

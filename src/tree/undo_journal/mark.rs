@@ -25,6 +25,7 @@ pub(super) fn numbers(mark: Mark) -> (FrameKind, [u64; 5]) {
         Mark::Undoing => (FrameKind::Undoing, [0; 5]),
         Mark::Undone { done, before, left } => (FrameKind::Undone, [done, before, left, 0, 0]),
         Mark::Linking => (FrameKind::Linking, [0; 5]),
+        Mark::Growing => (FrameKind::Growing, [0; 5]),
     }
 }
 
@@ -49,6 +50,7 @@ pub(super) fn read(kind: FrameKind, payload: &[u8]) -> Option<Mark> {
         FrameKind::Undoing => Mark::Undoing,
         FrameKind::Undone => Mark::Undone { done, before, left },
         FrameKind::Linking => Mark::Linking,
+        FrameKind::Growing => Mark::Growing,
         FrameKind::Header | FrameKind::Job | FrameKind::Complete => return None,
     })
 }

@@ -10,7 +10,7 @@ use crate::tree::change::{Change, Destination, InodeId, TreePath, read_target};
 
 /// Looks at the directory and its entries, and returns what can be done; `None` if nothing can. What cannot is added to
 /// `skipped`.
-pub(super) fn verify(
+pub(in crate::tree) fn verify(
     root: &OwnedFd,
     directory: &TreePath,
     inode: u64,

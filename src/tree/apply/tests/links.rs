@@ -5,7 +5,7 @@ use std::io::Read;
 use super::*;
 use crate::backing::{Dir, SetTime};
 use crate::names::BackingName;
-use crate::tree::change::{Destination, TreePath};
+use crate::tree::change::Destination;
 
 /// Two files in a directory, and a link to each from another directory, all of which get other names.
 fn linked() -> Stage {

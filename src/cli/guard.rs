@@ -1,0 +1,33 @@
+//! `utf8fs guard`.
+
+use super::args::GuardArgs;
+use super::{CliError, ExitCode, config};
+use crate::guard::{self, GuardConfig, GuardOptions};
+use crate::records::{List, PolicyFile};
+
+/// Guards a directory until a signal ends it.
+///
+/// # Errors
+/// What stands in the way of the guard, or ended it.
+pub(super) fn run(args: GuardArgs) -> Result<ExitCode, CliError> {
+    guard::run(decide(args)?)?;
+    Ok(ExitCode::Ok)
+}
+
+fn decide(args: GuardArgs) -> Result<GuardConfig, CliError> {
+    let keys = PolicyFile {
+        from: args.from.map(List),
+        mode: args.on_violation.map(Into::into),
+        ..config::keys(args.exempt, args.exempt_uid, &args.audit)
+    };
+    let keys = keys.or(config::conforming_keys(&args.conforming));
+    Ok(guard::check(GuardOptions {
+        directory: args.directory,
+        policy: args.policy_file.policy,
+        keys,
+        grace: args.grace,
+        journal: args.journal,
+        initial_scan: !args.no_initial_scan,
+        sandbox: args.sandbox.unwrap_or_default(),
+    })?)
+}

@@ -1,0 +1,148 @@
+//! A guard with everything decided: which directory, by which policy, and what becomes of offenders.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
+
+use crate::daemon::audit_config::AuditConfig;
+use crate::daemon::mount_config::{self, Checked};
+use crate::daemon::mount_paths::is_inside;
+use crate::daemon::mount_policy::{PolicySource, ResolvedPolicy};
+use crate::daemon::start_error::{StartError, reason};
+use crate::names::Quoted;
+use crate::names::rules::Mode;
+use crate::os::Sandbox;
+use crate::records::PolicyFile;
+
+/// What becomes of an entry whose name does not conform.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Action {
+    /// The audit log says so
+    Report,
+    /// It is renamed, as 'utf8fs migrate' would do it; where that is not sure or the name is taken, it is reported
+    Normalize,
+}
+
+impl From<Action> for Mode {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::Report => Self::Report,
+            Action::Normalize => Self::Normalize,
+        }
+    }
+}
+
+/// What was asked for.
+#[derive(Debug, Clone)]
+pub struct GuardOptions {
+    /// The directory.
+    pub directory: PathBuf,
+    /// The policy file.
+    pub policy: Option<PathBuf>,
+    /// The options that override it.
+    pub keys: PolicyFile,
+    /// How long an entry has to be left alone before it is renamed.
+    pub grace: Duration,
+    /// The undo journal.
+    pub journal: Option<PathBuf>,
+    /// Is the directory scanned at the start?
+    pub initial_scan: bool,
+    /// How far the guard confines itself.
+    pub sandbox: Sandbox,
+}
+
+/// A guard. The directory was fit when it was made.
+#[derive(Debug, Clone)]
+pub struct GuardConfig {
+    /// The directory: absolute, without symlinks.
+    pub directory: PathBuf,
+    /// What offends, and what becomes of it.
+    pub resolved: ResolvedPolicy,
+    /// The policy file, if there is one.
+    pub policy: Option<PolicySource>,
+    /// Where offences are logged.
+    pub audit: AuditConfig,
+    /// How long an entry has to be left alone before it is renamed.
+    pub grace: Duration,
+    /// The undo journal, where entries are renamed.
+    pub journal: Option<PathBuf>,
+    /// Is the directory scanned at the start?
+    pub initial_scan: bool,
+    /// How far the guard confines itself.
+    pub sandbox: Sandbox,
+}
+
+/// Checks the options and the policy, then the directory, then that no file of ours lies in it.
+///
+/// # Errors
+/// Options that are wrong or contradict each other, and a directory that is unfit, in this order.
+pub fn check(options: GuardOptions) -> Result<GuardConfig, StartError> {
+    let GuardOptions {
+        directory,
+        policy,
+        keys,
+        grace,
+        journal,
+        initial_scan,
+        sandbox,
+    } = options;
+    let Checked {
+        backing,
+        resolved,
+        policy,
+        audit,
+        ..
+    } = mount_config::check(&directory, &directory, policy.as_deref(), keys, false)?;
+    if resolved.map.store_as.is_some() {
+        return Err(StartError::usage(
+            "store_as is for mounts: a guard looks at names as they are stored",
+        )
+        .hint("leave it out of the policy, or mount the directory"));
+    }
+    let journal = journal.filter(|_| resolved.rules.normalizes());
+    if let Some(journal) = &journal {
+        check_journal(journal, &backing)?;
+    } else if resolved.rules.normalizes() {
+        return Err(
+            StartError::usage("names are to be put right, and there is no undo journal")
+                .hint("give --journal FILE, from which 'utf8fs undo' takes the renames back"),
+        );
+    }
+    Ok(GuardConfig {
+        directory: backing,
+        resolved,
+        policy,
+        audit,
+        grace,
+        journal,
+        initial_scan,
+        sandbox,
+    })
+}
+
+/// Refuses a journal inside the guarded directory, where its users could put another file in its place.
+fn check_journal(journal: &Path, directory: &Path) -> Result<(), StartError> {
+    let shown = Quoted(journal.as_os_str().as_bytes());
+    let parent = match journal.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let parent = parent.canonicalize().map_err(|error| {
+        StartError::usage(format!(
+            "the journal {shown} cannot be written: {}",
+            reason(&error)
+        ))
+        .hint("make its directory first")
+    })?;
+    if parent.starts_with(directory) || is_inside(&parent, directory) {
+        return Err(
+            StartError::usage(format!("the journal {shown} is inside the directory"))
+                .hint("keep it outside of what is guarded"),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! What the threads of a guard share, and what becomes of an offender.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::counters::Counters;
+use super::judge::Judge;
+use super::locked::lock;
+use super::offender::{Offender, Outcome};
+use super::pending::Pending;
+use super::places::Places;
+use super::scan_requests::{ALL, Requests};
+use crate::backing::FileHandle;
+use crate::daemon::auditor::Auditor;
+use crate::fs::audit::{AuditLog, Counts, Record, Verdict};
+use crate::names::BackingName;
+
+/// Most names that are remembered.
+const REMEMBERED: usize = 1 << 20;
+
+/// What the threads of a guard share.
+#[derive(Debug)]
+pub(super) struct Guarded {
+    /// The path of the guarded directory.
+    pub(super) path: Vec<u8>,
+    pub(super) places: Places,
+    judge: Mutex<Arc<Judge>>,
+    auditor: Arc<Auditor>,
+    pub(super) pending: Pending,
+    pub(super) requests: Requests,
+    pub(super) counters: Counters,
+    /// The names that were met since all events had been read, or a scan began: one that is both heard of and found counts once.
+    met: Mutex<HashSet<(FileHandle, BackingName)>>,
+    is_over: AtomicBool,
+}
+
+impl Guarded {
+    pub(super) fn new(
+        path: Vec<u8>,
+        places: Places,
+        judge: Judge,
+        auditor: Arc<Auditor>,
+        pending: Pending,
+    ) -> Self {
+        Self {
+            path,
+            places,
+            judge: Mutex::new(Arc::new(judge)),
+            auditor,
+            pending,
+            requests: Requests::default(),
+            counters: Counters::default(),
+            met: Mutex::default(),
+            is_over: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the policy in force.
+    pub(super) fn judge(&self) -> Arc<Judge> {
+        Arc::clone(&lock(&self.judge))
+    }
+
+    /// Puts another policy in force.
+    pub(super) fn replace_judge(&self, judge: Judge) {
+        *lock(&self.judge) = Arc::new(judge);
+    }
+
+    /// Returns what was counted of offences.
+    pub(super) fn audit_counts(&self) -> Counts {
+        self.auditor.counts()
+    }
+
+    /// Has the end come?
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Has all threads end.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.pending.wake();
+        self.requests.wake();
+    }
+
+    /// Forgets the names that were met.
+    pub(super) fn forget_met(&self) {
+        lock(&self.met).clear();
+    }
+
+    /// Takes an offender that was heard of or found: it is reported at once, or waits until it can be renamed.
+    pub(super) fn meet(&self, offender: Offender) {
+        if offender.judgement.plan.is_none() {
+            if self.is_first(&offender) {
+                self.report(&offender, &Outcome::default());
+            }
+        } else if !self.pending.add(offender) {
+            // There are too many: it will be found.
+            self.requests.ask_for_all(ALL);
+        }
+    }
+
+    /// Was the name not met before?
+    fn is_first(&self, offender: &Offender) -> bool {
+        let key = (offender.place.handle.clone(), offender.name.clone());
+        let mut met = lock(&self.met);
+        if met.len() >= REMEMBERED {
+            return !met.contains(&key);
+        }
+        met.insert(key)
+    }
+
+    /// Hands the record of an offender to the audit log.
+    pub(super) fn report(&self, offender: &Offender, outcome: &Outcome) {
+        let Offender {
+            place,
+            name,
+            maker,
+            judgement,
+            ..
+        } = offender;
+        let terms = &judgement.terms;
+        let accepted = terms.map.normalized(name.as_bytes()).ok();
+        let stored = outcome.new.as_ref().unwrap_or(name);
+        let record = Record {
+            time: offender.time,
+            mount: self.path.clone(),
+            operation: offender.operation,
+            path: place.path_of(name.as_bytes()),
+            name: name.as_bytes().to_vec(),
+            section: terms.section.clone(),
+            offence: judgement.offence,
+            verdict: match &outcome.new {
+                Some(_) => Verdict::Normalized,
+                None => Verdict::Reported,
+            },
+            exempt: None,
+            errno: None,
+            visible: outcome.new.as_ref().map(|new| new.as_bytes().to_vec()),
+            backing: Some(stored.as_bytes().to_vec()),
+            accepted: accepted.map(|name| name.as_bytes().to_vec()),
+            sibling: outcome
+                .sibling
+                .as_ref()
+                .map(|name| name.as_bytes().to_vec()),
+            uid: maker.uid,
+            gid: maker.gid,
+            pid: maker.pid,
+            command: maker.command.clone(),
+        };
+        self.auditor
+            .offence(record, u64::from(place.handle.digest()));
+    }
+}

@@ -1,0 +1,217 @@
+//! Hearing of new names.
+//!
+//! Most names conform, and of those no more is read than the name: their directories are not looked up.
+
+use std::collections::HashMap;
+use std::io::{self, PipeReader};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::counters::add;
+use super::guarded::Guarded;
+use super::judge::Judge;
+use super::maker::Maker;
+use super::offender::Offender;
+use super::places::Place;
+use super::scan_requests::ALL;
+use crate::backing::name_events::{NameEvent, NameEvents, NewName};
+use crate::backing::{Dir, FileHandle, Kind, Stat};
+use crate::fs::audit::Operation;
+use crate::names::BackingName;
+
+/// Time between two readings, in which events gather: to be woken for each costs more than the event.
+const REST: Duration = Duration::from_millis(3);
+
+/// Longest time of one reading, by which the end waits at the most.
+const LONGEST: Duration = Duration::from_millis(300);
+
+/// After so many events at a time there are more.
+const MANY: u64 = 512;
+
+/// Hears of new names until `end` can be read or its other side is closed.
+///
+/// # Errors
+/// Those of reading the events.
+pub(super) fn hear(guarded: &Guarded, mut events: NameEvents, end: &PipeReader) -> io::Result<()> {
+    // All names that were made before have been heard of.
+    let mut complete = Timestamp::now();
+    let mut is_over = false;
+    while !is_over {
+        // What was made before the end is heard of.
+        is_over = events.wait(end)?;
+        if !guarded.requests.are_recent() {
+            guarded.forget_met();
+        }
+        let woken = Instant::now();
+        loop {
+            let start = Timestamp::now();
+            let mut batch = Hearing::new(guarded, complete);
+            let count = events.take(|event| batch.take(event))?;
+            add(&guarded.counters.events, count);
+            if count < MANY {
+                complete = start;
+            }
+            if count < MANY || woken.elapsed() > LONGEST {
+                break;
+            }
+        }
+        if !is_over {
+            NameEvents::pause(end, REST)?;
+        }
+    }
+    Ok(())
+}
+
+/// The events that were read at once.
+struct Hearing<'g> {
+    guarded: &'g Guarded,
+    judge: Arc<Judge>,
+    /// All names that were made before have been heard of.
+    complete: Timestamp,
+    own: u32,
+    /// The processes of these events, as far as they were looked at.
+    makers: HashMap<u32, Option<Arc<Maker>>>,
+    /// The directory that was opened last.
+    last: Option<(FileHandle, Arc<Place>, Dir)>,
+}
+
+impl<'g> Hearing<'g> {
+    fn new(guarded: &'g Guarded, complete: Timestamp) -> Self {
+        Self {
+            complete,
+            judge: guarded.judge(),
+            own: std::process::id(),
+            guarded,
+            makers: HashMap::new(),
+            last: None,
+        }
+    }
+
+    fn take(&mut self, event: NameEvent<'_>) {
+        match event {
+            NameEvent::Overflow => {
+                add(&self.guarded.counters.overflows, 1);
+                log::warn!(
+                    "more names were made than the kernel could report: the directory is scanned"
+                );
+                // The clock of the filesystem is a little behind.
+                let since = self.complete.as_second() - 1;
+                self.guarded.requests.ask_for_all(since);
+            }
+            // Our own renames.
+            NameEvent::New(new) if new.pid == self.own => {}
+            NameEvent::New(new) => {
+                if new.is_dir && new.from.is_some() {
+                    self.directory_moved(&new);
+                }
+                if !self.judge.is_clean(new.name) {
+                    self.offends(&new);
+                }
+            }
+        }
+    }
+
+    /// Another place of a directory: what is in it may be new here.
+    #[cold]
+    fn directory_moved(&mut self, new: &NewName<'_>) {
+        let places = &self.guarded.places;
+        places.forget();
+        add(&self.guarded.counters.moves, 1);
+        self.last = None;
+        let Some((_, dir)) = new
+            .directory
+            .to_handle()
+            .and_then(|handle| places.open(&handle))
+        else {
+            return;
+        };
+        let from = new.from.and_then(|from| from.to_handle());
+        if from.is_some_and(|from| places.find(&from).is_some()) {
+            return;
+        }
+        let name = BackingName::parse(new.name).ok();
+        let moved = name.and_then(|name| FileHandle::of_child(&dir, &name).ok().flatten());
+        match moved {
+            Some(moved) => self.guarded.requests.ask_for(moved),
+            // It was moved on, or is gone.
+            None => self.guarded.requests.ask_for_all(ALL),
+        }
+    }
+
+    #[cold]
+    fn offends(&mut self, new: &NewName<'_>) {
+        let Some(name) = BackingName::parse(new.name).ok() else {
+            return;
+        };
+        let Some((place, stat)) = self.look(new, &name) else {
+            return;
+        };
+        let Some(maker) = self.maker(new.pid, stat.as_ref()) else {
+            return;
+        };
+        let path = || place.path_of(new.name);
+        let Some(judgement) = self.judge.judge(&maker, new.name, path) else {
+            return;
+        };
+        let time = Timestamp::now();
+        if let Some(stat) = &stat {
+            let made =
+                stat.ctime.secs.saturating_mul(1000) + i64::from(stat.ctime.nanos / 1_000_000);
+            let lag = time.as_millisecond().saturating_sub(made);
+            let lag = u64::try_from(lag).unwrap_or(0);
+            self.guarded.counters.lag.store(lag, Ordering::Relaxed);
+        }
+        let offender = Offender {
+            place,
+            name,
+            maker,
+            operation: operation(new, stat.as_ref()),
+            time,
+            judgement,
+        };
+        self.guarded.meet(offender);
+    }
+
+    /// Looks at an entry, if it lies below the guarded directory; no attributes if it is gone already.
+    fn look(
+        &mut self,
+        new: &NewName<'_>,
+        name: &BackingName,
+    ) -> Option<(Arc<Place>, Option<Stat>)> {
+        let handle = new.directory.to_handle()?;
+        if self.last.as_ref().is_none_or(|(last, ..)| *last != handle) {
+            let (place, dir) = self.guarded.places.open(&handle)?;
+            self.last = Some((handle, place, dir));
+        }
+        let (_, place, dir) = self.last.as_ref()?;
+        Some((Arc::clone(place), dir.stat_child(name).ok()))
+    }
+
+    /// Returns who made a name; `None` if both the process and the entry are gone.
+    fn maker(&mut self, pid: u32, stat: Option<&Stat>) -> Option<Arc<Maker>> {
+        let process = self
+            .makers
+            .entry(pid)
+            .or_insert_with(|| Maker::of_process(pid).map(Arc::new));
+        process
+            .clone()
+            .or_else(|| stat.map(|stat| Arc::new(Maker::owner(stat))))
+    }
+}
+
+/// Returns the operation that made a name.
+fn operation(new: &NewName<'_>, stat: Option<&Stat>) -> Operation {
+    if new.from.is_some() {
+        return Operation::Rename;
+    }
+    match stat.map(Stat::kind) {
+        _ if new.is_dir => Operation::Mkdir,
+        Some(Kind::Symlink) => Operation::Symlink,
+        Some(Kind::Fifo | Kind::Socket | Kind::CharDevice | Kind::BlockDevice) => Operation::Mknod,
+        Some(Kind::File) if stat.is_some_and(|stat| stat.nlink > 1) => Operation::Link,
+        Some(Kind::File | Kind::Dir | Kind::Unknown) | None => Operation::Create,
+    }
+}

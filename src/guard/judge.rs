@@ -1,0 +1,119 @@
+//! The judgement of a name, by the rules of a mount.
+
+use std::sync::Arc;
+
+use super::maker::Maker;
+use crate::daemon::mount_policy::ResolvedPolicy;
+use crate::names::rules::{Mode, Terms};
+use crate::policy::Offence;
+use crate::tree::plan::{CharsetSource, PlanOptions};
+
+/// The policy in force.
+#[derive(Debug)]
+pub(super) struct Judge {
+    resolved: ResolvedPolicy,
+    /// How names are put right: where no section holds, and in each section.
+    plans: Vec<PlanOptions>,
+}
+
+/// An offence, and what holds for it.
+#[derive(Debug, Clone)]
+pub(super) struct Judgement {
+    pub(super) offence: Offence,
+    pub(super) terms: Arc<Terms>,
+    /// The number of the options by which it is put right; `None` if it is only reported.
+    pub(super) plan: Option<usize>,
+}
+
+impl Judge {
+    /// Takes a policy. Names that are not UTF-8 are read in the charsets that it names, else in the likeliest one.
+    pub(super) fn new(resolved: ResolvedPolicy) -> Self {
+        let from = match resolved.map.from.as_slice() {
+            [] => CharsetSource::Auto,
+            charsets => CharsetSource::Charsets(charsets.to_vec()),
+        };
+        let rules = &resolved.rules;
+        let sections = rules.sections().iter().map(|section| &*section.terms);
+        let terms = std::iter::once(rules.all()).chain(sections);
+        let plans = terms.map(|terms| PlanOptions::new(terms.map.policy.clone(), from.clone()));
+        Self {
+            plans: plans.collect(),
+            resolved,
+        }
+    }
+
+    /// Conforms the name, whoever made it and wherever?
+    pub(super) fn is_clean(&self, name: &[u8]) -> bool {
+        let offends = !self.resolved.map.policy.conforms(name);
+        self.resolved.rules.is_one_for_all(offends)
+    }
+
+    /// Judges a name at the path that `path` makes; `None` if it conforms or is exempt.
+    pub(super) fn judge(
+        &self,
+        maker: &Maker,
+        name: &[u8],
+        path: impl Fn() -> Vec<u8>,
+    ) -> Option<Judgement> {
+        let rules = &self.resolved.rules;
+        let is_member = |groups: &_| !maker.groups.is_disjoint(groups);
+        let section = rules.section(maker.uid, name, &path, is_member);
+        let terms = rules.terms_of(section);
+        let offence = terms.check(&self.resolved.map, name).err()?;
+        if terms.mode == Mode::Off || rules.exempt().of(maker.uid, name, path).is_some() {
+            return None;
+        }
+        let plan = section.map_or(0, |section| section + 1);
+        Some(Judgement {
+            offence,
+            terms: Arc::clone(terms),
+            plan: (terms.mode == Mode::Normalize).then_some(plan),
+        })
+    }
+
+    /// Returns the options by which names are put right.
+    pub(super) fn plan(&self, number: usize) -> Option<&PlanOptions> {
+        self.plans.get(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::PolicyFile;
+
+    fn judge(policy: &str) -> Judge {
+        let keys = PolicyFile::parse(policy).unwrap();
+        Judge::new(ResolvedPolicy::without_file(keys).unwrap())
+    }
+
+    #[test]
+    fn a_name_is_judged_by_section_maker_and_path() {
+        let judge = judge(
+            "mode = 'normalize'\nexempt = '/old/**'\nexempt_uid = 7\n\
+             [[section]]\nname = 'win'\npath = '/win/**'\nforbid = 'windows'\nmode = 'report'\n\
+             [[section]]\ngroups = 50\nmode = 'off'",
+        );
+        // The name, the user, the path; the plan, the section.
+        type Expected = Option<(Option<usize>, bool)>;
+        let rows: [(&[u8], u32, &str, Expected); 7] = [
+            (b"a\xE9", 1, "/a", Some((Some(0), false))),
+            (b"a", 1, "/a", None),
+            (b"a\xE9", 7, "/a", None),
+            (b"a\xE9", 1, "/old/a", None),
+            (b"a?", 1, "/a", None),
+            (b"a?", 1, "/win/a", Some((None, true))),
+            (b"a\xE9", 5, "/a", None),
+        ];
+        for (name, uid, path, expected) in rows {
+            let maker = Maker {
+                uid,
+                groups: [uid * 10].into(),
+                ..Maker::default()
+            };
+            let judged = judge.judge(&maker, name, || path.as_bytes().to_vec());
+            let judged = judged.map(|judged| (judged.plan, judged.terms.section.is_some()));
+            assert_eq!(judged, expected, "{} {uid} {path}", name.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Putting names right: offenders are renamed once they have been left alone for a while.
+//!
+//! The new name is the one that `utf8fs migrate` would give. The rename is in an undo journal before it is made, and replaces
+//! nothing. It is made by the descriptor of the directory, in which the entry has to be the one that was looked at (laws T2, T4, T5).
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::counters::add;
+use super::guarded::Guarded;
+use super::judge::Judge;
+use super::locked::lock;
+use super::offender::Outcome;
+use super::pending::{Batch, Waiting};
+use crate::backing::{Dir, Entries, Stat, file};
+use crate::names::{BackingName, Quoted};
+use crate::records::{Kind, PlanLine, Reason, TreePath};
+use crate::tree::apply::{Movement, Observer, apply_live};
+use crate::tree::change::{Change, join_path};
+use crate::tree::plan::plan_directory::plan;
+use crate::tree::plan::{EntryList, TreeGuess};
+use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
+
+/// Most entries of one directory that are renamed at a time.
+const MOST: usize = 1 << 16;
+
+/// Time between two rounds; less where the grace is less.
+const ROUND: Duration = Duration::from_millis(200);
+const SHORTEST_ROUND: Duration = Duration::from_millis(20);
+
+/// One that has waited for so long is reported before it is renamed.
+const LONG: i64 = 60;
+
+/// Renames offenders until the end, and reports those that wait then. Where the journal cannot be written, they wait on.
+pub(super) fn mend_all(guarded: &Guarded, journal: &Journal) {
+    let mut has_failed = false;
+    while !guarded.is_over() {
+        let due = guarded.pending.take_due(MOST);
+        if !due.is_empty() {
+            let done = mend(guarded, journal, due);
+            match &done {
+                Err(error) if !has_failed => log::error!("nothing is renamed: {error}"),
+                Ok(()) if has_failed => log::info!("names are put right again"),
+                Ok(()) | Err(_) => {}
+            }
+            has_failed = done.is_err();
+        }
+        thread::sleep(guarded.pending.grace().clamp(SHORTEST_ROUND, ROUND));
+    }
+    for waiting in guarded
+        .pending
+        .take_all()
+        .into_iter()
+        .flat_map(HashMap::into_values)
+    {
+        report_left(guarded, &waiting, &Outcome::default());
+    }
+}
+
+fn report_left(guarded: &Guarded, waiting: &Waiting, outcome: &Outcome) {
+    if !waiting.is_reported {
+        guarded.report(&waiting.offender, outcome);
+    }
+}
+
+/// Entries that are being renamed, by directory and name.
+type Moving = HashMap<(TreePath, BackingName), Waiting>;
+
+/// Renames what can be renamed of these.
+///
+/// # Errors
+/// Those of the journal.
+fn mend(guarded: &Guarded, journal: &Journal, batches: Vec<Batch>) -> Result<(), JournalError> {
+    let judge = guarded.judge();
+    let (mut moving, mut changes) = (Moving::new(), Vec::new());
+    for batch in batches {
+        changes.extend(change(guarded, &judge, batch, &mut moving));
+    }
+    let results = Results {
+        guarded,
+        moving: Mutex::new(moving),
+    };
+    let done = apply_live(guarded.places.root(), journal, changes, &results);
+    // Those that were not come to.
+    for waiting in results
+        .moving
+        .into_inner()
+        .unwrap_or_default()
+        .into_values()
+    {
+        guarded.pending.put_back(waiting, None);
+    }
+    done
+}
+
+/// Returns the changes of a directory, its entries that change being put into `moving`. The others wait on, or are left.
+fn change(
+    guarded: &Guarded,
+    judge: &Judge,
+    batch: Batch,
+    moving: &mut Moving,
+) -> Option<(TreePath, u64, Vec<Change>)> {
+    let first = batch.values().next()?;
+    // It may have been moved since.
+    let handle = first.offender.place.handle.clone();
+    let opened = guarded.places.open(&handle);
+    let opened = opened.and_then(|(place, dir)| Some((place, Stat::of(&dir).ok()?, dir)));
+    let Some((place, stat, dir)) = opened else {
+        for waiting in batch.values() {
+            report_left(guarded, waiting, &Outcome::default());
+        }
+        return None;
+    };
+    let mut ready = Batch::new();
+    for (name, mut waiting) in batch {
+        waiting.offender.place = Arc::clone(&place);
+        match is_quiet(&dir, &name, guarded.pending.grace()) {
+            // It is gone.
+            Err(_) => report_left(guarded, &waiting, &Outcome::default()),
+            Ok(Quiet::Yes) => {
+                ready.insert(name, waiting);
+            }
+            Ok(quiet) => {
+                let since = jiff::Timestamp::now().duration_since(waiting.offender.time);
+                if since.as_secs() > LONG && !waiting.is_reported {
+                    guarded.report(&waiting.offender, &Outcome::default());
+                    waiting.is_reported = true;
+                }
+                let wait = match quiet {
+                    Quiet::In(time) => Some(time),
+                    Quiet::Yes | Quiet::Written => None,
+                };
+                guarded.pending.put_back(waiting, wait);
+            }
+        }
+    }
+    let listing = match list(dir.into_fd()) {
+        Ok(listing) if !ready.is_empty() => listing,
+        _ => {
+            for waiting in ready.into_values() {
+                guarded.pending.put_back(waiting, None);
+            }
+            return None;
+        }
+    };
+    let mut changes = Vec::new();
+    let numbers: Vec<usize> = ready
+        .values()
+        .filter_map(|one| one.offender.judgement.plan)
+        .collect();
+    for (number, options) in (0..).map_while(|number| Some((number, judge.plan(number)?))) {
+        if !numbers.contains(&number) {
+            continue;
+        }
+        let is_of_plan = |name: &[u8]| {
+            let waiting = BackingName::parse(name)
+                .ok()
+                .and_then(|name| ready.get(&name));
+            waiting.is_some_and(|one| one.offender.judgement.plan == Some(number))
+        };
+        let lines = plan(
+            options,
+            &TreeGuess::default(),
+            &listing,
+            &is_of_plan,
+            &mut |_, _| false,
+        );
+        for line in lines {
+            let Some(waiting) = ready.remove(&line.old) else {
+                continue;
+            };
+            match Change::of(&line) {
+                Some(change) => {
+                    moving.insert((place.path.clone(), line.old), waiting);
+                    changes.push(change);
+                }
+                None => leave(guarded, &waiting, &line),
+            }
+        }
+    }
+    // What the planner keeps, by a policy that was replaced since, or is gone.
+    for waiting in ready.values() {
+        report_left(guarded, waiting, &Outcome::default());
+    }
+    (!changes.is_empty()).then(|| (place.path.clone(), stat.ino, changes))
+}
+
+/// Leaves an entry for which the planner has no new name.
+fn leave(guarded: &Guarded, waiting: &Waiting, line: &PlanLine) {
+    add(&guarded.counters.left, 1);
+    let wanted = line
+        .candidates
+        .first()
+        .map(|candidate| candidate.name.clone());
+    let outcome = Outcome {
+        sibling: wanted.filter(|_| line.reason == Reason::Taken),
+        ..Outcome::default()
+    };
+    report_left(guarded, waiting, &outcome);
+    let path = waiting.offender.place.path_of(line.old.as_bytes());
+    log::debug!("{} is left: {:?}", Quoted(&path), line.reason);
+}
+
+/// Is an entry left alone?
+enum Quiet {
+    Yes,
+    /// If nothing happens to it for so long.
+    In(Duration),
+    /// It is open for writing.
+    Written,
+}
+
+/// Looks whether an entry was left alone for `grace`, and is not open for writing.
+///
+/// # Errors
+/// It is gone, or cannot be looked at.
+fn is_quiet(dir: &Dir, name: &BackingName, grace: Duration) -> io::Result<Quiet> {
+    let stat = dir.stat_child(name)?;
+    let changed = Duration::new(
+        u64::try_from(stat.ctime.secs).unwrap_or(0),
+        stat.ctime.nanos,
+    );
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let since = now.saturating_sub(changed);
+    if since < grace {
+        return Ok(Quiet::In(grace - since));
+    }
+    if stat.kind() != Kind::File {
+        return Ok(Quiet::Yes);
+    }
+    // Without waiting for who holds a lease.
+    let opened = file::reopen_quietly(dir.child(name)?, libc::O_NONBLOCK);
+    match opened.and_then(file::is_open_for_writing) {
+        Ok(false) => Ok(Quiet::Yes),
+        Ok(true) => Ok(Quiet::Written),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::EAGAIN) => Ok(Quiet::Written),
+            // There are no leases here, or the file cannot be read: the time of the last change says enough.
+            _ => Ok(Quiet::Yes),
+        },
+    }
+}
+
+fn list(fd: OwnedFd) -> io::Result<EntryList> {
+    let mut entries = Entries::open_quietly(fd)?;
+    let mut listing = EntryList::default();
+    while let Some(entry) = entries.next()? {
+        if !entry.is_dot() {
+            listing.push(entry.name, entry.kind, entry.ino);
+        }
+    }
+    Ok(listing)
+}
+
+/// Takes what comes of the renames.
+struct Results<'g> {
+    guarded: &'g Guarded,
+    moving: Mutex<Moving>,
+}
+
+impl Results<'_> {
+    fn take(&self, directory: &TreePath, name: &BackingName) -> Option<Waiting> {
+        lock(&self.moving).remove(&(directory.clone(), name.clone()))
+    }
+}
+
+impl Observer for Results<'_> {
+    fn step(&self, directory: &TreePath, name: &BackingName, movement: Movement<'_>) {
+        let (Some(waiting), Movement::To(new)) = (self.take(directory, name), movement) else {
+            return;
+        };
+        add(&self.guarded.counters.renamed, 1);
+        let outcome = Outcome {
+            new: Some(new.clone()),
+            sibling: None,
+        };
+        self.guarded.report(&waiting.offender, &outcome);
+    }
+
+    fn skipped(&self, skipped: &Skipped) {
+        let Some(waiting) = self.take(&skipped.directory, &skipped.name) else {
+            return;
+        };
+        match skipped.reason {
+            // It was replaced, or moved with its directory, just now.
+            SkipReason::Changed | SkipReason::Elsewhere => {
+                self.guarded.pending.put_back(waiting, None);
+            }
+            SkipReason::Gone => report_left(self.guarded, &waiting, &Outcome::default()),
+            reason @ (SkipReason::Taken
+            | SkipReason::MountPoint
+            | SkipReason::HardLinked
+            | SkipReason::Astray
+            | SkipReason::Chained
+            | SkipReason::Unsafe
+            | SkipReason::System(_)) => {
+                add(&self.guarded.counters.left, 1);
+                report_left(self.guarded, &waiting, &Outcome::default());
+                let path = join_path(skipped.directory.iter().chain([&skipped.name]));
+                log::debug!("{} is left: {reason}", Quoted(&path));
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.guarded.is_over()
+    }
+}

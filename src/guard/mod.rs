@@ -1,0 +1,26 @@
+//! The guard of a directory: the policy of a mount, without a mount.
+//!
+//! Names are made at the speed of the filesystem, and nobody is refused any. The guard hears of each new name
+//! ([`crate::backing::name_events`]), judges it by the policy, and reports it, or renames the entry once it has been quiet for a
+//! while. [`hearing`] reads the events, [`scan`] finds what was not heard, [`mending`] renames. What these share is in
+//! [`guarded`].
+
+mod config;
+mod counters;
+mod guarded;
+mod hearing;
+mod judge;
+mod locked;
+mod maker;
+mod mending;
+mod offender;
+mod pending;
+mod places;
+mod run;
+mod scan;
+mod scan_requests;
+mod status;
+
+pub use config::{Action, GuardConfig, GuardOptions, check};
+pub use run::run;
+pub use status::{Found, find as find_status};

@@ -1,0 +1,31 @@
+//! A name that offends, and what came of it.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::judge::Judgement;
+use super::maker::Maker;
+use super::places::Place;
+use crate::fs::audit::Operation;
+use crate::names::BackingName;
+
+/// A name that offends.
+#[derive(Debug, Clone)]
+pub(super) struct Offender {
+    pub(super) place: Arc<Place>,
+    pub(super) name: BackingName,
+    pub(super) maker: Arc<Maker>,
+    pub(super) operation: Operation,
+    pub(super) time: Timestamp,
+    pub(super) judgement: Judgement,
+}
+
+/// What came of an offender.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Outcome {
+    /// The name that it got.
+    pub(super) new: Option<BackingName>,
+    /// The sibling that is in the way.
+    pub(super) sibling: Option<BackingName>,
+}

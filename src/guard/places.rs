@@ -1,0 +1,129 @@
+//! Directories below the guarded one, found by their handles.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::backing::{Dir, FileHandle, file};
+use crate::names::BackingName;
+use crate::records::TreePath;
+use crate::tree::change::join_path;
+
+/// Most directories that are remembered.
+const REMEMBERED: usize = 4096;
+
+/// So often a directory is looked up that is being moved.
+const TRIES: usize = 8;
+
+/// A directory that lies below the guarded one, or is it.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) handle: FileHandle,
+    /// The names that led to it when it was found.
+    pub(super) path: TreePath,
+}
+
+impl Place {
+    /// Returns the path of an entry from the guarded directory, which is `/`.
+    pub(super) fn path_of(&self, name: &[u8]) -> Vec<u8> {
+        let mut path = vec![b'/'];
+        path.extend(join_path(&*self.path));
+        if path.len() > 1 {
+            path.push(b'/');
+        }
+        path.extend(name);
+        path
+    }
+}
+
+/// The guarded directory, and what is known of directories on its filesystem.
+#[derive(Debug)]
+pub(super) struct Places {
+    root: OwnedFd,
+    /// The same, open for reading: handles are opened through its mount.
+    mount: OwnedFd,
+    /// `None` for a directory that lies elsewhere.
+    known: Mutex<HashMap<FileHandle, Option<Arc<Place>>>>,
+}
+
+impl Places {
+    /// Opens the guarded directory.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub(super) fn new(root: &Path) -> io::Result<Self> {
+        let root = Dir::open_root(root)?.into_fd();
+        let mount = file::reopen(&root, libc::O_RDONLY | libc::O_DIRECTORY)?;
+        Ok(Self {
+            root,
+            mount,
+            known: Mutex::default(),
+        })
+    }
+
+    /// Returns the guarded directory.
+    pub(super) fn root(&self) -> &OwnedFd {
+        &self.root
+    }
+
+    /// Forgets all directories: one was moved, so that others may lie elsewhere now.
+    pub(super) fn forget(&self) {
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    /// Finds the directory of a handle; `None` if it is gone or does not lie below the guarded one.
+    pub(super) fn find(&self, handle: &FileHandle) -> Option<Arc<Place>> {
+        self.open(handle).map(|(place, _)| place)
+    }
+
+    /// Finds the directory of a handle, and opens it by its path, following no link and entering no mount. While it is being moved,
+    /// that is tried again.
+    pub(super) fn open(&self, handle: &FileHandle) -> Option<(Arc<Place>, Dir)> {
+        for _ in 0..TRIES {
+            let place = self.look_up(handle)?;
+            // Where the mount shows a part of the filesystem, a directory of another part may have the same path.
+            let opened = Dir::new(&self.root).descend(&place.path);
+            let is_it = |fd: &OwnedFd| FileHandle::of(fd).ok().flatten().as_ref() == Some(handle);
+            if let Some(fd) = opened.ok().filter(is_it) {
+                return Some((place, Dir::new(fd)));
+            }
+            self.forget();
+        }
+        None
+    }
+
+    fn look_up(&self, handle: &FileHandle) -> Option<Arc<Place>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = known.get(handle) {
+            return place.clone();
+        }
+        // What cannot be opened is gone.
+        let fd = handle.open(&self.mount, libc::O_PATH).ok().flatten()?;
+        let place = self.names_of(&fd).map(|path| {
+            let handle = handle.clone();
+            Arc::new(Place { handle, path })
+        });
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(handle.clone(), place.clone());
+        place
+    }
+
+    /// Returns the names that lead to a directory, by the path that the kernel has for it; `None` if it lies elsewhere.
+    fn names_of(&self, fd: &OwnedFd) -> Option<TreePath> {
+        let (top, path) = (file::path_of(&self.root).ok()?, file::path_of(fd).ok()?);
+        let below = path.strip_prefix(top.as_slice())?;
+        let is_below = below.is_empty() || below.starts_with(b"/") || top == b"/";
+        let names = below
+            .split(|&byte| byte == b'/')
+            .filter(|name| !name.is_empty());
+        let names: Option<TreePath> = names.map(|name| BackingName::parse(name).ok()).collect();
+        names.filter(|_| is_below)
+    }
+}

@@ -1,0 +1,276 @@
+//! The life of a guard: from a [`GuardConfig`] to SIGTERM.
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use signal_hook::iterator::Signals;
+
+use super::config::GuardConfig;
+use super::guarded::Guarded;
+use super::judge::Judge;
+use super::locked::lock;
+use super::pending::Pending;
+use super::places::Places;
+use super::scan_requests::ALL;
+use super::status::StatusFile;
+use super::{hearing, mending, scan};
+use crate::backing::FileHandle;
+use crate::backing::name_events::NameEvents;
+use crate::daemon::auditor::{self, Auditor, SYSLOG, SinkKind};
+use crate::daemon::mount_policy::PolicySource;
+use crate::daemon::run::tell_confinement;
+use crate::daemon::sd_notify::Manager;
+use crate::daemon::start_error::{StartError, reason, unfit_log};
+use crate::names::Quoted;
+use crate::os::helper::{self, Errands};
+use crate::os::sandbox::{self, Setting};
+use crate::os::{Privilege, Sandbox, credentials, unblock_signals};
+use crate::tree::tree_lock::TreeLock;
+use crate::tree::undo_journal::{Header, Journal, JournalError};
+
+/// Guards the directory until SIGINT or SIGTERM.
+///
+/// # Errors
+/// What stands in the way of the guard, or ended it.
+pub fn run(mut config: GuardConfig) -> Result<(), StartError> {
+    let failed = |doing: &'static str| move |error: io::Error| StartError::io(doing, &error);
+    let path = config.directory.as_os_str().as_bytes().to_vec();
+    let mut signals = catch_signals().map_err(failed("catch signals"))?;
+    let manager = Manager::find().unwrap_or_else(|error| {
+        log::warn!("the service manager cannot be told when the guard is ready: {error}");
+        None
+    });
+    let places = Places::new(&config.directory).map_err(failed("open the directory"))?;
+    let events = NameEvents::of(places.root()).map_err(|error| cannot_hear(&path, &error))?;
+    let handle = FileHandle::of(places.root()).map_err(failed("look at the directory"))?;
+    if handle.is_none_or(|handle| places.find(&handle).is_none()) {
+        return Err(cannot_hear(
+            &path,
+            &io::Error::from_raw_os_error(libc::EOPNOTSUPP),
+        ));
+    }
+    let status = StatusFile::open(places.root()).map_err(|error| {
+        StartError::io("write the status to /run/utf8fs", &error)
+            .hint("one guard of a directory is enough")
+    })?;
+    let lock_and_journal = open_journal(&config, &places)?;
+    let audit = config.audit.clone();
+    let auditor = Auditor::new(audit.limit, audit.sink, audit.format, path.clone())
+        .map_err(|error| unfit_log(&config.audit.sink, &error))?;
+    let auditor = Arc::new(auditor);
+    let (end, keep_on) = io::pipe().map_err(failed("make a pipe"))?;
+    // No thread runs yet, so that all of them inherit what is given up.
+    confine(&mut config).map_err(failed("confine the guard"))?;
+    let guarded = Guarded::new(
+        path.clone(),
+        places,
+        Judge::new(config.resolved),
+        Arc::clone(&auditor),
+        Pending::new(config.grace),
+    );
+    auditor.begin().map_err(failed("write the audit log"))?;
+    if config.initial_scan {
+        guarded.requests.ask_for_all(ALL);
+    }
+    let fault = Mutex::new(None);
+    let handle = signals.handle();
+    let hear = || {
+        if let Err(error) = hearing::hear(&guarded, events, &end) {
+            *lock(&fault) = Some(error);
+            handle.close();
+        }
+    };
+    let mut keep_on = Some(keep_on);
+    let served = thread::scope(|scope| {
+        let start = |name: &str| thread::Builder::new().name(name.to_owned());
+        let started = start("events").spawn_scoped(scope, hear);
+        let others = || -> io::Result<()> {
+            start("status").spawn_scoped(scope, || status.write_all(&guarded, &end))?;
+            start("scan").spawn_scoped(scope, || scan::scan_all(&guarded))?;
+            if let Some((_, journal)) = &lock_and_journal {
+                start("renames").spawn_scoped(scope, || mending::mend_all(&guarded, journal))?;
+            }
+            Ok(())
+        };
+        let served = started
+            .as_ref()
+            .map(drop)
+            .map_err(|error| io::Error::from(error.kind()));
+        let served = served.and_then(|()| others()).map(|()| {
+            let shown = format!("{} is guarded", Quoted(&path));
+            log::info!("{shown}");
+            if let Some(manager) = &manager {
+                manager.ready(&shown);
+            }
+            for signal in &mut signals {
+                if signal != SIGHUP {
+                    break;
+                }
+                auditor.reopen();
+                // A file may lie where reading waits.
+                scope
+                    .spawn(|| reload(&guarded, config.policy.as_ref(), lock_and_journal.is_some()));
+            }
+            if let Some(manager) = &manager {
+                manager.stopping();
+            }
+        });
+        drop(keep_on.take());
+        // The others see what it heard last.
+        drop(started.map(|hearing| hearing.join()));
+        guarded.end();
+        served
+    });
+    auditor.finish(guarded.counters.events.load(Ordering::Relaxed));
+    if let Err(error) = helper::dismiss() {
+        log::debug!("the helper process may live on: {error}");
+    }
+    served.map_err(failed("start a thread"))?;
+    let fault = lock(&fault).take();
+    match fault {
+        None => Ok(()),
+        Some(error) => Err(StartError::io("hear of new names", &error)),
+    }
+}
+
+/// Opens the journal, if there is one, and locks the tree against migrations: both would rename the same entries.
+fn open_journal(
+    config: &GuardConfig,
+    places: &Places,
+) -> Result<Option<(TreeLock, Journal)>, StartError> {
+    let Some(path) = &config.journal else {
+        return Ok(None);
+    };
+    let unfit = |error: JournalError| {
+        let path = Quoted(path.as_os_str().as_bytes());
+        StartError::failure(format!("the journal {path} cannot be used: {error}"))
+    };
+    let lock = TreeLock::take(places.root()).map_err(unfit)?;
+    let header = Header {
+        root: config.directory.as_os_str().as_bytes().to_vec(),
+        options: "guard".to_owned(),
+    };
+    let journal = Journal::open_growing(path, places.root(), &header).map_err(unfit)?;
+    Ok(Some((lock, journal)))
+}
+
+/// Gives up what guarding does not take.
+fn confine(config: &mut GuardConfig) -> io::Result<()> {
+    if config.sandbox == Sandbox::None {
+        return Ok(());
+    }
+    let outside = Outside {
+        log: &config.audit.sink,
+        policy: config.policy.as_ref(),
+    };
+    let kept = credentials::KEPT_BY_GUARD;
+    let confined = sandbox::confine(&outside, Privilege::Root, Setting::Alone, kept)?;
+    tell_confinement(&confined);
+    if let Some(policy) = &mut config.policy {
+        policy.release();
+    }
+    Ok(())
+}
+
+/// The errands of the helper process: there is nothing to unmount.
+struct Outside<'a> {
+    log: &'a SinkKind,
+    policy: Option<&'a PolicySource>,
+}
+
+impl Errands for Outside<'_> {
+    fn unmount(&self) -> io::Result<u8> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn detach(&self) -> io::Result<u8> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn open_log(&self) -> io::Result<OwnedFd> {
+        self.log.open_log()
+    }
+
+    fn read_policy(&self) -> Vec<u8> {
+        self.policy.map_or_else(Vec::new, PolicySource::read_text)
+    }
+
+    fn policy_directory(&self) -> Option<BorrowedFd<'_>> {
+        self.policy.and_then(PolicySource::descriptor)
+    }
+
+    fn cutter(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn connect_syslog(&self) -> io::Result<OwnedFd> {
+        auditor::connect(SYSLOG.as_ref())
+    }
+}
+
+/// Catches what ends the guard or has it read the policy again. SIGIO, by which the kernel asks a lease back, does nothing.
+fn catch_signals() -> io::Result<Signals> {
+    let ends = [SIGINT, SIGTERM, SIGHUP];
+    let signals = Signals::new(ends)?;
+    for ignored in [libc::SIGIO, libc::SIGXFSZ] {
+        flag::register(ignored, Arc::default())?;
+    }
+    unblock_signals(&ends)?;
+    Ok(signals)
+}
+
+/// Puts the policy in force that is in its file now.
+fn reload(guarded: &Guarded, source: Option<&PolicySource>, has_journal: bool) {
+    let Some(source) = source else {
+        return;
+    };
+    let resolved = source.reload().and_then(|(_, resolved)| {
+        if resolved.rules.normalizes() && !has_journal {
+            return Err(vec![
+                "names are put right only by a guard that was started with a journal".to_owned(),
+            ]);
+        }
+        Ok(resolved)
+    });
+    match resolved {
+        Ok(resolved) => {
+            guarded.replace_judge(Judge::new(resolved));
+            let file = Quoted(source.path.as_os_str().as_bytes());
+            log::info!("the policy {file} was read anew and is in force");
+        }
+        Err(faults) => {
+            for fault in faults.iter().take(16) {
+                log::error!("policy: {fault}");
+            }
+            log::error!("the policy was not read anew: the one before stays in force");
+        }
+    }
+}
+
+/// Says why the names of a filesystem cannot be heard.
+fn cannot_hear(path: &[u8], error: &io::Error) -> StartError {
+    let path = Quoted(path);
+    match error.raw_os_error() {
+        Some(libc::EPERM) => StartError::failure("a guard takes root (CAP_SYS_ADMIN)")
+            .hint("run it as root; an ordinary user can mount the directory instead"),
+        Some(libc::EINVAL | libc::ENOSYS) => {
+            StartError::failure("this kernel cannot report names: a guard takes Linux 5.17 or later")
+                .hint("mount the directory instead")
+        }
+        Some(libc::ENODEV | libc::EXDEV | libc::EOPNOTSUPP) => StartError::failure(format!(
+            "the filesystem of {path} cannot report names: it has no file handles, or no number of its own ({})",
+            reason(error)
+        ))
+        .hint("guard it on the machine that its disks are on, or mount the directory; of btrfs, guard the root subvolume"),
+        _ => StartError::failure(format!(
+            "the filesystem of {path} cannot be marked: {}",
+            reason(error)
+        )),
+    }
+}

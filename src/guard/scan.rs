@@ -1,0 +1,139 @@
+//! Finding what was not heard of: at the start, after an overflow, and in directories that are moved in.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::counters::add;
+use super::guarded::Guarded;
+use super::judge::Judge;
+use super::maker::Maker;
+use super::offender::Offender;
+use super::scan_requests::{ALL, Request};
+use crate::backing::{Dir, FileHandle, Kind};
+use crate::fs::audit::Operation;
+use crate::names::{BackingName, Quoted};
+use crate::tree::tree_walk::{self, Mounts, Visitor, walk};
+
+/// Longest rest between two scans.
+const LONGEST_REST: Duration = Duration::from_secs(30);
+
+/// Carries out scans until the end. After each it rests for a while: whoever causes them costs a fifth of a processor at the most,
+/// where a scan takes no longer than some seconds.
+pub(super) fn scan_all(guarded: &Guarded) {
+    let mut earliest = Instant::now();
+    loop {
+        let request = guarded.requests.take(earliest, &|| guarded.is_over());
+        let start = Instant::now();
+        match request {
+            None => return,
+            Some(Request::All(since)) => {
+                let root = guarded.places.root().try_clone();
+                scan(guarded, root.into_iter().collect(), since);
+            }
+            Some(Request::Directories(directories)) => {
+                let opened = directories
+                    .iter()
+                    .filter_map(|handle| guarded.places.open(handle));
+                let opened = opened.map(|(_, dir)| dir.into_fd()).collect();
+                scan(guarded, opened, ALL);
+            }
+        }
+        add(&guarded.counters.scans, 1);
+        earliest = Instant::now() + (start.elapsed() * 4).min(LONGEST_REST);
+    }
+}
+
+/// Scans the directories below `roots` for names that were made at that second or later.
+fn scan(guarded: &Guarded, roots: Vec<OwnedFd>, since: i64) {
+    let finder = Finder {
+        guarded,
+        judge: guarded.judge(),
+        moves: guarded.counters.moves.load(Ordering::Relaxed),
+        since,
+    };
+    if let Err(error) = walk(&roots, Mounts::Stay, 1, &finder) {
+        log::error!("the directory cannot be scanned: {error}");
+    }
+}
+
+struct Finder<'g> {
+    guarded: &'g Guarded,
+    judge: Arc<Judge>,
+    /// The directories that had been moved when it began.
+    moves: u64,
+    since: i64,
+}
+
+impl Visitor for Finder<'_> {
+    /// The names of a directory that may offend.
+    type State = Vec<BackingName>;
+
+    fn start(&self) -> Self::State {
+        Vec::new()
+    }
+
+    fn enter(&self, names: &mut Self::State, _: &Arc<tree_walk::Place>) {
+        names.clear();
+    }
+
+    fn name(&self, names: &mut Self::State, name: &[u8], _kind: Kind) {
+        if !self.judge.is_clean(name) {
+            names.extend(BackingName::parse(name));
+        }
+    }
+
+    fn leave(&self, _: &mut Self::State, _: &Arc<tree_walk::Place>) {}
+
+    fn finish(&self, names: &mut Self::State, _: &Arc<tree_walk::Place>, fd: &OwnedFd) {
+        if names.is_empty() {
+            return;
+        }
+        let handle = FileHandle::of(fd).ok().flatten();
+        let Some(place) = handle.and_then(|handle| self.guarded.places.find(&handle)) else {
+            return;
+        };
+        for name in names.drain(..) {
+            // Making, linking and renaming all set the ctime.
+            let stat = Dir::new(fd).stat_child(&name).ok();
+            let Some(stat) = stat.filter(|stat| stat.ctime.secs >= self.since) else {
+                continue;
+            };
+            let maker = Maker::owner(&stat);
+            let path = || place.path_of(name.as_bytes());
+            if let Some(judgement) = self.judge.judge(&maker, name.as_bytes(), path) {
+                self.guarded.meet(Offender {
+                    place: Arc::clone(&place),
+                    name,
+                    maker: Arc::new(maker),
+                    operation: Operation::Found,
+                    time: Timestamp::now(),
+                    judgement,
+                });
+            }
+        }
+    }
+
+    fn failed(&self, names: &mut Self::State, place: &Arc<tree_walk::Place>, error: io::Error) {
+        names.clear();
+        match error.raw_os_error() {
+            // It was removed meanwhile, or moved.
+            Some(libc::ENOENT | libc::ESTALE | libc::ENOTDIR) => {
+                if self.guarded.counters.moves.load(Ordering::Relaxed) != self.moves {
+                    self.guarded.requests.ask_for_all(self.since);
+                }
+            }
+            _ => log::warn!("{} cannot be scanned: {error}", Quoted(&place.path())),
+        }
+    }
+
+    fn left_out(&self, _: &mut Self::State, _: &Arc<tree_walk::Place>) {}
+
+    fn is_over(&self) -> bool {
+        self.guarded.is_over()
+    }
+}

@@ -1,0 +1,107 @@
+//! Scans that are asked for.
+
+use std::collections::HashSet;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::locked::lock;
+use crate::backing::FileHandle;
+
+/// Most directories that are asked for one by one.
+const MOST: usize = 1024;
+
+/// Names of all times.
+pub(super) const ALL: i64 = i64::MIN;
+
+/// What is to be scanned.
+#[derive(Debug)]
+pub(super) enum Request {
+    /// All of the guarded directory, for names that were made at that second since 1970 or later.
+    All(i64),
+    /// These directories in it.
+    Directories(HashSet<FileHandle>),
+}
+
+/// Scans that are asked for.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    asked: Mutex<Asked>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    all: Option<i64>,
+    directories: HashSet<FileHandle>,
+    /// One is being carried out.
+    is_busy: bool,
+    /// When the last one ended.
+    ended: Option<Instant>,
+}
+
+impl Asked {
+    fn is_any(&self) -> bool {
+        self.all.is_some() || !self.directories.is_empty()
+    }
+}
+
+impl Requests {
+    /// Asks for a scan of all of the guarded directory, for names that were made at that second or later.
+    pub(super) fn ask_for_all(&self, since: i64) {
+        let mut asked = lock(&self.asked);
+        asked.all = Some(asked.all.map_or(since, |before| before.min(since)));
+        drop(asked);
+        self.changed.notify_all();
+    }
+
+    /// Asks for a scan of a directory in it.
+    pub(super) fn ask_for(&self, directory: FileHandle) {
+        let mut asked = lock(&self.asked);
+        if asked.directories.len() < MOST {
+            asked.directories.insert(directory);
+        } else {
+            asked.all = Some(ALL);
+        }
+        drop(asked);
+        self.changed.notify_all();
+    }
+
+    /// Is a scan to come, under way, or has one ended a moment ago? Events of names that it found may still wait.
+    pub(super) fn are_recent(&self) -> bool {
+        let asked = lock(&self.asked);
+        let is_recent = |ended: Instant| ended.elapsed() < Duration::from_secs(1);
+        asked.is_any() || asked.is_busy || asked.ended.is_some_and(is_recent)
+    }
+
+    /// Has who waits come back.
+    pub(super) fn wake(&self) {
+        self.changed.notify_all();
+    }
+
+    /// The scan before this call has ended. Waits for the next request, which is taken at `earliest`; `None` once it `is_over`.
+    pub(super) fn take(&self, earliest: Instant, is_over: &dyn Fn() -> bool) -> Option<Request> {
+        let mut asked = lock(&self.asked);
+        if std::mem::take(&mut asked.is_busy) {
+            asked.ended = Some(Instant::now());
+        }
+        loop {
+            if is_over() {
+                return None;
+            }
+            let rest = earliest.saturating_duration_since(Instant::now());
+            let wait = match asked.is_any() {
+                true if rest.is_zero() => break,
+                true => rest,
+                false => Duration::from_secs(1),
+            };
+            let waited = self.changed.wait_timeout(asked, wait);
+            asked = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        asked.is_busy = true;
+        let directories = std::mem::take(&mut asked.directories);
+        Some(match asked.all.take() {
+            Some(since) => Request::All(since),
+            None => Request::Directories(directories),
+        })
+    }
+}

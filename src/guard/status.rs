@@ -1,0 +1,137 @@
+//! The status of a guard: a file in memory that it writes each second, and `utf8fs status` reads.
+//!
+//! The guard holds a lock of the file while it lives.
+
+use std::fs::{File, Permissions};
+use std::io::{self, PipeReader};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::guarded::Guarded;
+use crate::backing::name_events::NameEvents;
+use crate::backing::{Dir, LockKind, Stat, lock};
+use crate::names::Quoted;
+use crate::records::{AuditCounts, GUARD_STATUS_FORMAT, GuardStatus, json_line};
+
+/// Where the files lie.
+const PLACE: &str = "/run/utf8fs";
+
+/// The file of a guard.
+#[derive(Debug)]
+pub(super) struct StatusFile(File);
+
+/// What is known of the guard of a directory.
+#[derive(Debug)]
+pub enum Found {
+    /// What it wrote last.
+    Status(Box<GuardStatus>),
+    /// It was killed.
+    Dead,
+    /// There is none.
+    Nothing,
+}
+
+fn path_of(directory: impl AsFd) -> io::Result<PathBuf> {
+    let stat = Stat::of(directory)?;
+    Ok(Path::new(PLACE).join(format!("guard-{}-{}.json", stat.dev, stat.ino)))
+}
+
+impl StatusFile {
+    /// Makes the file of the guard of `directory`.
+    ///
+    /// # Errors
+    /// `EBUSY` if there is another guard of it; those of making it.
+    pub(super) fn open(directory: impl AsFd) -> io::Result<Self> {
+        if !Path::new(PLACE).is_dir() {
+            std::fs::create_dir_all(PLACE)?;
+            std::fs::set_permissions(PLACE, Permissions::from_mode(0o755))?;
+        }
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        let file = options.open(path_of(directory)?)?;
+        match lock::flock(&file, Some(LockKind::Write))? {
+            true => Ok(Self(file)),
+            false => Err(io::Error::from_raw_os_error(libc::EBUSY)),
+        }
+    }
+
+    /// Writes the status each second until `end` can be read or its other side is closed.
+    pub(super) fn write_all(&self, guarded: &Guarded, end: &PipeReader) {
+        let start = Instant::now();
+        loop {
+            let mut line = json_line(&status(guarded, start.elapsed()));
+            line.push('\n');
+            let length = u64::try_from(line.len()).unwrap_or(0);
+            let written = self.0.write_all_at(line.as_bytes(), 0);
+            if let Err(error) = written.and_then(|()| self.0.set_len(length)) {
+                log::warn!("the status cannot be written: {error}");
+                return;
+            }
+            if NameEvents::pause(end, Duration::from_secs(1)).unwrap_or(true) {
+                // A guard that ended in order leaves an empty one.
+                self.0.set_len(0).ok();
+                return;
+            }
+        }
+    }
+}
+
+fn status(guarded: &Guarded, uptime: Duration) -> GuardStatus {
+    let counters = &guarded.counters;
+    let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let counts = guarded.audit_counts();
+    GuardStatus {
+        format: GUARD_STATUS_FORMAT,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        directory: guarded.path.clone().into(),
+        uptime_seconds: uptime.as_secs_f64(),
+        events: read(&counters.events),
+        overflows: read(&counters.overflows),
+        scans: read(&counters.scans),
+        lag_milliseconds: read(&counters.lag),
+        waiting: u64::try_from(guarded.pending.count()).unwrap_or(u64::MAX),
+        renamed: read(&counters.renamed),
+        left: read(&counters.left),
+        offences: counts.rules(),
+        verdicts: counts.by_verdict(),
+        audit_records: AuditCounts {
+            written: counts.written,
+            left_out: counts.left_out,
+            dropped: counts.dropped,
+        },
+    }
+}
+
+/// Reads the status of the guard of a directory.
+///
+/// # Errors
+/// The directory or the file cannot be read, or makes no sense.
+pub fn find(directory: &Path) -> io::Result<Found> {
+    let path = path_of(Dir::open_root(directory)?)?;
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) => return Err(error),
+    };
+    let is_dead = lock::flock(&file, Some(LockKind::Read))?;
+    // It may be being written just now.
+    for _ in 0..10 {
+        let text = std::fs::read(&path)?;
+        match serde_json::from_slice(&text) {
+            Ok(_) if is_dead => return Ok(Found::Dead),
+            Ok(status) => return Ok(Found::Status(Box::new(status))),
+            Err(_) if text.is_empty() && is_dead => return Ok(Found::Nothing),
+            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+    let path = path.into_os_string().into_encoded_bytes();
+    Err(io::Error::other(format!(
+        "{} makes no sense",
+        Quoted(&path)
+    )))
+}

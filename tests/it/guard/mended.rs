@@ -1,0 +1,220 @@
+//! Entries that are renamed, and taken back.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
+
+use super::{Guard, short};
+use crate::support::mount::binary;
+use crate::support::wait::until;
+use crate::support::{Tree, at, needs};
+
+fn undo(tree: &Tree) -> Output {
+    Command::new(binary())
+        .args(["undo", "--apply"])
+        .arg(tree.logs().join("journal"))
+        .output()
+        .unwrap()
+}
+
+/// The inodes of a tree by their paths.
+fn inodes(directory: &Path) -> BTreeMap<u64, Vec<u8>> {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::MetadataExt;
+    let mut all = BTreeMap::new();
+    let mut left = vec![directory.to_owned()];
+    while let Some(directory) = left.pop() {
+        for entry in std::fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = path.symlink_metadata().unwrap();
+            if metadata.is_dir() {
+                left.push(path.clone());
+            }
+            all.insert(metadata.ino(), path.as_os_str().as_bytes().to_vec());
+        }
+    }
+    all
+}
+
+/// Names get what `migrate` would make of them, in directories that are renamed themselves; the undo journal takes all of it back.
+#[test]
+fn names_are_put_right_and_taken_back() {
+    if !needs::root("guards") {
+        return;
+    }
+    for tree in [Tree::new(), Tree::in_memory()] {
+        tree.file(b"before\xE9", b"1");
+        let guard = Guard::mending(&tree, &["--profile", "portable"]);
+        let below = tree.below_dir();
+        at::mkdir(&below, b"dir\xE9").unwrap();
+        let dir = at::open_dir(&below, b"dir\xE9").unwrap();
+        at::write_new(&dir, b"f\xE9", b"2").unwrap();
+        at::symlink(b"nowhere", &dir, b"s\xE9").unwrap();
+        at::write_new(&dir, b"fine", b"3").unwrap();
+        let made = inodes(&tree.backing());
+        until(|| at::sorted(&below) == [b"before\xC3\xA9".as_slice(), b"dir\xC3\xA9"]);
+        until(|| at::sorted(&dir) == [b"fine".as_slice(), b"f\xC3\xA9", b"s\xC3\xA9"]);
+        assert_eq!(at::read(&dir, b"f\xC3\xA9").unwrap(), b"2");
+        let log = guard.stop();
+        let mut got: Vec<_> = log.iter().map(short).collect();
+        got.sort();
+        let normalized = |operation: &str, path: &[u8]| {
+            (operation.to_owned(), path.to_vec(), "normalized".to_owned())
+        };
+        assert_eq!(got.len(), 4, "{got:?}");
+        assert!(
+            got.contains(&normalized("found", b"/before\xE9")),
+            "{got:?}"
+        );
+        assert!(got.contains(&normalized("mkdir", b"/dir\xE9")), "{got:?}");
+        assert!(
+            log.iter()
+                .any(|record| record.name("visible").unwrap() == "fé".as_bytes())
+        );
+        let output = undo(&tree);
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(inodes(&tree.backing()), made);
+    }
+}
+
+/// A name that another entry has, or of which no reading is sure, stays and is reported.
+#[test]
+fn collisions_and_uncertain_readings_are_left() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    tree.file(b"a\xC3\xA9", b"taken");
+    let guard = Guard::mending(&tree, &[]);
+    let below = tree.below_dir();
+    at::write_new(&below, b"a\xE9", b"").unwrap();
+    // A control character in Latin-1.
+    at::write_new(&below, b"b\x81", b"").unwrap();
+    guard.wait_for(2);
+    let log = guard.stop();
+    for record in &log {
+        assert_eq!(record.text("verdict"), "reported");
+    }
+    let taken = log
+        .iter()
+        .find(|record| record.name("name").unwrap() == b"a\xE9")
+        .unwrap();
+    assert_eq!(taken.name("sibling").unwrap(), "aé".as_bytes());
+    assert_eq!(
+        at::sorted(&below),
+        [b"a\xC3\xA9".as_slice(), b"a\xE9", b"b\x81"]
+    );
+    assert_eq!(at::read(&below, b"a\xC3\xA9").unwrap(), b"taken");
+}
+
+/// A file that is being written to is left alone until it is closed.
+#[test]
+fn what_is_open_for_writing_waits() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let guard = Guard::mending(&tree, &[]);
+    let below = tree.below_dir();
+    let file = at::create_new(&below, b"open\xE9").unwrap();
+    at::write_new(&below, b"closed\xE9", b"").unwrap();
+    until(|| at::stat(&below, b"closed\xC3\xA9").is_ok());
+    thread::sleep(Duration::from_millis(500));
+    assert!(at::stat(&below, b"open\xE9").is_ok());
+    at::write_all(&file, b"content").unwrap();
+    drop(file);
+    until(|| at::stat(&below, b"open\xC3\xA9").is_ok());
+    assert_eq!(guard.stop().len(), 2);
+}
+
+/// A name that is put right, broken anew and put right again is taken back step by step; a guard that was killed goes on with its
+/// journal.
+#[test]
+fn a_journal_is_gone_on_with() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let below = tree.below_dir();
+    let guard = Guard::mending(&tree, &[]);
+    at::write_new(&below, b"a\xE9", b"").unwrap();
+    until(|| at::stat(&below, b"a\xC3\xA9").is_ok());
+    at::rename(&below, b"a\xC3\xA9", b"b\xE9").unwrap();
+    until(|| at::stat(&below, b"b\xC3\xA9").is_ok());
+    // Killed.
+    drop(guard);
+    // A journal whose last frame was cut.
+    let journal = std::fs::File::options()
+        .append(true)
+        .open(tree.logs().join("journal"));
+    std::io::Write::write_all(&mut journal.unwrap(), &[200, 0, 0, 0, 2, 0, 0, 0, 1, 2, 3]).unwrap();
+    let guard = Guard::mending(&tree, &[]);
+    at::write_new(&below, b"c\xE9", b"").unwrap();
+    until(|| at::stat(&below, b"c\xC3\xA9").is_ok());
+    let busy = undo(&tree);
+    assert_eq!(busy.status.code(), Some(1), "{busy:?}");
+    guard.stop();
+    let migrate = |options: &[&str]| {
+        let mut command = Command::new(binary());
+        command.args(["migrate", "--from", "koi8-r", "--apply", "--journal"]);
+        command
+            .arg(tree.logs().join("journal"))
+            .args(options)
+            .arg(tree.backing());
+        command.output().unwrap()
+    };
+    let refused = migrate(&[]);
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{text}");
+    assert!(text.contains("cannot have one journal"), "{text}");
+    let output = undo(&tree);
+    // The user's own rename stands between: the first one cannot be taken back.
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(at::sorted(&below), [b"b\xE9".as_slice(), b"c\xE9"]);
+}
+
+/// Whoever swaps the directory for a link gets nothing outside touched (law T5).
+#[test]
+fn no_link_leads_a_rename_elsewhere() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let outside = tree.parent().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    let outside = at::open_dir_path(&outside);
+    let below = tree.below_dir();
+    let guard = Guard::mending(&tree, &["--audit-burst", "100000"]);
+    for round in 0..40 {
+        at::mkdir(&below, b"dir").unwrap();
+        let dir = at::open_dir(&below, b"dir").unwrap();
+        for number in 0..20_u8 {
+            at::write_new(&dir, &[b'n', number + b'0', 0xE9], b"").unwrap();
+            if round == 0 {
+                at::write_new(&outside, &[b'n', number + b'0', 0xE9], b"").unwrap();
+            }
+        }
+        thread::sleep(Duration::from_millis(90 + 3 * round));
+        at::rename(&below, b"dir", format!("old{round}").as_bytes()).unwrap();
+        at::symlink(b"../outside", &below, b"dir").unwrap();
+        thread::sleep(Duration::from_millis(5));
+        at::unlink(&below, b"dir").unwrap();
+    }
+    until(|| {
+        (0..40).all(|round| {
+            let dir = at::open_dir(&below, format!("old{round}").as_bytes()).unwrap();
+            at::list(dir.as_fd())
+                .iter()
+                .all(|name| std::str::from_utf8(name).is_ok())
+        })
+    });
+    assert!(
+        at::list(&outside)
+            .iter()
+            .all(|name| name.ends_with(b"\xE9"))
+    );
+    guard.stop();
+}
