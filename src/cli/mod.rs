@@ -5,6 +5,7 @@
 
 pub mod args;
 mod audit;
+mod charset_map;
 pub mod completion;
 mod config;
 mod convert;

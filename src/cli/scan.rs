@@ -1,5 +1,6 @@
 //! `utf8fs scan`: the names of a tree, for people, programs and browsers.
 
+mod charset_survey;
 mod json_lines;
 mod map_page;
 mod merge;
@@ -27,6 +28,7 @@ use crate::names::Quoted;
 use crate::records::{ScanLine, ScanSource};
 use crate::tree::scan::{Kept, PathList, Reached, Rules, Scan, Shard, Sink, Tally};
 use crate::tree::tree_walk::{Mounts, walk};
+use charset_survey::Task;
 use json_lines::{Lines, Report, push_line};
 use merge::Merged;
 use scan_done::ScanDone;
@@ -56,6 +58,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CliError> {
 fn scanned(args: &ScanArgs) -> Result<ExitCode, CliError> {
     let encoding = args.encoding.unwrap_or(Encoding::Utf8);
     let policy = config::policy(&args.conforming, encoding)?;
+    let task = Task::of(args)?;
     let page = args.html.as_deref();
     let page = page.map(|page| Page::create(page, args.names_from.as_slice()));
     let page = page.transpose()?;
@@ -93,7 +96,11 @@ fn scanned(args: &ScanArgs) -> Result<ExitCode, CliError> {
         tally,
         part,
     };
-    print(args, page, &sink, &done)
+    let exit = print(args, page, &sink, &done)?;
+    if let Some(task) = task {
+        task.run(args)?;
+    }
+    Ok(exit)
 }
 
 /// Makes one report of many.

@@ -3,6 +3,7 @@
 //! [`NameMap`] says what a name is visible as; [`Index`] assigns visible names within one directory, where
 //! siblings may want the same one (laws N1 to N7). [`Siblings`] finds those that differ in case or form alone.
 
+mod charset_map;
 mod escape;
 mod index;
 mod map;
@@ -16,6 +17,7 @@ mod siblings;
 use std::sync::Arc;
 
 use crate::policy::{Offence, Rule, is_component};
+pub use charset_map::{CharsetMap, CharsetSource, CharsetZone, DirectoryPattern};
 pub use index::{Index, Moves};
 pub use map::{Legacy, NameMap, OnViolation};
 pub use patterns::{PatternError, Patterns};

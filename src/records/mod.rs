@@ -4,6 +4,7 @@
 
 mod audit_record;
 mod backing_name;
+mod charset_map_file;
 mod counts;
 mod finding;
 mod guard_status;
@@ -23,6 +24,7 @@ pub use audit_record::{
     AuditRecord, Event, LeftOutRecord, OffenceRecord, Operation, RecordHead, SummaryRecord,
 };
 pub use backing_name::TreePath;
+pub use charset_map_file::{CharsetMapFault, CharsetMapFile, CharsetMapSection};
 pub use counts::{FoundCounts, RuleCounts, VerdictCounts};
 pub use finding::{Finding, Found, KindLabel};
 pub use guard_status::{GUARD_STATUS_FORMAT, GuardStatus};

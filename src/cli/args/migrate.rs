@@ -46,6 +46,10 @@ pub struct MigrateArgs {
     #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
     pub from: Option<Vec<String>>,
 
+    /// A file of the charsets of directories, which decides before --from; 'utf8fs scan --propose-map' writes one
+    #[arg(long, value_name = "FILE", help_heading = "Names")]
+    pub charset_map: Option<PathBuf>,
+
     /// Undo names that were encoded as UTF-8 more than once
     #[arg(long, help_heading = "Names")]
     pub fix_double: bool,

@@ -62,6 +62,16 @@ pub struct ScanArgs {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
+    /// Write a charset map to this file, which must not be there yet: the charset of each directory, with samples, to look at
+    ///
+    /// For migrate --charset-map. The directory is read twice more.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["names_from", "merge", "shard", "charset_map"])]
+    pub propose_map: Option<PathBuf>,
+
+    /// Print how many names this charset map reads, and how many are left
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["names_from", "merge", "shard", "json", "null"])]
+    pub charset_map: Option<PathBuf>,
+
     /// Enter mounts inside the directories
     #[arg(long)]
     pub cross_mounts: bool,

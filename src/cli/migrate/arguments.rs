@@ -1,8 +1,10 @@
 //! The arguments of `migrate`, as options of a plan.
 
-use crate::cli::CliError;
+use std::sync::Arc;
+
+use super::work::quoted;
 use crate::cli::args::MigrateArgs;
-use crate::cli::config;
+use crate::cli::{CliError, charset_map, config};
 use crate::names::{Patterns, Quoted};
 use crate::tree::plan::{CharsetSource, Filter, PlanOptions};
 
@@ -18,6 +20,7 @@ pub(super) fn check(args: &MigrateArgs, is_by_plan: bool) -> Result<(), CliError
     }
     let asks_for_names = [
         "--from",
+        "--charset-map",
         "--fix-double",
         "--unescape",
         "--normalize",
@@ -40,6 +43,7 @@ fn options(args: &MigrateArgs) -> Vec<(&'static str, Option<String>)> {
     let flag = |is_set: bool| is_set.then(String::new);
     let all = [
         ("--from", list(&args.from)),
+        ("--charset-map", args.charset_map.as_deref().map(quoted)),
         ("--fix-double", flag(args.fix_double)),
         ("--unescape", flag(args.unescape)),
         (
@@ -113,6 +117,9 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> 
         }
     };
     let mut options = PlanOptions::new(policy, from);
+    if let Some(map) = &args.charset_map {
+        options.charset_map = Arc::new(charset_map::read(map)?);
+    }
     options.fix_double = args.fix_double;
     options.unescape = args.unescape;
     options.shorten = args.shorten;

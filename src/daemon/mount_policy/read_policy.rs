@@ -101,7 +101,8 @@ fn add_names(names: &mut BTreeMap<String, Option<u32>>, ids: &Option<List<Id>>) 
 }
 
 /// Returns line and column, each from 1, the column in characters, behind the first `before` octets, which are UTF-8.
-pub(super) fn line_and_column(octets: &[u8], before: usize) -> (usize, usize) {
+#[must_use]
+pub fn line_and_column(octets: &[u8], before: usize) -> (usize, usize) {
     let before = octets.get(..before).unwrap_or(octets);
     let mut lines = before.split(|&octet| octet == b'\n');
     let last = lines.next_back().unwrap_or_default();

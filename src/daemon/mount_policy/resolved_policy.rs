@@ -243,6 +243,10 @@ pub fn charset(option: &str, label: &str) -> Result<Charset, StartError> {
     let offer = format!(
         "{option} takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r"
     );
+    if label == "auto" {
+        return Err(StartError::usage(format!("{option} auto is for migrate: only there charsets are guessed"))
+            .hint("'utf8fs scan --propose-map charsets.toml DIR' writes a map of the charsets it guesses, by directory; migrate --charset-map reads it"));
+    }
     Charset::from_label(label).map_err(|unknown| not_on_offer(&unknown, &offer))
 }
 

@@ -18,11 +18,12 @@ pub mod planner;
 pub mod revalidate;
 mod symlink_targets;
 
+pub use crate::names::CharsetSource;
 pub use chains::arrange;
 pub use charset_choice::TreeGuess;
 pub use collisions::Same;
 pub use directory_plan::DirectoryPlan;
 pub use entry_list::{EntryList, ListedEntry};
 pub use filter::Filter;
-pub use plan_options::{CharsetSource, OnCollision, PlanOptions};
+pub use plan_options::{OnCollision, PlanOptions};
 pub use planner::PlanSink;

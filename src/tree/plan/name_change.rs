@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::charset_choice::CharsetChoice;
-use super::plan_options::{CharsetSource, PlanOptions};
+use super::plan_options::PlanOptions;
 use crate::codec::Charset;
 use crate::codec::charset::is_meaningless;
 use crate::codec::guess::{Doubled, TextGuess, doubly_encoded};
-use crate::names::BackingName;
+use crate::names::{BackingName, CharsetSource};
 use crate::records::{Candidate, Reason, Warning};
 
 /// A name that is less likely than this to have been encoded again is meant as it is.
@@ -119,6 +119,7 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChang
     }
     let text = match std::str::from_utf8(&bytes) {
         Ok(text) => Cow::Borrowed(text),
+        Err(_) if options.from == CharsetSource::Leave => return NameChange::Keep,
         Err(_) => {
             let mut confidence = None;
             let read = if options.from == CharsetSource::Auto {

@@ -8,9 +8,9 @@ use super::content_eq::have_same_content;
 use super::entry_list::{EntryList, ListedEntry};
 use super::filter::Scope;
 use super::name_change::{NameChange, candidates, may_change, name_change};
-use super::plan_options::{CharsetSource, PlanOptions};
+use super::plan_options::PlanOptions;
 use crate::backing::Dir;
-use crate::names::BackingName;
+use crate::names::{BackingName, CharsetSource};
 use crate::records::{PlanLine, Reason};
 
 /// Returns a line for each entry that changes, or with which something is amiss, in the order of the bytes of their names.

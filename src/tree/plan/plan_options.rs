@@ -1,20 +1,11 @@
 //! The options of a plan.
 
-use crate::codec::Charset;
-use crate::names::{Legacy, NameMap, OnViolation};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::names::{CharsetMap, CharsetSource, Legacy, NameMap, OnViolation};
 use crate::policy::{Classes, ErrnoChoice, Policy};
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
-
-/// The source of the text of ill-formed names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CharsetSource {
-    /// They are left.
-    Nothing,
-    /// The first of these charsets that takes a name and gives it back byte for byte.
-    Charsets(Vec<Charset>),
-    /// The likeliest text of each name, with the names of its directory and of the whole tree as evidence.
-    Auto,
-}
 
 /// The treatment of an entry whose new name another one has, or gets.
 #[derive(
@@ -33,8 +24,10 @@ pub enum OnCollision {
 /// The options of a plan.
 #[derive(Debug, Clone)]
 pub struct PlanOptions {
-    /// The source of the text of ill-formed names.
+    /// The source of the text of ill-formed names, where the charset map says nothing of their directory.
     pub from: CharsetSource,
+    /// The sources by directory.
+    pub charset_map: Arc<CharsetMap>,
     /// Is UTF-8 that was encoded again to be undone?
     pub fix_double: bool,
     /// Are our own escapes to be undone?
@@ -57,14 +50,10 @@ impl PlanOptions {
     /// Asks that ill-formed names get their text, and all names what `policy` wants.
     #[must_use]
     pub fn new(policy: Policy, from: CharsetSource) -> Self {
-        let charsets = match &from {
-            CharsetSource::Charsets(charsets) => charsets.clone(),
-            CharsetSource::Nothing | CharsetSource::Auto => Vec::new(),
-        };
         let map = NameMap {
             policy,
             legacy: Legacy::Decode,
-            from: charsets,
+            from: Vec::new(),
             store_as: None,
             on_violation: OnViolation::Reject,
             errno: ErrnoChoice::default(),
@@ -75,6 +64,7 @@ impl PlanOptions {
         unlimited.policy.max_utf16 = None;
         Self {
             from,
+            charset_map: Arc::default(),
             fix_double: false,
             unescape: false,
             shorten: false,
@@ -95,7 +85,24 @@ impl PlanOptions {
     /// Is more to be known of a tree than the listing of one directory at a time?
     #[must_use]
     pub fn needs_guesses(&self) -> bool {
-        self.from == CharsetSource::Auto || self.fix_double
+        let is_auto = |source: &CharsetSource| *source == CharsetSource::Auto;
+        self.fix_double || is_auto(&self.from) || self.charset_map.sources().any(is_auto)
+    }
+
+    /// Returns the options for the names in the directory that these names lead to: those of its charsets, and no charset map.
+    pub(super) fn for_directory<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n [u8]>,
+    ) -> Cow<'_, Self> {
+        if self.charset_map.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let source = self.charset_map.source(&self.charset_map.zone(names));
+        Cow::Owned(Self {
+            from: source.unwrap_or(&self.from).clone(),
+            charset_map: Arc::default(),
+            ..self.clone()
+        })
     }
 
     /// Can nothing be amiss with a well-formed name of legal length?

@@ -57,11 +57,13 @@ impl Planner<'_> {
         if !self.options.needs_guesses() {
             return Ok(TreeGuess::default());
         }
-        let filter = self.filter;
-        let visitor = Names { filter, is_over };
+        let visitor = Names {
+            planner: self,
+            is_over,
+        };
         let states = walk(self.roots, Mounts::Stay, self.threads, &visitor)?;
         let mut names = Guesser::new();
-        for (part, _) in states {
+        for (part, ..) in states {
             names.merge(part);
         }
         Ok(TreeGuess::of(&names))
@@ -86,28 +88,31 @@ impl Planner<'_> {
 
 /// Gathers names for guesses.
 struct Names<'n> {
-    filter: &'n Filter,
+    planner: &'n Planner<'n>,
     is_over: &'n (dyn Fn() -> bool + Sync),
 }
 
 impl<'n> Visitor for Names<'n> {
-    type State = (Guesser, Scope<'n>);
+    type State = (Guesser, Scope<'n>, bool);
 
     fn start(&self) -> Self::State {
-        (Guesser::new(), self.filter.scope([]))
+        (Guesser::new(), self.planner.filter.scope([]), false)
     }
 
-    fn enter(&self, (_, scope): &mut Self::State, place: &Arc<Place>) {
-        *scope = self.filter.scope(place.names());
+    fn enter(&self, (_, scope, is_guessed): &mut Self::State, place: &Arc<Place>) {
+        let names = place.names();
+        *scope = self.planner.filter.scope(names.iter().copied());
+        *is_guessed = self.planner.options.for_directory(names).needs_guesses();
     }
 
-    fn name(&self, (names, scope): &mut Self::State, name: &[u8], _kind: Kind) {
-        if !name.is_ascii() && scope.includes(name) {
+    fn name(&self, state: &mut Self::State, name: &[u8], _kind: Kind) {
+        let (names, scope, is_guessed) = state;
+        if *is_guessed && !name.is_ascii() && scope.includes(name) {
             names.add(name);
         }
     }
 
-    fn descends(&self, (_, scope): &mut Self::State, name: &[u8]) -> bool {
+    fn descends(&self, (_, scope, _): &mut Self::State, name: &[u8]) -> bool {
         scope.enters(name)
     }
 
@@ -206,8 +211,8 @@ impl PlanVisitor<'_> {
         place: &Place,
         fd: &OwnedFd,
     ) -> io::Result<DirectoryPlan> {
-        let options = self.planner.options;
-        let mut lines = plan_open(options, self.tree, &here.listing, &here.scope, fd);
+        let options = self.planner.options.for_directory(place.names());
+        let mut lines = plan_open(&options, self.tree, &here.listing, &here.scope, fd);
         let entries = here.listing.len();
         if lines.is_empty() && here.links.is_empty() {
             return Ok(DirectoryPlan {

@@ -183,7 +183,8 @@ impl<'l> Links<'l> {
             }
         }
         let scope = self.filter.scope(inside.iter().map(AsRef::as_ref));
-        let lines = plan_open(self.options, self.tree, &listing, &scope, fd);
+        let options = self.options.for_directory(inside.iter().map(AsRef::as_ref));
+        let lines = plan_open(&options, self.tree, &listing, &scope, fd);
         let renamed = lines
             .into_iter()
             .filter_map(|line| Some((line.old, line.new?)));
@@ -261,7 +262,7 @@ impl Way<'_> {
         };
         let links = self.links;
         let Some(fd) = fd else {
-            return Ok(self.alone(name));
+            return Ok(self.alone(name, inside));
         };
         let renames = if identity(&Stat::of(&**fd)?) == self.here.0 {
             Arc::clone(&self.here.1)
@@ -279,7 +280,7 @@ impl Way<'_> {
             return Ok(None);
         }
         // A link that leads nowhere: as the name would be there, unless it would lead somewhere by that.
-        let new = self.alone(name);
+        let new = self.alone(name, inside);
         let leads_nowhere = |new: &BackingName| {
             let is_there = Dir::new(&**fd).exists(new).unwrap_or(true);
             !is_there && renames.values().all(|other| other != new)
@@ -287,9 +288,11 @@ impl Way<'_> {
         Ok(new.filter(leads_nowhere))
     }
 
-    fn alone(&self, name: &BackingName) -> Option<BackingName> {
-        let choice = CharsetChoice::alone(self.links.options, self.links.tree);
-        match name_change(self.links.options, &choice, name.as_bytes()) {
+    fn alone(&self, name: &BackingName, inside: &[Box<[u8]>]) -> Option<BackingName> {
+        let directory = inside.iter().map(AsRef::as_ref);
+        let options = self.links.options.for_directory(directory);
+        let choice = CharsetChoice::alone(&options, self.links.tree);
+        match name_change(&options, &choice, name.as_bytes()) {
             NameChange::New(new) => BackingName::parse(&new.name).ok(),
             NameChange::Keep | NameChange::Left(..) => None,
         }

@@ -4,6 +4,8 @@
 mod altered;
 /// Trees that are migrated and taken back.
 mod applied;
+/// Charsets by directory.
+mod charset_map;
 /// The program from outside: what it prints, and its exit status.
 mod command;
 /// Texts with control characters.

@@ -1,0 +1,287 @@
+//! The charset map: the charsets of ill-formed names, by the directory that they lie in (`--charset-map`).
+//!
+//! A pattern stands for directories. What it says holds for the names in them and in all directories below, down to a directory
+//! that another pattern stands for. So the charset of a name is a function of the path of its directory (law N4).
+
+use std::borrow::Cow;
+
+use super::escape::escape;
+use super::patterns::{PatternError, Patterns};
+use crate::codec::Charset;
+
+/// The source of the text of ill-formed names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CharsetSource {
+    /// None is known: they are left, and reported.
+    Nothing,
+    /// They are left on purpose.
+    Leave,
+    /// The first of these charsets that takes a name and gives it back byte for byte.
+    Charsets(Vec<Charset>),
+    /// The likeliest text of each name, with the names of its directory and of the whole tree as evidence.
+    Auto,
+}
+
+/// A pattern of directories: a path from the root, or the name of a directory anywhere.
+///
+/// Each component is a glob of bytes, and `**` stands for any number of components. The root is `/`. In a name that is not UTF-8
+/// each byte that does not belong to a character is written `%` and two hex digits, and each `%` as `%25`, as a mount shows it.
+#[derive(Debug, Clone)]
+pub struct DirectoryPattern(Vec<Component>);
+
+#[derive(Debug, Clone)]
+enum Component {
+    AnyDirectories,
+    Literal(Box<[u8]>),
+    Glob(Box<Patterns>),
+}
+
+impl DirectoryPattern {
+    /// Parses a pattern.
+    ///
+    /// # Errors
+    /// A component that is no glob.
+    pub fn parse(pattern: &str) -> Result<Self, PatternError> {
+        let component = |text: &str| {
+            Ok(match text {
+                "**" => Component::AnyDirectories,
+                text if !text.contains(GLOB) => Component::Literal(text.as_bytes().into()),
+                text => Component::Glob(Box::new(Patterns::new(&[text.to_owned()])?)),
+            })
+        };
+        if pattern.is_empty() {
+            return Err(PatternError {
+                pattern: String::new(),
+                reason: "it is empty; / stands for the root".to_owned(),
+            });
+        }
+        let anywhere = (!pattern.contains('/')).then_some("**");
+        let components = pattern.split('/').filter(|text| !text.is_empty());
+        let components = anywhere.into_iter().chain(components).map(component);
+        Ok(Self(components.collect::<Result<_, _>>()?))
+    }
+
+    /// Returns the pattern of the one directory that these names lead to from the root.
+    #[must_use]
+    pub fn of<'n>(names: impl IntoIterator<Item = &'n [u8]>) -> String {
+        let mut pattern = String::new();
+        for name in names {
+            pattern.push('/');
+            // Whatever is not UTF-8 is escaped.
+            for c in written(name)
+                .utf8_chunks()
+                .flat_map(|chunk| chunk.valid().chars())
+            {
+                pattern.extend(GLOB.contains(&c).then_some('\\'));
+                pattern.push(c);
+            }
+        }
+        if pattern.is_empty() {
+            "/".to_owned()
+        } else {
+            pattern
+        }
+    }
+}
+
+/// The characters that mean something in a glob.
+const GLOB: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
+
+/// Returns a name as patterns are compared with it.
+fn written(name: &[u8]) -> Cow<'_, [u8]> {
+    if std::str::from_utf8(name).is_ok() {
+        return Cow::Borrowed(name);
+    }
+    let mut is_text = Vec::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        is_text.resize(is_text.len() + chunk.valid().len(), true);
+        is_text.resize(is_text.len() + chunk.invalid().len(), false);
+    }
+    let is_ill_formed = |offset: usize, _| !is_text.get(offset).copied().unwrap_or_default();
+    Cow::Owned(escape(name, 1, is_ill_formed).bytes)
+}
+
+/// The charsets of the directories of a tree.
+#[derive(Debug, Clone, Default)]
+pub struct CharsetMap {
+    rules: Vec<(DirectoryPattern, CharsetSource)>,
+}
+
+/// What a map says of a directory and of all that can be below it. Equal zones have equal names below them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CharsetZone {
+    /// The index of the rule that holds.
+    rule: Option<usize>,
+    /// Rules that may hold further down, and how many of their components are matched.
+    pending: Vec<(usize, usize)>,
+}
+
+impl CharsetMap {
+    /// Adds a rule. Of several rules for one directory the first one holds.
+    pub fn push(&mut self, pattern: DirectoryPattern, source: CharsetSource) {
+        self.rules.push((pattern, source));
+    }
+
+    /// Returns the sources of all rules, in order.
+    pub fn sources(&self) -> impl Iterator<Item = &CharsetSource> {
+        self.rules.iter().map(|(_, source)| source)
+    }
+
+    /// Has it no rules?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Returns the zone of the directory that these names lead to from the root.
+    #[must_use]
+    pub fn zone<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> CharsetZone {
+        let all = (0..self.rules.len()).map(|rule| (rule, 0));
+        let root = self.settled(None, all.collect());
+        names
+            .into_iter()
+            .fold(root, |zone, name| self.below(&zone, name))
+    }
+
+    /// Returns the zone of the directory of that name in a directory of `zone`.
+    #[must_use]
+    pub fn below(&self, zone: &CharsetZone, name: &[u8]) -> CharsetZone {
+        let name = written(name);
+        let mut pending = Vec::new();
+        for &(rule, matched) in &zone.pending {
+            let next = match self.component(rule, matched) {
+                None => continue,
+                Some(Component::AnyDirectories) => matched,
+                Some(Component::Literal(literal)) if **literal == *name => matched + 1,
+                Some(Component::Glob(glob)) if glob.has(&name, Vec::new) => matched + 1,
+                Some(Component::Literal(_) | Component::Glob(_)) => continue,
+            };
+            pending.push((rule, next));
+        }
+        self.settled(zone.rule, pending)
+    }
+
+    /// Finds the rule that holds for a directory, `above` being that of the one above it.
+    fn settled(&self, above: Option<usize>, mut pending: Vec<(usize, usize)>) -> CharsetZone {
+        // `**` stands for no directory as well.
+        let mut index = 0;
+        while let Some(&(rule, matched)) = pending.get(index) {
+            if let Some(Component::AnyDirectories) = self.component(rule, matched) {
+                pending.push((rule, matched + 1));
+            }
+            index += 1;
+        }
+        pending.sort_unstable();
+        pending.dedup();
+        let is_whole =
+            |&&(rule, matched): &&(usize, usize)| self.component(rule, matched).is_none();
+        let own = pending.iter().find(is_whole).map(|(rule, _)| *rule);
+        pending.retain(|&(rule, matched)| self.component(rule, matched).is_some());
+        CharsetZone {
+            rule: own.or(above),
+            pending,
+        }
+    }
+
+    fn component(&self, rule: usize, matched: usize) -> Option<&Component> {
+        self.rules.get(rule)?.0.0.get(matched)
+    }
+
+    /// Returns the source of the text of names in a directory of that zone; `None` where the map says nothing of it.
+    #[must_use]
+    pub fn source(&self, zone: &CharsetZone) -> Option<&CharsetSource> {
+        self.rules.get(zone.rule?).map(|(_, source)| source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CharsetMap, CharsetSource, DirectoryPattern};
+    use crate::codec::Charset;
+
+    fn names(path: &[u8]) -> Vec<&[u8]> {
+        let names = path.split(|byte| *byte == b'/');
+        names.filter(|name| !name.is_empty()).collect()
+    }
+
+    /// A map whose rules are numbered by charsets.
+    fn map(patterns: &[&str]) -> CharsetMap {
+        let mut map = CharsetMap::default();
+        for (pattern, charset) in patterns.iter().zip(Charset::all()) {
+            let pattern = DirectoryPattern::parse(pattern).unwrap();
+            map.push(pattern, CharsetSource::Charsets(vec![charset]));
+        }
+        map
+    }
+
+    #[test]
+    fn the_nearest_directory_with_a_rule_decides() {
+        // patterns, path of a directory, the rule that holds
+        let rows: [(&[&str], &[u8], Option<usize>); 19] = [
+            (&["/"], b"a/b", Some(0)),
+            (&["/a"], b"", None),
+            (&["/a"], b"a", Some(0)),
+            (&["/a"], b"a/b/c", Some(0)),
+            (&["/a"], b"b/a", None),
+            (&["/", "/a"], b"a", Some(1)),
+            (&["/a", "/"], b"a", Some(0)),
+            (&["/a/b", "/a/*"], b"a/b", Some(0)),
+            (&["/a/*", "/a/b"], b"a/b", Some(0)),
+            (&["/a/*", "/a/*/c"], b"a/b/c", Some(1)),
+            (&["a"], b"x/y/a/z", Some(0)),
+            (&["/a/**/d"], b"a/b/c/d", Some(0)),
+            (&["/a/**/d"], b"a/d", Some(0)),
+            (&["/a/**/d"], b"a/b", None),
+            (&["/a/**"], b"a/b", Some(0)),
+            (&["/caf%E9"], b"caf\xE9", Some(0)),
+            (&["/100%"], b"100%", Some(0)),
+            (&["/%25%E9"], b"%\xE9", Some(0)),
+            (&["/caf?%E9"], b"caf\xE9", None),
+        ];
+        for (patterns, path, expected) in rows {
+            let map = map(patterns);
+            let zone = map.zone(names(path));
+            assert_eq!(zone.rule, expected, "{patterns:?} {path:?}");
+            let charset = expected.and_then(|rule| Charset::all().nth(rule));
+            let source = charset.map(|charset| CharsetSource::Charsets(vec![charset]));
+            assert_eq!(map.source(&zone), source.as_ref());
+        }
+    }
+
+    #[test]
+    fn the_pattern_of_a_directory_stands_for_it_alone() {
+        for path in [
+            b"".as_slice(),
+            b"a/b",
+            b"caf\xE9/%",
+            b"[a]*?{}\\/x",
+            b"%\xFF",
+        ] {
+            let map = map(&[&DirectoryPattern::of(names(path))]);
+            assert_eq!(map.zone(names(path)).rule, Some(0), "{path:?}");
+            let mut other = names(path);
+            if other.pop().is_some() {
+                assert_eq!(map.zone(other.iter().copied()).rule, None, "{path:?}");
+                other.push(b"a*");
+                assert_eq!(map.zone(other).rule, None, "{path:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn zones_are_equal_where_nothing_below_differs() {
+        let map = map(&["/", "/a", "/b/x"]);
+        let zone = |path: &[u8]| map.zone(names(path));
+        assert_eq!(zone(b"c"), zone(b"d/e"));
+        assert_ne!(zone(b"c"), zone(b"a"));
+        assert_ne!(zone(b"c"), zone(b"b"));
+        assert_eq!(zone(b"a"), zone(b"a/b"));
+    }
+
+    #[test]
+    fn a_pattern_that_is_none_is_refused() {
+        for pattern in ["", "/a/[", "/a/{b", "/[é]"] {
+            assert!(DirectoryPattern::parse(pattern).is_err(), "{pattern:?}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A charset map (docs/migrating.md has its keys).
+
+use serde::{Deserialize, Deserializer, de};
+
+use super::policy_file::List;
+use crate::codec::Charset;
+use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
+
+/// The keys of a charset map.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CharsetMapFile {
+    /// What holds for which directories.
+    pub directory: Vec<CharsetMapSection>,
+}
+
+/// The charsets of some directories.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CharsetMapSection {
+    /// Patterns of directories.
+    pub path: List<DirectoryPattern>,
+    /// The source of the text of ill-formed names in them.
+    pub charset: CharsetSource,
+}
+
+/// What is wrong with the text of a charset map.
+#[derive(Debug)]
+pub struct CharsetMapFault {
+    /// Offset in the text, in bytes.
+    pub offset: usize,
+    /// The fault, for people.
+    pub message: String,
+}
+
+impl CharsetMapFile {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn parse(text: &str) -> Result<CharsetMap, CharsetMapFault> {
+        let file: Self = toml::from_str(text).map_err(|error| CharsetMapFault {
+            offset: error.span().map_or(text.len(), |span| span.start),
+            message: error.message().to_owned(),
+        })?;
+        let mut map = CharsetMap::default();
+        for section in file.directory {
+            for pattern in section.path.0 {
+                map.push(pattern, section.charset.clone());
+            }
+        }
+        Ok(map)
+    }
+}
+
+impl<'de> Deserialize<'de> for DirectoryPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let pattern = String::deserialize(deserializer)?;
+        Self::parse(&pattern).map_err(|error| {
+            let pattern = Quoted(error.pattern.as_bytes());
+            de::Error::custom(format_args!("{pattern} is no pattern: {}", error.reason))
+        })
+    }
+}
+
+/// A charset or several, or one of the words `auto` and `leave`.
+impl<'de> Deserialize<'de> for CharsetSource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let labels = List::<String>::deserialize(deserializer)?.0;
+        let charset = |label: &String| {
+            Charset::from_label(label).map_err(|unknown| {
+                let near = unknown
+                    .near
+                    .first()
+                    .map(|near| format!("did you mean {near}?"));
+                let why = unknown.reason.map(str::to_owned).or(near);
+                let why = why.unwrap_or_else(|| {
+                    "it takes names of IANA, a list of them, auto or leave".to_owned()
+                });
+                let label = Quoted(label.as_bytes());
+                de::Error::custom(format_args!("charset {label} is not on offer: {why}"))
+            })
+        };
+        match labels.as_slice() {
+            [] => Err(de::Error::custom("there is no charset in the list")),
+            [word] if word == "auto" => Ok(Self::Auto),
+            [word] if word == "leave" => Ok(Self::Leave),
+            labels
+                if labels
+                    .iter()
+                    .any(|label| label == "auto" || label == "leave") =>
+            {
+                Err(de::Error::custom("auto and leave stand alone"))
+            }
+            labels => labels
+                .iter()
+                .map(charset)
+                .collect::<Result<_, _>>()
+                .map(Self::Charsets),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CharsetMapFile;
+    use crate::codec::Charset;
+    use crate::names::CharsetSource;
+
+    #[test]
+    fn each_kind_of_charset_is_read() {
+        let text = "[[directory]]\npath = '/a'\ncharset = 'koi8-r'\n\
+            [[directory]]\npath = ['/b', 'c']\ncharset = ['Shift_JIS', 'cp1252']\n\
+            [[directory]]\npath = '/'\ncharset = 'auto'\n[[directory]]\npath = '/d'\ncharset = 'leave'\n";
+        let map = CharsetMapFile::parse(text).unwrap();
+        let charsets = |labels: &[&str]| {
+            let charsets = labels
+                .iter()
+                .map(|label| Charset::from_label(label).unwrap());
+            CharsetSource::Charsets(charsets.collect())
+        };
+        let both = charsets(&["shift_jis", "windows-1252"]);
+        let expected = [
+            charsets(&["koi8-r"]),
+            both.clone(),
+            both,
+            CharsetSource::Auto,
+            CharsetSource::Leave,
+        ];
+        assert!(map.sources().eq(&expected));
+        assert!(CharsetMapFile::parse("# nothing\n").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_fault_is_reported_where_it_stands() {
+        let entry = |rest: &str| format!("[[directory]]\npath = '/a'\n{rest}");
+        let rows = [
+            (
+                entry("charset = 'koi9'"),
+                "'koi9'",
+                "charset \"koi9\" is not on offer: did you mean koi",
+            ),
+            (
+                entry("charset = ['koi8-r', 'utf-8']"),
+                "['koi8-r'",
+                "is not on offer",
+            ),
+            (
+                entry("charset = ['auto', 'koi8-r']"),
+                "['auto'",
+                "auto and leave stand alone",
+            ),
+            (entry("charset = []"), "[]", "no charset in the list"),
+            (entry("charset = 1"), "1", "expected a string"),
+            (entry("charsets = 'koi8-r'"), "charsets", "unknown field"),
+            (entry(""), "[[directory]]", "missing field `charset`"),
+            (
+                "[[directory]]\ncharset = 'koi8-r'\npath = '/a/['".to_owned(),
+                "'/a/['",
+                "\"[\" is no pattern",
+            ),
+            ("dir = 1".to_owned(), "dir", "unknown field"),
+            ("[[directory".to_owned(), "", ""),
+        ];
+        for (text, at, message) in rows {
+            let fault = CharsetMapFile::parse(&text).unwrap_err();
+            let rest = text.get(fault.offset..).unwrap();
+            assert!(rest.starts_with(at), "{text:?}: {rest:?}");
+            assert!(
+                fault.message.contains(message),
+                "{text:?}: {}",
+                fault.message
+            );
+        }
+    }
+}

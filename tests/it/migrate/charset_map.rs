@@ -1,0 +1,256 @@
+//! A tree of several charsets, made clean by a charset map that `scan` proposes.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use utf8fs::codec::Charset;
+
+use super::{migrate, utf8fs};
+use crate::support::{Tree, at, snapshot};
+
+const FRENCH: [&str; 10] = [
+    "Été à la plage.jpg",
+    "Hôtel réservé.pdf",
+    "Clés perdues.txt",
+    "Anniversaire d'Hélène.jpg",
+    "Théâtre à Orléans.doc",
+    "Forêt près de Besançon.jpg",
+    "Déjà vu.txt",
+    "Facture n° 12 payée.pdf",
+    "Crème brûlée.doc",
+    "Noël chez mémé.jpg",
+];
+
+const RUSSIAN: [&str; 10] = [
+    "Отчёт за год.doc",
+    "Письмо директору.txt",
+    "Фотографии с дачи.jpg",
+    "Договор аренды.pdf",
+    "Список покупок.txt",
+    "Расписание уроков.xls",
+    "Музыка для поездки.mp3",
+    "День рождения бабушки.jpg",
+    "Рецепт борща.doc",
+    "Новый год.jpg",
+];
+
+const JAPANESE: [&str; 10] = [
+    "会議議事録.doc",
+    "予算表.xls",
+    "東京タワーの写真.jpg",
+    "日本語の本.pdf",
+    "請求書.pdf",
+    "旅行の計画.txt",
+    "新しいフォルダ.txt",
+    "お母さんの誕生日.jpg",
+    "年賀状.doc",
+    "議題一覧.txt",
+];
+
+/// A directory, the charset of its names, and the names.
+type Row<'r> = (&'r [u8], &'static str, Vec<&'static str>);
+
+fn make(tree: &Tree, rows: &[Row<'_>]) {
+    for (directory, charset, names) in rows {
+        let charset = Charset::from_label(charset).unwrap();
+        let directory = tree.backing().join(OsStr::from_bytes(directory));
+        std::fs::create_dir_all(&directory).unwrap();
+        let directory = at::open_dir_path(&directory);
+        for name in names {
+            at::write_new(&directory, &charset.encode(name).unwrap(), name.as_bytes()).unwrap();
+        }
+    }
+}
+
+/// Checks that each file has the name that is in it; returns their number.
+fn checked(root: &Path) -> usize {
+    let files = snapshot::take(root, snapshot::Times::Kept);
+    let files = files
+        .iter()
+        .filter_map(|(path, entry)| match &entry.content {
+            snapshot::Content::File(content) => Some((path, content)),
+            _ => None,
+        });
+    files
+        .map(|(path, content)| {
+            let name = path.rsplit(|byte| *byte == b'/').next().unwrap();
+            assert_eq!(name, content.as_slice(), "{path:?}");
+        })
+        .count()
+}
+
+fn entries(map: &str) -> BTreeMap<String, String> {
+    let lines: Vec<&str> = map
+        .lines()
+        .filter(|line| line.starts_with("path") || line.starts_with("charset"))
+        .collect();
+    let value = |line: &str| line.split('"').nth(1).unwrap().to_owned();
+    lines
+        .chunks(2)
+        .map(|pair| (value(pair[0]), value(pair[1])))
+        .collect()
+}
+
+/// Laws T1 and T4: three commands, and back again.
+#[test]
+fn a_tree_of_three_charsets_is_made_clean_by_a_proposed_map_and_undone_bit_by_bit() {
+    let tree = Tree::new();
+    let cyrillic = Charset::from_label("koi8-r")
+        .unwrap()
+        .encode("Старое")
+        .unwrap();
+    let old = [b"ru/".as_slice(), &cyrillic].concat();
+    make(
+        &tree,
+        &[
+            (b"fr", "windows-1252", FRENCH.to_vec()),
+            (b"fr/2004", "windows-1252", FRENCH.to_vec()),
+            (b"ru", "koi8-r", RUSSIAN.to_vec()),
+            (&old, "koi8-r", RUSSIAN.to_vec()),
+            (b"jp", "shift_jis", JAPANESE.to_vec()),
+            (b"mixed", "windows-1252", FRENCH.to_vec()),
+            (b"mixed", "shift_jis", JAPANESE.to_vec()),
+        ],
+    );
+    let before = snapshot::take(&tree.backing(), snapshot::Times::Kept);
+    let proposed = utf8fs(
+        tree.parent(),
+        &[b"scan", b"--propose-map", b"charsets.toml", b"backing"],
+    )
+    .expect(1);
+    assert!(
+        proposed
+            .stderr
+            .contains("go on with: utf8fs migrate --charset-map charsets.toml backing\n"),
+        "{proposed:?}"
+    );
+    let map = std::fs::read_to_string(tree.parent().join("charsets.toml")).unwrap();
+    let found = entries(&map);
+    let paths: Vec<&str> = found.keys().map(String::as_str).collect();
+    assert_eq!(paths, ["/fr", "/jp", "/mixed", "/ru"], "{map}");
+    assert_eq!(
+        [&*found["/jp"], &*found["/mixed"], &*found["/ru"]],
+        ["shift_jis", "auto", "koi8-r"],
+        "{map}"
+    );
+    assert!(
+        map.contains("# 21 names in 2 directories, 99 % sure on average\n"),
+        "{map}"
+    );
+    assert!(map.contains("# mixes charsets: "), "{map}");
+    let judged = utf8fs(
+        tree.parent(),
+        &[b"scan", b"--charset-map", b"charsets.toml", b"backing"],
+    )
+    .expect(1);
+    assert!(
+        judged.stdout.contains("koi8-r, in 2 directories\n"),
+        "{judged:?}"
+    );
+    assert!(!judged.stdout.contains("left as they are"), "{judged:?}");
+
+    let by_map = [
+        "--charset-map",
+        "charsets.toml",
+        "--apply",
+        "--journal",
+        "journal",
+        "backing",
+    ];
+    migrate(tree.parent(), &by_map).expect(0);
+    assert_eq!(checked(&tree.backing()), 70);
+    assert!(
+        utf8fs(tree.parent(), &[b"scan", b"backing"])
+            .expect(0)
+            .stdout
+            .contains("no name offends")
+    );
+    utf8fs(tree.parent(), &[b"undo", b"--apply", b"journal"]).expect(0);
+    assert_eq!(
+        snapshot::take(&tree.backing(), snapshot::Times::Kept),
+        before
+    );
+    // It is never written over.
+    utf8fs(
+        tree.parent(),
+        &[b"scan", b"--propose-map", b"charsets.toml", b"backing"],
+    )
+    .expect(2);
+    assert_eq!(
+        std::fs::read_to_string(tree.parent().join("charsets.toml")).unwrap(),
+        map
+    );
+}
+
+#[test]
+fn each_directory_goes_by_the_nearest_entry_and_the_others_by_from() {
+    let tree = Tree::new();
+    for directory in [b"a".as_slice(), b"b", b"c\xE9"] {
+        let directory = tree.directory(directory);
+        at::write_new(&directory, b"\xC1", b"").unwrap();
+        at::mkdir(&directory, b"x").unwrap();
+        at::write_new(at::open_dir(&directory, b"x").unwrap(), b"\xC1", b"").unwrap();
+        at::symlink(b"../a/\xC1", &directory, b"link").unwrap();
+    }
+    let map = "[[directory]]\npath = '/a'\ncharset = 'koi8-r'\n\
+        [[directory]]\npath = '/c%E9/x'\ncharset = ['euc-jp', 'windows-1253']\n\
+        [[directory]]\npath = 'x'\ncharset = 'leave'\n";
+    std::fs::write(tree.parent().join("map"), map).unwrap();
+    let run = migrate(
+        tree.parent(),
+        &["--charset-map", "map", "--from", "iso-8859-1", "backing"],
+    )
+    .expect(0);
+    let mut lines: Vec<&str> = run.stdout.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        [
+            r#""a/\xC1" -> "а"  decoded from koi8-r"#,
+            r#""a/link" leads to "../a/\xC1" -> "../a/а""#,
+            r#""b/\xC1" -> "Á"  decoded from iso-8859-1"#,
+            r#""b/link" leads to "../a/\xC1" -> "../a/а""#,
+            r#""c\xE9" -> "cé"  decoded from iso-8859-1"#,
+            r#""c\xE9/\xC1" -> "Á"  decoded from iso-8859-1"#,
+            r#""c\xE9/link" leads to "../a/\xC1" -> "../a/а""#,
+            r#""c\xE9/x/\xC1" -> "Α"  decoded from windows-1253"#,
+        ]
+    );
+    // Where neither says anything, names are left and reported.
+    let run = migrate(tree.parent(), &["--charset-map", "map", "backing"]).expect(1);
+    assert!(run.stdout.contains(r#""b/\xC1" stays: "#), "{run:?}");
+    assert!(!run.stdout.contains("a/x"), "{run:?}");
+}
+
+#[test]
+fn a_faulty_map_is_refused_with_line_and_column() {
+    let tree = Tree::new();
+    let refused = |command: &str, text: &str| {
+        std::fs::write(tree.parent().join("map"), text).unwrap();
+        let run = utf8fs(
+            tree.parent(),
+            &[command.as_bytes(), b"--charset-map", b"map", b"backing"],
+        )
+        .expect(2);
+        run.stderr.lines().next().unwrap().to_owned()
+    };
+    let row = "[[directory]]\npath = \"/a\"\ncharset = \"koi8r-x\"\n";
+    for command in ["scan", "migrate"] {
+        let fault = refused(command, row);
+        assert!(
+            fault.starts_with(
+                "error: \"map\":3:11: charset \"koi8r-x\" is not on offer: did you mean koi8-r"
+            ),
+            "{fault}"
+        );
+        let fault = refused(command, "[[directory]\n");
+        assert!(fault.starts_with("error: \"map\":1:1"), "{fault}");
+    }
+    let missing = migrate(tree.parent(), &["--charset-map", "no", "backing"]).expect(2);
+    assert!(
+        missing.stderr.contains("cannot be read: No such file"),
+        "{missing:?}"
+    );
+}
