@@ -218,12 +218,21 @@ fn f7_a_container_sees_a_mount_that_is_made_anew_if_it_has_the_directory_above()
     let mut itself = Running::start(&mount.point());
     assert_eq!(above.line("cat /data/mnt/café"), "content");
     mount.kill();
-    let dead = "cat /data/café 2>&1 | sed 's/.*: //'";
-    assert_eq!(itself.line(dead), "Transport endpoint is not connected");
+    // By rings, what was asked while the daemon died is cut off.
+    let is_dead = |itself: &mut Running| {
+        let said = itself.line("cat /data/café 2>&1 | sed 's/.*: //'");
+        let all = [
+            "Transport endpoint is not connected",
+            "Software caused connection abort",
+            "Operation canceled",
+        ];
+        assert!(all.contains(&said.as_str()), "{said}");
+    };
+    is_dead(&mut itself);
     let mut mount = tree.mount(&["--from", "iso-8859-1"]);
     mount.allow_warning("is dead: its daemon was killed");
     assert_eq!(above.line("cat /data/mnt/café"), "content");
-    assert_eq!(itself.line(dead), "Transport endpoint is not connected");
+    is_dead(&mut itself);
     above.end();
     itself.end();
     mount.stop();
