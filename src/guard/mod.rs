@@ -2,8 +2,8 @@
 //!
 //! Names are made at the speed of the filesystem, and nobody is refused any. The guard hears of each new name
 //! ([`crate::backing::name_events`]), judges it by the policy, and reports it, or renames the entry once it has been quiet for a
-//! while. [`hearing`] reads the events, [`scan`] finds what was not heard, [`mending`] renames. What these share is in
-//! [`guarded`].
+//! while. `hearing` reads the events, `scan` finds what was not heard, `mending` renames. What these share is in
+//! `guarded`.
 
 mod config;
 mod counters;
