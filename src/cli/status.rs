@@ -35,10 +35,14 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
     if args.ask_only {
         return status_client::pass_on(mountpoint);
     }
-    if let Some(exit) = guard(mountpoint, format)? {
+    let (answer, complaint) = status_client::start_asking(mountpoint)?;
+    // Only what is no mount, and so answers, is looked at by this process.
+    if answer == Answer::None
+        && let Some(exit) = guard(mountpoint, format)?
+    {
         return Ok(exit);
     }
-    let Answer::Status(answer) = status_client::ask_and_complain(mountpoint)? else {
+    let Answer::Status(answer) = status_client::complain(mountpoint, answer, &complaint)? else {
         return Ok(ExitCode::Failure);
     };
     let status = parse(&answer)?;

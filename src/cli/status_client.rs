@@ -45,14 +45,13 @@ pub(super) enum Answer {
     None,
 }
 
-/// Asks the mount on `path` for its status. Prints on standard error why there is no answer.
+/// Prints on standard error why there is no answer.
 ///
 /// # Errors
-/// It does not answer in time, or another process cannot be had.
-pub(super) fn ask_and_complain(path: &Path) -> Result<Answer, CliError> {
-    let (answer, complaint) = start_asking(path)?;
+/// It does not answer in time.
+pub(super) fn complain(path: &Path, answer: Answer, complaint: &[u8]) -> Result<Answer, CliError> {
     // As it would have been printed by ourselves: where nobody can be told, the exit status tells.
-    io::stderr().write_all(&complaint).ok();
+    io::stderr().write_all(complaint).ok();
     if answer == Answer::Silent {
         return Err(CliError::failure(format!(
             "the mount on {} does not answer for {} seconds",
@@ -75,7 +74,10 @@ pub(super) fn ask(path: &Path) -> Result<Answer, CliError> {
 }
 
 /// Has another process ask. Returns the answer, and what that process printed on standard error.
-fn start_asking(path: &Path) -> Result<(Answer, Vec<u8>), CliError> {
+///
+/// # Errors
+/// Another process cannot be had.
+pub(super) fn start_asking(path: &Path) -> Result<(Answer, Vec<u8>), CliError> {
     let failed = |error: io::Error| {
         CliError::failure(format!("no process can be started: {}", reason(&error)))
     };
