@@ -123,8 +123,8 @@ impl<F: AsFd> Dir<F> {
         Ok(Stat::from(&raw))
     }
 
-    /// Attributes of what a path leads to from here, on the way that the kernel goes: over links, and from the root of the filesystem if it
-    /// begins with `/`. For looking only; what is found may lie anywhere.
+    /// Returns the attributes of what a path leads to from here as the kernel resolves it. Follows links, and starts
+    /// at the root of the filesystem if the path begins with `/`. For looking only: the result may lie anywhere.
     ///
     /// # Errors
     /// Those of statx(2).
@@ -183,9 +183,8 @@ impl<F: AsFd> Dir<F> {
 
     /// Creates and opens a regular file, with `O_CREAT` and the given open(2) flags.
     ///
-    /// The thread's umask and the directory's default ACL shape `mode`. Without `O_EXCL` an entry that is there
-    /// already is opened, and if it is a pipe this may wait: give `O_EXCL`, and on `EEXIST` take [`Dir::child`] and
-    /// [`file::reopen`].
+    /// The thread's umask and the directory's default ACL shape `mode`. Without `O_EXCL` an existing entry is opened,
+    /// and a pipe may wait. So pass `O_EXCL`, and on `EEXIST` use [`Dir::child`] and [`file::reopen`].
     ///
     /// # Errors
     /// Those of openat(2); `ELOOP` if the name is a symlink.
@@ -302,11 +301,11 @@ fn clone(fd: impl AsFd) -> io::Result<OwnedFd> {
 
 /// A private view of the directory `fd`: a mount of its own that nobody else sees and that nothing is mounted in.
 ///
-/// Below it the mounts inside the backing directory are absent (the directories under them are reached instead), and
-/// mounts made later over or inside the backing directory do not appear. Devices cannot be opened through it. It lasts as long as the descriptor and its
-/// duplicates; descriptors opened below it stay good after that. It keeps the mount flags that it was made with, also
-/// when the mount it was made of is later made read-only by itself, and keeps the filesystem in use when that is
-/// unmounted. Inodes reached through it and through other mounts cannot be linked or renamed into each other.
+/// The clone has no mounts inside the backing directory (the directories under them are reached instead), and later
+/// ones do not appear. Devices cannot be opened through it. It lasts as long as the descriptor and its duplicates;
+/// descriptors opened below it stay good after that. It keeps the mount flags that it was made with, also when the
+/// original is later made read-only by itself. It keeps the filesystem in use when the original is unmounted. Inodes
+/// reached through it and through other mounts cannot be linked or renamed into each other.
 ///
 /// # Errors
 /// `EPERM` without `CAP_SYS_ADMIN`, `EINVAL` where the kernel refuses to part the directory from mounts that hide
@@ -322,8 +321,8 @@ pub fn private_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
     }
 }
 
-/// A view as [`private_clone`]'s in which reading leaves access times as they are, open for reading, so that inodes can be
-/// opened through it by file handle.
+/// Clones a mount as [`private_clone`] does, for reading that leaves access times as they are. It is open for
+/// reading, so that inodes can be opened through it by file handle.
 ///
 /// # Errors
 /// As [`private_clone`]; `EINVAL` on kernels that clone no mount that is itself a private view.
@@ -338,7 +337,7 @@ pub fn quiet_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
 /// When reading through a view changes access times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AccessTimes {
-    /// Of everything; `None` leaves it as it is on the mount that the view is of.
+    /// Updates for all inodes; `None` keeps what the original mount has.
     pub of_all: Option<Atime>,
     /// Never those of directories.
     pub not_of_directories: bool,
@@ -349,7 +348,7 @@ pub struct AccessTimes {
 pub enum Atime {
     /// Never.
     Never,
-    /// Where it is older than a change, or than a day.
+    /// Updates times older than a change, or than a day.
     Relative,
     /// Always.
     Always,

@@ -10,8 +10,8 @@ const ECRYPTFS: u64 = 0xf15f;
 /// FUSE, `FUSE_SUPER_MAGIC`.
 const FUSE: u64 = 0x6573_5546;
 
-/// Filesystems of this machine that have nothing to report when a file is closed: they do no `flush`, and quota and room
-/// are taken when data is written. From `linux/magic.h` and the filesystems' own headers.
+/// Local filesystems that have nothing to report when a file is closed. They do no `flush`, and take quota and room
+/// when data is written. From `linux/magic.h` and the filesystems' own headers.
 const QUIET_CLOSE: &[u64] = &[
     0xef53,      // ext2, ext3, ext4
     0x5846_5342, // XFS

@@ -61,13 +61,13 @@ impl FileHandle {
     /// Opens the inode on the filesystem of `mount`, as seen through that mount, with the given open(2) flags and
     /// `O_NOFOLLOW | O_CLOEXEC`; `None` if this process may not (it takes `CAP_DAC_READ_SEARCH`).
     ///
-    /// `mount` is a file or directory of that filesystem that is open for reading: [`super::file::reopen`] makes one of
-    /// an `O_PATH` descriptor, which the kernel does not take here.
-    /// Give `O_PATH` unless the inode is known to be a regular file or a directory: a pipe or device could wait or act.
+    /// `mount` is a file or directory of that filesystem that is open for reading: the kernel takes no `O_PATH`
+    /// descriptor here, and [`super::file::reopen`] makes one readable. Pass `O_PATH` unless the inode is known to be
+    /// a regular file or a directory: a pipe or device could wait or act.
     ///
     /// # Errors
-    /// `ESTALE` if the inode is gone or going, `EBADF` for an `O_PATH` descriptor as `mount`; else those of
-    /// `open_by_handle_at(2)`, but for `EOPNOTSUPP`, `EOVERFLOW`, `EPERM` and `ENOSYS`.
+    /// `ESTALE` if the inode is gone or going, and `EBADF` for an `O_PATH` descriptor as `mount`. Else those of
+    /// `open_by_handle_at(2)`, except `EOPNOTSUPP`, `EOVERFLOW`, `EPERM` and `ENOSYS`.
     pub fn open(&self, mount: impl AsFd, flags: i32) -> io::Result<Option<OwnedFd>> {
         let flags = OFlags::from_bits_retain(flags.cast_unsigned());
         let flags = (flags | OFlags::NOFOLLOW | OFlags::CLOEXEC).bits();

@@ -72,8 +72,8 @@ impl NameEvents {
     /// Marks the filesystem of `directory`.
     ///
     /// # Errors
-    /// Those of `fanotify_init(2)` and `fanotify_mark(2)`: `EPERM` without the capability, `EINVAL` before Linux 5.17, `ENODEV`,
-    /// `EXDEV` and `EOPNOTSUPP` where the filesystem has no number or no handles.
+    /// Those of `fanotify_init(2)` and `fanotify_mark(2)`. `EPERM` without the capability and `EINVAL` before Linux
+    /// 5.17. `ENODEV`, `EXDEV` and `EOPNOTSUPP` where the filesystem has no number or no handles.
     pub fn of(directory: impl AsFd) -> io::Result<Self> {
         let flags = libc::FAN_CLOEXEC
             | libc::FAN_NONBLOCK

@@ -1,4 +1,4 @@
-//! What the kernel tells about an inode or a filesystem.
+//! Attributes of inodes and filesystems, as the kernel reports them.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -57,7 +57,7 @@ pub struct Time {
     pub nanos: u32,
 }
 
-/// What to do with one time of an inode.
+/// The change to one time of an inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetTime {
     /// Leave it.
@@ -116,7 +116,7 @@ impl Stat {
         Ok(Self::from(&raw))
     }
 
-    /// What it is.
+    /// Returns the kind of the inode.
     #[must_use]
     pub fn kind(&self) -> Kind {
         Kind::from_mode(self.mode)

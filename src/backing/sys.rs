@@ -54,8 +54,8 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     }
 }
 
-/// The file handle of the inode that `name` leads to in the directory `fd`, of the symlink itself if it is one, and for the
-/// empty name that of the inode that `fd` refers to.
+/// Returns the file handle of the inode that `name` leads to in the directory `fd`: of the symlink itself if it is
+/// one. An empty name stands for the inode that `fd` refers to.
 pub(crate) fn name_to_handle(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<RawHandle> {
     calls::count();
     let mut handle = RawHandle {
@@ -69,9 +69,9 @@ pub(crate) fn name_to_handle(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<RawH
     } else {
         0
     };
-    // SAFETY: `fd` is open for the length of the call; `name` is NUL-terminated and lives as long; `handle` has the layout
-    // of struct file_handle with as many bytes behind the header as its length says, and the kernel writes no more;
-    // `mount_id` is a live int. Both are exclusively ours.
+    // SAFETY: `fd` is open for the length of the call. `name` is NUL-terminated and lives as long. `handle` has the
+    // layout of struct file_handle with as many bytes behind the header as its length says, and the kernel writes no
+    // more. `mount_id` is a live int. Both are exclusively ours.
     let result = unsafe {
         libc::syscall(
             libc::SYS_name_to_handle_at,
@@ -93,8 +93,8 @@ pub(crate) fn open_by_handle(
     flags: libc::c_int,
 ) -> io::Result<OwnedFd> {
     calls::count();
-    // SAFETY: `mount` is open for the length of the call; `handle` has the layout of struct file_handle, is only
-    // read, and the kernel refuses a length over 128, which is what lies behind the header.
+    // SAFETY: `mount` is open for the length of the call. `handle` has the layout of struct file_handle and is only
+    // read. The kernel refuses a length over 128, which is what lies behind the header.
     let result = unsafe {
         libc::syscall(
             libc::SYS_open_by_handle_at,
@@ -172,8 +172,8 @@ fn fuse_ioctl<T>(
     number: rustix::ioctl::Opcode,
     record: T,
 ) -> io::Result<libc::c_long> {
-    // SAFETY: `fd` is open for the length of the call; whatever it is, the kernel reads by these numbers at most a record of the size that
-    // is part of the number, which is that of `record`, and writes none.
+    // SAFETY: `fd` is open for the length of the call. For these numbers the kernel reads at most a record of the
+    // size in the number, which is that of `record`, and writes none.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), number.into(), &raw const record) };
     checked(result.into())
 }
@@ -191,8 +191,8 @@ const ENTER_NO_IOWAIT: u32 = 1 << 7;
 
 /// A ring (`io_uring(7)`) by which one thread takes requests of a FUSE connection and answers them. It can do nothing else.
 ///
-/// Each of its slots holds one request at a time. The kernel writes a request there and reads its answer only while a call of this borrows
-/// it exclusively, since it does the work of a ring in no other system call (`IORING_SETUP_DEFER_TASKRUN`).
+/// Each of its slots holds one request at a time. The kernel writes a request there and reads its answer only while a
+/// call borrows it exclusively. `IORING_SETUP_DEFER_TASKRUN` makes it work on a ring in no other system call.
 pub struct FuseRing {
     ring: IoUring<squeue::Entry128, cqueue::Entry>,
     slots: Vec<Slot>,
@@ -268,8 +268,8 @@ impl FuseRing {
         self.ring.submit().map(drop)
     }
 
-    /// Answers the request in `slot` of the queue `queue` with what the slot holds, with the next [`wait`](Self::wait); the slot takes
-    /// another request then. `id` is that of `struct fuse_uring_ent_in_out`.
+    /// Answers the request in `slot` of the queue `queue` with what the slot holds, at the next [`wait`](Self::wait).
+    /// Then the slot takes another request. `id` is that of `struct fuse_uring_ent_in_out`.
     ///
     /// # Errors
     /// Those of `io_uring_enter(2)`.
@@ -292,8 +292,8 @@ impl FuseRing {
         let mut entry = command.cmd(request).addr(iovecs).build();
         entry.set_user_data(slot as u64);
         if iovecs.is_some() {
-            // SAFETY: an entry has the layout of `struct io_uring_sqe`, in which `len` is the u32 at byte 24; the crate has no other way to
-            // set it. `entry` is exclusively ours.
+            // SAFETY: an entry has the layout of `struct io_uring_sqe`, in which `len` is the u32 at byte 24. The
+            // crate has no other way to set it. `entry` is exclusively ours.
             let len = unsafe { (&raw mut entry).cast::<u32>().add(6) };
             // SAFETY: as above; what lies there is aligned as an entry is.
             unsafe { len.write(2) };
@@ -301,8 +301,9 @@ impl FuseRing {
         while self.ring.submission().is_full() {
             self.ring.submit()?;
         }
-        // SAFETY: all that the entry points to are two iovecs and what these point to: boxes of a slot, which live as long as the ring and are
-        // dropped after it. Nobody uses them while the kernel does: it does so in calls alone that borrow all of this exclusively.
+        // SAFETY: the entry points to two iovecs only, and these to boxes of a slot, which live as long as the ring
+        // and are dropped after it. Nobody uses them while the kernel does: it does so only in calls that borrow all
+        // of this exclusively.
         unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)
     }
 
@@ -395,8 +396,8 @@ pub fn trim_heap() {
     }
 }
 
-/// Has blocks of 128 KiB and more mapped one by one, also after such a block was freed: where they are not, one that is to be zero is
-/// written to, and each of the threads that serve a mount has one of 16 megabytes. Does nothing where the C library is not glibc.
+/// Has blocks of 128 KiB and more mapped one by one, also after such a block was freed. Otherwise zeroed blocks are
+/// written to, and each thread that serves a mount has one of 16 MiB. Does nothing where the C library is not glibc.
 pub fn map_large_blocks() {
     #[cfg(target_env = "gnu")]
     // SAFETY: mallopt(3) changes nothing but how blocks are found from now on.
@@ -449,8 +450,8 @@ pub(crate) enum OfdLock {
     Set,
 }
 
-/// Asks about or sets the OFD lock `(l_type, l_start, l_len, l_pid)` of `fd`, counted from the start of the file, and
-/// gives back what the kernel made of it.
+/// Asks about or sets the OFD lock `(l_type, l_start, l_len, l_pid)` of `fd`, counted from the start of the file.
+/// Returns the lock as the kernel left it.
 pub(crate) fn ofd_lock(
     fd: BorrowedFd<'_>,
     what: OfdLock,
@@ -469,8 +470,8 @@ pub(crate) fn ofd_lock(
         l_len: length,
         l_pid: pid,
     };
-    // SAFETY: `fd` is open for the length of the call; both commands take a struct flock, which `lock` is, exclusively
-    // ours and written only while the call lasts.
+    // SAFETY: `fd` is open for the length of the call. Both commands take a struct flock, which `lock` is. It is
+    // exclusively ours and written only while the call lasts.
     let result = unsafe { libc::fcntl(fd.as_raw_fd(), command, &raw mut lock) };
     checked(libc::c_long::from(result))?;
     Ok((i32::from(lock.l_type), lock.l_start, lock.l_len, lock.l_pid))
@@ -489,8 +490,8 @@ pub(crate) fn set_mount_attributes(
         propagation,
         userns_fd: 0,
     };
-    // SAFETY: `fd` is open for the length of the call; the path is a NUL-terminated literal; `attr` has the layout of
-    // struct mount_attr, is only read, and its size is passed.
+    // SAFETY: `fd` is open for the length of the call. The path is a NUL-terminated literal. `attr` has the layout
+    // of struct mount_attr, is only read, and its size is passed.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -578,8 +579,8 @@ pub(crate) fn fork() -> io::Result<Forked> {
     unsafe { libc::sigfillset(all.as_mut_ptr()) };
     // SAFETY: `all` was filled above and is only read; `before` is exclusively ours and only written.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) };
-    // SAFETY: this process has one thread, seen above, and nothing runs between that could start another, so that no
-    // lock is held by a thread that the child lacks: the child may do whatever the parent may.
+    // SAFETY: this process has one thread, seen above, and nothing between starts another. So no lock is held by a
+    // thread that the child lacks: the child may do whatever the parent may.
     let result = unsafe { libc::fork() };
     let failed = io::Error::last_os_error();
     if result == 0 {

@@ -1,9 +1,9 @@
 //! Watches directories for changes, by marks of fanotify(7) on each.
 //!
-//! A mark reports what happens to names in its directory, to the attributes of what is reached through them, that a file was
-//! closed that could be written to, each write where our own can be left out, and what happens to itself; nothing elsewhere on
-//! the filesystem, and nothing that is written by a mapping. It holds the directory's inode in memory. The kernel reports handles
-//! and names, never descriptors. It takes `CAP_SYS_ADMIN`, and Linux 5.17.
+//! A mark reports changes to names in its directory, to attributes of what is reached through them, and to itself. It
+//! also reports the close of a file that was open for writing, and each write where our own can be left out. It
+//! reports nothing elsewhere on the filesystem, and no write through a mapping. It holds the directory's inode in
+//! memory. The kernel reports handles and names, never descriptors. It takes `CAP_SYS_ADMIN` and Linux 5.17.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -33,8 +33,8 @@ fn in_full(text: &str) -> String {
     Form::Nfd.apply(&folded)
 }
 
-/// The same, put together from that of each character, which is right where each starts with a starter: folding knows no
-/// context, and nothing is reordered over a starter. `None` where another character is met.
+/// Folds each character by itself and joins the results. That is right where each result starts with a starter:
+/// folding knows no context, and nothing is reordered over a starter. `None` where another character is met.
 fn by_character(text: &str) -> Option<String> {
     static FOLDED: OnceLock<Vec<Option<Box<str>>>> = OnceLock::new();
     let folded = FOLDED.get_or_init(|| {

@@ -1,8 +1,8 @@
 //! Legacy charsets by their IANA label.
 //!
-//! Labels, aliases and refusals are ours; tables are those of `encoding_rs` and `oem_cp`. That matters because
-//! `encoding_rs` follows the WHATWG, which reads the label `iso-8859-1` as windows-1252 and takes bytes that no
-//! standard assigns: here a label means what IANA says, and an unassigned byte is malformed.
+//! Labels, aliases and refusals are ours; tables are those of `encoding_rs` and `oem_cp`. `encoding_rs` follows the
+//! WHATWG, which reads the label `iso-8859-1` as windows-1252 and takes bytes that no standard assigns. Here a label
+//! means what IANA says, and an unassigned byte is malformed.
 //!
 //! Every charset on offer (law C4) is stateless, and writes U+0000..U+007F as the bytes 00..7F.
 
@@ -44,8 +44,8 @@ pub struct UnknownCharset {
     pub label: String,
     /// Why a known charset is not on offer (UTF-7, UTF-16, ISO-2022, EBCDIC, UTF-8 itself); `None` if it is just not known.
     pub reason: Option<&'static str>,
-    /// Offered labels that look like it, nearest first, at most five; empty where there is a reason,
-    /// but for the charset before a `//TRANSLIT` or `//IGNORE`.
+    /// Similar labels on offer, nearest first, at most five. Empty where there is a reason, except for the charset
+    /// before a `//TRANSLIT` or `//IGNORE`.
     pub near: Vec<&'static str>,
 }
 
@@ -119,9 +119,9 @@ impl Charset {
     /// Length in bytes of the first character of `bytes`; `None` if they do not start with one. What follows does not
     /// matter.
     ///
-    /// Every character is one code point: as many steps of this length as a decoded text has code points lead through
-    /// all of its bytes. (The WHATWG's Big5 has four pairs of bytes for two code points each, 88 62, 88 64, 88 A3 and
-    /// 88 A5, in rows of Hong Kong's supplement that it reads but does not write; they are no part of Big5 here.)
+    /// Every character is one code point, so that as many steps of this length as the text has code points pass all
+    /// bytes. (The WHATWG's Big5 has four pairs of bytes for two code points each: 88 62, 88 64, 88 A3 and 88 A5. It
+    /// reads but does not write those rows of Hong Kong's supplement; they are no part of Big5 here.)
     #[must_use]
     pub fn first_len(self, bytes: &[u8]) -> Option<usize> {
         let first = *bytes.first()?;
@@ -157,8 +157,7 @@ impl Charset {
 
     /// Decodes if the text encodes back to just these bytes (law N6); else `None`.
     ///
-    /// `None` also where the text would have a `/` or NUL more or less than the bytes, or be empty, `.` or `..` when
-    /// they are not (law C5).
+    /// `None` also where `/` or NUL would appear or vanish, or the text would newly be empty, `.` or `..` (law C5).
     #[must_use]
     pub fn decode_reversibly(self, bytes: &[u8]) -> Option<String> {
         if let Some(text) = ascii(bytes) {

@@ -51,8 +51,8 @@ impl Coding {
     }
 }
 
-/// What stands for input that is malformed or unmappable. Each of them is known from some program of the past, and
-/// each but UTF-8B's loses what it was.
+/// The substitute for malformed or unmappable input. Each is known from some program of the past, and each but
+/// UTF-8B's loses the input.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
 )]

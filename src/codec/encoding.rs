@@ -76,8 +76,8 @@ pub enum Encoding {
         message = "RFC 2279 (1998): 1 to 6 octets, 31 bits, surrogates like others"
     )]
     Utf8Rfc2279,
-    /// `fss-utf`: "File System Safe UCS Transformation Format" as Ken Thompson mailed it to X/Open on 8 September 1992,
-    /// "Proposed FSS-UTF": 1 to 6 octets, 31 bits, "only the shortest encoding is legal".
+    /// `fss-utf`: "File System Safe UCS Transformation Format" as Ken Thompson mailed it to X/Open on 8 September
+    /// 1992. Has 1 to 6 octets and 31 bits; "only the shortest encoding is legal".
     ///
     /// ```
     /// use utf8fs::codec::{Encoding, Malformed};
@@ -90,9 +90,9 @@ pub enum Encoding {
         message = "FSS-UTF of 8 September 1992: the same 31 bits"
     )]
     FssUtf,
-    /// `fss-utf-draft`: the X/Open proposal before it, as kept in Plan 9's `xutf` of 2 September 1992: 1 to 5 octets,
-    /// 31 bits, biased: each length starts where the shorter one ends (at 80, 2080, 82080 and 2082080), so that no
-    /// overlong sequence exists. It cannot be synchronised: see [`Encoding::next_boundary`].
+    /// `fss-utf-draft`: the X/Open proposal before it, as kept in Plan 9's `xutf` of 2 September 1992. Has 1 to 5
+    /// octets and 31 bits, biased: each length starts where the shorter one ends (at 80, 2080, 82080 and 2082080), so
+    /// that nothing is overlong. It cannot be synchronised: see [`Encoding::next_boundary`].
     ///
     /// ```
     /// use utf8fs::codec::{Encoding, Malformed};
@@ -119,8 +119,8 @@ pub enum Encoding {
         message = "The note at its end: 1 to 6 octets, 32 bits"
     )]
     FssUtfXutf,
-    /// `utf-8-bmp`: utf-8(7) of the Linux that knew 16 bits: sequences of RFC 2279, of which "only one, two or three
-    /// bytes" are in use, so that U+FFFF is the last code point. Surrogates are code points like others.
+    /// `utf-8-bmp`: utf-8(7) of the Linux that knew 16 bits. Has sequences of RFC 2279 of "only one, two or three
+    /// bytes", so that U+FFFF is the last code point. Surrogates are code points like others.
     ///
     /// ```
     /// use utf8fs::codec::{Encoding, Malformed};

@@ -1,9 +1,9 @@
 //! Guesses in which charset names are written: a suggestion with a confidence, never an action.
 //!
 //! Names are not pages. They are short, their ASCII part says little, and DOS and Macintosh charsets are as likely as
-//! those of the web. So every charset on offer reads the names, and what it reads is weighed: letters by the languages
-//! that are written in it (how often one follows the other, what starts and ends a word), capitals within words, scripts
-//! mixed in a word, signs that no name has. Charsets that read all names alike are one guess.
+//! those of the web. So every charset on offer reads the names, and each reading is weighed. Letters are weighed by
+//! the languages written in the charset: how often one follows another, and what starts and ends a word. Capitals
+//! within words, mixed scripts and odd signs count against it. Charsets that read all names alike are one guess.
 //!
 //! ```
 //! use utf8fs::codec::guess::Guesser;
@@ -43,41 +43,41 @@ const LIKELY: f64 = 0.25;
 /// The most names that are weighed to tell the charset of all; more tell hardly more.
 const WITNESSES: usize = 64;
 
-/// How many names a guess shows.
+/// Number of names that a guess shows.
 const EXAMPLES: usize = 8;
 
 /// Ill-formed names, and what is needed of them to guess their charset.
 ///
-/// Takes any number of names in bounded memory: all are counted, and a sample of 256 different ones, which depends
-/// neither on their order nor on who added them, is weighed.
+/// Takes any number of names in bounded memory. All are counted, and a sample of 256 different ones is weighed. The
+/// sample depends neither on their order nor on who added them.
 #[derive(Debug, Clone, Default)]
 pub struct Guesser {
     ill_formed: u64,
     well_formed: u64,
-    /// By candidate: how many names it does not decode reversibly.
+    /// Number of names that each candidate does not decode reversibly.
     unread: Vec<u64>,
     /// The bytes of ill-formed names, one bit each.
     seen: [u64; 4],
     sample: Sample,
-    /// How many well-formed names were not ASCII, and how many of them some route undoes.
+    /// Number of well-formed names that are not ASCII, and of those that some route undoes.
     beyond_ascii: u64,
     undone: u64,
     doubled: Sample,
 }
 
-/// One way to read the names.
+/// A way to read the names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guess {
     /// The charset, or the most usual of those that read all the names alike.
     pub charset: Charset,
     /// The others that read them alike, most usual first.
     pub alike: Vec<Charset>,
-    /// How likely this reading is the right one, 0.0..=1.0; all guesses together have 1.0 or less, the rest being that no
-    /// charset on offer is right. It is about the reading, not about which of the charsets that agree on it.
+    /// Probability of this reading, 0.0..=1.0. All guesses together have 1.0 or less; the rest is for no charset on
+    /// offer. Rates the reading, not which of the charsets that agree on it is meant.
     pub confidence: f64,
-    /// How many of the ill-formed names it decodes reversibly, 0..=`of`.
+    /// Number of ill-formed names that it decodes reversibly, 0..=`of`.
     pub read: u64,
-    /// How many ill-formed names were added.
+    /// Number of ill-formed names added.
     pub of: u64,
     /// Some of the names, at most eight, the same for every guess.
     pub examples: Vec<Example>,
@@ -90,18 +90,20 @@ pub struct Example {
     pub name: Box<[u8]>,
     /// Its text; `None` if the charset does not decode it reversibly.
     pub text: Option<String>,
-    /// How likely that text is, by all charsets that read the name so, with the other names as evidence; 0 if there is none.
+    /// Probability of that text, over all charsets that read the name so, with the other names as evidence; 0 if
+    /// there is none.
     pub confidence: f64,
 }
 
 /// The names of a directory or tree that look like UTF-8 encoded again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DoubledNames {
-    /// How many names are likely encoded twice, 1..=`of`; reckoned from a sample, where more than 256 can be undone.
+    /// Number of names that are likely encoded twice, 1..=`of`; estimated from a sample where more than 256 can be
+    /// undone.
     pub names: u64,
-    /// How many well-formed names were not ASCII.
+    /// Number of well-formed names that are not ASCII.
     pub of: u64,
-    /// How likely it is that these were encoded again, 0.0..=1.0; no less than that of the likeliest name.
+    /// Probability that these were encoded again, 0.0..=1.0; no less than that of the likeliest name.
     pub confidence: f64,
     /// Some of them, at most eight.
     pub examples: Vec<Doubled>,
@@ -152,13 +154,13 @@ impl Guesser {
         self.doubled.merge(other.doubled);
     }
 
-    /// How many names were ill-formed.
+    /// Number of ill-formed names.
     #[must_use]
     pub fn ill_formed(&self) -> u64 {
         self.ill_formed
     }
 
-    /// How many names were well-formed.
+    /// Number of well-formed names.
     #[must_use]
     pub fn well_formed(&self) -> u64 {
         self.well_formed
@@ -189,7 +191,7 @@ impl Guesser {
         guesses
     }
 
-    /// As [`Self::guesses`], without examples, which takes less time.
+    /// Returns [`Self::guesses`] without examples, which takes less time.
     #[must_use]
     pub fn charsets(&self) -> Vec<Guess> {
         if self.ill_formed == 0 {

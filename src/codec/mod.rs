@@ -48,8 +48,8 @@ pub enum Malformed {
     Truncated,
     /// A sequence longer than the shortest for the code point that it spells.
     Overlong(u32),
-    /// A code point of UTF-16's surrogates, U+D800..U+DFFF, where it is no character: alone in UTF-16, CESU-8 and UTF-8; as
-    /// the first of a pair in WTF-8.
+    /// A code point of UTF-16's surrogates, U+D800..U+DFFF, where it is no character. In UTF-16, CESU-8 and UTF-8 it
+    /// stands alone; in WTF-8 it is the first of a pair.
     Surrogate(u32),
     /// A code point beyond U+10FFFF, or the form's own limit.
     OutOfRange(u32),

@@ -1,7 +1,8 @@
 //! Directories that were just listed with all attributes.
 //!
-//! The kernel may keep a list that it asked for with attributes, but would have to ask for each file's anew once these are old,
-//! which costs more than another list with attributes does. So it is to use a list that it kept only while they are fresh.
+//! The kernel may keep a list that it asked for with attributes. But once these are old it asks for each file's
+//! again, which costs more than another list with attributes. So it is to use a kept list only while its attributes
+//! are fresh.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +13,10 @@ use parking_lot::Mutex;
 use super::{Coherence, Kept};
 use crate::fs::{Entry, Inode};
 
-/// Of so many directories it is known when they were listed.
+/// Number of directories of which the time of the last listing is known.
 const MOST: usize = 1024;
 
-/// What was listed of a directory.
+/// The last listing of a directory.
 #[derive(Debug, Clone, Copy)]
 struct List {
     began: Instant,
@@ -24,7 +25,7 @@ struct List {
     is_whole: bool,
 }
 
-/// What was listed of directories with all attributes, by their numbers.
+/// The last listings of directories with all attributes, by inode number.
 #[derive(Debug, Default)]
 pub(super) struct Lists(Mutex<HashMap<u64, List>>);
 
@@ -77,7 +78,7 @@ pub struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// How long the kernel may keep an entry that it is given.
+    /// Returns how long the kernel may keep an entry that it is given.
     pub fn keep(&mut self, name: &[u8], entry: &Entry) -> Kept {
         let kept = self.coherence.keep(&self.directory, name, entry);
         // It asks for those that it may not keep each time.
@@ -87,7 +88,7 @@ impl Listing<'_> {
         kept
     }
 
-    /// It was given; was that all to the end of the directory?
+    /// Notes that the list was given; `is_end` says whether it went to the end of the directory.
     pub fn finish(self, is_end: bool) {
         if let Some(lists) = &self.coherence.lists {
             let least = self.has_attributes.then_some(self.least);

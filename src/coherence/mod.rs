@@ -1,7 +1,8 @@
-//! What the kernel keeps of names, attributes and lists: for how long it may, and what it must drop or ask for again (laws F5 and N10).
+//! Names, attributes and lists in the kernel's caches: how long it may keep them, and when to invalidate or expire
+//! them (laws F5 and N10).
 //!
-//! The one place that knows. [`Utf8Fs`] does what is asked and tells facts; each operation that answers with something that the
-//! kernel may keep, or changes something that it keeps, is asked for here.
+//! No other module knows. [`Utf8Fs`] does what is asked and states facts. Each operation whose answer the kernel may
+//! keep, or which changes something that it keeps, is asked for here.
 //!
 //! - By time: everything is kept for as long as `--cache` says, from `none` to `exclusive`.
 //! - By watching ([`Watched`]): what others change is heard of, and the kernel is notified.
@@ -36,27 +37,27 @@ const IDLE: u8 = 4;
 /// A program may have a mapping of a file, and nobody hears of what is written to that: its attributes are kept no longer.
 const MAPPED: Duration = Duration::from_secs(1);
 
-/// How long the kernel may keep names and attributes: what `--cache` promises (law F5).
+/// The timeouts of names and attributes that `--cache` promises (law F5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// What does not change unheard.
+    /// Timeout of what does not change unheard.
     pub heard: Duration,
-    /// What may change unheard.
+    /// Timeout of what may change unheard.
     pub unheard: Duration,
 }
 
-/// How the kernel is to keep things.
+/// The cache mode of a mount.
 #[derive(Debug)]
 pub struct Keeping {
     /// For how long.
     pub times: Times,
-    /// What reports changes that others make below, if they are to be followed.
+    /// The watcher that reports changes by others below, if they are to be followed.
     pub watcher: Option<Watcher>,
     /// May it keep lists of names?
     pub keeps_lists: bool,
 }
 
-/// How long the kernel may keep an entry.
+/// The timeouts of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
     /// Its name.
@@ -65,12 +66,12 @@ pub struct Kept {
     pub attributes: Duration,
 }
 
-/// What the kernel may keep of a directory that is opened.
+/// The parts of an opened directory's list that the kernel may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeptList {
-    /// What it lists from now on.
+    /// Keep what it lists from now on.
     pub new: bool,
-    /// What it listed before.
+    /// Keep what it listed before.
     pub old: bool,
 }
 
@@ -84,7 +85,7 @@ pub struct Coherence {
     keeps_lists: bool,
     /// The follower of changes that others make, if they are to be followed.
     pub watched: Option<Arc<Watched>>,
-    /// Where lists are kept no longer than their attributes.
+    /// Present where lists are kept no longer than their attributes.
     lists: Option<Lists>,
     renames: Renames,
 }
@@ -106,7 +107,7 @@ impl Coherence {
         }
     }
 
-    /// So many names are being renamed and must not be kept for now.
+    /// Returns the number of names that are being renamed and must not be kept for now.
     #[must_use]
     pub fn barred_names(&self) -> usize {
         self.renames.count()
@@ -136,7 +137,7 @@ impl Coherence {
         }
     }
 
-    /// How long the kernel may keep `entry`, which has the name `name` in `directory`.
+    /// Returns the timeouts of `entry`, which has the name `name` in `directory`.
     fn keep(&self, directory: &Inode, name: &[u8], entry: &Entry) -> Kept {
         let may_be_kept = entry.is_only_name && self.renames.allows(directory.number, name);
         let kept = match &self.watched {
@@ -149,10 +150,11 @@ impl Coherence {
         }
     }
 
-    /// How long the kernel may keep attributes of `inode`. Files can be changed by a mapping, which nobody hears of, also where nobody
-    /// else changes anything: not at all while one is open through this mount for reading and writing, and for a second later, as a
-    /// mapping may outlive the open file. Nor those of a file with set-id bits: a write takes these away below, without the kernel
-    /// taking notice, and it must not run the file with them. Nor of a symlink whose target is shown as another (law N13).
+    /// Returns the attribute timeout of `inode`. A file can be changed through a mapping, which nobody reports. So
+    /// its attributes are not kept while it is open through this mount for reading and writing, nor for a second
+    /// after: a mapping may outlive the open file. Nor are those of a file with set-id bits. A write clears these
+    /// below without the kernel taking notice, and it must not run the file with them. Nor those of a symlink whose
+    /// target is shown changed (law N13).
     fn keep_attributes(&self, inode: &Inode, stat: &Stat, is_mapped_link: bool) -> Duration {
         if is_mapped_link || stat.has_set_id() {
             return Duration::ZERO;
@@ -194,7 +196,7 @@ impl Coherence {
         }
     }
 
-    /// How long the kernel may keep that there is no entry `name`, as a lookup has just told.
+    /// Returns the timeout of a negative dentry `name`, as a lookup has just answered.
     #[must_use]
     pub fn keep_absence(&self, directory: u64, name: &[u8]) -> Duration {
         let Ok(directory) = self.fs.inodes().get(directory) else {

@@ -1,13 +1,14 @@
 //! Names that the kernel is to look up anew before they are renamed.
 //!
-//! The kernel keeps a name for its entry timeout, and a rename moves the dentry, with its timeout, to the new name. Where the new
-//! name is one of several spellings it must not be kept: what happens by another spelling would go unnoticed (law N10). So such
-//! a rename is first answered with `ESTALE`. rename(2) (`do_renameat2` in `fs/namei.c`) then locks both directories, looks both
-//! names up once more and asks again, all as the same thread: that lookup gives the old name no entry timeout.
+//! The kernel keeps a name for its entry timeout, and a rename moves the dentry, with its timeout, to the new name. A
+//! new name with aliases must not be kept: changes through an alias would go unnoticed (law N10). So such a rename is
+//! first answered with `ESTALE`. rename(2) (`do_renameat2` in `fs/namei.c`) then locks both directories, looks both
+//! names up once more and asks again, all as the same thread. That lookup gives the old name no entry timeout.
 //!
-//! Each caller has its own mark, so that another who renames the same name in between takes none away. Callers of another pid
-//! namespace have no pid: those of one user share a mark, and nobody takes that away. The second lookup and the rename are one step to
-//! all others, as the kernel holds the lock of the directory from the one to the other, so that a shared mark serves each in turn.
+//! Each caller has its own mark, so that another who renames the same name in between takes none away. Callers of
+//! another pid namespace have no pid: those of one user share a mark, and nobody takes that away. The kernel holds
+//! the lock of the directory from the second lookup to the rename. So the two are one step to all others, and a
+//! shared mark serves each in turn.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,8 +38,8 @@ struct Marks {
 }
 
 impl Marks {
-    /// Where there are too many, drops the older half of those of the user who has the most, so that nobody pushes out those of
-    /// users with fewer.
+    /// Drops the older half of the marks of the user who has the most, if there are too many. So nobody pushes out
+    /// those of users with fewer.
     fn make_room(&mut self) {
         if self.count < MOST {
             return;
@@ -68,7 +69,7 @@ pub(super) struct Renames {
 }
 
 impl Renames {
-    /// How many names must not be kept for now.
+    /// Returns the number of names that must not be kept for now.
     pub(super) fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
@@ -128,8 +129,8 @@ impl Renames {
         }
     }
 
-    /// Says whether `caller` looked the name up since its rename was answered with `ESTALE`, so that the kernel does not keep
-    /// the name any more; marks the name where it did not. A lookup lets one rename through.
+    /// Says whether `caller` looked the name up since its rename was answered with `ESTALE`, so that the kernel
+    /// dropped the name. Marks the name where it did not. A lookup lets one rename through.
     pub(super) fn is_forgotten(&self, caller: Caller, directory: u64, name: &[u8]) -> bool {
         let mut all = self.marks.lock();
         let key = (directory, name.into());

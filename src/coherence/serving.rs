@@ -1,9 +1,9 @@
-//! Who serves the reads and writes of an open file: the kernel by itself, or we.
+//! The choice of who serves the reads and writes of an open file: the kernel by itself, or we.
 //!
-//! The kernel wants all opens of an inode to agree: while one of them is served by the kernel, each must be, from the same
-//! backing file; while one has pages of its own cache, none may be. So the first open of an inode decides for those
-//! that come before the last of them is closed. The kernel is done with an open file before it tells us that it is
-//! closed, so that what we count is never less than what it counts.
+//! The kernel wants all opens of an inode to agree. While it serves one of them, it must serve each from the same
+//! backing file; while one has pages in its cache, it may serve none. So the first open of an inode decides for those
+//! that come before the last is closed. The kernel is done with an open file before it sends the release, so that our
+//! count is never less than its own.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,14 +16,14 @@ use crate::fs::{InodeId, Opened};
 
 const SHARDS: usize = 16;
 
-/// By whom an open file is best served.
+/// The best server of an open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
-    /// By the kernel from the backing file.
+    /// The kernel, from the backing file.
     Kernel,
     /// The same, but each write is to come to us: only here it is known who writes.
     KernelButWrites,
-    /// By us: the kernel would write to the backing file where it may only be appended to.
+    /// The daemon: the kernel would write to the backing file where it may only be appended to.
     Us,
 }
 
@@ -32,7 +32,7 @@ pub enum Wish {
 pub struct Open {
     /// Its inode.
     pub inode: InodeId,
-    /// By whom it is best served.
+    /// The best server of it.
     pub wish: Wish,
     /// Is it open for writing?
     pub writes: bool,
@@ -62,16 +62,16 @@ impl From<&Opened> for Open {
     }
 }
 
-/// How an open file is served. `I` is what the kernel knows a backing file by.
+/// The server of an open file. `I` is the kernel's id of a backing file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Way<I> {
-    /// By the kernel from this backing file.
+    /// The kernel, from this backing file.
     Kernel(Arc<I>),
     /// Mapped from this backing file by the kernel, but read and written by us without its cache.
     KernelButAsked(Arc<I>),
-    /// By us, through the kernel's cache.
+    /// The daemon, through the kernel's cache.
     Cached,
-    /// By us, without the kernel's cache.
+    /// The daemon, without the kernel's cache.
     Asked,
 }
 

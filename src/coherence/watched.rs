@@ -24,7 +24,7 @@ use crate::backing::{FileHandle, Stat, Time};
 use crate::fs::{Entry, Inode, ROOT, Utf8Fs, age};
 use crate::records::WatchStatus;
 
-/// What the kernel keeps, and can be notified of. A call may block for as long as somebody works in the directory.
+/// The kernel's caches, and notifications to them. A call may block for as long as somebody works in the directory.
 pub trait Kernel: Send + Sync {
     /// Drops the dentry of `name`, positive or negative. What is mounted at it or below is gone with it.
     fn invalidate_name(&self, directory: u64, name: &[u8]);
@@ -60,26 +60,26 @@ pub struct Watched {
     fs: Arc<Utf8Fs>,
     times: Times,
     watcher: Watcher,
-    /// By the handles that are reported. A mark is put and taken under this lock.
+    /// Inodes by the handles that are reported. A mark is put and taken under this lock.
     marked: Mutex<HashMap<FileHandle, u64>>,
     /// [`HEARD`], [`UNRELIABLE`] or [`UNHEARD`].
     state: AtomicU8,
     /// Was it said that a directory cannot be marked?
     has_complained: AtomicBool,
-    /// How often more changes came than could be reported.
+    /// Number of overflows: more changes came than could be reported.
     overflows: AtomicU64,
-    /// How often a notification stalled.
+    /// Number of notifications that stalled.
     stalls: AtomicU64,
     is_stalled: AtomicBool,
-    /// May attributes of files at rest be kept: is each write to them heard of, and has the kernel no content of its own that
-    /// would be wrong with them?
+    /// Attributes of idle files may be kept: each write to them is reported, and the kernel has no content of its own
+    /// that would be wrong with them.
     keeps_at_rest: AtomicBool,
     queues: Queues,
     absent: AbsentNames,
 }
 
-/// The time since a file was last changed, at `changed`, and [`LONGEST`] at most: for so long the kernel may keep attributes of
-/// which not all changes are heard. Whoever wrote to it lately is likely to do so again.
+/// Returns the time since a file's last change at `changed`, [`LONGEST`] at most. The kernel may keep attributes that
+/// long if not all changes are reported: whoever wrote to the file lately is likely to do so again.
 fn at_rest(changed: Time, now: SystemTime) -> Duration {
     age(changed, now).min(LONGEST)
 }
@@ -172,8 +172,8 @@ impl Watched {
         done.is_ok()
     }
 
-    /// How long the kernel may keep these attributes, unless they can be changed by a mapping. What is in a directory changes it, and
-    /// what has several names can be changed by one in a directory that is not marked.
+    /// Returns the timeout of these attributes, unless a mapping can change them. Changes in a directory change its
+    /// attributes. A file with several names can be changed by one in a directory that is not marked.
     pub(super) fn keep_attributes(&self, inode: &Inode, stat: &Stat) -> Duration {
         let is_heard = if stat.is_dir() {
             inode.notes.has(MARKED) && inode.notes.has(IDLE)
@@ -205,7 +205,7 @@ impl Watched {
         self.is_heard() && directory.notes.has(MARKED) && directory.notes.has(IDLE)
     }
 
-    /// How long the kernel may keep the name by which it is told of `entry` in `directory`, where it may keep it at all.
+    /// Returns the entry timeout of `entry` in `directory`, where it may be kept at all.
     pub(super) fn keep_name(&self, directory: &Inode, entry: &Entry) -> Duration {
         let Entry { inode, stat, .. } = entry;
         inode.notes.set(ADRIFT, !self.is_followed(directory));
@@ -232,7 +232,7 @@ impl Watched {
         }
     }
 
-    /// How long the kernel may keep that there is no such name in `directory`, where it may keep it at all.
+    /// Returns the timeout of a negative dentry in `directory`, where it may be kept at all.
     pub(super) fn keep_absence(&self, directory: &Inode, name: &[u8]) -> Duration {
         if !self.is_followed(directory) {
             return self.times.unheard;

@@ -24,8 +24,8 @@ pub enum CharsetSource {
 
 /// A pattern of directories: a path from the root, or the name of a directory anywhere.
 ///
-/// Each component is a glob of bytes, and `**` stands for any number of components. The root is `/`. In a name that is not UTF-8
-/// each byte that does not belong to a character is written `%` and two hex digits, and each `%` as `%25`, as a mount shows it.
+/// Each component is a glob of bytes, and `**` stands for any number of components. The root is `/`. Names that are
+/// not UTF-8 are written as a mount shows them: `%` and two hex digits for each stray byte, and `%25` for each `%`.
 #[derive(Debug, Clone)]
 pub struct DirectoryPattern(Vec<Component>);
 
@@ -107,7 +107,7 @@ pub struct CharsetMap {
     rules: Vec<(DirectoryPattern, CharsetSource)>,
 }
 
-/// What a map says of a directory and of all that can be below it. Equal zones have equal names below them.
+/// The charsets for a directory and for all that can be below it. Equal zones have equal names below them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CharsetZone {
     /// The index of the rule that holds.

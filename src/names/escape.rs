@@ -37,8 +37,8 @@ impl Pieces {
     }
 }
 
-/// Takes escapes back, each of as many percent signs as the first one has; the name and that number. `None` where there
-/// are none, or percent signs without two upper-case hex digits.
+/// Takes escapes back, each of as many percent signs as the first one has. Returns the name and that number. `None`
+/// without escapes, or where a percent sign lacks two upper-case hex digits.
 pub(super) fn unescape(escaped: &[u8]) -> Option<(Vec<u8>, usize)> {
     let digit = |octet: u8| match octet {
         b'0'..=b'9' => Some(octet - b'0'),

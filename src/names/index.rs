@@ -8,21 +8,21 @@ use std::collections::{BTreeSet, HashMap};
 use super::shorten::{MOST_TILDES, hash, hashes};
 use super::{BackingName, NameMap, VisibleName};
 
-/// Which backing name that does not conform has which visible name, in one directory: a pure function of the
-/// directory's content and the settings (law N4), one to one (law N2).
+/// The visible names of the backing names in one directory that do not conform. A pure function of the directory's
+/// content and the settings (law N4), one to one (law N2).
 ///
 /// Conforming names are not listed: each is visible as itself (law N1).
 ///
-/// Every name has its ways of being visible, the plain one first. One that does not conform has the first of them that
-/// no conforming sibling has, nor another that has it by an earlier way, nor, by the same way, one before it in the order
-/// of bytes. There is just one such assignment, whatever it was come to from: so entries that come and go are worked in
-/// one by one, each moving only those whose names it takes or leaves.
+/// Every name has a list of candidates, the plain one first. One that does not conform gets the first candidate that
+/// no conforming sibling has and no other name claims with priority. Earlier candidates have priority, then the order
+/// of bytes. Exactly one such assignment exists, so entries that come and go are worked in one by one: each moves
+/// only those whose names it takes or frees.
 #[derive(Debug, Default)]
 pub struct Index {
     visible: HashMap<BackingName, Held>,
     backing: HashMap<VisibleName, BackingName>,
-    /// Entries that wanted a visible name and got one by a later way instead: by way, then in the order of bytes,
-    /// so that the first has it next.
+    /// Entries that wanted a visible name and got a later candidate instead. Ordered by candidate, then by bytes, so
+    /// that the first has it next.
     wanted: HashMap<VisibleName, BTreeSet<(usize, BackingName)>>,
     /// All names by the hash of the mark that they would have, once somebody looked for one.
     hashes: Option<HashMap<Box<[u8]>, BackingName>>,
@@ -53,12 +53,11 @@ fn candidate(map: &NameMap, name: &BackingName, way: usize) -> Option<VisibleNam
 }
 
 impl Index {
-    /// Assigns visible names to `names`, which are all the backing names of a directory that do not conform, in any
-    /// order; `is_taken` says whether a conforming sibling has a name.
+    /// Assigns visible names to `names`: all backing names of a directory that do not conform, in any order.
+    /// `is_taken` says whether a conforming sibling has a name.
     ///
-    /// All names try their plain way first, in the order of their bytes; those left over try to be escaped with one `%`,
-    /// then with two, and so on. It comes to an end, because a name has no end of visible names to try, and siblings can
-    /// take only so many.
+    /// All names try their plain candidate first, in the order of their bytes. The rest try one `%`, then two, and so
+    /// on. It ends, because candidates are endless and siblings can take only so many.
     pub fn build(
         map: &NameMap,
         mut names: Vec<BackingName>,
@@ -183,8 +182,8 @@ impl Index {
         moves
     }
 
-    /// Takes a name that does not conform out, because it is gone from the directory; `None` if it was not known, and all
-    /// is to be assigned anew.
+    /// Removes a name that does not conform and is gone from the directory. `None` if it was not known: all is to be
+    /// assigned again.
     pub fn remove(&mut self, map: &NameMap, name: &BackingName) -> Option<Moves> {
         let Held { name: free, way } = self.visible.remove(name)?;
         self.backing.remove(&free);
@@ -218,8 +217,8 @@ impl Index {
         moves
     }
 
-    /// Takes into account that the conforming sibling `name` is gone from the directory; `None` if the name was not known
-    /// to be taken, and all is to be assigned anew.
+    /// Takes into account that the conforming sibling `name` is gone from the directory. `None` if the name was not
+    /// known to be taken: all is to be assigned again.
     pub fn remove_sibling(&mut self, map: &NameMap, name: &[u8]) -> Option<Moves> {
         if self.backing.contains_key(name) {
             return None;
@@ -243,8 +242,8 @@ impl Index {
         self.backing.get(name)
     }
 
-    /// The backing name that does not conform and whose escape, with as many signs as a mark can have tildes, would be cut
-    /// to `name`, and so another spelling of it (law N10).
+    /// Returns the backing name that does not conform and whose escape would be cut to `name`, an alias of it (law
+    /// N10). The escape has as many signs as a mark can have tildes.
     pub fn cut_spelling(&mut self, map: &NameMap, name: &[u8]) -> Option<BackingName> {
         hashes(name).next()?;
         let all = self.visible.keys();

@@ -60,9 +60,9 @@ pub struct NameMap {
 }
 
 impl NameMap {
-    /// Does a name that is absent from the backing directory have to be sought among the mapped ones? Never for
-    /// ASCII names without `%` and `~`: no mapping yields such a name (law N8). But for a wanted form, which turns
-    /// U+212A into `K`, U+037E into `;` and U+1FEF into a backtick: names with these may be mapped too (law N3).
+    /// Says whether an absent name has to be sought among the mapped ones. Never for ASCII names without `%` and `~`:
+    /// no mapping yields such a name (law N8). A wanted form is an exception: it turns U+212A into `K`, U+037E into
+    /// `;` and U+1FEF into a backtick, so that names with these may be mapped too (law N3).
     #[must_use]
     pub fn may_be_mapped(&self, visible: &[u8]) -> bool {
         self.maps()
@@ -86,9 +86,8 @@ impl NameMap {
         self.maps() || self.on_violation != OnViolation::Reject || self.policy.form.is_some()
     }
 
-    /// Is `visible`, a conforming name that lies below as it is, the only one by which its entry can be reached (law N10)?
-    /// Always where neither `normalize` nor a wanted form gives names other spellings; else it is so for the names of
-    /// which law N8 says that no mapping yields them.
+    /// Says whether `visible`, a conforming backing name, has no alias (law N10). Always so where neither `normalize`
+    /// nor a wanted form gives names aliases; else so for the names that no mapping yields (law N8).
     #[must_use]
     pub fn is_only_spelling(&self, visible: &[u8]) -> bool {
         let has_form = self.policy.form.is_some();
@@ -100,8 +99,8 @@ impl NameMap {
             })
     }
 
-    /// The other spellings under which the entry may be listed that somebody looks up by `name`, which does not conform
-    /// and is not listed itself (law N10): it in the wanted form, and, where names are normalized, what becomes of it so.
+    /// Returns the other names under which the entry of `name` may be listed, which does not conform and is not
+    /// listed itself (law N10). These are its wanted form and, where names are normalized, its normalized form.
     pub fn spellings(&self, name: &[u8], normalizes: bool) -> impl Iterator<Item = VisibleName> {
         let in_form = self
             .is_well_formed(name)
@@ -123,9 +122,8 @@ impl NameMap {
         self.maps() && name.iter().any(|octet| matches!(octet, b'%' | b'~'))
     }
 
-    /// The backing name whose escape, with however many signs, `name` is, and so another spelling of it (law N10); whether
-    /// it is there is another question. Escapes that were cut cannot be taken back: [`super::Index::cut_spelling`] finds
-    /// those.
+    /// Returns the backing name whose escape, with any number of signs, is `name` (law N10). Does not check that it
+    /// exists. Escapes that were cut cannot be taken back: [`super::Index::cut_spelling`] finds those.
     #[must_use]
     pub fn escaped_spelling(&self, name: &[u8]) -> Option<BackingName> {
         let (backing, percents) = self.maps().then(|| unescape(name)).flatten()?;
@@ -207,8 +205,8 @@ impl NameMap {
     /// The conforming name that a new name stands for (law N9).
     ///
     /// # Errors
-    /// The first offence of `name`, where it stands for none: it is ill-formed and no charset of `--from` takes it, or
-    /// what would be made of it does not conform either.
+    /// The first offence of `name` where it stands for no conforming name. Either it is ill-formed and no charset of
+    /// `--from` takes it, or the result does not conform either.
     pub fn normalized(&self, name: &[u8]) -> Result<VisibleName, Offence> {
         let Err(offence) = self.policy.check(name) else {
             return VisibleName::parse(name);
@@ -235,17 +233,18 @@ impl NameMap {
             .and_then(|index| index.visible(name).cloned())
     }
 
-    /// Returns the visible name that a backing name which does not conform has by its text: decoded where it is ill-formed, in the
-    /// wanted form, with forbidden characters escaped; `None` where it has no text.
-    /// Checked after the last step: the result is one component of a path and conforms, but for the marks `%` and
-    /// `~`, which the profile `posix` does not allow in names of others (laws C5 and N5).
+    /// Returns the visible name that a backing name which does not conform has by its text. The text is decoded where
+    /// it is ill-formed, in the wanted form, with forbidden characters escaped; `None` where it has no text. The
+    /// result is checked after the last step: it is one component of a path and conforms. The marks `%` and `~` are
+    /// let through, though the profile `posix` refuses them in other names (laws C5 and N5).
     pub(super) fn plain_candidate(&self, name: &[u8]) -> Option<VisibleName> {
         let text = self.text(name, self.legacy == Legacy::Decode)?;
         self.spelled(&text, name)
     }
 
-    /// Spells `text`, well-formed, that the backing name `name` stands for: in the wanted form, with forbidden
-    /// characters escaped, cut to length with the hash of `name`; `None` where that does not conform, but for the marks.
+    /// Spells the well-formed `text` that the backing name `name` stands for. It is in the wanted form, with
+    /// forbidden characters escaped, cut to length with the hash of `name`. `None` where it does not conform, the
+    /// marks aside.
     #[must_use]
     pub fn spelled(&self, text: &[u8], name: &[u8]) -> Option<VisibleName> {
         let visible = self.plain(text, name);
@@ -254,9 +253,9 @@ impl NameMap {
             .flatten()
     }
 
-    /// Returns the visible name that a backing name which does not conform has by its bytes, with offending bytes escaped by
-    /// `percents` percent signs, 1 or more. There always is such a name, and there is no end of others with more signs,
-    /// so that no entry is ever lost: were the escaped name not to conform, the mark of a cut stands alone.
+    /// Returns the visible name that a backing name which does not conform has by its bytes. Each offending byte is
+    /// escaped by `percents` percent signs, 1 or more. There always is one, with any number of signs, so that no
+    /// entry is ever lost: where the escaped name would not conform, the mark of a cut stands alone.
     #[must_use]
     pub fn escape_candidate(&self, name: &[u8], percents: usize) -> VisibleName {
         // An escape longer than the limit is cut away, so that it need not be longer still.
@@ -273,8 +272,8 @@ impl NameMap {
         self.policy.encoding.validate(name).is_ok()
     }
 
-    /// The text of a name: itself where it is well-formed, else, if `decode`, that of the first charset that takes it and
-    /// gives it back byte for byte.
+    /// Returns the text of a name: itself where it is well-formed. Else, if `decode`, the text in the first charset
+    /// that takes it and gives it back byte for byte.
     fn text<'a>(&self, name: &'a [u8], decode: bool) -> Option<Cow<'a, [u8]>> {
         if self.is_well_formed(name) {
             return Some(Cow::Borrowed(name));
@@ -295,8 +294,8 @@ impl NameMap {
         shorten(pieces, &self.policy, 1, name)
     }
 
-    /// `name` with what offends escaped: the octets of ill-formed sequences and forbidden characters; every non-ASCII
-    /// octet too where the rest is not in the wanted form, be it that it never was or that an escape's last digit
+    /// Escapes the offending bytes of `name`: those of ill-formed sequences and forbidden characters. Escapes every
+    /// non-ASCII byte too where the rest is not in the wanted form. It may never have been, or an escape's last digit
     /// would combine with a mark behind it.
     fn escaped(&self, name: &[u8], percents: usize) -> Pieces {
         let mut offends = vec![false; name.len()];

@@ -1,7 +1,7 @@
 //! Backing names and visible names: how one becomes the other, and how either is shown to people.
 //!
-//! [`NameMap`] says what a name is visible as; [`Index`] assigns visible names within one directory, where
-//! siblings may want the same one (laws N1 to N7). [`Siblings`] finds those that differ in case or form alone.
+//! [`NameMap`] maps a name to its visible name. [`Index`] assigns visible names within one directory, where siblings
+//! may want the same one (laws N1 to N7). [`Siblings`] finds those that differ in case or form alone.
 
 mod charset_map;
 mod escape;

@@ -7,10 +7,10 @@ use crate::policy::class::{Class, Classes, Edges, forbidden, forbidden_between};
 
 /// Bytes of a name or path, shown in double quotes so that they can be read back and move no cursor.
 ///
-/// `\"`, `\\`, `\n`, `\t` and `\r` as usual; other ASCII control characters and every octet of an ill-formed
-/// sequence as `\xHH`; well-formed characters beyond ASCII that are controls, bidirectional controls, invisible,
-/// line ends, noncharacters or for private use as `\u{202E}`. All else stands for itself. Two different inputs
-/// never look the same; width and alignment of the format are not looked at.
+/// Writes `\"`, `\\`, `\n`, `\t` and `\r` as usual. Other ASCII controls and every byte of an ill-formed sequence
+/// become `\xHH`. Well-formed controls beyond ASCII, bidirectional controls, invisible characters, line ends,
+/// noncharacters and private use become `\u{202E}`. All else stands for itself. Two different inputs never look the
+/// same; width and alignment of the format are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quoted<'a>(pub &'a [u8]);
 

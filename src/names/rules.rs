@@ -1,7 +1,7 @@
-//! What holds for new names, by who asks and where: the sections of `--policy`, and the one set of terms for all without it.
+//! Terms for new names, by caller and place: the sections of `--policy`, and one set of terms for all without it.
 //!
-//! What names are shown as is no matter of these: that is one for the whole mount, so that nothing is shown as another for being
-//! moved, or for who looks.
+//! Sections never change how names are shown: that is the same for the whole mount, so that nothing changes its name
+//! by being moved, or by who looks.
 
 mod exempt;
 #[cfg(test)]
@@ -15,7 +15,7 @@ use super::{NameMap, OnViolation, Patterns, VisibleName};
 use crate::policy::{Alike, NAME_MAX, Offence, Rule, Unit};
 pub use exempt::{Exempt, Exemptions};
 
-/// What becomes of a new name that offends.
+/// The action on a new name that offends.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
 )]
@@ -215,11 +215,11 @@ impl Terms {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Verdict {
-    /// It failed, nothing was made.
+    /// The operation failed and made nothing.
     Refused,
-    /// It went on under the conforming name that the asked one stands for.
+    /// The operation went on under the conforming name that the asked one stands for.
     Normalized,
-    /// It went on under the name as asked.
+    /// The operation went on under the name as asked.
     Reported,
 }
 

@@ -6,8 +6,8 @@ use super::quoted::is_dangerous;
 
 /// Bytes of a path as one word of a POSIX shell, which gives them back as they are and takes them for no option.
 ///
-/// Letters, digits and what else no shell looks at stand for themselves; all else is in single quotes. Where there are octets
-/// that a terminal must not get raw, or that are not UTF-8, it is in `$'...'` (POSIX.1-2024, XCU 2.2.4), and those are octal:
+/// Letters, digits and all else that no shell interprets stand for themselves; the rest is in single quotes. Bytes
+/// that are not UTF-8 or not fit for a terminal put the word in `$'...'` (POSIX.1-2024, XCU 2.2.4). They are octal:
 /// unlike `\xHH` that has the same length in all shells. A `-` in front gets `./`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShellWord<'a>(pub &'a [u8]);

@@ -18,8 +18,9 @@ const LONGEST_EXTENSION: usize = 12;
 /// RFC 4648, section 6, in lower case.
 const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// Cuts `text` to the limits of `policy` if it is over one: as many whole pieces as fit, `tildes` times `~`, the hash of
-/// `hashed` (16 characters: the first 80 bits of its SHA-256), and the extension where it fits.
+/// Cuts `text` to the limits of `policy` if it is over one. Keeps as many whole pieces as fit, then `tildes` times
+/// `~`, the hash of `hashed`, and the extension where it fits. The hash is 16 characters, the first 80 bits of
+/// SHA-256.
 ///
 /// `hashed` is the whole name that the text stands for, so that two names that are cut alike stay apart.
 pub(super) fn shorten(text: Pieces, policy: &Policy, tildes: usize, hashed: &[u8]) -> Vec<u8> {

@@ -1,9 +1,9 @@
 //! The credentials that a thread acts with, and what the process may do.
 //!
-//! The kernel checks permissions before a request comes (`default_permissions`), so that the daemon keeps its
+//! The kernel checks permissions before it sends a request (`default_permissions`). So the daemon keeps its
 //! capabilities and takes on only the caller's filesystem uid, gid and umask, which shape a new inode. A backing
-//! filesystem that checks rights itself gets uid and gid with every request. All three belong to the thread, stay until a request
-//! needs others, and cost nothing while one user works.
+//! filesystem that checks rights itself gets uid and gid with every request. All three belong to the thread, stay
+//! until a request needs others, and cost nothing while one user works.
 
 use std::cell::Cell;
 use std::io;
@@ -15,12 +15,12 @@ use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use crate::backing::sys;
 
-/// What the daemon can do about callers.
+/// The daemon's power over callers' credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privilege {
-    /// It can act as any of them.
+    /// Root's daemon: it can act as any caller.
     Root,
-    /// It acts as itself, whoever calls.
+    /// A user's daemon: it acts as itself, whoever calls.
     User,
 }
 
@@ -35,11 +35,11 @@ const WORKING: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETFCAP)
     .union(CapabilitySet::SYS_ADMIN);
 
-/// Those without which it cannot act for others at all.
+/// Capabilities without which it cannot act for others at all.
 const NEEDED: CapabilitySet =
     WORKING.difference(CapabilitySet::MKNOD.union(CapabilitySet::SETFCAP));
 
-/// What the thread has taken on; `None` where it is as it was started.
+/// The credentials that the thread has taken on; `None` where it is as it was started.
 #[derive(Clone, Copy)]
 struct TakenOn {
     uid: Option<u32>,
@@ -64,7 +64,7 @@ pub fn has_capabilities() -> bool {
 }
 
 impl Privilege {
-    /// What this thread has, by [`is_privileged`].
+    /// Returns the power of this thread, by [`is_privileged`].
     #[must_use]
     pub fn of_thread() -> Self {
         if is_privileged() {
@@ -82,7 +82,7 @@ impl Privilege {
 /// It lasts until the next call on this thread. Only what differs from the last call is changed.
 ///
 /// # Errors
-/// `EPERM` if the thread may not take on `uid` or `gid`: it has at most one of them then, and must not go on with the
+/// `EPERM` if the thread may not take on `uid` or `gid`. It then has at most one of them, and must not go on with the
 /// request.
 pub fn become_caller(privilege: Privilege, uid: u32, gid: u32, umask: u32) -> io::Result<()> {
     let mut now = TAKEN_ON.get();
@@ -144,10 +144,10 @@ pub fn keep_capabilities() -> io::Result<()> {
 
 /// Gives up every capability that a mount does not work with; those that the thread lacks it still lacks.
 ///
-/// `CAP_FSETID` stays permitted but not in effect, so that the kernel clears set-id bits on write as it does for users;
-/// [`raise_fsetid`] has it back for a moment. `CAP_SYS_RESOURCE` goes, which would open what is kept for root and
-/// ignore quotas.
-/// For the start of the process, after [`keep_capabilities`] and [`raise_nofile`]: threads made later inherit it.
+/// `CAP_FSETID` stays permitted but not in effect, so that the kernel clears set-id bits on write as it does for
+/// users; [`raise_fsetid`] has it back for a moment. `CAP_SYS_RESOURCE` goes: it would open what is kept for root and
+/// ignore quotas. Call it at the start of the process, after [`keep_capabilities`] and [`raise_nofile`]: threads made
+/// later inherit it.
 ///
 /// # Errors
 /// Those of capset(2).
@@ -163,8 +163,8 @@ pub fn limit_capabilities() -> io::Result<()> {
     )?)
 }
 
-/// Leaves this process no capability but those of `kept` that it has, and no way to get another: not by running a
-/// program, not by changing its ids, not by a set of capabilities that a child inherits.
+/// Drops every capability of this process that is not in `kept`, for good. It gets none back by running a program, by
+/// changing its ids, or as a capability that a child inherits.
 ///
 /// The ids of a thread can be changed still, where `CAP_SETUID` and `CAP_SETGID` are kept.
 ///
@@ -202,16 +202,17 @@ pub fn lock_capabilities(kept: CapabilitySet) -> io::Result<()> {
     Ok(rustix::thread::set_capabilities(None, sets)?)
 }
 
-/// What a privileged daemon keeps: those that are in effect, and those that it puts in effect for a moment.
+/// Capabilities that a privileged daemon keeps: those in effect, and those that it raises for a moment.
 pub const KEPT: CapabilitySet = WORKING.union(CapabilitySet::FSETID);
 
-/// What a guard keeps: to find and rename entries of all users, and to see whether a file is open for writing.
+/// Capabilities that a guard keeps: to find and rename entries of all users, and to see whether a file is open for
+/// writing.
 pub const KEPT_BY_GUARD: CapabilitySet = CapabilitySet::DAC_OVERRIDE
     .union(CapabilitySet::DAC_READ_SEARCH)
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::LEASE);
 
-/// What the helper process of a privileged daemon keeps: to unmount, and to make a log file in any directory.
+/// Capabilities that root's helper process keeps: to unmount, and to make a log file in any directory.
 pub const KEPT_BY_HELPER: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::DAC_READ_SEARCH);
@@ -223,7 +224,7 @@ pub fn clears_set_ids() -> bool {
         .is_ok_and(|sets| !sets.effective.contains(CapabilitySet::FSETID))
 }
 
-/// What becomes of set-user-ID and set-group-ID bits of a file that is written to.
+/// The treatment of set-user-ID and set-group-ID bits of a file that is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetIds {
     /// They go, as for an ordinary user.
@@ -313,8 +314,9 @@ fn is_in(status: &[u8], fits: impl Fn(u32) -> bool) -> bool {
     groups.any(|group| group.parse().is_ok_and(&fits))
 }
 
-/// Is process `pid`, whose filesystem group is `gid`, in one of `groups`? By its supplementary groups at this moment, and no where
-/// they can't be told, as for a process of another pid namespace that is in none by `gid`.
+/// Says whether process `pid`, whose filesystem group is `gid`, is in one of `groups`. Reads its supplementary groups
+/// at this moment. `false` where they are unknown, as for a process of another pid namespace that is in none by
+/// `gid`.
 ///
 /// A process that changes its groups while it asks, or ends and leaves its number to another, is judged by what is found.
 #[must_use]
@@ -353,9 +355,9 @@ fn make_room(limit: Option<u64>) {
     }
 }
 
-/// Raises the limits of what the daemon does for others, which whoever started it may have meant for a shell: the size of
-/// files, processor time, memory and threads. The soft ones go to the hard ones; those to none at all, where that is allowed
-/// (`CAP_SYS_RESOURCE`). What cannot be raised is left: it is an error of single operations at most.
+/// Raises the limits on the size of files, processor time, memory and threads, which may have been meant for a shell.
+/// The soft ones go to the hard ones, and those to none at all where that is allowed (`CAP_SYS_RESOURCE`). A limit
+/// that cannot be raised is left: at most single operations fail.
 ///
 /// The kernel holds callers to limits of their own before it asks the daemon.
 pub fn raise_limits() {

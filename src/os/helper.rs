@@ -1,17 +1,19 @@
 //! The helper process: stays outside when the daemon confines itself, and runs a few errands for the daemon.
 //!
-//! The daemon forks the helper process after mounting and before it enters a root of its own. The helper process can
-//! unmount this one mount, reopen the audit log, reread the policy, connect to the system's log, and read the command name
-//! and status of a process. It takes no paths and no descriptors, so that an attacker in the daemon gains nothing else.
+//! The daemon forks the helper process after mounting and before it enters a root of its own. The helper can unmount
+//! this one mount, reopen the audit log, reread the policy, and connect to the system's log. It also reads the
+//! command name and status of a process. It takes no paths and no descriptors, so that an attacker in the daemon
+//! gains nothing else.
 //!
-//! Each kind of errand has a socket and a thread of its own. An errand that hangs, such as opening the log on a filesystem
-//! that does not answer, so delays no errand of another kind and not the end of the helper process (laws F6, F7).
+//! Each kind of errand has a socket and a thread of its own. So an errand that hangs, such as opening the log on a
+//! filesystem that does not answer, delays no errand of another kind. Nor does it delay the end of the helper process
+//! (laws F6, F7).
 //!
-//! The helper process acts on no signal: it leads a session of its own, away from the terminal, and blocks what can be
-//! blocked. It ends when the daemon does, however that ends, and unmounts nothing then: a dead mount keeps programs from
-//! writing to the directory below it (law F7). But it aborts the connection of a daemon that was killed. The kernel does so
-//! itself only when all threads of the daemon are gone, and one that invalidates a dentry waits for a program that waits
-//! for the daemon.
+//! The helper process acts on no signal: it leads a session of its own, away from the terminal, and blocks what can
+//! be blocked. It ends when the daemon does, however that ends. It unmounts nothing then: a dead mount keeps programs
+//! from writing to the directory below it (law F7). But it aborts the connection of a daemon that was killed. The
+//! kernel does so itself only when all threads of the daemon are gone. A thread that invalidates a dentry may wait
+//! for a program that waits for the daemon.
 
 mod policy;
 
@@ -50,7 +52,7 @@ const STATUS: u8 = b'p';
 /// The signal that tells the helper process that the daemon died.
 const DIED: i32 = libc::SIGUSR1;
 
-/// How an answer starts: it worked, it failed with an errno in four octets, it failed with a text.
+/// First bytes of an answer: success, failure with an errno in four bytes, failure with a text.
 const DONE: u8 = 0;
 const ERRNO: u8 = 1;
 const TEXT: u8 = 2;
@@ -81,7 +83,7 @@ pub trait Errands: Sync {
     /// Returns the directory that the policy is read from, which stays open in the helper process.
     fn policy_directory(&self) -> Option<BorrowedFd<'_>>;
 
-    /// What cuts the connection to the kernel when it is written to, if that can be had.
+    /// Returns the descriptor that cuts the connection to the kernel when it is written to, if there is one.
     fn cutter(&self) -> Option<BorrowedFd<'_>>;
 
     /// Makes a datagram socket that is connected to the system's log.
@@ -118,7 +120,7 @@ impl MountLine {
     }
 }
 
-/// One end of a socket pair, for one request at a time and its answer.
+/// An end of a socket pair, for one request at a time and its answer.
 #[derive(Debug)]
 struct Line {
     socket: OwnedFd,
@@ -140,7 +142,8 @@ struct Helper {
 /// The helper process of this process, once it has one.
 static HELPER: OnceLock<Helper> = OnceLock::new();
 
-/// How long [`dismiss`] waits. The helper process ends at once unless an errand cannot be killed, as in a write to a broken disk.
+/// Time that [`dismiss`] waits. The helper process ends at once unless an errand cannot be killed, as in a write to a
+/// broken disk.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -200,8 +203,8 @@ fn of_process(request: u8, pid: u32) -> Option<io::Result<Vec<u8>>> {
 
 /// Starts the helper process of this process; once, and before there are threads. Returns in this process only.
 ///
-/// That of a privileged daemon keeps the capabilities to unmount and to open the log, and is confined to the
-/// system calls that take; that of a user keeps what lets it run fusermount3.
+/// The helper of a privileged daemon keeps the capabilities to unmount and to open the log, under a seccomp filter.
+/// That of a user keeps what lets it run fusermount3.
 ///
 /// # Errors
 /// `EBUSY` if there are threads or a helper process; it could not be started or could not give up what it is to.

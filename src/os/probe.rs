@@ -1,7 +1,7 @@
 //! Asking a mount as the user whose it is. The kernel lets nobody else look at an ordinary user's FUSE mount, root neither.
 //!
-//! A child asks, so that this process never has the ids of another; and whoever asks a daemon that is stuck cannot be killed, so
-//! that the child is left to itself when it takes too long.
+//! A child asks, so that this process never has the ids of another. A process that asks a stuck daemon cannot be
+//! killed, so the child is left to itself when it takes too long.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,20 +16,20 @@ use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
 use crate::backing::sys::{self, Forked};
 
-/// How long the daemon may take to answer.
+/// Time that the daemon has to answer.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 5,
     tv_nsec: 0,
 };
 
-/// What a mount says to its owner.
+/// The answer of a mount to its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
-    /// It answers.
+    /// An answer.
     Answer,
-    /// It fails with this errno, by which a dead one is known.
+    /// A failure with this errno, by which a dead mount is known.
     Failure(i32),
-    /// It says nothing in time.
+    /// No answer in time.
     Nothing,
 }
 

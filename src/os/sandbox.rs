@@ -18,7 +18,7 @@ pub use seccomp::{Call, DAEMON, HELPER, OLDER};
 use super::helper::{self, Errands, MountLine};
 use super::{Privilege, credentials};
 
-/// How far the daemon confines itself.
+/// The degree to which the daemon confines itself.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, EnumMessage, EnumString, IntoStaticStr, VariantArray,
 )]
@@ -31,7 +31,7 @@ pub enum Sandbox {
     None,
 }
 
-/// Where the backing directory lies.
+/// The place of the backing directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// In a view of its own.
@@ -40,7 +40,7 @@ pub enum Setting {
     AmongAll,
 }
 
-/// What confines the process now, and what was to.
+/// The confinement of the process in force, and the one that was wanted.
 #[derive(Debug)]
 pub struct Confined {
     /// The way to the helper process.

@@ -40,8 +40,8 @@ impl Alike {
     }
 }
 
-/// Returns the place at which `name` differs from `sibling`: offset and length of the rest between the characters that both
-/// start with and those that both end in.
+/// Returns where `name` differs from `sibling`: offset and length of the rest between the characters that both start
+/// with and those that both end in.
 #[must_use]
 pub fn difference(name: &[u8], sibling: &[u8]) -> (usize, usize) {
     let (ours, theirs) = (pieces(name), pieces(sibling));

@@ -15,7 +15,7 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 pub enum Class {
     /// Control characters: 01..1F, 7F, U+0080..U+009F
     Control,
-    /// What ends a line: LF, VT, FF, CR, U+0085, U+2028, U+2029
+    /// Line ends: LF, VT, FF, CR, U+0085, U+2028, U+2029
     Newline,
     /// Controls of writing direction: U+202A..U+202E, U+2066..U+2069
     Bidi,

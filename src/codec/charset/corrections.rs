@@ -36,9 +36,9 @@ pub(super) const JIS_X_0208: [Correction; 6] = [
 pub(super) const GBK_USER_DEFINED: [Correction; 1] =
     [correction(b"\xA3\xA0", '\u{3000}', '\u{E5E5}')];
 
-/// The same, and what GB 18030-2022 exchanged with GB 18030-2005: where ten vertical forms and eight ideographs got the
-/// two bytes that had been of code points for private use, those got the four bytes in return. The WHATWG reads the
-/// four bytes as before, so that the eighteen have two spellings and the private code points none.
+/// GB 18030-2005, and what GB 18030-2022 exchanged: ten vertical forms and eight ideographs got the two bytes that
+/// had been of code points for private use. Those got the four bytes in return. The WHATWG reads the four bytes as
+/// before, so that the eighteen have two spellings and the private code points none.
 pub(super) const GB_18030_2022: [Correction; 19] = [
     correction(b"\xA3\xA0", '\u{3000}', '\u{E5E5}'),
     correction(b"\x82\x35\x90\x37", '\u{9FB4}', '\u{E81E}'),
@@ -61,9 +61,9 @@ pub(super) const GB_18030_2022: [Correction; 19] = [
     correction(b"\x84\x31\x83\x35", '\u{FE19}', '\u{E796}'),
 ];
 
-/// Big5 as in the Unicode Consortium's BIG5.TXT, glibc and Python: five characters have a second place among the
-/// extensions of ETEN, which is read too, but written by the library instead of the first. The sixth is the last of
-/// ETEN's, as Microsoft has it in CP950.TXT; the library has Hong Kong's.
+/// Big5 as in the Unicode Consortium's BIG5.TXT, glibc and Python. Five characters have a second place among the
+/// extensions of ETEN. The library writes that one, and we only read it. The sixth is the last of ETEN's, as
+/// Microsoft has it in CP950.TXT; the library has Hong Kong's.
 pub(super) const BIG5: [Correction; 6] = [
     same(b"\xA2\xA4", '\u{2550}'),
     same(b"\xA2\xA5", '\u{255E}'),

@@ -107,9 +107,10 @@ impl MultiByte {
         Some(length)
     }
 
-    /// The first sequence that the library takes although the charset does not have it: 80 as U+0080 in `Shift_JIS` and
-    /// as the euro sign in GB18030 (where that is A2 E3), sequences of four bytes in GBK, and the rows before A1 of
-    /// Hong Kong's supplement in Big5. As in the WHATWG's decoders, an ASCII byte is never the end of such a sequence.
+    /// Returns the first sequence that the library takes although the charset does not have it. In `Shift_JIS` that
+    /// is 80 as U+0080, in GB18030 it is 80 as the euro sign (which is A2 E3 there). In GBK it is each sequence of
+    /// four bytes, in Big5 the rows before A1 of Hong Kong's supplement. As in the WHATWG's decoders, an ASCII byte
+    /// never ends such a sequence.
     fn hole(self, bytes: &[u8]) -> Option<DecodeError> {
         let mut offset = 0;
         while let Some(rest) = bytes.get(offset..) {
@@ -197,8 +198,8 @@ impl MultiByte {
         EncodeError { offset, unmappable }
     }
 
-    /// Encodes as the library does, which writes a few characters as others (`¥` as `\` in `Shift_JIS`), but for those
-    /// to which the standard gives other bytes.
+    /// Encodes as the library does, but for characters to which the standard gives other bytes. The library writes a
+    /// few characters as others (`¥` as `\` in `Shift_JIS`).
     pub(super) fn encode_unverified(self, text: &str) -> Result<Vec<u8>, EncodeError> {
         let mut bytes = Vec::with_capacity(text.len() * 2);
         let mut start = 0;
@@ -215,8 +216,8 @@ impl MultiByte {
 
     /// The bytes of a character that the library writes otherwise or not at all.
     ///
-    /// In EUC-JP these are also the characters of JIS X 0212, among which are the accented letters of Europe (`é` is
-    /// 8F AB B1): the library writes none but those that NEC and IBM have too, and those as NEC and IBM do.
+    /// In EUC-JP these are also the characters of JIS X 0212, such as the accented letters of Europe (`é` is 8F AB
+    /// B1). Of those the library writes only what NEC and IBM have too, as they do.
     fn standard(self, c: char) -> Option<&'static [u8]> {
         static JIS_X_0212: OnceLock<HashMap<char, [u8; 3]>> = OnceLock::new();
         if let Some(fix) = self.corrections().iter().find(|fix| fix.standard == c) {

@@ -4,18 +4,18 @@ use super::octets::Rules;
 use super::{Encoding, Scheme};
 
 impl Encoding {
-    /// Returns the start of a character, at `offset` or as soon after it as can be known, in `bytes` that are well-formed; their
-    /// length where none starts any more. `None` for the draft, where this cannot be known.
+    /// Returns the offset of the first start of a character at or after `offset`, as far as that can be known; the
+    /// length of `bytes` where none follows. `bytes` must be well-formed. `None` for the draft, where this cannot be
+    /// known.
     ///
-    /// It looks at the rest of one character at most, and at nothing before `offset`: criterion 6 of FSS-UTF, for which
-    /// the draft was given up. There every octet of 80..BF is a lead and continues others too, and an octet of C0..F7
-    /// likewise: `80 80 80 80` may be two characters of two octets, or the last octet of one, one character, and the first
-    /// of another. Which it is hangs on every octet back to the last ASCII character, however far that is.
+    /// Reads the rest of one character at most, and nothing before `offset`: criterion 6 of FSS-UTF, for which the
+    /// draft was given up. In the draft every octet of 80..BF both leads and continues characters, and so does
+    /// C0..F7. `80 80 80 80` may be two characters, or the end of one, a second, and the start of a third. Only the
+    /// whole text since the last ASCII character decides.
     ///
-    /// In `utf-8b` any octets are well-formed, so that a continuation octet may be a character by itself; and `mutf-8` has
-    /// surrogates of the lower half that are alone. There, characters that start at `offset` may be passed over, up to
-    /// three octets of the one and one surrogate of the other.
-    /// In units of two and four octets, `offset` counts from the start of the stream: a lost octet is not noticed.
+    /// In `utf-8b` a continuation octet may be a character by itself, and `mutf-8` has lone low surrogates. There,
+    /// characters at `offset` may be passed over: up to three octets, or one surrogate. In units of two and four
+    /// octets, `offset` counts from the start of the stream: a lost octet is not noticed.
     ///
     /// ```
     /// use utf8fs::codec::Encoding;

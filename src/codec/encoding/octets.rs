@@ -122,8 +122,8 @@ impl Rules {
     }
 }
 
-/// Is one of the octets F0..FF? Without a branch for each: in long texts the greatest is sought, which the compiler does
-/// for many at once; in names eight are asked at a time, whether the four highest bits of one are ones.
+/// Says whether an octet is F0..FF. Avoids a branch for each: in long texts the compiler finds the greatest of many
+/// at once; in names eight are tested at a time by their four highest bits.
 pub(super) fn has_octet_from_f0(bytes: &[u8]) -> bool {
     const LONG: usize = 128;
     if bytes.len() >= LONG {
@@ -146,8 +146,8 @@ pub(super) fn has_octet_from_f0(bytes: &[u8]) -> bool {
     all & 0x8080_8080_8080_8080 != 0
 }
 
-/// Checks that `bytes` are well-formed. What is so by RFC 3629, nearly all there is, is left to the standard library,
-/// which is quick at it; only the sequences that it stops at are looked at here.
+/// Checks that `bytes` are well-formed. The standard library quickly passes all that RFC 3629 allows, which is nearly
+/// everything; only sequences that it stops at are examined here.
 pub(super) fn validate(bytes: &[u8], rules: &Rules) -> Result<(), DecodeError> {
     let mut start = 0;
     while let Some(rest) = bytes.get(start..) {
@@ -237,10 +237,9 @@ pub(super) fn usual(bytes: &[u8], rules: &Rules) -> Option<(u32, usize)> {
 
 /// The character, or what is wrong.
 ///
-/// A lead octet claims the continuation octets that follow it, up to the number it announces. Where all of them are
-/// there, the sequence is a character, overlong, a surrogate or out of range; where some are missing it is truncated.
-/// C0 and C1 never occur, but with a continuation octet they spell something: an overlong ASCII character, the
-/// classic way to smuggle `/` past a check.
+/// A lead octet claims the continuation octets that follow it, up to the number it announces. With all of them the
+/// sequence is a character, overlong, a surrogate or out of range; else it is truncated. C0 and C1 never occur, but
+/// with a continuation octet they spell an overlong ASCII character, the classic way to smuggle `/` past a check.
 #[cold]
 pub(super) fn unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
     let fault = |length, kind| Err(Fault { length, kind });

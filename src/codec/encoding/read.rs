@@ -172,8 +172,8 @@ fn escaped(bytes: &[u8]) -> Result<(u32, usize), Fault> {
     Ok((0xDC00 | u32::from(octet), 1))
 }
 
-/// Decodes `bytes`, but for the last `kept`, by what `usual`, or else `other`, makes of the start of what is left; runs
-/// of ASCII, with NUL if `has_nul`, are taken whole. Says how many octets were decoded.
+/// Decodes `bytes`, except for the last `kept`, by `usual` or else `other`. Takes runs of ASCII, with NUL if
+/// `has_nul`, as a whole. Returns the number of octets decoded.
 #[inline]
 fn decode_with(
     bytes: &[u8],

@@ -3,9 +3,9 @@
 use super::{Encoding, LOOKAHEAD, Scheme};
 
 impl Encoding {
-    /// The length of the maximal subpart of the ill-formed sequence that `bytes` start with: what U+FFFD stands for once
-    /// (Unicode, section 3.9, "U+FFFD Substitution of Maximal Subparts"): the most octets that a well-formed
-    /// sequence could start with, or 1. Units of two or four octets are taken whole.
+    /// Returns the length of the maximal subpart of the ill-formed sequence at the start of `bytes`, which one U+FFFD
+    /// replaces. That is the most octets that a well-formed sequence could start with, or 1 (Unicode 3.9, "U+FFFD
+    /// Substitution of Maximal Subparts"). Units of two or four octets are taken whole.
     ///
     /// ```
     /// use utf8fs::codec::Encoding;
@@ -26,8 +26,8 @@ impl Encoding {
         }
     }
 
-    /// Can a well-formed sequence of octets start with `prefix`? One can if that filled up with the least or with the
-    /// greatest continuation octets is one: what the rules exclude of a length is at one end.
+    /// Says whether a well-formed sequence of octets can start with `prefix`. It can if `prefix` filled up with the
+    /// least or the greatest continuation octets is one: the rules exclude only one end of a length.
     fn may_start(self, prefix: &[u8]) -> bool {
         let second: &[u8] = if self == Self::Cesu8 {
             b"\xED\xB0\x80"

@@ -148,8 +148,8 @@ pub(super) fn decode_into(
 /// Number of units that are looked at together.
 const BLOCK: usize = 16;
 
-/// Adds the code points of the units of N octets that `bytes` start with, as long as `value` gives one for each, a block
-/// at a time; returns what is left.
+/// Adds the code points of the units of N octets at the start of `bytes`, a block at a time, for as long as `value`
+/// returns one for each. Returns the rest.
 #[inline]
 fn take_blocks<'a, const N: usize>(
     bytes: &'a [u8],

@@ -5,8 +5,8 @@ use super::{Encoding, Scheme, Unmappable, draft, octets, units};
 impl Encoding {
     /// The octets of `code_points`.
     ///
-    /// A surrogate of the upper half that is followed by one of the lower half is that pair's one character in
-    /// `mutf-8`, where the octets are the same, and in `wtf-8`, which has no other way to write it.
+    /// A high surrogate before a low one encodes that pair's one character in `mutf-8`, where the octets are the
+    /// same, and in `wtf-8`, which cannot write them otherwise.
     ///
     /// # Errors
     /// The first code point that it lacks.

@@ -14,15 +14,15 @@ use crate::codec::Charset;
 /// The most times that a name is undone; real ones were seen up to three times.
 const MOST_TIMES: u8 = 7;
 
-/// The logarithm of how likely it is that a name was encoded again, before it is seen: by way of Latin-1 or
-/// Windows-1252, and by way of another charset.
+/// The log probability that a name was encoded again, before it is seen: through Latin-1 or Windows-1252, and through
+/// another charset.
 const USUAL_ROUTE: f64 = -4.0;
 const OTHER_ROUTE: f64 = -6.5;
 
 /// Evidence of neighbouring letters is not independent: it counts this part.
 const EVIDENCE: f64 = 0.7;
 
-/// What the bytes of UTF-8 were taken for when they were encoded again.
+/// The charset that the bytes of UTF-8 were taken for when they were encoded again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     /// ISO-8859-1, with its control characters U+0080..U+009F.
@@ -54,13 +54,13 @@ impl fmt::Display for Route {
 /// A name that was encoded as UTF-8 more than once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Doubled {
-    /// What it was taken for; of several that give the same text the first of [`Route`].
+    /// The charset that it was taken for; of several that give the same text the first of [`Route`].
     pub route: Route,
-    /// How many times it was encoded, 2 or more.
+    /// Number of encodings, 2 or more.
     pub times: u8,
     /// The text before it was encoded again.
     pub text: String,
-    /// How likely it is that this is the text meant, 0.0..=1.0. Low where the name may be meant as it is, or is too short
+    /// Probability that this is the text meant, 0.0..=1.0. Low where the name may be meant as it is, or is too short
     /// to tell.
     pub confidence: f64,
 }
@@ -88,8 +88,8 @@ impl Doubled {
 
 /// Undoes a name that was encoded as UTF-8 twice or more, if the whole of it can be undone and done again byte for byte.
 ///
-/// `None` for ill-formed names, ASCII, and names of which only a part was encoded again: nothing in those would say
-/// which part, once it is mended.
+/// `None` for ill-formed names, ASCII, and names of which only a part was encoded again: once mended, nothing would
+/// tell which part.
 ///
 /// ```
 /// use utf8fs::codec::guess::{Route, doubly_encoded};
@@ -150,8 +150,8 @@ pub(super) fn is_undone(text: &str) -> bool {
     likely_tables(text).any(|table| table.undo(text).is_some())
 }
 
-/// The tables whose bytes for the first characters beyond ASCII could start a sequence of UTF-8; for most names none, which
-/// takes two looks instead of twenty.
+/// Returns the tables whose bytes for the first characters beyond ASCII could start a sequence of UTF-8. That is none
+/// for most names, and takes two look-ups instead of twenty.
 fn likely_tables(text: &str) -> impl Iterator<Item = &'static Table> {
     /// For each character: a bit for each table in which it is a lead byte, and one for each in which it is a continuation.
     static ROLES: OnceLock<HashMap<char, (u16, u16)>> = OnceLock::new();
@@ -215,7 +215,7 @@ fn probability(text: &str) -> f64 {
     weigh::log_sum(costs.into_iter())
 }
 
-/// What each byte was taken for.
+/// The meaning of each byte.
 struct Table {
     route: Route,
     /// Characters of the bytes 80..FF.

@@ -7,19 +7,19 @@ use super::weigh::Candidates;
 /// The state of a [`Guesser`]. Only the same version of this program can read it: `unread` follows the order of its charsets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GuesserState {
-    /// How many names were ill-formed.
+    /// Number of ill-formed names.
     pub ill_formed: u64,
-    /// How many were well-formed.
+    /// Number of well-formed names.
     pub well_formed: u64,
-    /// By charset: how many ill-formed names it does not decode; empty where there were none.
+    /// Number of ill-formed names that each charset does not decode; empty where there were none.
     pub unread: Vec<u64>,
     /// The bytes of ill-formed names, one bit each.
     pub seen: [u64; 4],
     /// Ill-formed names with their hashes.
     pub sample: Vec<(u64, Box<[u8]>)>,
-    /// How many well-formed names were not ASCII.
+    /// Number of well-formed names that are not ASCII.
     pub beyond_ascii: u64,
-    /// How many of those may have been encoded twice.
+    /// Number of those that may have been encoded twice.
     pub undone: u64,
     /// Some of them with their hashes.
     pub doubled: Vec<(u64, Box<[u8]>)>,

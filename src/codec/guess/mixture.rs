@@ -11,7 +11,7 @@ use crate::codec::Charset;
 /// The prior counts as much as this many names.
 const PRIOR_NAMES: f64 = 1.0;
 
-/// How much of a tree may be unlike the rest of it: the share of the general prior in that of a directory.
+/// The share of the general prior in that of a directory: a part of a tree may be unlike the rest.
 const UNLIKE: f64 = 0.1;
 
 /// Rounds of expectation maximization; the shares hardly change after them.
@@ -29,13 +29,13 @@ const DOUBTFUL_LETTERS: f64 = 0.8;
 /// Shares of charsets and languages among some names.
 #[derive(Debug, Clone)]
 pub struct Mixture {
-    /// By component: its prior, of the sum 1.
+    /// The prior of each component; their sum is 1.
     prior: Vec<f64>,
-    /// By component: the number of names, each shared out by likelihood.
+    /// The number of names of each component, each name shared out by likelihood.
     names: Vec<f64>,
 }
 
-/// One text that a name may stand for.
+/// A text that a name may stand for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextGuess {
     /// The text.
@@ -65,7 +65,7 @@ struct Reading {
 }
 
 impl Default for Mixture {
-    /// What is likely before any name is seen.
+    /// The prior before any name is seen.
     fn default() -> Self {
         let prior: Vec<f64> = Candidates::get()
             .components()
@@ -117,8 +117,8 @@ impl Mixture {
 
     /// The texts that a name may stand for, likeliest first. What the name itself contributed to the mixture does not count.
     ///
-    /// A short name needs siblings: as far as its own letters are in doubt, the confidence is the share of siblings in the same
-    /// charset and language.
+    /// A short name needs siblings: as far as its own letters leave doubt, the confidence is the share of siblings in
+    /// the same charset and language.
     #[must_use]
     pub fn read(&self, name: &[u8]) -> Vec<TextGuess> {
         let readings = NameReadings::new(name, &mut ScoredTexts::default());

@@ -1,4 +1,4 @@
-//! How often the letters of a language follow one another: what `scripts/guess-model` counted.
+//! Frequencies of letter pairs in each language, as `scripts/guess-model` counted them.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ static MODEL: &[u8] = include_bytes!("model.bin");
 /// Costs in the file are natural logarithms of 1/probability in this part.
 const STEP: f64 = 16.0;
 
-/// What a language says of a word.
+/// The model of one language.
 pub(super) struct Language {
     /// ISO 639-1, `zh-hans` and `zh-hant` for the two ways of writing Chinese.
     pub(super) code: &'static str,
@@ -16,21 +16,21 @@ pub(super) struct Language {
 }
 
 enum Costs {
-    /// Of letters that follow one another.
+    /// Costs of letters that follow one another.
     Pairs {
-        /// By code point: the row and column of the letter, 0 for others.
+        /// The row and column of each code point's letter, 0 for others.
         letters: Vec<u8>,
-        /// Of a letter after a letter, row by row; row and column 0 are the edge of the word.
+        /// The cost of a letter after a letter, row by row; row and column 0 are the edge of the word.
         table: &'static [u8],
         width: usize,
     },
-    /// Of characters that make words by themselves.
+    /// Costs of characters that make words by themselves.
     Singles {
         /// Sorted.
         characters: Vec<char>,
-        /// Of each character by itself.
+        /// The cost of each character by itself.
         table: &'static [u8],
-        /// Of the second of two that often follow one another; sorted.
+        /// The cost of the second of two characters that often follow one another; sorted.
         pairs: Vec<((char, char), u8)>,
     },
 }
@@ -41,7 +41,7 @@ const UNKNOWN_LETTER: f64 = 10.0;
 const AFTER_UNKNOWN: f64 = 4.0;
 /// A character beyond those that the language uses most: there are thousands of them.
 const RARE_CHARACTER: f64 = 12.5;
-/// That a word of characters goes on after one, and that it starts and ends.
+/// Cost of one more character in a word, and of its start and its end.
 const ONE_MORE: f64 = 0.2;
 const ENDS: f64 = 1.6;
 
@@ -121,8 +121,9 @@ pub(super) fn languages() -> &'static [Language] {
     })
 }
 
-/// Takes one language off the front: its code in 8 bytes, its kind in 1, the number of characters in 2, each in 2, costs;
-/// for characters that make words by themselves also the number of pairs in 2, each in 4, costs.
+/// Takes one language off the front. Its code has 8 bytes, its kind 1, the number of characters 2, each character 2;
+/// then come the costs. Characters that make words by themselves also have the number of pairs in 2, each in 4, and
+/// costs.
 fn take(rest: &mut &'static [u8]) -> Option<Language> {
     let (code, after) = rest.split_first_chunk::<8>()?;
     let (kind, after) = after.split_first()?;

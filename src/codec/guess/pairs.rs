@@ -4,17 +4,17 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::codec::Charset;
 
-/// What starts with a pair of bytes. Numbers below are the length of a character.
+/// Marks of what starts with a pair of bytes. Numbers below are the length of a character.
 const UNSEEN: u8 = 0;
 const NONE: u8 = 0xFE;
 /// Perhaps a character of more than two bytes.
 const LONG: u8 = 0xFF;
 
-/// What each pair of bytes starts in one charset, looked up when it is first met: the charset itself takes a hundred
-/// times as long.
+/// The characters that pairs of bytes start in one charset. Looked up at the first use: the charset itself takes a
+/// hundred times as long.
 pub(super) struct Pairs {
     charset: Charset,
-    /// By lead byte, 80..=FF, and the byte behind it.
+    /// Indexed by lead byte, 80..=FF, and the byte behind it.
     seen: Vec<AtomicU8>,
 }
 

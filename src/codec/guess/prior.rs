@@ -1,6 +1,6 @@
-//! What is likely before any name is seen: charsets, and who writes in them.
+//! Probabilities before any name is seen: charsets, and the languages written in them.
 
-/// How common a charset is for names on disks and in archives, against the others, and the languages written in it.
+/// Frequency of a charset for names on disks and in archives, against the others, and the languages written in it.
 pub(super) struct Prior {
     pub(super) label: &'static str,
     pub(super) weight: f64,
@@ -38,7 +38,7 @@ const fn prior(label: &'static str, weight: f64, languages: &'static str) -> Pri
     }
 }
 
-/// One row for each charset on offer. Where charsets read alike, the heavier names the reading: the plain ISO label
+/// A row for each charset on offer. Where charsets read alike, the heavier names the reading: the plain ISO label
 /// before Windows' superset, the older before the newer.
 pub(super) static PRIORS: [Prior; 52] = [
     prior("iso-8859-1", 60.0, WESTERN),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-/// How many different names are weighed; more add nothing.
+/// Number of different names that are weighed; more add nothing.
 const SIZE: usize = 256;
 
 /// The most bytes of a name that are weighed, in an overlong one.

@@ -1,4 +1,4 @@
-//! What a character is, as far as guessing goes.
+//! Classes of characters, as far as guessing goes.
 
 /// The script of a letter. Han, kana and hangul are one: words mix them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

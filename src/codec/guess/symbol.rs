@@ -1,13 +1,14 @@
-//! What a sign that is neither a letter nor ASCII costs: where names have such signs, and where a wrong charset puts them.
+//! Costs of a sign that is neither a letter nor ASCII: where names have such signs, and where a wrong charset puts
+//! them.
 
 use super::script::{self, Script};
 
-/// What stands around a sign.
+/// The surroundings of a sign.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Around {
     pub(super) before: Option<char>,
     pub(super) after: Option<char>,
-    /// How many letters come before it, up to the start of their word.
+    /// Number of letters before it, up to the start of their word.
     pub(super) letters: usize,
 }
 
@@ -19,7 +20,7 @@ const RARE: f64 = 9.0;
 const ABSURD: f64 = 14.0;
 /// ... of a C1 control: another charset reads the byte as a letter nearly always.
 const CONTROL: f64 = 24.0;
-/// What it costs more where it is out of place.
+/// Extra cost where it is out of place.
 const MISPLACED: f64 = 4.0;
 
 /// Signs that come in pairs.
@@ -31,7 +32,7 @@ pub(super) fn is_paired(c: char) -> bool {
     )
 }
 
-/// What it costs if such a sign has no other.
+/// Cost of such a sign without its other half.
 pub(super) const UNPAIRED: f64 = MISPLACED;
 
 /// Does nobody put this sign right beside a Latin letter?

@@ -20,7 +20,7 @@ const STRAY: f64 = 0.02;
 /// The cost, in nats, of a byte of no charset; names of any language cost less.
 const NOISE: f64 = 8.0;
 const ASCII_NOISE: f64 = 3.5;
-/// How likely it is that names are in no charset on offer.
+/// Probability that names are in no charset on offer.
 pub(super) const NO_CHARSET: f64 = 1e-3;
 /// Letters of a word hang together more than pairs show, names of a directory likewise: evidence counts this part.
 pub(super) const EVIDENCE: f64 = 0.85;
@@ -37,13 +37,13 @@ pub(super) struct Group {
 
 struct Candidate {
     charset: Charset,
-    /// Where a byte does not always mean the same.
+    /// Present where a byte does not always mean the same.
     pairs: Option<Pairs>,
     /// Logarithm of its probability before any name is seen.
     prior: f64,
     /// Indices into the model, and logarithms of the shares of languages written in it.
     languages: Vec<(usize, f64)>,
-    /// What each byte means alone.
+    /// The meaning of each byte alone.
     bytes: Vec<Option<String>>,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Component {
 /// The charsets on offer, with all that is known of them before.
 pub(super) struct Candidates {
     rows: Vec<Candidate>,
-    /// By byte: a bit for each charset of single bytes that assigns it no character.
+    /// A bit, at each byte, for each single-byte charset that assigns it no character.
     unassigned: Vec<u64>,
 }
 
@@ -206,10 +206,11 @@ pub(super) fn groups(names: &[&[u8]], unread: &[u64], seen: &[u64; 4]) -> Vec<Gr
     groups
 }
 
-/// What tells charsets apart: readings of the sample, the number of unread names, and the meaning of each byte seen.
+/// The features that tell charsets apart: readings of the sample, number of unread names, and meaning of each byte
+/// seen.
 type Key<'c> = (Vec<Option<usize>>, u64, Vec<Option<&'c str>>);
 
-/// What the bytes seen mean, one by one; nothing for a charset in which they have no meaning alone.
+/// Returns the meanings of the bytes seen, one by one; nothing for a charset in which they have no meaning alone.
 fn meaning<'c>(row: &'c Candidate, seen: &[u64; 4]) -> Vec<Option<&'c str>> {
     let is_seen = |byte: usize| {
         seen.get(byte >> 6)
@@ -227,7 +228,7 @@ fn meaning<'c>(row: &'c Candidate, seen: &[u64; 4]) -> Vec<Option<&'c str>> {
     }
 }
 
-/// By name, the logarithm of its probability where the charset is not that of most names. `anys` are the logarithms of the
+/// Returns the log probability of each name in a charset other than that of most names. `anys` are the log
 /// probabilities of its readings, by candidate.
 fn strays(candidates: &[Candidate], anys: &[Vec<Option<f64>>], noises: &[f64]) -> Vec<f64> {
     let stray = |(name, noise): (usize, &f64)| {
@@ -244,8 +245,8 @@ fn in_any_language(row: &Candidate, reading: usize, readings: &mut ScoredTexts) 
     log_sum(languages.map(|(language, share)| share - readings.cost(reading, *language)))
 }
 
-/// The logarithm of the probability of the names in this charset: of each its reading, the logarithms of the probabilities of
-/// that in any language, and as a stray.
+/// Returns the log probability of the names in this charset. For each name, combines its readings, their log
+/// probabilities in any language, and that of a stray.
 fn evidence<'n>(
     row: &Candidate,
     names: impl Iterator<Item = ((&'n Option<usize>, Option<f64>), &'n f64)>,

@@ -18,7 +18,7 @@ struct Periods {
     current: HashSet<Name>,
     /// When the current period began.
     since: Option<Instant>,
-    /// Those of the period before, of which the kernel may keep some still.
+    /// Names of the period before, of which the kernel may keep some still.
     before: HashSet<Name>,
 }
 

@@ -18,7 +18,7 @@ use crate::names::Quoted;
 /// Readings of events before the kernel is notified, at most: some ten thousand changes.
 const READINGS: usize = 32;
 
-/// So long changes are collected: one reading for each would cost more than what it is about.
+/// Time for which changes are collected: one reading for each would cost more than the change.
 const COLLECTED: Duration = Duration::from_millis(5);
 
 /// The time after an overflow in which events are discarded. Whatever the kernel was given meanwhile is old when it ends.
@@ -194,11 +194,11 @@ impl Watched {
 
     /// Notifies the kernel of changes of an inode.
     ///
-    /// A name that is invalidated is gone with all that is mounted there, and for whoever works there, while one that is expired
-    /// stays where it is found to be right. So names are invalidated that can hold nobody, and the rest is expired: known
-    /// directories that left their places, what is in its place again by now, and directories. But an expired name is kept again by
-    /// who takes note late of what he was answered before the change (`fuse_dentry_revalidate` in `fs/fuse/dir.c`). So the second
-    /// time names are invalidated as well that directories left for good.
+    /// An invalidated name is gone with all that is mounted there, and for whoever works there; an expired one stays
+    /// where it proves right. So names that can hold nobody are invalidated. The rest is expired: known directories
+    /// that left their places, whatever has their place by now, and directories. But a lookup answered before the
+    /// change may be noted after it and keep an expired name again (`fuse_dentry_revalidate` in `fs/fuse/dir.c`). So
+    /// the second time names that directories left for good are invalidated as well.
     fn notify(&self, kernel: &dyn Kernel, number: u64, notice: Notice, job: &Job<'_>) {
         for (name, changed) in notice.names {
             self.absent.remove(number, &name);
@@ -243,9 +243,9 @@ impl Watched {
         self.expire_swept(kernel, number, notice.swept, job);
     }
 
-    /// Has an inode that the kernel does not have invalidated when it has it, unless it was forgotten meanwhile. What it is told of a
-    /// listed file it may take note of as late as a user likes: it gives the list to who asked first, who can hold that up
-    /// (`fuse_readdir_uncached` in `fs/fuse/readdir.c`).
+    /// Has an inode that the kernel does not have yet invalidated once it has it, unless it was forgotten meanwhile.
+    /// The kernel may note a listed file's attributes arbitrarily late. It gives the list to the caller first, who
+    /// can hold that up (`fuse_readdir_uncached` in `fs/fuse/readdir.c`).
     fn await_inode(&self, number: u64) {
         if self.fs.inodes().get(number).is_ok() {
             self.queues.await_inode(number);
@@ -285,8 +285,8 @@ impl Watched {
         })
     }
 
-    /// Has the kernel keep nothing that it was given for long: attributes at once, which waits for nobody, and names by a worker
-    /// for each directory.
+    /// Expires all that the kernel was given for long: attributes at once, which waits for nobody, and names by a
+    /// worker for each directory.
     fn expire_everything(&self, kernel: &dyn Kernel, job: &Job<'_>) {
         let mut swept: HashMap<u64, Swept> = HashMap::new();
         for (directory, name) in self.absent.all() {

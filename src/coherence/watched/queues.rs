@@ -1,12 +1,12 @@
 //! Notifications to the kernel, in one queue per inode.
 //!
-//! The kernel holds a notification about a name back for as long as somebody works in its directory, since it takes the
-//! directory's lock (`fuse_reverse_inval_entry` in fs/fuse/dir.c), and any user can keep that lock. So each inode has a queue of
-//! its own, on which one worker at a time works: a notification that is held back delays those of its own inode alone.
+//! A notification about a name takes the directory's lock (`fuse_reverse_inval_entry` in fs/fuse/dir.c), so the
+//! kernel holds it back while somebody works there. Any user can keep that lock. So each inode has a queue of its
+//! own, served by one worker at a time: a notification that is held back delays those of its own inode alone.
 //!
-//! The queues also keep two things apart that disturb each other: the kernel takes a directory that was moved below from its
-//! old parent only if nobody works there at that moment (`__d_unalias` in fs/dcache.c), and fails the lookup with `ESTALE`
-//! else.
+//! The queues also keep apart two things that disturb each other. The kernel takes a directory that was moved below
+//! from its old parent only if nobody works there at that moment (`__d_unalias` in fs/dcache.c). Else it fails the
+//! lookup with `ESTALE`.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,7 +37,7 @@ const IDLE: Duration = Duration::from_secs(10);
 /// Names and files that wait at most; where there are more, whatever the kernel keeps is expired instead.
 const MOST_WAITING: usize = 16_384;
 
-/// How often the queues are tended while there is work.
+/// Interval at which the queues are served while there is work.
 const TENDED: Duration = Duration::from_millis(10);
 
 /// The time from a notification to its repetition, at least; at most twice as long.
@@ -61,13 +61,13 @@ pub(super) const ELSEWHERE: u64 = 0;
 /// Names in a directory that the kernel keeps, to be expired since it was not heard what changed.
 #[derive(Debug, Default)]
 pub(super) struct Swept {
-    /// By their inodes, whose places are known.
+    /// Inodes whose places are known.
     pub(super) inodes: Vec<u64>,
     /// Absent ones.
     pub(super) absent: Vec<Box<[u8]>>,
 }
 
-/// How a name in a directory changed.
+/// A change to a name in a directory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChangedName {
     /// The files that lost it.
@@ -94,12 +94,12 @@ pub(super) struct Notice {
     pub(super) files: HashMap<FileHandle, bool>,
     /// Did its own attributes, content or list of names change?
     pub(super) itself: bool,
-    /// What may have changed. It can wait.
+    /// Possible changes from a sweep. They can wait.
     pub(super) swept: Swept,
 }
 
 impl Notice {
-    /// That the inode itself changed.
+    /// Notices that the inode itself changed.
     pub(super) fn of_itself() -> Self {
         Self {
             itself: true,
@@ -107,7 +107,7 @@ impl Notice {
         }
     }
 
-    /// That a name is to be expired.
+    /// Notices that a name is to be expired.
     pub(super) fn of_expired(name: &[u8]) -> Self {
         Self {
             expired: HashSet::from([name.into()]),
@@ -115,7 +115,7 @@ impl Notice {
         }
     }
 
-    /// How many changes there are in it.
+    /// Returns the number of changes in it.
     fn len(&self) -> usize {
         let lost_by = |name: &ChangedName| name.lost_by.len();
         let lost_by: usize = self.names.values().map(lost_by).sum();
@@ -170,7 +170,7 @@ struct Repetitions {
     recent: Notices,
     /// When the first of `recent` was added.
     since: Option<Instant>,
-    /// Those of an earlier period, repeated when this one is over.
+    /// Notices of an earlier period, repeated when this one is over.
     before: Notices,
 }
 
@@ -203,7 +203,7 @@ impl Repetitions {
 #[derive(Debug, Default)]
 struct Awaited {
     inodes: HashSet<u64>,
-    /// Those of them that are to be tried now.
+    /// The inodes to be tried now.
     due: Vec<u64>,
     /// When the others are tried, and the pause before that.
     next: Option<(Instant, Duration)>,
@@ -254,7 +254,7 @@ struct State {
     waiting: usize,
     /// Inodes with a notice on which nobody works, and since when; oldest first. The notice of one may be taken already.
     ready: VecDeque<(u64, Instant)>,
-    /// Those that have only expiries of a sweep, which may wait.
+    /// Inodes with nothing but expiries of a sweep, which may wait.
     swept: VecDeque<u64>,
     is_swept: HashSet<u64>,
     /// Workers on inodes of `swept`.
@@ -308,7 +308,7 @@ impl State {
         self.ready.is_empty() && self.may_sweep() == 0 && !self.is_sweep_wanted && !self.is_over
     }
 
-    /// How many inodes of `swept` may be worked on now.
+    /// Returns the number of inodes of `swept` that may be worked on now.
     fn may_sweep(&self) -> usize {
         self.is_swept.len().min(MOST_SWEEPERS - self.sweepers)
     }
@@ -357,12 +357,12 @@ impl State {
     }
 }
 
-/// How soon a notice is to be delivered.
+/// The urgency of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Urgency {
-    /// What it is about has changed.
+    /// The subject has changed.
     Event,
-    /// It may have.
+    /// The subject may have changed.
     Sweep,
 }
 
@@ -374,11 +374,11 @@ pub(super) struct Queues {
     changed: Condvar,
     /// A worker is done with something.
     done: Condvar,
-    /// How many directories are leaving, at least.
+    /// Number of directories that are leaving, at least.
     leaving: AtomicUsize,
 }
 
-/// What a worker is to do.
+/// A worker's task.
 #[derive(Debug)]
 pub(super) enum Task {
     /// Expire everything that the kernel keeps.
@@ -436,14 +436,14 @@ impl Drop for Job<'_> {
     }
 }
 
-/// How the queues stand.
+/// The state of the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tended {
     /// When they are to be tended again; `None` while there is nothing to do.
     pub(super) next: Option<Duration>,
     /// The inode of a stalled notification.
     pub(super) stalled: Option<u64>,
-    /// How many workers are to be started?
+    /// Number of workers to start.
     pub(super) lacks_workers: usize,
     /// Does more wait than is kept?
     pub(super) is_full: bool,

@@ -9,9 +9,9 @@ use crate::names::{PatternError, Patterns};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Exempt {
-    /// By who asked.
+    /// Exempts by the caller's uid.
     Uid,
-    /// By the path of the name.
+    /// Exempts by the path of the name.
     Path,
 }
 
@@ -34,9 +34,9 @@ pub struct Exemptions {
 impl Exemptions {
     /// Exempts these users and what matches one of these patterns.
     ///
-    /// A pattern with a `/` is one of paths from the root of the mount, whether it starts with `/` or not; one without is
-    /// one of names. `?` stands for one octet and `*` for any number of them, but for `/`; `**` as a component stands for
-    /// any number of components.
+    /// A pattern with a `/` matches paths from the root of the mount, with or without a `/` in front; one without
+    /// matches names. `?` stands for one byte and `*` for any number of them, except `/`. `**` as a component stands
+    /// for any number of components.
     ///
     /// # Errors
     /// A pattern that is none, or can match nothing.

@@ -16,7 +16,7 @@ use crate::backing::sys;
 /// The descriptors of this process, by which rights are asked for anew. Nothing else of `/proc`: the root of another
 /// process can be reached through its directory there.
 const DESCRIPTORS: &str = "proc/self/fd";
-/// Where each thread gets a connection to the kernel of its own.
+/// The device from which each thread gets a connection to the kernel of its own.
 const FUSE: &str = "dev/fuse";
 
 /// Moves this process into a namespace of its own whose root is an empty, read-only filesystem in memory, with

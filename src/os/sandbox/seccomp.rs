@@ -24,7 +24,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// What it is let through for; empty if that is everything.
+    /// Returns the condition under which it is let through; empty if there is none.
     #[must_use]
     pub fn condition(&self) -> &'static str {
         match self.only {
@@ -43,7 +43,7 @@ impl Call {
     }
 }
 
-/// What a system call is let through for.
+/// The condition under which a system call is let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Only {
     Everything,
@@ -59,10 +59,10 @@ enum Only {
     OwnThread,
 }
 
-/// As in asm-generic/ioctls.h; C libraries disagree on its type.
+/// Value of asm-generic/ioctls.h; C libraries disagree on its type.
 const FIONBIO: u64 = 0x5421;
 
-/// As in `linux/io_uring.h`.
+/// Value of `linux/io_uring.h`.
 const IORING_REGISTER_ENABLE_RINGS: u64 = 12;
 
 macro_rules! calls {
@@ -77,7 +77,7 @@ macro_rules! calls {
     (@ $only:ident) => { Only::$only };
 }
 
-/// What the daemon calls while it serves.
+/// System calls of a daemon that serves.
 pub const DAEMON: &[Call] = calls! {
     // Content.
     SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv, SYS_pwritev, SYS_preadv2, SYS_pwritev2,
@@ -117,7 +117,7 @@ pub const OLDER: &[Call] = calls! {
 #[cfg(not(target_arch = "x86_64"))]
 pub const OLDER: &[Call] = &[];
 
-/// What the helper process of root's daemon calls.
+/// System calls of the helper process of root's daemon.
 pub const HELPER: &[Call] = calls! {
     // Its errands.
     SYS_read, SYS_write, SYS_openat, SYS_openat2, SYS_close, SYS_fcntl, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_lseek,
