@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, StatxFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::OpenTreeFlags;
 use rustix::path::Arg;
@@ -172,12 +172,17 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of statx(2), but for `ENOENT` and `ENAMETOOLONG`.
     pub fn exists(&self, name: &BackingName) -> io::Result<bool> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-        calls::count();
-        match rustix::fs::statx(&self.0, name.as_bytes(), flags, StatxFlags::TYPE) {
+        match self.stat_child(name) {
             Ok(_) => Ok(true),
-            Err(Errno::NOENT | Errno::NAMETOOLONG) => Ok(false),
-            Err(error) => Err(error.into()),
+            Err(error)
+                if matches!(
+                    error.raw_os_error(),
+                    Some(libc::ENOENT | libc::ENAMETOOLONG)
+                ) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -292,11 +297,14 @@ impl<F: AsFd> Dir<F> {
     }
 }
 
-fn clone(fd: impl AsFd) -> io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_EMPTY_PATH;
-    Ok(rustix::mount::open_tree(fd, c"", flags)?)
+/// Makes a mount of what `path` leads to from `fd`, which no directory shows; of `fd` itself for the empty path.
+///
+/// # Errors
+/// Those of `open_tree(2)`.
+pub(crate) fn clone_mount(fd: impl AsFd, path: &str) -> io::Result<OwnedFd> {
+    use OpenTreeFlags as Open;
+    let flags = Open::OPEN_TREE_CLONE | Open::OPEN_TREE_CLOEXEC | Open::AT_EMPTY_PATH;
+    Ok(rustix::mount::open_tree(fd, path, flags)?)
 }
 
 /// A private view of the directory `fd`: a mount of its own that nobody else sees and that nothing is mounted in.
@@ -311,7 +319,7 @@ fn clone(fd: impl AsFd) -> io::Result<OwnedFd> {
 /// `EPERM` without `CAP_SYS_ADMIN`, `EINVAL` where the kernel refuses to part the directory from mounts that hide
 /// something, `ENOSYS` before Linux 5.2: use `fd` itself then.
 pub fn private_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
-    let clone = clone(fd)?;
+    let clone = clone_mount(fd, "")?;
     // The clone of a shared mount is a peer of it. Most kernels propagate nothing into detached mounts, 6.15 did;
     // those without mount_setattr(2) never do.
     let nodev = (libc::MOUNT_ATTR_NODEV, 0);
@@ -327,7 +335,7 @@ pub fn private_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
 /// # Errors
 /// As [`private_clone`]; `EINVAL` on kernels that clone no mount that is itself a private view.
 pub fn quiet_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
-    let clone = clone(fd)?;
+    let clone = clone_mount(fd, "")?;
     let quiet = (libc::MOUNT_ATTR_NOATIME, libc::MOUNT_ATTR__ATIME);
     sys::set_mount_attributes(clone.as_fd(), quiet, libc::MS_PRIVATE)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

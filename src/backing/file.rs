@@ -95,11 +95,8 @@ pub fn reopen_known(fd: impl AsFd, kind: Kind, flags: i32) -> io::Result<OwnedFd
     }
     let left_out = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
     let flags = open_flags(flags).difference(left_out) | OFlags::CLOEXEC;
-    counted(rustix::fs::open(
-        proc_path(fd.as_fd()),
-        flags,
-        Mode::empty(),
-    ))
+    let path = proc_path(fd.as_fd());
+    counted(rustix::fs::open(path, flags, Mode::empty()))
 }
 
 /// Takes `O_DIRECT` from an open file, which then takes any buffer at any offset.
@@ -107,11 +104,8 @@ pub fn reopen_known(fd: impl AsFd, kind: Kind, flags: i32) -> io::Result<OwnedFd
 /// # Errors
 /// Those of fcntl(2).
 pub fn buffered(fd: impl AsFd) -> io::Result<()> {
-    let flags = counted(rustix::fs::fcntl_getfl(&fd))?;
-    counted(rustix::fs::fcntl_setfl(
-        fd,
-        flags.difference(OFlags::DIRECT),
-    ))
+    let flags = counted(rustix::fs::fcntl_getfl(&fd))?.difference(OFlags::DIRECT);
+    counted(rustix::fs::fcntl_setfl(fd, flags))
 }
 
 /// Reads at `offset` into `buffer`; fewer bytes than it holds only at the end of the file.
@@ -248,13 +242,8 @@ pub fn copy_range(
     mut to_offset: u64,
     length: usize,
 ) -> io::Result<usize> {
-    counted(rustix::fs::copy_file_range(
-        from,
-        Some(&mut from_offset),
-        to,
-        Some(&mut to_offset),
-        length,
-    ))
+    let (start, target) = (Some(&mut from_offset), Some(&mut to_offset));
+    counted(rustix::fs::copy_file_range(from, start, to, target, length))
 }
 
 /// Sets the size of a file open for writing; permission was checked when it was opened.
@@ -285,13 +274,8 @@ pub fn chmod(fd: impl AsFd, mode: u32) -> io::Result<()> {
     if kind(fd)? == Kind::Symlink {
         return Err(Errno::OPNOTSUPP.into());
     }
-    let mode = Mode::from_raw_mode(mode);
-    counted(rustix::fs::chmodat(
-        CWD,
-        proc_path(fd),
-        mode,
-        AtFlags::empty(),
-    ))
+    let (path, mode) = (proc_path(fd), Mode::from_raw_mode(mode));
+    counted(rustix::fs::chmodat(CWD, path, mode, AtFlags::empty()))
 }
 
 /// Sets owner and group of the inode, of the symlink itself if it is one; `None` leaves it.
@@ -346,12 +330,8 @@ pub fn readlink(fd: impl AsFd) -> io::Result<Vec<u8>> {
 /// `EACCES`; else those of faccessat(2).
 pub fn access(fd: impl AsFd, mask: i32) -> io::Result<()> {
     let access = Access::from_bits_retain(mask.cast_unsigned());
-    counted(rustix::fs::accessat(
-        CWD,
-        proc_path(fd.as_fd()),
-        access,
-        AtFlags::EACCESS,
-    ))
+    let path = proc_path(fd.as_fd());
+    counted(rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS))
 }
 
 /// An `O_PATH` descriptor of the inode of an open one.
@@ -359,12 +339,8 @@ pub fn access(fd: impl AsFd, mask: i32) -> io::Result<()> {
 /// # Errors
 /// Those of open(2).
 pub fn path_only(fd: impl AsFd) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    counted(rustix::fs::open(
-        proc_path(fd.as_fd()),
-        flags,
-        Mode::empty(),
-    ))
+    let (path, flags) = (proc_path(fd.as_fd()), OFlags::PATH | OFlags::CLOEXEC);
+    counted(rustix::fs::open(path, flags, Mode::empty()))
 }
 
 #[cfg(test)]

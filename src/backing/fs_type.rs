@@ -12,7 +12,7 @@ const FUSE: u64 = 0x6573_5546;
 
 /// Local filesystems that have nothing to report when a file is closed. They do no `flush`, and take quota and room
 /// when data is written. From `linux/magic.h` and the filesystems' own headers.
-const QUIET_CLOSE: &[u64] = &[
+const LOCAL: &[u64] = &[
     0xef53,      // ext2, ext3, ext4
     0x5846_5342, // XFS
     0x9123_683e, // btrfs
@@ -68,16 +68,11 @@ impl FsType {
         Ok(Self(u64::try_from(magic & 0xffff_ffff).unwrap_or(0)))
     }
 
-    /// Can closing a file report nothing? Where that is not known, it can report something: NFS, SMB and FUSE write late.
-    #[must_use]
-    pub fn closes_quietly(self) -> bool {
-        QUIET_CLOSE.contains(&self.0)
-    }
-
-    /// Is it one of this machine alone, whose changes fanotify(7) reports? `false` where that is not known.
+    /// Is it one of this machine alone? fanotify(7) reports all changes of it then, and closing a file reports nothing. `false` where
+    /// that is not known: NFS, SMB and FUSE write late.
     #[must_use]
     pub fn is_local(self) -> bool {
-        QUIET_CLOSE.contains(&self.0)
+        LOCAL.contains(&self.0)
     }
 
     /// Do other machines change it, or is it likely that they do?
@@ -117,7 +112,7 @@ mod tests {
             OVERLAYFS,
             ECRYPTFS,
         ] {
-            assert!(!FsType(magic).closes_quietly(), "{magic:#x}");
+            assert!(!FsType(magic).is_local(), "{magic:#x}");
         }
     }
 

@@ -109,9 +109,10 @@ impl FileHandle {
     /// longer than 128 bytes.
     #[must_use]
     pub fn from_parts(kind: i32, bytes: &[u8]) -> Option<Self> {
-        if bytes.len() > MAX_HANDLE {
-            return None;
-        }
+        (bytes.len() <= MAX_HANDLE).then(|| Self::pack(kind, bytes))
+    }
+
+    fn pack(kind: i32, bytes: &[u8]) -> Self {
         let mut inline = [0; INLINE];
         let bytes = match (inline.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
             (Some(room), Ok(length)) => {
@@ -123,16 +124,12 @@ impl FileHandle {
             }
             _ => Bytes::Boxed(bytes.into()),
         };
-        Some(Self { kind, bytes })
+        Self { kind, bytes }
     }
 
     fn from_raw(raw: &RawHandle) -> Self {
         let length = usize::try_from(raw.length).unwrap_or(MAX_HANDLE);
-        let bytes = raw.bytes.get(..length).unwrap_or(&raw.bytes);
-        Self::from_parts(raw.kind, bytes).unwrap_or(Self {
-            kind: raw.kind,
-            bytes: Bytes::Boxed(bytes.into()),
-        })
+        Self::pack(raw.kind, raw.bytes.get(..length).unwrap_or(&raw.bytes))
     }
 
     pub(crate) fn to_raw(&self) -> RawHandle {
@@ -141,7 +138,7 @@ impl FileHandle {
         bytes
             .iter_mut()
             .zip(from)
-            .for_each(|(to, &from)| *to = from);
+            .for_each(|(to, from)| *to = *from);
         RawHandle {
             length: u32::try_from(from.len()).unwrap_or_default(),
             kind: self.kind,

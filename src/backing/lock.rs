@@ -75,10 +75,8 @@ impl LockRange {
         if self.end >= Self::WHOLE.end {
             return Ok((start, 0));
         }
-        let length = (self.end + 1)
-            .checked_sub(self.start)
-            .filter(|&length| length > 0)
-            .ok_or_else(|| io::Error::from(Errno::INVAL))?;
+        let length = (self.end + 1).checked_sub(self.start);
+        let length = length.filter(|&length| length > 0).ok_or(Errno::INVAL)?;
         Ok((start, i64::try_from(length).map_err(wrong)?))
     }
 }
@@ -111,12 +109,8 @@ fn granted(result: io::Result<()>) -> io::Result<bool> {
 /// `EBADF` if `fd` is not open for what is asked; else those of fcntl(2).
 pub fn set(fd: impl AsFd, kind: Option<LockKind>, range: LockRange) -> io::Result<bool> {
     let (start, length) = range.to_kernel()?;
-    let asked = (
-        kind.map_or(libc::F_UNLCK, LockKind::to_kernel),
-        start,
-        length,
-        0,
-    );
+    let kind = kind.map_or(libc::F_UNLCK, LockKind::to_kernel);
+    let asked = (kind, start, length, 0);
     granted(sys::ofd_lock(fd.as_fd(), sys::OfdLock::Set, asked).map(drop))
 }
 

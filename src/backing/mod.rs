@@ -7,6 +7,7 @@
 pub mod calls;
 pub mod dir;
 pub mod entries;
+pub mod fanotify;
 pub mod file;
 mod fs_type;
 pub mod handle;
@@ -21,6 +22,7 @@ pub mod watch;
 pub mod xattr;
 
 pub use crate::records::Kind;
+pub(crate) use dir::clone_mount;
 pub use dir::{AccessTimes, Atime, Dir, private_clone, quiet_clone, set_access_times};
 pub use entries::{Entries, Entry};
 pub use fs_type::FsType;

@@ -6,19 +6,12 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags};
-use rustix::io::Errno;
-
-use super::watch::{HANDLE, HEADER, METADATA, number, poll_for};
+use super::fanotify::{self, Event};
 use super::{FileHandle, sys};
 
 /// Thousands of events at a time.
 const BUFFER: usize = 1 << 18;
-
-/// The number of a filesystem, in bytes.
-const FSID: usize = 8;
 
 const MASK: u64 = libc::FAN_CREATE | libc::FAN_RENAME | libc::FAN_ONDIR;
 
@@ -42,30 +35,15 @@ pub enum NameEvent<'b> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewName<'b> {
     /// The directory.
-    pub directory: HandleBytes<'b>,
+    pub directory: FileHandle,
     /// The name.
     pub name: &'b [u8],
     /// Is the entry a directory?
     pub is_dir: bool,
     /// The directory that the entry had a name in before, if it was renamed.
-    pub from: Option<HandleBytes<'b>>,
+    pub from: Option<FileHandle>,
     /// The process; 0 for one of another namespace.
     pub pid: u32,
-}
-
-/// A file handle in the buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HandleBytes<'b> {
-    kind: i32,
-    bytes: &'b [u8],
-}
-
-impl HandleBytes<'_> {
-    /// Copies it.
-    #[must_use]
-    pub fn to_handle(self) -> Option<FileHandle> {
-        FileHandle::from_parts(self.kind, self.bytes)
-    }
 }
 
 impl NameEvents {
@@ -93,22 +71,7 @@ impl NameEvents {
     /// # Errors
     /// Those of poll(2).
     pub fn wait(&self, end: impl AsFd) -> io::Result<bool> {
-        let mut fds = [
-            PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN),
-            PollFd::new(&self.group, PollFlags::IN),
-        ];
-        poll_for(&mut fds, None)?;
-        Ok(!fds[0].revents().is_empty())
-    }
-
-    /// Waits for the end alone, for so long. Returns whether it has come.
-    ///
-    /// # Errors
-    /// Those of poll(2).
-    pub fn pause(end: impl AsFd, time: Duration) -> io::Result<bool> {
-        let mut fds = [PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)];
-        poll_for(&mut fds, Some(time))?;
-        Ok(!fds[0].revents().is_empty())
+        fanotify::wait_for([&end, &self.group], None).map(|[ended, _]| ended)
     }
 
     /// Passes the events that wait, as many as the buffer holds, to `each`, oldest first. Returns how many there were.
@@ -116,77 +79,31 @@ impl NameEvents {
     /// # Errors
     /// Those of read(2), or `EPROTO` for what cannot be understood.
     pub fn take(&mut self, mut each: impl FnMut(NameEvent<'_>)) -> io::Result<u64> {
-        let length = match rustix::io::read(&self.group, self.buffer.as_mut_slice()) {
-            Ok(length) => length,
-            Err(Errno::AGAIN | Errno::INTR) => return Ok(0),
-            Err(errno) => return Err(errno.into()),
-        };
-        let mut rest = self.buffer.get(..length).unwrap_or_default();
-        let mut count = 0;
-        while !rest.is_empty() {
-            let read = event(rest);
-            let (event, after) = read.ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))?;
-            if let Some(event) = event {
-                each(event);
-                count += 1;
-            }
-            rest = after;
-        }
-        Ok(count)
+        fanotify::take(&self.group, &mut self.buffer, |event| {
+            name_event(event).map(|event| event.into_iter().for_each(&mut each))
+        })
     }
 }
 
-/// The first event of `bytes`, and what is behind it (struct `fanotify_event_metadata`).
-fn event(bytes: &[u8]) -> Option<(Option<NameEvent<'_>>, &[u8])> {
-    let length = usize::try_from(u32::from_ne_bytes(number(bytes, 0)?)).ok()?;
-    let head = usize::from(u16::from_ne_bytes(number(bytes, 6)?));
-    let mask = u64::from_ne_bytes(number(bytes, 8)?);
-    let pid = i32::from_ne_bytes(number(bytes, 20)?);
-    let whole = bytes
-        .get(..length)
-        .filter(|_| length >= head && head >= METADATA)?;
-    let after = bytes.get(length..)?;
-    if mask & libc::FAN_Q_OVERFLOW != 0 {
-        return Some((Some(NameEvent::Overflow), after));
+/// Reads an event; `None` if it is malformed, nothing if no name is in it.
+fn name_event(event: Event<'_>) -> Option<Option<NameEvent<'_>>> {
+    if event.mask & libc::FAN_Q_OVERFLOW != 0 {
+        return Some(Some(NameEvent::Overflow));
     }
     let (mut to, mut from) = (None, None);
-    let mut rest = whole.get(head..)?;
-    while !rest.is_empty() {
-        let kind = *rest.first()?;
-        let length = usize::from(u16::from_ne_bytes(number(rest, 2)?));
-        let piece = rest.get(HEADER..length)?;
-        match kind {
-            libc::FAN_EVENT_INFO_TYPE_DFID_NAME | libc::FAN_EVENT_INFO_TYPE_NEW_DFID_NAME => {
-                to = Some(place(piece)?);
-            }
-            libc::FAN_EVENT_INFO_TYPE_OLD_DFID_NAME => from = Some(place(piece)?.0),
-            // Pieces that kernels to come may add.
-            _ => {}
-        }
-        rest = rest.get(length..)?;
-    }
-    let new = to.map(|(directory, name)| {
+    event.handles(|kind, handle, name| match kind {
+        libc::FAN_EVENT_INFO_TYPE_OLD_DFID_NAME => from = Some(handle),
+        _ => to = Some((handle, name)),
+    })?;
+    Some(to.map(|(directory, name)| {
         NameEvent::New(NewName {
             directory,
             name,
-            is_dir: mask & libc::FAN_ONDIR != 0,
+            is_dir: event.mask & libc::FAN_ONDIR != 0,
             from,
-            pid: u32::try_from(pid).unwrap_or(0),
+            pid: event.pid,
         })
-    });
-    Some((new, after))
-}
-
-/// The directory and the name in a piece of information (struct `fanotify_event_info_fid`).
-fn place(piece: &[u8]) -> Option<(HandleBytes<'_>, &[u8])> {
-    let length = usize::try_from(u32::from_ne_bytes(number(piece, FSID)?)).ok()?;
-    let kind = i32::from_ne_bytes(number(piece, FSID + 4)?);
-    let start = FSID + HANDLE;
-    let end = start.checked_add(length)?;
-    let bytes = piece.get(start..end)?;
-    let name = piece.get(end..)?;
-    let name = name.split(|&byte| byte == 0).next()?;
-    Some((HandleBytes { kind, bytes }, name))
+    }))
 }
 
 #[cfg(test)]
@@ -229,10 +146,10 @@ mod tests {
                 panic!("an overflow");
             };
             // Other tests work on this filesystem too.
-            let directory = new.directory.to_handle().unwrap();
+            let directory = new.directory;
             if [&one_handle, &other_handle].contains(&&directory) {
                 assert_eq!(new.pid, own);
-                let from = new.from.map(|from| from.to_handle().unwrap() == one_handle);
+                let from = new.from.map(|from| from == one_handle);
                 assert_eq!(directory == other_handle, from.is_some());
                 heard.push((new.name.to_vec(), new.is_dir, from));
             }
@@ -248,11 +165,5 @@ mod tests {
                 row("moved", true, Some(true)),
             ]
         );
-    }
-
-    #[test]
-    fn what_is_no_event_is_refused() {
-        assert_eq!(event(&[0; 24]), None);
-        assert_eq!(event(&[24, 0, 0, 0]), None);
     }
 }

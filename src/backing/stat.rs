@@ -10,20 +10,24 @@ use rustix::fs::{
 use super::calls::counted;
 use crate::records::Kind;
 
+/// The type bits of each kind but `Unknown`.
+const TYPE_BITS: [(Kind, u32); 7] = [
+    (Kind::File, libc::S_IFREG),
+    (Kind::Dir, libc::S_IFDIR),
+    (Kind::Symlink, libc::S_IFLNK),
+    (Kind::Fifo, libc::S_IFIFO),
+    (Kind::Socket, libc::S_IFSOCK),
+    (Kind::CharDevice, libc::S_IFCHR),
+    (Kind::BlockDevice, libc::S_IFBLK),
+];
+
 impl Kind {
     /// The kind in the type bits of a mode (`S_IFMT`).
     #[must_use]
     pub fn from_mode(mode: u32) -> Self {
-        match mode & libc::S_IFMT {
-            libc::S_IFREG => Self::File,
-            libc::S_IFDIR => Self::Dir,
-            libc::S_IFLNK => Self::Symlink,
-            libc::S_IFIFO => Self::Fifo,
-            libc::S_IFSOCK => Self::Socket,
-            libc::S_IFCHR => Self::CharDevice,
-            libc::S_IFBLK => Self::BlockDevice,
-            _ => Self::Unknown,
-        }
+        let bits = mode & libc::S_IFMT;
+        let row = TYPE_BITS.iter().find(|row| row.1 == bits);
+        row.map_or(Self::Unknown, |row| row.0)
     }
 
     /// The kind in a directory record (`d_type`), whose values are the type bits of a mode shifted down.
@@ -35,16 +39,8 @@ impl Kind {
     /// The type bits of a mode; 0 for `Unknown`.
     #[must_use]
     pub fn mode_bits(self) -> u32 {
-        match self {
-            Self::File => libc::S_IFREG,
-            Self::Dir => libc::S_IFDIR,
-            Self::Symlink => libc::S_IFLNK,
-            Self::Fifo => libc::S_IFIFO,
-            Self::Socket => libc::S_IFSOCK,
-            Self::CharDevice => libc::S_IFCHR,
-            Self::BlockDevice => libc::S_IFBLK,
-            Self::Unknown => 0,
-        }
+        let row = TYPE_BITS.iter().find(|row| row.0 == self);
+        row.map_or(0, |row| row.1)
     }
 }
 

@@ -8,6 +8,7 @@ use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::ptr;
 
 use io_uring::register::Restriction;
 use io_uring::squeue;
@@ -52,6 +53,16 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     } else {
         Ok(result)
     }
+}
+
+/// The descriptor that a system call gave.
+///
+/// # Safety
+/// `result` is that of a call which makes a descriptor where it succeeds, so that nobody else knows it.
+unsafe fn descriptor(result: libc::c_long) -> io::Result<OwnedFd> {
+    let raw = RawFd::try_from(checked(result)?).map_err(io::Error::other)?;
+    // SAFETY: as the caller promises.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
 /// Returns the file handle of the inode that `name` leads to in the directory `fd`: of the symlink itself if it is
@@ -103,9 +114,8 @@ pub(crate) fn open_by_handle(
             flags,
         )
     };
-    let raw = RawFd::try_from(checked(result)?).map_err(io::Error::other)?;
-    // SAFETY: the call succeeded, so that `raw` is a new descriptor that nobody else knows.
-    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+    // SAFETY: it is the result of a call that makes a descriptor.
+    unsafe { descriptor(result) }
 }
 
 /// The size of a page of memory in octets.
@@ -515,10 +525,9 @@ pub(crate) fn unshare_mounts() -> io::Result<()> {
 /// A group of fanotify(7) that reports.
 pub(crate) fn fanotify_init(flags: libc::c_uint) -> io::Result<OwnedFd> {
     // SAFETY: it takes two numbers.
-    let result = unsafe { libc::syscall(libc::SYS_fanotify_init, flags, 0) };
-    let raw = RawFd::try_from(checked(result)?).map_err(io::Error::other)?;
-    // SAFETY: the call succeeded, so that `raw` is a new descriptor that nobody else knows.
-    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+    let result = unsafe { libc::fanotify_init(flags, 0) }.into();
+    // SAFETY: it is the result of a call that makes a descriptor.
+    unsafe { descriptor(result) }
 }
 
 /// Adds or removes the mark of a directory, which may be an `O_PATH` descriptor.
@@ -587,11 +596,23 @@ pub(crate) fn fork() -> io::Result<Forked> {
         return Ok(Forked::Child);
     }
     // SAFETY: `before` was written above, where the call cannot fail with these arguments, and is only read.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut()) };
     Pid::from_raw(result)
         .filter(|_| result > 0)
         .map(Forked::Parent)
         .ok_or(failed)
+}
+
+fn signal_set(signals: &[libc::c_int]) -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: `set` is exclusively ours and large enough; sigemptyset(3) only writes it.
+    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    for &signal in signals {
+        // SAFETY: `set` was filled above and is exclusively ours; a number that is no signal is refused.
+        unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
+    }
+    // SAFETY: it was filled above.
+    unsafe { set.assume_init() }
 }
 
 /// Lets this thread, and those that it starts, have `signals` delivered, which the program that started this one may have blocked.
@@ -599,16 +620,10 @@ pub(crate) fn fork() -> io::Result<Forked> {
 /// # Errors
 /// Those of `pthread_sigmask(3)`.
 pub fn unblock_signals(signals: &[libc::c_int]) -> io::Result<()> {
-    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: `set` is exclusively ours and large enough; sigemptyset(3) only writes it.
-    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
-    for &signal in signals {
-        // SAFETY: `set` was filled above and is exclusively ours; a number that is no signal is refused.
-        unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
-    }
-    // SAFETY: `set` was filled above and is only read; the set of before is not asked for.
+    let set = signal_set(signals);
+    // SAFETY: `set` is only read; the set of before is not asked for.
     let result =
-        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut()) };
+        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut()) };
     match result {
         0 => Ok(()),
         errno => Err(io::Error::from_raw_os_error(errno)),
@@ -621,15 +636,11 @@ pub fn unblock_signals(signals: &[libc::c_int]) -> io::Result<()> {
 /// # Errors
 /// Those of sigwaitinfo(2).
 pub(crate) fn wait_for_signal_of(signal: libc::c_int, sender: Pid) -> io::Result<()> {
-    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: `set` is exclusively ours and large enough; sigemptyset(3) only writes it.
-    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
-    // SAFETY: `set` was filled above and is exclusively ours; a number that is no signal is refused.
-    unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
+    let set = signal_set(&[signal]);
     loop {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-        // SAFETY: `set` was filled above and is only read; `info` is exclusively ours and only written.
-        let result = unsafe { libc::sigwaitinfo(set.as_ptr(), info.as_mut_ptr()) };
+        // SAFETY: `set` is only read; `info` is exclusively ours and only written.
+        let result = unsafe { libc::sigwaitinfo(&raw const set, info.as_mut_ptr()) };
         match checked(result.into()) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

@@ -9,19 +9,12 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
+use super::fanotify::{self, Event};
 use super::{FileHandle, sys};
 
-/// Size of the kernel's metadata before each event, in bytes.
-pub(super) const METADATA: usize = 24;
-/// Size of the header before each piece of information on an event, in bytes.
-pub(super) const HEADER: usize = 4;
-/// The number of a filesystem, in bytes.
-const FSID: usize = 8;
-/// The length and kind of a handle, in bytes.
-pub(super) const HANDLE: usize = 8;
 /// More than the largest event: a name and two handles.
 const BUFFER: usize = 1 << 16;
 
@@ -100,17 +93,13 @@ impl Watcher {
     /// # Errors
     /// Those of `fanotify_mark(2)`: `ENODEV` and `EXDEV` where the filesystem has no handles to report.
     pub fn add(&self, directory: impl AsFd) -> io::Result<()> {
-        sys::fanotify_mark(
-            self.group.as_fd(),
-            libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR,
-            self.mask(),
-            directory.as_fd(),
-        )
+        self.mark(libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR, directory)
     }
 
-    fn mask(&self) -> u64 {
+    fn mark(&self, flags: libc::c_uint, directory: impl AsFd) -> io::Result<()> {
         let writes = if self.hears_writes { WRITES } else { 0 };
-        NAMES | CONTENT | writes | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD
+        let mask = NAMES | CONTENT | writes | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
+        sys::fanotify_mark(self.group.as_fd(), flags, mask, directory.as_fd())
     }
 
     /// Is each write reported? Else only that the file was closed.
@@ -126,12 +115,8 @@ impl Watcher {
     /// Those of `fanotify_mark(2)`.
     pub fn leave_out_writes_through(&mut self, root: impl AsFd) -> io::Result<()> {
         let ignore = libc::FAN_MARK_IGNORED_MASK | libc::FAN_MARK_IGNORED_SURV_MODIFY;
-        sys::fanotify_mark(
-            self.group.as_fd(),
-            libc::FAN_MARK_ADD | libc::FAN_MARK_MOUNT | ignore,
-            WRITES,
-            root.as_fd(),
-        )?;
+        let flags = libc::FAN_MARK_ADD | libc::FAN_MARK_MOUNT | ignore;
+        sys::fanotify_mark(self.group.as_fd(), flags, WRITES, root.as_fd())?;
         self.hears_writes = true;
         Ok(())
     }
@@ -141,12 +126,7 @@ impl Watcher {
     /// # Errors
     /// Those of `fanotify_mark(2)`: `ENOENT` where there is none.
     pub fn remove(&self, directory: impl AsFd) -> io::Result<()> {
-        sys::fanotify_mark(
-            self.group.as_fd(),
-            libc::FAN_MARK_REMOVE | libc::FAN_MARK_ONLYDIR,
-            self.mask(),
-            directory.as_fd(),
-        )
+        self.mark(libc::FAN_MARK_REMOVE | libc::FAN_MARK_ONLYDIR, directory)
     }
 
     /// Waits until something happened, [`Self::wake`] was called, or `end` can be read or its other side is closed; for no longer
@@ -155,36 +135,20 @@ impl Watcher {
     /// # Errors
     /// Those of poll(2).
     pub fn wait(&self, end: impl AsFd, patience: Option<Duration>) -> io::Result<Woken> {
-        let mut fds = [
-            PollFd::new(&self.group, PollFlags::IN),
-            PollFd::new(&self.waker, PollFlags::IN),
-            PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN),
-        ];
-        poll_for(&mut fds, patience)?;
-        if !fds[2].revents().is_empty() {
-            return Ok(Woken::Ended);
-        }
-        if !fds[1].revents().is_empty() {
+        let fds: [&dyn AsFd; 3] = [&self.group, &self.waker, &end];
+        let ready = fanotify::wait_for(fds, patience)?;
+        if ready[1] && !ready[2] {
             // It holds a number, which tells nothing.
             match rustix::io::read(&self.waker, &mut [0; 8]) {
                 Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(errno) => return Err(errno.into()),
             }
         }
-        match fds.iter().all(|fd| fd.revents().is_empty()) {
-            true => Ok(Woken::Late),
-            false => Ok(Woken::Called),
-        }
-    }
-
-    /// Waits for the end alone, for so long; says whether it has come.
-    ///
-    /// # Errors
-    /// Those of poll(2).
-    pub fn pause(&self, end: impl AsFd, patience: Duration) -> io::Result<bool> {
-        let mut fds = [PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)];
-        poll_for(&mut fds, Some(patience))?;
-        Ok(!fds[0].revents().is_empty())
+        Ok(match ready {
+            [_, _, true] => Woken::Ended,
+            [false, false, false] => Woken::Late,
+            _ => Woken::Called,
+        })
     }
 
     /// Has whoever waits, or will wait next, come back.
@@ -199,95 +163,34 @@ impl Watcher {
     /// # Errors
     /// Those of read(2), or `EPROTO` for what cannot be understood.
     pub fn take(&self, own: u32) -> io::Result<Option<Vec<Happened>>> {
-        let mut buffer = vec![0; BUFFER];
-        let length = match rustix::io::read(&self.group, buffer.as_mut_slice()) {
-            Ok(length) => length,
-            Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
-            Err(errno) => return Err(errno.into()),
-        };
-        let mut rest = buffer.get(..length).unwrap_or_default();
         let mut happened = Vec::new();
-        while !rest.is_empty() {
-            let (event, after) =
-                event(rest, own).ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))?;
-            happened.extend(event);
-            rest = after;
-        }
-        Ok(Some(happened))
+        let count = fanotify::take(&self.group, &mut vec![0; BUFFER], |event| {
+            if event.mask & libc::FAN_Q_OVERFLOW != 0 {
+                happened.push(Happened::Overflow);
+            } else if event.pid != own {
+                happened.push(Happened::Change(change(event)?));
+            }
+            Some(())
+        })?;
+        Ok((count > 0).then_some(happened))
     }
 }
 
-pub(super) fn poll_for(fds: &mut [PollFd<'_>], patience: Option<Duration>) -> io::Result<()> {
-    let time = patience.map(Timespec::try_from).transpose();
-    let time = time.map_err(io::Error::other)?;
-    loop {
-        match poll(fds, time.as_ref()) {
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
-            Ok(_) => return Ok(()),
-        }
-    }
-}
-
-pub(super) fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at.checked_add(N)?)?.try_into().ok()
-}
-
-/// The first event of `bytes`, and what is behind it (struct `fanotify_event_metadata`). Events of process `own` are not read.
-fn event(bytes: &[u8], own: u32) -> Option<(Option<Happened>, &[u8])> {
-    let length = usize::try_from(u32::from_ne_bytes(number(bytes, 0)?)).ok()?;
-    let head = usize::from(u16::from_ne_bytes(number(bytes, 6)?));
-    let mask = u64::from_ne_bytes(number(bytes, 8)?);
-    let pid = i32::from_ne_bytes(number(bytes, 20)?);
-    let whole = bytes
-        .get(..length)
-        .filter(|_| length >= head && head >= METADATA)?;
-    let after = bytes.get(length..)?;
-    if mask & libc::FAN_Q_OVERFLOW != 0 {
-        return Some((Some(Happened::Overflow), after));
-    }
-    let pid = u32::try_from(pid).unwrap_or(0);
-    if pid == own {
-        return Some((None, after));
-    }
+/// Reads an event that is not an overflow; `None` if it is malformed.
+fn change(event: Event<'_>) -> Option<Change> {
     let mut change = Change {
         directory: None,
         name: Vec::new(),
         inode: None,
-        is_of_name: mask & NAMES != 0,
-        is_gone: mask & (libc::FAN_DELETE | libc::FAN_MOVED_FROM) != 0,
-        pid,
+        is_of_name: event.mask & NAMES != 0,
+        is_gone: event.mask & (libc::FAN_DELETE | libc::FAN_MOVED_FROM) != 0,
+        pid: event.pid,
     };
-    let mut rest = whole.get(head..)?;
-    while !rest.is_empty() {
-        let kind = *rest.first()?;
-        let length = usize::from(u16::from_ne_bytes(number(rest, 2)?));
-        let piece = rest.get(HEADER..length)?;
-        match kind {
-            libc::FAN_EVENT_INFO_TYPE_FID => change.inode = Some(handle(piece)?.0),
-            libc::FAN_EVENT_INFO_TYPE_DFID => change.directory = Some(handle(piece)?.0),
-            libc::FAN_EVENT_INFO_TYPE_DFID_NAME => {
-                let (directory, name) = handle(piece)?;
-                change.directory = Some(directory);
-                let end = name.iter().position(|&octet| octet == 0)?;
-                change.name = name.get(..end)?.to_vec();
-            }
-            // Pieces that kernels to come may add.
-            _ => {}
-        }
-        rest = rest.get(length..)?;
-    }
-    Some((Some(Happened::Change(change)), after))
-}
-
-/// The handle in a piece of information, and what is behind it (struct `fanotify_event_info_fid`).
-fn handle(piece: &[u8]) -> Option<(FileHandle, &[u8])> {
-    let length = usize::try_from(u32::from_ne_bytes(number(piece, FSID)?)).ok()?;
-    let kind = i32::from_ne_bytes(number(piece, FSID + 4)?);
-    let start = FSID + HANDLE;
-    let bytes = piece.get(start..start.checked_add(length)?)?;
-    let handle = FileHandle::from_parts(kind, bytes)?;
-    Some((handle, piece.get(start + length..)?))
+    event.handles(|kind, handle, name| match kind {
+        libc::FAN_EVENT_INFO_TYPE_FID => change.inode = Some(handle),
+        _ => (change.directory, change.name) = (Some(handle), name.to_vec()),
+    })?;
+    Some(change)
 }
 
 #[cfg(test)]

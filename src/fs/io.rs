@@ -38,7 +38,7 @@ pub struct Opened {
     /// all who have the file open, on a filesystem that checks rights itself.
     pub identity: Option<(u32, u32)>,
     /// Has closing it nothing to report?
-    pub closes_quietly: bool,
+    pub is_local: bool,
     /// Can it be written to by a mapping?
     pub is_mappable: bool,
 }
@@ -139,8 +139,7 @@ impl Utf8Fs {
             (false, false) => Some((stat.uid, stat.gid)),
         };
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
-        let closes_quietly =
-            self.below.closes_quietly() && !self.carries_locks() && !inode.is_elsewhere();
+        let is_local = self.below.is_local() && !self.carries_locks() && !inode.is_elsewhere();
         Ok(Opened {
             inode: inode.id(),
             stat,
@@ -148,7 +147,7 @@ impl Utf8Fs {
             handle: self.files.add(OpenFile::new(fd, inode, opener, how, taken)),
             backing_file,
             identity,
-            closes_quietly,
+            is_local,
             is_mappable: how == OpenAs::Mappable,
         })
     }

@@ -286,7 +286,7 @@ impl Adapter {
             Way::Cached => (0, 0),
             Way::Asked => (fopen::DIRECT_IO, 0),
         };
-        let quietly = match opened.closes_quietly {
+        let quietly = match opened.is_local {
             true => fopen::NOFLUSH,
             false => 0,
         };

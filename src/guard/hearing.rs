@@ -17,6 +17,7 @@ use super::maker::Maker;
 use super::offender::Offender;
 use super::places::Place;
 use super::scan_requests::ALL;
+use crate::backing::fanotify;
 use crate::backing::name_events::{NameEvent, NameEvents, NewName};
 use crate::backing::{Dir, FileHandle, Kind, Stat};
 use crate::fs::audit::Operation;
@@ -59,7 +60,7 @@ pub(super) fn hear(guarded: &Guarded, mut events: NameEvents, end: &PipeReader) 
             }
         }
         if !is_over {
-            NameEvents::pause(end, REST)?;
+            fanotify::pause(end, REST)?;
         }
     }
     Ok(())
@@ -121,15 +122,14 @@ impl<'g> Hearing<'g> {
         places.forget();
         add(&self.guarded.counters.moves, 1);
         self.last = None;
-        let Some((_, dir)) = new
-            .directory
-            .to_handle()
-            .and_then(|handle| places.open(&handle))
-        else {
+        let Some((_, dir)) = places.open(&new.directory) else {
             return;
         };
-        let from = new.from.and_then(|from| from.to_handle());
-        if from.is_some_and(|from| places.find(&from).is_some()) {
+        if new
+            .from
+            .as_ref()
+            .is_some_and(|from| places.find(from).is_some())
+        {
             return;
         }
         let name = BackingName::parse(new.name).ok();
@@ -181,10 +181,10 @@ impl<'g> Hearing<'g> {
         new: &NewName<'_>,
         name: &BackingName,
     ) -> Option<(Arc<Place>, Option<Stat>)> {
-        let handle = new.directory.to_handle()?;
-        if self.last.as_ref().is_none_or(|(last, ..)| *last != handle) {
-            let (place, dir) = self.guarded.places.open(&handle)?;
-            self.last = Some((handle, place, dir));
+        let handle = &new.directory;
+        if self.last.as_ref().is_none_or(|(last, ..)| last != handle) {
+            let (place, dir) = self.guarded.places.open(handle)?;
+            self.last = Some((handle.clone(), place, dir));
         }
         let (_, place, dir) = self.last.as_ref()?;
         Some((Arc::clone(place), dir.stat_child(name).ok()))

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::guarded::Guarded;
-use crate::backing::name_events::NameEvents;
+use crate::backing::fanotify;
 use crate::backing::{Dir, LockKind, Stat, lock};
 use crate::names::Quoted;
 use crate::records::{AuditCounts, GUARD_STATUS_FORMAT, GuardStatus, json_line};
@@ -71,7 +71,7 @@ impl StatusFile {
                 log::warn!("the status cannot be written: {error}");
                 return;
             }
-            if NameEvents::pause(end, Duration::from_secs(1)).unwrap_or(true) {
+            if fanotify::pause(end, Duration::from_secs(1)).unwrap_or(true) {
                 // A guard that ended in order leaves an empty one.
                 self.0.set_len(0).ok();
                 return;

@@ -15,16 +15,18 @@
 //! kernel does so itself only when all threads of the daemon are gone. A thread that invalidates a dentry may wait
 //! for a program that waits for the daemon.
 
-mod policy;
-
-use std::io::{self, IoSlice, IoSliceMut};
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use parking_lot::Mutex;
+use rustix::cmsg_space;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
 use rustix::io::retry_on_intr;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -32,22 +34,21 @@ use rustix::net::{
     sendmsg, socketpair,
 };
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, waitpid};
-use rustix::{cmsg_space, fs::Mode, fs::OFlags};
 
 use super::{Privilege, credentials, sandbox};
 use crate::backing::sys::{self, Forked};
-pub use policy::read_policy;
 
 /// The longest answer.
 const LONGEST: usize = 4096;
 
-/// Requests, each one octet; a process id in four octets comes after the last two.
+/// Requests, each one byte; a process id in four bytes comes after COMMAND and STATUS.
 const UNMOUNT: u8 = b'u';
 const DETACH: u8 = b'd';
 const LOG: u8 = b'l';
 const SYSLOG: u8 = b's';
 const COMMAND: u8 = b'c';
 const STATUS: u8 = b'p';
+const POLICY: u8 = b'r';
 
 /// The signal that tells the helper process that the daemon died.
 const DIED: i32 = libc::SIGUSR1;
@@ -162,11 +163,8 @@ pub fn dismiss() -> io::Result<()> {
     let socket = &helper.processes.socket;
     rustix::net::shutdown(socket, Shutdown::Write)?;
     // An answer that is on its way is no event here, only the closed end is.
-    if poll(
-        &mut [PollFd::new(socket, PollFlags::empty())],
-        Some(&PATIENCE),
-    )? == 1
-    {
+    let end = &mut [PollFd::new(socket, PollFlags::empty())];
+    if poll(end, Some(&PATIENCE))? == 1 {
         retry_on_intr(|| waitpid(Some(helper.pid), WaitOptions::empty()))?;
     }
     Ok(())
@@ -182,6 +180,19 @@ pub fn open_log() -> Option<io::Result<OwnedFd>> {
 #[must_use]
 pub fn connect_syslog() -> Option<io::Result<OwnedFd>> {
     Some(HELPER.get()?.syslog.fetch(SYSLOG))
+}
+
+/// The policy as [`Errands::read_policy`] reads it now; `None` without a helper process.
+///
+/// # Errors
+/// `EPIPE` if the helper process is gone; those of reading.
+pub fn read_policy() -> Option<io::Result<Vec<u8>>> {
+    let text = HELPER.get()?.policy.fetch(POLICY);
+    Some(text.and_then(|text| {
+        let mut whole = Vec::new();
+        File::from(text).read_to_end(&mut whole)?;
+        Ok(whole)
+    }))
 }
 
 /// The command name of a process, as the helper process sees it; `None` without one.
@@ -211,7 +222,8 @@ fn of_process(request: u8, pid: u32) -> Option<io::Result<Vec<u8>>> {
 pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLine> {
     let mut theirs = Vec::new();
     let mut line = || -> io::Result<Line> {
-        let (ours, end) = pair()?;
+        let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+        let (ours, end) = socketpair(family, kind, SocketFlags::CLOEXEC, None)?;
         theirs.push(end);
         Ok(Line {
             socket: ours,
@@ -247,20 +259,8 @@ pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLi
     Ok(MountLine(mount))
 }
 
-fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )?)
-}
-
 fn garbled() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        "the helper process makes no sense",
-    )
+    io::Error::other("the helper process gives a malformed answer")
 }
 
 impl Line {
@@ -281,12 +281,8 @@ fn answer(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let heard = retry_on_intr(|| {
-        recvmsg(
-            socket,
-            &mut [IoSliceMut::new(&mut buffer)],
-            &mut control,
-            RecvFlags::CMSG_CLOEXEC,
-        )
+        let parts = &mut [IoSliceMut::new(&mut buffer)];
+        recvmsg(socket, parts, &mut control, RecvFlags::CMSG_CLOEXEC)
     })?;
     let mut fd = None;
     for message in control.drain() {
@@ -404,7 +400,7 @@ fn run(request: &[u8], errands: &impl Errands) -> io::Result<Answer> {
         [DETACH] => Ok((vec![errands.detach()?], None)),
         [LOG] => Ok((Vec::new(), Some(errands.open_log()?))),
         [SYSLOG] => Ok((Vec::new(), Some(errands.connect_syslog()?))),
-        [policy::READ, offset @ ..] => policy::answer(offset, || errands.read_policy()),
+        [POLICY] => Ok((Vec::new(), Some(in_memory(&errands.read_policy())?))),
         [which @ (COMMAND | STATUS), pid @ ..] => {
             let pid = pid.try_into().map(u32::from_le_bytes);
             let pid = pid.map_err(|_short| garbled())?;
@@ -416,6 +412,13 @@ fn run(request: &[u8], errands: &impl Errands) -> io::Result<Answer> {
         }
         _ => Err(garbled()),
     }
+}
+
+/// A file in memory that holds `text`, which may be longer than an answer.
+fn in_memory(text: &[u8]) -> io::Result<OwnedFd> {
+    let file = File::from(memfd_create(c"policy", MemfdFlags::CLOEXEC)?);
+    file.write_all_at(text, 0)?;
+    Ok(file.into())
 }
 
 fn reply(line: BorrowedFd<'_>, done: io::Result<Answer>) -> io::Result<()> {
@@ -433,13 +436,7 @@ fn reply(line: BorrowedFd<'_>, done: io::Result<Answer>) -> io::Result<()> {
     if !descriptors.is_empty() {
         control.push(SendAncillaryMessage::ScmRights(&descriptors));
     }
-    retry_on_intr(|| {
-        sendmsg(
-            line,
-            &[IoSlice::new(&message)],
-            &mut control,
-            SendFlags::NOSIGNAL,
-        )
-    })?;
+    let parts = [IoSlice::new(&message)];
+    retry_on_intr(|| sendmsg(line, &parts, &mut control, SendFlags::NOSIGNAL))?;
     Ok(())
 }

@@ -168,21 +168,6 @@ fn it_waits_for_a_change_or_for_the_end() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_no_event() {
-    assert_eq!(event(b"", 0), None);
-    let mut bytes = vec![0; METADATA];
-    bytes[..4].copy_from_slice(&u32::try_from(METADATA).unwrap().to_ne_bytes());
-    // The head is longer than the whole.
-    bytes[6..8].copy_from_slice(&100_u16.to_ne_bytes());
-    assert_eq!(event(&bytes, 0), None);
-    bytes[6..8].copy_from_slice(&24_u16.to_ne_bytes());
-    assert!(event(&bytes, 0).is_some());
-    // It says that it is longer than it is.
-    bytes[0] = 255;
-    assert_eq!(event(&bytes, 0), None);
-}
-
-#[test]
 fn what_is_written_through_a_mount_that_is_left_out_is_not_told() {
     let Some(mut watcher) = watcher() else { return };
     let scratch = tempfile::tempdir().unwrap();

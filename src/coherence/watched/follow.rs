@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::queues::{ELSEWHERE, Job, Notice, Notices, Swept, Task, Tended};
 use super::{HEARD, Kernel, UNRELIABLE, Watched};
+use crate::backing::fanotify::pause;
 use crate::backing::watch::{Change, Happened, Woken};
 use crate::coherence::{ADRIFT, IDLE, MARKED};
 use crate::fs::ROOT;
@@ -71,7 +72,7 @@ impl Watched {
                 "changes made below the mount are not heard of any more, so that nothing is kept for longer than a second: {error}"
             );
             self.queues.sweep();
-            while matches!(self.watcher.pause(&end, PAUSE), Ok(false)) {
+            while matches!(pause(&end, PAUSE), Ok(false)) {
                 self.tend(kernel);
             }
         }
@@ -94,13 +95,13 @@ impl Watched {
             let patience = quiet_in.into_iter().chain(tended.next).min();
             let woken = match trouble.is_deaf() {
                 // Nothing is lost by what is not heard now: the kernel keeps nothing for longer than this lasts.
-                true if self.watcher.pause(&end, PAUSE)? => Woken::Ended,
+                true if pause(&end, PAUSE)? => Woken::Ended,
                 true => Woken::Late,
                 false => self.watcher.wait(&end, patience)?,
             };
             let has_ended = match woken {
                 Woken::Ended => true,
-                Woken::Called => self.watcher.pause(&end, COLLECTED)?,
+                Woken::Called => pause(&end, COLLECTED)?,
                 Woken::Late => false,
             };
             if has_ended {

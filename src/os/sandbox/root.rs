@@ -5,13 +5,12 @@ use std::io;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
-    OpenTreeFlags, UnmountFlags,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, UnmountFlags,
 };
 use rustix::thread::LinkNameSpaceType;
 use std::os::fd::{AsFd, OwnedFd};
 
-use crate::backing::sys;
+use crate::backing::{clone_mount, sys};
 
 /// The descriptors of this process, by which rights are asked for anew. Nothing else of `/proc`: the root of another
 /// process can be reached through its directory there.
@@ -53,9 +52,9 @@ fn build() -> io::Result<()> {
     let everything = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", everything)?;
     let root = memory()?;
-    let descriptors = clone(DESCRIPTORS)?;
+    let descriptors = clone_mount(CWD, &format!("/{DESCRIPTORS}"))?;
     sys::set_mount_attributes(descriptors.as_fd(), (inert(), 0), 0)?;
-    let fuse = clone(FUSE)?;
+    let fuse = clone_mount(CWD, &format!("/{FUSE}"))?;
     attach(&root, CWD, "/")?;
     let directory = Mode::from_raw_mode(0o755);
     for name in ["proc", "proc/self", DESCRIPTORS, "dev"] {
@@ -83,12 +82,6 @@ fn memory() -> io::Result<OwnedFd> {
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let flags = FsMountFlags::FSMOUNT_CLOEXEC;
     Ok(rustix::mount::fsmount(&fs, flags, attributes)?)
-}
-
-/// A mount of its own of what is at `/` and this path.
-fn clone(path: &str) -> io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-    Ok(rustix::mount::open_tree(CWD, format!("/{path}"), flags)?)
 }
 
 fn attach(mount: &OwnedFd, directory: impl AsFd, path: &str) -> io::Result<()> {

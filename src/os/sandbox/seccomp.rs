@@ -11,6 +11,8 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
+use strum::EnumMessage;
+
 use crate::backing::sys::fuse_ioctl;
 use crate::os::Privilege;
 
@@ -27,40 +29,44 @@ impl Call {
     /// Returns the condition under which it is let through; empty if there is none.
     #[must_use]
     pub fn condition(&self) -> &'static str {
-        match self.only {
-            Only::Everything => "",
-            Only::Root => "root's mounts only",
-            Only::Threads => "threads of this process",
-            Only::Umask => "a umask and directory of the thread's own",
-            Only::Data => "no memory that can be run",
-            Only::Connections => "FUSE connections, backing files, FIONBIO",
-            Only::ThreadName => "names of threads",
-            Only::Reading => "reading a limit",
-            Only::Unix => "sockets of this machine",
-            Only::Enabling => "enabling rings that are there",
-            Only::OwnThread => "the calling thread",
-        }
+        self.only.get_documentation().unwrap_or_default()
     }
 }
 
 /// The condition under which a system call is let through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumMessage)]
 enum Only {
     Everything,
+    /// root's mounts only
     Root,
+    /// threads of this process
     Threads,
+    /// a umask and directory of the thread's own
     Umask,
+    /// no memory that can be run
     Data,
+    /// FUSE connections, backing files, FIONBIO
     Connections,
+    /// names of threads
     ThreadName,
+    /// reading a limit
     Reading,
+    /// sockets of this machine
     Unix,
+    /// enabling rings that are there
     Enabling,
+    /// the calling thread
     OwnThread,
 }
 
 /// Value of asm-generic/ioctls.h; C libraries disagree on its type.
 const FIONBIO: u64 = 0x5421;
+const CONNECTIONS: [u64; 4] = [
+    fuse_ioctl::CLONE as u64,
+    fuse_ioctl::BACKING_OPEN as u64,
+    fuse_ioctl::BACKING_CLOSE as u64,
+    FIONBIO,
+];
 
 /// Value of `linux/io_uring.h`.
 const IORING_REGISTER_ENABLE_RINGS: u64 = 12;
@@ -121,7 +127,7 @@ pub const OLDER: &[Call] = &[];
 pub const HELPER: &[Call] = calls! {
     // Its errands.
     SYS_read, SYS_write, SYS_openat, SYS_openat2, SYS_close, SYS_fcntl, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_lseek,
-    SYS_readlinkat, SYS_umount2,
+    SYS_readlinkat, SYS_umount2, SYS_memfd_create, SYS_pwrite64,
     // Logs and the daemon.
     SYS_sendmsg, SYS_sendto, SYS_recvfrom, SYS_recvmsg, SYS_socket: Unix, SYS_connect, SYS_setsockopt,
     // Memory, threads and signals.
@@ -173,24 +179,12 @@ fn conditions(only: Only, privilege: Privilege) -> io::Result<Option<Vec<Seccomp
         Only::Root => Ok((privilege == Privilege::Root).then(Vec::new)),
         Only::Threads => {
             let thread = bits(libc::CLONE_THREAD);
-            any_of(
-                0,
-                SeccompCmpOp::MaskedEq(thread | bits(NAMESPACES)),
-                &[thread],
-            )
+            let mask = SeccompCmpOp::MaskedEq(thread | bits(NAMESPACES));
+            any_of(0, mask, &[thread])
         }
         Only::Umask => any_of(0, SeccompCmpOp::Eq, &[bits(libc::CLONE_FS)]),
         Only::Data => any_of(2, SeccompCmpOp::MaskedEq(bits(libc::PROT_EXEC)), &[0]),
-        Only::Connections => any_of(
-            1,
-            SeccompCmpOp::Eq,
-            &[
-                fuse_ioctl::CLONE.into(),
-                fuse_ioctl::BACKING_OPEN.into(),
-                fuse_ioctl::BACKING_CLOSE.into(),
-                FIONBIO,
-            ],
-        ),
+        Only::Connections => any_of(1, SeccompCmpOp::Eq, &CONNECTIONS),
         Only::ThreadName => any_of(0, SeccompCmpOp::Eq, &[bits(libc::PR_SET_NAME)]),
         Only::Reading => null_pointer(2),
         Only::Unix => any_of(0, SeccompCmpOp::Eq, &[bits(libc::AF_UNIX)]),

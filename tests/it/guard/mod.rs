@@ -7,7 +7,8 @@ use std::fs::File;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::support::mount::binary;
 use crate::support::wait::until;
@@ -59,6 +60,15 @@ impl<'t> Guard<'t> {
 
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Stops the guard until [`Signal::CONT`]. The signal stops one thread after the other: until all are, events are read.
+    fn pause(&self) {
+        self.signal(Signal::STOP);
+        let process = WaitId::Pid(Pid::from_child(&self.child));
+        let until = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let status = retry_on_intr(|| waitid(process.clone(), until)).unwrap();
+        assert!(status.is_some_and(|status| status.stopped()), "it ended");
     }
 
     /// Waits until so many offences are in the log.

@@ -245,7 +245,7 @@ fn what_the_queue_lost_is_found() {
     guard.wait_for(1);
     // Only names that are as new as the loss are looked at.
     thread::sleep(Duration::from_millis(2500));
-    guard.signal(Signal::STOP);
+    guard.pause();
     // More than the queue holds.
     for number in 0..17_000 {
         at::write_new(&below, format!("{number}").as_bytes(), b"").unwrap();
