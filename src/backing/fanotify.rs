@@ -119,7 +119,7 @@ pub(super) fn wait_for<const N: usize>(
     Ok(fds.map(|fd| !fd.revents().is_empty()))
 }
 
-/// Waits for `end` alone, as [`wait_for`] does. Returns whether it has come.
+/// Waits until `end` can be read or its other side is closed, for no longer than `time`. Returns whether that has come.
 ///
 /// # Errors
 /// Those of poll(2).
