@@ -219,7 +219,7 @@ pub struct ConformingArgs {
     pub max_chars: Option<usize>,
 }
 
-/// Where offences are logged.
+/// Options of the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Audit log")]
 pub struct AuditArgs {

@@ -1,4 +1,4 @@
-//! What the arguments of `utf8fs mount`, and those on names of other commands, mean.
+//! The meaning of the arguments of `utf8fs mount`, and of those on names of other commands.
 
 use std::path::{Path, PathBuf};
 

@@ -81,7 +81,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::Ok)
 }
 
-/// What `--lossy replace` writes in this target.
+/// Returns what `--lossy replace` writes in this target.
 fn replacement(to: Coding) -> &'static str {
     let has_it = match to {
         Coding::Form(encoding) => encoding.encode(&[0xFFFD]).is_ok(),

@@ -1,7 +1,7 @@
 //! `utf8fs demo`: the program at work, on a directory made for the purpose.
 //!
-//! The script is a text that is printed. Of its lines, `$` mounts, as a user would, by this program's own `mount`; `@show` lists the
-//! files of a directory, `@try` makes names that are refused, and `@normalize` one that is normalized.
+//! The script is a text that is printed. `$` mounts, as a user would, by this program's own `mount`. `@show` lists
+//! the files of a directory, `@try` makes names that are refused, and `@normalize` one that is normalized.
 
 mod old_names;
 

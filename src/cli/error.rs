@@ -1,4 +1,4 @@
-//! What went wrong, in one line, and what to do about it, in another.
+//! Errors: the fault in one line, and the remedy in another.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -16,11 +16,11 @@ use crate::names::quoted::harmless;
 /// An error for a person. Its lines are one line each and cannot move a terminal's cursor (law L1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CliError {
-    /// What is wrong; names in it are quoted.
+    /// The fault; names in it are quoted.
     pub message: String,
-    /// What to do, where there is something to do.
+    /// The remedy, if there is one.
     pub hint: Option<String>,
-    /// How the program ends.
+    /// The exit code.
     pub code: ExitCode,
 }
 
@@ -34,7 +34,7 @@ impl CliError {
         }
     }
 
-    /// What was asked for failed: exit code 1.
+    /// Makes a failure of what was asked for: exit code 1.
     pub fn failure(message: impl Into<String>) -> Self {
         Self {
             code: ExitCode::Failure,
@@ -79,7 +79,7 @@ impl std::error::Error for CliError {}
 /// Prints the help, or what clap says is wrong with `args`. It gets them harmless, so that none can pass for a line of clap's (law L1).
 ///
 /// # Errors
-/// An option whose value is to be text has one that is no text: clap would show it with a loss, or leave it out.
+/// An option whose value is to be text has one that is not text: clap would show it with a loss, or leave it out.
 pub(super) fn print_clap<P: CommandFactory>(
     error: &clap::Error,
     args: &[OsString],

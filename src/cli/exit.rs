@@ -1,6 +1,6 @@
 //! Exit codes: part of the interface (law L4).
 
-/// How the program ended. Codes are never given another meaning.
+/// The end of the program. Codes are never given another meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
     /// 0: done; for `explain` and `scan`, every name conforms.
@@ -16,9 +16,9 @@ pub enum ExitCode {
     Incomplete,
     /// 128 plus the signal that it stopped for, as 130 for SIGINT; what was begun can be gone on with.
     Stopped(u8),
-    /// What the daemon in the background ended with, or 128 plus the signal that killed it; 0 if it serves.
+    /// The exit code of the daemon in the background, or 128 plus the signal that killed it; 0 if it serves.
     Daemon(u8),
-    /// Of the process that asks a daemon for `status`, towards the one that started it.
+    /// The code of the process that asks a daemon for `status`, for the one that started it.
     Asked(u8),
 }
 

@@ -16,7 +16,7 @@ use crate::codec::guess::Guesser;
 use crate::names::{BackingName, NameMap, VisibleName};
 use crate::policy::Offence;
 
-/// What there is to say about one name.
+/// An explanation of one name.
 #[derive(Debug)]
 struct Explanation<'a> {
     /// The settings by which it is judged.
@@ -25,11 +25,11 @@ struct Explanation<'a> {
     name: &'a [u8],
     /// Why it does not conform; `None` if it does.
     offence: Option<Offence>,
-    /// What it is visible as where it lies on disk with no siblings; `None` if it is hidden or cannot lie there.
+    /// The visible name of the name on disk, without siblings; `None` if it is hidden or cannot lie there.
     visible: Option<VisibleName>,
     /// The conforming name that it stands for, where there is one.
     normalized: Option<VisibleName>,
-    /// What it spells, if all of that is characters.
+    /// The text that it spells, if all of it is characters.
     text: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! How the program was called: by its own name with a command, or by mount(8), which wants another way to write the
-//! arguments and other exit codes.
+//! The way the program was called: by its own name with a command, or by mount(8). The latter wants other arguments
+//! and exit codes.
 //!
 //! mount(8) runs `mount.fuse.utf8fs BACKING MOUNTPOINT [-sfnv] [-N NAMESPACE] -o OPTIONS [-t TYPE]`. Where that helper is
 //! not installed, `mount.fuse` of libfuse runs `utf8fs BACKING MOUNTPOINT -o OPTIONS`.
@@ -64,7 +64,7 @@ impl MountHelper {
     }
 }
 
-/// Who called, and for what.
+/// The caller, and the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Invocation {
     /// The arguments, with a command.

@@ -146,8 +146,8 @@ fn version(is_verbose: bool) -> Result<ExitCode, CliError> {
     Ok(ExitCode::Ok)
 }
 
-/// Starts the program's own log, on standard error: `utf8fs: LEVEL: message`, and the time in front with `--verbose`; in the
-/// background also in the system's log. `UTF8FS_LOG` overrides the level, in the syntax of `env_logger`.
+/// Starts the program's own log, on standard error: `utf8fs: LEVEL: message`, and the time in front with `--verbose`.
+/// In the background it is also in the system's log. `UTF8FS_LOG` overrides the level, in the syntax of `env_logger`.
 fn init_log(common: &CommonArgs, is_background: bool) {
     let verbosity = common.verbosity();
     let mut builder = env_logger::Builder::new();

@@ -175,7 +175,7 @@ fn mount_command() -> Command {
     command.unwrap_or_default()
 }
 
-/// What `-o` says of the mount itself.
+/// The options of `-o` for the mount itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MountOptions {
     /// Flags of the mount.

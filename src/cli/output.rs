@@ -108,7 +108,8 @@ pub(super) fn print_warning(text: &str) {
     drop(written);
 }
 
-/// So many bytes of a name are shown to people. Those of filesystems have 255 at most; in a list they may have any number.
+/// Number of bytes of a name that people are shown. Those of filesystems have 255 at most; in a list they may have
+/// any number.
 const SHOWN: usize = 1000;
 
 /// A name or path in quotes, for people: of a very long one the beginning, and how long it is.

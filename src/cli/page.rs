@@ -20,19 +20,19 @@ use super::error::reason;
 use crate::names::Quoted;
 use output_target::{Place, input, is_same_file, place};
 
-/// What all pages have in common.
+/// The style of all pages.
 const STYLE: &str = include_str!("page/base.css");
 
-/// How a page gets to where it goes.
+/// The way in which a page gets to its target.
 #[derive(Debug)]
 enum Way {
-    /// It appears there once it is whole, with that mode.
+    /// Appears there once it is whole, with that mode.
     Whole {
         file: NamedTempFile,
         path: PathBuf,
         mode: u32,
     },
-    /// It is written as it comes.
+    /// Is written as it comes.
     Through(File),
 }
 
@@ -126,15 +126,15 @@ impl Page {
     }
 }
 
-/// What a new file is not to let others do. Asking for it sets it: for that moment to the narrowest.
+/// Returns the umask. Asking for it sets it: for that moment to the narrowest.
 fn umask() -> u32 {
     let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
     rustix::process::umask(umask);
     umask.as_raw_mode()
 }
 
-/// The text of a page. `title`, `style` and `script` are the program's; names in `body` are to be [`escaped`], or data in which
-/// nothing ends the element.
+/// Returns the text of a page. `title`, `style` and `script` are the program's. Names in `body` are to be
+/// [`escaped`], or data in which nothing ends the element.
 pub(super) fn document(title: &str, style: &str, script: Option<&str>, body: &str) -> String {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     let style = [STYLE, style].concat();

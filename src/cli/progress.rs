@@ -1,4 +1,4 @@
-//! How far long work is, on standard error, for those who wait.
+//! Progress of long work, on standard error.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -11,14 +11,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::output::print_note;
 use crate::names::Quoted;
 
-/// How often a terminal is drawn on, and how often a line is written elsewhere.
+/// Interval between drawings on a terminal, and between lines elsewhere.
 const DRAWN: Duration = Duration::from_millis(200);
 const WRITTEN: Duration = Duration::from_secs(10);
 
 /// Work that is over before this is not told of.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Where it is told.
+/// The place where progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
     /// On a terminal, one line that changes.
@@ -78,7 +78,7 @@ impl Progress {
     }
 }
 
-/// So many of something a second; 0 where no time has passed.
+/// Returns the rate per second; 0 where no time has passed.
 pub(super) fn per_second(count: u64, elapsed: Duration) -> u64 {
     let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
     count
@@ -87,7 +87,7 @@ pub(super) fn per_second(count: u64, elapsed: Duration) -> u64 {
         .unwrap_or(0)
 }
 
-/// So many steps are done of so many, how fast, how much longer it takes, and in which directory it is.
+/// Formats a progress line: done, total, rate, remaining time, directory.
 pub(super) fn steps(done: u64, all: u64, elapsed: Duration, here: &[u8]) -> String {
     let rate = per_second(done, elapsed);
     let left = match all.saturating_sub(done).checked_div(rate) {

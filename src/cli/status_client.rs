@@ -1,8 +1,8 @@
 //! Asking a mount for its status, with a timeout.
 //!
-//! Whoever asks a filesystem whose daemon is stuck can neither be told to stop nor be killed, and a process with one such thread does not
-//! end. So another process asks, and is left to itself when it takes too long. It holds nothing of ours open: whoever reads
-//! what we print would wait for it.
+//! A process that asks a filesystem with a stuck daemon can neither stop nor be killed, and does not end. So another
+//! process asks, and is left to itself when it takes too long. It holds nothing of ours open: whoever reads what we
+//! print would wait for it.
 
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -20,24 +20,24 @@ use crate::daemon::fuse_mount::means_dead;
 use crate::daemon::status_query::{self, AskError};
 use crate::names::Quoted;
 
-/// How long a daemon may take to answer. It waits for nothing but its turn.
+/// Time that a daemon has to answer. It waits for nothing but its turn.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How the process that asks ends where there is no answer, by why; 1 is for all else.
+/// Exit codes of the asking process without an answer, by the reason; 1 is for all else.
 const DEAD: u8 = 3;
 const DENIED: u8 = 4;
 
 /// The arguments of a process that asks.
 const ASKING: [&str; 3] = ["status", "--ask-only", "--"];
 
-/// What came of asking.
+/// The result of asking.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// What the daemon says.
+    /// The daemon's status.
     Status(Vec<u8>),
     /// Its daemon is gone.
     Dead,
-    /// It does not answer in time.
+    /// No answer in time.
     Silent,
     /// We may not ask.
     Denied,

@@ -1,4 +1,4 @@
-//! Where and how offences are logged, by what the options and the policy say.
+//! Destination and format of the audit log, from the options and the policy.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,14 +9,14 @@ use super::start_error::StartError;
 use crate::names::Quoted;
 use crate::records::{LogOption, PolicyFile};
 
-/// Where and how offences are logged.
+/// Destination and format of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditConfig {
-    /// Where to; a file's path is absolute.
+    /// The destination; a file's path is absolute.
     pub sink: SinkKind,
-    /// How.
+    /// The format.
     pub format: Format,
-    /// How many.
+    /// The rate limit.
     pub limit: AuditOptions,
 }
 

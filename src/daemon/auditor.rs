@@ -2,7 +2,7 @@
 //!
 //! An operation hands its [`Record`] to [`AuditLog::offence`], which counts it, asks the rate limit, and puts it in a
 //! bounded queue. One thread formats and writes. Whatever is wrong with the sink, an operation neither waits nor
-//! fails; what is lost is counted, and each offence ends up as written, left out by the rate limit, or dropped.
+//! fails. Losses are counted: each offence ends up as written, left out by the rate limit, or dropped.
 
 mod datagram;
 mod journald;
@@ -44,10 +44,10 @@ use crate::records::Time;
 /// Most records that wait for the writer.
 const QUEUE: usize = 4096;
 
-/// How long [`Auditor::finish`] waits for the writer.
+/// Time that [`Auditor::finish`] waits for the writer.
 const FINISH: Duration = Duration::from_millis(1750);
 
-/// How long [`Auditor::finish`] waits for the program's own log, which may be stuck too.
+/// Time that [`Auditor::finish`] waits for the program's own log, which may be stuck too.
 const FAREWELL: Duration = Duration::from_millis(250);
 
 /// Takes offences, and never lets an operation wait for it.
@@ -64,7 +64,7 @@ pub struct Auditor {
     waiting: Mutex<Option<(Writer, Receiver<Job>)>>,
 }
 
-/// What the auditor and its writer share.
+/// State that the auditor and its writer share.
 #[derive(Debug)]
 struct Shared {
     /// Held for a few instructions only, never while writing.
@@ -79,7 +79,7 @@ struct State {
     counts: Counts,
     /// The way into the queue; `None` when finished.
     queue: Option<SyncSender<Job>>,
-    /// What the writer does when the queue is closed.
+    /// The writer's last work, when the queue is closed.
     finish: Option<Finish>,
     /// The writer did not end in time; its counts are closed.
     given_up: bool,
@@ -210,8 +210,8 @@ impl Auditor {
         }
     }
 
-    /// Writes what waits, what was left out and not told yet, and a summary with the number of `operations` of the
-    /// mount, which also goes to the program's own log where that is another.
+    /// Writes the queued records, those left out and not reported, and a summary with the number of `operations` of
+    /// the mount. The summary also goes to the program's own log where that is another.
     ///
     /// Waits 2 seconds at most: what a stuck sink has not taken by then is dropped. Offences that come later are
     /// counted as dropped. A second call writes nothing.

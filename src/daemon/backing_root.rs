@@ -25,9 +25,9 @@ pub(super) struct BackingRoot {
 
 /// Opens the backing directory.
 ///
-/// For root it is a view of the directory alone: mounts inside it are not entered, and what is mounted over it later,
-/// be it by ourselves, is not seen (law F2). With `--cross-mounts` it is the directory as all others see it; what is
-/// mounted over the directory itself is not seen then either.
+/// For root it is a clone of the directory's mount alone: mounts inside it are not entered, and later ones over it,
+/// ours included, do not appear (law F2). With `--cross-mounts` it is the directory as all others see it, except for
+/// mounts over the directory itself.
 pub(super) fn open(config: &MountConfig, privilege: Privilege) -> io::Result<BackingRoot> {
     let root = Dir::open_root(&config.backing)?.into_fd();
     // Only who may list it can show it.

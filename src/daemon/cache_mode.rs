@@ -1,4 +1,4 @@
-//! What `--cache` comes to on the backing filesystem at hand.
+//! The effect of `--cache` on the backing filesystem at hand.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,23 +13,23 @@ use crate::coherence::watched::LONGEST;
 use crate::coherence::{Keeping, Times};
 use crate::os::Privilege;
 
-/// How long a change made below may go unseen, where nothing else is to be had.
+/// Time that a change made below may go unseen by default.
 const USUAL: Duration = Duration::from_secs(1);
 
-/// As long as the kernel likes: longer than machines run.
+/// An endless timeout: longer than machines run.
 const FOR_EVER: Duration = Duration::from_secs(86_400 * 3650);
 
-/// What the kernel may keep, and for how long.
+/// The timeouts of the kernel's caches.
 #[derive(Debug)]
 pub(super) struct Caching {
-    /// What it keeps.
+    /// The cache mode.
     pub(super) keeping: Keeping,
-    /// How long a change may go unseen.
+    /// Longest time that a change may go unseen.
     pub(super) unseen: Duration,
 }
 
 impl Caching {
-    /// What was asked for, or is right for the filesystem that `backing` is on.
+    /// Returns the mode that was asked for, or the right one for the filesystem of `backing`.
     ///
     /// # Errors
     /// `--cache watch` was asked for and cannot be had.

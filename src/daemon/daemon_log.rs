@@ -1,4 +1,4 @@
-//! Where the daemon's own messages go in the background.
+//! The log of the daemon's own messages in the background.
 
 use std::io::{self, Write};
 

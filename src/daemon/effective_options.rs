@@ -13,7 +13,7 @@ use crate::names::rules::Mode;
 use crate::os::credentials;
 use crate::records::{CacheOption, LogOption, MountOptions, Name, PolicyStatus, Time};
 
-/// What a mount tells of itself that does not change.
+/// Returns the fixed part of a mount's status.
 pub(super) fn about(config: &MountConfig) -> About {
     About {
         owner: rustix::process::getuid().as_raw(),

@@ -30,16 +30,16 @@ use mount_handle::{detach_by_fd, identify, status};
 pub const FS_TYPE: &str = "fuse.utf8fs";
 /// The part of [`FS_TYPE`] that is ours.
 const SUBTYPE: &str = "utf8fs";
-/// So many dead mounts, one upon the other, are cleared away.
+/// Number of dead mounts, one upon the other, that are cleared away.
 const DEAD_MOUNTS: usize = 64;
 
-/// What [`MountError`] says a dead mount was to undergo.
+/// The purpose in [`MountError`] for a dead mount.
 const TAKE_AWAY: &str = "take the dead mount away";
 
-/// What to mount, where and how.
+/// The parameters of a mount.
 #[derive(Debug, Clone)]
 pub struct MountSpec {
-    /// What `/proc/mounts` shows as the source: the backing directory.
+    /// The source that `/proc/mounts` shows: the backing directory.
     pub source: OsString,
     /// An existing directory. It is resolved once.
     pub mountpoint: PathBuf,
@@ -52,7 +52,7 @@ pub struct MountSpec {
     pub checks_rights: bool,
 }
 
-/// Who did the mounting.
+/// The program that did the mounting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via {
     /// We, by mount(2).
@@ -184,7 +184,7 @@ pub fn means_dead(errno: i32) -> bool {
     matches!(errno, libc::ENOTCONN | libc::ECONNABORTED | libc::ECANCELED)
 }
 
-/// How a mount fails that shuts us out, towards its owner; `None` if it does not, or that can't be told.
+/// Returns the errno that a mount which shuts us out gives its owner; `None` for none, or if that is unknown.
 fn ask_as_owner(root: &OwnedFd, there: &MountInfo) -> Option<Errno> {
     let id = |word| there.option(word)?.parse().ok();
     match ask_as(root, id("user_id=")?, id("group_id=")?) {

@@ -1,5 +1,4 @@
-//! What is assembled for a mount, and what becomes of it: options in force, mounting, sandbox, readiness, the policy, the audit log,
-//! the end.
+//! A mount from start to end: options in force, mounting, sandbox, readiness, the policy, and the audit log.
 
 pub mod audit_config;
 pub mod auditor;

@@ -27,7 +27,7 @@ pub struct MountConfig {
     pub resolved: ResolvedPolicy,
     /// The policy file, if there is one.
     pub policy: Option<PolicySource>,
-    /// What the kernel may keep; `None`: by the backing filesystem.
+    /// The cache mode; `None` to choose by the backing filesystem.
     pub cache: Option<CacheMode>,
     /// Flags of the mount.
     pub flags: MountFlags,
@@ -37,17 +37,17 @@ pub struct MountConfig {
     pub allow_other: Option<bool>,
     /// The source that `/proc/mounts` shows.
     pub fsname: OsString,
-    /// Where offences are logged.
+    /// The audit log.
     pub audit: AuditConfig,
     /// May the kernel read and write files by itself?
     pub passthrough: Passthrough,
-    /// Where locks are held.
+    /// The place where locks are held.
     pub locks: LocksAt,
     /// Are mounts inside the backing directory entered?
     pub cross_mounts: bool,
     /// Most operations that are worked on at a time, 1 or more.
     pub threads: usize,
-    /// How far the daemon confines itself.
+    /// The degree of confinement.
     pub sandbox: Sandbox,
     /// May requests come by rings?
     pub uring: Uring,
@@ -66,18 +66,18 @@ pub enum CacheMode {
     Exclusive,
 }
 
-/// What depends on the directories of a mount and on its policy.
+/// The settings that depend on the directories of a mount and on its policy.
 #[derive(Debug, Clone)]
 pub struct Checked {
     /// The backing directory: absolute, without symlinks.
     pub backing: PathBuf,
     /// The mount point: absolute, without symlinks.
     pub mountpoint: PathBuf,
-    /// What holds.
+    /// The policy in force.
     pub resolved: ResolvedPolicy,
     /// The policy file, if there is one.
     pub policy: Option<PolicySource>,
-    /// Where offences are logged.
+    /// The audit log.
     pub audit: AuditConfig,
 }
 

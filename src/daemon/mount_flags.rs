@@ -1,5 +1,5 @@
-//! What the mounts below say, which holds on ours too: it is never laxer than what it shows. And what it says beyond that,
-//! done below where the kernel does nothing about it for FUSE.
+//! Mount flags: inherits `ro`, `nosuid`, `nodev` and `noexec` from the backing mount, and implements access-time and
+//! sync options that the kernel ignores for FUSE.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,7 +11,7 @@ use crate::daemon::mountinfo;
 use crate::fs::Waits;
 use crate::fuse::Passthrough;
 
-/// What can be forbidden: by which flag of statvfs(3), which word forbids it and which allows it.
+/// Flags that forbid something: the flag of statvfs(3), the word that forbids, and the word that allows.
 const FORBIDS: [(u64, &str, &str); 4] = [
     (libc::ST_RDONLY, "ro", "rw"),
     (libc::ST_NOSUID, "nosuid", "suid"),
@@ -19,9 +19,9 @@ const FORBIDS: [(u64, &str, &str); 4] = [
     (libc::ST_NOEXEC, "noexec", "exec"),
 ];
 
-/// Adds to the flags of a mount what is forbidden on the mount that its backing directory lies on, whose flags are `below`. Where
-/// mounts inside that are entered, what one of them forbids to run or to open is forbidden everywhere, since the kernel knows one
-/// set of flags for all of ours; that one is read-only it sees to by itself. What was asked for and is not done is warned of.
+/// Adds the flags of the mount that the backing directory lies on, which are `below`, to those of ours. Where mounts
+/// inside are entered, what one of them forbids to run or to open is forbidden everywhere: the kernel knows one set
+/// of flags for all of ours. A read-only one sees to that by itself. Warns of what was asked for and is not done.
 ///
 /// # Errors
 /// The table of mounts cannot be read.
@@ -46,7 +46,7 @@ pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::
     Ok(())
 }
 
-/// What the mounts inside a directory forbid but to write.
+/// Returns the flags that mounts inside a directory set, except for `ro`.
 fn inside(directory: &Path) -> io::Result<u64> {
     let mounts = mountinfo::read_inside(directory)?;
     let flags = mounts
@@ -61,9 +61,9 @@ fn inside(directory: &Path) -> io::Result<u64> {
         .fold(0, |all, (flag, ..)| all | flag))
 }
 
-/// Has reading through `view` change access times as the flags of the mount say, and never where it is read-only (law F8): the kernel
-/// leaves those of FUSE to us. Warns where there is no view of our own, as for unprivileged users. Returns whether each file has to
-/// be opened so that reading it changes no access time, since the view does not see to that.
+/// Has reading through `view` change access times as the mount's flags say, and never where it is read-only (law F8).
+/// The kernel leaves those of FUSE to us. Warns where there is no view, as for unprivileged users. Returns whether
+/// each file has to be opened without access times, since the view does not see to that.
 pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) -> bool {
     let has = |word| config.flags.has(word);
     let of_all = match () {

@@ -66,8 +66,8 @@ pub(super) fn log_directory(log: &Path) -> Result<PathBuf, StartError> {
 /// Checks the file of the audit log and gives its absolute path.
 ///
 /// # Errors
-/// Its directory is missing; or it is in the mount point, and each record would be an operation on the mount; or in the
-/// backing directory, where users of the mount could put a link in its place.
+/// Its directory is missing. Or it is in the mount point, where each record would be an operation on the mount; or in
+/// the backing directory, where users of the mount could put a link in its place.
 pub(super) fn check_log(
     log: &Path,
     backing: &Path,

@@ -5,28 +5,28 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// One mount that this process can reach.
+/// A mount that this process can reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MountInfo {
     /// The mount's number. The kernel gives it to another mount once this one is gone.
     pub id: u64,
     /// The number of the mount that this one is mounted on.
     pub parent: u64,
-    /// Where it is mounted, from this process's root.
+    /// The mount point, from this process's root.
     pub mount_point: Vec<u8>,
     /// The mount's flags, with commas between them: `ro`, `nosuid` and so on.
     pub flags: Vec<u8>,
     /// The filesystem's type with its subtype, such as `fuse.utf8fs`.
     pub fs_type: Vec<u8>,
-    /// What is mounted; the kernel says `none` where nothing was given.
+    /// The source; the kernel says `none` where nothing was given.
     pub source: Vec<u8>,
     /// The filesystem's own options, with commas between them.
     pub options: Vec<u8>,
 }
 
 impl MountInfo {
-    /// What follows `word` in the first of the filesystem's own options that begins with it; `None` where none does, or it is
-    /// not UTF-8.
+    /// Returns the rest of the first of the filesystem's own options that begins with `word`. `None` where none does,
+    /// or it is not UTF-8.
     #[must_use]
     pub fn option(&self, word: &str) -> Option<&str> {
         let mut options = self.options.split(|&octet| octet == b',');

@@ -28,7 +28,7 @@ use crate::os::helper::{self, Errands};
 use crate::os::sandbox::{self, Confined, Setting};
 use crate::os::{Privilege, Sandbox, credentials, map_large_blocks};
 
-/// What the daemon itself has open beside its threads: standard streams, logs, signals, the backing directory.
+/// Descriptors of the daemon beside its threads: standard streams, logs, signals, the backing directory.
 const OWN_DESCRIPTORS: u64 = 24;
 
 /// With fewer than this nothing can be served.
@@ -37,10 +37,10 @@ const FEWEST_DESCRIPTORS: u64 = 32;
 /// The limit of open files, where there is none.
 const SOME_DESCRIPTORS: u64 = 1024;
 
-/// How the life of a mount ended, for the process that was started.
+/// The end of a mount, for the process that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MountEnd {
-    /// It was unmounted.
+    /// Unmounted.
     Unmounted,
     /// Its connection to the kernel was cut.
     Aborted,
@@ -347,7 +347,7 @@ fn warn_of_mounts_inside(config: &MountConfig) {
     }
 }
 
-/// What the program does at the turns of the session's life.
+/// The program's part in the session's life.
 struct Life {
     coherence: Arc<Coherence>,
     auditor: Arc<Auditor>,

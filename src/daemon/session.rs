@@ -16,11 +16,10 @@ use crate::fuse::{Connection, Forgetting};
 use crate::names::Quoted;
 use crate::os::unblock_signals;
 
-/// How long a mount may be in use before it is detached instead of unmounted.
+/// Time that a mount may be in use before it is detached instead of unmounted.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the program does at the turns of a session's life. Called from threads of the session, one call at a time
-/// per method.
+/// The program's part in a session's life. Called from threads of the session, one call at a time per method.
 pub trait Hooks: Send + Sync + 'static {
     /// Takes what can tell the kernel to forget what it keeps; once, before anything is served.
     ///
@@ -47,7 +46,7 @@ pub trait Hooks: Send + Sync + 'static {
     fn end_now(&self);
 }
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// Somebody unmounted it.
@@ -131,7 +130,7 @@ fn join<T>(thread: JoinHandle<T>) -> io::Result<T> {
         .map_err(|_panic| io::Error::other("a thread of the session panicked"))
 }
 
-/// What the threads around a session share.
+/// State that the threads around a session share.
 struct Life {
     attached: Attached,
     hooks: Arc<dyn Hooks>,
@@ -229,8 +228,8 @@ impl Life {
         }
         let left = self.attached.detach();
         match result {
-            // What was being read while the connection ended, such as the release of the last file before a mere
-            // unmount, fails with ECONNABORTED too, so the error does not say how it ended.
+            // A read at the end of the connection, as of the release of the last file before a mere unmount, fails
+            // with ECONNABORTED too. So the error does not say how it ended.
             Err(error) if error.raw_os_error() != Some(Errno::CONNABORTED.raw_os_error()) => {
                 return Err(error);
             }

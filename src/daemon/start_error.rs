@@ -12,9 +12,9 @@ use std::path::Path;
 /// An error for a person: names in it are quoted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartError {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What to do, where there is something to do.
+    /// The remedy, if there is one.
     pub hint: Option<String>,
     /// Are the options or directories wrong, so that nothing was done?
     pub is_usage: bool,

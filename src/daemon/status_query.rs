@@ -20,7 +20,7 @@ pub enum AskError {
     Path(io::Error),
     /// There is another filesystem, of this type.
     Other(Vec<u8>),
-    /// It is inside the mount at this path, not the mount point.
+    /// The path is inside the mount at this path, not the mount point.
     Inside(Vec<u8>),
     /// The question was refused, or nobody is there.
     Refused(io::Error),

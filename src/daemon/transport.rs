@@ -1,4 +1,4 @@
-//! How requests come from the kernel: by rings where they can be had, else by the device.
+//! The transport of requests from the kernel: rings where possible, else the device.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,7 +11,7 @@ use crate::fuse::{NoRings, Plan, Rings};
 /// Says "Y" where rings may be used (`fs/fuse/dev_uring.c`); not there before Linux 6.14.
 const PARAMETER: &str = "/sys/module/fuse/parameters/enable_uring";
 
-/// One part in so many of all descriptors is for rings.
+/// The fraction of all descriptors that rings may take: one in this many.
 const SHARE: usize = 8;
 
 /// May requests come by rings?
@@ -27,8 +27,8 @@ pub enum Uring {
     Off,
 }
 
-/// Returns the plan of the rings of a mount. `threads` is how many operations may wait at a time on each CPU; rings take a share of the
-/// `descriptors` that this process may have, so that fewer may where there are many CPUs.
+/// Returns the plan of the rings of a mount. `threads` is the number of operations that may wait at a time on each
+/// CPU. Rings take a share of the process's `descriptors`, so that fewer may where there are many CPUs.
 ///
 /// # Errors
 /// Why there are to be none.

@@ -11,7 +11,7 @@ use crate::backing::{SetTime, Stat, file, stat_filesystem};
 use crate::os::credentials::Fsetid;
 use crate::os::{Privilege, SetIds, act_as, credentials};
 
-/// What setattr is to change; `None` and [`SetTime::Omit`] leave a thing as it is.
+/// The changes of a setattr; `None` and [`SetTime::Omit`] leave a thing as it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Change {
     /// Permission bits.
@@ -31,7 +31,7 @@ pub struct Change {
 /// Attributes as they are shown.
 #[derive(Debug)]
 pub struct Shown {
-    /// Whose they are.
+    /// The inode that they belong to.
     pub inode: Arc<Inode>,
     /// The attributes.
     pub stat: Stat,
@@ -39,7 +39,7 @@ pub struct Shown {
     pub is_mapped_link: bool,
 }
 
-/// What may clear set-id bits.
+/// Changes that may clear set-id bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clears {
     /// Cutting or growing a file.
@@ -81,7 +81,7 @@ impl Utf8Fs {
     /// Changes attributes; through the open file `handle` where its size changes and there is one.
     ///
     /// # Errors
-    /// The inode or the handle is gone, or the system's error; what came before the failing change stays changed, in
+    /// The inode or the handle is gone, or the system's error. What came before the failing change stays changed, in
     /// the order size, owner and group, mode, times.
     pub fn setattr(
         &self,
@@ -126,9 +126,9 @@ impl Utf8Fs {
         Ok(self.shown(inode, Stat::of(&*fd)?))
     }
 
-    /// Acts on this thread as `caller` who changes a file, so that the backing filesystem clears set-id bits, or keeps them, as
-    /// it would for him, as long as the result lives. The kernel above does so itself only where the group may execute
-    /// the file.
+    /// Acts on this thread as `caller` who changes a file, as long as the result lives. The backing filesystem then
+    /// clears or keeps set-id bits as it would for that caller. The kernel above does so itself only where the group
+    /// may execute the file.
     pub(super) fn clear_set_ids_as(
         &self,
         caller: Caller,
@@ -139,8 +139,8 @@ impl Utf8Fs {
         let keeps_sgid = has_sgid
             && (caller.uid == 0 || credentials::may_keep_sgid(caller.pid, caller.gid, stat.gid));
         let is_capable = SetIds::of_caller(caller.uid) == SetIds::Keep;
-        // A new size clears set-user-ID too, but not for one with CAP_FSETID; who is in the file's group by another than his
-        // first is in it by that. A new owner or ACL clears set-user-ID or not, whoever asks.
+        // A new size clears set-user-ID too, unless the caller has CAP_FSETID. A caller may be in the file's group
+        // by a supplementary group. A new owner or ACL clears set-user-ID or not, whoever asks.
         let (group, raises) = match what {
             Clears::BySize if keeps_sgid && !is_capable => (stat.gid, false),
             Clears::BySize => (caller.gid, is_capable && stat.has_set_id()),

@@ -17,11 +17,11 @@ pub trait AuditLog: fmt::Debug + Send + Sync {
     /// Takes the record of an offence in the directory of this number, which is the same for the same directory.
     fn offence(&self, record: Record, directory: u64);
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     fn counts(&self) -> Counts;
 }
 
-/// One offence against the policy: who asked for which name, and what came of it.
+/// An offence against the policy: the caller, the name, and the outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// When it was asked.
@@ -30,8 +30,8 @@ pub struct Record {
     pub mount: Vec<u8>,
     /// The operation.
     pub operation: Operation,
-    /// Visible path of the parent, `/`, and the asked name, or that of the symlink whose target has the asked name in it;
-    /// starts with `/`, the root of the mount.
+    /// Visible path of the parent, `/`, and the asked name, or that of the symlink whose target holds the asked name.
+    /// Starts with `/`, the root of the mount.
     pub path: Vec<u8>,
     /// The name as asked.
     pub name: Vec<u8>,
@@ -39,7 +39,7 @@ pub struct Record {
     pub section: Option<Arc<str>>,
     /// The rule that it breaks, and where.
     pub offence: Offence,
-    /// What was done about it.
+    /// The action taken.
     pub verdict: Verdict,
     /// Why it was let through, though others are refused it.
     pub exempt: Option<Exempt>,

@@ -12,8 +12,8 @@ use super::{FsError, Utf8Fs};
 use crate::backing::{Dir, Stat};
 use crate::names::BackingName;
 
-/// How long the names in a directory that was moved out of the backing directory may be seen, where changes below may go
-/// unseen for longer.
+/// Time for which names in a directory that was moved out of the backing directory may be seen, where changes below
+/// may go unseen for longer.
 const UNSEEN_OUTSIDE: Duration = Duration::from_secs(1);
 
 impl Utf8Fs {

@@ -1,11 +1,10 @@
 //! Shares of the process's descriptors.
 //!
-//! Programs open files, and could take all descriptors. A part is out of their reach, the reserve, so that names can be
-//! looked up, listed, made, renamed and removed, and files closed, however many are open: opening a file fails with
-//! `EMFILE` first, opening a directory later, and half of the reserve is for everything else.
-//! One user takes at most half of what is open to all, and all users leave as much as an eighth of the reserve to files of root
-//! and of the user who mounted, whatever they have open.
-//! Inodes keep what is free, and at least a quarter of the reserve, in the [`cache`].
+//! Programs open files, and could take all descriptors. A part is out of their reach, the reserve. So names can be
+//! looked up, listed, made, renamed and removed, and files closed, however many are open. Opening a file fails with
+//! `EMFILE` first, opening a directory later, and half of the reserve is for everything else. One user takes at most
+//! half of what is open to all. All users leave as much as an eighth of the reserve to files of root and of the user
+//! who mounted. Inodes keep what is free, and at least a quarter of the reserve, in the [`cache`].
 
 mod cache;
 
@@ -22,19 +21,19 @@ use super::inode::Inode;
 use crate::records::DescriptorCounts;
 use cache::DescriptorCache;
 
-/// Most directories that one user has open, but for root and the user who mounted: the kernel holds notifications about a directory
-/// back for as long as it is read, and each that it holds back takes a thread.
+/// Most directories that one user has open, other than root and the user who mounted. The kernel holds notifications
+/// about a directory back while it is read, and each of these takes a thread.
 pub(crate) const MOST_DIRECTORIES: usize = 512;
 
 /// A user that is neither root nor mounts.
 const NOBODY: u32 = u32::MAX;
 
-/// What an open file or directory takes of the process's descriptors.
+/// The descriptors that an open file or directory takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// One.
+    /// Takes one.
     File,
-    /// One for reading it, one that its inode keeps meanwhile.
+    /// Takes one for reading it, and one that its inode keeps meanwhile.
     Directory,
 }
 
@@ -59,7 +58,7 @@ pub(super) struct Pool {
     by_user: Mutex<HashMap<u32, Own>>,
 }
 
-/// What one user has.
+/// The descriptors of one user.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Own {
     descriptors: usize,
@@ -143,7 +142,7 @@ impl Drop for Taken {
 #[derive(Debug)]
 pub(super) struct Descriptors {
     pub(super) pool: Arc<Pool>,
-    /// Those that inodes have.
+    /// The descriptors of inodes.
     cache: DescriptorCache,
 }
 
@@ -174,7 +173,7 @@ impl Descriptors {
         }
     }
 
-    /// How many inodes may be held now.
+    /// Returns the number of inodes that may be held now.
     fn most_held(&self) -> usize {
         let Pool { limit, reserve, .. } = *self.pool;
         let taken = self.pool.taken.load(Ordering::Relaxed);

@@ -10,11 +10,11 @@ use crate::backing::{Entries, Stat, Time};
 use crate::names::{BackingName, Index, Legacy, Moves, NameMap, Siblings, VisibleName};
 use crate::policy::Alike;
 
-/// How long a change made below the mount may go unseen at most, where more would be allowed.
+/// Longest time that a change made below the mount may go unseen, where more would be allowed.
 const SHARED_FOR: Duration = Duration::from_secs(1);
 
-/// A reading that took long is believed for this many times as long, so that a directory that is changed all the time
-/// is not read all the time.
+/// An index is trusted for this many times as long as its reading took, so that a busy directory is not read all the
+/// time.
 const READING_SHARE: u32 = 16;
 
 /// An index, and the moment at which it was right.
@@ -29,7 +29,7 @@ pub(super) struct DirectoryIndex {
     /// No change can have the same ctime as the one that the index was made from.
     pub(super) settled: bool,
     pub(super) read: Instant,
-    /// How long the reading took.
+    /// Duration of the reading.
     pub(super) took: Duration,
 }
 
@@ -43,7 +43,7 @@ impl DirectoryIndex {
         self.ctime == stat.ctime && (self.settled || self.read.elapsed() < believed)
     }
 
-    /// What a name of the directory is visible as; `None` if it is hidden, or was not there.
+    /// Returns the visible name of a name of the directory; `None` if it is hidden, or was not there.
     pub(super) fn visible(&self, map: &NameMap, name: &BackingName) -> Option<VisibleName> {
         if map.policy.conforms(name.as_bytes()) || map.legacy == Legacy::Raw {
             return Some(name.as_visible());

@@ -1,9 +1,9 @@
 //! The visible names of a directory, kept as long as they are known to be right.
 //!
-//! The index is made by one reading of the directory and dropped when the directory's ctime is another than that
-//! reading saw. Changes made through the mount are worked in instead, so that a directory of many names that do
-//! not conform is not read again for each. Where a change below could hide behind one of ours, or behind the
-//! granularity of the clock, the index is believed for a second, or as long as keeps readings rare.
+//! The index is made by one reading of the directory and dropped when the directory's ctime differs from the one that
+//! reading saw. Changes through the mount are worked in instead, so that a directory of many names that do not
+//! conform is not read again for each. Where a change below could hide behind one of ours, or behind the granularity
+//! of the clock, the index is trusted for a second. If readings take long, it is trusted for longer.
 //!
 //! Where new names are compared with their siblings (`--unique`), all visible names are kept beside the index, in the
 //! same way.
@@ -77,8 +77,8 @@ impl<'a> Directory<'a> {
         if found.is_some() || state.settled || self.is_read {
             return Ok(found);
         }
-        // Somebody may have given an entry the name that is decoded to this one, as undo(1) does, and that hid behind a change of
-        // ours (law T7).
+        // Somebody may have given an entry the name that is decoded to this one, as undo(1) does, hidden by a change
+        // of ours (law T7).
         for legacy in self.map.legacy_spellings(name) {
             if self.at.dir().exists(&legacy)? {
                 *self.state = None;
@@ -100,7 +100,7 @@ impl<'a> Directory<'a> {
         Ok(state.and_then(|state| state.index.cut_spelling(map, name)))
     }
 
-    /// What a backing name that does not conform is visible as; `None` if it is gone.
+    /// Returns the visible name of a backing name that does not conform; `None` if it is gone.
     ///
     /// # Errors
     /// As for [`Self::backing`].
@@ -116,8 +116,8 @@ impl<'a> Directory<'a> {
         Ok(self.index()?.visible(name).cloned())
     }
 
-    /// The visible name of a sibling that a new name is like, which is not that of `leaving`; `None` where siblings are not
-    /// compared, and where `name` itself is there.
+    /// Returns the visible name of a sibling that a new name is like, other than that of `leaving`. `None` where
+    /// siblings are not compared, and where `name` itself exists.
     ///
     /// # Errors
     /// As for [`Self::backing`].
@@ -149,8 +149,8 @@ impl<'a> Directory<'a> {
         }
     }
 
-    /// Keeps the lock across a change where siblings are compared, so that no name comes in between that is like the new
-    /// one; gives it up where they are not.
+    /// Keeps the lock across a change where siblings are compared, so that no name like the new one comes in between.
+    /// Gives it up where they are not.
     pub(super) fn kept(self) -> Option<Self> {
         self.all.unique.is_some().then_some(self)
     }

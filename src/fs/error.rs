@@ -11,7 +11,7 @@ pub enum FsError {
     Refused {
         /// The errno of the refusal (law N9).
         errno: i32,
-        /// What the name breaks.
+        /// The rule that the name breaks.
         offence: Offence,
     },
     /// A system call failed; its error is unchanged.

@@ -20,7 +20,7 @@ pub struct OpenFile {
     pub(super) fd: Arc<OwnedFd>,
     /// Its inode, which can be reached by this file as long as it is open: also one without a name.
     pub(super) inode: Arc<Inode>,
-    /// Who opened it, and writes to it therefore: user and group.
+    /// User and group of the opener, who therefore writes to it.
     pub(super) opener: (u32, u32),
     _taken: Taken,
 }
@@ -88,7 +88,7 @@ impl<T> Handles<T> {
         self.open.read().get(&number).cloned().ok_or(FsError::Stale)
     }
 
-    /// How many are open.
+    /// Returns the number of open ones.
     pub(super) fn count(&self) -> usize {
         self.open.read().len()
     }

@@ -8,7 +8,7 @@ use super::ticks::is_before_this_tick;
 use crate::backing::{Dir, FileHandle, Stat};
 use crate::names::BackingName;
 
-/// What a look at a name shows.
+/// The result of a look at a name.
 #[derive(Debug)]
 pub(super) enum Sight {
     /// Its attributes alone, which is all that an inode needs that is known.
@@ -20,13 +20,13 @@ pub(super) enum Sight {
 /// An entry that was looked at.
 #[derive(Debug)]
 pub(super) struct Looked {
-    /// What it is.
+    /// Its attributes.
     pub(super) stat: Stat,
-    /// What it can be opened by.
+    /// The way to open it.
     pub(super) by: By,
 }
 
-/// What an inode can be opened by.
+/// The way to open an inode.
 #[derive(Debug)]
 pub(super) enum By {
     /// An `O_PATH` descriptor. What is known of it was asked of this descriptor: all is of one inode.
@@ -34,7 +34,7 @@ pub(super) enum By {
     /// Its handle. The name was asked twice, and can have led to two inodes: the handle can be that of another than the
     /// attributes.
     Handle(FileHandle),
-    /// What was asked of an open file, its handle too where it can be opened by that: all is of one inode.
+    /// An open file was asked, and its handle too where it can be opened by that: all is of one inode.
     Open(Option<FileHandle>),
 }
 

@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 256 << 20;
 /// A queue of directories that is not worth sweeping.
 const SHORT_QUEUE: usize = 512;
 
-/// What an index is counted with beside its names.
+/// Memory that an index counts for beside its names.
 pub(super) const EMPTY_BYTES: usize = 512;
 
 /// All directories that have an index, and the bytes these take.
@@ -26,9 +26,9 @@ pub(super) struct IndexedDirectories {
     all: Mutex<Indexed>,
     /// In what siblings must not differ alone.
     pub(super) unique: Option<Alike>,
-    /// How long a change made below may go unseen (law F5).
+    /// Longest time that a change made below may go unseen (law F5).
     pub(super) unseen: Duration,
-    /// How often a directory was read.
+    /// Number of readings of directories.
     pub(super) readings: AtomicU64,
 }
 
@@ -37,7 +37,7 @@ struct Indexed {
     /// Oldest first, each with the bytes that its index was noted with.
     queue: VecDeque<(Weak<Inode>, usize)>,
     bytes: usize,
-    /// How long the queue may be before those are taken out that were forgotten.
+    /// Length of the queue at which forgotten entries are taken out.
     sweep_at: usize,
 }
 

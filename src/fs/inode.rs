@@ -24,16 +24,16 @@ pub(super) const PLACED: u8 = 1;
 /// Its handle may be that of another file than its number.
 pub(super) const UNPROVEN: u8 = 4;
 
-/// It is a regular file.
+/// A regular file.
 const REGULAR: u8 = 8;
 
-/// It was open for reading and writing.
+/// Was open for reading and writing.
 const MAPPABLE: u8 = 16;
 
-/// It could not be opened: its file is gone, and another may have its number.
+/// Could not be opened: its file is gone, and another may have its number.
 pub(super) const STALE: u8 = 32;
 
-/// It is a symlink whose target is the same below and above. A target never changes.
+/// A symlink whose target is the same below and above. A target never changes.
 pub(super) const PLAIN_TARGET: u8 = 64;
 
 /// The directory and name where an inode was last seen.
@@ -43,7 +43,7 @@ pub struct Place {
     pub parent: u64,
     /// Its name in it.
     pub(super) backing: BackingName,
-    /// What that is visible as, where it is not the same.
+    /// The visible name of that, where it differs.
     pub(super) visible: Option<VisibleName>,
 }
 
@@ -111,18 +111,18 @@ impl PackedPlace {
     }
 }
 
-/// What tells a file from every other of its device, also from one that gets its number later.
+/// The identity of a file among all others of its device, also one that gets its number later.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     /// Its file handle, where it can be opened by that.
     Handle(FileHandle),
-    /// What it looks like, where not.
+    /// The appearance, where there is no handle.
     Looks {
         /// Its inode number.
         ino: u64,
         /// When it was made, in nanoseconds, where the filesystem keeps that; comes round every 584 years.
         born: i64,
-        /// What it is.
+        /// The kind of the file.
         kind: Kind,
         /// The mount that it was reached through, where that is not the root's; else 0.
         mount: u32,
@@ -130,7 +130,7 @@ pub(super) enum Identity {
 }
 
 impl Identity {
-    /// What the file looks like that `stat` describes, and that was reached through `mount`, 0 for the root's.
+    /// Returns the identity of a file by its attributes; it was reached through `mount`, 0 for the root's.
     pub(super) fn looks(stat: &Stat, mount: u32) -> Self {
         let born = stat.btime.unwrap_or_default();
         Self::Looks {
@@ -153,9 +153,9 @@ impl Identity {
     }
 }
 
-/// The time of birth and the kind of a file in 32 bits, never 0; `None` where the filesystem keeps no time of birth. Two files that have one
-/// inode number in turn differ in it, but for those that were made within one tick of the filesystem's clock, and one in four thousand
-/// million.
+/// Returns a hash of the time of birth and the kind of a file, never 0; `None` where the filesystem keeps no time of
+/// birth. Two files that have one inode number in turn differ in it, unless they were made within one tick of the
+/// filesystem's clock. One in four thousand million does not.
 fn birth(stat: &Stat) -> Option<NonZeroU32> {
     let born = stat.btime?;
     let mixed = born
@@ -176,7 +176,7 @@ const LONGEST_CONTENT: u64 = 60;
 #[derive(Debug, Clone, Copy)]
 struct OpenedAt {
     ctime: Time,
-    /// By the clock of the table.
+    /// Seconds of the table's clock.
     seconds: u64,
 }
 
@@ -209,12 +209,12 @@ impl Flags {
 pub struct Inode {
     /// Its number towards the kernel.
     pub number: u64,
-    /// How often the kernel has looked it up. Changed under the lock of its shard only.
+    /// The lookup count. Changed under the lock of its shard only.
     pub(super) lookups: AtomicU64,
     pub(super) identity: Identity,
     /// No other lock is taken while this one is held.
     state: Mutex<State>,
-    /// What a directory has.
+    /// The parts of a directory.
     directory: Option<Box<AsDirectory>>,
     pub(super) device: Device,
     generation: u32,
@@ -228,7 +228,7 @@ pub struct Inode {
     pub notes: Flags,
 }
 
-/// What only directories have.
+/// The parts that only directories have.
 #[derive(Debug, Default)]
 pub(super) struct AsDirectory {
     /// The visible names. Taken after the lock of a directory stream, before `state`; never that of two directories at once.
@@ -249,7 +249,7 @@ struct State {
     place: Option<PackedPlace>,
 }
 
-/// How a program has a file open.
+/// The access with which a program has a file open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenAs {
     /// A program that runs.
@@ -260,7 +260,7 @@ pub enum OpenAs {
     Other,
 }
 
-/// What is held of an inode, which is nothing for most.
+/// Resources held for an inode; most have none.
 #[derive(Debug, Default)]
 struct Held {
     /// An `O_PATH` descriptor, if it is open.
@@ -384,7 +384,7 @@ impl Inode {
             .hold(|held| held.fd.take_if(|fd| Arc::strong_count(fd) == 1))
     }
 
-    /// What it has as a directory.
+    /// Returns the parts of a directory.
     ///
     /// # Errors
     /// `ENOTDIR`.
@@ -424,8 +424,8 @@ impl Inode {
         !self.marks.has(STALE) && born.is_some() && born == birth(stat)
     }
 
-    /// Notes that the file is opened while it has this ctime, so many seconds after some moment; says whether it has the
-    /// content of an open that was noted before, a second to a minute ago.
+    /// Notes that the file is opened at this ctime and time. Says whether it has the content of an open that was
+    /// noted before, a second to a minute ago.
     pub(super) fn is_as_opened_before(&self, ctime: Time, seconds: u64) -> bool {
         // Another change can have the same ctime where the clock of the filesystem has not gone on since.
         let now = is_before_this_tick(ctime).then_some(OpenedAt { ctime, seconds });
@@ -500,7 +500,7 @@ impl OpenInode {
 /// Which descriptors are not given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spare {
-    /// Those that were used since the last time.
+    /// Inodes used since the last time.
     Used,
     /// None but those that are used right now.
     None,

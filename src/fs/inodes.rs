@@ -24,7 +24,7 @@ const SHARDS: usize = 64;
 /// A shard of no more inodes than this does not shrink.
 const SMALL_SHARD: usize = 64;
 
-/// So many forgotten inodes are worth the time that giving memory back takes.
+/// Number of forgotten inodes that is worth the time of giving memory back.
 const MANY: usize = 16_384;
 
 pub(super) use enter::{Entered, Unproven};
@@ -53,10 +53,10 @@ pub struct Inodes {
     is_any_renumbered: AtomicBool,
     /// The descriptor that file handles are opened by, where they can be.
     mount: Option<OwnedFd>,
-    /// What that reaches: the id of the mount, and its device.
+    /// The mount id and the device that it reaches.
     reach: (u64, u64),
-    /// A view of the root alone, for opening by handle: no way leads up out of it, and reading through it leaves access
-    /// times as they are.
+    /// A clone of the root's mount, for opening by handle. No way leads up out of it, and reading through it keeps
+    /// access times.
     pub(super) view: Option<OwnedFd>,
     /// The device of a mount of ours that covers the root.
     pub(super) cover: OnceLock<u64>,
@@ -65,13 +65,13 @@ pub struct Inodes {
     pub(super) is_mount_root: bool,
     /// Are the places of all inodes wanted?
     pub(super) keeps_places: bool,
-    /// Where the clock of [`Inode::confined`] starts.
+    /// The start of the clock of [`Inode::confined`].
     pub(super) started: Instant,
 }
 
 impl Inodes {
-    /// A table whose root is the directory `root`. `mount` is a descriptor by which file handles may be opened;
-    /// `limit` is how many descriptors the process may have.
+    /// Makes a table whose root is the directory `root`. File handles may be opened by `mount`; the process may have
+    /// `limit` descriptors.
     ///
     /// # Errors
     /// `root` can't be looked at.
@@ -268,7 +268,7 @@ impl Inodes {
         if path.is_empty() { b"/".to_vec() } else { path }
     }
 
-    /// Where a directory was last seen, and each that is above it, up to what lies in the root; not all where one is not known.
+    /// Returns where a directory and each one above it were last seen, up to the root; fewer where one is not known.
     pub(super) fn places(&self, directory: &Inode) -> Vec<Place> {
         let mut places: Vec<Place> = Vec::new();
         let mut next = directory.place();

@@ -12,8 +12,8 @@ use crate::backing::{Stat, file};
 use crate::os::credentials::{Fsetid, raise_fsetid};
 use crate::os::{SetIds, act_as};
 
-/// A flag of open(2) that the backing file is opened without. `O_APPEND` is of each write: a program can change it on an
-/// open file, and pages that were mapped are written to where they are.
+/// A flag of open(2) that the backing file is opened without. `O_APPEND` belongs to each write. A program can change
+/// it on an open file, and mapped pages are written in place.
 pub(super) const KERNELS_OWN: i32 = libc::O_APPEND;
 
 /// The kernel's own flag for a program that is opened to be run; it is open for as long as that runs (`__FMODE_EXEC` of
@@ -34,8 +34,8 @@ pub struct Opened {
     /// The backing file, for the kernel to read and write by itself. Only where it was just made this descriptor holds it open for writing, as
     /// the program does.
     pub backing_file: Arc<OwnedFd>,
-    /// As whom the kernel is to read and write it by itself: user and group. `None` where it must not: it would act as one user for
-    /// all who have the file open, on a filesystem that checks rights itself.
+    /// User and group as whom the kernel is to read and write it by itself. `None` where it must not: it would act as
+    /// one user for all openers, on a filesystem that checks rights itself.
     pub identity: Option<(u32, u32)>,
     /// Has closing it nothing to report?
     pub is_local: bool,
@@ -109,8 +109,8 @@ impl Utf8Fs {
 
     /// Gives a handle to a file opened with `flags`.
     ///
-    /// Had it `O_DIRECT`, the filesystem can do that, and so may the kernel by itself; what comes here has buffers whose
-    /// alignment is not what was asked for.
+    /// With `O_DIRECT` the filesystem can do that, and so may the kernel by itself. Buffers that arrive here are not
+    /// aligned as asked.
     pub(super) fn opened(
         &self,
         caller: Caller,
@@ -169,9 +169,9 @@ impl Utf8Fs {
         act_as(self.privilege, uid, gid)
     }
 
-    /// Acts as the opener of a file that is to be written to, so that what is kept for root is kept for root, and keeps its
-    /// set-id bits until the result is dropped, if they are to be kept. Every operation of a `caller` may have to run
-    /// with that caller's credentials instead, which it has then.
+    /// Acts as the opener of a file that is to be written to, until the result is dropped. So the filesystem's
+    /// reserve for root stays so, and set-id bits are kept if they are to be. Where operations run with the
+    /// credentials of `caller`, it has those already.
     fn act_as_writer(
         &self,
         open: &OpenFile,

@@ -1,12 +1,13 @@
 //! The names that a directory stream has listed, so that it lists none for two entries.
 //!
-//! While a directory is read, a name may go from one entry to another: where `café` is renamed away, the legacy sibling that was
-//! to be `caf%E9` becomes visible as `café`. A program that renames or removes each name as it reads would then take the second
-//! entry for the first one come back, and lose a file.
+//! A name may go from one entry to another while a directory is read. Where `café` is renamed away, the legacy
+//! sibling that was to be `caf%E9` becomes visible as `café`. A program that renames or removes each name as it reads
+//! would then take the second entry for the first one come back, and lose a file.
 //!
-//! And an entry may go from one name to another, as all do while a migration gives them their UTF-8 names. The stream may have
-//! passed its new place by then, or not go as far. So a directory that has changed by the end of the stream is read once more, for
-//! the visible names that were not given yet: what is renamed once is at one place during all of one of the two readings (law T7).
+//! An entry may also go from one name to another, as all do while a migration gives them their UTF-8 names. The
+//! stream may have passed its new place by then, or not go as far. So a directory that has changed by the end of the
+//! stream is read once more, for visible names not yet given. An entry that is renamed once stays in one place during
+//! one of the two readings (law T7).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
@@ -15,8 +16,8 @@ use std::io;
 
 use crate::backing::Time;
 
-/// By their hashes, the names listed and the backing names of the entries that they were given for. Two names of one hash cost the
-/// second its best name, no more.
+/// The names listed, by hash, with the backing names of their entries. Two names of one hash only cost the second its
+/// best name.
 #[derive(Debug, Default)]
 pub(super) struct ListedNames {
     entries: HashMap<u64, ListedEntry>,
@@ -39,7 +40,7 @@ pub(super) struct ListedEntry {
 /// The entries that one request got.
 #[derive(Debug, Default)]
 struct LastReply {
-    /// Where it began.
+    /// The cookie of its start.
     cookie: u64,
     /// And was that in the second reading of the directory?
     began_second: bool,
@@ -49,7 +50,7 @@ struct LastReply {
 /// An entry that was given.
 #[derive(Debug)]
 struct SentEntry {
-    /// Where the stream goes on after it.
+    /// The cookie at which the stream goes on after it.
     cookie: u64,
     /// The hash of its name, if that was noted with it for the first time.
     noted: Option<u64>,

@@ -1,8 +1,9 @@
 //! Locks carried to the backing files (`--locks backing`), so that they hold beside programs that work below.
 //!
-//! Each owner that the kernel names has a descriptor of its own on the backing file, with the locks of fcntl(2) as OFD
-//! locks on it; each file that a program has open has one for flock(2). So the backing filesystem itself decides who gets
-//! what, above and below alike, and all locks go with the daemon. No thread that serves ever waits for a lock: see [`waiters`].
+//! Each owner that the kernel names has a descriptor of its own on the backing file, with the locks of fcntl(2) as
+//! OFD locks on it. Each file that a program has open has one for flock(2). So the backing filesystem decides who
+//! gets what, above and below alike, and all locks go with the daemon. No thread that serves ever waits for a lock:
+//! see [`waiters`].
 
 mod table;
 mod waiters;
@@ -20,7 +21,7 @@ use crate::backing::{Holder, LockKind, LockRange};
 use table::FileLocks;
 use waiters::{Waiters, Waiting};
 
-/// Where locks are held.
+/// The place where locks are held.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, EnumMessage, EnumString, IntoStaticStr, VariantArray,
 )]
@@ -42,10 +43,10 @@ pub enum LockCall {
     Flock,
 }
 
-/// Who asks for what lock.
+/// A request for a lock.
 #[derive(Debug, Clone, Copy)]
 pub struct LockRequest {
-    /// By which call.
+    /// The system call.
     pub call: LockCall,
     /// The owner, as the kernel names it: a program's files, or one open file.
     pub owner: u64,
@@ -55,14 +56,14 @@ pub struct LockRequest {
     pub uid: u32,
     /// The octets.
     pub range: LockRange,
-    /// What it shuts out; `None` unlocks.
+    /// The kind of lock; `None` unlocks.
     pub kind: Option<LockKind>,
 }
 
-/// What is done with the answer to a lock that is waited for.
+/// The receiver of the answer to a lock that is waited for.
 pub type Answer = Box<dyn FnOnce(Result<(), FsError>) + Send>;
 
-/// One file's locks, shared with those who wait for one.
+/// A file's locks, shared with those who wait for one.
 type Shared = Arc<Mutex<FileLocks>>;
 
 /// All locks.
@@ -70,7 +71,7 @@ type Shared = Arc<Mutex<FileLocks>>;
 pub(super) struct Locks {
     at: LocksAt,
     pool: Arc<Pool>,
-    /// By number and generation. Never held while the lock of one of them is waited for.
+    /// Locks by number and generation. Never held while the lock of one of them is waited for.
     files: Mutex<HashMap<InodeId, Shared>>,
     waiters: Arc<Waiters>,
 }
@@ -139,8 +140,8 @@ impl Utf8Fs {
         is_granted.map_err(no_locks)
     }
 
-    /// Has `answer` given when a lock is granted that another's stands in the way of, or `EINTR` where the request `unique` is
-    /// [interrupted](Self::interrupt) before.
+    /// Calls `answer` once a lock is granted that another's stands in the way of. With `EINTR` if the request
+    /// `unique` is [interrupted](Self::interrupt) before.
     ///
     /// # Errors
     /// The handle is gone; `ENOLCK`: too many wait.
@@ -192,8 +193,8 @@ impl Utf8Fs {
             .map_err(no_locks)
     }
 
-    /// Somebody closed a descriptor of the file: all that `owner` has locked by fcntl(2) in the file becomes free, also
-    /// what it locked by other descriptors, as POSIX has it.
+    /// Takes note that a descriptor of the file was closed. All that `owner` has locked by fcntl(2) in the file
+    /// becomes free, also by other descriptors, as POSIX has it.
     pub fn close_locks(&self, handle: u64, owner: u64) {
         if let Some(file) = self.locked_file(handle) {
             self.locks.let_go(file, |locks| locks.close(owner));

@@ -22,8 +22,8 @@ use crate::backing::{Dir, Kind, Stat};
 use crate::names::BackingName;
 use crate::os::{become_caller, credentials};
 
-/// How long it is waited, in all, for a name that others make and remove to be free. On a disk that is busy, a name that is made and
-/// removed at once can be there for a good part of that.
+/// Longest wait, in all, for a name that others make and remove to be free. On a busy disk, a name that is made and
+/// removed at once can exist for a good part of that.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The first pause in that time, and the longest; each is twice as long as the one before.
@@ -35,8 +35,8 @@ const MOST_SENT: usize = 64;
 /// The kernel asks again at once. Who comes later than this has not come back, but comes anew.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
-/// Who was told that a name is taken, or that a file is gone. The kernel looks the name up anew then, and asks once more
-/// (`do_filp_open` in `fs/namei.c`); if that fails too, the program does.
+/// Callers that were told that a name is taken, or that a file is gone. The kernel then looks the name up again, and
+/// asks once more (`do_filp_open` in `fs/namei.c`). If that fails too, the program sees the error.
 #[derive(Debug, Default)]
 pub(super) struct SentBack {
     callers: Mutex<VecDeque<(Caller, Instant)>>,
@@ -61,7 +61,7 @@ impl SentBack {
                 .any(|(sent, when)| *sent == caller && when.elapsed() < AT_ONCE)
     }
 
-    /// What `caller` asked for is done.
+    /// Forgets `caller`, whose request is done.
     pub(super) fn end(&self, caller: Caller) {
         if self.is_any.load(Ordering::Acquire) {
             let mut callers = self.callers.lock();
@@ -87,8 +87,8 @@ pub struct NewEntry<'a> {
 }
 
 impl Utf8Fs {
-    /// Makes a file and opens it with `flags` (open(2)). Where the entry is there already, the answer is `EEXIST` with
-    /// `O_EXCL` and `ESTALE` without: then the kernel looks it up and checks the caller's rights to it, which this
+    /// Makes a file and opens it with `flags` (open(2)). For an existing entry, the answer is `EEXIST` with `O_EXCL`
+    /// and `ESTALE` without. On `ESTALE` the kernel looks it up and checks the caller's rights to it, which this
     /// process must not skip.
     ///
     /// # Errors
@@ -222,9 +222,9 @@ impl Utf8Fs {
         Ok((made, new))
     }
 
-    /// Makes an entry of this `kind` that nobody opens, and looks it up. Where somebody below removed it at once, or put something of
-    /// another kind in its place, it is made anew, as if this call came after theirs: the kernel would fail with `EIO` for another
-    /// kind (`create_new_entry` in `fs/fuse/dir.c`).
+    /// Makes an entry of this `kind` that nobody opens, and looks it up. Makes it again where somebody below removed
+    /// it at once or put another kind in its place, as if this call came after theirs. The kernel would fail with
+    /// `EIO` for another kind (`create_new_entry` in `fs/fuse/dir.c`).
     ///
     /// # Errors
     /// Those of making it; [`FsError::Stale`] where somebody removes it each time.

@@ -1,8 +1,8 @@
 //! The filesystem: inodes, handles and operations over a backing directory. Knows nothing of FUSE.
 //!
-//! Every operation that takes a name goes through the chokepoint in `resolve` and `new_name`, which turns (directory, visible name)
-//! into (descriptor, backing name): `Utf8Fs::resolve` for names that are there, `Utf8Fs::new_name` for names to be
-//! made.
+//! Every operation that takes a name goes through the chokepoint in `resolve` and `new_name`. It turns (directory,
+//! visible name) into (descriptor, backing name): `Utf8Fs::resolve` for existing names, `Utf8Fs::new_name` for new
+//! ones.
 
 mod attr;
 pub mod audit;
@@ -74,16 +74,16 @@ use walk::Aside;
 pub use write_through::Waits;
 pub use xattr::is_access_acl;
 
-/// What the filesystem is made of.
+/// The parts and settings of a filesystem.
 #[derive(Debug)]
 pub struct Config {
     /// The mapping of names.
     pub map: NameMap,
     /// In what a new name must not differ alone from a sibling.
     pub unique: Option<Alike>,
-    /// How long a change made below may go unseen (law F5).
+    /// Longest time that a change made below may go unseen (law F5).
     pub unseen: Duration,
-    /// What holds for new names.
+    /// Terms for new names.
     pub rules: Rules,
     /// Can the rules be replaced? Then lookups are answered as whatever rules there could be would have it.
     pub rules_may_change: bool,
@@ -93,7 +93,7 @@ pub struct Config {
     pub by_handle: Option<OwnedFd>,
     /// Is the place of every inode kept, not only of those that need it?
     pub keeps_places: bool,
-    /// Where locks are held.
+    /// The place where locks are held.
     pub locks: LocksAt,
     /// Which changes are on the disk before they are answered.
     pub waits: Waits,
@@ -105,7 +105,7 @@ pub struct Config {
     pub is_shared: bool,
     /// Descriptors that the process may have (`RLIMIT_NOFILE`), without those that it has anyway.
     pub most_descriptors: usize,
-    /// Where offences are written to.
+    /// The log of offences.
     pub auditor: Arc<dyn AuditLog>,
     /// The mountpoint, for the records.
     pub mountpoint: Vec<u8>,
@@ -113,7 +113,7 @@ pub struct Config {
     pub covers_backing: bool,
 }
 
-/// Who asks.
+/// The caller of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
     /// Its filesystem user id.
@@ -135,14 +135,14 @@ pub struct Entry {
     pub is_only_name: bool,
     /// Is it a symlink whose target is shown as another (law N13)?
     pub is_mapped_link: bool,
-    /// Where it was seen before, if that is known and another place.
+    /// The place where it was seen before, if that is known and differs.
     pub left: Option<Place>,
 }
 
 /// The filesystem over one backing directory.
 pub struct Utf8Fs {
     map: NameMap,
-    /// Those in force. An operation takes them once, so that others that come meanwhile are for the next one.
+    /// The rules in force. An operation takes them once, so that later ones are for the next operation.
     rules: RwLock<Arc<Rules>>,
     rules_may_change: bool,
     inodes: Inodes,
@@ -229,8 +229,8 @@ impl Utf8Fs {
         self.below.is_stacked()
     }
 
-    /// Takes the device that this filesystem is mounted as, for where mounts inside the backing directory are entered: what
-    /// leads back into it is not there. The first call counts.
+    /// Sets the device that this filesystem is mounted as, for mounts inside the backing directory: one that leads
+    /// back into it is shown as absent. The first call counts.
     pub fn mounted_as(&self, device: u64) {
         self.own_device.get_or_init(|| device);
         if self.covers_backing {
@@ -246,8 +246,8 @@ impl Utf8Fs {
         }
     }
 
-    /// Begins an operation of `caller` on this thread: counts it and, where the backing filesystem checks rights itself, takes on the
-    /// caller's credentials. `None` is for an operation that the kernel sends as nobody.
+    /// Begins an operation of `caller` on this thread: counts it and takes on the caller's credentials where the
+    /// backing filesystem checks rights itself. `None` is for an operation that the kernel sends as nobody.
     ///
     /// # Errors
     /// `EPERM`: the thread may not act as the caller.
@@ -259,9 +259,9 @@ impl Utf8Fs {
         Ok(())
     }
 
-    /// Does every operation run with its caller's credentials? Else only those do that make or change an inode: the kernel has checked
-    /// the rights (`default_permissions`) before it asks, or nobody asks but the user of this process. A filesystem that checks rights itself may be mounted inside
-    /// any other.
+    /// Says whether every operation runs with its caller's credentials. Else only those do that make or change an
+    /// inode. The kernel has checked the rights (`default_permissions`) before it asks, or only the user of this
+    /// process asks. A filesystem that checks rights itself may be mounted inside any other.
     fn acts_as_callers(&self) -> bool {
         self.below.checks_rights() || self.own_device.get().is_some()
     }

@@ -12,15 +12,15 @@ use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::Dir;
 use crate::names::BackingName;
 
-/// So often an entry is looked up or made anew that others removed or replaced at once.
+/// Number of times that an entry is looked up or made again after others removed or replaced it.
 pub(super) const MOST_ATTEMPTS: usize = 64;
 
 impl Utf8Fs {
     /// Looks a name up and counts the lookup.
     ///
     /// # Errors
-    /// `ENOENT` where nothing is visible under it; where it is too long to be anything's, [`FsError::Refused`], and then
-    /// the refusal is in the audit log.
+    /// `ENOENT` where nothing is visible under it. [`FsError::Refused`] where it is too long for any entry; the
+    /// refusal is then in the audit log.
     pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
         let directory = self.open_directory(parent)?;
         for _ in 0..MOST_ATTEMPTS {
@@ -140,8 +140,8 @@ impl Utf8Fs {
         Ok(self.settle(&directory.fd, Waits::Names)?)
     }
 
-    /// Renames, with the flags of renameat2(2). `may` is asked before anything is changed, where an entry is to get a name that stands
-    /// for it as one of several spellings.
+    /// Renames, with the flags of renameat2(2). Asks `may` before any change where the new name is one of several
+    /// spellings of the entry.
     ///
     /// # Errors
     /// The new name is refused, or the system's error, or that of `may`.

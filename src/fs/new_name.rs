@@ -14,12 +14,12 @@ use crate::names::rules::{Fate, Mode, Settled, Terms};
 use crate::os::credentials;
 use crate::policy::{NAME_MAX, Offence, Rule};
 
-/// So often an entry is looked for that was there and is gone when it is looked at.
+/// Number of looks for an entry that existed and is gone when it is looked at.
 const MOST_TRIES: usize = 64;
 
 impl Utf8Fs {
-    /// Finds the backing name of a new entry: its own name, that of the entry that is visible as it already, or the name that it
-    /// stands for.
+    /// Finds the backing name of a new entry: its own name, that of the entry already visible as it, or the name that
+    /// it stands for.
     ///
     /// # Errors
     /// [`FsError::Refused`], and then the refusal is in the audit log (law N9).
@@ -82,8 +82,8 @@ impl Utf8Fs {
 
     /// Finds the backing name of a new entry as [`Self::new_name`] does, where there is no entry yet.
     ///
-    /// An entry that is there is not made once more under the name that it was found by: others may be giving it another
-    /// one, as a migration does, and then it would be there twice (law N11).
+    /// An existing entry is not made again under the name that it was found by. Others may be giving it another one,
+    /// as a migration does, and then it would exist twice (law N11).
     ///
     /// # Errors
     /// `EEXIST` where there is one, and those of [`Self::new_name`].
@@ -100,8 +100,8 @@ impl Utf8Fs {
         Err(Errno::EXIST.into())
     }
 
-    /// Takes the place of an entry once more, if others gave it the conforming name `entry.visible` just before something was
-    /// put where it was: both would be there then, and the old one would be visible still (law N11).
+    /// Takes the place of an entry once more if others gave it the conforming name `entry.visible` just before it was
+    /// replaced. Both would exist then, and the old one would still be visible (law N11).
     pub(super) fn overtake(
         &self,
         directory: &OpenInode,
@@ -135,9 +135,9 @@ impl Utf8Fs {
         Arc::clone(rules.terms_of(section))
     }
 
-    /// The error of a lookup that ended with `error`: that a name is too long, where no name can be so long that the kernel
-    /// takes and none stands for a shorter one. The kernel looks names up before it makes them, and before everything
-    /// else that programs do with them, which then ends with this error as it does natively.
+    /// Returns the error of a lookup that ended with `error`. It is that a name is too long, where the kernel takes
+    /// no such name and it stands for no shorter one. The kernel looks names up before most operations, which then
+    /// end with this error as they do natively.
     pub(super) fn too_long(&self, making: &Making<'_>, error: FsError) -> FsError {
         let name = making.name;
         if name.len() <= NAME_MAX || error.errno() != libc::ENOENT {
@@ -169,8 +169,8 @@ impl Utf8Fs {
         }
     }
 
-    /// The entry of a conforming name, and whether there is one: the legacy sibling that is visible as it (law N11), or the name
-    /// itself, or the name that it is stored as (law N12); an offence where it cannot be stored.
+    /// Returns the entry of a conforming name, and whether it exists. It is the legacy sibling visible as it (law
+    /// N11), the name itself, or the name that it is stored as (law N12). An offence where it cannot be stored.
     fn conforming_name(
         &self,
         directory: &OpenInode,

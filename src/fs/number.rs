@@ -53,7 +53,7 @@ impl Numbering {
         }
     }
 
-    /// What stat(2) shows as the number of that file: the root shows its own.
+    /// Returns the inode number that stat(2) shows: the root shows its own.
     pub(super) fn shown(&self, device: Device, ino: u64, is_elsewhere: bool) -> u64 {
         match self.number(device, ino, is_elsewhere) {
             ROOT => self.root_ino,

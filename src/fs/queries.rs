@@ -1,4 +1,4 @@
-//! What is known of inodes and names, for whoever keeps copies of it.
+//! Facts about inodes and names, for whoever keeps copies.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,13 +9,13 @@ use super::{Inodes, Utf8Fs};
 use crate::backing::{FileHandle, Stat};
 use crate::names::{BackingName, OnViolation, VisibleName};
 
-/// What can end it that there is no entry of a name.
+/// The events that can end the absence of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absence {
-    /// That something is made which lies below by this very name.
+    /// Something is made which lies below by this very name.
     OfOne,
-    /// That something is made through the mount by this name, which may lie below by another that is decoded to it. What is there
-    /// already and would be decoded to an absent name is listed under it, so that the name is not absent.
+    /// Something is made through the mount by this name, which may lie below by another that is decoded to it. An
+    /// existing entry that would be decoded to an absent name is listed under it, so that the name is not absent.
     OfDecoded,
     /// Also what is done to other names: it is a spelling of these, or they can be mapped to it.
     OfSpellings,
@@ -35,7 +35,7 @@ impl Utf8Fs {
         Some((self.inodes.known(&stat)?, stat))
     }
 
-    /// What lies below in a directory by this name now, and its inode if that is known.
+    /// Looks at a name below in a directory now: its attributes, and its inode if that is known.
     #[must_use]
     pub fn look_below(&self, directory: u64, name: &[u8]) -> Option<(Stat, Option<Arc<Inode>>)> {
         let directory = self.open_inode(directory).ok()?;
@@ -91,7 +91,7 @@ impl Utf8Fs {
             }
     }
 
-    /// What can end it that there is no entry `name`.
+    /// Returns the events that can end the absence of an entry `name`.
     #[must_use]
     pub fn absence(&self, name: &[u8]) -> Absence {
         if !self.has_one_spelling(name) {

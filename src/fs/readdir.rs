@@ -19,9 +19,9 @@ use crate::names::{BackingName, Legacy, Quoted, VisibleName};
 pub struct Listed<'a> {
     /// Its number towards the kernel.
     pub number: u64,
-    /// Where the stream goes on after it.
+    /// The cookie at which the stream goes on after it.
     pub cookie: u64,
-    /// What it is; [`Kind::Unknown`] where the filesystem does not say.
+    /// Its kind; [`Kind::Unknown`] where the filesystem does not say.
     pub kind: Kind,
     /// Its visible name.
     pub name: &'a [u8],
@@ -67,9 +67,9 @@ impl Utf8Fs {
     /// Gives the entries after `cookie` to `give` until it returns true, which means that it had no room for that one. Says whether
     /// the directory was read once to its end.
     ///
-    /// Entries pass one to one, in the order and with the cookies of the backing directory; those without a visible
-    /// name are left out (law F4). An error after the first entry ends the reply: the kernel would learn neither of the
-    /// entries given nor of their lookup counts by an error. The next call meets it again.
+    /// Entries pass one to one, in the order and with the cookies of the backing directory. Those without a visible
+    /// name are left out (law F4). An error after the first entry ends the reply, since an error would lose the
+    /// entries given and their lookup counts. The next call meets it again.
     ///
     /// # Errors
     /// The handle is gone, or the system's error, before any entry was given.
@@ -264,8 +264,9 @@ impl Utf8Fs {
         is_escape && self.map.visible_alone(backing).as_ref() != Some(visible)
     }
 
-    /// Another name by which an entry can be reached, and which was not given yet: an escape. It is a spelling of it also where it
-    /// has a better name by now (law N10). `None` where there is none with up to eight signs.
+    /// Returns another name by which an entry can be reached, and which was not given yet: an escape. It is a
+    /// spelling even where the entry has a better name by now (law N10). `None` where there is none with up to eight
+    /// signs.
     fn other_name(
         &self,
         open: &OpenDirectory,

@@ -67,7 +67,8 @@ impl Utf8Fs {
         making.rules.exempt().of(caller.uid, name, path)
     }
 
-    /// Hands the record of an offence by `name` to the audit log: that of the entry, or one in the target of the symlink that it is to be.
+    /// Hands the record of an offence by `name` to the audit log: of the entry, or of a name in the target of the new
+    /// symlink.
     #[cold]
     pub(super) fn audit(
         &self,
@@ -111,7 +112,7 @@ impl Utf8Fs {
     }
 }
 
-/// How an attempt to make an offending name ended.
+/// The outcome of an attempt to make an offending name.
 #[derive(Debug)]
 pub(super) struct Outcome<'a> {
     pub(super) verdict: Verdict,

@@ -26,7 +26,7 @@ pub(super) struct Resolved {
     pub(super) alias: bool,
 }
 
-/// Where a new entry is to be made.
+/// The place where a new entry is to be made.
 #[derive(Debug)]
 pub(super) struct NewName {
     /// The name to make it under; that of an existing entry, if one has the visible name.
@@ -80,7 +80,7 @@ pub(super) struct Resolution<'a> {
     fs: &'a Utf8Fs,
     directory: &'a OpenInode,
     asked: VisibleName,
-    /// How many of the three kinds of names were sought: the name itself, those that are listed as it, its other meanings.
+    /// Number of kinds of names sought so far: the name itself, those listed as it, its other meanings.
     sought: u8,
     /// Names that were found and not taken yet.
     found: VecDeque<Resolved>,
@@ -146,8 +146,8 @@ impl Resolution<'_> {
             visible: asked.clone(),
             alias: true,
         };
-        // What was let through can be reached by the bytes that it was made with: what is exempt before what they stand
-        // for, which is made of such bytes where nobody is.
+        // A name that was let through can be reached by the bytes that it was made with. Exempt bytes come before
+        // what they stand for, which is made of such bytes where nobody is exempt.
         let path = || fs.visible_path(&self.directory.inode, name);
         let may_pass = || fs.rules().exempt().may_have_passed(name, path);
         let is_exempt = !conforms && (fs.rules_may_change || may_pass());
@@ -169,8 +169,8 @@ impl Resolution<'_> {
 
     /// Adds the entry that would be escaped as `name`, and is listed otherwise.
     ///
-    /// So a name that was listed leads to its entry also when a sibling is gone and the entry has a better name: programs
-    /// that list a directory and remove one entry after the other leave none behind.
+    /// A listed name so leads to its entry also when a sibling is gone and the entry has a better name. Programs that
+    /// list a directory and remove one entry after the other leave none behind.
     fn add_escaped(&mut self, name: &[u8]) -> io::Result<()> {
         let map = &self.fs.map;
         let mut backing = map.escaped_spelling(name);
@@ -250,8 +250,8 @@ impl Utf8Fs {
         })
     }
 
-    /// What the directory lists a backing name that does not conform as; `None` if it is hidden. Where the directory may not be
-    /// read, what it would be listed as without siblings.
+    /// Returns the name that the directory lists for a backing name that does not conform; `None` if it is hidden.
+    /// Without permission to read the directory, the name that it would have without siblings.
     pub(super) fn listed_as(
         &self,
         directory: &OpenInode,

@@ -1,8 +1,8 @@
 //! Targets of symlinks, which follow the rules of names component by component (law N13).
 //!
-//! What is read is the stored target with each component as it is visible; what is stored is the target that was asked
-//! for with each component as it lies in the backing directory. So a link leads to the same file through the mount and
-//! below it. A target that leads out of the mount is left alone.
+//! Reading returns the stored target with each component as it is visible. Storing writes the asked target with each
+//! component as it lies in the backing directory. So a link leads to the same file through the mount and below it. A
+//! target that leads out of the mount is left alone.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -184,7 +184,7 @@ impl Utf8Fs {
             listed => listed,
         };
         let alone = self.map.visible_alone(&backing);
-        // A migration replaces a link before it gives what the link leads to its other name: whoever reads the old one still is led
+        // A migration replaces a link before it renames what the link leads to. Who reads the old link still gets
         // there (law T7).
         if visible != alone && self.is_removed(link) {
             visible = alone;
@@ -200,8 +200,8 @@ impl Utf8Fs {
         }
     }
 
-    /// What a component that names no entry is shown as: as it would be visible if it were there, so that it leads to no
-    /// other entry either.
+    /// Returns how a component that names no entry is shown: as it would be visible if it existed, so that it leads
+    /// to no other entry either.
     fn dangling_component(
         &self,
         walk: &Walk<'_>,
@@ -294,8 +294,8 @@ impl Utf8Fs {
         }
     }
 
-    /// What a component that names no entry is stored as, as a new name would be (laws N9 and N12); what is to be noted
-    /// where it offends.
+    /// Returns how a component that names no entry is stored, as a new name would be (laws N9 and N12), and the
+    /// offence to be noted.
     fn new_component(
         &self,
         name: &[u8],
@@ -354,8 +354,8 @@ impl Utf8Fs {
         self.audit(making, &noted.name, noted.offence, &outcome);
     }
 
-    /// A target with each component as `translate` gives it that is not itself; `None` if the target is left alone: it
-    /// needs no translation, leads out by itself, or is too long a way.
+    /// Translates each component of a target by `translate`. `None` if the target is left alone: it needs no
+    /// translation, leads out by itself, or is too long a way.
     ///
     /// Behind a link that leads out, components are names outside and stay as they are.
     fn translated(

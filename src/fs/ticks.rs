@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::backing::Time;
 
-/// Upper bound of the tick of a filesystem's clock: kernels before 6.13 stamp changes with the time of the last clock tick, which is 10 ms
-/// apart at most.
+/// Upper bound of the tick of a filesystem's clock. Kernels before 6.13 stamp changes with the last clock tick, and
+/// ticks are 10 ms apart at most.
 const TICK: Duration = Duration::from_millis(20);
 
 /// The same for filesystems that keep whole seconds, or two (vfat).

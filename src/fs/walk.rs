@@ -20,7 +20,7 @@ const MOST_LINKS: usize = 40;
 /// Most that one way may cost, links on it included: as many components as two targets can have.
 const MOST_STEPS: usize = 4096;
 
-/// What a component costs whose name is sought in a directory's index.
+/// Cost of a component whose name is sought in a directory's index.
 pub(super) const SOUGHT: usize = 16;
 
 /// Most directories below the one where a way starts. Each is held by a descriptor, and every thread may be on its way.
@@ -32,9 +32,9 @@ const MOST_ASIDE: usize = 64;
 /// Why a way is not gone to its end.
 #[derive(Debug)]
 pub(super) enum Halt {
-    /// It leads out of the mount.
+    /// Leads out of the mount.
     Out,
-    /// It is longer than anybody's.
+    /// Exceeds every path.
     TooFar,
     /// A system call failed.
     Failed(FsError),
@@ -64,8 +64,8 @@ pub(super) fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.split(|&byte| byte == b'/')
 }
 
-/// How many of its components, which start with the empty one before the first slash, an absolute path has in common
-/// with the path `directory`, all of whose it has; `None` if it does not.
+/// Returns the number of leading components that an absolute path shares with the path `directory`, counting the
+/// empty one before the first slash. `None` unless it has all of the directory's.
 fn below(path: &[u8], directory: &[u8]) -> Option<usize> {
     let mut wanted = components(directory)
         .filter(|name| !name.is_empty())
@@ -232,8 +232,8 @@ impl<'a> Walk<'a> {
 }
 
 impl Utf8Fs {
-    /// How many components of an absolute path lead to the root of the mount; `None` if it does not lead into it, or
-    /// leads to other files below the mount than through it.
+    /// Returns the number of components of an absolute path that lead to the root of the mount. `None` if it does not
+    /// lead there, or leads to other files below the mount than through it.
     pub(super) fn inside_mount(&self, path: &[u8]) -> Option<usize> {
         let covered = self.covers_backing.then_some(&self.mountpoint)?;
         below(path, covered)

@@ -12,7 +12,7 @@ pub enum Waits {
     /// None: programs call fsync(2).
     #[default]
     None,
-    /// Those of names (`dirsync`).
+    /// Changes of names (`dirsync`).
     Names,
     /// All (`sync`).
     All,

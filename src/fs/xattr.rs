@@ -11,7 +11,7 @@ use crate::backing::{Stat, Xattr, xattr};
 const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
 const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
 
-/// What the names of attributes start with that are the administrator's alone (xattr(7)).
+/// Prefix of the attributes that are the administrator's alone (xattr(7)).
 const TRUSTED: &[u8] = b"trusted.";
 
 /// Is an ACL set by this attribute that the mode is a part of?
@@ -43,8 +43,8 @@ impl Utf8Fs {
         Ok(self.settle(&fd, Waits::All)?)
     }
 
-    /// getxattr(2); a `limit` of 0 asks for the size. An ACL on a filesystem that has none is `ENODATA`: the kernel asks for it to
-    /// check rights, and takes another error for the answer to that (`__fuse_get_acl` in `fs/fuse/acl.c`).
+    /// getxattr(2); a `limit` of 0 asks for the size. An ACL on a filesystem that has none is `ENODATA`. The kernel
+    /// asks for it to check rights, and passes any other error on (`__fuse_get_acl` in `fs/fuse/acl.c`).
     ///
     /// # Errors
     /// The inode is gone, or the system's error.

@@ -19,18 +19,18 @@ use crate::coherence::Coherence;
 use crate::coherence::serving::Serving;
 use crate::fs::{FsError, Utf8Fs};
 
-/// How a filesystem is served.
+/// The settings with which a filesystem is served.
 #[derive(Debug)]
 pub struct Service {
-    /// What the kernel may keep of which filesystem.
+    /// The filesystem, and its state in the kernel's caches.
     pub coherence: Arc<Coherence>,
     /// May the kernel read and write files by itself?
     pub passthrough: Passthrough,
-    /// How many requests are worked on at a time, at least 1.
+    /// Number of requests that are worked on at a time, at least 1.
     pub threads: usize,
-    /// How many of these threads read while others are stalled, at most.
+    /// Number of these threads that read while others are stalled, at most.
     pub readers: usize,
-    /// What is told to who asks how the mount does.
+    /// The answers to `utf8fs status`.
     pub about: About,
 }
 
@@ -44,11 +44,11 @@ pub(super) struct Adapter {
     pub(super) passthrough: bool,
     pub(super) serving: Serving<BackingId>,
     pub(super) connection: Arc<OwnedFd>,
-    /// How many threads serve each CPU by rings, or why none do.
+    /// Number of threads that serve each CPU by rings, or the reason why none do.
     pub(super) rings: Mutex<Result<usize, NoRings>>,
 }
 
-/// How a request is answered.
+/// The way in which a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Done {
     /// With what was put together.
@@ -69,7 +69,8 @@ pub(super) struct Served<'a> {
 }
 
 impl Adapter {
-    /// What is served so over `connection`, by rings where there is a plan of them. Does the kernel read and write files by itself?
+    /// Makes a service of `connection`, by rings where there is a plan of them. With passthrough the kernel reads and
+    /// writes files by itself.
     pub(super) fn new(
         service: Service,
         passthrough: bool,

@@ -68,12 +68,12 @@ impl Connection {
         })
     }
 
-    /// What can tell the kernel to forget what it keeps.
+    /// Returns the notifier of the kernel's caches.
     pub(crate) fn forgetting(&self) -> Forgetting {
         Forgetting::new(Arc::clone(&self.adapter.connection))
     }
 
-    /// What counts the requests.
+    /// Returns the counters of requests.
     #[cfg(test)]
     pub(super) fn metrics(&self) -> Arc<Metrics> {
         Arc::clone(&self.adapter.metrics)
@@ -81,8 +81,8 @@ impl Connection {
 
     /// Answers requests until the connection ends. `started` is called once they are, with whether the root has attributes.
     ///
-    /// Nobody asks through the mount for that: a killed process of which a thread waits for its own answer never ends, unless somebody
-    /// cuts the connection.
+    /// Nobody asks through the mount for that: a killed process with a thread that waits for its own answer never
+    /// ends, unless somebody cuts the connection.
     ///
     /// # Errors
     /// There can be no thread more, or the connection failed.

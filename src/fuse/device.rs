@@ -21,8 +21,8 @@ use crate::fs::{Answer, FsError};
 
 const HEADER: usize = size_of::<OutHeader>();
 
-/// Starts threads that serve requests of the device until the connection ends, one for each of `seats`; up to `readers` of them read where
-/// none is stalled.
+/// Starts a thread for each of `seats`, to serve requests of the device until the connection ends. Up to `readers` of
+/// them read where none is stalled.
 ///
 /// # Errors
 /// There can be no thread or descriptor more.
@@ -109,8 +109,8 @@ fn send(connection: &OwnedFd, answer: &[u8]) {
     }
 }
 
-/// A descriptor of the same connection for each of `count` threads, of its own where that can be had: an ordinary user may have got
-/// the first one from fusermount3 only.
+/// Returns a descriptor of the same connection for each of `count` threads, separate where possible: an ordinary user
+/// may have only the one from fusermount3.
 ///
 /// # Errors
 /// There can be no descriptor more.

@@ -20,9 +20,9 @@ pub(super) const MINOR: u32 = 45;
 pub(super) const OLDEST_MINOR: u32 = 28;
 
 records! {
-    /// What each request begins with.
+    /// The start of each request.
     InHeader(40) { length: u32, opcode: u32, unique: u64, node: u64, uid: u32, gid: u32, pid: u32, extensions: u16, padding: u16 }
-    /// What each answer and notification begins with.
+    /// The start of each answer and notification.
     OutHeader(16) { length: u32, error: i32, unique: u64 }
 
     InitIn(16) { major: u32, minor: u32, max_readahead: u32, flags: u32 }
@@ -90,7 +90,7 @@ records! {
     ForgetOne(16) { node: u64, lookups: u64 }
     InterruptIn(8) { unique: u64 }
 
-    /// What the header of a ring's slot ends with: which request it is, and how many bytes of its payload count.
+    /// The end of the header of a ring's slot: the id of the request, and the number of payload bytes that count.
     RingEntry(32) { flags: u64, commit_id: u64, payload_size: u32, padding: u32, reserved: u64 }
 
     InvalInode(24) { node: u64, offset: i64, length: i64 }

@@ -1,4 +1,4 @@
-//! What was done for how many requests, and how long it took: the instruments that `utf8fs status` reads.
+//! Counts and durations of requests: the instruments that `utf8fs status` reads.
 //!
 //! Each thread that serves has counters of its own, which nobody else writes, so that counting is a load and a store. Who reads them
 //! adds them up while they change.
@@ -19,18 +19,18 @@ pub const LIMITS: [u64; 10] = [
 const RANGES: usize = LIMITS.len() + 1;
 const OPERATIONS: usize = Operation::ALL.len();
 
-/// What was counted of one kind of request.
+/// The counts of one kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
     /// Requests that were begun.
     pub requests: u64,
-    /// Those answered by an error, or that there is no such entry.
+    /// Number answered by an error, or by a negative dentry.
     pub errors: u64,
     /// System calls on the backing filesystem, as [`calls`] counts them.
     pub calls: u64,
     /// The time from when a request was read until its answer was sent, of those that have ended.
     pub nanoseconds: u64,
-    /// How many of these took so long, by the ranges of [`LIMITS`].
+    /// Number of these by duration, in the ranges of [`LIMITS`].
     pub times: [u64; RANGES],
 }
 
@@ -106,9 +106,9 @@ struct Sheet([Counters; OPERATIONS]);
 /// The counters of all threads of a mount.
 #[derive(Debug)]
 pub(super) struct Metrics {
-    /// By the seat of the thread.
+    /// Sheets by the seat of the thread.
     sheets: Vec<OnceLock<Box<Sheet>>>,
-    /// Of errors that another thread answered.
+    /// Errors that another thread answered.
     late_errors: [AtomicU64; OPERATIONS],
     started: Instant,
 }
@@ -166,7 +166,7 @@ impl Metrics {
         }
     }
 
-    /// What was counted of a kind of request so far.
+    /// Returns the counts of a kind of request so far.
     pub(super) fn count(&self, operation: Operation) -> Count {
         let mut sum = Count::default();
         let sheets = self.sheets.iter().filter_map(OnceLock::get);
@@ -178,7 +178,7 @@ impl Metrics {
         sum
     }
 
-    /// How long it is counted.
+    /// Returns the time since counting began.
     pub(super) fn uptime(&self) -> Duration {
         self.started.elapsed()
     }
@@ -194,7 +194,7 @@ pub(super) struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    /// It is answered by an error.
+    /// Counts the answer as an error.
     pub(super) fn fail(&self) {
         self.has_failed.set(true);
     }

@@ -1,5 +1,6 @@
-//! The protocol by which the kernel asks (`include/uapi/linux/fuse.h`): each request is taken apart, handed to
-//! [`Coherence`](crate::coherence::Coherence) or [`Utf8Fs`](crate::fs::Utf8Fs), and answered. Nothing is decided here.
+//! The FUSE protocol (`include/uapi/linux/fuse.h`). Each request is taken apart, handed to
+//! [`Coherence`](crate::coherence::Coherence) or [`Utf8Fs`](crate::fs::Utf8Fs), and answered. Nothing is decided
+//! here.
 
 mod adapter;
 mod connection;

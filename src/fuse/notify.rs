@@ -66,7 +66,7 @@ fn notify(connection: &OwnedFd, what: i32, about: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// That there is nothing to forget is no error: then it is false.
+/// Logs a failed notification. Nothing to invalidate is no error: then the result is `false`.
 fn note(what: &str, done: io::Result<()>) -> bool {
     match done {
         Err(error) if error.raw_os_error() == Some(Errno::NOENT.raw_os_error()) => false,

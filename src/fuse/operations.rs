@@ -435,7 +435,7 @@ impl Adapter {
     }
 }
 
-/// What is asked for by getlk and setlk; `EINVAL` for an unknown type.
+/// Returns the request of getlk and setlk; `EINVAL` for an unknown type.
 fn lock_request(request: &Request<'_>, asked: &LockIn) -> Result<LockRequest, Errno> {
     let kind = match asked.lock.kind {
         libc::F_UNLCK => None,

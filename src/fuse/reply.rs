@@ -1,4 +1,4 @@
-//! What the kernel is answered, put together.
+//! Answers to the kernel.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ impl<'a> Reply<'a> {
         Self { room, length: 0 }
     }
 
-    /// How many octets there are of it.
+    /// Returns the number of bytes.
     pub(super) fn length(&self) -> usize {
         self.length
     }
@@ -189,13 +189,13 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// The number by which an inode is shown: that by which a lookup tells it, so that a file has one whichever request tells it; only the
-/// root shows its own, since 1 is the protocol's.
+/// Returns the number by which an inode is shown: its node id, so that a file has one number in every answer. Only
+/// the root shows its own, since 1 is the protocol's.
 fn number(node: u64, stat: &Stat) -> u64 {
     if node == ROOT { stat.ino } else { node }
 }
 
-/// What an entry is, and how long the kernel may keep that.
+/// Returns an entry and its timeouts.
 pub(super) fn entry_out(entry: &Entry, kept: Kept) -> EntryOut {
     EntryOut {
         node: entry.inode.number,
@@ -208,7 +208,7 @@ pub(super) fn entry_out(entry: &Entry, kept: Kept) -> EntryOut {
     }
 }
 
-/// What the kernel wants to know of a file; `number` is what it is shown by.
+/// Returns the attributes of a file; `number` is its visible inode number.
 fn attr(number: u64, stat: &Stat) -> Attr {
     Attr {
         ino: number,

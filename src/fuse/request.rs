@@ -1,4 +1,4 @@
-//! What the kernel asks, taken apart.
+//! Requests of the kernel.
 
 use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, KnownLayout};
@@ -9,13 +9,13 @@ use crate::fs::{Answer, Caller, NewEntry};
 /// A request.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
-    /// What is asked for, a number of `enum fuse_opcode`.
+    /// The operation, a number of `enum fuse_opcode`.
     pub(super) opcode: u32,
-    /// What the answer is to name.
+    /// The id that the answer repeats.
     pub(super) unique: u64,
     /// The inode that it is about.
     pub(super) node: u64,
-    /// Who asks.
+    /// The caller.
     pub(super) caller: Caller,
     /// The rest.
     pub(super) arguments: Arguments<'a>,
@@ -68,7 +68,7 @@ pub(super) struct Arguments<'a> {
 const MALFORMED: Errno = Errno::IO;
 
 impl<'a> Arguments<'a> {
-    /// Those that lie one behind the other.
+    /// Reads records that lie one behind the other.
     pub(super) fn new(octets: &'a [u8]) -> Self {
         Self {
             first: None,
@@ -76,7 +76,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Those of a request by a ring: `first` holds the first record, if the request has one, and `rest` all others.
+    /// Reads the records of a request by a ring: `first` holds the first one, if there is any, and `rest` all others.
     pub(super) fn apart(first: &'a [u8], rest: &'a [u8]) -> Self {
         Self {
             first: Some(first),
@@ -109,7 +109,7 @@ impl<'a> Arguments<'a> {
         Ok(text)
     }
 
-    /// So many octets that come next.
+    /// Takes the next `size` bytes.
     ///
     /// # Errors
     /// `EIO`: there are fewer.

@@ -1,10 +1,11 @@
-//! FUSE over io_uring (`fs/fuse/dev_uring.c`): a request goes to the queue of the CPU that it is made on, and a thread bound to that CPU
-//! answers it and takes the next one with a single system call. Nobody is woken on another CPU.
+//! FUSE over io_uring (`fs/fuse/dev_uring.c`). A request goes to the queue of the CPU that it is made on. A thread
+//! bound to that CPU answers it and takes the next one with a single system call. Nobody is woken on another CPU.
 //!
-//! Each thread has a ring of its own with one slot. An idle slot is served only by the thread whose ring has it, so that a thread with two
-//! slots that waits for the backing filesystem would hold up whoever got the other one. For the same reason there are as many threads for each CPU as
-//! operations on it may wait at a time. All threads and rings are there from the start: the kernel uses the slot that was free last, so that idle
-//! threads cost a little memory and no time, and a slot that is added later does not take requests that wait already.
+//! Each thread has a ring of its own with one slot, and only that thread serves it. With two slots, a thread that
+//! waits for the backing filesystem would hold up the other request. So each CPU has as many threads as operations on
+//! it may wait at a time. All threads and rings exist from the start. The kernel uses the slot that was free last, so
+//! that idle threads cost a little memory and no time. A slot that is added later takes no requests that wait
+//! already.
 //!
 //! Every request is answered by the thread that took it, so that nothing that waits for a program, as a lock may, comes by rings.
 //!
@@ -32,10 +33,11 @@ use crate::os::cpus::run_on;
 /// mapped by itself ([`map_large_blocks`](crate::os::map_large_blocks)), of which only what was used takes room.
 const COPIED: usize = 128 << 10;
 
-/// How long a thread waits before it tries its ring once more.
+/// Pause before a thread tries its ring once more.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Where the first record of a request is in the header of a slot, and where [`RingEntry`] is (`struct fuse_uring_req_header`).
+/// Offset of the first record of a request in the header of a slot, and of [`RingEntry`] (`struct
+/// fuse_uring_req_header`).
 const FIRST_RECORD: usize = 128;
 const ENTRY: usize = 256;
 
@@ -126,7 +128,7 @@ impl Rings {
 pub(super) struct Started {
     /// The threads, which end with the connection.
     pub(super) threads: Vec<JoinHandle<io::Result<()>>>,
-    /// What went wrong at the start. Disconnected once all threads have ended.
+    /// Faults of the start. Disconnected once all threads have ended.
     pub(super) faults: Receiver<Fault>,
 }
 
@@ -139,7 +141,7 @@ pub(super) enum Fault {
     Failed(io::Error),
 }
 
-/// What the threads of all rings share.
+/// State that the threads of all rings share.
 #[derive(Debug)]
 struct Shared {
     /// The CPU that gets its slots last: an offline one, if there is one.
@@ -158,7 +160,7 @@ fn bind(cpu: usize) {
     }
 }
 
-/// One thread, with its ring.
+/// A thread, with its ring.
 #[derive(Debug)]
 struct Server {
     adapter: Arc<Adapter>,
@@ -182,7 +184,7 @@ struct Pending {
     commit_id: u64,
 }
 
-/// What the header of a slot says of the request in it.
+/// The header of a slot, as far as it describes the request in it.
 struct Asked {
     header: InHeader,
     commit_id: u64,
@@ -230,8 +232,8 @@ impl Server {
         }
     }
 
-    /// Hands the first slot to the kernel. It sends requests to rings once each CPU has a slot, and a slot that is added after that takes no
-    /// request that waits for another. So one CPU has its slots last, and all of them together.
+    /// Hands the first slot to the kernel, which sends requests to rings once each CPU has a slot. A slot added after
+    /// that takes no request that waits for another. So one CPU has its slots last, and all of them together.
     fn begin(&mut self) -> io::Result<()> {
         let is_last = usize::from(self.queue) == self.shared.last_queue;
         let enabled = self.ring.enable();

@@ -11,7 +11,7 @@ const MOST: usize = 512;
 /// Fewest threads for each CPU that is online, unless fewer are asked for.
 const FEWEST: usize = 4;
 
-/// One thread: which CPU's queue it serves.
+/// The place of a thread: the CPU whose queue it serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) queue: usize,
@@ -24,8 +24,9 @@ pub(super) struct Place {
 pub struct Plan(pub(super) Vec<Place>);
 
 impl Plan {
-    /// Returns the plan of this machine. `threads` is how many operations may wait at a time on each CPU, at least 1; fewer may where there
-    /// are very many CPUs, or where the threads would have more than `descriptors`. There is one thread for each CPU at least.
+    /// Returns the plan of this machine. `threads` is the number of operations that may wait at a time on each CPU,
+    /// at least 1. There are fewer where very many CPUs, or the limit of `descriptors`, ask for it; each CPU has at
+    /// least one thread.
     ///
     /// # Errors
     /// The CPUs cannot be learned.
@@ -50,13 +51,13 @@ impl Plan {
         Self(places.collect())
     }
 
-    /// How many threads there are.
+    /// Returns the number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.0.len()
     }
 
-    /// How many threads serve each CPU that is online.
+    /// Returns the number of threads for each CPU that is online.
     #[must_use]
     pub fn threads_per_cpu(&self) -> usize {
         let first = self.0.iter().find(|place| place.is_online);

@@ -1,4 +1,4 @@
-//! What is agreed on with the kernel at the start.
+//! Negotiation with the kernel at the start.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -20,7 +20,7 @@ pub(super) const REQUEST: usize = MAX_WRITE as usize + 4096;
 const MAX_BACKGROUND: u16 = 64;
 const CONGESTED: u16 = 48;
 
-/// What the kernel is asked to do.
+/// The features that the kernel is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wishes {
     /// Bits of [`init`] that it is to have; what it lacks is done without.
@@ -31,7 +31,7 @@ pub(super) struct Wishes {
 }
 
 impl Wishes {
-    /// What `fs` is best served with; may the kernel read and write files by itself? Are there rings?
+    /// Returns the best features for `fs`, with passthrough and rings if they are allowed.
     pub(super) fn of(fs: &Utf8Fs, passthrough: bool, rings: bool) -> Self {
         let missed = init::DO_READDIRPLUS
             | init::READDIRPLUS_AUTO
@@ -40,11 +40,11 @@ impl Wishes {
             | init::AUTO_INVAL_DATA
             | init::ASYNC_DIO
             | init::NO_EXPORT_SUPPORT;
-        // Not `FUSE_ATOMIC_O_TRUNC`: the kernel truncates by a SETATTR of its own, under the lock of its inode, so that those who wait
-        // for one who writes to the file wait there, and not here with a thread each.
+        // Not `FUSE_ATOMIC_O_TRUNC`: the kernel truncates by a SETATTR of its own, under the lock of its inode. So
+        // those who wait for a writer of the file wait there, and not here with a thread each.
         let mut flags = init::ASYNC_READ | init::BIG_WRITES | init::MAX_PAGES | init::INIT_EXT;
-        // The kernel leaves set-id bits and file capabilities to us, and need not ask for them before each write; so it
-        // must be the case that we lose them as an ordinary user does.
+        // The kernel leaves set-id bits and file capabilities to us, and need not ask for them before each write. So
+        // a write of ours must clear them as an ordinary user's does.
         if credentials::clears_set_ids() {
             flags |= init::HANDLE_KILLPRIV_V2;
         }
@@ -106,12 +106,12 @@ impl Wishes {
     }
 }
 
-/// What was agreed on.
+/// The negotiated features.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Agreed {
     /// Can the kernel read and write files by itself?
     pub(super) passthrough: bool,
-    /// Where it waits for rings, how many bytes the payload of each slot is to have.
+    /// Payload size of each slot, if the kernel waits for rings.
     pub(super) ring_payload: Option<usize>,
 }
 

@@ -1,8 +1,9 @@
-//! How a mount does, told to who may know: the value of an extended attribute of the root that no listing names.
+//! The status of a mount, for root and its owner: the value of an extended attribute of the root that no listing
+//! names.
 //!
-//! The attribute is in a namespace of its own. The filesystems of the machine know `user`, `trusted`, `security` and `system`, so that
-//! nothing below is hidden by it, and nobody can set it; as Ceph tells of itself by `ceph.*`. The question is a request like
-//! any other: it takes no socket, no file and no name in the tree, and goes through the sandbox.
+//! The attribute is in a namespace of its own, as Ceph's `ceph.*` is. Other filesystems know `user`, `trusted`,
+//! `security` and `system`, so that it hides nothing below, and nobody can set it. The question is a request like any
+//! other: it takes no socket, no file and no name in the tree, and passes the sandbox.
 
 use std::sync::Arc;
 
@@ -20,20 +21,20 @@ pub const ATTRIBUTE: &[u8] = b"utf8fs.status";
 /// Longest value that the kernel passes on, `XATTR_SIZE_MAX`.
 pub const LONGEST: u32 = 65_536;
 
-/// What does not change while the mount lives.
+/// The part of the status that is fixed while the mount lives.
 #[derive(Debug, Clone, Default)]
 pub struct About {
-    /// Who may ask, besides root: the user who mounted.
+    /// The user who mounted, who may ask besides root.
     pub owner: u32,
     /// The backing directory.
     pub backing: Vec<u8>,
     /// The mount point.
     pub mountpoint: Vec<u8>,
-    /// What does.
+    /// The part that changes.
     pub told: Arc<Mutex<Told>>,
 }
 
-/// What changes where the policy is read again.
+/// The part of the status that a reload of the policy changes.
 #[derive(Debug, Clone, Default)]
 pub struct Told {
     /// The options in force.

@@ -1,13 +1,13 @@
-//! Who waits for requests: as few threads as can do the work, and another one in the place of each that a stalled operation
+//! Threads that wait for requests: as few as can do the work, and another one for each that a stalled operation
 //! holds.
 //!
-//! A fixed number of threads is started, each of which reads a request, works on it, and reads the next. More readers than
-//! there is work for cost time: each request then wakes another thread, whose caches are cold. Too few, and operations that
-//! wait for a stalled disk stop all others. So many threads are started, and all but some are parked when they have answered
-//! a request. A watcher looks at them now and then while there is work: it lets one more read where all are busy, fewer
-//! where they are not, and one more for each operation that lasts. Where all are busy with few operations, these wait for a slow
-//! filesystem: twice as many read then, however few processors there are. Where there is no work it sleeps until the next
-//! request, and those that are parked stay so.
+//! A fixed number of threads is started, each of which reads a request, works on it, and reads the next. More readers
+//! than there is work for cost time: each request then wakes another thread, whose caches are cold. With too few,
+//! operations that wait for a stalled disk stop all others. So all but some threads are parked when they have
+//! answered a request. A watcher looks at them now and then while there is work. It lets one more read where all are
+//! busy, fewer where they are not, and one more for each operation that lasts. Where all are busy with few
+//! operations, these wait for a slow filesystem: twice as many read then, however few processors there are. Without
+//! work it sleeps until the next request, and the parked threads stay so.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,13 +19,13 @@ use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-/// How often the watcher looks. An operation that it sees at two looks in a row is taken to be stalled.
+/// Interval of the watcher's looks. An operation that it sees at two looks in a row is taken to be stalled.
 const LOOK: Duration = Duration::from_millis(10);
-/// One reader more or fewer is decided on so many looks.
+/// Number of looks after which one reader more or fewer is decided on.
 const LOOKS: u32 = 8;
 
-/// A reader that is busy at each look and does no more operations than this between two waits for something: without waiting each takes
-/// well under half a millisecond.
+/// A reader that is busy at each look and does no more operations than this between two waits for something. Without
+/// waiting each takes well under half a millisecond.
 const FEW: u64 = 20;
 
 /// A thread that serves. Dropped with the thread, whatever ends it: another reads in its stead.
@@ -40,7 +40,8 @@ impl Drop for Seated {
     }
 }
 
-/// Of one thread: twice the number of its operations, and one more while it works on one. Alone on its line of the cache.
+/// A thread's counter: twice the number of its operations, and one more while it works on one. Alone on its cache
+/// line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Operations(AtomicU64);
@@ -48,7 +49,7 @@ struct Operations(AtomicU64);
 /// The threads of one mount.
 #[derive(Debug)]
 pub(super) struct WorkerPool {
-    /// Of each thread, by its seat.
+    /// Counters of the threads, by seat.
     operations: Vec<Operations>,
     readers: Arc<Readers>,
     /// Most readers beside those that are stalled.
@@ -58,9 +59,9 @@ pub(super) struct WorkerPool {
 /// The threads that are not parked.
 #[derive(Debug)]
 struct Readers {
-    /// How many there are.
+    /// Number of threads that are not parked.
     unparked: AtomicUsize,
-    /// How many there may be.
+    /// Number that may be unparked.
     allowed: AtomicUsize,
     parked: Mutex<()>,
     unpark: Condvar,
@@ -151,7 +152,7 @@ impl WorkerPool {
         readers.unparked.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Of each thread, what [`Operations`] counts.
+    /// Returns the [`Operations`] of each thread.
     fn counts(&self) -> Vec<u64> {
         self.operations
             .iter()
@@ -175,7 +176,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// What the watcher saw.
+/// The state of the watcher.
 #[derive(Debug, Default)]
 struct Watcher {
     /// The operations at the last look.
@@ -186,7 +187,7 @@ struct Watcher {
     full: u32,
 }
 
-/// What is to be done.
+/// The watcher's decision.
 #[derive(Debug, PartialEq, Eq)]
 enum Decision {
     /// Let so many read.

@@ -36,7 +36,7 @@ impl From<Action> for Mode {
     }
 }
 
-/// What was asked for.
+/// The options of a guard.
 #[derive(Debug, Clone)]
 pub struct GuardOptions {
     /// The directory.
@@ -45,13 +45,13 @@ pub struct GuardOptions {
     pub policy: Option<PathBuf>,
     /// The options that override it.
     pub keys: PolicyFile,
-    /// How long an entry has to be left alone before it is renamed.
+    /// Time for which an entry has to be left alone before it is renamed.
     pub grace: Duration,
     /// The undo journal.
     pub journal: Option<PathBuf>,
     /// Is the directory scanned at the start?
     pub initial_scan: bool,
-    /// How far the guard confines itself.
+    /// The degree of confinement.
     pub sandbox: Sandbox,
 }
 
@@ -60,19 +60,19 @@ pub struct GuardOptions {
 pub struct GuardConfig {
     /// The directory: absolute, without symlinks.
     pub directory: PathBuf,
-    /// What offends, and what becomes of it.
+    /// The rules, and the action on an offence.
     pub resolved: ResolvedPolicy,
     /// The policy file, if there is one.
     pub policy: Option<PolicySource>,
-    /// Where offences are logged.
+    /// The audit log.
     pub audit: AuditConfig,
-    /// How long an entry has to be left alone before it is renamed.
+    /// Time for which an entry has to be left alone before it is renamed.
     pub grace: Duration,
     /// The undo journal, where entries are renamed.
     pub journal: Option<PathBuf>,
     /// Is the directory scanned at the start?
     pub initial_scan: bool,
-    /// How far the guard confines itself.
+    /// The degree of confinement.
     pub sandbox: Sandbox,
 }
 

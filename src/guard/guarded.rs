@@ -1,4 +1,4 @@
-//! What the threads of a guard share, and what becomes of an offender.
+//! State that the threads of a guard share, and the action on an offender.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ use crate::names::BackingName;
 /// Most names that are remembered.
 const REMEMBERED: usize = 1 << 20;
 
-/// What the threads of a guard share.
+/// State that the threads of a guard share.
 #[derive(Debug)]
 pub(super) struct Guarded {
     /// The path of the guarded directory.

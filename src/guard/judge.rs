@@ -12,7 +12,7 @@ use crate::tree::plan::{CharsetSource, PlanOptions};
 #[derive(Debug)]
 pub(super) struct Judge {
     resolved: ResolvedPolicy,
-    /// How names are put right: where no section holds, and in each section.
+    /// Plans for putting names right: outside of sections, and for each section.
     plans: Vec<PlanOptions>,
 }
 

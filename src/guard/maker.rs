@@ -1,11 +1,11 @@
-//! Who made a name.
+//! The maker of a name.
 
 use std::collections::BTreeSet;
 
 use crate::backing::Stat;
 use crate::os;
 
-/// Who made a name: the process, or where that has ended, the owner of the entry.
+/// The maker of a name: the process, or where that has ended, the owner of the entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Maker {
     pub(super) uid: u32,

@@ -1,7 +1,8 @@
 //! Putting names right: offenders are renamed once they have been left alone for a while.
 //!
-//! The new name is the one that `utf8fs migrate` would give. The rename is in an undo journal before it is made, and replaces
-//! nothing. It is made by the descriptor of the directory, in which the entry has to be the one that was looked at (laws T2, T4, T5).
+//! The new name is the one that `utf8fs migrate` would give. The rename is in an undo journal before it is made, and
+//! replaces nothing. It is made by the descriptor of the directory, if its entry is the one that was looked at (laws
+//! T2, T4, T5).
 
 use std::collections::HashMap;
 use std::io;
@@ -32,7 +33,7 @@ const MOST: usize = 1 << 16;
 const ROUND: Duration = Duration::from_millis(200);
 const SHORTEST_ROUND: Duration = Duration::from_millis(20);
 
-/// One that has waited for so long is reported before it is renamed.
+/// Seconds after which a waiting entry is reported before it is renamed.
 const LONG: i64 = 60;
 
 /// Renames offenders until the end, and reports those that wait then. Where the journal cannot be written, they wait on.
@@ -210,7 +211,7 @@ enum Quiet {
     Yes,
     /// If nothing happens to it for so long.
     In(Duration),
-    /// It is open for writing.
+    /// The entry is open for writing.
     Written,
 }
 

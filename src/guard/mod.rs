@@ -1,9 +1,9 @@
 //! The guard of a directory: the policy of a mount, without a mount.
 //!
 //! Names are made at the speed of the filesystem, and nobody is refused any. The guard hears of each new name
-//! ([`crate::backing::name_events`]), judges it by the policy, and reports it, or renames the entry once it has been quiet for a
-//! while. `hearing` reads the events, `scan` finds what was not heard, `mending` renames. What these share is in
-//! `guarded`.
+//! ([`crate::backing::name_events`]) and judges it by the policy. It reports the name, or renames the entry once it
+//! has been quiet for a while. `hearing` reads the events, `scan` finds what was not heard, `mending` renames. Shared
+//! state is in `guarded`.
 
 mod config;
 mod counters;

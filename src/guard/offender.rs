@@ -21,7 +21,7 @@ pub(super) struct Offender {
     pub(super) judgement: Judgement,
 }
 
-/// What came of an offender.
+/// The outcome for an offender.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outcome {
     /// The name that it got.

@@ -22,7 +22,7 @@ pub(super) struct Waiting {
     pub(super) offender: Offender,
     due: Instant,
     wait: Duration,
-    /// It was reported already, since it waits for long.
+    /// The entry was reported already, since it has waited for long.
     pub(super) is_reported: bool,
 }
 
@@ -38,7 +38,7 @@ struct Table {
 /// The offenders that wait.
 #[derive(Debug)]
 pub(super) struct Pending {
-    /// How long an entry has to be left alone.
+    /// Time for which an entry has to be left alone.
     grace: Duration,
     table: Mutex<Table>,
     changed: Condvar,

@@ -14,7 +14,7 @@ use crate::tree::change::join_path;
 /// Most directories that are remembered.
 const REMEMBERED: usize = 4096;
 
-/// So often a directory is looked up that is being moved.
+/// Number of look-ups of a directory that is being moved.
 const TRIES: usize = 8;
 
 /// A directory that lies below the guarded one, or is it.

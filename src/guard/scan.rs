@@ -22,8 +22,8 @@ use crate::tree::tree_walk::{self, Mounts, Visitor, walk};
 /// Longest rest between two scans.
 const LONGEST_REST: Duration = Duration::from_secs(30);
 
-/// Carries out scans until the end. After each it rests for a while: whoever causes them costs a fifth of a processor at the most,
-/// where a scan takes no longer than some seconds.
+/// Carries out scans until the end. Rests after each: whoever causes scans costs a fifth of a processor at most, if a
+/// scan takes no more than some seconds.
 pub(super) fn scan_all(guarded: &Guarded) {
     let mut earliest = Instant::now();
     loop {

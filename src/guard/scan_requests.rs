@@ -13,12 +13,12 @@ const MOST: usize = 1024;
 /// Names of all times.
 pub(super) const ALL: i64 = i64::MIN;
 
-/// What is to be scanned.
+/// The scope of a scan.
 #[derive(Debug)]
 pub(super) enum Request {
     /// All of the guarded directory, for names that were made at that second since 1970 or later.
     All(i64),
-    /// These directories in it.
+    /// Some directories in the tree.
     Directories(HashSet<FileHandle>),
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Requests {
 struct Asked {
     all: Option<i64>,
     directories: HashSet<FileHandle>,
-    /// One is being carried out.
+    /// A scan is running.
     is_busy: bool,
     /// When the last one ended.
     ended: Option<Instant>,

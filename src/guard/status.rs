@@ -16,19 +16,19 @@ use crate::backing::{Dir, LockKind, Stat, lock};
 use crate::names::Quoted;
 use crate::records::{AuditCounts, GUARD_STATUS_FORMAT, GuardStatus, json_line};
 
-/// Where the files lie.
+/// The directory of the status files.
 const PLACE: &str = "/run/utf8fs";
 
 /// The file of a guard.
 #[derive(Debug)]
 pub(super) struct StatusFile(File);
 
-/// What is known of the guard of a directory.
+/// The state of a directory's guard.
 #[derive(Debug)]
 pub enum Found {
-    /// What it wrote last.
+    /// The status that it wrote last.
     Status(Box<GuardStatus>),
-    /// It was killed.
+    /// The guard was killed.
     Dead,
     /// There is none.
     Nothing,

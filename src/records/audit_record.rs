@@ -9,7 +9,7 @@ use super::{Name, RuleCounts, Time};
 use crate::names::rules::{Exempt, Verdict};
 use crate::policy::RuleName;
 
-/// What happened: the `event` of a record.
+/// The kind of record: its `event`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
@@ -81,9 +81,9 @@ pub struct OffenceRecord<'a> {
     pub offset: usize,
     /// Length of the bytes that offend.
     pub length: usize,
-    /// What they spell, where they spell a code point: `U+003F`.
+    /// The code point that they spell, if any: `U+003F`.
     pub code_point: Option<String>,
-    /// What was done about it.
+    /// The action taken.
     pub verdict: Verdict,
     /// Why it was let through, where others are refused it.
     pub exempt: Option<Exempt>,
@@ -156,7 +156,7 @@ pub struct SummaryRecord<'a> {
     pub dropped: u64,
 }
 
-/// What every record has.
+/// The fields that every record has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordHead<'a> {
     /// When it was written.

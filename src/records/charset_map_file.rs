@@ -10,7 +10,7 @@ use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CharsetMapFile {
-    /// What holds for which directories.
+    /// Charsets of directories.
     pub directory: Vec<CharsetMapSection>,
 }
 
@@ -24,7 +24,7 @@ pub struct CharsetMapSection {
     pub charset: CharsetSource,
 }
 
-/// What is wrong with the text of a charset map.
+/// A fault in the text of a charset map.
 #[derive(Debug)]
 pub struct CharsetMapFault {
     /// Offset in the text, in bytes.

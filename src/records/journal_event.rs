@@ -124,6 +124,6 @@ pub enum JournalMark {
     },
     /// From here on names may have been changed by linking and unlinking.
     Linking,
-    /// It is the journal of a guard: from here on steps are added as names are made.
+    /// The journal is a guard's: from here on steps are added as names are made.
     Growing,
 }

@@ -10,9 +10,9 @@ use crate::names::quoted::is_dangerous;
 
 /// Returns `document` as one line of compact JSON, without the newline at its end; fields in the order of their definition.
 ///
-/// Characters that could move a cursor, end a line, reorder or hide text (those that [`Quoted`](crate::names::Quoted)
-/// escapes) are written as `\uXXXX`, beyond U+FFFF as two of them; printable characters stay readable. A reader of
-/// JSON gets the same value.
+/// Characters that could move a cursor, end a line, reorder or hide text are written as `\uXXXX`, beyond U+FFFF as
+/// two of them. They are those that [`Quoted`](crate::names::Quoted) escapes; printable characters stay readable. A
+/// reader of JSON gets the same value.
 ///
 /// # Panics
 /// The type has a map whose keys are no text, which no record has.

@@ -46,9 +46,9 @@ pub struct MountStatus {
     pub kept: CacheTimes,
     /// May the kernel read and write files by itself?
     pub passthrough: bool,
-    /// How requests come.
+    /// The transport of requests.
     pub transport: Transport,
-    /// How changes made below are followed, if they are.
+    /// State of the watcher of changes below, if there is one.
     pub watch: Option<WatchStatus>,
     /// Offences by rule.
     pub offences: RuleCounts,
@@ -64,16 +64,16 @@ pub struct MountStatus {
     pub options: Option<MountOptions>,
 }
 
-/// How requests come from the kernel.
+/// The way by which requests come from the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Transport {
-    /// By rings (FUSE over io_uring).
+    /// Rings (FUSE over io_uring).
     IoUring {
         /// Operations made on one CPU that may wait at a time.
         threads_per_cpu: usize,
     },
-    /// By `/dev/fuse`.
+    /// The device `/dev/fuse`.
     Device {
         /// Why not by rings: the label of `NoRings`.
         no_rings: Cow<'static, str>,
@@ -110,13 +110,13 @@ pub struct OpenCounts {
 pub struct DescriptorCounts {
     /// The limit of the process.
     pub limit: usize,
-    /// Those that open files cannot take.
+    /// Descriptors that open files cannot take.
     pub reserve: usize,
     /// The limit for the open files of one user.
     pub user_limit: usize,
-    /// Those of open files, directories and locks.
+    /// Descriptors of open files, directories and locks.
     pub open: usize,
-    /// Those kept for inodes.
+    /// Descriptors kept for inodes.
     pub inodes: usize,
     /// The limit of those.
     pub inodes_limit: usize,
@@ -133,7 +133,7 @@ pub struct IndexCounts {
     pub readings: u64,
 }
 
-/// What the kernel may keep.
+/// The kernel's timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CacheTimes {
     /// Names, in seconds.
@@ -144,7 +144,7 @@ pub struct CacheTimes {
     pub names_barred: usize,
 }
 
-/// How changes made below are followed.
+/// State of the watcher of changes below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchStatus {
     /// Are they still followed?
@@ -162,11 +162,11 @@ pub struct WatchStatus {
 /// Numbers of records of offences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditCounts {
-    /// Those written.
+    /// Number of records written.
     pub written: u64,
-    /// Those that the rate limit left out.
+    /// Number of records that the rate limit left out.
     pub left_out: u64,
-    /// Those that the log did not take.
+    /// Number of records that the log did not take.
     pub dropped: u64,
 }
 
@@ -206,11 +206,11 @@ pub struct MountOptions {
     pub encoding: Encoding,
     /// Charsets that ill-formed names may be in.
     pub from: Vec<Cow<'static, str>>,
-    /// How names on disk that do not conform are shown.
+    /// The way to show names on disk that do not conform.
     pub legacy: Legacy,
     /// The charset that new names are stored in.
     pub store_as: Option<Cow<'static, str>>,
-    /// What becomes of a new name that does not conform: `off`, or a word of the option.
+    /// The action on a new name that does not conform: `off`, or a word of the option.
     pub on_violation: Cow<'static, str>,
     /// The error for a refused name.
     pub errno: ErrnoChoice,
@@ -230,9 +230,9 @@ pub struct MountOptions {
     pub exempt_uid: Vec<u32>,
     /// Patterns that are exempt.
     pub exempt: Vec<String>,
-    /// What the kernel may keep; `None`: by where it is mounted.
+    /// The cache mode; `None` to choose by where it is mounted.
     pub cache: Option<CacheOption>,
-    /// Where locks are held.
+    /// The place where locks are held.
     pub locks: Cow<'static, str>,
     /// Are mounts inside the backing directory entered?
     pub cross_mounts: bool,
@@ -242,11 +242,11 @@ pub struct MountOptions {
     pub threads: usize,
     /// May requests come by rings?
     pub uring: Cow<'static, str>,
-    /// How far the daemon confines itself.
+    /// The degree of confinement.
     pub sandbox: Cow<'static, str>,
-    /// Where offences are logged.
+    /// The log of offences.
     pub audit_log: LogOption,
-    /// How they are logged.
+    /// The format of that log.
     pub audit_format: Cow<'static, str>,
     /// Records that pass at once.
     pub audit_burst: u32,

@@ -25,7 +25,7 @@ pub struct PolicyFile {
     pub include: Option<List<String>>,
     /// Sections, the first of which that holds for a name decides.
     pub section: Vec<PolicySection>,
-    /// What conforms.
+    /// The profile of conforming names.
     pub profile: Option<Profile>,
     /// The normalization form of names.
     pub normalization: Option<Normalization>,
@@ -33,7 +33,7 @@ pub struct PolicyFile {
     pub encoding: Option<Encoding>,
     /// Charsets that ill-formed names may be in.
     pub from: Option<List<String>>,
-    /// How names on disk that do not conform are shown.
+    /// The way to show names on disk that do not conform.
     pub legacy: Option<Legacy>,
     /// The charset that new names are stored in.
     pub store_as: Option<String>,
@@ -45,7 +45,7 @@ pub struct PolicyFile {
     pub max_chars: Option<usize>,
     /// In what siblings may not differ alone.
     pub unique: Option<Comparison>,
-    /// What becomes of a new name that does not conform.
+    /// The action on a new name that does not conform.
     pub mode: Option<Mode>,
     /// The error for a refused name.
     pub errno: Option<ErrnoChoice>,
@@ -53,9 +53,9 @@ pub struct PolicyFile {
     pub exempt: Option<List<String>>,
     /// Users who are exempt.
     pub exempt_uid: Option<List<Id>>,
-    /// Where offences are logged.
+    /// The log of offences.
     pub audit_log: Option<LogOption>,
-    /// How they are logged.
+    /// The format of that log.
     pub audit_format: Option<LogFormat>,
     /// Records that pass at once.
     pub audit_burst: Option<u32>,
@@ -75,7 +75,7 @@ pub struct PolicySection {
     pub users: Option<List<Id>>,
     /// Groups whose members it holds for.
     pub groups: Option<List<Id>>,
-    /// What becomes of a new name that does not conform.
+    /// The action on a new name that does not conform.
     pub mode: Option<Mode>,
     /// Forbidden classes, besides those of the whole mount.
     pub forbid: Option<List<Class>>,
@@ -89,15 +89,15 @@ pub struct PolicySection {
     pub errno: Option<ErrnoChoice>,
 }
 
-/// How siblings are compared.
+/// The comparison of siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Comparison {
     /// Not at all.
     None,
-    /// By [`Alike::Casefold`].
+    /// Compares by [`Alike::Casefold`].
     Casefold,
-    /// By [`Alike::Nfc`].
+    /// Compares by [`Alike::Nfc`].
     Nfc,
 }
 
@@ -122,7 +122,7 @@ impl From<Alike> for Comparison {
     }
 }
 
-/// How records of the audit log are written.
+/// The format of audit records.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, EnumMessage, EnumString, IntoStaticStr, VariantArray,
 )]
@@ -139,9 +139,9 @@ pub enum LogFormat {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged, expecting = "it takes the name or number of a user or group")]
 pub enum Id {
-    /// By number.
+    /// A number.
     Number(u32),
-    /// By name.
+    /// A name.
     Name(String),
 }
 

@@ -33,8 +33,9 @@ const BETWEEN_MARKS: Duration = Duration::from_secs(10);
 /// The caller holds the [`TreeLock`](super::tree_lock::TreeLock) of the tree.
 ///
 /// # Errors
-/// [`JournalError::NotThisTree`], [`JournalError::ReadOnly`], [`JournalError::Undone`], [`JournalError::Growing`]: nothing was done.
-/// [`JournalError::Io`] of the journal itself, or of the directory of what is put aside: it can be gone on with.
+/// [`JournalError::NotThisTree`], [`JournalError::ReadOnly`], [`JournalError::Undone`], [`JournalError::Growing`]:
+/// nothing was done. [`JournalError::Io`] of the journal itself, or of the directory for entries set aside: the run
+/// can be resumed.
 pub fn apply(
     root: &OwnedFd,
     journal: &mut Journal,

@@ -39,7 +39,7 @@ pub(super) fn step() {
     }
 }
 
-/// What such a filesystem says, where the name is free: else the kernel has said that it is taken.
+/// Returns the answer of such a filesystem for a free name; else the kernel has said that the name is taken.
 pub(super) fn refuse_new<F: AsFd>(dir: &Dir<F>, new: &BackingName) -> io::Result<()> {
     static IS_OLD: OnceLock<bool> = OnceLock::new();
     if *IS_OLD.get_or_init(|| std::env::var_os(OLD_FILESYSTEM).is_some()) && !dir.exists(new)? {

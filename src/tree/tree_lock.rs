@@ -8,8 +8,8 @@ use crate::backing::{Dir, LockKind, Stat, file, lock};
 
 /// The right to migrate a tree, as long as it lives; it ends with the process, however that ends.
 ///
-/// It is an exclusive flock(2) on the root, and a shared one on each directory above it on the same mount that may be read: so
-/// trees that lie in each other exclude each other, and others do not.
+/// Takes an exclusive flock(2) on the root, and a shared one on each readable directory above it on the same mount.
+/// So trees that lie in each other exclude each other, and others do not.
 #[derive(Debug)]
 pub struct TreeLock {
     _held: Vec<OwnedFd>,

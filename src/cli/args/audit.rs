@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use super::values::{offence_rule, word};
 use crate::policy::RuleName;
 
-/// What is counted together over time.
+/// The unit of time for counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum TimeUnit {

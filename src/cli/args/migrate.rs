@@ -109,7 +109,7 @@ pub struct MigrateArgs {
     pub progress: bool,
 }
 
-/// How likely something has to be, in thousandths.
+/// A probability in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Confidence(u16);
 

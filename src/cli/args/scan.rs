@@ -122,7 +122,7 @@ pub struct ScanArgs {
 pub struct ShardValue {
     /// Which part, from 1 on.
     pub number: u64,
-    /// Of how many.
+    /// The number of parts.
     pub of: u64,
 }
 

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 
 use super::values::word;
 
-/// How a status is written.
+/// The format of a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum StatusFormat {

@@ -102,7 +102,7 @@ pub(super) struct LogSummary {
     commands: HashMap<(u32, Name<'static>), u64>,
     /// With those left out.
     directories: HashMap<Vec<u8>, u64>,
-    /// By the hour since 1970.
+    /// Counts by the hour since 1970.
     hours: BTreeMap<i64, RuleCounts<u64>>,
     pub(super) first: Option<Timestamp>,
     pub(super) last: Option<Timestamp>,
@@ -209,8 +209,8 @@ impl LogSummary {
         reasons
     }
 
-    /// Returns the offences over time, by the first hour of each unit in which there is one; the unit is hours for up to three days,
-    /// unless one is wanted.
+    /// Returns the offences over time, by the first hour of each unit in which there is one. The unit is hours for up
+    /// to three days, unless one is wanted.
     pub(super) fn over_time(
         &self,
         unit: Option<TimeUnit>,

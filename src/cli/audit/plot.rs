@@ -119,7 +119,7 @@ pub(super) fn share(count: u64, most: u64) -> String {
     )
 }
 
-/// What each colour stands for.
+/// Returns the legend of colours.
 pub(super) fn legend(by_rule: &RuleCounts<u64>) -> String {
     let rows = by_rule.rows();
     let rules = rows.iter().enumerate();

@@ -7,12 +7,12 @@ pub(super) struct OldName {
     pub(super) directory: &'static str,
     /// Its name.
     pub(super) bytes: Vec<u8>,
-    /// What the name is, for a person who has not heard of it.
+    /// A description of the name, for a person who has not heard of it.
     pub(super) what: &'static str,
 }
 
 impl OldName {
-    /// What is in the file: another text in each.
+    /// Returns the file's content: another text in each.
     pub(super) fn content(&self) -> String {
         format!("{}: {}\n", self.directory, self.what)
     }

@@ -1,10 +1,10 @@
-//! What is to be said about one sequence.
+//! The diagnosis of one sequence.
 
 use super::sequences::{hex, notation};
 use crate::codec::{Encoding, Malformed};
 use crate::names::Quoted;
 
-/// What a code point is: the character, quoted, or why it is none.
+/// Describes a code point: the character, quoted, or why it is none.
 pub(super) fn text(code_point: u32) -> String {
     match char::from_u32(code_point) {
         Some(c) => Quoted(c.encode_utf8(&mut [0; 4]).as_bytes()).to_string(),
@@ -13,7 +13,7 @@ pub(super) fn text(code_point: u32) -> String {
     }
 }
 
-/// What is wrong with the sequence of `length` octets that `rest` starts with.
+/// Describes the fault of the sequence of `length` bytes that `rest` starts with.
 pub(super) fn diagnosis(rest: &[u8], length: usize, kind: Malformed, encoding: Encoding) -> String {
     let lead = rest.first().copied().unwrap_or_default();
     match kind {
@@ -74,7 +74,7 @@ fn never_occurs(lead: u8, rest: &[u8]) -> String {
     told
 }
 
-/// What a surrogate is, and the pair that it may be half of.
+/// Describes a surrogate, and the pair that it may be half of.
 fn surrogate(rest: &[u8], length: usize, encoding: Encoding) -> String {
     let mut told = "surrogate: half of a pair in UTF-16, no character".to_owned();
     let pair = Encoding::Cesu8.first(rest);

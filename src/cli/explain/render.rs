@@ -10,8 +10,9 @@ use crate::policy::{NAME_MAX, Offence, Rule, errno};
 use crate::records::{Name, json_line};
 
 impl Explanation<'_> {
-    /// One JSON object on one line. The keys are part of the interface (law L4): `name`, `verdict`, `visible`,
-    /// `normalized`, `encoding`, where that is not `utf-8` also `text`, and where it is refused `rule`, `kind`, `offset`, `length`, `code_point`, `errno`.
+    /// Returns one JSON object on one line. The keys are part of the interface (law L4). They are `name`, `verdict`,
+    /// `visible`, `normalized` and `encoding`. Where that is not `utf-8` there is also `text`. A refused name has
+    /// `rule`, `kind`, `offset`, `length`, `code_point` and `errno` too.
     pub(super) fn to_json(&self) -> String {
         let name = |name: &Option<VisibleName>| {
             name.as_ref().map(|name| json!(Name::from(name.as_bytes())))

@@ -8,7 +8,7 @@ use crate::policy::{Offence, Policy, Rule};
 /// ASCII characters that share a row.
 const ASCII_PER_ROW: usize = 4;
 
-/// One line about a sequence, or about a few ASCII characters that are of no interest.
+/// A line about a sequence, or about a few ASCII characters that are of no interest.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
     /// Offset of its first octet.
@@ -21,7 +21,7 @@ pub(super) struct Row {
     pub(super) text: String,
 }
 
-/// What `name` is made of, row by row; what `policy` says against a sequence stands beside it.
+/// Returns the sequences of `name`, row by row, with the objections of `policy` beside each.
 pub(super) fn rows(name: &[u8], policy: &Policy) -> Vec<Row> {
     let offences = offences(name, policy);
     let mut rows: Vec<Row> = Vec::new();
@@ -75,8 +75,8 @@ fn row(name: &[u8], piece: Piece, encoding: Encoding) -> Row {
     }
 }
 
-/// What the policy has against a well-formed sequence. A name gets too long once, where the first sequence over the
-/// limit starts.
+/// Returns the policy's objections to a well-formed sequence. A name gets too long once, where the first sequence
+/// over the limit starts.
 fn said_against(piece: Piece, offences: &[Offence]) -> Vec<String> {
     if piece.spells.is_err() {
         return Vec::new();

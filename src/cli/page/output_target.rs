@@ -1,4 +1,4 @@
-//! Where a page goes, by the name that was given for it.
+//! The target of a page, by the name that was given for it.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{PROC_SUPER_MAGIC, statfs};
 use rustix::io::Errno;
 
-/// As many links are followed as the kernel follows (`path_resolution(7)`).
+/// Number of links that are followed, as the kernel does (`path_resolution(7)`).
 const LINKS: usize = 40;
 
-/// Where a page goes.
+/// The target of a page.
 #[derive(Debug)]
 pub(super) enum Place {
     /// A regular file, or nothing yet; no link.
     At(PathBuf),
-    /// What is not to be replaced.
+    /// A file that is not to be replaced.
     Through(File),
 }
 
-/// Finds the place. Devices and FIFOs are not to be replaced, nor what is open already: by a name below /proc/self/fd, as
-/// /dev/stdout is, or as this program's own output.
+/// Finds the target. Devices and FIFOs are not to be replaced, nor what is open already. That is a name below
+/// /proc/self/fd, as /dev/stdout is, or this program's own output.
 ///
 /// # Errors
 /// What is there cannot be looked at, or not be written.
@@ -59,7 +59,7 @@ pub(super) fn place(path: &Path) -> io::Result<Place> {
     Err(Errno::LOOP.into())
 }
 
-/// Whoever opened it before decides what is to become of what it has: nothing of that is lost here.
+/// Opens a file in place. Whoever opened it before decides on its content: nothing of that is lost here.
 fn through(path: &Path) -> io::Result<Place> {
     let file = OpenOptions::new().append(true).open(path)?;
     Ok(Place::Through(file))
@@ -78,7 +78,7 @@ fn opened(of: BorrowedFd<'_>) -> Option<File> {
     of.try_clone_to_owned().ok().map(File::from)
 }
 
-/// What an input is; `-` is standard input.
+/// Returns the metadata of an input; `-` is standard input.
 pub(super) fn input(path: &Path) -> Option<Metadata> {
     match path.as_os_str() == "-" {
         true => opened(io::stdin().as_fd())?.metadata().ok(),

@@ -36,7 +36,7 @@ const HEAD: &str = "\
 # charset takes a charset, a list that is tried in order, \"auto\" (each name is guessed) or \"leave\" (names stay as they are). Look at the samples, and correct what is wrong.
 ";
 
-/// What a scan does with the charsets of directories beside the scan itself.
+/// The work of a scan on the charsets of directories, beside the scan itself.
 #[derive(Debug)]
 pub(super) enum Task {
     /// Writes a charset map to this file.
@@ -116,19 +116,19 @@ impl Task {
 /// The ill-formed names of one directory.
 #[derive(Debug, Clone, Default)]
 struct SurveyedDirectory {
-    /// By charset: the names that are surely in it.
+    /// Number of names surely in each charset.
     read: BTreeMap<&'static str, u64>,
     /// The sum of the confidences of these names.
     confidence: f64,
     /// Names that are left.
     left: u64,
-    /// What a map is to say of the directory.
+    /// The map's entry for the directory.
     charset: Choice,
     /// Names and their texts, each with the number of those before it that are in the same charset.
     samples: Vec<(usize, String)>,
 }
 
-/// What a map says of a directory.
+/// A map's entry for a directory.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Choice {
     /// No name is sure.

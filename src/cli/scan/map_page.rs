@@ -1,7 +1,7 @@
 //! A scan as a page to look at.
 //!
-//! Names come into the page as JSON in which nothing can end the element or the line, already quoted; its script
-//! makes text nodes of them and nothing else.
+//! Names come into the page as JSON in which nothing can end the element or the line, already quoted. Its script only
+//! makes text nodes of them.
 
 use std::collections::BTreeMap;
 
@@ -185,8 +185,8 @@ struct Place {
     counts: Counts,
 }
 
-/// Each directory on the map, as its label, the number of the one above it, and what is right in it: names, those with
-/// findings, by finding. The first is above all.
+/// Returns each directory on the map, with its label, the number of the one above it, and the names right in it.
+/// Names are counted in all, with findings, and by finding. The first directory is above all.
 fn map(done: &ScanDone<'_>) -> Value {
     let mut places = vec![Place::default()];
     for directory in &done.tally.on_map {

@@ -16,7 +16,7 @@ use crate::daemon::mountinfo::MountInfo;
 use crate::names::Quoted;
 use crate::records::{MountStatus, Name, json_line};
 
-/// How a mount is.
+/// The state of a mount.
 #[derive(Debug)]
 pub(super) enum State {
     /// It answered, and everything works.

@@ -281,8 +281,8 @@ fn seconds(microseconds: u64) -> String {
     )
 }
 
-/// Formats a label: its value is quoted as for people, and that escaped as the format has it, so that a reader gets what people are
-/// shown.
+/// Formats a label. The value is quoted as for people and then escaped as the format asks, so that a reader gets what
+/// people are shown.
 pub(super) fn label(name: &str, value: &[u8]) -> String {
     let quoted = Quoted(value).to_string();
     let inside = quoted.get(1..quoted.len() - 1).unwrap_or_default();

@@ -9,8 +9,9 @@ use crate::names::Quoted;
 /// Most processes that are named; the rest is counted.
 const NAMED: usize = 5;
 
-/// Returns the processes that hold something at or below `point`, an absolute path without symlinks, each in a few words; the last entry
-/// may be the number of others. Only what this user may look at is seen; this process is no holder.
+/// Returns the processes that hold something at or below `point`, an absolute path without symlinks, each in a few
+/// words. The last entry may be the number of others. Sees only what this user may look at; this process is no
+/// holder.
 pub(super) fn of(point: &Path) -> Vec<String> {
     let ourselves = std::process::id();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -38,7 +39,7 @@ fn shown(holders: &[(u32, Vec<u8>)]) -> Vec<String> {
     shown
 }
 
-/// By the texts of its links, which the kernel makes without asking the filesystem.
+/// Compares the texts of its links, which the kernel makes without asking the filesystem.
 fn holds(process: &Path, point: &Path) -> bool {
     let is_inside = |link: &Path| {
         fs::read_link(link).is_ok_and(|target| {

@@ -1,5 +1,5 @@
-//! Messages to the systemd journal: each record with its facts as fields, in the journal's own protocol
-//! (<https://systemd.io/JOURNAL_NATIVE_PROTOCOL/>), as docs/audit.md promises them.
+//! Messages to the systemd journal: each record with its facts as fields, as docs/audit.md promises them. They are in
+//! the journal's own protocol (<https://systemd.io/JOURNAL_NATIVE_PROTOCOL/>).
 
 use log::Level;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! How the record of an offence reads (law L2).
+//! The text of an offence's record (law L2).
 
 use std::fmt::Write;
 

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How many pairs of offender and directory are remembered.
+/// Number of pairs of offender and directory that are remembered.
 pub(super) const PAIRS: usize = 4096;
 
-/// How much of the audit log one user may fill from one directory.
+/// The share of the audit log that one user may fill from one directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditOptions {
     /// Records that pass at once after a quiet time; with 0 none ever passes.
@@ -24,17 +24,17 @@ impl Default for AuditOptions {
     }
 }
 
-/// Who offends where: a user id, and the number of a directory.
+/// A user id, and the number of the directory in which that user offends.
 pub(super) type Pair = (u32, u64);
 
-/// What was left out of one pair and has not been told yet.
+/// Records of one pair that were left out and not yet reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Leftover {
     /// User id of the offender.
     pub(super) uid: u32,
     /// Visible path of the directory.
     pub(super) directory: Vec<u8>,
-    /// How many records were left out.
+    /// Number of records left out.
     pub(super) left_out: u64,
 }
 
@@ -43,16 +43,16 @@ pub(super) struct Leftover {
 pub(super) struct Admission {
     /// Records of the pair left out before this one, if it passes; `None` if it is left out too.
     pub(super) passes: Option<u64>,
-    /// What has to be told now, for its pair was forgotten to make room.
+    /// Records left out of a pair that was forgotten to make room, to be reported now.
     pub(super) forgotten: Option<Leftover>,
 }
 
 /// The buckets of the [`PAIRS`] that offended last.
 #[derive(Debug)]
 pub(super) struct RateLimit {
-    /// What a record costs.
+    /// Cost of a record.
     price: Duration,
-    /// What a full bucket holds.
+    /// Capacity of a bucket.
     full: Duration,
     /// Does time fill the buckets again?
     refills: bool,

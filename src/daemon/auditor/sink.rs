@@ -1,5 +1,5 @@
-//! Where the lines of the audit log go. Each may be stuck, full or gone; all waiting here is bounded but for a
-//! blocking stderr, and only the writer thread waits.
+//! Destinations of the audit log. Each may be stuck, full or gone. All waits are bounded except on a blocking stderr,
+//! and only the writer thread waits.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,11 +16,11 @@ use crate::records::AuditRecord;
 use log::Level;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// How long one line may wait for a sink that takes nothing. A sink that let it pass is not waited for again
-/// until it takes a line.
+/// Time that one line may wait for a sink that takes nothing. After that the sink is not waited for until it takes a
+/// line.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where the audit log is written.
+/// The destination of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SinkKind {
     /// Standard error, one line each.
@@ -106,7 +106,7 @@ impl Sink {
 }
 
 impl SinkKind {
-    /// Opens the log once more, for a process that has no other way to it: the file, or a socket that is connected to the
+    /// Opens the log once more, for a process that has no other way to it: the file, or a socket connected to the
     /// journal.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl SinkKind {
 #[derive(Debug)]
 pub(super) struct Stream {
     file: File,
-    /// Where it was opened; `None` for stderr.
+    /// The path of the file; `None` for stderr.
     path: Option<PathBuf>,
     /// Does what was written last end within a line?
     broken: bool,

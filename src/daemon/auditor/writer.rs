@@ -14,23 +14,23 @@ use crate::fs::audit::Record;
 use crate::names::Quoted;
 use crate::records::{AuditRecord, Event, LeftOutRecord, Name, Time, json_line};
 
-/// What the writer finds in its queue.
+/// An item of the writer's queue.
 #[derive(Debug)]
 pub(super) enum Job {
     /// A record, and how many of its pair were left out before it.
     Record(Box<Record>, u64),
-    /// What was left out of a pair that is forgotten.
+    /// Records left out of a pair that is forgotten.
     Leftover(Box<Leftover>),
     /// Look whether the sink is to be reopened.
     Wake,
 }
 
-/// What the writer does when the queue is closed.
+/// The writer's last work, when the queue is closed.
 #[derive(Debug)]
 pub(super) struct Finish {
     /// Operations of the mount, for the summary.
     pub(super) operations: u64,
-    /// What was left out and not told.
+    /// Records left out and not reported.
     pub(super) leftovers: Vec<Leftover>,
     /// Told when the summary is written or given up.
     pub(super) done: SyncSender<()>,

@@ -12,9 +12,9 @@ pub enum MountError {
     /// A system call failed.
     #[error("cannot {doing}: {error}")]
     Io {
-        /// What it was for, as it goes after "cannot".
+        /// The purpose, as it goes after "cannot".
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
@@ -39,7 +39,7 @@ pub enum MountError {
     /// fusermount3 refused for another reason.
     #[error("fusermount3 refused: {}", Quoted(message))]
     Helper {
-        /// What it wrote, in one line.
+        /// The text that it wrote, in one line.
         message: Vec<u8>,
     },
 }
@@ -50,7 +50,7 @@ impl MountError {
         move |error| Self::Io { doing, error }
     }
 
-    /// What the user may do about it.
+    /// Returns advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -1,4 +1,4 @@
-//! One mount of ours in the tree of mounts: finding it again, taking it away, cutting its connection.
+//! A mount of ours in the tree of mounts: finding it again, unmounting it, cutting its connection.
 //!
 //! A path says nothing about whose mount is there, and numbers of mounts are used again. So the mount is known by
 //! the number that the kernel never gives twice (Linux 6.8), and by number, type and source before that.
@@ -23,7 +23,7 @@ use crate::os::helper::MountLine;
 
 /// `STATX_MNT_ID_UNIQUE`: asks for the number that is never given twice.
 const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
-/// Where the kernel lists FUSE connections, if it is mounted.
+/// The directory in which the kernel lists FUSE connections, if it is mounted.
 const CONNECTIONS: &str = "/sys/fs/fuse/connections";
 
 /// Which mount something is.
@@ -35,15 +35,15 @@ pub struct MountId {
     pub unique: Option<u64>,
 }
 
-/// What became of an attempt to unmount. Its number is what the helper process answers.
+/// The outcome of an attempt to unmount. Its number is what the helper process answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr)]
 #[repr(u8)]
 pub enum UnmountOutcome {
-    /// It is unmounted.
+    /// Unmounted.
     Done,
     /// Something is open or some process is inside; nothing changed.
     Busy,
-    /// It was not there any more; nothing changed.
+    /// Was gone already; nothing changed.
     Gone,
     /// A foreign filesystem is mounted on it or inside it; nothing changed.
     Covered,
@@ -55,7 +55,7 @@ impl UnmountOutcome {
     }
 }
 
-/// Where our mount stands.
+/// The state of our mount.
 enum Standing {
     /// Its path, which may have been renamed, leads to it, and nothing is mounted on it or in it.
     Free {
@@ -82,7 +82,7 @@ pub struct Attached {
     /// Cuts the connection when written to. Open from the start: it stands for this connection even after the
     /// kernel has given its number to another.
     abort: Option<File>,
-    /// Who unmounts for us.
+    /// The helper process that unmounts for us.
     helper: Option<MountLine>,
 }
 
@@ -118,7 +118,7 @@ impl Attached {
         })
     }
 
-    /// Where it is, for the helper process.
+    /// Returns its place, for the helper process.
     #[must_use]
     pub fn spot(&self) -> &Spot {
         &self.spot
@@ -161,7 +161,7 @@ impl Attached {
         self.spot.id
     }
 
-    /// Who mounted it.
+    /// Returns the program that mounted it.
     #[must_use]
     pub fn via(&self) -> Via {
         self.spot.via
@@ -202,7 +202,7 @@ impl Attached {
         }
     }
 
-    /// What [`abort`](Self::abort) writes to, if that can be had.
+    /// Returns the descriptor that [`abort`](Self::abort) writes to, if there is one.
     #[must_use]
     pub fn cutter(&self) -> Option<BorrowedFd<'_>> {
         self.abort.as_ref().map(AsFd::as_fd)

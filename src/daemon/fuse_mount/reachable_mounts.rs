@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{FS_TYPE, Spot, mounted_at, open_directory, path_of};
 use crate::daemon::mountinfo::{self, MountInfo};
 
-/// What lies at a path that a mount of ours was expected at.
+/// The mount found at a path where one of ours was expected.
 #[derive(Debug)]
 pub enum Found {
     /// The root of a mount of ours.

@@ -1,5 +1,5 @@
-//! What may be left of a daemon that was killed together with its helper: a thread that waits in the kernel for a program that
-//! waits for the daemon. It holds the connection, so that nobody who waits is ever told that there is no answer.
+//! Threads of a daemon that was killed together with its helper, waiting in the kernel for a program that waits for
+//! the daemon. They hold the connection, so that nobody who waits ever learns that there is no answer.
 
 use std::fs;
 use std::io::Write;

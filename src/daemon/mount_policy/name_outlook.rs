@@ -1,4 +1,4 @@
-//! What would become of a new name, by what the mount itself goes by.
+//! The prediction of a new name's fate, by the rules that the mount itself uses.
 
 use std::collections::BTreeSet;
 
@@ -8,28 +8,28 @@ use crate::names::rules::{Exempt, Fate, Settled, Verdict};
 use crate::names::{Quoted, VisibleName};
 use crate::policy::Offence;
 
-/// What holds for a new name, and what comes of that as far as the entries of its directory leave it alone.
+/// The terms for a new name, and their result as far as the entries of its directory do not change it.
 #[derive(Debug)]
 pub struct Outlook {
     /// The section that holds, if one does.
     pub section: Option<usize>,
     /// Why it is only reported, if that makes a difference.
     pub exempt: Option<Exempt>,
-    /// How the attempt ends.
+    /// The end of the attempt.
     pub end: End,
 }
 
-/// How the attempt to make a name ends.
+/// The end of an attempt to make a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// It is made, and that is recorded if it offends.
+    /// The name is made, with a record if it offends.
     Made {
-        /// What it is made as.
+        /// The name that it is made as.
         visible: VisibleName,
-        /// What is recorded, if it offends.
+        /// The record, if it offends.
         offence: Option<(Offence, Verdict)>,
     },
-    /// It is refused, without a record where there is no offence.
+    /// The name is refused, without a record where there is no offence.
     Refused {
         /// The error.
         errno: i32,
@@ -39,7 +39,7 @@ pub enum End {
 }
 
 impl ResolvedPolicy {
-    /// What would become of the new name `name` at the visible path `path`, made by a member of `groups`.
+    /// Predicts the result of making the new name `name` at the visible path `path`, by a member of `groups`.
     ///
     /// # Errors
     /// It is no name.

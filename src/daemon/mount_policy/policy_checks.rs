@@ -8,12 +8,12 @@ use crate::names::{Patterns, Quoted};
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
 use crate::records::{Comparison, Id, List, PolicySection, PolicyText};
 
-/// What is said of the whole mount, or in one section, while it is checked.
+/// The keys of the whole mount, or of one section, while they are checked.
 pub(super) struct Table<'a> {
     pub(super) text: &'a PolicyText,
     /// The places of its keys.
     pub(super) places: &'a Places,
-    /// Where it begins.
+    /// The place where it begins.
     pub(super) start: Place,
     pub(super) faults: &'a mut Faults,
 }

@@ -1,7 +1,8 @@
 //! The directory that a policy lies in, held open from the start.
 //!
-//! It is checked once, as that of the audit log is: it must not lie in what the policy rules, where users of the mount could change it.
-//! Later the file is opened beneath this directory (openat2(2)), so that neither a link nor a mount leads a reading elsewhere.
+//! The path is checked once, as the audit log's is: it must not lie in what the policy rules, where users of the
+//! mount could change it. Later the file is opened beneath this directory (openat2(2)), so that neither a link nor a
+//! mount diverts it.
 
 use std::ffi::OsStr;
 use std::fs::File;

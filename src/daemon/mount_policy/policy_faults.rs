@@ -1,4 +1,4 @@
-//! What is wrong with a policy, and where.
+//! Faults of a policy, with their places.
 
 use std::collections::BTreeMap;
 
@@ -27,16 +27,16 @@ pub(super) type Places = BTreeMap<String, Place>;
 pub(super) enum Severity {
     /// The policy cannot be put in force.
     Error,
-    /// It can, and may not be what was meant.
+    /// The policy can be used, and may not be what was meant.
     Warning,
 }
 
-/// One thing that is wrong.
+/// A fault of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) place: Place,
     pub(super) severity: Severity,
-    /// What is wrong, and what to do about it.
+    /// The fault, and the remedy.
     pub(super) message: String,
 }
 

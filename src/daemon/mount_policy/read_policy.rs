@@ -16,7 +16,7 @@ use crate::records::{Id, List, Name, PolicyFile, PolicyText, TextFile};
 /// Most bytes of all files.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Where users and groups have their numbers. Not by NSS, which would load code and ask the network.
+/// The file with the ids of users and groups. Not NSS, which would load code and ask the network.
 const PASSWD: &str = "/etc/passwd";
 const GROUP: &str = "/etc/group";
 

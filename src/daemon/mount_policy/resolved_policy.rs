@@ -1,4 +1,4 @@
-//! What a policy and the options that override it come to, and what of that can change while it is mounted.
+//! A policy together with the options that override it, and what of that can change while it is mounted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::names::{Legacy, NameMap, OnViolation, Patterns, Quoted};
 use crate::policy::{Alike, Normalization, Profile};
 use crate::records::{Comparison, Id, List, PolicyFile, PolicySection};
 
-/// What holds on a mount.
+/// The rules in force on a mount.
 #[derive(Debug, Clone)]
 pub struct ResolvedPolicy {
-    /// What names are shown as; whether there are other spellings is by what any rule may make.
+    /// The mapping to visible names; its spellings are those that any rule may make.
     pub map: NameMap,
-    /// How siblings are compared, wherever they are.
+    /// The comparison of siblings in the whole mount.
     pub unique: Option<Alike>,
-    /// What holds for new names.
+    /// Terms for new names.
     pub rules: Rules,
     /// The keys of the options and of the file together.
     pub keys: PolicyFile,
@@ -265,8 +265,8 @@ pub fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> StartError {
     })
 }
 
-/// Resolves a section: its own keys, else those of the mount. `whole` is how the mount compares siblings, where nothing else is said;
-/// `unique` is the one comparison that all sections share.
+/// Resolves a section: its own keys, else those of the mount. `whole` is the mount's comparison of siblings; `unique`
+/// is the one comparison that all sections share.
 fn resolve_section(
     section: &PolicySection,
     number: u32,

@@ -1,8 +1,8 @@
 //! The descriptors of inodes that nobody has open: a cache with second-chance eviction, from which they expire.
 //!
-//! A descriptor keeps the space of a file or directory after its last name was removed below. So each is closed when it
-//! was not used for a while; the inode is opened again by its handle when it is needed, and a regular file without one where
-//! it was last seen. A directory without a handle stays open: whoever works in it may have moved it since.
+//! A descriptor keeps the space of a file or directory after its last name was removed below. So each is closed when
+//! it was not used for a while. When the inode is needed it is opened again by its handle; a regular file without
+//! one, where it was last seen. A directory without a handle stays open: whoever works in it may have moved it since.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;

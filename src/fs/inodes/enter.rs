@@ -17,18 +17,18 @@ pub(in crate::fs) struct Entered {
     pub(in crate::fs) inode: Arc<Inode>,
     /// Its attributes.
     pub(in crate::fs) stat: Stat,
-    /// Where it was seen before, if that is known and another place.
+    /// The place where it was seen before, if that is known and differs.
     pub(in crate::fs) left: Option<Place>,
 }
 
-/// What was looked at by name is to be looked at by a descriptor.
+/// Says that a file looked at by name has to be looked at by a descriptor.
 #[derive(Debug)]
 pub(in crate::fs) struct Unproven;
 
 impl Inodes {
-    /// Enters the file that was looked at, or finds it, and counts one lookup; [`Unproven`] where its number is that of
-    /// another file by what is known, and it may be that just because it was not looked at by a descriptor. Tells also where
-    /// it was seen before, if that is known and another place.
+    /// Enters the file that was looked at, or finds it, and counts one lookup. Also returns where it was seen before,
+    /// if that is known and differs. [`Unproven`] where it has the number of another known file, perhaps only because
+    /// it was not looked at by a descriptor.
     ///
     /// # Errors
     /// Its handle can't be had.
@@ -123,8 +123,8 @@ impl Inodes {
         }
     }
 
-    /// Finds the file that has the number and the time of birth of `stat`, and counts one lookup; `None` where that is not known, or may
-    /// be another.
+    /// Finds the file with the number and the time of birth of `stat`, and counts one lookup. `None` where that is
+    /// not known, or may be another.
     pub(in crate::fs) fn enter_known(&self, stat: &Stat, place: &Place) -> Option<Entered> {
         let number = self.number(stat);
         if number == ROOT {

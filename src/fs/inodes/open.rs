@@ -54,9 +54,9 @@ impl Inodes {
         Ok(Some(fd))
     }
 
-    /// Opens a regular file that has a handle by the name where it was last seen, an `O_PATH` descriptor; `None` where it is not
-    /// there. Opened by its handle it may have a dentry without a parent (`exportfs_decode_fh_raw` in fs/exportfs/expfs.c), and then
-    /// nobody who has marked its directory hears what is written.
+    /// Opens a regular file that has a handle by the name where it was last seen, with `O_PATH`; `None` where it is
+    /// not there. Opened by its handle it may have a dentry without a parent (`exportfs_decode_fh_raw` in
+    /// fs/exportfs/expfs.c). Then nobody who has marked its directory hears what is written.
     pub(in crate::fs) fn open_by_name(&self, inode: &Inode) -> Option<OwnedFd> {
         let handle = inode.handle().filter(|_| inode.is_regular())?;
         let place = inode.place()?;

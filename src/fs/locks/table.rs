@@ -11,7 +11,7 @@ use super::{LockCall, LockRequest};
 use crate::backing::lock::{access, flock, set, test};
 use crate::backing::{Holder, LockKind, LockRange, file};
 
-/// What an owner holds by fcntl(2).
+/// Locks that an owner holds by fcntl(2).
 #[derive(Debug, Clone, Copy)]
 struct Held {
     range: LockRange,
@@ -48,7 +48,7 @@ struct Flocked {
 pub(super) struct FileLocks {
     pool: Arc<Pool>,
     owners: BTreeMap<u64, Owner>,
-    /// By handle.
+    /// Locks by handle.
     flocked: BTreeMap<u64, Flocked>,
 }
 
@@ -214,7 +214,7 @@ impl FileLocks {
         Ok(true)
     }
 
-    /// What stands in the way of a lock of fcntl(2).
+    /// Returns the lock that stands in the way of a lock of fcntl(2).
     pub(super) fn test(
         &mut self,
         base: &OwnedFd,

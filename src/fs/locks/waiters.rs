@@ -1,4 +1,4 @@
-//! Who waits for a lock.
+//! Requests that wait for a lock.
 
 use std::collections::HashSet;
 use std::io;
@@ -14,7 +14,7 @@ use super::{Answer, no_locks};
 /// More than this wait for nothing: what they want is refused.
 const MOST: usize = 4096;
 
-/// How long it takes at least, and at most, until those who wait are tried again.
+/// Shortest and longest pause between tries for those who wait.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
 /// The kernel may interrupt a request before its waiting has begun; so many such are remembered.
@@ -22,17 +22,17 @@ const MOST_EARLY: usize = 64;
 
 /// Somebody who waits for a lock.
 pub(super) struct Waiting {
-    /// What the kernel knows the request by.
+    /// The kernel's id of the request.
     pub(super) unique: u64,
     /// Tries to get it.
     pub(super) attempt: Box<dyn FnMut() -> io::Result<bool> + Send>,
-    /// Where the answer goes.
+    /// The receiver of the answer.
     pub(super) answer: Answer,
 }
 
 #[derive(Default)]
 struct State {
-    /// Those who came.
+    /// Requests in the order in which they came.
     waiting: Vec<Waiting>,
     /// The requests that were interrupted, of whoever waits or not, since the thread that tries looked last.
     interrupted: Vec<u64>,
@@ -100,7 +100,7 @@ impl Waiters {
         Ok(())
     }
 
-    /// Who asked by this request waits no more.
+    /// Ends the wait of this request.
     pub(super) fn interrupt(&self, unique: u64) {
         let mut state = self.state.lock();
         state.interrupted.push(unique);

@@ -47,8 +47,8 @@ impl AsideDir {
         settled.map_err(JournalError::io("put the time of the root back"))
     }
 
-    /// Removes it if it is empty, and leaves the time of the root. `was_killed` says that it may have been removed by one who could
-    /// not do that any more.
+    /// Removes it if it is empty, and leaves the time of the root. `was_killed` says that a killed run may have
+    /// removed it before it could do that.
     pub(in crate::tree) fn remove(
         root: &OwnedFd,
         journal: &Journal,
@@ -91,7 +91,7 @@ fn made(root: &OwnedFd, journal: &Journal) -> io::Result<AsideDir> {
     Ok(AsideDir { dir: Dir::new(dir) })
 }
 
-/// Puts back the time of a root that was last changed when the directory was made in it, by one who could not do that any more.
+/// Puts back the time of a root that a killed run last changed, when it made the directory.
 fn settle(root: &OwnedFd, aside: &Stat, journal: &Journal) -> io::Result<()> {
     let mtime = Stat::of(root)?.mtime;
     if aside.btime.is_some_and(|born| is_near(born, mtime)) {

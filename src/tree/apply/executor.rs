@@ -22,8 +22,8 @@ pub(in crate::tree) enum Mode {
     Back,
     /// Reports what would be unmade.
     Preview,
-    /// The changes are made in a tree that others work in: the times of directories stay as they come to be, since theirs are
-    /// among them.
+    /// The changes are made in a tree that others work in. The times of directories stay as they come to be, since
+    /// others' are among them.
     Live,
 }
 
@@ -152,8 +152,8 @@ impl<'e> Executor<'e> {
         Ok(())
     }
 
-    /// Puts back the time of the directory's last change (law T6), unless others have changed it since it was looked at for the
-    /// journal: that stands.
+    /// Puts back the time of the directory's last change (law T6), unless others have changed it since it was looked
+    /// at for the journal.
     fn put_time_back(&self, dir: &OpenDir<'_>, before: &Stat) {
         let wanted = dir.job.mtime;
         // A kill came between: then the last change is the one that this migration made.

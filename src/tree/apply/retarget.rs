@@ -1,7 +1,8 @@
 //! Symbolic links that get another target.
 //!
-//! A target cannot be changed: another link is made beside it, becomes like it in all else, and takes its name in exchange, so
-//! that at each moment there is one under that name. Only then is the old one removed, if it is what it was to be.
+//! A target cannot be changed. So another link is made beside it, becomes like it in all else, and takes its name in
+//! exchange: at each moment there is one under that name. Only then is the old one removed, if it is the expected
+//! one.
 
 use std::io;
 
@@ -204,8 +205,8 @@ impl OpenDir<'_> {
         failpoints::unlink(&self.dir, beside).map_err(|error| SkipReason::of(&error))
     }
 
-    /// Removes what a kill left beside a link. The time at which that was done is written to the link first, so that
-    /// the time of the directory can be told from one of others' doing.
+    /// Removes what a kill left beside a link. The time of the removal is written to the link first, so that the
+    /// directory's time can be told from one of others' doing.
     fn clear(
         &self,
         name: &BackingName,

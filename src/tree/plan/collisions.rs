@@ -22,8 +22,9 @@ enum Holder<'l> {
 
 /// Resolves collisions: then no new name of `lines` is taken, and no two are one. The lines are in the order of the old names.
 ///
-/// Of several entries that want one name that one gets it which is visible by it through a mount. That is the entry that has
-/// it already; else, of those that do not conform, the first in the order of bytes (law T7); else the first of the others.
+/// Of several entries that want one name, the winner is the entry that a mount shows under it. That is the entry that
+/// has it already. Else it is the first, in the order of bytes, of those that do not conform (law T7); else the first
+/// of the others.
 pub(super) fn resolve(
     options: &PlanOptions,
     listing: &EntryList,

@@ -1,7 +1,8 @@
 //! The plan of a migration, which people can read and edit before it is done (law T1).
 //!
-//! [`plan_directory`] decides what becomes of each name of one directory, from its listing alone. [`planner`] walks a tree and
-//! has each directory planned. [`plan_reader`] reads a plan from a file. [`mod@revalidate`] compares such a plan with the tree.
+//! [`plan_directory`] decides on each name of one directory, from its listing alone. [`planner`] walks a tree and has
+//! each directory planned. [`plan_reader`] reads a plan from a file. [`mod@revalidate`] compares such a plan with the
+//! tree.
 
 mod chains;
 mod charset_choice;

@@ -1,5 +1,5 @@
-//! New targets of symbolic links: components that are renamed get their new names, on the way that the kernel
-//! goes; a target that leads out of the tree is left alone from there on.
+//! New targets of symbolic links: components that are renamed get their new names, on the way that the kernel goes.
+//! From where a target leads out of the tree, it is left alone.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;

@@ -15,7 +15,7 @@ pub(super) struct Plain {
     shapes: Option<Box<Shapes>>,
 }
 
-/// By byte: may it stand in front, within, at the end?
+/// Places where each byte may stand: in front, within, at the end.
 #[derive(Debug)]
 struct Shapes {
     first: [bool; 256],

@@ -30,8 +30,8 @@ struct Troubled<'h> {
 }
 
 impl<S: Sink> Scan<'_, S> {
-    /// Judges the names of a directory and adds them to the tally. `path` returns its path from the root, and is only called
-    /// where it is needed.
+    /// Judges the names of a directory and adds them to the tally. `path` returns its path from the root, and is
+    /// called only if needed.
     pub(super) fn evaluate(
         &self,
         tally: &mut Tally,

@@ -1,9 +1,8 @@
 //! The names of a tree: which offend, where they are, the charsets that they are likely written in.
 //!
-//! A [`Scan`] looks at directories, each by itself; a [`Tally`] is what it gathers. Tallies of parts merge to just the tally of
-//! the whole, in whichever order and grouping, so that threads, and machines, can share the work. Memory does not
-//! grow with the number of files: a directory is looked at when it was read to its end, and what is kept of all is
-//! bounded.
+//! A [`Scan`] judges directories, each by itself, into a [`Tally`]. Tallies of parts merge to that of the whole in
+//! any order and grouping, so that threads and machines can share the work. Memory does not grow with the number of
+//! files: a directory is judged when it was read to its end, and what is kept of all is bounded.
 
 mod ascii_names;
 mod evaluate;

@@ -18,9 +18,9 @@ struct Open {
 
 /// A list of paths, each ended by a NUL, as `find -print0` writes them. Nothing is looked at but the list.
 ///
-/// Each path is one entry, judged by its last component; those that have none (`.`, `..`, `/`) are left out. Names of a
-/// directory are compared with each other where its paths stand together but for those below it, as in the order of a
-/// walk or of a sorted list; memory grows with the names of the directories on the way to one.
+/// Each path is one entry, judged by its last component; those that have none (`.`, `..`, `/`) are left out. Names of
+/// a directory are compared with each other if its paths stand together, except for those below it, as in a walk or a
+/// sorted list. Memory grows with the names of the directories on the way to one.
 #[derive(Debug)]
 pub struct PathList<'s, 'o, S: Sink> {
     scan: &'s Scan<'o, S>,

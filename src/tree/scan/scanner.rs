@@ -91,8 +91,7 @@ impl<S: Sink> Scan<'_, S> {
         joined(self.roots.get(root).map_or(b"", Vec::as_slice), path)
     }
 
-    /// Adds a directory, or a list, that could not be read. `depth` is how far below a root it lies; 0 for what is read for
-    /// every part.
+    /// Adds an unreadable directory or list. `depth` is its depth below a root; 0 for what every part reads.
     pub fn add_unread(
         &self,
         state: &mut State,

@@ -4,9 +4,9 @@ use super::ascii_names;
 
 /// A part of a tree or list. The parts of one tree have no directory in common, and are all of it together.
 ///
-/// A directory `depth` levels below a root belongs to one part with all that is below it, by the names that lead to it: the
-/// same on every host, and whatever lies beside it. Those above are read in every part, for what is in them, and judged in
-/// one. So a directory is never divided, and names that collide are in one part.
+/// A directory `depth` levels below a root belongs to one part with all that is below it. The names that lead to it
+/// decide which: the same on every host, and whatever lies beside it. Those above are read in every part, and judged
+/// in one. So a directory is never divided, and names that collide are in one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     index: u64,

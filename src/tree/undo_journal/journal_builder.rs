@@ -59,9 +59,9 @@ struct Spooled {
 }
 
 impl Draft {
-    /// Starts the journal of a migration of the tree below `root`, a directory that is open (`O_PATH` will do). It will lie at
-    /// `path`, in a directory that is there; until [`Draft::commit`] there is a file `path.draft` only, and what a killed one
-    /// left under that name is overwritten.
+    /// Starts the journal of a migration of the tree below `root`, an open directory (`O_PATH` will do). It will lie
+    /// at `path`, in an existing directory. Until [`Draft::commit`] there is a file `path.draft` only, which
+    /// overwrites one that a killed run left.
     ///
     /// # Errors
     /// [`JournalError::Exists`], [`JournalError::Busy`] if another process drafts it, [`JournalError::ReadOnly`] of the tree,

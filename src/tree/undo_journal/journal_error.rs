@@ -44,7 +44,7 @@ pub enum JournalError {
     ReadOnly,
     /// Undoing was begun: it can be undone to its end, but no longer applied.
     Undone,
-    /// It is the journal of a guard, or was to be one and is that of a migration.
+    /// The journal is a guard's, or was to be one and is a migration's.
     Growing,
 }
 

@@ -15,7 +15,7 @@ pub enum SkipReason {
     Changed,
     /// The name that it was to get has been taken (law T2).
     Taken,
-    /// The directory that it lies in is not there any more, or another one, or the way to it leads over a symbolic link (law T5).
+    /// The directory that it lies in is gone or another one, or the way to it leads over a symbolic link (law T5).
     Elsewhere,
     /// Something is mounted there.
     MountPoint,

@@ -17,7 +17,7 @@ MEASURES = {
     "seconds": "wall time, seconds, median",
     "cpu-seconds": "CPU time of client and daemon, seconds, median",
 }
-# For each suite the measures of its tables; the first is what it is judged by, and what is plotted.
+# For each suite the measures of its tables. The first is what it is judged by, and what the page shows; the terminal shows both.
 TABLES = {
     "metadata": ("cpu", "wall"),
     "large": ("cpu", "wall"),
@@ -87,7 +87,7 @@ def counted(rounds):
     return "1 round" if rounds == 1 else f"{rounds} rounds"
 
 
-def suite_block(result, key):
+def suite_block(result, key, both):
     first, second = TABLES[key]
     parts = []
     if key in PLOTS:
@@ -95,9 +95,9 @@ def suite_block(result, key):
     rounds = result["suites"][key]["rounds"]
     parts.append(f"{MEASURES[first].capitalize()} of {counted(rounds)}:".replace("Cpu", "CPU"))
     parts.append(table(result, key, first))
-    parts.append(f"<details><summary>{MEASURES[second].capitalize()}</summary>".replace("Cpu", "CPU"))
-    parts.append(table(result, key, second))
-    parts.append("</details>")
+    if both:
+        parts.append(f"{MEASURES[second].capitalize()}:".replace("Cpu", "CPU"))
+        parts.append(table(result, key, second))
     if key == "walk":
         each = {peer: goals.bytes_for_each(result, peer) for peer in result["suites"][key]["contestants"] if peer != "native"}
         parts.append(f"Private memory that the walk of {result['options']['walk_files']:,} files has added to the daemon, bytes for each "
@@ -175,19 +175,19 @@ def anchor(title):
     return re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-")
 
 
-def blocks(result):
-    """All generated blocks by name, of the suites that were measured."""
+def blocks(result, both=False):
+    """All generated blocks by name, of the suites that were measured; with both tables of a suite, or the first."""
     made = {"machine": machine_block(result), "goals": goals_block(result)}
     for key in result["suites"]:
-        made[key] = policy_block(result) if key == "policy" else suite_block(result, key)
+        made[key] = policy_block(result) if key == "policy" else suite_block(result, key, both)
     return made
 
 
 def text(result):
     """The same for a terminal: without plots."""
     parts = []
-    for name, block in blocks(result).items():
-        block = re.sub(r"!\[.*\n+|</?details>|</summary>", "", block).replace("<summary>", "")
+    for name, block in blocks(result, both=True).items():
+        block = re.sub(r"!\[.*\n+", "", block)
         parts.append(f"== {name}\n\n{aligned(block)}")
     return "\n".join(parts)
 
