@@ -1,7 +1,9 @@
 //! `utf8fs guard`.
 
+use std::sync::Arc;
+
 use super::args::GuardArgs;
-use super::{CliError, ExitCode, config};
+use super::{CliError, ExitCode, charset_map, config};
 use crate::guard::{self, GuardConfig, GuardOptions};
 use crate::records::{List, PolicyFile};
 
@@ -21,10 +23,13 @@ fn decide(args: GuardArgs) -> Result<GuardConfig, CliError> {
         ..config::keys(args.exempt, args.exempt_uid, &args.audit)
     };
     let keys = keys.or(config::conforming_keys(&args.conforming));
+    let charset_map = args.charset_map.as_deref().map(charset_map::read);
+    let charset_map = Arc::new(charset_map.transpose()?.unwrap_or_default());
     Ok(guard::check(GuardOptions {
         directory: args.directory,
         policy: args.policy_file.policy,
         keys,
+        charset_map,
         grace: args.grace,
         journal: args.journal,
         initial_scan: !args.no_initial_scan,

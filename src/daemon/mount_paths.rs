@@ -110,6 +110,9 @@ fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, StartError>
         opened => opened,
     };
     opened.map_err(|error| match error.kind() {
+        ErrorKind::NotFound if typed == mountpoint => {
+            wrong("does not exist").hint("give an existing directory")
+        }
         ErrorKind::NotFound => {
             wrong("does not exist").hint("give an existing directory first, then the mount point")
         }

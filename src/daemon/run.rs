@@ -241,7 +241,7 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
         Setting::Alone
     };
     let outside = Outside {
-        spot: mounted.attached.spot(),
+        spot: Some(mounted.attached.spot()),
         log: &config.audit.sink,
         policy: config.policy.as_ref(),
         cutter: mounted.attached.cutter(),
@@ -272,20 +272,31 @@ pub fn tell_confinement(confined: &Confined) {
 }
 
 /// The errands of the helper process, which has one descriptor of the daemon's: no other may be used by these.
-struct Outside<'a> {
-    spot: &'a Spot,
-    log: &'a SinkKind,
-    policy: Option<&'a PolicySource>,
-    cutter: Option<BorrowedFd<'a>>,
+#[derive(Debug)]
+pub struct Outside<'a> {
+    /// What is mounted where; `None` for a guard.
+    pub spot: Option<&'a Spot>,
+    /// Where offences are logged.
+    pub log: &'a SinkKind,
+    /// The policy file, if there is one.
+    pub policy: Option<&'a PolicySource>,
+    /// What cuts the connection to the kernel, if that can be had.
+    pub cutter: Option<BorrowedFd<'a>>,
+}
+
+impl Outside<'_> {
+    fn mounted(&self) -> io::Result<&Spot> {
+        self.spot.ok_or_else(|| io::ErrorKind::Unsupported.into())
+    }
 }
 
 impl Errands for Outside<'_> {
     fn unmount(&self) -> io::Result<u8> {
-        self.spot.unmount().map(|outcome| outcome as u8)
+        self.mounted()?.unmount().map(|outcome| outcome as u8)
     }
 
     fn detach(&self) -> io::Result<u8> {
-        self.spot.detach().map(|outcome| outcome as u8)
+        self.mounted()?.detach().map(|outcome| outcome as u8)
     }
 
     fn open_log(&self) -> io::Result<OwnedFd> {

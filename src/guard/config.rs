@@ -2,16 +2,15 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use crate::daemon::audit_config::AuditConfig;
 use crate::daemon::mount_config::{self, Checked};
 use crate::daemon::mount_paths::is_inside;
-use crate::daemon::mount_policy::{PolicySource, ResolvedPolicy};
 use crate::daemon::start_error::{StartError, reason};
-use crate::names::Quoted;
 use crate::names::rules::Mode;
+use crate::names::{CharsetMap, Quoted};
 use crate::os::Sandbox;
 use crate::records::PolicyFile;
 
@@ -45,6 +44,8 @@ pub struct GuardOptions {
     pub policy: Option<PathBuf>,
     /// The options that override it.
     pub keys: PolicyFile,
+    /// The charsets of names that are not UTF-8, by directory.
+    pub charset_map: Arc<CharsetMap>,
     /// Time for which an entry has to be left alone before it is renamed.
     pub grace: Duration,
     /// The undo journal.
@@ -58,70 +59,38 @@ pub struct GuardOptions {
 /// A guard. The directory was fit when it was made.
 #[derive(Debug, Clone)]
 pub struct GuardConfig {
-    /// The directory: absolute, without symlinks.
-    pub directory: PathBuf,
-    /// The rules, and the action on an offence.
-    pub resolved: ResolvedPolicy,
-    /// The policy file, if there is one.
-    pub policy: Option<PolicySource>,
-    /// The audit log.
-    pub audit: AuditConfig,
-    /// Time for which an entry has to be left alone before it is renamed.
-    pub grace: Duration,
-    /// The undo journal, where entries are renamed.
-    pub journal: Option<PathBuf>,
-    /// Is the directory scanned at the start?
-    pub initial_scan: bool,
-    /// The degree of confinement.
-    pub sandbox: Sandbox,
+    /// What was asked for; without a journal where nothing is renamed.
+    pub options: GuardOptions,
+    /// The directory and the policy.
+    pub checked: Checked,
 }
 
 /// Checks the options and the policy, then the directory, then that no file of ours lies in it.
 ///
 /// # Errors
 /// Options that are wrong or contradict each other, and a directory that is unfit, in this order.
-pub fn check(options: GuardOptions) -> Result<GuardConfig, StartError> {
-    let GuardOptions {
-        directory,
-        policy,
-        keys,
-        grace,
-        journal,
-        initial_scan,
-        sandbox,
-    } = options;
-    let Checked {
-        backing,
-        resolved,
-        policy,
-        audit,
-        ..
-    } = mount_config::check(&directory, &directory, policy.as_deref(), keys, false)?;
+pub fn check(mut options: GuardOptions) -> Result<GuardConfig, StartError> {
+    let directory = &options.directory;
+    let policy = options.policy.as_deref();
+    let checked = mount_config::check(directory, directory, policy, options.keys.clone(), false)?;
+    let resolved = &checked.resolved;
     if resolved.map.store_as.is_some() {
         return Err(StartError::usage(
             "store_as is for mounts: a guard looks at names as they are stored",
         )
         .hint("leave it out of the policy, or mount the directory"));
     }
-    let journal = journal.filter(|_| resolved.rules.normalizes());
-    if let Some(journal) = &journal {
-        check_journal(journal, &backing)?;
-    } else if resolved.rules.normalizes() {
+    if !resolved.rules.normalizes() {
+        options.journal = None;
+    } else if let Some(journal) = &options.journal {
+        check_journal(journal, &checked.backing)?;
+    } else {
         return Err(
             StartError::usage("names are to be put right, and there is no undo journal")
                 .hint("give --journal FILE, from which 'utf8fs undo' takes the renames back"),
         );
     }
-    Ok(GuardConfig {
-        directory: backing,
-        resolved,
-        policy,
-        audit,
-        grace,
-        journal,
-        initial_scan,
-        sandbox,
-    })
+    Ok(GuardConfig { options, checked })
 }
 
 /// Refuses a journal inside the guarded directory, where its users could put another file in its place.

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::counters::Counters;
+use super::directories::Directories;
 use super::judge::Judge;
 use super::locked::lock;
 use super::offender::{Offender, Outcome};
 use super::pending::Pending;
-use super::places::Places;
 use super::scan_requests::{ALL, Requests};
 use crate::backing::FileHandle;
 use crate::daemon::auditor::Auditor;
@@ -24,7 +24,7 @@ const REMEMBERED: usize = 1 << 20;
 pub(super) struct Guarded {
     /// The path of the guarded directory.
     pub(super) path: Vec<u8>,
-    pub(super) places: Places,
+    pub(super) directories: Directories,
     judge: Mutex<Arc<Judge>>,
     auditor: Arc<Auditor>,
     pub(super) pending: Pending,
@@ -38,14 +38,14 @@ pub(super) struct Guarded {
 impl Guarded {
     pub(super) fn new(
         path: Vec<u8>,
-        places: Places,
+        directories: Directories,
         judge: Judge,
         auditor: Arc<Auditor>,
         pending: Pending,
     ) -> Self {
         Self {
             path,
-            places,
+            directories,
             judge: Mutex::new(Arc::new(judge)),
             auditor,
             pending,
@@ -102,7 +102,7 @@ impl Guarded {
 
     /// Was the name not met before?
     fn is_first(&self, offender: &Offender) -> bool {
-        let key = (offender.place.handle.clone(), offender.name.clone());
+        let key = (offender.directory.handle.clone(), offender.name.clone());
         let mut met = lock(&self.met);
         if met.len() >= REMEMBERED {
             return !met.contains(&key);
@@ -113,7 +113,7 @@ impl Guarded {
     /// Hands the record of an offender to the audit log.
     pub(super) fn report(&self, offender: &Offender, outcome: &Outcome) {
         let Offender {
-            place,
+            directory,
             name,
             maker,
             judgement,
@@ -126,7 +126,7 @@ impl Guarded {
             time: offender.time,
             mount: self.path.clone(),
             operation: offender.operation,
-            path: place.path_of(name.as_bytes()),
+            path: directory.path_of(name.as_bytes()),
             name: name.as_bytes().to_vec(),
             section: terms.section.clone(),
             offence: judgement.offence,
@@ -149,6 +149,6 @@ impl Guarded {
             command: maker.command.clone(),
         };
         self.auditor
-            .offence(record, u64::from(place.handle.digest()));
+            .offence(record, u64::from(directory.handle.digest()));
     }
 }

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::counters::add;
+use super::directories::Directory;
 use super::guarded::Guarded;
 use super::judge::Judge;
 use super::maker::Maker;
 use super::offender::Offender;
-use super::places::Place;
 use super::scan_requests::ALL;
 use crate::backing::fanotify;
 use crate::backing::name_events::{NameEvent, NameEvents, NewName};
@@ -31,6 +31,9 @@ const LONGEST: Duration = Duration::from_millis(300);
 
 /// After so many events at a time there are more.
 const MANY: u64 = 512;
+
+/// Most directories that are open at a time.
+const MOST_OPEN: usize = 64;
 
 /// Hears of new names until `end` can be read or its other side is closed.
 ///
@@ -75,8 +78,8 @@ struct Hearing<'g> {
     own: u32,
     /// The processes of these events, as far as they were looked at.
     makers: HashMap<u32, Option<Arc<Maker>>>,
-    /// The directory that was opened last.
-    last: Option<(FileHandle, Arc<Place>, Dir)>,
+    /// The directories of these events, as far as they were looked up; `None` for one that lies elsewhere.
+    opened: HashMap<FileHandle, Option<(Arc<Directory>, Dir)>>,
 }
 
 impl<'g> Hearing<'g> {
@@ -87,7 +90,7 @@ impl<'g> Hearing<'g> {
             own: std::process::id(),
             guarded,
             makers: HashMap::new(),
-            last: None,
+            opened: HashMap::new(),
         }
     }
 
@@ -118,17 +121,17 @@ impl<'g> Hearing<'g> {
     /// Another place of a directory: what is in it may be new here.
     #[cold]
     fn directory_moved(&mut self, new: &NewName<'_>) {
-        let places = &self.guarded.places;
-        places.forget();
+        let directories = &self.guarded.directories;
+        directories.forget();
         add(&self.guarded.counters.moves, 1);
-        self.last = None;
-        let Some((_, dir)) = places.open(&new.directory) else {
+        self.opened.clear();
+        let Some((_, dir)) = directories.open(&new.directory) else {
             return;
         };
         if new
             .from
             .as_ref()
-            .is_some_and(|from| places.find(from).is_some())
+            .is_some_and(|from| directories.find(from).is_some())
         {
             return;
         }
@@ -146,13 +149,13 @@ impl<'g> Hearing<'g> {
         let Some(name) = BackingName::parse(new.name).ok() else {
             return;
         };
-        let Some((place, stat)) = self.look(new, &name) else {
+        let Some((directory, stat)) = self.look(new, &name) else {
             return;
         };
         let Some(maker) = self.maker(new.pid, stat.as_ref()) else {
             return;
         };
-        let path = || place.path_of(new.name);
+        let path = || directory.path_of(new.name);
         let Some(judgement) = self.judge.judge(&maker, new.name, path) else {
             return;
         };
@@ -165,7 +168,7 @@ impl<'g> Hearing<'g> {
             self.guarded.counters.lag.store(lag, Ordering::Relaxed);
         }
         let offender = Offender {
-            place,
+            directory,
             name,
             maker,
             operation: operation(new, stat.as_ref()),
@@ -180,14 +183,16 @@ impl<'g> Hearing<'g> {
         &mut self,
         new: &NewName<'_>,
         name: &BackingName,
-    ) -> Option<(Arc<Place>, Option<Stat>)> {
+    ) -> Option<(Arc<Directory>, Option<Stat>)> {
         let handle = &new.directory;
-        if self.last.as_ref().is_none_or(|(last, ..)| last != handle) {
-            let (place, dir) = self.guarded.places.open(handle)?;
-            self.last = Some((handle.clone(), place, dir));
+        if self.opened.len() >= MOST_OPEN && !self.opened.contains_key(handle) {
+            self.opened.clear();
         }
-        let (_, place, dir) = self.last.as_ref()?;
-        Some((Arc::clone(place), dir.stat_child(name).ok()))
+        let directories = &self.guarded.directories;
+        let opened = self.opened.entry(handle.clone());
+        let opened = opened.or_insert_with_key(|handle| directories.open(handle));
+        let (directory, dir) = opened.as_ref()?;
+        Some((Arc::clone(directory), dir.stat_child(name).ok()))
     }
 
     /// Returns who made a name; `None` if both the process and the entry are gone.

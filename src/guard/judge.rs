@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::maker::Maker;
 use crate::daemon::mount_policy::ResolvedPolicy;
 use crate::names::rules::{Mode, Terms};
+use crate::names::{CharsetMap, CharsetSource};
 use crate::policy::Offence;
-use crate::tree::plan::{CharsetSource, PlanOptions};
+use crate::tree::plan::PlanOptions;
 
 /// The policy in force.
 #[derive(Debug)]
@@ -26,8 +27,9 @@ pub(super) struct Judgement {
 }
 
 impl Judge {
-    /// Takes a policy. Names that are not UTF-8 are read in the charsets that it names, else in the likeliest one.
-    pub(super) fn new(resolved: ResolvedPolicy) -> Self {
+    /// Takes a policy. Names that are not UTF-8 are read in the charsets that the map has for their directory, else in those of the
+    /// policy, else in the likeliest one.
+    pub(super) fn new(resolved: ResolvedPolicy, charset_map: &Arc<CharsetMap>) -> Self {
         let from = match resolved.map.from.as_slice() {
             [] => CharsetSource::Auto,
             charsets => CharsetSource::Charsets(charsets.to_vec()),
@@ -35,7 +37,11 @@ impl Judge {
         let rules = &resolved.rules;
         let sections = rules.sections().iter().map(|section| &*section.terms);
         let terms = std::iter::once(rules.all()).chain(sections);
-        let plans = terms.map(|terms| PlanOptions::new(terms.map.policy.clone(), from.clone()));
+        let plans = terms.map(|terms| {
+            let mut options = PlanOptions::new(terms.map.policy.clone(), from.clone());
+            options.charset_map = Arc::clone(charset_map);
+            options
+        });
         Self {
             plans: plans.collect(),
             resolved,
@@ -84,7 +90,7 @@ mod tests {
 
     fn judge(policy: &str) -> Judge {
         let keys = PolicyFile::parse(policy).unwrap();
-        Judge::new(ResolvedPolicy::without_file(keys).unwrap())
+        Judge::new(ResolvedPolicy::without_file(keys).unwrap(), &Arc::default())
     }
 
     #[test]

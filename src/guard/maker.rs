@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use crate::backing::Stat;
 use crate::os;
 
+/// The start of a line in the status of a process that has memory.
+const MEMORY: &[u8] = b"\nVmSize:";
+
 /// The maker of a name: the process, or where that has ended, the owner of the entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Maker {
@@ -19,7 +22,7 @@ pub(super) struct Maker {
 }
 
 impl Maker {
-    /// Returns who runs a process; `None` if it has ended.
+    /// Returns who runs a process; `None` if it has ended, and for a thread of the kernel, such as nfsd, which works for others.
     pub(super) fn of_process(pid: u32) -> Option<Self> {
         if pid == 0 {
             return None;
@@ -52,6 +55,10 @@ impl Maker {
                 .map(|word| word.parse().ok())
                 .collect::<Option<Vec<u32>>>()
         };
+        // Neither a process that has ended nor a thread of the kernel has memory.
+        if !status.windows(MEMORY.len()).any(|line| line == MEMORY) {
+            return None;
+        }
         // The last of four is the one of the filesystem.
         let (uid, gid) = (*numbers("Uid:")?.get(3)?, *numbers("Gid:")?.get(3)?);
         let mut groups: BTreeSet<u32> = numbers("Groups:")?.into_iter().collect();
@@ -72,11 +79,18 @@ mod tests {
     #[test]
     fn ids_are_those_of_the_filesystem() {
         let status =
-            b"Name:\tsmbd\nUid:\t0\t1000\t0\t1001\nGid:\t0\t100\t0\t101\nGroups:\t4 24 \nNgid:\t0\n";
+            b"Name:\tsmbd\nUid:\t0\t1000\t0\t1001\nGid:\t0\t100\t0\t101\nGroups:\t4 24 \nNgid:\t0\nVmSize:\t9 kB\n";
         let maker = Maker::of_status(status).unwrap();
         assert_eq!((maker.uid, maker.gid), (1001, 101));
         assert_eq!(maker.groups, BTreeSet::from([4, 24, 101]));
         assert_eq!(Maker::of_status(b"Name:\tsmbd\nUid:\t0\n"), None);
+    }
+
+    /// The kernel's NFS server makes names for clients by threads that have the ids of root.
+    #[test]
+    fn a_thread_of_the_kernel_makes_no_names() {
+        let status = b"Name:\tnfsd\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nGroups:\t \n";
+        assert_eq!(Maker::of_status(status), None);
     }
 
     #[test]

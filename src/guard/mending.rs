@@ -26,8 +26,8 @@ use crate::tree::plan::plan_directory::plan;
 use crate::tree::plan::{EntryList, TreeGuess};
 use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
 
-/// Most entries of one directory that are renamed at a time.
-const MOST: usize = 1 << 16;
+/// Most entries of one user that are renamed at a time.
+const MOST: usize = 1 << 14;
 
 /// Time between two rounds; less where the grace is less.
 const ROUND: Duration = Duration::from_millis(200);
@@ -85,7 +85,7 @@ fn mend(guarded: &Guarded, journal: &Journal, batches: Vec<Batch>) -> Result<(),
         guarded,
         moving: Mutex::new(moving),
     };
-    let done = apply_live(guarded.places.root(), journal, changes, &results);
+    let done = apply_live(guarded.directories.root(), journal, changes, &results);
     // Those that were not come to.
     for waiting in results
         .moving
@@ -107,10 +107,10 @@ fn change(
 ) -> Option<(TreePath, u64, Vec<Change>)> {
     let first = batch.values().next()?;
     // It may have been moved since.
-    let handle = first.offender.place.handle.clone();
-    let opened = guarded.places.open(&handle);
-    let opened = opened.and_then(|(place, dir)| Some((place, Stat::of(&dir).ok()?, dir)));
-    let Some((place, stat, dir)) = opened else {
+    let handle = first.offender.directory.handle.clone();
+    let opened = guarded.directories.open(&handle);
+    let opened = opened.and_then(|(directory, dir)| Some((directory, Stat::of(&dir).ok()?, dir)));
+    let Some((directory, stat, dir)) = opened else {
         for waiting in batch.values() {
             report_left(guarded, waiting, &Outcome::default());
         }
@@ -118,7 +118,7 @@ fn change(
     };
     let mut ready = Batch::new();
     for (name, mut waiting) in batch {
-        waiting.offender.place = Arc::clone(&place);
+        waiting.offender.directory = Arc::clone(&directory);
         match is_quiet(&dir, &name, guarded.pending.grace()) {
             // It is gone.
             Err(_) => report_left(guarded, &waiting, &Outcome::default()),
@@ -163,8 +163,9 @@ fn change(
                 .and_then(|name| ready.get(&name));
             waiting.is_some_and(|one| one.offender.judgement.plan == Some(number))
         };
+        let names = directory.path.iter().map(BackingName::as_bytes);
         let lines = plan(
-            options,
+            &options.for_directory(names),
             &TreeGuess::default(),
             &listing,
             &is_of_plan,
@@ -176,7 +177,7 @@ fn change(
             };
             match Change::of(&line) {
                 Some(change) => {
-                    moving.insert((place.path.clone(), line.old), waiting);
+                    moving.insert((directory.path.clone(), line.old), waiting);
                     changes.push(change);
                 }
                 None => leave(guarded, &waiting, &line),
@@ -187,7 +188,7 @@ fn change(
     for waiting in ready.values() {
         report_left(guarded, waiting, &Outcome::default());
     }
-    (!changes.is_empty()).then(|| (place.path.clone(), stat.ino, changes))
+    (!changes.is_empty()).then(|| (directory.path.clone(), stat.ino, changes))
 }
 
 /// Leaves an entry for which the planner has no new name.
@@ -202,7 +203,7 @@ fn leave(guarded: &Guarded, waiting: &Waiting, line: &PlanLine) {
         ..Outcome::default()
     };
     report_left(guarded, waiting, &outcome);
-    let path = waiting.offender.place.path_of(line.old.as_bytes());
+    let path = waiting.offender.directory.path_of(line.old.as_bytes());
     log::debug!("{} is left: {:?}", Quoted(&path), line.reason);
 }
 

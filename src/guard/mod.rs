@@ -7,6 +7,7 @@
 
 mod config;
 mod counters;
+mod directories;
 mod guarded;
 mod hearing;
 mod judge;
@@ -15,7 +16,6 @@ mod maker;
 mod mending;
 mod offender;
 mod pending;
-mod places;
 mod run;
 mod scan;
 mod scan_requests;

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::directories::Directory;
 use super::judge::Judgement;
 use super::maker::Maker;
-use super::places::Place;
 use crate::fs::audit::Operation;
 use crate::names::BackingName;
 
 /// A name that offends.
 #[derive(Debug, Clone)]
 pub(super) struct Offender {
-    pub(super) place: Arc<Place>,
+    pub(super) directory: Arc<Directory>,
     pub(super) name: BackingName,
     pub(super) maker: Arc<Maker>,
     pub(super) operation: Operation,

@@ -10,7 +10,7 @@ use crate::backing::FileHandle;
 use crate::fs::audit::Operation;
 use crate::names::BackingName;
 
-/// Most offenders that wait.
+/// Most offenders that wait. A user's are at most as many as could still be added, so that none takes all the room.
 const MOST: usize = 1 << 20;
 
 /// An entry that cannot be renamed yet is looked at again after this time at the latest.
@@ -26,6 +26,12 @@ pub(super) struct Waiting {
     pub(super) is_reported: bool,
 }
 
+impl Waiting {
+    fn user(&self) -> u32 {
+        self.offender.maker.uid
+    }
+}
+
 /// The offenders of one directory.
 pub(super) type Batch = HashMap<BackingName, Waiting>;
 
@@ -33,6 +39,34 @@ pub(super) type Batch = HashMap<BackingName, Waiting>;
 struct Table {
     directories: HashMap<FileHandle, Batch>,
     count: usize,
+    /// The numbers of those of each user.
+    by_user: HashMap<u32, usize>,
+}
+
+impl Table {
+    /// Adds one, in place of one of its name.
+    fn insert(&mut self, waiting: Waiting) {
+        let directory = waiting.offender.directory.handle.clone();
+        let (name, user) = (waiting.offender.name.clone(), waiting.user());
+        let batch = self.directories.entry(directory).or_default();
+        let replaced = batch.insert(name, waiting);
+        self.count += 1;
+        *self.by_user.entry(user).or_default() += 1;
+        self.uncount(replaced.iter());
+    }
+
+    /// Counts no longer those that were taken out.
+    fn uncount<'w>(&mut self, taken: impl Iterator<Item = &'w Waiting>) {
+        for waiting in taken {
+            self.count -= 1;
+            *self.by_user.entry(waiting.user()).or_default() -= 1;
+        }
+    }
+
+    fn has(&self, offender: &Offender) -> bool {
+        let batch = self.directories.get(&offender.directory.handle);
+        batch.is_some_and(|batch| batch.contains_key(&offender.name))
+    }
 }
 
 /// The offenders that wait.
@@ -40,6 +74,7 @@ struct Table {
 pub(super) struct Pending {
     /// Time for which an entry has to be left alone.
     grace: Duration,
+    most: usize,
     table: Mutex<Table>,
     changed: Condvar,
 }
@@ -48,6 +83,7 @@ impl Pending {
     pub(super) fn new(grace: Duration) -> Self {
         Self {
             grace,
+            most: MOST,
             table: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -66,16 +102,18 @@ impl Pending {
     /// Has an offender wait; one of its name starts anew. Returns false where there are too many.
     pub(super) fn add(&self, offender: Offender) -> bool {
         let mut table = lock(&self.table);
-        let batch = table.directories.get(&offender.place.handle);
-        let is_new = batch.is_none_or(|batch| !batch.contains_key(&offender.name));
-        if offender.operation == Operation::Found && !is_new {
-            return true;
-        }
-        if is_new && table.count >= MOST {
-            return false;
+        let is_found = offender.operation == Operation::Found;
+        if table.has(&offender) {
+            if is_found {
+                return true;
+            }
+        } else {
+            let of_user = table.by_user.get(&offender.maker.uid).copied();
+            if of_user.unwrap_or_default() >= self.most.saturating_sub(table.count) {
+                return false;
+            }
         }
         // What is found in a scan has been there for a while.
-        let is_found = offender.operation == Operation::Found;
         let wait = if is_found { Duration::ZERO } else { self.grace };
         let waiting = Waiting {
             due: Instant::now() + wait,
@@ -83,10 +121,7 @@ impl Pending {
             is_reported: false,
             offender,
         };
-        let directory = waiting.offender.place.handle.clone();
-        let batch = table.directories.entry(directory).or_default();
-        batch.insert(waiting.offender.name.clone(), waiting);
-        table.count += usize::from(is_new);
+        table.insert(waiting);
         drop(table);
         self.changed.notify_one();
         true
@@ -99,16 +134,14 @@ impl Pending {
         }
         waiting.due = Instant::now() + wait.unwrap_or(waiting.wait);
         let mut table = lock(&self.table);
-        let directory = waiting.offender.place.handle.clone();
-        let batch = table.directories.entry(directory).or_default();
-        let name = waiting.offender.name.clone();
         // One that was made anew meanwhile is there already.
-        let is_new = !batch.contains_key(&name);
-        batch.entry(name).or_insert(waiting);
-        table.count += usize::from(is_new);
+        if !table.has(&waiting.offender) {
+            table.insert(waiting);
+        }
     }
 
-    /// Takes those that are due, `most` at the most of each directory. Waits for some time at the most, and returns none then.
+    /// Takes those that are due, `most` at the most of each user, so that none waits for all of another's. Waits for some time at
+    /// the most, and returns none then.
     pub(super) fn take_due(&self, most: usize) -> Vec<Batch> {
         let mut table = lock(&self.table);
         if table.count == 0 {
@@ -116,22 +149,18 @@ impl Pending {
             table = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         let now = Instant::now();
-        let mut due = Vec::new();
-        for batch in table.directories.values_mut() {
-            let mut left = most;
-            let taken: Batch = batch
-                .extract_if(|_, waiting| {
-                    let is_taken = waiting.due <= now && left > 0;
-                    left -= usize::from(is_taken);
-                    is_taken
-                })
-                .collect();
-            if !taken.is_empty() {
-                due.push(taken);
-            }
-        }
+        let mut taken_of: HashMap<u32, usize> = HashMap::new();
+        let mut is_taken = |waiting: &Waiting| {
+            let taken = taken_of.entry(waiting.user()).or_default();
+            let is_taken = waiting.due <= now && *taken < most;
+            *taken += usize::from(is_taken);
+            is_taken
+        };
+        let batches = table.directories.values_mut();
+        let taken = batches.map(|batch| batch.extract_if(|_, waiting| is_taken(waiting)).collect());
+        let due: Vec<Batch> = taken.filter(|batch: &Batch| !batch.is_empty()).collect();
         table.directories.retain(|_, batch| !batch.is_empty());
-        table.count -= due.iter().map(HashMap::len).sum::<usize>();
+        table.uncount(due.iter().flat_map(HashMap::values));
         due
     }
 
@@ -139,11 +168,94 @@ impl Pending {
     pub(super) fn take_all(&self) -> Vec<Batch> {
         let mut table = lock(&self.table);
         table.count = 0;
+        table.by_user.clear();
         table.directories.drain().map(|(_, batch)| batch).collect()
     }
 
     /// Has who waits come back.
     pub(super) fn wake(&self) {
         self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::daemon::mount_policy::ResolvedPolicy;
+    use crate::guard::directories::Directory;
+    use crate::guard::judge::Judge;
+    use crate::guard::maker::Maker;
+    use crate::records::PolicyFile;
+
+    /// Takes an offender of a user in a directory; returns false where there are too many.
+    fn add(pending: &Pending, directory: u8, name: u16, uid: u32) -> bool {
+        let keys = PolicyFile::parse("mode = 'normalize'").unwrap();
+        let resolved = ResolvedPolicy::without_file(keys).unwrap();
+        let judge = Judge::new(resolved, &Arc::default());
+        let maker = Maker {
+            uid,
+            ..Maker::default()
+        };
+        let mut bytes = b"\xE9".to_vec();
+        bytes.extend(name.to_string().bytes());
+        let judgement = judge.judge(&maker, &bytes, Vec::new).unwrap();
+        pending.add(Offender {
+            directory: Arc::new(Directory {
+                handle: FileHandle::from_parts(1, &[directory]).unwrap(),
+                path: [].into(),
+            }),
+            name: BackingName::parse(&bytes).unwrap(),
+            maker: Arc::new(maker),
+            operation: Operation::Create,
+            time: Timestamp::now(),
+            judgement,
+        })
+    }
+
+    fn pending(most: usize) -> Pending {
+        Pending {
+            most,
+            ..Pending::new(Duration::ZERO)
+        }
+    }
+
+    #[test]
+    fn a_user_who_floods_the_table_leaves_room_for_others() {
+        let pending = pending(64);
+        let flood = (0..1000).filter(|name| add(&pending, 1, *name, 7)).count();
+        assert_eq!(flood, 32);
+        assert!(add(&pending, 1, 2000, 8));
+        assert!(add(&pending, 2, 2000, 9));
+        assert!(add(&pending, 1, 0, 7), "one of its name is replaced");
+        assert!(!add(&pending, 3, 3000, 7));
+        assert_eq!(pending.count(), 34);
+        let due = pending.take_due(1000);
+        assert_eq!(due.iter().map(HashMap::len).sum::<usize>(), 34);
+        assert_eq!(pending.count(), 0);
+        assert!(add(&pending, 3, 3000, 7));
+    }
+
+    #[test]
+    fn each_round_takes_from_every_user() {
+        let pending = pending(1000);
+        for name in 0..100 {
+            add(&pending, 1, name, 7);
+            add(&pending, 2, name, 7);
+        }
+        add(&pending, 1, 500, 8);
+        add(&pending, 2, 500, 8);
+        let due = pending.take_due(10);
+        let taken = due.iter().flat_map(HashMap::values);
+        let mut users: Vec<u32> = taken.map(Waiting::user).collect();
+        users.sort_unstable();
+        assert_eq!(users, [[7; 10].as_slice(), &[8; 2]].concat());
+        assert_eq!(pending.count(), 190);
+        let again = Pending::take_all(&pending);
+        assert_eq!(again.iter().map(HashMap::len).sum::<usize>(), 190);
+        assert_eq!(pending.count(), 0);
     }
 }

@@ -1,8 +1,8 @@
 //! The life of a guard: from a [`GuardConfig`] to SIGTERM.
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -11,24 +11,25 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
-use super::config::GuardConfig;
+use super::config::{GuardConfig, GuardOptions};
+use super::directories::Directories;
 use super::guarded::Guarded;
 use super::judge::Judge;
 use super::locked::lock;
 use super::pending::Pending;
-use super::places::Places;
 use super::scan_requests::ALL;
 use super::status::StatusFile;
 use super::{hearing, mending, scan};
 use crate::backing::FileHandle;
 use crate::backing::name_events::NameEvents;
-use crate::daemon::auditor::{self, Auditor, SYSLOG, SinkKind};
+use crate::daemon::auditor::Auditor;
+use crate::daemon::mount_config::Checked;
 use crate::daemon::mount_policy::PolicySource;
-use crate::daemon::run::tell_confinement;
+use crate::daemon::run::{Outside, tell_confinement};
 use crate::daemon::sd_notify::Manager;
 use crate::daemon::start_error::{StartError, reason, unfit_log};
 use crate::names::Quoted;
-use crate::os::helper::{self, Errands};
+use crate::os::helper;
 use crate::os::sandbox::{self, Setting};
 use crate::os::{Privilege, Sandbox, credentials, unblock_signals};
 use crate::tree::tree_lock::TreeLock;
@@ -38,44 +39,49 @@ use crate::tree::undo_journal::{Header, Journal, JournalError};
 ///
 /// # Errors
 /// What stands in the way of the guard, or ended it.
-pub fn run(mut config: GuardConfig) -> Result<(), StartError> {
+pub fn run(config: GuardConfig) -> Result<(), StartError> {
     let failed = |doing: &'static str| move |error: io::Error| StartError::io(doing, &error);
-    let path = config.directory.as_os_str().as_bytes().to_vec();
+    let GuardConfig {
+        options,
+        mut checked,
+    } = config;
+    let path = checked.backing.as_os_str().as_bytes().to_vec();
     let mut signals = catch_signals().map_err(failed("catch signals"))?;
     let manager = Manager::find().unwrap_or_else(|error| {
         log::warn!("the service manager cannot be told when the guard is ready: {error}");
         None
     });
-    let places = Places::new(&config.directory).map_err(failed("open the directory"))?;
-    let events = NameEvents::of(places.root()).map_err(|error| cannot_hear(&path, &error))?;
-    let handle = FileHandle::of(places.root()).map_err(failed("look at the directory"))?;
-    if handle.is_none_or(|handle| places.find(&handle).is_none()) {
+    let directories = Directories::new(&checked.backing).map_err(failed("open the directory"))?;
+    let events = NameEvents::of(directories.root()).map_err(|error| cannot_hear(&path, &error))?;
+    let handle = FileHandle::of(directories.root()).map_err(failed("look at the directory"))?;
+    if handle.is_none_or(|handle| directories.find(&handle).is_none()) {
         return Err(cannot_hear(
             &path,
             &io::Error::from_raw_os_error(libc::EOPNOTSUPP),
         ));
     }
-    let status = StatusFile::open(places.root()).map_err(|error| {
+    let status = StatusFile::open(directories.root()).map_err(|error| {
         StartError::io("write the status to /run/utf8fs", &error)
             .hint("one guard of a directory is enough")
     })?;
-    let lock_and_journal = open_journal(&config, &places)?;
-    let audit = config.audit.clone();
+    let lock_and_journal =
+        open_journal(options.journal.as_deref(), &checked.backing, &directories)?;
+    let audit = checked.audit.clone();
     let auditor = Auditor::new(audit.limit, audit.sink, audit.format, path.clone())
-        .map_err(|error| unfit_log(&config.audit.sink, &error))?;
+        .map_err(|error| unfit_log(&checked.audit.sink, &error))?;
     let auditor = Arc::new(auditor);
     let (end, keep_on) = io::pipe().map_err(failed("make a pipe"))?;
     // No thread runs yet, so that all of them inherit what is given up.
-    confine(&mut config).map_err(failed("confine the guard"))?;
+    confine(options.sandbox, &mut checked).map_err(failed("confine the guard"))?;
     let guarded = Guarded::new(
         path.clone(),
-        places,
-        Judge::new(config.resolved),
+        directories,
+        Judge::new(checked.resolved, &options.charset_map),
         Arc::clone(&auditor),
-        Pending::new(config.grace),
+        Pending::new(options.grace),
     );
     auditor.begin().map_err(failed("write the audit log"))?;
-    if config.initial_scan {
+    if options.initial_scan {
         guarded.requests.ask_for_all(ALL);
     }
     let fault = Mutex::new(None);
@@ -114,8 +120,9 @@ pub fn run(mut config: GuardConfig) -> Result<(), StartError> {
                 }
                 auditor.reopen();
                 // A file may lie where reading waits.
-                scope
-                    .spawn(|| reload(&guarded, config.policy.as_ref(), lock_and_journal.is_some()));
+                if let Some(policy) = &checked.policy {
+                    scope.spawn(|| reload(&guarded, policy, &options));
+                }
             }
             if let Some(manager) = &manager {
                 manager.stopping();
@@ -141,77 +148,44 @@ pub fn run(mut config: GuardConfig) -> Result<(), StartError> {
 
 /// Opens the journal, if there is one, and locks the tree against migrations: both would rename the same entries.
 fn open_journal(
-    config: &GuardConfig,
-    places: &Places,
+    journal: Option<&Path>,
+    directory: &Path,
+    directories: &Directories,
 ) -> Result<Option<(TreeLock, Journal)>, StartError> {
-    let Some(path) = &config.journal else {
+    let Some(path) = journal else {
         return Ok(None);
     };
     let unfit = |error: JournalError| {
         let path = Quoted(path.as_os_str().as_bytes());
         StartError::failure(format!("the journal {path} cannot be used: {error}"))
     };
-    let lock = TreeLock::take(places.root()).map_err(unfit)?;
+    let lock = TreeLock::take(directories.root()).map_err(unfit)?;
     let header = Header {
-        root: config.directory.as_os_str().as_bytes().to_vec(),
+        root: directory.as_os_str().as_bytes().to_vec(),
         options: "guard".to_owned(),
     };
-    let journal = Journal::open_growing(path, places.root(), &header).map_err(unfit)?;
+    let journal = Journal::open_growing(path, directories.root(), &header).map_err(unfit)?;
     Ok(Some((lock, journal)))
 }
 
 /// Gives up what guarding does not take.
-fn confine(config: &mut GuardConfig) -> io::Result<()> {
-    if config.sandbox == Sandbox::None {
+fn confine(sandbox: Sandbox, checked: &mut Checked) -> io::Result<()> {
+    if sandbox == Sandbox::None {
         return Ok(());
     }
     let outside = Outside {
-        log: &config.audit.sink,
-        policy: config.policy.as_ref(),
+        spot: None,
+        log: &checked.audit.sink,
+        policy: checked.policy.as_ref(),
+        cutter: None,
     };
     let kept = credentials::KEPT_BY_GUARD;
     let confined = sandbox::confine(&outside, Privilege::Root, Setting::Alone, kept)?;
     tell_confinement(&confined);
-    if let Some(policy) = &mut config.policy {
+    if let Some(policy) = &mut checked.policy {
         policy.release();
     }
     Ok(())
-}
-
-/// The errands of the helper process: there is nothing to unmount.
-struct Outside<'a> {
-    log: &'a SinkKind,
-    policy: Option<&'a PolicySource>,
-}
-
-impl Errands for Outside<'_> {
-    fn unmount(&self) -> io::Result<u8> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    fn detach(&self) -> io::Result<u8> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    fn open_log(&self) -> io::Result<OwnedFd> {
-        self.log.open_log()
-    }
-
-    fn read_policy(&self) -> Vec<u8> {
-        self.policy.map_or_else(Vec::new, PolicySource::read_text)
-    }
-
-    fn policy_directory(&self) -> Option<BorrowedFd<'_>> {
-        self.policy.and_then(PolicySource::descriptor)
-    }
-
-    fn cutter(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
-
-    fn connect_syslog(&self) -> io::Result<OwnedFd> {
-        auditor::connect(SYSLOG.as_ref())
-    }
 }
 
 /// Catches what ends the guard or has it read the policy again. SIGIO, by which the kernel asks a lease back, does nothing.
@@ -226,12 +200,9 @@ fn catch_signals() -> io::Result<Signals> {
 }
 
 /// Puts the policy in force that is in its file now.
-fn reload(guarded: &Guarded, source: Option<&PolicySource>, has_journal: bool) {
-    let Some(source) = source else {
-        return;
-    };
+fn reload(guarded: &Guarded, source: &PolicySource, options: &GuardOptions) {
     let resolved = source.reload().and_then(|(_, resolved)| {
-        if resolved.rules.normalizes() && !has_journal {
+        if resolved.rules.normalizes() && options.journal.is_none() {
             return Err(vec![
                 "names are put right only by a guard that was started with a journal".to_owned(),
             ]);
@@ -240,7 +211,7 @@ fn reload(guarded: &Guarded, source: Option<&PolicySource>, has_journal: bool) {
     });
     match resolved {
         Ok(resolved) => {
-            guarded.replace_judge(Judge::new(resolved));
+            guarded.replace_judge(Judge::new(resolved, &options.charset_map));
             let file = Quoted(source.path.as_os_str().as_bytes());
             log::info!("the policy {file} was read anew and is in force");
         }

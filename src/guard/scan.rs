@@ -32,13 +32,13 @@ pub(super) fn scan_all(guarded: &Guarded) {
         match request {
             None => return,
             Some(Request::All(since)) => {
-                let root = guarded.places.root().try_clone();
+                let root = guarded.directories.root().try_clone();
                 scan(guarded, root.into_iter().collect(), since);
             }
             Some(Request::Directories(directories)) => {
                 let opened = directories
                     .iter()
-                    .filter_map(|handle| guarded.places.open(handle));
+                    .filter_map(|handle| guarded.directories.open(handle));
                 let opened = opened.map(|(_, dir)| dir.into_fd()).collect();
                 scan(guarded, opened, ALL);
             }
@@ -94,7 +94,8 @@ impl Visitor for Finder<'_> {
             return;
         }
         let handle = FileHandle::of(fd).ok().flatten();
-        let Some(place) = handle.and_then(|handle| self.guarded.places.find(&handle)) else {
+        let Some(directory) = handle.and_then(|handle| self.guarded.directories.find(&handle))
+        else {
             return;
         };
         for name in names.drain(..) {
@@ -104,10 +105,10 @@ impl Visitor for Finder<'_> {
                 continue;
             };
             let maker = Maker::owner(&stat);
-            let path = || place.path_of(name.as_bytes());
+            let path = || directory.path_of(name.as_bytes());
             if let Some(judgement) = self.judge.judge(&maker, name.as_bytes(), path) {
                 self.guarded.meet(Offender {
-                    place: Arc::clone(&place),
+                    directory: Arc::clone(&directory),
                     name,
                     maker: Arc::new(maker),
                     operation: Operation::Found,

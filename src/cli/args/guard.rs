@@ -55,6 +55,12 @@ pub struct GuardArgs {
     #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append, verbatim_doc_comment, help_heading = "Names")]
     pub from: Option<Vec<String>>,
 
+    /// A file of the charsets of directories, which decides before --from; 'utf8fs scan --propose-map' writes one
+    ///
+    /// It is read at the start alone.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Names")]
+    pub charset_map: Option<PathBuf>,
+
     /// Users, by number, whose names are left alone
     #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
     pub exempt_uid: Option<Vec<u32>>,

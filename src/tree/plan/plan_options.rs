@@ -90,10 +90,8 @@ impl PlanOptions {
     }
 
     /// Returns the options for the names in the directory that these names lead to: those of its charsets, and no charset map.
-    pub(super) fn for_directory<'n>(
-        &self,
-        names: impl IntoIterator<Item = &'n [u8]>,
-    ) -> Cow<'_, Self> {
+    #[must_use]
+    pub fn for_directory<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> Cow<'_, Self> {
         if self.charset_map.is_empty() {
             return Cow::Borrowed(self);
         }

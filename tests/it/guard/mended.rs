@@ -5,12 +5,13 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::thread;
-use std::time::Duration;
+
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::{Guard, short};
 use crate::support::mount::binary;
 use crate::support::wait::until;
-use crate::support::{Tree, at, needs};
+use crate::support::{Tree, at, audit, needs};
 
 fn undo(tree: &Tree) -> Output {
     Command::new(binary())
@@ -120,14 +121,16 @@ fn what_is_open_for_writing_waits() {
     let guard = Guard::mending(&tree, &[]);
     let below = tree.below_dir();
     let file = at::create_new(&below, b"open\xE9").unwrap();
-    at::write_new(&below, b"closed\xE9", b"").unwrap();
-    until(|| at::stat(&below, b"closed\xC3\xA9").is_ok());
-    thread::sleep(Duration::from_millis(500));
+    // The open one is looked at before each of these.
+    for name in [b"1", b"2", b"3"] {
+        at::write_new(&below, &[name, b"\xE9".as_slice()].concat(), b"").unwrap();
+        until(|| at::stat(&below, &[name, "é".as_bytes()].concat()).is_ok());
+    }
     assert!(at::stat(&below, b"open\xE9").is_ok());
     at::write_all(&file, b"content").unwrap();
     drop(file);
     until(|| at::stat(&below, b"open\xC3\xA9").is_ok());
-    assert_eq!(guard.stop().len(), 2);
+    assert_eq!(guard.stop().len(), 4);
 }
 
 /// A name that is put right, broken anew and put right again is taken back step by step; a guard that was killed goes on with its
@@ -188,33 +191,133 @@ fn no_link_leads_a_rename_elsewhere() {
     let outside = at::open_dir_path(&outside);
     let below = tree.below_dir();
     let guard = Guard::mending(&tree, &["--audit-burst", "100000"]);
-    for round in 0..40 {
+    let is_right = |name: &Vec<u8>| std::str::from_utf8(name).is_ok();
+    for round in 0..20 {
         at::mkdir(&below, b"dir").unwrap();
         let dir = at::open_dir(&below, b"dir").unwrap();
-        for number in 0..20_u8 {
-            at::write_new(&dir, &[b'n', number + b'0', 0xE9], b"").unwrap();
+        for number in 0..200_u8 {
+            let name = [b"n", number.to_string().as_bytes(), b"\xE9"].concat();
+            at::write_new(&dir, &name, b"").unwrap();
             if round == 0 {
-                at::write_new(&outside, &[b'n', number + b'0', 0xE9], b"").unwrap();
+                at::write_new(&outside, &name, b"").unwrap();
             }
         }
-        thread::sleep(Duration::from_millis(90 + 3 * round));
+        // In the midst of the renames, or before them.
+        while round % 2 == 0 && !at::list(dir.as_fd()).iter().any(is_right) {
+            thread::yield_now();
+        }
         at::rename(&below, b"dir", format!("old{round}").as_bytes()).unwrap();
         at::symlink(b"../outside", &below, b"dir").unwrap();
-        thread::sleep(Duration::from_millis(5));
+        until(|| at::list(dir.as_fd()).iter().all(is_right));
         at::unlink(&below, b"dir").unwrap();
     }
-    until(|| {
-        (0..40).all(|round| {
-            let dir = at::open_dir(&below, format!("old{round}").as_bytes()).unwrap();
-            at::list(dir.as_fd())
-                .iter()
-                .all(|name| std::str::from_utf8(name).is_ok())
-        })
-    });
     assert!(
         at::list(&outside)
             .iter()
             .all(|name| name.ends_with(b"\xE9"))
     );
     guard.stop();
+}
+
+/// Names are read in the charset that the map has for their directory, as `migrate` reads them.
+#[test]
+fn charsets_are_those_of_the_directory() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let map = tree.logs().join("charsets.toml");
+    let text = "[[directory]]\npath = '/letters'\ncharset = 'koi8-r'\n\
+                [[directory]]\npath = '/kept'\ncharset = 'leave'\n";
+    std::fs::write(&map, text).unwrap();
+    let [letters, kept] = [b"letters".as_slice(), b"kept"].map(|name| tree.directory(name));
+    let guard = Guard::mending(&tree, &["--charset-map", map.to_str().unwrap()]);
+    at::write_new(&kept, b"\xC1\xC2", b"").unwrap();
+    at::write_new(&letters, b"\xC1\xC2", b"").unwrap();
+    at::write_new(tree.below_dir(), b"\xC1\xC2", b"").unwrap();
+    until(|| at::stat(&letters, "аб".as_bytes()).is_ok());
+    until(|| at::stat(tree.below_dir(), "ÁÂ".as_bytes()).is_ok());
+    guard.wait_for(3);
+    guard.stop();
+    assert_eq!(at::sorted(&kept), [b"\xC1\xC2"]);
+}
+
+/// Whoever takes the wanted name just before the rename keeps it, and what has two names keeps the other (law T2).
+#[test]
+fn no_name_is_overwritten() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let below = tree.below_dir();
+    let guard = Guard::mending(&tree, &["--audit-burst", "100000"]);
+    for number in 0..500_u32 {
+        let name = |end: &[u8]| [number.to_string().as_bytes(), end].concat();
+        at::write_new(&below, &name(b"\xE9"), b"bad").unwrap();
+        at::link(&below, &name(b"\xE9"), &name(b" link")).unwrap();
+    }
+    for number in 0..500_u32 {
+        let wanted = [number.to_string().as_bytes(), "é".as_bytes()].concat();
+        // The guard may have been first.
+        at::write_new(&below, &wanted, b"taken").ok();
+    }
+    let read = |name: &[u8]| at::read(&below, name).unwrap();
+    until(|| {
+        (0..500_u32).all(|number| {
+            let name = |end: &[u8]| [number.to_string().as_bytes(), end].concat();
+            assert_eq!(read(&name(b" link")), b"bad");
+            read(&name("é".as_bytes())) == b"bad" || at::stat(&below, &name(b"\xE9")).is_ok()
+        })
+    });
+    guard.wait_for(500);
+    let log = guard.stop();
+    for number in 0..500_u32 {
+        let name = |end: &[u8]| [number.to_string().as_bytes(), end].concat();
+        let is_renamed = at::stat(&below, &name(b"\xE9")).is_err();
+        let expected: &[u8] = if is_renamed { b"bad" } else { b"taken" };
+        assert_eq!(read(&name("é".as_bytes())), expected);
+        let of_name = |record: &&audit::Record| record.name("name").unwrap() == name(b"\xE9");
+        let record = log.iter().find(of_name).unwrap();
+        assert_eq!(record.text("verdict") == "normalized", is_renamed);
+    }
+}
+
+/// What is mounted below is another filesystem, whose names are left, as is what it covers.
+#[test]
+fn mounts_below_are_not_entered() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let covered = tree.directory(b"covered");
+    let guard = Guard::mending(&tree, &[]);
+    let at_path = tree.backing().join("covered");
+    let inner = Inner::tmpfs(&at_path);
+    let within = at::open_dir_path(&at_path);
+    at::write_new(&within, b"in\xE9", b"").unwrap();
+    at::write_new(&covered, b"under\xE9", b"").unwrap();
+    at::write_new(tree.below_dir(), b"beside\xE9", b"").unwrap();
+    until(|| at::stat(tree.below_dir(), "besideé".as_bytes()).is_ok());
+    let log = guard.stop();
+    drop(inner);
+    assert_eq!(at::sorted(&within), [b"in\xE9"]);
+    assert_eq!(at::sorted(&covered), [b"under\xE9"]);
+    assert_eq!(log.len(), 1);
+}
+
+/// A mount of its own, which is taken away with it.
+struct Inner<'p>(&'p Path);
+
+impl<'p> Inner<'p> {
+    fn tmpfs(at: &'p Path) -> Self {
+        let mounted = mount("none", at, "tmpfs", MountFlags::empty(), c"size=2m");
+        mounted.unwrap();
+        Self(at)
+    }
+}
+
+impl Drop for Inner<'_> {
+    fn drop(&mut self) {
+        unmount(self.0, UnmountFlags::DETACH).unwrap();
+    }
 }

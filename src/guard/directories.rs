@@ -19,13 +19,13 @@ const TRIES: usize = 8;
 
 /// A directory that lies below the guarded one, or is it.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Directory {
     pub(super) handle: FileHandle,
     /// The names that led to it when it was found.
     pub(super) path: TreePath,
 }
 
-impl Place {
+impl Directory {
     /// Returns the path of an entry from the guarded directory, which is `/`.
     pub(super) fn path_of(&self, name: &[u8]) -> Vec<u8> {
         let mut path = vec![b'/'];
@@ -40,15 +40,15 @@ impl Place {
 
 /// The guarded directory, and what is known of directories on its filesystem.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Directories {
     root: OwnedFd,
     /// The same, open for reading: handles are opened through its mount.
     mount: OwnedFd,
     /// `None` for a directory that lies elsewhere.
-    known: Mutex<HashMap<FileHandle, Option<Arc<Place>>>>,
+    known: Mutex<HashMap<FileHandle, Option<Arc<Directory>>>>,
 }
 
-impl Places {
+impl Directories {
     /// Opens the guarded directory.
     ///
     /// # Errors
@@ -77,42 +77,42 @@ impl Places {
     }
 
     /// Finds the directory of a handle; `None` if it is gone or does not lie below the guarded one.
-    pub(super) fn find(&self, handle: &FileHandle) -> Option<Arc<Place>> {
-        self.open(handle).map(|(place, _)| place)
+    pub(super) fn find(&self, handle: &FileHandle) -> Option<Arc<Directory>> {
+        self.open(handle).map(|(directory, _)| directory)
     }
 
     /// Finds the directory of a handle, and opens it by its path, following no link and entering no mount. While it is being moved,
     /// that is tried again.
-    pub(super) fn open(&self, handle: &FileHandle) -> Option<(Arc<Place>, Dir)> {
+    pub(super) fn open(&self, handle: &FileHandle) -> Option<(Arc<Directory>, Dir)> {
         for _ in 0..TRIES {
-            let place = self.look_up(handle)?;
+            let directory = self.look_up(handle)?;
             // Where the mount shows a part of the filesystem, a directory of another part may have the same path.
-            let opened = Dir::new(&self.root).descend(&place.path);
+            let opened = Dir::new(&self.root).descend(&directory.path);
             let is_it = |fd: &OwnedFd| FileHandle::of(fd).ok().flatten().as_ref() == Some(handle);
             if let Some(fd) = opened.ok().filter(is_it) {
-                return Some((place, Dir::new(fd)));
+                return Some((directory, Dir::new(fd)));
             }
             self.forget();
         }
         None
     }
 
-    fn look_up(&self, handle: &FileHandle) -> Option<Arc<Place>> {
+    fn look_up(&self, handle: &FileHandle) -> Option<Arc<Directory>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = known.get(handle) {
-            return place.clone();
+        if let Some(directory) = known.get(handle) {
+            return directory.clone();
         }
         // What cannot be opened is gone.
         let fd = handle.open(&self.mount, libc::O_PATH).ok().flatten()?;
-        let place = self.names_of(&fd).map(|path| {
+        let directory = self.names_of(&fd).map(|path| {
             let handle = handle.clone();
-            Arc::new(Place { handle, path })
+            Arc::new(Directory { handle, path })
         });
         if known.len() >= REMEMBERED {
             known.clear();
         }
-        known.insert(handle.clone(), place.clone());
-        place
+        known.insert(handle.clone(), directory.clone());
+        directory
     }
 
     /// Returns the names that lead to a directory, by the path that the kernel has for it; `None` if it lies elsewhere.
