@@ -191,7 +191,7 @@ fn why_invalid(error: &serde_json::Error) -> String {
     use serde_json::error::Category;
     match error.classify() {
         Category::Eof => "it is cut off".to_owned(),
-        Category::Syntax | Category::Io => "it is no JSON".to_owned(),
+        Category::Syntax | Category::Io => "not JSON".to_owned(),
         Category::Data => {
             let text = error.to_string();
             let text = text.split(" at line ").next().unwrap_or_default();

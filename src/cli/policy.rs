@@ -140,7 +140,7 @@ fn show(
         for Row { key, value, places } in rows {
             out.line(format!("  {key:<14} {value:<28} {places}").trim_end())?;
         }
-        out.line(&format!("  so this name    {verdict}"))?;
+        out.line(&format!("  result         {verdict}"))?;
     }
     out.flush()?;
     Ok(ExitCode::Ok)
@@ -233,7 +233,7 @@ fn section_rows(policy: &LoadedPolicy, section: Option<usize>) -> Vec<Row> {
             ids.join(" ")
         }
     };
-    let name = section.name.as_deref().unwrap_or("the first that holds");
+    let name = section.name.as_deref().unwrap_or("first matching section");
     let name = harmless(name).into_owned();
     let path = section.path.as_ref();
     let path = path.map(|path| harmless(&path.0.join(" ")).into_owned());

@@ -22,7 +22,7 @@ use crate::records::{FormatHead, MountStatus, STATUS_FORMAT, json_line};
 /// Asks the mount and prints its status.
 ///
 /// # Errors
-/// There is no mount of utf8fs, it does not answer, or whoever asks may not.
+/// There is no utf8fs mount, it does not answer, or whoever asks may not.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
     let format = if args.json {
         StatusFormat::Json
@@ -76,7 +76,7 @@ fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, Cli
         }
         Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
             return Err(CliError::failure(format!(
-                "the guard of {shown} tells nothing to you: permission denied"
+                "the guard of {shown}: permission denied: only root may ask"
             ))
             .hint("ask as root"));
         }

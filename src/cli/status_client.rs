@@ -165,7 +165,7 @@ fn why(path: &Path, error: AskError) -> CliError {
                 .hint("'findmnt -t fuse.utf8fs' lists the mounts of utf8fs")
         }
         AskError::Other(fs_type) => CliError::failure(format!(
-            "{shown} is no mount of utf8fs: it lies on {}",
+            "{shown} is not a utf8fs mount: it is on {}",
             Quoted(&fs_type)
         ))
         .hint("'findmnt -t fuse.utf8fs' lists the mounts of utf8fs"),
@@ -179,12 +179,12 @@ fn why(path: &Path, error: AskError) -> CliError {
                 CliError::failure(format!("the daemon of the mount on {shown} is gone"))
                     .hint("unmount it, or mount again, which takes the dead mount away")
             }
-            Some(libc::EPERM | libc::EACCES) => {
-                CliError::failure(format!("{shown} tells nothing to you: permission denied"))
-                    .hint("ask as root or as the user who mounted")
-            }
+            Some(libc::EPERM | libc::EACCES) => CliError::failure(format!(
+                "{shown}: permission denied: only root and the user who mounted it may ask"
+            ))
+            .hint("ask as root or as the user who mounted"),
             Some(libc::EOPNOTSUPP | libc::ENODATA) => CliError::failure(format!(
-                "{shown} tells nothing: its daemon does not know this question"
+                "{shown} has no status: its daemon does not know this question"
             ))
             .hint("it is of an older version, or only a part of a mount is mounted here"),
             _ => CliError::failure(format!("{shown} does not answer: {}", reason(&error))),

@@ -77,7 +77,7 @@ fn find(point: &Path) -> Result<Spot, CliError> {
     Err(match found {
         Found::Ours(spot) => return Ok(spot),
         Found::Other(fs_type) => CliError::failure(format!(
-            "{shown} is no mount of utf8fs, but of {}",
+            "{shown} is not a utf8fs mount, but of {}",
             Quoted(&fs_type)
         ))
         .hint("umount(8) unmounts any filesystem"),

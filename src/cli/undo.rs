@@ -88,7 +88,7 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
     if let Some(only) = args.only.as_ref().filter(|_| is_nothing) {
         let only = Quoted(only.as_bytes());
         return Err(CliError::failure(format!(
-            "the journal holds nothing of {only}"
+            "the journal has no entry at or below {only}"
         )));
     }
     if !args.apply && done > 0 {
@@ -112,7 +112,7 @@ fn names(only: &OsString, root: &Path) -> Result<TreePath, CliError> {
     let octets = within.as_os_str().as_bytes();
     let wrong = |_broken| {
         let only = Quoted(only.as_bytes());
-        CliError::usage(format!("{only} is no path within the tree"))
+        CliError::usage(format!("{only} is not a path within the tree"))
             .hint("give it from the root of the tree on, without '.' and '..'")
     };
     if octets.is_empty() {

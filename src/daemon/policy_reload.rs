@@ -85,7 +85,7 @@ impl Mounted {
         if faults.len() > MOST_TOLD {
             log::error!("policy: and {} more", faults.len() - MOST_TOLD);
         }
-        log::error!("the policy was not read anew: the one before stays in force");
+        log::error!("the policy was not reloaded: the previous one stays in force");
     }
 
     /// Has it told that these were in the way of the last reading.
@@ -134,7 +134,7 @@ impl Mounted {
         drop(told);
         if let Some(source) = &self.config.policy {
             let file = Quoted(source.path.as_os_str().as_bytes());
-            log::info!("the policy {file} was read anew and is in force; sections: {sections}");
+            log::info!("the policy {file} was reloaded and is in force; sections: {sections}");
         }
     }
 }

@@ -85,10 +85,8 @@ pub fn check(mut options: GuardOptions) -> Result<GuardConfig, StartError> {
     } else if let Some(journal) = &options.journal {
         check_journal(journal, &checked.backing)?;
     } else {
-        return Err(
-            StartError::usage("names are to be put right, and there is no undo journal")
-                .hint("give --journal FILE, from which 'utf8fs undo' takes the renames back"),
-        );
+        return Err(StartError::usage("renaming needs an undo journal")
+            .hint("give --journal FILE, from which 'utf8fs undo' takes the renames back"));
     }
     Ok(GuardConfig { options, checked })
 }

@@ -213,13 +213,13 @@ fn reload(guarded: &Guarded, source: &PolicySource, options: &GuardOptions) {
         Ok(resolved) => {
             guarded.replace_judge(Judge::new(resolved, &options.charset_map));
             let file = Quoted(source.path.as_os_str().as_bytes());
-            log::info!("the policy {file} was read anew and is in force");
+            log::info!("the policy {file} was reloaded and is in force");
         }
         Err(faults) => {
             for fault in faults.iter().take(16) {
                 log::error!("policy: {fault}");
             }
-            log::error!("the policy was not read anew: the one before stays in force");
+            log::error!("the policy was not reloaded: the previous one stays in force");
         }
     }
 }

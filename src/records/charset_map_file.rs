@@ -58,7 +58,7 @@ impl<'de> Deserialize<'de> for DirectoryPattern {
         let pattern = String::deserialize(deserializer)?;
         Self::parse(&pattern).map_err(|error| {
             let pattern = Quoted(error.pattern.as_bytes());
-            de::Error::custom(format_args!("{pattern} is no pattern: {}", error.reason))
+            de::Error::custom(format_args!("{pattern} is not a pattern: {}", error.reason))
         })
     }
 }
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for CharsetSource {
                     "it takes names of IANA, a list of them, auto or leave".to_owned()
                 });
                 let label = Quoted(label.as_bytes());
-                de::Error::custom(format_args!("charset {label} is not on offer: {why}"))
+                de::Error::custom(format_args!("charset {label} is not supported: {why}"))
             })
         };
         match labels.as_slice() {
@@ -138,12 +138,12 @@ mod tests {
             (
                 entry("charset = 'koi9'"),
                 "'koi9'",
-                "charset \"koi9\" is not on offer: did you mean koi",
+                "charset \"koi9\" is not supported: did you mean koi",
             ),
             (
                 entry("charset = ['koi8-r', 'utf-8']"),
                 "['koi8-r'",
-                "is not on offer",
+                "is not supported",
             ),
             (
                 entry("charset = ['auto', 'koi8-r']"),
@@ -157,7 +157,7 @@ mod tests {
             (
                 "[[directory]]\ncharset = 'koi8-r'\npath = '/a/['".to_owned(),
                 "'/a/['",
-                "\"[\" is no pattern",
+                "\"[\" is not a pattern",
             ),
             ("dir = 1".to_owned(), "dir", "unknown field"),
             ("[[directory".to_owned(), "", ""),

@@ -13,7 +13,7 @@ use crate::records::{
     AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts, VerdictCounts,
 };
 
-/// Most lines that are no records of which each is kept.
+/// Most lines that are not records of which each is kept.
 const MOST_INVALID: usize = 100;
 
 /// Most different reasons why lines are no records.
@@ -113,7 +113,7 @@ pub(super) struct LogSummary {
     pub(super) dropped: u64,
     /// Number of records of events that this version does not know.
     pub(super) unknown: u64,
-    /// Number of lines that are no records.
+    /// Number of lines that are not records.
     pub(super) invalid: u64,
     pub(super) first_invalid: Vec<InvalidLine>,
     by_reason: BTreeMap<String, (u64, InvalidLine)>,

@@ -53,8 +53,8 @@ fn cards(report: &Report<'_>) -> String {
     let all = [("offences in the log", summary.offences())].into_iter();
     let all = all.chain(verdicts).chain([
         ("left out by the rate limit", summary.left_out),
-        ("lost, as summaries tell", summary.dropped),
-        ("lines that are no records", summary.invalid),
+        ("lost, as reported at unmount", summary.dropped),
+        ("lines that are not records", summary.invalid),
     ]);
     let cards = all.map(|(label, count)| {
         let count = grouped(count);
@@ -105,7 +105,7 @@ fn invalid_lines(report: &Report<'_>) -> String {
         )
     });
     format!(
-        "<section>\n<h2>Lines that are no records</h2>\n<div class=\"scroll\"><table>\n<tr><th>Why</th><th class=\"number\">Lines</th><th>The first: log and line</th><th>It begins with</th></tr>\n{}</table></div>\n</section>\n",
+        "<section>\n<h2>Lines that are not records</h2>\n<div class=\"scroll\"><table>\n<tr><th>Why</th><th class=\"number\">Lines</th><th>The first: log and line</th><th>It begins with</th></tr>\n{}</table></div>\n</section>\n",
         rows.collect::<String>()
     )
 }

@@ -37,7 +37,7 @@ fn print_reasons(out: &mut Output, report: &Report<'_>) -> Result<(), CliError> 
         return Ok(());
     }
     out.line("")?;
-    out.line("lines that are no records, by reason")?;
+    out.line("lines that are not records, by reason")?;
     for (reason, count, _) in reasons {
         out.line(&format!("  {:>13}  {}", grouped(count), harmless(reason)))?;
     }
@@ -66,7 +66,7 @@ fn head(report: &Report<'_>) -> Vec<String> {
         "not in the log: {} left out by the rate limit, {} lost as {}",
         grouped(summary.left_out),
         grouped(summary.dropped),
-        counted(summary.summaries, "summary tells", "summaries tell"),
+        counted(summary.summaries, "summary reports", "summaries report"),
     ));
     if summary.unknown > 0 {
         lines.push(format!(
@@ -75,7 +75,10 @@ fn head(report: &Report<'_>) -> Vec<String> {
         ));
     }
     if summary.invalid > 0 {
-        lines.push(format!("{} lines are no records", grouped(summary.invalid)));
+        lines.push(format!(
+            "{} lines are not records",
+            grouped(summary.invalid)
+        ));
     }
     lines
 }

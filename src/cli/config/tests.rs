@@ -119,7 +119,7 @@ fn a_charset_that_is_not_offered_is_refused_with_the_near_ones_or_the_reason() {
     for label in ["utf-7", "utf-16", "iso-2022-jp"] {
         let (message, _) = refused(&["--from", label]);
         assert!(
-            message.starts_with(&format!("charset \"{label}\" is not on offer: ")),
+            message.starts_with(&format!("charset \"{label}\" is not supported: ")),
             "{message}"
         );
     }
@@ -135,7 +135,7 @@ fn new_names_can_be_compared_and_exempt() {
     let (message, hint) = refused(&["--exempt", "/a/"]);
     assert_eq!(
         message,
-        "--exempt \"/a/\" is no pattern: names do not end in /; /a/** is what lies in a directory"
+        "--exempt \"/a/\" is not a pattern: names do not end in /; /a/** is what lies in a directory"
     );
     assert!(hint.starts_with("a pattern is a path as "), "{hint}");
     refused(&["-o", "exempt=[a"]);

@@ -118,9 +118,7 @@ fn go_on(
     let octets = last.as_os_str().as_bytes();
     let name = quoted(&last);
     let fault = |error: JournalError| {
-        CliError::failure(format!(
-            "the journal {name} cannot be gone on with: {error}"
-        ))
+        CliError::failure(format!("the journal {name} cannot be resumed: {error}"))
     };
     let mut journal = Journal::open(&last).map_err(fault)?;
     let is_the_same = arguments::is_of_a_plan(options) && journal.header().options == options;

@@ -16,7 +16,7 @@ pub(super) fn check(args: &MigrateArgs, is_by_plan: bool) -> Result<(), CliError
             "{} contradicts --plan with --apply: the plan says what is done",
             asked.first().map_or("", |(option, _)| option)
         ))
-        .hint("make the plan anew with it, or leave it out"));
+        .hint("make a new plan with it, or leave it out"));
     }
     let asks_for_names = [
         "--from",
@@ -142,7 +142,7 @@ pub(super) fn filter(args: &MigrateArgs) -> Result<Filter, CliError> {
         Patterns::new(patterns.as_deref().unwrap_or_default()).map_err(|error| {
             let pattern = Quoted(error.pattern.as_bytes());
             CliError::usage(format!(
-                "{option} {pattern} is no pattern: {}",
+                "{option} {pattern} is not a pattern: {}",
                 error.reason
             ))
             .hint(

@@ -134,12 +134,12 @@ pub(super) fn print_done_already(journal: &str, unplanned: Unplanned) {
     let words = in_words(unplanned);
     if words.is_empty() {
         print_note(&format!(
-            "this plan was done already; its journal is {journal}"
+            "this plan has already been applied; its journal is {journal}"
         ));
         return;
     }
     print_note(&format!(
-        "this plan was done already, but {words}; its journal is {journal}"
+        "this plan has already been applied, but {words}; its journal is {journal}"
     ));
     print_note("make a new plan for that, or take the journal away to have this one done again");
 }
@@ -215,7 +215,7 @@ pub(super) fn print_summary(
     let rest = match (is_stopped, args.apply && counters.begun.get() > 0) {
         (true, true) => "; it was stopped",
         (true, false) => {
-            "; it was stopped while planning: nothing was changed, and the same command begins anew"
+            "; it was stopped while planning: nothing was changed, and the same command starts over"
         }
         (false, _) if args.apply => "",
         (false, _) => "; nothing was changed",

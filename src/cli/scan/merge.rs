@@ -127,7 +127,7 @@ fn read_part(report: &Path) -> Result<ScanPart, CliError> {
         Ok(())
     })?;
     let Some((number, part)) = found else {
-        let message = format!("{} is no report of a part", quoted(report));
+        let message = format!("{} is not the report of a part", quoted(report));
         return Err(CliError::usage(message).hint(HOW));
     };
     if !has_end {

@@ -124,7 +124,7 @@ fn findings(done: &ScanDone<'_>, is_offence: bool) -> Vec<String> {
         };
         format!("{names} {verb}, some perhaps in several ways")
     } else {
-        "also found, which is no offence by these options".to_owned()
+        "remarks: allowed by the options given".to_owned()
     }];
     for (kind, count) in kinds {
         lines.push(format!(
@@ -175,8 +175,7 @@ fn worst(done: &ScanDone<'_>) -> Vec<String> {
     if offending.len() < 2 {
         return Vec::new();
     }
-    let mut lines =
-        vec!["directories with the most offences, of the names right in them".to_owned()];
+    let mut lines = vec!["directories with the most offences (own entries only)".to_owned()];
     for directory in offending {
         let counts = &directory.counts;
         let path = done.path(directory.root, &directory.path);

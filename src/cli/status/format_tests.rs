@@ -74,7 +74,7 @@ inodes known        7
 open                2 files, 1 directories
 descriptors         4 for what is open, 6 of 250 kept for inodes; 1000 in all, 64 in reserve
 indexes of names    3 directories, 3 KiB, 9 readings
-kept by the kernel  names for ever, attributes of files 1 s; 0 names barred
+kept by the kernel  names until changed, attributes of files 1 s; 0 names barred
 changes below       followed, in 12 directories; 1 overflows, 2 stalls
 requests by         rings (io_uring), 32 threads for each CPU
 data                read and written by the kernel where it can

@@ -45,14 +45,11 @@ fn policy(status: &MountStatus) -> Vec<String> {
         return vec!["no policy file is in force".to_owned()];
     };
     let mut lines = vec![format!(
-        "policy {} in force since {}; sections: {}, read anew: {}, not read anew for faults: {}",
+        "policy {} in force since {}; sections: {}, reloads: {}, failed reloads: {}",
         policy.file, policy.since, policy.sections, policy.reloads, policy.failed_reloads,
     )];
     if let Some(fault) = &policy.fault {
-        lines.push(format!(
-            "  not read anew at {}, for what is wrong with it:",
-            fault.time
-        ));
+        lines.push(format!("  the last reload failed at {}:", fault.time));
         let faults = fault.lines.iter();
         lines.extend(faults.map(|fault| format!("  {}", harmless(fault))));
     }
@@ -268,7 +265,7 @@ pub(super) fn span(seconds: f64) -> String {
     const YEAR: f64 = 365.0 * 86_400.0;
     match seconds {
         0.0 => "not at all".to_owned(),
-        _ if seconds >= YEAR => "for ever".to_owned(),
+        _ if seconds >= YEAR => "until changed".to_owned(),
         _ if seconds >= 172_800.0 => format!("{:.1} days", seconds / 86_400.0),
         _ if seconds >= 7200.0 => format!("{:.1} h", seconds / 3600.0),
         _ if seconds >= 120.0 => format!("{:.1} min", seconds / 60.0),

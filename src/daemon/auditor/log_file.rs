@@ -27,7 +27,7 @@ enum Unsafe {
     OtherNames,
     #[error("it is another user's (uid {0})")]
     Foreign(u32),
-    #[error("it is no file, FIFO or character device")]
+    #[error("not a file, FIFO or character device")]
     Kind,
 }
 

@@ -54,7 +54,7 @@ impl Table<'_> {
         for pattern in list.iter().flat_map(|list| &list.0) {
             if let Err(error) = Patterns::new(std::slice::from_ref(pattern)) {
                 let pattern = Quoted(pattern.as_bytes());
-                let message = format!("{key}: {pattern} is no pattern: {}", error.reason);
+                let message = format!("{key}: {pattern} is not a pattern: {}", error.reason);
                 self.error(key, message);
             }
         }

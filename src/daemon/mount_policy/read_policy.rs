@@ -122,7 +122,7 @@ fn open(directory: &PolicyDirectory, name: &Path) -> Result<(File, (u64, u64)), 
     } else if kind.is_fifo() {
         "is a FIFO"
     } else if !kind.is_file() {
-        "is no file"
+        "is not a file"
     } else if metadata.mode() & 0o002 != 0 {
         "can be written by everybody"
     } else {

@@ -104,7 +104,8 @@ impl ResolvedPolicy {
     ) -> Vec<String> {
         let keys = self.needs_remount(new, policy, is_background).into_iter();
         keys.map(|(key, place)| {
-            let message = format!("{key} cannot change while it is mounted: it takes a remount");
+            let message =
+                format!("{key} cannot change while it is mounted: unmount and mount again");
             policy.error_line(place, message)
         })
         .collect()
@@ -218,7 +219,7 @@ fn exemptions(uids: Vec<u32>, patterns: Option<&List<String>>) -> Result<Exempti
     Exemptions::new(uids, patterns).map_err(|error| {
         let pattern = Quoted(error.pattern.as_bytes());
         StartError::usage(format!(
-            "--exempt {pattern} is no pattern: {}",
+            "--exempt {pattern} is not a pattern: {}",
             error.reason
         ))
         .hint("a pattern is a path as /backups/** or a name as *.tmp, with * ? [a-z] {one,other}")
@@ -255,7 +256,7 @@ pub fn charset(option: &str, label: &str) -> Result<Charset, StartError> {
 pub fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> StartError {
     let label = Quoted(unknown.label.as_bytes());
     let error = match unknown.reason {
-        Some(reason) => StartError::usage(format!("charset {label} is not on offer: {reason}")),
+        Some(reason) => StartError::usage(format!("charset {label} is not supported: {reason}")),
         None => StartError::usage(format!("unknown charset {label}")),
     };
     error.hint(match unknown.near.split_last() {

@@ -84,13 +84,13 @@ fn each_fault_is_told_with_its_line_and_column() {
             "from = [\"koi8-q\", \"utf-7\"]",
             &[
                 "p:1:8: error: from: unknown charset \"koi8-q\"; did you mean koi8-r or koi8-u?",
-                "p:1:8: error: from: charset \"utf-7\" is not on offer: stateful: one name has many spellings, and one of them spells `/` with other bytes; from takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r",
+                "p:1:8: error: from: charset \"utf-7\" is not supported: stateful: one name has many spellings, and one of them spells `/` with other bytes; from takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r",
             ],
         ),
         (
             "exempt = [\"/a/\"]",
             &[
-                "p:1:10: error: exempt: \"/a/\" is no pattern: names do not end in /; /a/** is what lies in a directory",
+                "p:1:10: error: exempt: \"/a/\" is not a pattern: names do not end in /; /a/** is what lies in a directory",
             ],
         ),
         (

@@ -202,7 +202,7 @@ impl<R: BufRead> Reader<R> {
                 self.has_header = true;
                 let root = header.root.as_bytes();
                 if !root.starts_with(b"/") || root.contains(&0) {
-                    return Err("\"root\" is no absolute path".into());
+                    return Err("\"root\" is not an absolute path".into());
                 }
             }
             PlanRecord::Line(_) if !self.has_header => {
@@ -229,7 +229,7 @@ fn in_words(error: &serde_json::Error) -> String {
     });
     let harmless: String = harmless.collect();
     let column = error.column();
-    format!("it is no line of a plan: {harmless}, at its octet {column}")
+    format!("not a line of a plan: {harmless}, at byte {column}")
 }
 
 /// Do the fields of a line go together?

@@ -61,10 +61,10 @@ impl fmt::Display for JournalError {
             Self::Io { what, error } => write!(f, "cannot {what}: {error}"),
             Self::Exists(path) => write!(f, "{} is there already", Quoted(path.as_os_str().as_bytes())),
             Self::Busy => f.write_str("another migration of this tree, or of one that it lies in or that lies in it, is under way"),
-            Self::NotAJournal => f.write_str("it is no journal of utf8fs"),
+            Self::NotAJournal => f.write_str("not a utf8fs journal"),
             Self::Version(version) => write!(f, "the journal is of version {version}, which this program does not know"),
             Self::Broken { frame, offset, why } => {
-                write!(f, "the journal was cut or altered: frame {frame}, at octet {offset}: {why}")
+                write!(f, "the journal was cut or altered: frame {frame}, at byte {offset}: {why}")
             }
             Self::NotThisTree => f.write_str("the journal is of another tree: the root is not the directory that it was"),
             Self::ReadOnly => f.write_str("the filesystem is mounted read-only"),

@@ -213,7 +213,7 @@ fn charsets_that_cannot_be_undone_are_refused_with_the_reason() {
         let run = place.mount("b", "m", &[b"--from", label.as_bytes()]);
         assert_refused(
             &run,
-            &format!("charset \"{label}\" is not on offer: "),
+            &format!("charset \"{label}\" is not supported: "),
             "--from takes",
         );
     }
@@ -330,7 +330,7 @@ fn missing_and_unknown_commands_are_refused() {
     );
     assert_refused(
         &run(&[b"explain", b"--from", b"utf-7", b"x"]),
-        "charset \"utf-7\" is not on offer: ",
+        "charset \"utf-7\" is not supported: ",
         "--from takes",
     );
 }

@@ -241,7 +241,7 @@ fn lines_that_are_no_records_are_counted_and_named_and_the_rest_is_told() {
         panic!("{garbled:?}");
     };
     assert_eq!((first, last), ("it is cut off", "it is cut off"));
-    assert_eq!((escape, short), ("it is no JSON", "missing field `time`"));
+    assert_eq!((escape, short), ("not JSON", "missing field `time`"));
     assert!(long.starts_with("it is longer than"));
     // By the reason, the most frequent first, each with its first line.
     let reasons = report["garbled"]["reasons"].as_array().unwrap();
@@ -257,14 +257,14 @@ fn lines_that_are_no_records_are_counted_and_named_and_the_rest_is_told() {
     let note = format!("{note}, and 1 more for it");
     assert!(run.stderr.contains(&note), "{note}\n{}", run.stderr);
     assert!(
-        run.stderr.contains(r#"line 3: it is no JSON: "\x1B[2J""#),
+        run.stderr.contains(r#"line 3: not JSON: "\x1B[2J""#),
         "{}",
         run.stderr
     );
     assert!(run.stderr.len() < 2000, "{}", run.stderr);
     let words = audit(&[], &log).stdout;
     assert!(
-        words.contains("\nlines that are no records, by reason\n              2  it is cut off\n"),
+        words.contains("\nlines that are not records, by reason\n              2  it is cut off\n"),
         "{words}"
     );
     // A record whose newline is missing is whole.

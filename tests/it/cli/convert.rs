@@ -221,7 +221,7 @@ fn wrong_labels_and_combinations_are_refused_before_anything_is_read() {
         ),
         (
             &["--from", "utf-7", "--to", "utf-8"],
-            "charset \"utf-7\" is not on offer",
+            "charset \"utf-7\" is not supported",
             "convert --list",
         ),
         (

@@ -241,14 +241,14 @@ fn a_journal_that_was_cut_is_refused_with_the_frame_and_nothing_done() {
     for command in [&[&b"undo"[..]][..], &[b"undo", b"--apply"], &[b"journal"]] {
         let refused = place.run(command, &[]);
         assert_eq!(refused.code, Some(1));
-        assert!(refused.stderr.contains("frame 2, at octet "), "{refused:?}");
+        assert!(refused.stderr.contains("frame 2, at byte "), "{refused:?}");
     }
     fs::write(place.journal(), "no journal").unwrap();
     assert!(
         place
             .run(&[b"journal"], &[])
             .stderr
-            .contains("no journal of utf8fs")
+            .contains("not a utf8fs journal")
     );
     assert!(place.is_migrated());
 }
@@ -259,7 +259,7 @@ fn paths_that_lead_nowhere_and_trees_in_use_are_refused() {
     for only in [&b"../x"[..], b"/etc", b"a/./b"] {
         let refused = place.run(&[b"undo", b"--only", only], &[]);
         assert!(
-            refused.refusal().0.contains("no path within the tree"),
+            refused.refusal().0.contains("not a path within the tree"),
             "{refused:?}"
         );
     }

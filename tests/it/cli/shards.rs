@@ -341,7 +341,7 @@ fn parts_that_are_no_whole_are_refused() {
     other("root", &[b"--shard", b"2/3", bytes(tree.parent())]);
     refused(&["1.json", "root"], "the directories");
     other("whole", &[bytes(&backing)]);
-    refused(&["whole"], "is no report of a part");
+    refused(&["whole"], "is not the report of a part");
     write("prose", "names\n");
     refused(&["prose"], "line 1 is none of a report");
     let second = text("2.json");

@@ -213,7 +213,7 @@ fn what_is_wrong_is_refused_with_its_line() {
         (
             plan(&[ROW]).replace("\"/srv/old\"", "\"srv/old\""),
             1,
-            "no absolute path",
+            "not an absolute path",
         ),
         (
             plan(&[ROW]).replace("\"options\"", "\"option\""),

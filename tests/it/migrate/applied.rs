@@ -259,7 +259,10 @@ fn an_edited_plan_is_done_as_it_says() {
         &["--plan", "plan", "--apply", "--journal", "journal"],
     )
     .expect(0);
-    assert!(again.stderr.contains("was done already"), "{again:?}");
+    assert!(
+        again.stderr.contains("has already been applied"),
+        "{again:?}"
+    );
     utf8fs(tree.parent(), &[b"undo", b"--apply", b"journal"]).expect(0);
     let names = at::sorted(tree.below_dir());
     assert_eq!(

@@ -241,7 +241,7 @@ fn a_faulty_map_is_refused_with_line_and_column() {
         let fault = refused(command, row);
         assert!(
             fault.starts_with(
-                "error: \"map\":3:11: charset \"koi8r-x\" is not on offer: did you mean koi8-r"
+                "error: \"map\":3:11: charset \"koi8r-x\" is not supported: did you mean koi8-r"
             ),
             "{fault}"
         );

@@ -234,7 +234,7 @@ fn a_plan_that_was_altered_is_refused_with_the_line() {
     let run = migrate(tree.parent(), &["--plan", "plan", "--apply"]).expect(2);
     assert!(
         run.stderr.contains(&format!(
-            "nothing was done: line {line}: it is no line of a plan: \"../café.txt\" is no name"
+            "nothing was done: line {line}: not a line of a plan: \"../café.txt\" is no name"
         )),
         "{run:?}"
     );

@@ -138,7 +138,7 @@ fn a_plan_that_is_done_but_for_some_steps_says_so_again() {
         let again = migrate(tree.parent(), &command).expect(1);
         assert_eq!(
             again.stderr,
-            "utf8fs: this plan was done already, but 1 entry was left as it is; its journal is \"journal\"\n\
+            "utf8fs: this plan has already been applied, but 1 entry was left as it is; its journal is \"journal\"\n\
              utf8fs: make a new plan for that, or take the journal away to have this one done again\n\
              utf8fs: 1 entry was left as it is\n"
         );
@@ -148,7 +148,7 @@ fn a_plan_that_is_done_but_for_some_steps_says_so_again() {
     written(&tree);
     migrate(tree.parent(), &command).expect(0);
     let again = migrate(tree.parent(), &command).expect(0);
-    let words = "utf8fs: this plan was done already; its journal is \"journal\"\n";
+    let words = "utf8fs: this plan has already been applied; its journal is \"journal\"\n";
     assert!(again.stderr.starts_with(words), "{again:?}");
 }
 
@@ -223,7 +223,7 @@ fn a_signal_while_planning_leaves_nothing_in_the_way() {
     for command in [&DIRECT[..], &apply, &plan] {
         // The root is the only directory.
         let run = injected(tree.parent(), "getdents64:signal=INT:when=1", command).expect(130);
-        let words = "it was stopped while planning: nothing was changed, and the same command begins anew\n";
+        let words = "it was stopped while planning: nothing was changed, and the same command starts over\n";
         assert!(run.stderr.ends_with(words), "{run:?}");
         assert!(!run.stderr.contains("undo"), "{run:?}");
         let mut left = at::sorted(at::open_dir_path(tree.parent()));

@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, status};
 
-const IN_FORCE: &str = "was read anew and is in force";
-const KEPT: &str = "the one before stays in force";
+const IN_FORCE: &str = "was reloaded and is in force";
+const KEPT: &str = "the previous one stays in force";
 const BAD: &[u8] = b"caf\xE9";
 
 /// A policy file beside the tree.
@@ -234,7 +234,7 @@ fn what_names_are_shown_as_takes_a_remount() {
         assert_eq!(policy.reload(&mount), KEPT, "{text}");
         let path = policy.path.to_str().unwrap();
         let fault = format!(
-            "{path}:{place}: error: {key} cannot change while it is mounted: it takes a remount"
+            "{path}:{place}: error: {key} cannot change while it is mounted: unmount and mount again"
         );
         let lines = told(&mount)["fault"]["lines"].clone();
         assert!(lines.as_array().unwrap().contains(&json!(fault)), "{lines}");

@@ -286,7 +286,7 @@ fn nothing_but_a_mount_of_utf8fs_is_unmounted() {
     assert!(words(&bare.stderr).starts_with("error: nothing is mounted on "));
     let proc = utf8fs(&["umount", "--lazy"], Some(Path::new("/proc")));
     assert_eq!(proc.status.code(), Some(1));
-    assert!(words(&proc.stderr).contains("is no mount of utf8fs, but of \"proc\""));
+    assert!(words(&proc.stderr).contains("is not a utf8fs mount, but of \"proc\""));
     assert!(mounted(Path::new("/proc")).is_some());
     let mount = tree.mount(&[]);
     at::mkdir(mount.dir(), b"inside").unwrap();

@@ -21,7 +21,7 @@ fn shown(policy: &Policy, name: &[u8]) -> Result<Vec<u8>, String> {
     assert!(output.status.success(), "{output:?}");
     let said = String::from_utf8(output.stdout).unwrap();
     let last = said.lines().last().unwrap();
-    let verdict = last.trim_start().strip_prefix("so this name").unwrap();
+    let verdict = last.trim_start().strip_prefix("result").unwrap();
     let verdict = verdict.trim_start();
     if let Some(rest) = verdict.strip_prefix("is refused with ") {
         return Err(rest.split(':').next().unwrap().to_owned());
