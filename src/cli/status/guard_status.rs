@@ -1,65 +1,33 @@
 //! The status of a guard, for people and for Prometheus.
 
-use super::prometheus::{Page, label};
+use super::prometheus::Page;
 use super::status_text::span;
 use crate::cli::output::harmless;
 use crate::cli::text_table::columns;
 use crate::records::GuardStatus;
 
-/// The name, the metric, its kind, its help and the value of each number.
-type Number = (&'static str, &'static str, &'static str, &'static str, u64);
+/// The name, the metric, the value and the help of each number.
+type Number = (&'static str, &'static str, u64, &'static str);
 
 fn numbers(status: &GuardStatus) -> [Number; 7] {
+    let (events, overflows) = (status.events, status.overflows);
+    let (lag, waiting) = (status.lag_milliseconds, status.waiting);
+    let (renamed, left) = (status.renamed, status.left);
+    let of_events = "New names that the kernel reported.";
+    let of_overflows = "Times that the kernel could not keep all events.";
+    let of_scans = "Scans that were finished.";
+    let of_lag = "Time from the making of the last offending name to its event.";
+    let of_waiting = "Entries that wait to be renamed.";
+    let of_renamed = "Entries that were renamed.";
+    let of_left = "Entries that were to be renamed, and were left.";
     [
-        (
-            "events",
-            "guard_events_total",
-            "counter",
-            "New names that the kernel reported.",
-            status.events,
-        ),
-        (
-            "overflows",
-            "guard_overflows_total",
-            "counter",
-            "Times that the kernel could not keep all events.",
-            status.overflows,
-        ),
-        (
-            "scans",
-            "guard_scans_total",
-            "counter",
-            "Scans that were finished.",
-            status.scans,
-        ),
-        (
-            "lag (ms)",
-            "guard_lag_milliseconds",
-            "gauge",
-            "Time from the making of the last offending name to its event.",
-            status.lag_milliseconds,
-        ),
-        (
-            "waiting",
-            "guard_waiting",
-            "gauge",
-            "Entries that wait to be renamed.",
-            status.waiting,
-        ),
-        (
-            "renamed",
-            "guard_renamed_total",
-            "counter",
-            "Entries that were renamed.",
-            status.renamed,
-        ),
-        (
-            "left",
-            "guard_left_total",
-            "counter",
-            "Entries that were to be renamed, and were left.",
-            status.left,
-        ),
+        ("events", "events_total", events, of_events),
+        ("overflows", "overflows_total", overflows, of_overflows),
+        ("scans", "scans_total", status.scans, of_scans),
+        ("lag (ms)", "lag_milliseconds", lag, of_lag),
+        ("waiting", "waiting", waiting, of_waiting),
+        ("renamed", "renamed_total", renamed, of_renamed),
+        ("left", "left_total", left, of_left),
     ]
 }
 
@@ -96,31 +64,18 @@ pub(super) fn lines(status: &GuardStatus) -> Vec<String> {
 /// Returns the lines of the metrics. Each sample has the directory as a label.
 pub(super) fn metrics(status: &GuardStatus) -> Vec<String> {
     let mut page = Page::new(status.directory.as_bytes());
-    page.value(
-        "guard_uptime_seconds",
-        "gauge",
-        "Time since the start.",
-        status.uptime_seconds,
-    );
-    for (_, metric, kind, help, value) in numbers(status) {
-        page.value(metric, kind, help, value);
+    let help = "Time since the start.";
+    page.value("guard_uptime_seconds", status.uptime_seconds, help);
+    for (_, metric, value, help) in numbers(status) {
+        page.value(&format!("guard_{metric}"), value, help);
     }
-    let rows = status.offences.rows().into_iter();
-    let rows = rows.map(|(rule, count)| (label("rule", <&str>::from(rule).as_bytes()), count));
-    page.metric(
-        "guard_offences_total",
-        "counter",
-        "Names that do not conform, by rule.",
-        rows,
-    );
-    let rows = status.verdicts.rows().into_iter();
-    let rows =
-        rows.map(|(verdict, count)| (label("verdict", <&str>::from(verdict).as_bytes()), count));
-    page.metric(
-        "guard_verdicts_total",
-        "counter",
-        "What became of them.",
-        rows,
-    );
+    let rules = status.offences.rows().into_iter();
+    let rules = rules.map(|(rule, count)| (<&str>::from(rule), count));
+    let help = "Names that do not conform, by rule.";
+    page.counters("guard_offences_total", "rule", help, rules);
+    let verdicts = status.verdicts.rows().into_iter();
+    let verdicts = verdicts.map(|(verdict, count)| (<&str>::from(verdict), count));
+    let help = "What became of them.";
+    page.counters("guard_verdicts_total", "verdict", help, verdicts);
     page.lines
 }

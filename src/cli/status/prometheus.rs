@@ -8,38 +8,15 @@ pub(super) fn lines(status: &MountStatus) -> Vec<String> {
     let mut page = Page::new(status.mountpoint.as_bytes());
     let version = label("version", status.version.as_bytes());
     let about = format!("{},{version}", label("backing", status.backing.as_bytes()));
-    page.metric(
-        "info",
-        "gauge",
-        "What is mounted, by which version.",
-        [(about, 1)],
-    );
-    page.value(
-        "uptime_seconds",
-        "gauge",
-        "Time since the mount.",
-        status.uptime_seconds,
-    );
+    page.metric("info", "What is mounted, by which version.", [(about, 1)]);
+    let help = "Time since the mount.";
+    page.value("uptime_seconds", status.uptime_seconds, help);
     page.requests(status);
     page.durations(status);
     page.numbers(status);
     page.offences(status);
-    let help = "Records of offences, by what became of them.";
-    let records = &status.audit_records;
-    let records = [
-        ("written", records.written),
-        ("left_out", records.left_out),
-        ("dropped", records.dropped),
-    ];
-    let records = records.map(|(fate, count)| (label("fate", fate.as_bytes()), count));
-    page.metric("audit_records_total", "counter", help, records);
     let has_policy = u8::from(status.policy.is_some());
-    page.value(
-        "policy_file",
-        "gauge",
-        "Is a policy file in force?",
-        has_policy,
-    );
+    page.value("policy_file", has_policy, "Is a policy file in force?");
     if let Some(policy) = &status.policy {
         page.policy(policy);
     }
@@ -49,7 +26,7 @@ pub(super) fn lines(status: &MountStatus) -> Vec<String> {
 /// Returns the lines of the metric whether a mount answers.
 pub(super) fn up(mountpoint: &[u8], answers: bool) -> Vec<String> {
     let mut page = Page::new(mountpoint);
-    page.value("up", "gauge", "Does the daemon answer?", u8::from(answers));
+    page.value("up", u8::from(answers), "Does the daemon answer?");
     page.lines
 }
 
@@ -77,6 +54,9 @@ pub(super) fn together(pages: impl Iterator<Item = Vec<String>>) -> Vec<String> 
     metrics.into_iter().flatten().collect()
 }
 
+/// The metric of times, which is a histogram.
+const DURATION: &str = "request_duration_seconds";
+
 pub(super) struct Page {
     pub(super) lines: Vec<String>,
     /// The label that all samples have.
@@ -91,7 +71,13 @@ impl Page {
         }
     }
 
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
+    /// Adds the head of a metric. A counter is one whose name ends as Prometheus has it.
+    fn head(&mut self, name: &str, help: &str) {
+        let kind = match name {
+            DURATION => "histogram",
+            name if name.ends_with("_total") => "counter",
+            _ => "gauge",
+        };
         self.lines.push(format!("# HELP utf8fs_{name} {help}"));
         self.lines.push(format!("# TYPE utf8fs_{name} {kind}"));
     }
@@ -104,63 +90,58 @@ impl Page {
     }
 
     /// Adds a metric of samples with labels.
-    pub(super) fn metric(
-        &mut self,
-        name: &str,
-        kind: &str,
-        help: &str,
-        samples: impl IntoIterator<Item = (String, u64)>,
-    ) {
-        self.head(name, kind, help);
+    fn metric(&mut self, name: &str, help: &str, samples: impl IntoIterator<Item = (String, u64)>) {
+        self.head(name, help);
         for (labels, value) in samples {
             self.sample(name, &labels, value);
         }
     }
 
     /// Adds a metric of one sample.
-    pub(super) fn value(&mut self, name: &str, kind: &str, help: &str, value: impl ToString) {
-        self.head(name, kind, help);
+    pub(super) fn value(&mut self, name: &str, value: impl ToString, help: &str) {
+        self.head(name, help);
         self.sample(name, "", value);
     }
 
+    /// Adds a counter of samples with one label each.
+    pub(super) fn counters<'l>(
+        &mut self,
+        name: &str,
+        key: &str,
+        help: &str,
+        rows: impl IntoIterator<Item = (&'l str, u64)>,
+    ) {
+        let rows = rows.into_iter();
+        let rows = rows.map(|(word, count)| (label(key, word.as_bytes()), count));
+        self.metric(name, help, rows);
+    }
+
     fn requests(&mut self, status: &MountStatus) {
-        type Field = fn(&RequestCounts) -> u64;
-        let counters: [(&str, Field, &str); 3] = [
-            (
-                "requests_total",
-                |counts| counts.requests,
-                "Requests of the kernel.",
-            ),
-            (
-                "request_errors_total",
-                |counts| counts.errors,
-                "Requests answered by an error, or that there is no such entry.",
-            ),
-            (
-                "backing_calls_total",
-                |counts| counts.backing_calls,
-                "System calls made on the backing filesystem.",
-            ),
-        ];
-        for (metric, field, help) in counters {
-            let samples = status.operations.iter();
-            let samples = samples.map(|(name, counts)| (operation(name), field(counts)));
-            self.metric(metric, "counter", help, samples);
-        }
+        let mut counter = |name, help, field: fn(&RequestCounts) -> u64| {
+            let rows = status.operations.iter();
+            let rows = rows.map(|(operation, counts)| (&**operation, field(counts)));
+            self.counters(name, "operation", help, rows);
+        };
+        counter("requests_total", "Requests of the kernel.", |counts| {
+            counts.requests
+        });
+        let help = "Requests answered by an error, or that there is no such entry.";
+        counter("request_errors_total", help, |counts| counts.errors);
+        let help = "System calls made on the backing filesystem.";
+        counter("backing_calls_total", help, |counts| counts.backing_calls);
     }
 
     /// Adds the histogram of times; kinds of requests that never came have none.
     fn durations(&mut self, status: &MountStatus) {
-        const NAME: &str = "request_duration_seconds";
         let help = "Time from reading a request to its answer.";
-        self.head(NAME, "histogram", help);
+        self.head(DURATION, help);
         for (name, counts) in &status.operations {
             let count: u64 = counts.times.iter().sum();
             if count == 0 {
                 continue;
             }
-            let labels = operation(name);
-            let bucket = format!("{NAME}_bucket");
+            let labels = label("operation", name.as_bytes());
+            let bucket = format!("{DURATION}_bucket");
             let mut below = 0;
             for (limit, times) in status.times_below_microseconds.iter().zip(&counts.times) {
                 below += times;
@@ -169,107 +150,83 @@ impl Page {
             }
             self.sample(&bucket, &format!("{labels},le=\"+Inf\""), count);
             let sum = seconds(counts.microseconds);
-            self.sample(&format!("{NAME}_sum"), &labels, sum);
-            self.sample(&format!("{NAME}_count"), &labels, count);
+            self.sample(&format!("{DURATION}_sum"), &labels, sum);
+            self.sample(&format!("{DURATION}_count"), &labels, count);
         }
     }
 
     fn numbers(&mut self, status: &MountStatus) {
         let (open, descriptors, indexes) = (&status.open, &status.descriptors, &status.indexes);
-        let gauges = [
-            ("inodes", status.inodes, "Inodes that the kernel knows."),
-            ("open_files", open.files, "Open files."),
-            ("open_directories", open.directories, "Open directories."),
-            (
-                "descriptors_limit",
-                descriptors.limit,
-                "Descriptors that the daemon may have.",
-            ),
-            (
-                "descriptors_open",
-                descriptors.open,
-                "Descriptors of open files, directories and locks.",
-            ),
-            (
-                "descriptors_inodes",
-                descriptors.inodes,
-                "Descriptors that are kept for inodes.",
-            ),
-            (
-                "index_directories",
-                indexes.directories,
-                "Directories with an index of visible names.",
-            ),
-            (
-                "index_bytes",
-                indexes.bytes,
-                "Memory of the indexes, about.",
-            ),
-        ];
-        for (name, value, help) in gauges {
-            self.value(name, "gauge", help, value);
-        }
+        self.value("inodes", status.inodes, "Inodes that the kernel knows.");
+        self.value("open_files", open.files, "Open files.");
+        self.value("open_directories", open.directories, "Open directories.");
+        let help = "Descriptors that the daemon may have.";
+        self.value("descriptors_limit", descriptors.limit, help);
+        let help = "Descriptors of open files, directories and locks.";
+        self.value("descriptors_open", descriptors.open, help);
+        let help = "Descriptors that are kept for inodes.";
+        self.value("descriptors_inodes", descriptors.inodes, help);
+        let help = "Directories with an index of visible names.";
+        self.value("index_directories", indexes.directories, help);
+        let help = "Memory of the indexes, about.";
+        self.value("index_bytes", indexes.bytes, help);
         let help = "Directories read for an index.";
-        self.value("index_readings_total", "counter", help, indexes.readings);
+        self.value("index_readings_total", indexes.readings, help);
         if let Some(watch) = &status.watch {
             let help = "Directories in which changes are followed.";
-            self.value("watch_directories", "gauge", help, watch.directories);
+            self.value("watch_directories", watch.directories, help);
             let help = "More changes than could be reported, so that all was forgotten.";
-            self.value("watch_overflows_total", "counter", help, watch.overflows);
+            self.value("watch_overflows_total", watch.overflows, help);
             let help = "Notifications that the kernel held back for over a second.";
-            self.value("watch_stalls_total", "counter", help, watch.stalls);
+            self.value("watch_stalls_total", watch.stalls, help);
         }
     }
 
     fn offences(&mut self, status: &MountStatus) {
+        let rules = status.offences.rows().into_iter();
+        let rules = rules.map(|(rule, count)| (<&str>::from(rule), count));
         let help = "Names that do not conform, by rule.";
-        let rule = |rule| label("rule", <&str>::from(rule).as_bytes());
-        let verdict = |verdict| label("verdict", <&str>::from(verdict).as_bytes());
-        let rows = status.offences.rows().into_iter();
-        let rows = rows.map(|(name, count)| (rule(name), count));
-        self.metric("offences_total", "counter", help, rows);
+        self.counters("offences_total", "rule", help, rules);
         let help = "Names that do not conform, by rule and by what became of them.";
         let rows = status.offences_by_verdict.rows().into_iter();
-        let rows = rows.flat_map(|(name, counts)| {
+        let rows = rows.flat_map(|(rule, counts)| {
+            let rule = label("rule", <&str>::from(rule).as_bytes());
             let rows = counts.rows().into_iter();
-            rows.map(move |(word, count)| (format!("{},{}", rule(name), verdict(word)), count))
+            rows.map(move |(verdict, count)| {
+                let verdict = label("verdict", <&str>::from(verdict).as_bytes());
+                (format!("{rule},{verdict}"), count)
+            })
         });
-        self.metric("offences_by_verdict_total", "counter", help, rows);
-        let rows = status.verdicts.rows().into_iter();
-        let rows = rows.map(|(word, count)| (verdict(word), count));
-        self.metric(
-            "verdicts_total",
-            "counter",
-            "What became of offences.",
-            rows,
-        );
+        self.metric("offences_by_verdict_total", help, rows);
+        let verdicts = status.verdicts.rows().into_iter();
+        let verdicts = verdicts.map(|(verdict, count)| (<&str>::from(verdict), count));
+        let help = "What became of offences.";
+        self.counters("verdicts_total", "verdict", help, verdicts);
+        let records = &status.audit_records;
+        let records = [
+            ("written", records.written),
+            ("left_out", records.left_out),
+            ("dropped", records.dropped),
+        ];
+        let help = "Records of offences, by what became of them.";
+        self.counters("audit_records_total", "fate", help, records);
     }
 
     /// Adds the policy that is in force, and how reading it again went.
     fn policy(&mut self, policy: &PolicyStatus) {
         let help = "Readings of the policy file since the mount, by how they ended.";
         let readings = [("good", policy.reloads), ("failed", policy.failed_reloads)];
-        let readings = readings.map(|(result, count)| (label("result", result.as_bytes()), count));
-        self.metric("policy_reloads_total", "counter", help, readings);
+        self.counters("policy_reloads_total", "result", help, readings);
         let help =
             "Did the last reading of the policy file fail, so that one before it is in force?";
-        self.value(
-            "policy_fault",
-            "gauge",
-            help,
-            u8::from(policy.fault.is_some()),
-        );
+        self.value("policy_fault", u8::from(policy.fault.is_some()), help);
         let help = "When the policy that is in force was read, in seconds since 1970.";
         let since = u64::try_from(policy.since.0.as_microsecond()).unwrap_or(0);
         let metric = "policy_good_reading_timestamp_seconds";
-        self.value(metric, "gauge", help, seconds(since));
+        self.value(metric, seconds(since), help);
         let help = "Sections of the policy.";
-        self.value("policy_sections", "gauge", help, policy.sections);
+        self.value("policy_sections", policy.sections, help);
     }
-}
-
-fn operation(name: &str) -> String {
-    label("operation", name.as_bytes())
 }
 
 /// Formats microseconds as seconds, exactly.
@@ -281,9 +238,9 @@ fn seconds(microseconds: u64) -> String {
     )
 }
 
-/// Formats a label. The value is quoted as for people and then escaped as the format asks, so that a reader gets what
-/// people are shown.
-pub(super) fn label(name: &str, value: &[u8]) -> String {
+/// Formats a label: its value is quoted as for people, and that escaped as the format has it, so that a reader gets what people are
+/// shown.
+fn label(name: &str, value: &[u8]) -> String {
     let quoted = Quoted(value).to_string();
     let inside = quoted.get(1..quoted.len() - 1).unwrap_or_default();
     let inside = inside.replace('\\', "\\\\").replace('"', "\\\"");
