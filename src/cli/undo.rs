@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::args::UndoArgs;
@@ -161,10 +161,7 @@ impl Printer {
     }
 
     fn line(&self, elapsed: Duration) -> String {
-        let directory = self
-            .directory
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let directory = self.directory.lock();
         let [done, all] = [&self.done, &self.all].map(|count| count.load(Ordering::Relaxed));
         progress::steps(done, all, elapsed, &directory)
     }
@@ -177,14 +174,7 @@ impl Printer {
 
     fn finish(self) -> Result<Option<u8>, CliError> {
         let signal = self.stop.signal();
-        match self
-            .failed
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-        {
-            Some(error) => Err(error),
-            None => Ok(signal),
-        }
+        self.failed.into_inner().map_or(Ok(signal), Err)
     }
 }
 
@@ -205,10 +195,7 @@ impl Observer for Printer {
     fn progress(&self, progress: &apply::Progress<'_>) {
         self.done.store(progress.steps, Ordering::Relaxed);
         self.all.store(progress.all, Ordering::Relaxed);
-        *self
-            .directory
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = join_path(&**progress.directory);
+        *self.directory.lock() = join_path(&**progress.directory);
     }
 
     fn step(&self, directory: &TreePath, name: &BackingName, movement: Movement<'_>) {
@@ -226,8 +213,7 @@ impl Observer for Printer {
             }
         };
         if let Err(error) = self.print(&line) {
-            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.get_or_insert(error);
+            self.failed.lock().get_or_insert(error);
         }
     }
 
@@ -247,7 +233,6 @@ impl Observer for Printer {
     }
 
     fn is_over(&self) -> bool {
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        self.stop.is_asked() || failed.is_some()
+        self.stop.is_asked() || self.failed.lock().is_some()
     }
 }

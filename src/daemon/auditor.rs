@@ -19,10 +19,12 @@ mod tests;
 mod writer;
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 pub use datagram::Datagrams;
 pub use datagram::connect;
@@ -106,13 +108,6 @@ impl State {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Counters stay meaningful whoever panicked.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Auditor {
     /// Opens the sink. `mount` is the path of the mount point. Nothing is written before [`Auditor::begin`].
     ///
@@ -163,11 +158,7 @@ impl Auditor {
     /// # Errors
     /// There are too many threads.
     pub fn begin(&self) -> io::Result<()> {
-        let waiting = self
-            .waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let waiting = self.waiting.lock().take();
         let Some((writer, receiver)) = waiting else {
             return Ok(());
         };
@@ -184,13 +175,13 @@ impl Auditor {
         now: Instant,
         command_of: impl FnOnce(u32) -> Vec<u8>,
     ) {
-        let Some(left_out) = self.shared.state().admit(&record, directory, now) else {
+        let Some(left_out) = self.shared.state.lock().admit(&record, directory, now) else {
             return;
         };
         if record.command.is_empty() && record.pid != 0 {
             record.command = command_of(record.pid);
         }
-        let mut state = self.shared.state();
+        let mut state = self.shared.state.lock();
         state.counts.add(record.offence.rule, record.verdict);
         let job = Job::Record(Box::new(record), left_out);
         // The queue may have been closed meanwhile.
@@ -204,7 +195,7 @@ impl Auditor {
     /// that fails, the old file stays in use and the error is logged. Returns at once.
     pub fn reopen(&self) {
         self.shared.reopen.store(true, Ordering::Relaxed);
-        if let Some(queue) = &self.shared.state().queue {
+        if let Some(queue) = &self.shared.state.lock().queue {
             // A full queue wakes the writer by itself.
             queue.try_send(Job::Wake).ok();
         }
@@ -218,7 +209,7 @@ impl Auditor {
     pub fn finish(&self, operations: u64) {
         let (done, ended) = sync_channel(1);
         {
-            let mut guard = self.shared.state();
+            let mut guard = self.shared.state.lock();
             let state = &mut *guard;
             if state.queue.is_none() {
                 return;
@@ -232,7 +223,7 @@ impl Auditor {
         }
         let in_time = ended.recv_timeout(FINISH).is_ok();
         let counts = {
-            let mut state = self.shared.state();
+            let mut state = self.shared.state.lock();
             if !in_time {
                 state.given_up = true;
                 let counts = &mut state.counts;
@@ -254,7 +245,7 @@ impl AuditLog for Auditor {
     }
 
     fn counts(&self) -> Counts {
-        self.shared.state().counts
+        self.shared.state.lock().counts
     }
 }
 

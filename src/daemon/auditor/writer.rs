@@ -56,7 +56,7 @@ impl Writer {
                 Job::Record(record, left_out) => {
                     let document = AuditRecord::Offence(Box::new(record.document(left_out)));
                     let written = self.write(&document, || record.text(left_out), Level::Warn);
-                    let mut state = self.shared.state();
+                    let mut state = self.shared.state.lock();
                     if state.given_up {
                         return;
                     }
@@ -71,17 +71,17 @@ impl Writer {
             }
         }
         self.reopen_if_wanted();
-        let Some(finish) = self.shared.state().finish.take() else {
+        let Some(finish) = self.shared.state.lock().finish.take() else {
             return;
         };
         for leftover in &finish.leftovers {
             self.tell(leftover);
-            if self.shared.state().given_up {
+            if self.shared.state.lock().given_up {
                 return;
             }
         }
         // From here on no record is on its way: the sender is gone, and the queue is empty.
-        let counts = self.shared.state().counts;
+        let counts = self.shared.state.lock().counts;
         let now = Time::now();
         let (mount, operations) = (self.mount.clone(), finish.operations);
         let document = AuditRecord::Summary(counts.document(now, &mount, operations));
