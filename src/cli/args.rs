@@ -1,14 +1,14 @@
 //! The command line: exactly what was typed. What it means is for `config` to say.
 
-pub mod audit;
-pub mod guard;
-pub mod journal;
-pub mod migrate;
-pub mod new_names;
-pub mod policy;
-pub mod scan;
-pub mod status;
-pub mod umount;
+pub mod audit_args;
+pub mod guard_args;
+pub mod journal_args;
+pub mod migrate_args;
+pub mod new_name_args;
+pub mod policy_args;
+pub mod scan_args;
+pub mod status_args;
+pub mod umount_args;
 pub(in crate::cli) mod values;
 
 use std::ffi::OsString;
@@ -28,15 +28,15 @@ use crate::fuse::Passthrough;
 use crate::names::{Legacy, OnViolation};
 use crate::os::Sandbox;
 use crate::policy::{Class, ErrnoChoice, NAME_MAX, Normalization, Profile, SMALLEST_LIMIT};
-pub use audit::{AuditLogArgs, TimeUnit};
-pub use guard::GuardArgs;
-pub use journal::{JournalArgs, UndoArgs};
-pub use migrate::MigrateArgs;
-pub use new_names::NewNameArgs;
-pub use policy::{PolicyAction, PolicyCommandArgs, PolicyFileArgs};
-pub use scan::{ScanArgs, ShardValue};
-pub use status::StatusArgs;
-pub use umount::UmountArgs;
+pub use audit_args::{AuditLogArgs, TimeUnit};
+pub use guard_args::GuardArgs;
+pub use journal_args::{JournalArgs, UndoArgs};
+pub use migrate_args::MigrateArgs;
+pub use new_name_args::NewNameArgs;
+pub use policy_args::{PolicyAction, PolicyCommandArgs, PolicyFileArgs};
+pub use scan_args::{ScanArgs, ShardValue};
+pub use status_args::StatusArgs;
+pub use umount_args::UmountArgs;
 use values::{forbidden_class, one_of, word};
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.

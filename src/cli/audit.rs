@@ -1,10 +1,10 @@
 //! `utf8fs audit`: logs, summed up.
 
+mod audit_text;
 mod log_summary;
 mod plot;
 mod summary_json;
 mod summary_page;
-mod summary_text;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -69,7 +69,7 @@ fn sum_up(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
     if args.json {
         summary_json::print(&report)?;
     } else {
-        summary_text::print(&report)?;
+        audit_text::print(&report)?;
     }
     Ok(exit(&report))
 }

@@ -6,7 +6,7 @@ use super::args::MountArgs;
 use super::{CliError, ExitCode, config};
 use crate::daemon::background;
 use crate::daemon::mount_config::MountConfig;
-use crate::daemon::run::{self, MountEnd};
+use crate::daemon::mount_life::{self, MountEnd};
 
 /// Mounts, unless it `is_fake`, and serves until the mount is taken away.
 ///
@@ -18,7 +18,7 @@ pub(super) fn run(args: MountArgs, is_fake: bool) -> Result<ExitCode, CliError> 
     if is_fake {
         return Ok(ExitCode::Ok);
     }
-    Ok(match run::run(config)? {
+    Ok(match mount_life::run(config)? {
         MountEnd::Unmounted => ExitCode::Ok,
         MountEnd::Aborted => ExitCode::Failure,
         MountEnd::Started(code) => ExitCode::Daemon(code),

@@ -3,7 +3,7 @@
 mod all_mounts;
 #[cfg(test)]
 mod format_tests;
-mod guard_status;
+mod guard_text;
 mod prometheus;
 mod status_text;
 
@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::args::StatusArgs;
-use super::args::status::StatusFormat;
+use super::args::status_args::StatusFormat;
 use super::output::Output;
 use super::status_client::{self, Answer};
 use super::{CliError, ExitCode};
@@ -85,9 +85,9 @@ fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, Cli
     };
     let mut out = Output::stdout();
     let lines = match format {
-        StatusFormat::Text => guard_status::lines(&status),
+        StatusFormat::Text => guard_text::lines(&status),
         StatusFormat::Json => vec![json_line(&status)],
-        StatusFormat::Prometheus => guard_status::metrics(&status),
+        StatusFormat::Prometheus => guard_text::metrics(&status),
     };
     lines.iter().try_for_each(|line| out.line(line))?;
     out.flush()?;

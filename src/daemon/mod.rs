@@ -10,11 +10,12 @@ mod effective_options;
 pub mod fuse_mount;
 pub mod mount_config;
 mod mount_flags;
+pub mod mount_life;
 pub mod mount_paths;
 pub mod mount_policy;
 pub mod mountinfo;
 mod policy_reload;
-pub mod run;
+
 pub mod sd_notify;
 pub mod session;
 pub mod start_error;

@@ -3,8 +3,8 @@
 pub mod alike;
 pub mod class;
 pub mod errno;
+mod name_text;
 pub mod profile;
-mod reading;
 #[cfg(test)]
 mod tests;
 
@@ -15,8 +15,8 @@ use crate::codec::{Charset, DecodeError, Encoding, Form, Malformed};
 pub use alike::Alike;
 pub use class::{Class, Classes, Edges};
 pub use errno::ErrnoChoice;
+use name_text::NameText;
 pub use profile::Profile;
-use reading::Reading;
 
 /// `NAME_MAX` of Linux, in bytes, and of NTFS, SMB and HFS+, in UTF-16 units.
 pub const NAME_MAX: usize = 255;
@@ -319,13 +319,13 @@ impl Policy {
                 code_point: None,
             });
         }
-        let reading = Reading::of(name, self.encoding)
+        let name_text = NameText::of(name, self.encoding)
             .map_err(|error| Offence::ill_formed(self.encoding, error))?;
-        let found = self.beyond_a_limit(&reading).or_else(|| {
-            let forbidden = class::forbidden(reading.text(), self.forbid);
+        let found = self.beyond_a_limit(&name_text).or_else(|| {
+            let forbidden = class::forbidden(name_text.text(), self.forbid);
             let first = forbidden.min_by_key(|found| found.offset);
-            let found = first.or_else(|| out_of_form(reading.text(), self.form?));
-            found.map(|found| reading.in_name(found))
+            let found = first.or_else(|| out_of_form(name_text.text(), self.form?));
+            found.map(|found| name_text.in_name(found))
         });
         found.map_or(Ok(()), Err)
     }
@@ -344,12 +344,12 @@ impl Policy {
     /// The first limit that `name` is over; one that is not well-formed is over none.
     #[must_use]
     pub fn over_a_limit(&self, name: &[u8]) -> Option<Offence> {
-        self.beyond_a_limit(&Reading::of(name, self.encoding).ok()?)
+        self.beyond_a_limit(&NameText::of(name, self.encoding).ok()?)
     }
 
-    fn beyond_a_limit(&self, reading: &Reading<'_>) -> Option<Offence> {
-        let text = reading.text();
-        let octets = reading.place(text.len());
+    fn beyond_a_limit(&self, name_text: &NameText<'_>) -> Option<Offence> {
+        let text = name_text.text();
+        let octets = name_text.place(text.len());
         let too_long = |unit, actual, limit, offset| Offence {
             rule: Rule::TooLong {
                 unit,
@@ -361,14 +361,14 @@ impl Policy {
             code_point: None,
         };
         if octets > self.max_bytes {
-            let offset = reading.floor(self.max_bytes);
+            let offset = name_text.floor(self.max_bytes);
             return Some(too_long(Unit::Bytes, octets, self.max_bytes, offset));
         }
         let over = |limit: usize, width: fn(char) -> usize| {
             let mut used = 0;
             text.char_indices().find_map(|(offset, c)| {
                 used += width(c);
-                (used > limit).then(|| reading.place(offset))
+                (used > limit).then(|| name_text.place(offset))
             })
         };
         // A text has no more characters or UTF-16 units than bytes, so that short names are not counted.
@@ -425,14 +425,14 @@ impl Policy {
         let mut start = 0;
         for (end, next) in sequences {
             let piece = name.get(start..end).unwrap_or_default();
-            if let Ok(reading) = Reading::of(piece, self.encoding) {
+            if let Ok(name_text) = NameText::of(piece, self.encoding) {
                 let edges = Edges {
                     start: start == 0,
                     end: end == name.len(),
                 };
-                let forbidden = class::forbidden_between(reading.text(), self.forbid, edges);
+                let forbidden = class::forbidden_between(name_text.text(), self.forbid, edges);
                 found.extend(forbidden.map(|offence| {
-                    let offence = reading.in_name(offence);
+                    let offence = name_text.in_name(offence);
                     Offence {
                         offset: offence.offset + start,
                         ..offence

@@ -5,7 +5,7 @@ use std::thread;
 use serde_json::json;
 
 use super::{impairments, parse, prometheus, status_text};
-use crate::cli::args::status::StatusFormat;
+use crate::cli::args::status_args::StatusFormat;
 use crate::cli::error::reason;
 use crate::cli::output::{Output, print_error};
 use crate::cli::status_client::{self, Answer};

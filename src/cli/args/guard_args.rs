@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueHint};
 
-use super::new_names::uid;
+use super::new_name_args::uid;
 use super::values::word;
 use super::{AuditArgs, ConformingArgs, PolicyFileArgs};
 use crate::guard::Action;

@@ -11,7 +11,7 @@ const STAND_IN: char = '\u{378}';
 
 /// A well-formed name as text.
 #[derive(Debug)]
-pub(super) struct Reading<'a> {
+pub(super) struct NameText<'a> {
     name: &'a [u8],
     encoding: Encoding,
     text: Cow<'a, str>,
@@ -19,7 +19,7 @@ pub(super) struct Reading<'a> {
     starts: Option<Vec<(usize, usize)>>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> NameText<'a> {
     /// Reads `name`; allocates nothing where it is well-formed by RFC 3629 as well.
     pub(super) fn of(name: &'a [u8], encoding: Encoding) -> Result<Self, DecodeError> {
         let same = |text| Self {

@@ -41,7 +41,7 @@ pub(super) fn lines(status: &GuardStatus) -> Vec<String> {
         harmless(&status.version),
     );
     let numbers = numbers(status).into_iter();
-    let numbers = numbers.map(|(name, .., value)| (name.to_owned(), value));
+    let numbers = numbers.map(|(name, _, value, _)| (name.to_owned(), value));
     let verdicts = status.verdicts.rows().into_iter();
     let verdicts = verdicts.map(|(verdict, count)| (<&str>::from(verdict).to_owned(), count));
     let rules = status.offences.rows().into_iter();
