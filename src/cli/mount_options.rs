@@ -13,55 +13,15 @@ use crate::daemon::fuse_mount::MountFlags;
 use crate::names::Quoted;
 use crate::policy::Class;
 
-/// Words without a value that do something.
-const FLAGS: &[&str] = &[
-    "ro",
-    "rw",
-    "suid",
-    "nosuid",
-    "dev",
-    "nodev",
-    "exec",
-    "noexec",
-    "sync",
-    "async",
-    "dirsync",
-    "atime",
-    "noatime",
-    "diratime",
-    "nodiratime",
-    "relatime",
-    "norelatime",
-    "strictatime",
-    "nostrictatime",
-    "allow_other",
-    "noallow_other",
-];
+/// Words without a value that do something, beside those of [`MountFlags`].
+const ALLOW: [&str; 2] = ["allow_other", "noallow_other"];
 
 /// Words of which the last holds, beside pairs such as `ro` and `rw`.
 const ACCESS_TIMES: &[&str] = &["noatime", "relatime", "strictatime"];
 
 /// Words that are for mount(8), systemd or libfuse, or say what is so anyway. They may have a value.
-const IGNORED: &[&str] = &[
-    "",
-    "defaults",
-    "auto",
-    "noauto",
-    "user",
-    "nouser",
-    "users",
-    "nousers",
-    "owner",
-    "noowner",
-    "group",
-    "nogroup",
-    "nofail",
-    "_netdev",
-    "default_permissions",
-    "comment",
-    "subtype",
-    "sloppy",
-];
+const IGNORED: &str = "defaults auto noauto user nouser users nousers owner noowner group nogroup nofail _netdev \
+    default_permissions comment subtype sloppy";
 
 /// The word of the mount that takes a value.
 const FSNAME: &str = "fsname";
@@ -220,7 +180,8 @@ impl MountOptions {
         let (Some(key), value) = parts(word) else {
             return Ok(false);
         };
-        if IGNORED.contains(&key) || key.starts_with("x-") || key.starts_with("X-") {
+        let is_ignored = key.is_empty() || IGNORED.split(' ').any(|word| word == key);
+        if is_ignored || key.starts_with("x-") || key.starts_with("X-") {
             return Ok(true);
         }
         if key == "remount" {
@@ -236,7 +197,7 @@ impl MountOptions {
             self.fsname = Some(OsString::from_vec(value.to_vec()));
             return Ok(true);
         }
-        let Some(&flag) = FLAGS.iter().find(|&&flag| flag == key) else {
+        let Some(flag) = flags().find(|flag| *flag == key) else {
             return Ok(false);
         };
         if value.is_some() {
@@ -259,10 +220,15 @@ impl MountOptions {
                     }
                 }
                 let is_known = self.flags.set(flag);
-                debug_assert!(is_known, "invariant: FLAGS lists what MountFlags knows");
+                debug_assert!(is_known, "invariant: the word is one of MountFlags");
             }
         }
     }
+}
+
+/// Returns the words without a value that do something.
+fn flags() -> impl Iterator<Item = &'static str> {
+    MountFlags::all_words().chain(ALLOW)
 }
 
 /// Returns the key of a word, `None` where it is no text, and its value.
@@ -303,12 +269,10 @@ fn unknown(word: &[u8]) -> CliError {
         return error.hint(why);
     }
     let command = mount_command();
+    let mut words: Vec<&str> = flags().chain(IGNORED.split(' ')).chain([FSNAME]).collect();
     let long = command.get_arguments().filter_map(Arg::get_long);
-    let long: Vec<&str> = long.filter(|word| why_not(word).is_none()).collect();
-    let known = || {
-        let words = [FLAGS, IGNORED, &[FSNAME], &long].concat();
-        words.into_iter().filter(|word| !word.is_empty())
-    };
+    words.extend(long.filter(|word| why_not(word).is_none()));
+    let known = || words.iter().copied();
     match nearest(&key, known()).or_else(|| nearest(&key.replace('-', "_"), known())) {
         Some(near) => error.hint(format!("did you mean {near}?")),
         None => error.hint("'utf8fs mount --help' lists the options of -o"),

@@ -46,19 +46,27 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::Failure);
     };
     let status = parse(&answer)?;
-    let mut out = Output::stdout();
     let lines = match format {
         StatusFormat::Text => status_text::lines(&status),
         StatusFormat::Json => vec![json_line(&status)],
         StatusFormat::Prometheus => prometheus::lines(&status),
     };
+    print(&lines)?;
+    Ok(exit(impairments(&status).is_empty()))
+}
+
+fn print(lines: &[String]) -> Result<(), CliError> {
+    let mut out = Output::stdout();
     lines.iter().try_for_each(|line| out.line(line))?;
-    out.flush()?;
-    Ok(if impairments(&status).is_empty() {
+    out.flush()
+}
+
+fn exit(is_well: bool) -> ExitCode {
+    if is_well {
         ExitCode::Ok
     } else {
         ExitCode::Failure
-    })
+    }
 }
 
 /// Prints the status of the guard of a directory; `None` if there is none.
@@ -83,14 +91,12 @@ fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, Cli
         // Whatever is wrong with the path is told by who asks a mount.
         Err(_) => return Ok(None),
     };
-    let mut out = Output::stdout();
     let lines = match format {
         StatusFormat::Text => guard_text::lines(&status),
         StatusFormat::Json => vec![json_line(&status)],
         StatusFormat::Prometheus => guard_text::metrics(&status),
     };
-    lines.iter().try_for_each(|line| out.line(line))?;
-    out.flush()?;
+    print(&lines)?;
     Ok(Some(ExitCode::Ok))
 }
 

@@ -15,7 +15,6 @@ pub mod mount_paths;
 pub mod mount_policy;
 pub mod mountinfo;
 mod policy_reload;
-
 pub mod sd_notify;
 pub mod session;
 pub mod start_error;

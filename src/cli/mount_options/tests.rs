@@ -45,13 +45,9 @@ fn set_user_id_and_devices_are_off_unless_asked_for() {
 }
 
 #[test]
-fn every_flag_that_is_listed_is_known_below() {
-    for flag in FLAGS {
-        assert!(
-            flag.ends_with("allow_other") || MountFlags::default().set(flag),
-            "{flag}"
-        );
-        assert_eq!(read(&["-o", flag]).unwrap().0.words, [*flag]);
+fn every_flag_is_known() {
+    for flag in flags() {
+        assert_eq!(read(&["-o", flag]).unwrap().0.words, [flag]);
     }
 }
 

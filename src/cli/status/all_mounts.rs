@@ -3,21 +3,23 @@
 use std::thread;
 
 use serde_json::json;
+use strum::IntoStaticStr;
 
-use super::{impairments, parse, prometheus, status_text};
+use super::{exit, impairments, parse, print, prometheus, status_text};
 use crate::cli::args::status_args::StatusFormat;
-use crate::cli::error::reason;
-use crate::cli::output::{Output, print_error};
+use crate::cli::output::print_error;
 use crate::cli::status_client::{self, Answer};
 use crate::cli::text_table::columns;
 use crate::cli::{CliError, ExitCode};
 use crate::daemon::fuse_mount::reachable_mounts;
 use crate::daemon::mountinfo::MountInfo;
+use crate::daemon::start_error::StartError;
 use crate::names::Quoted;
 use crate::records::{MountStatus, Name, json_line};
 
-/// The state of a mount.
-#[derive(Debug)]
+/// How a mount is, by a word that is part of the interface.
+#[derive(Debug, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum State {
     /// It answered, and everything works.
     Well(Box<MountStatus>),
@@ -34,18 +36,6 @@ pub(super) enum State {
 }
 
 impl State {
-    /// A word for it: part of the interface.
-    fn word(&self) -> &'static str {
-        match self {
-            Self::Well(_) => "well",
-            Self::Impaired(_) => "impaired",
-            Self::Dead => "dead",
-            Self::Silent => "silent",
-            Self::Denied => "denied",
-            Self::Unknown => "unknown",
-        }
-    }
-
     fn status(&self) -> Option<&MountStatus> {
         match self {
             Self::Well(status) | Self::Impaired(status) => Some(status),
@@ -59,12 +49,8 @@ impl State {
 /// # Errors
 /// The table of mounts cannot be read.
 pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CliError> {
-    let mounts = reachable_mounts::ours().map_err(|error| {
-        CliError::failure(format!(
-            "the table of mounts cannot be read: {}",
-            reason(&error)
-        ))
-    })?;
+    let mounts = reachable_mounts::ours()
+        .map_err(|error| StartError::io("read the table of mounts", &error))?;
     let states: Vec<State> = thread::scope(|scope| {
         let asking: Vec<_> = mounts
             .iter()
@@ -76,17 +62,9 @@ pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CliError> {
             .collect()
     });
     let all: Vec<(MountInfo, State)> = mounts.into_iter().zip(states).collect();
-    let mut out = Output::stdout();
-    lines(&all, format)
-        .iter()
-        .try_for_each(|line| out.line(line))?;
-    out.flush()?;
+    print(&lines(&all, format))?;
     let is_well = all.iter().all(|(_, state)| matches!(state, State::Well(_)));
-    Ok(if is_well {
-        ExitCode::Ok
-    } else {
-        ExitCode::Failure
-    })
+    Ok(exit(is_well))
 }
 
 fn state(mount: &MountInfo) -> State {
@@ -142,7 +120,7 @@ fn table(all: &[(MountInfo, State)]) -> Vec<String> {
         let mut row = vec![
             Quoted(&mount.mount_point).to_string(),
             Quoted(&mount.source).to_string(),
-            state.word().to_owned(),
+            <&str>::from(state).to_owned(),
         ];
         if let Some(status) = state.status() {
             row.push(status_text::span(status.uptime_seconds.ceil()));
@@ -161,7 +139,7 @@ fn object(mount: &MountInfo, state: &State) -> String {
     json_line(&json!({
         "mountpoint": Name::from(&mount.mount_point),
         "source": Name::from(&mount.source),
-        "state": state.word(),
+        "state": <&str>::from(state),
         "status": state.status(),
     }))
 }

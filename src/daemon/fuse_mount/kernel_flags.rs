@@ -42,6 +42,11 @@ impl MountFlags {
         })
     }
 
+    /// Returns all words that [`Self::set`] takes.
+    pub fn all_words() -> impl Iterator<Item = &'static str> {
+        FLAGS.into_iter().flat_map(|(on, off, _)| [on, off])
+    }
+
     /// Is the flag set that this word sets?
     #[must_use]
     pub fn has(self, word: &str) -> bool {
