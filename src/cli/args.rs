@@ -31,7 +31,7 @@ use crate::policy::{Class, ErrnoChoice, NAME_MAX, Normalization, Profile, SMALLE
 pub use audit_args::{AuditLogArgs, TimeUnit};
 pub use guard_args::GuardArgs;
 pub use journal_args::{JournalArgs, UndoArgs};
-pub use migrate_args::MigrateArgs;
+pub use migrate_args::{MigrateArgs, PlanFormat};
 pub use new_name_args::NewNameArgs;
 pub use policy_args::{PolicyAction, PolicyCommandArgs, PolicyFileArgs};
 pub use scan_args::{ScanArgs, ShardValue};

@@ -49,6 +49,41 @@ impl Display for Quoted<'_> {
     }
 }
 
+/// Reads a [`Quoted`] name at the start of `text`. Returns its bytes and the rest of the text.
+#[must_use]
+pub fn unquote(text: &str) -> Option<(Vec<u8>, &str)> {
+    let mut rest = text.strip_prefix('"')?;
+    let mut bytes = Vec::new();
+    loop {
+        let (run, after) = rest.split_at(rest.find(['"', '\\'])?);
+        bytes.extend_from_slice(run.as_bytes());
+        let Some(escape) = after.strip_prefix('\\') else {
+            return Some((bytes, after.strip_prefix('"')?));
+        };
+        let kind = escape.chars().next()?;
+        rest = escape.strip_prefix(kind)?;
+        match kind {
+            'n' => bytes.push(b'\n'),
+            't' => bytes.push(b'\t'),
+            'r' => bytes.push(b'\r'),
+            '"' => bytes.push(b'"'),
+            '\\' => bytes.push(b'\\'),
+            'x' => {
+                let (digits, after) = rest.split_at_checked(2)?;
+                bytes.push(u8::from_str_radix(digits, 16).ok()?);
+                rest = after;
+            }
+            'u' => {
+                let (digits, after) = rest.strip_prefix('{')?.split_once('}')?;
+                let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+                bytes.extend(c.encode_utf8(&mut [0; 4]).bytes());
+                rest = after;
+            }
+            _ => return None,
+        }
+    }
+}
+
 /// Returns the characters that a terminal or a log must not get raw.
 fn dangerous() -> Classes {
     Classes::default()
@@ -124,40 +159,8 @@ mod tests {
 
     /// Reads a quoted name back; panics where it is not one.
     fn unquote(quoted: &str) -> Vec<u8> {
-        let mut rest = quoted
-            .strip_prefix('"')
-            .and_then(|text| text.strip_suffix('"'))
-            .unwrap();
-        let mut bytes = Vec::new();
-        while let Some(c) = rest.chars().next() {
-            assert_ne!(c, '"', "a quote inside {quoted}");
-            rest = rest.strip_prefix(c).unwrap();
-            if c != '\\' {
-                bytes.extend(c.encode_utf8(&mut [0; 4]).bytes());
-                continue;
-            }
-            let kind = rest.chars().next().unwrap();
-            rest = rest.strip_prefix(kind).unwrap();
-            match kind {
-                'n' => bytes.push(b'\n'),
-                't' => bytes.push(b'\t'),
-                'r' => bytes.push(b'\r'),
-                '"' | '\\' => bytes.push(u8::try_from(kind).unwrap()),
-                'x' => {
-                    let (digits, after) = rest.split_at(2);
-                    bytes.push(u8::from_str_radix(digits, 16).unwrap());
-                    rest = after;
-                }
-                'u' => {
-                    let (digits, after) = rest.strip_prefix('{').unwrap().split_once('}').unwrap();
-                    let code = u32::from_str_radix(digits, 16).unwrap();
-                    let c = char::from_u32(code).unwrap();
-                    bytes.extend(c.encode_utf8(&mut [0; 4]).bytes());
-                    rest = after;
-                }
-                _ => panic!("an unknown escape in {quoted}"),
-            }
-        }
+        let (bytes, rest) = super::unquote(quoted).unwrap();
+        assert_eq!(rest, "", "a quote inside {quoted}");
         bytes
     }
 

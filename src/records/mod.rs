@@ -16,6 +16,7 @@ mod mount_status;
 mod name;
 mod plan_record;
 mod policy_file;
+mod readable_plan;
 mod scan_report;
 mod time;
 mod word;
@@ -44,6 +45,7 @@ pub use plan_record::{
 pub use policy_file::{
     Comparison, Id, List, LogFormat, PolicyFile, PolicySection, PolicyText, TextFile,
 };
+pub use readable_plan::ReadablePlan;
 pub use scan_report::{
     CharsetGuess, Counts, Directory, DirectoryReport, Failure, Failures, Kept, KindTotal,
     PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource, ScanTotal,

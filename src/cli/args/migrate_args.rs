@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::values::word;
 use crate::codec::Form;
@@ -34,6 +35,12 @@ pub struct MigrateArgs {
     /// Without --apply: write the plan to this file, which must not be there yet (- for standard output); with it: do what this plan says, and nothing else
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
+
+    /// The format of the plan that is written; --plan with --apply reads both
+    ///
+    /// [default: json]
+    #[arg(long, value_name = "FORMAT", value_parser = word::<PlanFormat>(), requires = "plan", conflicts_with = "apply", verbatim_doc_comment)]
+    pub plan_format: Option<PlanFormat>,
 
     /// With --apply: where the journal is kept [default: a file in ~/.local/state/utf8fs, for root in /var/lib/utf8fs]
     #[arg(long, value_name = "FILE", requires = "apply")]
@@ -107,6 +114,18 @@ pub struct MigrateArgs {
     /// Say how far it is on standard error, also where that is no terminal
     #[arg(long)]
     pub progress: bool,
+}
+
+/// The format of a plan.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum PlanFormat {
+    /// A line of JSON for each entry, for programs
+    Json,
+    /// A line such as "caf\xE9" -> "café" for each change, for people; names that stay are comments
+    Readable,
 }
 
 /// A probability in thousandths.

@@ -11,10 +11,10 @@ use super::roots::Root;
 use super::work::{Work, quoted};
 use super::{arguments, plan_text};
 use crate::cli::CliError;
-use crate::cli::args::MigrateArgs;
+use crate::cli::args::{MigrateArgs, PlanFormat};
 use crate::cli::error::reason;
 use crate::cli::output::print_shared;
-use crate::records::{PLAN_VERSION, PlanEnd, PlanHeader, json_line, push_json};
+use crate::records::{PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, json_line, push_json};
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::tree_walk::Place;
 
@@ -39,10 +39,9 @@ pub(super) fn run(
     filter: &Filter,
     work: &Work,
 ) -> Result<(), CliError> {
-    let (to, format) = match &args.plan {
-        None if args.json => (To::Output, Format::Plan),
-        None => (To::Output, Format::Text),
-        Some(plan) if plan.as_os_str() == "-" => (To::Output, Format::Plan),
+    let to = match &args.plan {
+        None => To::Output,
+        Some(plan) if plan.as_os_str() == "-" => To::Output,
         Some(plan) => {
             let name = quoted(plan);
             let file = File::create_new(plan).map_err(|error| {
@@ -56,8 +55,12 @@ pub(super) fn run(
                     fault
                 }
             })?;
-            (To::File(file), Format::Plan)
+            To::File(file)
         }
+    };
+    let format = match args.plan_format {
+        None if args.plan.is_none() && !args.json => Format::Text,
+        format => Format::Plan(format.unwrap_or(PlanFormat::Json)),
     };
     let sink = Sink {
         to: Mutex::new((to, Vec::new())),
@@ -68,24 +71,32 @@ pub(super) fn run(
     };
     let filter = &sink.but_for_itself(filter);
     for root in roots {
-        if sink.format == Format::Plan {
+        if let Format::Plan(format) = format {
             let header = PlanHeader {
                 version: PLAN_VERSION,
                 root: root.bytes().to_vec().into(),
                 options: arguments::typed(args),
             };
-            sink.put(format!("{}\n", json_line(&header)).as_bytes());
+            sink.put_line(match format {
+                PlanFormat::Json => json_line(&header),
+                PlanFormat::Readable => header.readable(),
+            });
         }
         work.plan(root, options, filter, &sink)?;
         if sink.is_over() {
             break;
         }
     }
-    if sink.format == Format::Plan && !work.stop.is_asked() {
+    if let Format::Plan(format) = format
+        && !work.stop.is_asked()
+    {
         let end = PlanEnd {
             version: PLAN_VERSION,
         };
-        sink.put(format!("{}\n", json_line(&end)).as_bytes());
+        sink.put_line(match format {
+            PlanFormat::Json => json_line(&end),
+            PlanFormat::Readable => end.readable(),
+        });
     }
     sink.finish(args.plan.as_deref().filter(|_| work.stop.is_asked()))
 }
@@ -98,7 +109,7 @@ enum To {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Text,
-    Plan,
+    Plan(PlanFormat),
 }
 
 /// The sink of a plan that is printed or written.
@@ -115,6 +126,10 @@ struct Sink<'s> {
 impl Sink<'_> {
     fn gathered(&self) -> MutexGuard<'_, (To, Vec<u8>)> {
         self.to.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put_line(&self, line: String) {
+        self.put((line + "\n").as_bytes());
     }
 
     fn put(&self, text: &[u8]) {
@@ -182,7 +197,12 @@ impl PlanSink for Sink<'_> {
                 plan_text::push_lines(&mut text, plan);
                 self.put(text.as_bytes());
             }
-            Format::Plan => {
+            Format::Plan(PlanFormat::Readable) => {
+                let head = plan.lines.iter().take(1).map(PlanLine::readable_directory);
+                let text = head.chain(plan.lines.iter().map(PlanLine::readable));
+                self.put(text.collect::<String>().as_bytes());
+            }
+            Format::Plan(PlanFormat::Json) => {
                 let mut json = Vec::with_capacity(plan.lines.len() * 320);
                 for line in &plan.lines {
                     push_json(&mut json, line);

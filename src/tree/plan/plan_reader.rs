@@ -9,11 +9,9 @@ use std::io::{self, BufRead};
 use super::directory_plan::DirectoryPlan;
 use crate::backing::Kind;
 use crate::names::BackingName;
-use crate::names::quoted::is_dangerous;
+use crate::names::quoted::harmless;
 use crate::policy::NAME_MAX;
-use crate::records::{
-    PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, PlanRecord, TreePath, json_line,
-};
+use crate::records::{PLAN_VERSION, PlanHeader, PlanLine, PlanRecord, ReadablePlan, TreePath};
 use crate::tree::change::LONGEST_TARGET;
 
 /// Longest line that is read.
@@ -60,6 +58,8 @@ pub struct Reader<R> {
     line: usize,
     /// A record that was read too far.
     next: Option<PlanRecord>,
+    /// The reader of lines that are not JSON.
+    readable: ReadablePlan,
     /// The directories of this tree whose lines came to an end.
     ended: HashSet<TreePath>,
     has_header: bool,
@@ -73,6 +73,7 @@ impl<R: BufRead> Reader<R> {
             input,
             line: 0,
             next: None,
+            readable: ReadablePlan::default(),
             ended: HashSet::new(),
             has_header: false,
             has_ended: false,
@@ -142,9 +143,6 @@ impl<R: BufRead> Reader<R> {
         if let Some(next) = self.next.take() {
             return Ok(Some(next));
         }
-        const END: PlanEnd = PlanEnd {
-            version: PLAN_VERSION,
-        };
         loop {
             let mut line = Vec::new();
             let limit = u64::try_from(LONGEST).unwrap_or(u64::MAX);
@@ -153,13 +151,10 @@ impl<R: BufRead> Reader<R> {
                 .map_err(PlanError::Io)?;
             self.line += 1;
             if line.is_empty() {
-                let end = json_line(&END);
                 return if self.has_ended {
                     Ok(None)
                 } else {
-                    Err(self.wrong(format!(
-                        "the plan was cut off: its last line has to be {end}"
-                    )))
+                    Err(self.wrong("the plan was cut off: the line that ends it is missing"))
                 };
             }
             let is_whole = line.last() == Some(&b'\n');
@@ -173,15 +168,27 @@ impl<R: BufRead> Reader<R> {
             if self.has_ended {
                 return Err(self.wrong("it stands behind the end of the plan"));
             }
-            let record = PlanRecord::parse(text);
-            if !is_whole && !matches!(record, Ok(PlanRecord::End(_))) {
+            let record = self.parse(text);
+            if !is_whole && !matches!(record, Ok(Some(PlanRecord::End(_)))) {
                 return Err(self.wrong("the line was cut off"));
             }
-            let record = record.map_err(|error| self.wrong(in_words(&error)))?;
+            let Some(record) = record.map_err(|what| self.wrong(harmless(&what)))? else {
+                continue;
+            };
             match self.checked(record).map_err(|what| self.wrong(what))? {
                 PlanRecord::End(_) => self.has_ended = true,
                 record @ (PlanRecord::Header(_) | PlanRecord::Line(_)) => return Ok(Some(record)),
             }
+        }
+    }
+
+    /// Reads a line of either format; `None` for one that is no record.
+    fn parse(&mut self, text: &[u8]) -> Result<Option<PlanRecord>, String> {
+        match str::from_utf8(text) {
+            Ok(text) if !text.starts_with(['{', '[']) => self.readable.parse(text),
+            _ => PlanRecord::parse(text)
+                .map(Some)
+                .map_err(|error| in_words(&error)),
         }
     }
 
@@ -218,18 +225,12 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// Returns the fault of a line's JSON, harmless to a terminal.
+/// Returns the fault of a line's JSON.
 fn in_words(error: &serde_json::Error) -> String {
     let what = error.to_string();
     let what = what.split(" at line ").next().unwrap_or_default();
-    let harmless = what.chars().flat_map(|c| {
-        let escaped = is_dangerous(c).then(|| c.escape_unicode());
-        let plain = escaped.is_none().then_some(c);
-        escaped.into_iter().flatten().chain(plain)
-    });
-    let harmless: String = harmless.collect();
     let column = error.column();
-    format!("not a line of a plan: {harmless}, at byte {column}")
+    format!("not a line of a plan: {what}, at byte {column}")
 }
 
 /// Do the fields of a line go together?

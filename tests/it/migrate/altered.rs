@@ -169,7 +169,7 @@ fn what_is_wrong_is_refused_with_its_line() {
         (
             replaced(r#""kind":"file""#, r#""kind":"file","\u001b[2J\u202e":7"#),
             4,
-            r"unknown field `\u{1b}[2J\u{202e}`",
+            r"unknown field `\u{1B}[2J\u{202E}`",
         ),
         (
             replaced(r#""inode":2"#, r#""inode":-2"#),

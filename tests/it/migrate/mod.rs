@@ -24,6 +24,8 @@ mod live;
 mod peers;
 /// The planner as a function of listings.
 mod planner;
+/// Plans in the readable format.
+mod readable;
 /// What the planner is tried on.
 mod strategies;
 

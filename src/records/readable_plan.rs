@@ -1,0 +1,313 @@
+//! The readable form of a plan: a line for each change, with quoted names (docs/migrating.md).
+//!
+//! ```text
+//! plan 1 of "/srv/old" by "--from koi8-r"
+//!
+//! in "/letters" 4711
+//! "\xF0.txt" -> "П.txt"  file 4712  # koi8-r 98 %
+//!
+//! end of plan 1
+//! ```
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Name, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason};
+use crate::codec::Charset;
+use crate::names::Quoted;
+use crate::names::quoted::unquote;
+
+const SHAPE: &str = r#"not a line of a plan: "OLD" -> "NEW" KIND INODE"#;
+
+impl PlanHeader {
+    /// Returns the header as a line of a readable plan, without its newline.
+    #[must_use]
+    pub fn readable(&self) -> String {
+        let options = Quoted(self.options.as_bytes());
+        format!("plan {} of {} by {options}", self.version, self.root)
+    }
+}
+
+impl PlanEnd {
+    /// Returns the end as a line of a readable plan, without its newline.
+    #[must_use]
+    pub fn readable(&self) -> String {
+        format!("\nend of plan {}", self.version)
+    }
+}
+
+impl PlanLine {
+    /// Returns the line of a readable plan that starts the directory of this entry.
+    #[must_use]
+    pub fn readable_directory(&self) -> String {
+        let mut path = Vec::new();
+        for name in self.directory.iter() {
+            path.push(b'/');
+            path.extend_from_slice(name.as_bytes());
+        }
+        let path = if path.is_empty() { b"/" } else { &path[..] };
+        format!("\nin {} {}\n", Quoted(path), self.directory_inode)
+    }
+
+    /// Returns the lines of a readable plan for this entry. An entry that is left is a comment, and so is each candidate.
+    #[must_use]
+    pub fn readable(&self) -> String {
+        let kind = json!(self.kind);
+        let kind = kind.as_str().unwrap_or_default();
+        let old = Quoted(self.old.as_bytes());
+        let tail = format!("{kind} {}", self.inode);
+        let mut change = old.to_string();
+        if let Some(new) = &self.new {
+            change += &format!(" -> {}", Quoted(new.as_bytes()));
+        }
+        if let Some(same) = &self.same_as {
+            let same = Quoted(same.as_bytes());
+            change += &format!(" is set aside for {same}");
+        }
+        if let (Some(target), Some(new)) = (&self.target, &self.new_target) {
+            change += &format!(" leads to {target} -> {new}");
+        }
+        let mut text = match (self.is_left(), &self.new) {
+            (false, _) => {
+                let reading = reading(self.charset, self.confidence, self.reason);
+                format!("{change}  {tail}  # {reading}")
+            }
+            (true, None) => format!("# {change} stays: {}", self.reason.describe()),
+            (true, Some(_)) => {
+                format!(
+                    "{change}  {tail}  # its target stays: {}",
+                    self.reason.describe()
+                )
+            }
+        };
+        if let Some(warning) = self.warning {
+            text += &format!("; beware: {}", warning.describe());
+        }
+        text.push('\n');
+        for candidate in self.candidates.iter().filter(|_| self.is_left()) {
+            let name = Quoted(candidate.name.as_bytes());
+            let reading = reading(candidate.charset, candidate.confidence, self.reason);
+            text += &format!("#{old} -> {name}  {tail}  # {reading}\n");
+        }
+        text
+    }
+}
+
+/// Returns the charset of a text and its likelihood, or the reason of a change without a charset.
+fn reading(charset: Option<Charset>, confidence: Option<f64>, reason: Reason) -> String {
+    let mut words = charset
+        .map_or_else(|| reason.describe(), Charset::label)
+        .to_owned();
+    if let Some(confidence) = confidence {
+        // Nothing is certain.
+        words += &format!(" {:.0} %", (confidence * 100.0).clamp(0.0, 99.0));
+    }
+    words
+}
+
+/// A part of a line.
+#[derive(Debug, PartialEq)]
+enum Token<'l> {
+    Word(&'l str),
+    Name(Vec<u8>),
+}
+use Token::{Name as Quote, Word};
+
+/// A reader of readable plans, line by line.
+#[derive(Debug, Default)]
+pub struct ReadablePlan {
+    /// The directory of the lines that follow, and its inode number.
+    directory: Option<(Name<'static>, u64)>,
+}
+
+impl ReadablePlan {
+    /// Reads a line. Returns `None` for a comment and for the start of a directory.
+    ///
+    /// # Errors
+    /// The fault of a line that is none.
+    pub fn parse(&mut self, line: &str) -> Result<Option<PlanRecord>, String> {
+        let number = |word: &str| {
+            let number = word.parse::<u64>();
+            number.map_err(|_error| format!("{} is no number", Quoted(word.as_bytes())))
+        };
+        let record = match tokens(line)?.as_slice() {
+            [] => return Ok(None),
+            [
+                Word("plan"),
+                Word(version),
+                Word("of"),
+                Quote(root),
+                Word("by"),
+                Quote(options),
+            ] => {
+                self.directory = None;
+                PlanRecord::Header(PlanHeader {
+                    version: number(version)?,
+                    root: root.clone().into(),
+                    options: String::from_utf8(options.clone()).unwrap_or_default(),
+                })
+            }
+            [Word("end"), Word("of"), Word("plan"), Word(version)] => PlanRecord::End(PlanEnd {
+                version: number(version)?,
+            }),
+            [Word("in"), Quote(path), Word(inode)] => {
+                let path = path.strip_prefix(b"/");
+                let path = path.ok_or("the path of a directory has to start with /")?;
+                self.directory = Some((path.to_vec().into(), number(inode)?));
+                return Ok(None);
+            }
+            [Quote(old), changes @ .., Word(kind), Word(inode)] => {
+                let directory = self.directory.as_ref();
+                let (path, directory_inode) = directory.ok_or(
+                    r#"no line stands before it that starts a directory: in "/PATH" INODE"#,
+                )?;
+                let mut fields = Map::new();
+                let mut add = |key: &str, value: Value| fields.insert(key.to_owned(), value);
+                add("directory", json!(path));
+                add("directory_inode", json!(directory_inode));
+                add("old", json!(Name::from(old)));
+                add("new", Value::Null);
+                add("kind", json!(kind));
+                add("inode", json!(number(inode)?));
+                for (key, name) in changes_of(changes)? {
+                    add(key, json!(Name::from(name)));
+                }
+                let line = PlanLine::deserialize(Value::Object(fields));
+                PlanRecord::Line(Box::new(line.map_err(|error| error.to_string())?))
+            }
+            _ => return Err(SHAPE.to_owned()),
+        };
+        Ok(Some(record))
+    }
+}
+
+/// Returns the fields that stand between the old name and the kind of an entry.
+fn changes_of<'t>(tokens: &'t [Token<'_>]) -> Result<Vec<(&'static str, &'t Vec<u8>)>, String> {
+    Ok(match tokens {
+        [] => Vec::new(),
+        [Word("->"), Quote(new), rest @ ..] => [vec![("new", new)], changes_of(rest)?].concat(),
+        [
+            Word("is"),
+            Word("set"),
+            Word("aside"),
+            Word("for"),
+            Quote(same),
+        ] => vec![("same_as", same)],
+        [
+            Word("leads"),
+            Word("to"),
+            Quote(target),
+            Word("->"),
+            Quote(new),
+        ] => {
+            vec![("target", target), ("new_target", new)]
+        }
+        _ => return Err(SHAPE.to_owned()),
+    })
+}
+
+/// Cuts a line into words and quoted names, without the comment.
+fn tokens(line: &str) -> Result<Vec<Token<'_>>, String> {
+    let mut tokens = Vec::new();
+    let mut rest = line.trim_start();
+    while !rest.is_empty() && !rest.starts_with('#') {
+        let after = if rest.starts_with('"') {
+            let (name, after) = unquote(rest).ok_or(
+                "the quotes around a name are not closed, or an escape in them is unknown",
+            )?;
+            tokens.push(Quote(name));
+            after
+        } else {
+            let end = rest.find([' ', '\t', '"', '#']).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            tokens.push(Word(word));
+            after
+        };
+        rest = after.trim_start();
+    }
+    Ok(tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<Result<PlanRecord, String>> {
+        let mut plan = ReadablePlan::default();
+        let lines = text.lines().map(|line| plan.parse(line));
+        lines.filter_map(Result::transpose).collect()
+    }
+
+    fn line(json: &str) -> Box<PlanLine> {
+        match PlanRecord::parse(json.as_bytes()) {
+            Ok(PlanRecord::Line(line)) => line,
+            other => panic!("{other:?} from {json}"),
+        }
+    }
+
+    /// Law L4: what is written is read back.
+    #[test]
+    fn l4_what_decides_is_read_back_as_it_was_written() {
+        let rows = [
+            r#"{"directory":{"text":"a/b"},"directory_inode":1,"old":{"bytes":"6Q=="},"new":{"text":"é#\"\\\u202e"},"kind":"file","inode":2}"#,
+            r#"{"directory":{"text":""},"directory_inode":1,"old":{"text":"l"},"new":{"text":"m"},"kind":"symlink","inode":2,"target":{"bytes":"6Q=="},"new_target":{"text":"é"}}"#,
+            r#"{"directory":{"bytes":"6Q=="},"directory_inode":1,"old":{"text":"a\nb"},"new":null,"kind":"file","inode":2,"same_as":{"text":"d"}}"#,
+        ];
+        for row in rows {
+            let line = line(row);
+            let text = line.readable_directory() + &line.readable();
+            assert_eq!(read(&text), [Ok(PlanRecord::Line(line))], "{text}");
+        }
+        let header = PlanHeader {
+            version: 1,
+            root: b"/a\xE9\"".to_vec().into(),
+            options: "--only \"x\"".to_owned(),
+        };
+        let end = PlanEnd { version: 1 };
+        let text = header.readable() + "\n" + &end.readable();
+        let records = [Ok(PlanRecord::Header(header)), Ok(PlanRecord::End(end))];
+        assert_eq!(read(&text), records);
+    }
+
+    #[test]
+    fn candidates_are_comments_to_uncomment() {
+        let left = line(
+            r#"{"directory":{"text":""},"directory_inode":1,"old":{"bytes":"6Q=="},"new":null,"kind":"file","inode":2,"reason":"unsure","candidates":[{"name":{"text":"é"},"charset":"iso-8859-1","confidence":0.561}]}"#,
+        );
+        let text = left.readable();
+        assert_eq!(
+            text,
+            "# \"\\xE9\" stays: it is not sure what it means\n#\"\\xE9\" -> \"é\"  file 2  # iso-8859-1 56 %\n"
+        );
+        assert!(read(&text).is_empty());
+        let uncommented = left.readable_directory() + &text.replace("\n#", "\n");
+        let wanted = r#"{"directory":{"text":""},"directory_inode":1,"old":{"bytes":"6Q=="},"new":{"text":"é"},"kind":"file","inode":2}"#;
+        assert_eq!(read(&uncommented), [Ok(PlanRecord::Line(line(wanted)))]);
+    }
+
+    #[test]
+    fn a_faulty_line_is_refused() {
+        let rows = [
+            (r#""a" -> "b" file 1"#, "no line stands before it"),
+            ("in \"/\" 1\n\"a\" -> b file 1", "not a line of a plan"),
+            ("in \"/\" 1\n\"a\" -> \"b\"", "not a line of a plan"),
+            ("in \"/\" 1\n\"a\" -> \"b\" file x", "\"x\" is no number"),
+            ("in \"/\" 1\n\"a\" -> \"b file 1", "not closed"),
+            (
+                "in \"/\" 1\n\"a\" -> \"\\q\" file 1",
+                "an escape in them is unknown",
+            ),
+            ("in \"/\" 1\n\"a\" -> \"..\" file 1", "is no name"),
+            ("in \"/\" 1\n\"a\" -> \"b\" folder 1", "unknown variant"),
+            ("in \"/..\" 1\n\"a\" -> \"b\" file 1", "is no path"),
+            ("in \"a\" 1", "start with /"),
+            ("rename a b", "not a line of a plan"),
+        ];
+        for (text, message) in rows {
+            let Some(Err(fault)) = read(text).pop() else {
+                panic!("{text}");
+            };
+            assert!(fault.contains(message), "{text}: {fault}");
+        }
+    }
+}

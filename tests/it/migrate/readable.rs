@@ -1,0 +1,141 @@
+//! Plans in the readable format: written, edited, applied and taken back.
+
+use super::{migrate, utf8fs};
+use crate::support::{Tree, at, snapshot};
+
+fn tree() -> Tree {
+    let tree = Tree::new();
+    tree.file(b"caf\xE9.txt", b"1");
+    tree.file(b"ma\xF1ana", b"2");
+    let below = tree.directory(b"d\xE9p\xF4t");
+    at::write_new(&below, b"\xE9t\xE9\n", b"3").unwrap();
+    at::symlink(b"../caf\xE9.txt", &below, b"link").unwrap();
+    // With --from iso-8859-1 this would get control characters.
+    tree.file(b"\x83\\\x83t\x83g\x83E\x83F\x83A", b"4");
+    tree
+}
+
+fn plan(tree: &Tree) -> String {
+    std::fs::read_to_string(tree.parent().join("plan")).unwrap()
+}
+
+/// Laws T1 and L4.
+#[test]
+fn t1_a_readable_plan_is_edited_applied_and_undone_bit_by_bit() {
+    let tree = tree();
+    let before = snapshot::take(&tree.backing(), snapshot::Times::Kept);
+    let write = [
+        "--from",
+        "iso-8859-1",
+        "--plan",
+        "plan",
+        "--plan-format",
+        "readable",
+        "backing",
+    ];
+    migrate(tree.parent(), &write).expect(1);
+    let text = plan(&tree);
+    let inode = |name: &[u8]| at::stat(tree.below_dir(), name).unwrap().st_ino;
+    for line in [
+        format!(
+            r#""caf\xE9.txt" -> "café.txt"  file {}  # iso-8859-1"#,
+            inode(b"caf\xE9.txt")
+        ),
+        format!(r#"in "/d\xE9p\xF4t" {}"#, inode(b"d\xE9p\xF4t")),
+    ] {
+        assert!(
+            text.lines().any(|written| written == line),
+            "{line} is not in {text}"
+        );
+    }
+    for part in [
+        "plan 1 of \"/",
+        "/backing\" by \"--from iso-8859-1\"\n",
+        r#""\xE9t\xE9\n" -> "été\n"  file "#,
+        r#""link" leads to "../caf\xE9.txt" -> "../café.txt"  symlink "#,
+        "stays: its text would have control characters",
+        "\n\nend of plan 1\n",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    // Another name, a name less, and a candidate instead of what would have control characters.
+    let candidate = text
+        .lines()
+        .find(|line| line.contains("-> \"ソフトウェア\""))
+        .unwrap();
+    let edited = text
+        .replace("-> \"café.txt\"", "-> \"coffee #1.txt\"")
+        .replace("-> \"../café.txt\"", "-> \"../coffee #1.txt\"")
+        .replace("\"ma\\xF1ana\"", "# \"ma\\xF1ana\"")
+        .replace(candidate, candidate.strip_prefix('#').unwrap());
+    std::fs::write(tree.parent().join("plan"), edited).unwrap();
+    let apply = ["--plan", "plan", "--apply", "--journal", "journal"];
+    migrate(tree.parent(), &apply).expect(0);
+    let names: [&[u8]; 4] = [
+        b"coffee #1.txt",
+        "dépôt".as_bytes(),
+        b"ma\xF1ana",
+        "ソフトウェア".as_bytes(),
+    ];
+    assert_eq!(at::sorted(tree.below_dir()), names);
+    let link = std::fs::read_link(tree.backing().join("dépôt/link")).unwrap();
+    assert_eq!(link.to_str(), Some("../coffee #1.txt"));
+    utf8fs(tree.parent(), &[b"undo", b"--apply", b"journal"]).expect(0);
+    assert_eq!(
+        snapshot::take(&tree.backing(), snapshot::Times::Kept),
+        before
+    );
+}
+
+#[test]
+fn a_faulty_readable_plan_is_refused_with_the_line() {
+    let tree = tree();
+    let write = [
+        "--from",
+        "iso-8859-1",
+        "--plan",
+        "plan",
+        "--plan-format",
+        "readable",
+        "backing",
+    ];
+    migrate(tree.parent(), &write).expect(1);
+    let text = plan(&tree);
+    let line = 1 + text
+        .lines()
+        .position(|line| line.contains("café.txt\"  file"))
+        .unwrap();
+    let end = text.lines().count();
+    for (edited, line, what) in [
+        (
+            text.replace("-> \"café.txt\"", "-> \"../café.txt\""),
+            line,
+            "\"../café.txt\" is no name",
+        ),
+        (
+            text.replace("-> \"café.txt\"", "-> café.txt"),
+            line,
+            "not a line of a plan",
+        ),
+        (text.replace("end of plan 1\n", ""), end, "cut off"),
+    ] {
+        std::fs::write(tree.parent().join("plan"), edited).unwrap();
+        let run = migrate(tree.parent(), &["--plan", "plan", "--apply"]).expect(2);
+        let message = format!("nothing was done: line {line}: ");
+        assert!(
+            run.stderr.contains(&message) && run.stderr.contains(what),
+            "{run:?}"
+        );
+    }
+    // The format is of what is written, and found out where a plan is read.
+    migrate(
+        tree.parent(),
+        &["--from", "koi8-r", "--plan-format", "readable", "backing"],
+    )
+    .expect(2);
+    migrate(
+        tree.parent(),
+        &["--plan", "plan", "--plan-format", "readable", "--apply"],
+    )
+    .expect(2);
+}
