@@ -5,6 +5,7 @@ mod apply_plan;
 mod arguments;
 mod counters;
 mod dry_run;
+mod edit_plan;
 mod journal_path;
 mod plan_text;
 mod roots;
@@ -26,6 +27,9 @@ use work::Work;
 pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
     let is_by_plan = args.apply && args.plan.is_some();
     arguments::check(args, is_by_plan)?;
+    if args.edit {
+        return edit_plan::run(args);
+    }
     let work = Work::start(args)?;
     let is_quiet = dry_run::prints_to_a_terminal(args);
     let progress = Progress::start(args.progress, is_quiet);

@@ -42,6 +42,10 @@ pub struct MigrateArgs {
     #[arg(long, value_name = "FORMAT", value_parser = word::<PlanFormat>(), requires = "plan", conflicts_with = "apply", verbatim_doc_comment)]
     pub plan_format: Option<PlanFormat>,
 
+    /// With --apply: edit the plan first, in $VISUAL or $EDITOR, and do what was saved; an empty file does nothing
+    #[arg(long, requires = "apply", conflicts_with = "plan")]
+    pub edit: bool,
+
     /// With --apply: where the journal is kept [default: a file in ~/.local/state/utf8fs, for root in /var/lib/utf8fs]
     #[arg(long, value_name = "FILE", requires = "apply")]
     pub journal: Option<PathBuf>,

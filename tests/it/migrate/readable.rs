@@ -1,6 +1,8 @@
 //! Plans in the readable format: written, edited, applied and taken back.
 
-use super::{migrate, utf8fs};
+use std::process::{Command, Stdio};
+
+use super::{PATIENCE, Run, migrate, utf8fs};
 use crate::support::{Tree, at, snapshot};
 
 fn tree() -> Tree {
@@ -138,4 +140,79 @@ fn a_faulty_readable_plan_is_refused_with_the_line() {
         &["--plan", "plan", "--plan-format", "readable", "--apply"],
     )
     .expect(2);
+}
+
+/// Runs `migrate --from iso-8859-1 --edit --apply` on a terminal, with that editor; all that it prints is in `stdout`.
+fn edit(tree: &Tree, editor: &str) -> Run {
+    let command = format!(
+        "{} migrate --from iso-8859-1 --edit --apply --journal journal backing",
+        env!("CARGO_BIN_EXE_utf8fs")
+    );
+    let output = Command::new("timeout")
+        .args([PATIENCE, "script", "-qec", &command, "/dev/null"])
+        .current_dir(tree.parent())
+        .env_remove("VISUAL")
+        .env("EDITOR", editor)
+        .env("TMPDIR", tree.parent())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The plan that was kept.
+fn kept(tree: &Tree) -> Option<Vec<u8>> {
+    at::sorted(at::open_dir_path(tree.parent()))
+        .into_iter()
+        .find(|name| name.starts_with(b"utf8fs-plan-"))
+}
+
+/// Law T1.
+#[test]
+fn t1_an_edited_plan_is_done_as_it_was_saved_and_undone_bit_by_bit() {
+    let tree = tree();
+    let before = snapshot::take(&tree.backing(), snapshot::Times::Kept);
+    let same = || snapshot::take(&tree.backing(), snapshot::Times::Kept) == before;
+    let without = migrate(
+        tree.parent(),
+        &["--from", "koi8-r", "--edit", "--apply", "backing"],
+    );
+    let run = without.expect(2);
+    assert!(
+        run.stderr.contains("needs a terminal") && run.stderr.contains("hint: "),
+        "{run:?}"
+    );
+    migrate(tree.parent(), &["--from", "koi8-r", "--edit", "backing"]).expect(2);
+    // Nothing is saved, and no editor.
+    let run = edit(&tree, "truncate -s 0").expect(0);
+    assert!(
+        run.stdout
+            .contains("the plan is empty; nothing was changed"),
+        "{run:?}"
+    );
+    let run = edit(&tree, "false").expect(1);
+    assert!(
+        run.stdout
+            .contains("the editor failed; nothing was changed"),
+        "{run:?}"
+    );
+    assert!(same() && kept(&tree).is_none());
+    let run = edit(&tree, "sed -i s/café/coffee/").expect(0);
+    assert_eq!(kept(&tree), None, "{run:?}");
+    let names = at::sorted(tree.below_dir());
+    assert!(names.contains(&b"coffee.txt".to_vec()), "{run:?}");
+    utf8fs(tree.parent(), &[b"undo", b"--apply", b"journal"]).expect(0);
+    assert!(same());
+    // A refused plan is kept.
+    let run = edit(&tree, "sed -i 's/->/=>/'").expect(2);
+    assert!(run.stdout.contains("not a line of a plan"), "{run:?}");
+    assert!(
+        run.stdout.contains("to go on: utf8fs migrate --plan "),
+        "{run:?}"
+    );
+    assert!(same() && kept(&tree).is_some());
 }

@@ -1,0 +1,106 @@
+//! A plan that a person edits before it is done, as `git rebase -i` does.
+
+use std::fs::DirBuilder;
+use std::io::{IsTerminal, stdin};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::process::{Command, id};
+
+use super::work::quoted;
+use crate::cli::args::{MigrateArgs, PlanFormat};
+use crate::cli::error::reason;
+use crate::cli::output::print_note;
+use crate::cli::{CliError, ExitCode};
+use crate::names::ShellWord;
+
+/// Writes a plan, has it edited, and does what was saved. The plan is kept if that is refused or stopped.
+pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
+    if !stdin().is_terminal() {
+        return Err(CliError::usage("--edit needs a terminal")
+            .hint("write a plan by --plan FILE --plan-format readable, and apply it by --plan FILE --apply"));
+    }
+    // Names are for nobody else.
+    let directory = std::env::temp_dir().join(format!("utf8fs-plan-{}", id()));
+    let made = DirBuilder::new().mode(0o700).create(&directory);
+    made.map_err(|error| {
+        let directory = quoted(&directory);
+        CliError::failure(format!(
+            "the directory {directory} for the plan cannot be made: {}",
+            reason(&error)
+        ))
+    })?;
+    let plan = directory.join("plan");
+    let edited = edit(args, &plan);
+    if let Ok(ControlFlow::Continue(args)) = &edited {
+        let done = super::run(args);
+        if matches!(done, Err(_) | Ok(ExitCode::Stopped(_))) {
+            let plan = ShellWord(plan.as_os_str().as_bytes());
+            print_note(&format!("to go on: utf8fs migrate --plan {plan} --apply"));
+        } else {
+            remove(&directory);
+        }
+        return done;
+    }
+    remove(&directory);
+    edited.map(|edited| edited.break_value().unwrap_or(ExitCode::Ok))
+}
+
+fn remove(directory: &Path) {
+    // Should it stay, it is in nobody's way.
+    drop(std::fs::remove_dir_all(directory));
+}
+
+/// Returns the arguments by which the edited plan is done; or how it ends if nothing is to be done.
+fn edit(args: &MigrateArgs, plan: &Path) -> Result<ControlFlow<ExitCode, MigrateArgs>, CliError> {
+    let unread = |error| CliError::failure(format!("the plan cannot be read: {}", reason(&error)));
+    let planned = super::run(&MigrateArgs {
+        plan: Some(plan.into()),
+        plan_format: Some(PlanFormat::Readable),
+        apply: false,
+        edit: false,
+        journal: None,
+        json: false,
+        ..args.clone()
+    })?;
+    if matches!(planned, ExitCode::Stopped(_)) {
+        return Ok(ControlFlow::Break(planned));
+    }
+    let written = std::fs::read_to_string(plan).map_err(unread)?;
+    if !written.lines().any(|line| line.starts_with("in ")) {
+        return Ok(ControlFlow::Break(planned));
+    }
+    let editor = ["VISUAL", "EDITOR"]
+        .into_iter()
+        .filter_map(std::env::var_os);
+    let editor = editor.into_iter().find(|editor| !editor.is_empty());
+    let mut command = editor.unwrap_or_else(|| "vi".into());
+    // The editor may come with options, as for git.
+    command.push(" \"$1\"");
+    let status = Command::new("sh")
+        .arg("-c")
+        .arg(&command)
+        .arg("sh")
+        .arg(plan)
+        .status();
+    let is_saved = status.is_ok_and(|status| status.success());
+    if !is_saved {
+        return Err(CliError::failure("the editor failed; nothing was changed")
+            .hint("set VISUAL or EDITOR to the command of an editor"));
+    }
+    let saved = std::fs::read(plan).map_err(unread)?;
+    if saved.trim_ascii().is_empty() {
+        print_note("the plan is empty; nothing was changed");
+        return Ok(ControlFlow::Break(ExitCode::Ok));
+    }
+    Ok(ControlFlow::Continue(MigrateArgs {
+        plan: Some(plan.into()),
+        apply: true,
+        journal: args.journal.clone(),
+        json: args.json,
+        view: args.view,
+        progress: args.progress,
+        ..MigrateArgs::default()
+    }))
+}
