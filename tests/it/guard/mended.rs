@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::thread;
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
@@ -203,8 +202,8 @@ fn no_link_leads_a_rename_elsewhere() {
             }
         }
         // In the midst of the renames, or before them.
-        while round % 2 == 0 && !at::list(dir.as_fd()).iter().any(is_right) {
-            thread::yield_now();
+        if round % 2 == 0 {
+            until(|| at::list(dir.as_fd()).iter().any(is_right));
         }
         at::rename(&below, b"dir", format!("old{round}").as_bytes()).unwrap();
         at::symlink(b"../outside", &below, b"dir").unwrap();
