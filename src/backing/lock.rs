@@ -40,7 +40,7 @@ impl LockKind {
     }
 }
 
-/// The octets that a lock is about.
+/// The bytes that a lock is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockRange {
     /// The first, at most `i64::MAX`.
@@ -62,7 +62,7 @@ impl LockRange {
         self.start == 0 && self.end >= Self::WHOLE.end
     }
 
-    /// Have the two an octet in common?
+    /// Have the two a byte in common?
     #[must_use]
     pub fn meets(self, other: Self) -> bool {
         self.start <= other.end && other.start <= self.end

@@ -118,7 +118,7 @@ pub(crate) fn open_by_handle(
     unsafe { descriptor(result) }
 }
 
-/// The size of a page of memory in octets.
+/// The size of a page of memory in bytes.
 #[must_use]
 pub fn page_size() -> usize {
     // SAFETY: sysconf(3) touches no memory of ours; the C library has the answer from when the program started.

@@ -134,7 +134,7 @@ pub enum Command {
     Undo(UndoArgs),
     /// Show what a journal holds, and how far its migration got
     ///
-    /// Every octet of it is checked.
+    /// Every byte of it is checked.
     Journal(JournalArgs),
     /// Check a policy file, or say what holds by it
     Policy(PolicyCommandArgs),
@@ -169,7 +169,7 @@ pub struct PolicyArgs {
     /// Charset that new names are stored in, shown as UTF-8 all the same; one that it lacks is refused
     ///
     /// For a directory that programs of that charset go on working in. Implies --from with it in front. A name whose
-    /// octets in it would be well-formed UTF-8 is stored in UTF-8.
+    /// bytes in it would be well-formed UTF-8 is stored in UTF-8.
     #[arg(long, value_name = "CHARSET")]
     pub store_as: Option<String>,
 
@@ -371,7 +371,7 @@ pub struct ExplainArgs {
     #[arg(value_name = "NAME")]
     pub names: Vec<OsString>,
 
-    /// A name by its octets, two hex digits each; spaces between them are ignored
+    /// A name by its bytes, two hex digits each; spaces between them are ignored
     #[arg(long, value_name = "BYTES", value_parser = hex, action = ArgAction::Append)]
     pub hex: Vec<Octets>,
 
@@ -427,7 +427,7 @@ pub struct ConvertArgs {
     pub list: bool,
 }
 
-/// A name that was given by its octets.
+/// A name that was given by its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Octets(pub Vec<u8>);
 
@@ -499,5 +499,5 @@ fn hex(text: &str) -> Result<Octets, String> {
         })
         .collect::<Option<Vec<u8>>>()
         .map(Octets)
-        .ok_or_else(|| "it must be two hex digits for each octet".to_owned())
+        .ok_or_else(|| "it must be two hex digits for each byte".to_owned())
 }

@@ -156,7 +156,7 @@ pub(super) fn coding(option: &str, label: &str) -> Result<Coding, CliError> {
             .filter(|form| key(form).starts_with(&key(label)) && key(label).len() > 3)
             .collect();
         if !like.is_empty() {
-            // It is one of a few that differ in the order of octets, say.
+            // It is one of a few that differ in the order of bytes, say.
             (unknown.reason, unknown.near) = (None, like);
         }
         let offer = format!("'utf8fs convert --list' lists what {option} takes");

@@ -153,7 +153,7 @@ struct Row {
     places: String,
 }
 
-/// Returns what holds in a section, or where none holds.
+/// Returns what holds in a section, or that none does.
 fn rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> Vec<Row> {
     let mut rows = section_rows(policy, section);
     let at = |places: &[Option<Place>]| {
@@ -217,7 +217,7 @@ fn section_rows(policy: &LoadedPolicy, section: Option<usize>) -> Vec<Row> {
     let Some((index, section)) = found else {
         return vec![Row {
             key: "section",
-            value: "none holds".to_owned(),
+            value: "none".to_owned(),
             places: String::new(),
         }];
     };
@@ -263,16 +263,16 @@ fn verdict(end: &End, terms: &Terms, name: &[u8]) -> String {
             visible,
             offence: Some((offence, Verdict::Normalized)),
         } => format!(
-            "is made as {}: {}",
+            "is created as {}: {}",
             Quoted(visible.as_bytes()),
             rule(*offence)
         ),
         End::Made {
             offence: Some((offence, _)),
             ..
-        } => format!("is made as asked, and recorded: {}", rule(*offence)),
+        } => format!("is created as asked, and recorded: {}", rule(*offence)),
         End::Made { offence: None, .. } if terms.map.policy.conforms(name) => "conforms".to_owned(),
-        End::Made { offence: None, .. } => "is made as asked; it would not conform".to_owned(),
+        End::Made { offence: None, .. } => "is created as asked; it would not conform".to_owned(),
         End::Refused { errno, offence } => {
             let why = offence.map(|offence| format!(": {}", offence.rule));
             let why = why.unwrap_or_else(|| ": no name can be so long".to_owned());

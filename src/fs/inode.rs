@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-/// A [`Place`] in one piece of memory: how many octets the parent's number has, these, the backing name, and after a `/` the
+/// A [`Place`] in one piece of memory: how many bytes the parent's number has, these, the backing name, and after a `/` the
 /// visible one. There is one for each file where changes are followed.
 #[derive(Debug)]
 struct PackedPlace(Box<[u8]>);

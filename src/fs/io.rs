@@ -38,7 +38,7 @@ pub struct Opened {
     /// one user for all openers, on a filesystem that checks rights itself.
     pub identity: Option<(u32, u32)>,
     /// Has closing it nothing to report?
-    pub is_local: bool,
+    pub closes_quietly: bool,
     /// Can it be written to by a mapping?
     pub is_mappable: bool,
 }
@@ -139,7 +139,8 @@ impl Utf8Fs {
             (false, false) => Some((stat.uid, stat.gid)),
         };
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
-        let is_local = self.below.is_local() && !self.carries_locks() && !inode.is_elsewhere();
+        let closes_quietly =
+            self.below.is_local() && !self.carries_locks() && !inode.is_elsewhere();
         Ok(Opened {
             inode: inode.id(),
             stat,
@@ -147,7 +148,7 @@ impl Utf8Fs {
             handle: self.files.add(OpenFile::new(fd, inode, opener, how, taken)),
             backing_file,
             identity,
-            is_local,
+            closes_quietly,
             is_mappable: how == OpenAs::Mappable,
         })
     }

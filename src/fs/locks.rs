@@ -54,7 +54,7 @@ pub struct LockRequest {
     pub pid: u32,
     /// The user who asks.
     pub uid: u32,
-    /// The octets.
+    /// The bytes.
     pub range: LockRange,
     /// The kind of lock; `None` unlocks.
     pub kind: Option<LockKind>,

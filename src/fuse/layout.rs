@@ -2,7 +2,7 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Declares records, each with its size in octets, to which it is held when it is compiled.
+/// Declares records, each with its size in bytes, to which it is held when it is compiled.
 macro_rules! records {
     ($($(#[$about:meta])* $name:ident($size:literal) { $($field:ident: $type:ty),+ $(,)? })+) => {$(
         $(#[$about])*
@@ -82,7 +82,7 @@ records! {
         blocks: u64, bfree: u64, bavail: u64, files: u64, ffree: u64, bsize: u32, namelen: u32, frsize: u32, padding: u32, spare: [u32; 6],
     }
 
-    /// Before the name of an entry of a directory, which is filled up to 8 octets.
+    /// Before the name of an entry of a directory, which is filled up to 8 bytes.
     Dirent(24) { ino: u64, cookie: u64, name_length: u32, kind: u32 }
 
     ForgetIn(8) { lookups: u64 }

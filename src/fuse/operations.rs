@@ -286,7 +286,7 @@ impl Adapter {
             Way::Cached => (0, 0),
             Way::Asked => (fopen::DIRECT_IO, 0),
         };
-        let quietly = match opened.is_local {
+        let quietly = match opened.closes_quietly {
             true => fopen::NOFLUSH,
             false => 0,
         };
@@ -383,7 +383,7 @@ impl Adapter {
     }
 }
 
-/// Answers that so many octets were written.
+/// Answers that so many bytes were written.
 fn written_out(written: usize, reply: &mut Reply<'_>) -> Result<(), FsError> {
     let size = u32::try_from(written).unwrap_or(u32::MAX);
     Ok(reply.record(&WriteOut { size, padding: 0 })?)

@@ -34,7 +34,7 @@ impl<'a> Reply<'a> {
         self.length
     }
 
-    /// No more of it than `size` octets is wanted.
+    /// No more of it than `size` bytes is wanted.
     pub(super) fn limit(&mut self, size: u32) {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let room = std::mem::take(&mut self.room);
@@ -42,7 +42,7 @@ impl<'a> Reply<'a> {
         self.room = room.split_at_mut(size).0;
     }
 
-    /// Adds octets.
+    /// Adds bytes.
     ///
     /// # Errors
     /// `EIO`: there is no room.
@@ -62,7 +62,7 @@ impl<'a> Reply<'a> {
         self.data(record.as_bytes())
     }
 
-    /// Adds what `fill` puts into all the room there is; it tells how many octets that is.
+    /// Adds what `fill` puts into all the room there is; it tells how many bytes that is.
     ///
     /// # Errors
     /// Those of `fill`.

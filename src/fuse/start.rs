@@ -12,7 +12,7 @@ use crate::backing::page_size;
 use crate::fs::Utf8Fs;
 use crate::os::credentials;
 
-/// Most octets of one write request; reads are as long.
+/// Most bytes of one write request; reads are as long.
 pub(super) const MAX_WRITE: u32 = 1 << 20;
 /// Longest request: a write with its header.
 pub(super) const REQUEST: usize = MAX_WRITE as usize + 4096;

@@ -1,4 +1,4 @@
-//! Escaping: octets as `%` and two upper-case hex digits (law N6).
+//! Escaping: bytes as `%` and two upper-case hex digits (law N6).
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -67,7 +67,7 @@ pub(super) fn unescape(escaped: &[u8]) -> Option<(Vec<u8>, usize)> {
     Some((name, percents))
 }
 
-/// Escapes each octet of `name` for which `offends` holds (it is given the octet's offset), and each `%`, with
+/// Escapes each byte of `name` for which `offends` holds (it is given the byte's offset), and each `%`, with
 /// `percents` percent signs, one or more. What is left must be well-formed UTF-8 for the pieces to be characters.
 pub(super) fn escape(name: &[u8], percents: usize, offends: impl Fn(usize, u8) -> bool) -> Pieces {
     let mut pieces = Pieces::default();

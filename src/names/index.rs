@@ -280,7 +280,7 @@ impl Index {
     /// Bytes that it takes in memory, roughly.
     #[must_use]
     pub fn footprint(&self) -> usize {
-        // The two tables share the octets of names; their own places are counted with room to grow.
+        // The two tables share the bytes of names; their own places are counted with room to grow.
         let pairs: usize = self
             .visible
             .iter()

@@ -20,7 +20,7 @@ use crate::policy::{Class, ErrnoChoice, NAME_MAX, Offence, Policy, Rule, Unit};
 pub enum Legacy {
     /// As its text in the first charset of --from that takes it, else escaped (default with --from)
     Decode,
-    /// With each offending octet as % and two hex digits: caf%E9.txt (default without --from)
+    /// With each offending byte as % and two hex digits: caf%E9.txt (default without --from)
     Escape,
     /// As it is: it can be read, renamed to a conforming name and removed, but not made anew
     Raw,
@@ -38,7 +38,7 @@ pub enum OnViolation {
     Reject,
     /// The conforming name that it stands for is made instead, or it is refused where there is none
     Normalize,
-    /// It is made as asked, and the audit log says so
+    /// It is created as asked, and the audit log says so
     Report,
 }
 
@@ -139,11 +139,11 @@ impl NameMap {
     /// The backing name that a new entry gets which is to be visible as `visible`, a conforming name that no entry has
     /// (law N12).
     ///
-    /// A name whose octets in the charset would be read as UTF-8, and so be visible as another (law N1), is stored as it
+    /// A name whose bytes in the charset would be read as UTF-8, and so be visible as another (law N1), is stored as it
     /// is.
     ///
     /// # Errors
-    /// The charset lacks one of its characters, or its octets in the charset are more than a name can have.
+    /// The charset lacks one of its characters, or its bytes in the charset are more than a name can have.
     pub fn stored(&self, visible: &VisibleName) -> Result<BackingName, Offence> {
         let Some(charset) = self.store_as.filter(|_| !visible.as_bytes().is_ascii()) else {
             return Ok(visible.as_backing());

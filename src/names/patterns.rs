@@ -1,4 +1,4 @@
-//! Patterns of names and paths, on octets.
+//! Patterns of names and paths, on bytes.
 
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -13,7 +13,7 @@ pub struct PatternError {
 
 /// Globs: those with a `/` are of paths from a root, whether they start with `/` or not; those without are of names.
 ///
-/// `?` stands for one octet and `*` for any number of them, but for `/`; `**` as a component stands for any number of
+/// `?` stands for one byte and `*` for any number of them, but for `/`; `**` as a component stands for any number of
 /// components.
 #[derive(Debug, Clone, Default)]
 pub struct Patterns {
@@ -87,7 +87,7 @@ fn add(set: &mut GlobSetBuilder, pattern: &str) -> Result<(), String> {
             "names do not end in /; {pattern}** is what lies in a directory"
         ));
     }
-    // The matcher takes them for classes of octets.
+    // The matcher takes them for classes of bytes.
     let in_class = pattern.split('[').skip(1);
     if in_class
         .filter_map(|rest| rest.split(']').next())

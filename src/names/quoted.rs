@@ -183,7 +183,7 @@ mod tests {
             (b"a b ", r#""a b ""#),
             (b"a\nb\tc\rd", r#""a\nb\tc\rd""#),
             (b"\x1B[2J\x07\x00\x7F", r#""\x1B[2J\x07\x00\x7F""#),
-            // C1: NEL and CSI, well-formed and as bare octets
+            // C1: NEL and CSI, well-formed and as bare bytes
             (b"\xC2\x85\xC2\x9B", r#""\u{85}\u{9B}""#),
             (b"\x85\x9B", r#""\x85\x9B""#),
             // right-to-left override, isolate, mark
@@ -195,7 +195,7 @@ mod tests {
             ("\u{2028}\u{2029}".as_bytes(), r#""\u{2028}\u{2029}""#),
             ("\u{FFFE}\u{FDD0}".as_bytes(), r#""\u{FFFE}\u{FDD0}""#),
             ("\u{E000}\u{10FFFD}".as_bytes(), r#""\u{E000}\u{10FFFD}""#),
-            // overlong slash, surrogate, truncated, beyond U+10FFFF: octet by octet
+            // overlong slash, surrogate, truncated, beyond U+10FFFF: byte by byte
             (b"\xC0\xAF", r#""\xC0\xAF""#),
             (b"\xED\xA0\x80", r#""\xED\xA0\x80""#),
             (b"\xE2\x82x", r#""\xE2\x82x""#),

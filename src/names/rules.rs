@@ -25,9 +25,9 @@ pub enum Mode {
     Enforce,
     /// The conforming name that it stands for is made instead, or it is refused where there is none
     Normalize,
-    /// It is made as asked, and the audit log says so
+    /// It is created as asked, and the audit log says so
     Report,
-    /// It is made as asked, and nothing is said
+    /// It is created as asked, and nothing is said
     Off,
 }
 

@@ -57,7 +57,7 @@ pub fn difference(name: &[u8], sibling: &[u8]) -> (usize, usize) {
     (offset, name.len() - offset - after.iter().sum::<usize>())
 }
 
-/// The characters of a name, and each octet that is of none.
+/// The characters of a name, and each byte that is of none.
 fn pieces(name: &[u8]) -> Vec<&[u8]> {
     let mut pieces = Vec::new();
     for chunk in name.utf8_chunks() {
@@ -95,12 +95,12 @@ mod tests {
             // compatibility is no likeness
             ("ﬁ".as_bytes(), b"fi", true, false),
             ("²".as_bytes(), b"2", false, false),
-            // Latin-1: octets have no case
+            // Latin-1: bytes have no case
             (b"caf\xE9", b"CAF\xE9", true, false),
             (b"caf\xE9", b"caf\xC9", false, false),
             // a surrogate, text by RFC 2279: what stands around it is folded
             (b"A\xED\xA0\x80B", b"a\xED\xA0\x80b", true, false),
-            // a mark behind such an octet combines with nothing
+            // a mark behind such a byte combines with nothing
             (b"e\xFF\xCC\x81", b"\xC3\xA9\xFF", false, false),
         ];
         for (one, other, casefold, nfc) in rows {
@@ -121,7 +121,7 @@ mod tests {
             (b"sss", "sß".as_bytes(), 1, 2),
             (b"sss", "ßs".as_bytes(), 0, 2),
             (b"e\xCC\x81", "é".as_bytes(), 0, 3),
-            // é and É share their first octet, which is no character
+            // é and É share their first byte, which is no character
             ("É".as_bytes(), "é".as_bytes(), 0, 2),
             (b"A\xFF", b"a\xFF", 0, 1),
         ];

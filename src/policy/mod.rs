@@ -152,7 +152,7 @@ pub enum RuleName {
 /// The unit of a length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Octets.
+    /// Bytes.
     Bytes,
     /// Code points.
     Chars,
@@ -330,7 +330,7 @@ impl Policy {
         found.map_or(Ok(()), Err)
     }
 
-    /// Is `name` one component of a path? By its octets where a name on disk can be in the encoding, else by its
+    /// Is `name` one component of a path? By its bytes where a name on disk can be in the encoding, else by its
     /// characters.
     fn is_component(&self, name: &[u8]) -> bool {
         if self.encoding.is_file_system_safe() {

@@ -70,7 +70,7 @@ impl<'a> NameText<'a> {
         start.map_or(0, |&(_, place)| place)
     }
 
-    /// The last start of a character of the name that is not beyond `limit` octets.
+    /// The last start of a character of the name that is not beyond `limit` bytes.
     pub(super) fn floor(&self, limit: usize) -> usize {
         let Some(starts) = &self.starts else {
             return self.text.floor_char_boundary(limit);

@@ -14,7 +14,7 @@ use crate::names::BackingName;
 /// Most directories that are kept open for the sake of those in them. The others are found again from the root on.
 const HELD: usize = 256;
 
-/// Octets that are asked of the kernel at once: a thousand names and more.
+/// Bytes that are asked of the kernel at once: a thousand names and more.
 const BUFFER: usize = 128 * 1024;
 
 /// A directory of the tree: the names that lead to it.

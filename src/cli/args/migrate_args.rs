@@ -100,7 +100,7 @@ pub struct MigrateArgs {
     /// Only what matches this, and what lies below it: a glob; may be repeated
     ///
     /// With a / in it, it is matched against the path from DIR, as in /photos/2004*; without, against the name alone, in
-    /// every directory. Names are matched as they lie on disk: ? is one octet, * any number of them but /, ** any number
+    /// every directory. Names are matched as they lie on disk: ? is one byte, * any number of them but /, ** any number
     /// of components.
     #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]
     pub only: Option<Vec<String>>,

@@ -15,14 +15,14 @@ pub struct NewNameArgs {
     #[arg(long, value_name = "HOW", value_parser = word::<Alike>())]
     pub unique: Option<Alike>,
 
-    /// Users, by number, whose new names are made as asked, as by --on-violation report
+    /// Users, by number, whose new names are created as asked, as by --on-violation report
     #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append)]
     pub exempt_uid: Option<Vec<u32>>,
 
-    /// New names that are made as asked, as by --on-violation report: a glob; may be repeated
+    /// New names that are created as asked, as by --on-violation report: a glob; may be repeated
     ///
     /// With a / in it, it is matched against the visible path from the root of the mount, as in /backups/**; without, against
-    /// the name alone, in every directory. ? is one octet, * any number of them but /, ** any number of components.
+    /// the name alone, in every directory. ? is one byte, * any number of them but /, ** any number of components.
     #[arg(long, value_name = "PATTERN", action = ArgAction::Append)]
     pub exempt: Option<Vec<String>>,
 }

@@ -63,10 +63,10 @@ fn head(report: &Report<'_>) -> Vec<String> {
         lines.push(format!("from {first:.0} to {last:.0}"));
     }
     lines.push(format!(
-        "not in the log: {} left out by the rate limit, {} lost as {}",
+        "not in the log: {} left out by the rate limit, {} lost by {}",
         grouped(summary.left_out),
         grouped(summary.dropped),
-        counted(summary.summaries, "summary reports", "summaries report"),
+        counted(summary.summaries, "mount that ended", "mounts that ended"),
     ));
     if summary.unknown > 0 {
         lines.push(format!(

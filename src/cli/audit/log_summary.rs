@@ -273,7 +273,7 @@ impl LogSummary {
             ),
             Table::new(
                 "users",
-                "by user, with those left out",
+                "by user, records left out included",
                 &self.users,
                 most,
                 |uid| (format!("uid {uid}"), json!({"uid": uid})),
@@ -290,7 +290,7 @@ impl LogSummary {
             ),
             Table::new(
                 "directories",
-                "by directory, with those left out",
+                "by directory, records left out included",
                 &self.directories,
                 most,
                 |directory| {

@@ -22,7 +22,7 @@ pub(super) fn diagnosis(rest: &[u8], length: usize, kind: Malformed, encoding: E
         Malformed::InvalidByte => format!("never occurs in {encoding}"),
         Malformed::Truncated if encoding.is_file_system_safe() => {
             format!(
-                "truncated: the lead byte announces {} octets, {} there",
+                "truncated: the lead byte announces {} bytes, {} there",
                 announced(lead, encoding),
                 are(length)
             )
@@ -45,7 +45,7 @@ pub(super) fn diagnosis(rest: &[u8], length: usize, kind: Malformed, encoding: E
     }
 }
 
-/// The octets of the sequence that a lead octet starts.
+/// The bytes of the sequence that a lead byte starts.
 fn announced(lead: u8, encoding: Encoding) -> u32 {
     let ones = lead.leading_ones();
     if encoding == Encoding::FssUtfDraft {
@@ -66,7 +66,7 @@ fn never_occurs(lead: u8, rest: &[u8]) -> String {
         0xFC..=0xFD => 6,
         _ => return "never occurs, nor did it in RFC 2279".to_owned(),
     };
-    let mut told = format!("never occurs since RFC 3629; in RFC 2279 it led {octets} octets");
+    let mut told = format!("never occurs since RFC 3629; in RFC 2279 it led {octets} bytes");
     let before = Encoding::Utf8Rfc2279.first(rest);
     if let Some(Ok(spelled)) = before.map(|piece| piece.spells) {
         told.push_str(&format!(", these for {}", notation(spelled)));

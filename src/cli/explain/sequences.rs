@@ -1,4 +1,4 @@
-//! A name taken apart: its octets, the sequences that they form, and what each spells.
+//! A name taken apart: its bytes, the sequences that they form, and what each spells.
 
 use super::diagnosis::{diagnosis, text};
 use crate::codec::{Encoding, Piece};
@@ -11,9 +11,9 @@ const ASCII_PER_ROW: usize = 4;
 /// A line about a sequence, or about a few ASCII characters that are of no interest.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Offset of its first octet.
+    /// Offset of its first byte.
     pub(super) offset: usize,
-    /// Its octets in hex: `C0 AF`.
+    /// Its bytes in hex: `C0 AF`.
     pub(super) octets: String,
     /// Its code points: `U+002F`; `-` where it spells none.
     pub(super) code_points: String,
@@ -185,28 +185,28 @@ mod tests {
             (
                 b"\xF8",
                 "-",
-                "never occurs since RFC 3629; in RFC 2279 it led 5 octets",
+                "never occurs since RFC 3629; in RFC 2279 it led 5 bytes",
             ),
             (
                 b"\xFB\xBF\xBF\xBF\xBF",
                 "-",
-                "never occurs since RFC 3629; in RFC 2279 it led 5 octets, these for U+3FFFFFF",
+                "never occurs since RFC 3629; in RFC 2279 it led 5 bytes, these for U+3FFFFFF",
             ),
             (
                 b"\xFD\xBF\xBF\xBF\xBF\xBF",
                 "-",
-                "never occurs since RFC 3629; in RFC 2279 it led 6 octets, these for U+7FFFFFFF",
+                "never occurs since RFC 3629; in RFC 2279 it led 6 bytes, these for U+7FFFFFFF",
             ),
             (b"\xFE", "-", "never occurs, nor did it in RFC 2279"),
             (
                 b"\xE9.",
                 "-",
-                "truncated: the lead byte announces 3 octets, 1 is there",
+                "truncated: the lead byte announces 3 bytes, 1 is there",
             ),
             (
                 b"\xF0\x9F\x98",
                 "-",
-                "truncated: the lead byte announces 4 octets, 3 are there",
+                "truncated: the lead byte announces 4 bytes, 3 are there",
             ),
             (
                 b"\xC0\xAF",

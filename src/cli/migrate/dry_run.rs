@@ -18,7 +18,7 @@ use crate::records::{PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, json_line, pus
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::tree_walk::Place;
 
-/// Octets that are gathered before they are written.
+/// Bytes that are gathered before they are written.
 const GATHERED: usize = 256 * 1024;
 
 /// Is the terminal in use for the plan itself?

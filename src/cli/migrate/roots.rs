@@ -20,7 +20,7 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Returns its path as octets.
+    /// Returns its path as bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         self.path.as_os_str().as_bytes()
     }

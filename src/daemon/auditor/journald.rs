@@ -56,7 +56,7 @@ fn push_fields(add: &mut impl FnMut(&str, &str), above: &str, fields: &Value) {
     }
 }
 
-/// Adds a field: `KEY=value`, or where a newline is in the value the key, its length in eight octets and the value.
+/// Adds a field: `KEY=value`, or where a newline is in the value the key, its length in eight bytes and the value.
 fn push_field(message: &mut Vec<u8>, key: &str, value: &[u8]) {
     message.extend(key.bytes());
     if value.contains(&b'\n') {

@@ -26,7 +26,7 @@ pub(super) fn cut(minor: u32) {
 /// Has a process ended, though its parent or a thread of it does not know yet (`proc_pid_stat(5)`)?
 fn is_dead(process: &Path) -> bool {
     let stat = fs::read(process.join("stat")).unwrap_or_default();
-    // The command before the state can have any octet but NUL in it.
+    // The command before the state can have any byte but NUL in it.
     let state = stat.rsplit(|&octet| octet == b')').next();
     state.is_some_and(|state| state.starts_with(b" Z"))
 }

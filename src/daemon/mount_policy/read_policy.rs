@@ -100,13 +100,13 @@ fn add_names(names: &mut BTreeMap<String, Option<u32>>, ids: &Option<List<Id>>) 
     names.extend(ids);
 }
 
-/// Returns line and column, each from 1, the column in characters, behind the first `before` octets, which are UTF-8.
+/// Returns line and column, each from 1, the column in characters, behind the first `before` bytes, which are UTF-8.
 #[must_use]
 pub fn line_and_column(octets: &[u8], before: usize) -> (usize, usize) {
     let before = octets.get(..before).unwrap_or(octets);
     let mut lines = before.split(|&octet| octet == b'\n');
     let last = lines.next_back().unwrap_or_default();
-    // Each character has one octet that continues none.
+    // Each character has one byte that continues none.
     let column = last.iter().filter(|&octet| octet & 0xC0 != 0x80).count() + 1;
     (lines.count() + 1, column)
 }

@@ -113,7 +113,7 @@ fn f7_a_panic_anywhere_in_a_request_costs_that_request_and_is_logged_with_its_na
 }
 
 proptest! {
-    /// The kernel is trusted, and yet no octets of a request make the daemon fail.
+    /// The kernel is trusted, and yet no bytes of a request make the daemon fail.
     #[test]
     fn no_request_panics(
         operation in proptest::sample::select(Operation::ALL),

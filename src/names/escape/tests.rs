@@ -3,7 +3,7 @@
 use super::{Pieces, escape};
 use crate::codec::Encoding;
 
-/// Escapes the octets of `name` that are not ASCII.
+/// Escapes the bytes of `name` that are not ASCII.
 fn escaped(name: &[u8], percents: usize) -> Vec<u8> {
     escape(name, percents, |_, octet| !octet.is_ascii()).bytes
 }
@@ -60,7 +60,7 @@ fn escaping_is_undone_for_every_octet_and_number_of_signs() {
 
 #[test]
 fn an_escape_and_a_character_are_one_piece_each() {
-    // é stays, its second octet alone would not: escapes are asked for by offset.
+    // é stays, its second byte alone would not: escapes are asked for by offset.
     let pieces = escape("é%\u{FF}x".as_bytes(), 2, |offset, _| {
         offset == 4 || offset == 3
     });

@@ -57,7 +57,7 @@ fn ill_formed_names_are_escaped() {
         (b"\xC3\xA9\xE9", "é%E9"),
         (b"100%\xE9", "100%25%E9"),
         (b"%E9\xE9", "%25E9%E9"),
-        // Each octet of the sequence
+        // Each byte of the sequence
         (b"\xC0\xAF", "%C0%AF"),
         (b"a\xED\xA0\x80b", "a%ED%A0%80b"),
         (b"\xE2\x82(", "%E2%82("),
@@ -82,7 +82,7 @@ fn ill_formed_names_are_decoded_by_the_first_charset_that_takes_them() {
         (&latin1, b"\xC3\xA9\xE9", "Ã©é"),
         (&japanese, b"\x95\x5C.txt", "表.txt"),
         (&japanese, b"\xFC\xFC\xFD", "üüý"),
-        // What decoding leaves forbidden is escaped, as octets of UTF-8.
+        // What decoding leaves forbidden is escaped, as bytes of UTF-8.
         (&portable, b"\x95\x5C?.txt", "表%3F.txt"),
         (&ascii_only, b"caf\xE9", "caf%C3%A9"),
         (&safe, b"caf\xE9\x85", "café%C2%85"),
@@ -102,7 +102,7 @@ fn legacy_spellings_are_those_that_are_decoded_to_the_name() {
         (&latin1, "café", &[b"caf\xE9"]),
         (&japanese, "表", &[b"\x95\x5C"]),
         (&japanese, "é", &[b"\xE9"]),
-        // Its octet is U+FF7A in the charset that is tried first.
+        // Its byte is U+FF7A in the charset that is tried first.
         (&japanese, "º", &[]),
         // No charset takes it.
         (&latin1, "表", &[]),

@@ -102,7 +102,7 @@ mod tests {
             ("*.tmp", b"/a/b/\xFF.tmp", true),
             ("*.tmp", b"/x.tmp/caf\xE9", false),
             ("?", b"/\xE9", true),
-            // one octet, not one character
+            // one byte, not one character
             ("?", "/é".as_bytes(), false),
             ("é*", "/é\n".as_bytes(), true),
             ("{a,é}*", "/é\n".as_bytes(), true),

@@ -15,7 +15,7 @@ use crate::tree::change::{Change, Retarget, read_target};
 use crate::tree::failpoints;
 use crate::tree::undo_journal::SkipReason;
 
-/// Most octets that the kernel gives at once.
+/// Most bytes that the kernel gives at once.
 const MOST: u32 = 65536;
 
 impl Executor<'_> {

@@ -1,4 +1,4 @@
-//! What a tree is, to the last octet.
+//! What a tree is, to the last byte.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Trees, what is to become of them, and what they are, to the last octet.
+//! Trees, what is to become of them, and what they are, to the last byte.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use crate::backing::{Dir, Kind, Stat, file};
 use crate::names::BackingName;
 
-/// Octets of each that are read at once.
+/// Bytes of each that are read at once.
 const PIECE: usize = 128 * 1024;
 
 /// Are these two regular files of the directory, with the same content? No link is followed.

@@ -2,7 +2,7 @@
 
 use crate::names::Patterns;
 
-/// Patterns of names, and of paths from the root of the tree, by the octets that lie on disk.
+/// Patterns of names, and of paths from the root of the tree, by the bytes that lie on disk.
 ///
 /// What matches a pattern of `exclude` is left out, with all that lies below it. Where there are patterns of `only`, only
 /// what matches one of them is taken, with all that lies below it.

@@ -1,10 +1,10 @@
-//! Numbers, times and names as octets, little-endian.
+//! Numbers, times and names as bytes, little-endian.
 
 use crate::backing::{Kind, Time};
 use crate::names::BackingName;
 use crate::tree::change::InodeId;
 
-/// Octets being written.
+/// Bytes being written.
 #[derive(Debug, Default)]
 pub(super) struct Writer(pub(super) Vec<u8>);
 
@@ -34,14 +34,14 @@ impl Writer {
         }
     }
 
-    /// Octets with their number in front; `None` if that does not fit.
+    /// Bytes with their number in front; `None` if that does not fit.
     pub(super) fn octets(&mut self, octets: &[u8]) -> Option<()> {
         self.u32(u32::try_from(octets.len()).ok()?);
         self.0.extend(octets);
         Some(())
     }
 
-    /// A name has 65,535 octets at most, on any filesystem.
+    /// A name has 65,535 bytes at most, on any filesystem.
     pub(super) fn name(&mut self, name: &BackingName) -> Option<()> {
         let octets = name.as_bytes();
         let length = u16::try_from(octets.len()).ok()?;
@@ -51,7 +51,7 @@ impl Writer {
     }
 }
 
-/// Octets being read. Everything is `None` where they are no such thing or too few.
+/// Bytes being read. Everything is `None` where they are no such thing or too few.
 #[derive(Debug)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 

@@ -7,13 +7,13 @@ use sha2::{Digest, Sha256};
 
 use super::journal_error::JournalError;
 
-/// The start of the file: a mark with an octet that is no ASCII, and the version.
+/// The start of the file: a mark with a byte that is no ASCII, and the version.
 pub(super) const PREAMBLE: [u8; 16] = *b"\x93utf8fsJ\x01\0\0\0\0\0\0\0";
 /// The version that is written.
 pub(super) const VERSION: u32 = 1;
-/// Octets in front of a payload.
+/// Bytes in front of a payload.
 pub(super) const HEAD: usize = 8;
-/// Octets of a checksum.
+/// Bytes of a checksum.
 pub(super) const SUM: usize = 16;
 /// The payload of all kinds but the first two: five numbers.
 pub(super) const MARK: usize = 40;

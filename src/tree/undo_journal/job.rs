@@ -47,7 +47,7 @@ impl Job {
         chains.filter(|(_, chain)| chain.iter().all(|change| change.to.is_some()))
     }
 
-    /// Returns its octets; `None` if a length does not fit.
+    /// Returns its bytes; `None` if a length does not fit.
     pub(super) fn write(&self) -> Option<Vec<u8>> {
         let mut out = Writer::default();
         out.u32(u32::try_from(self.directory.len()).ok()?);
@@ -81,7 +81,7 @@ impl Job {
         Some(out.0)
     }
 
-    /// Reads a job; `None` if the octets are none.
+    /// Reads a job; `None` if the bytes are none.
     pub(super) fn read(number: u64, octets: &[u8]) -> Option<Self> {
         let mut octets = Reader(octets);
         let directory = (0..octets.u32()?)

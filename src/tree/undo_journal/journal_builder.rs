@@ -22,7 +22,7 @@ use crate::names::BackingName;
 use crate::tree::change::{Change, InodeId, TreePath};
 use crate::tree::failpoints;
 
-/// Octets that are gathered before they are written.
+/// Bytes that are gathered before they are written.
 const BUFFER: usize = 1 << 20;
 
 /// A journal in the making. Groups may be added by several threads at a time.

@@ -106,7 +106,7 @@ impl Tail {
 }
 
 impl Journal {
-    /// Opens a journal, and checks every octet of it. It is opened for writing, too, and kept from others as long as this lives.
+    /// Opens a journal, and checks every byte of it. It is opened for writing, too, and kept from others as long as this lives.
     ///
     /// # Errors
     /// [`JournalError::Busy`], [`JournalError::NotAJournal`], [`JournalError::Version`], [`JournalError::Broken`],

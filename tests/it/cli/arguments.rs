@@ -320,7 +320,7 @@ fn missing_and_unknown_commands_are_refused() {
     assert_refused(&run(&[b"explain"]), "no name is given", "standard input");
     assert_refused(
         &run(&[b"explain", b"--hex", b"C"]),
-        "two hex digits for each octet",
+        "two hex digits for each byte",
         "--help",
     );
     assert_refused(

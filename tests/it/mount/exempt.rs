@@ -12,7 +12,7 @@ fn own_uid() -> String {
     rustix::process::getuid().as_raw().to_string()
 }
 
-/// Each offence by each operation, once exempt for who asks and once for its path: made as asked, one record.
+/// Each offence by each operation, once exempt for who asks and once for its path: created as asked, one record.
 #[test]
 fn exempt_names_are_made_as_asked_and_reported_once() {
     let rows = [ILL_FORMED, FORBIDDEN].concat();

@@ -47,7 +47,7 @@ fn names_that_stand_for_a_conforming_one_are_normalized_by_every_operation() {
     }
 }
 
-/// Law N9, `report`: made as asked, and one record says so.
+/// Law N9, `report`: created as asked, and one record says so.
 #[test]
 fn names_that_do_not_conform_are_only_reported_under_report() {
     let tree = Tree::new();

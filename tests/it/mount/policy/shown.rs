@@ -26,11 +26,11 @@ fn shown(policy: &Policy, name: &[u8]) -> Result<Vec<u8>, String> {
     if let Some(rest) = verdict.strip_prefix("is refused with ") {
         return Err(rest.split(':').next().unwrap().to_owned());
     }
-    match verdict.strip_prefix("is made as \"") {
+    match verdict.strip_prefix("is created as \"") {
         Some(rest) => Ok(rest.split('"').next().unwrap().into()),
         None => {
             assert!(
-                verdict == "conforms" || verdict.starts_with("is made as asked"),
+                verdict == "conforms" || verdict.starts_with("is created as asked"),
                 "{verdict}"
             );
             Ok(name.to_vec())
