@@ -7,6 +7,7 @@ mod counters;
 mod dry_run;
 mod edit_plan;
 mod journal_path;
+mod plan_summary;
 mod plan_text;
 mod roots;
 mod work;

@@ -95,6 +95,11 @@ pub(super) fn print_error(error: &CliError) {
     drop(written);
 }
 
+/// Was --verbose given?
+pub(super) fn is_verbose() -> bool {
+    log::max_level() >= LevelFilter::Debug
+}
+
 /// Writes a note to standard error, for people, unless `--quiet`; one that cannot be written is lost.
 pub(super) fn print_note(text: &str) {
     if log::max_level() >= LevelFilter::Info {

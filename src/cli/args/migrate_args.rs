@@ -25,6 +25,8 @@ pub struct MigrateArgs {
     pub apply: bool,
 
     /// Change nothing, and say what would be changed (the default)
+    ///
+    /// It prints the largest directories, by reason and charset, with samples; with --verbose a line for each name.
     #[arg(short = 'n', long, conflicts_with = "apply")]
     pub dry_run: bool,
 

@@ -2,18 +2,20 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write, stdout};
+use std::mem;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::plan_summary::{DirectorySummary, PlanSummary};
 use super::roots::Root;
 use super::work::{Work, quoted};
 use super::{arguments, plan_text};
 use crate::cli::CliError;
 use crate::cli::args::{MigrateArgs, PlanFormat};
 use crate::cli::error::reason;
-use crate::cli::output::print_shared;
+use crate::cli::output::{is_verbose, print_shared};
 use crate::records::{PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, json_line, push_json};
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::tree_walk::Place;
@@ -59,17 +61,20 @@ pub(super) fn run(
         }
     };
     let format = match args.plan_format {
-        None if args.plan.is_none() && !args.json => Format::Text,
+        None if args.plan.is_none() && !args.json && is_verbose() => Format::Names,
+        None if args.plan.is_none() && !args.json => Format::Summary,
         format => Format::Plan(format.unwrap_or(PlanFormat::Json)),
     };
     let sink = Sink {
         to: Mutex::new((to, Vec::new())),
         format,
+        summary: Mutex::default(),
         is_gone: AtomicBool::new(false),
         fault: Mutex::new(None),
         work,
     };
     let filter = &sink.but_for_itself(filter);
+    let mut hides_names = false;
     for root in roots {
         if let Format::Plan(format) = format {
             let header = PlanHeader {
@@ -83,9 +88,13 @@ pub(super) fn run(
             });
         }
         work.plan(root, options, filter, &sink)?;
+        hides_names |= sink.put_summary(root);
         if sink.is_over() {
             break;
         }
+    }
+    if hides_names {
+        sink.put(b"--verbose lists all names\n");
     }
     if let Format::Plan(format) = format
         && !work.stop.is_asked()
@@ -108,7 +117,10 @@ enum To {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
-    Text,
+    /// The largest directories.
+    Summary,
+    /// A line for each entry, for people.
+    Names,
     Plan(PlanFormat),
 }
 
@@ -117,6 +129,8 @@ struct Sink<'s> {
     /// And what is gathered for it.
     to: Mutex<(To, Vec<u8>)>,
     format: Format,
+    /// The summary of the tree that is planned.
+    summary: Mutex<PlanSummary>,
     /// Does nobody read any more?
     is_gone: AtomicBool,
     fault: Mutex<Option<CliError>>,
@@ -126,6 +140,17 @@ struct Sink<'s> {
 impl Sink<'_> {
     fn gathered(&self) -> MutexGuard<'_, (To, Vec<u8>)> {
         self.to.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn summary(&self) -> MutexGuard<'_, PlanSummary> {
+        self.summary.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts the summary of a tree, and starts that of the next one. Returns whether there are names that it does not show.
+    fn put_summary(&self, root: &Root) -> bool {
+        let summary = mem::take(&mut *self.summary());
+        self.put(summary.text(root.bytes()).as_bytes());
+        summary.hides_names()
     }
 
     fn put_line(&self, line: String) {
@@ -192,7 +217,11 @@ impl PlanSink for Sink<'_> {
             return;
         }
         match self.format {
-            Format::Text => {
+            Format::Summary => {
+                let directory = DirectorySummary::of(plan);
+                self.summary().add(plan.path(), directory);
+            }
+            Format::Names => {
                 let mut text = String::with_capacity(plan.lines.len() * 160);
                 plan_text::push_lines(&mut text, plan);
                 self.put(text.as_bytes());

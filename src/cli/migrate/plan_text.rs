@@ -44,16 +44,7 @@ fn push(text: &mut String, arguments: std::fmt::Arguments<'_>) {
 }
 
 fn push_line(text: &mut String, line: &PlanLine) {
-    if let Some(new) = &line.new {
-        push(text, format_args!(" -> {}", Quoted(new.as_bytes())));
-    }
-    if let Some(same_as) = &line.same_as {
-        let same_as = Quoted(same_as.as_bytes());
-        push(text, format_args!(" is set aside for {same_as}"));
-    }
-    if let (Some(target), Some(new)) = (&line.target, &line.new_target) {
-        push(text, format_args!(" leads to {target} -> {new}"));
-    }
+    push_new_name(text, line);
     let is_left = line.is_left();
     let is_by_person = is_left && !line.reason.is_of_what_stays();
     if is_left {
@@ -77,7 +68,52 @@ fn push_line(text: &mut String, line: &PlanLine) {
     if let Some(warning) = line.warning.filter(|_| !is_by_person) {
         push(text, format_args!("; beware: {}", warning.describe()));
     }
-    for candidate in line.candidates.iter().take(SHOWN).filter(|_| is_left) {
+    push_candidates(text, line);
+}
+
+/// Appends what becomes of an entry, without the cause.
+pub(super) fn push_change(text: &mut String, line: &PlanLine) {
+    push_new_name(text, line);
+    push_candidates(text, line);
+}
+
+/// Returns why an entry changes or stays, without its name.
+pub(super) fn cause(line: &PlanLine) -> String {
+    let what = match (line.is_left(), &line.new) {
+        (true, None) => "stays: ",
+        (true, Some(_)) => "its target stays: ",
+        (false, _) => "",
+    };
+    let mut text = format!("{what}{}", line.reason.describe());
+    if !line.is_left() {
+        push_guess(&mut text, line.charset, None);
+    }
+    if let Some(warning) = line.warning {
+        push(&mut text, format_args!("; beware: {}", warning.describe()));
+    }
+    text
+}
+
+fn push_new_name(text: &mut String, line: &PlanLine) {
+    if let Some(new) = &line.new {
+        push(text, format_args!(" -> {}", Quoted(new.as_bytes())));
+    }
+    if let Some(same_as) = &line.same_as {
+        let same_as = Quoted(same_as.as_bytes());
+        push(text, format_args!(" is set aside for {same_as}"));
+    }
+    if let (Some(target), Some(new)) = (&line.target, &line.new_target) {
+        push(text, format_args!(" leads to {target} -> {new}"));
+    }
+}
+
+fn push_candidates(text: &mut String, line: &PlanLine) {
+    for candidate in line
+        .candidates
+        .iter()
+        .take(SHOWN)
+        .filter(|_| line.is_left())
+    {
         let name = Quoted(candidate.name.as_bytes());
         push(text, format_args!("; {name}?"));
         push_guess(text, candidate.charset, candidate.confidence);
@@ -94,7 +130,7 @@ fn push_guess(text: &mut String, charset: Option<Charset>, confidence: Option<f6
 }
 
 /// Nothing is certain.
-fn percent(confidence: f64) -> String {
+pub(super) fn percent(confidence: f64) -> String {
     format!("{:.0} %", (confidence * 100.0).clamp(0.0, 99.0))
 }
 

@@ -200,7 +200,14 @@ fn each_directory_goes_by_the_nearest_entry_and_the_others_by_from() {
     std::fs::write(tree.parent().join("map"), map).unwrap();
     let run = migrate(
         tree.parent(),
-        &["--charset-map", "map", "--from", "iso-8859-1", "backing"],
+        &[
+            "--charset-map",
+            "map",
+            "--from",
+            "iso-8859-1",
+            "backing",
+            "-v",
+        ],
     )
     .expect(0);
     let mut lines: Vec<&str> = run.stdout.lines().collect();
@@ -219,7 +226,7 @@ fn each_directory_goes_by_the_nearest_entry_and_the_others_by_from() {
         ]
     );
     // Where neither says anything, names are left and reported.
-    let run = migrate(tree.parent(), &["--charset-map", "map", "backing"]).expect(1);
+    let run = migrate(tree.parent(), &["--charset-map", "map", "backing", "-v"]).expect(1);
     assert!(run.stdout.contains(r#""b/\xC1" stays: "#), "{run:?}");
     assert!(!run.stdout.contains("a/x"), "{run:?}");
 }

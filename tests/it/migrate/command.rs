@@ -1,5 +1,7 @@
 //! The program from outside: what it prints, what it writes, how it ends (laws T1, L1, L4).
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
@@ -27,7 +29,8 @@ fn sorted(text: &str) -> Vec<&str> {
 #[test]
 fn t1_a_plan_is_printed_and_nothing_is_changed() {
     let tree = tree();
-    let run = migrate(tree.parent(), &["--from", "iso-8859-1", "backing"]).expect(0);
+    let command = ["--from", "iso-8859-1", "backing", "--verbose"];
+    let run = migrate(tree.parent(), &command).expect(0);
     assert_eq!(
         sorted(&run.stdout),
         [
@@ -49,6 +52,40 @@ fn t1_a_plan_is_printed_and_nothing_is_changed() {
             "déjà.txt".as_bytes().to_vec(),
             b"d\xE9p\xF4t".to_vec()
         ]
+    );
+}
+
+/// Names are printed with `--verbose` alone: there may be thousands.
+#[test]
+fn a_dry_run_prints_a_summary_by_directory_charset_and_reason() {
+    let tree = tree();
+    for name in [b"\xE8".as_slice(), "è".as_bytes(), b"caf\xE8.txt"] {
+        tree.file(name, b"");
+    }
+    let other = tree.parent().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join(OsStr::from_bytes(b"\xE9")), b"").unwrap();
+    let command = ["--from", "windows-1252", "backing", "other"];
+    let run = migrate(tree.parent(), &command).expect(1);
+    let parent = tree.parent().canonicalize().unwrap();
+    let parent = parent.to_str().unwrap();
+    assert_eq!(
+        run.stdout.replace(parent, "/p"),
+        r#""/p/backing": 4 of 6 entries
+              3  decoded from windows-1252
+                   "caf\xE8.txt" -> "cafè.txt"
+              1  stays: another entry has its new name
+                   "\xE8"; "è"? from windows-1252
+"/p/backing/d\xE9p\xF4t": 2 of 2 entries
+              1  decoded from windows-1252
+                   "\xE9t\xE9\n\x1B[2J" -> "été\n\x1B[2J"
+              1  its target changes
+                   "link" leads to "../caf\xE9.txt" -> "../café.txt"
+"/p/other": 1 of 1 entry
+              1  decoded from windows-1252
+                   "\xE9" -> "é"
+--verbose lists all names
+"#
     );
 }
 
@@ -147,8 +184,7 @@ fn the_exit_status_says_what_is_left() {
     // Left: no charset is named for what is not UTF-8.
     let run = migrate(tree.parent(), &["--normalize", "nfc", "backing"]).expect(1);
     assert!(
-        run.stdout
-            .contains(r#""caf\xE9.txt" stays: no charset takes it"#),
+        run.stdout.contains("  2  stays: no charset takes it\n"),
         "{run:?}"
     );
     // Clean.
@@ -200,7 +236,7 @@ fn t3_a_directory_that_cannot_be_read_is_told_and_the_rest_is_planned() {
 fn patterns_say_what_is_planned() {
     let tree = tree();
     let names = |arguments: &[&str]| {
-        let arguments = [&["--from", "iso-8859-1"], arguments, &["backing"]].concat();
+        let arguments = [&["-v", "--from", "iso-8859-1"], arguments, &["backing"]].concat();
         migrate(tree.parent(), &arguments)
             .expect(0)
             .stdout
