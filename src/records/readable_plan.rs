@@ -124,11 +124,11 @@ impl ReadablePlan {
     /// Reads a line. Returns `None` for a comment and for the start of a directory.
     ///
     /// # Errors
-    /// The fault of a line that is none.
+    /// The fault of a line that is not one of a plan.
     pub fn parse(&mut self, line: &str) -> Result<Option<PlanRecord>, String> {
         let number = |word: &str| {
             let number = word.parse::<u64>();
-            number.map_err(|_error| format!("{} is no number", Quoted(word.as_bytes())))
+            number.map_err(|_error| format!("{} is not a number", Quoted(word.as_bytes())))
         };
         let record = match tokens(line)?.as_slice() {
             [] => return Ok(None),
@@ -158,9 +158,8 @@ impl ReadablePlan {
             }
             [Quote(old), changes @ .., Word(kind), Word(inode)] => {
                 let directory = self.directory.as_ref();
-                let (path, directory_inode) = directory.ok_or(
-                    r#"no line stands before it that starts a directory: in "/PATH" INODE"#,
-                )?;
+                let (path, directory_inode) = directory
+                    .ok_or(r#"it belongs to no directory: the line in "/PATH" INODE is missing"#)?;
                 let mut fields = Map::new();
                 let mut add = |key: &str, value: Value| fields.insert(key.to_owned(), value);
                 add("directory", json!(path));
@@ -288,10 +287,10 @@ mod tests {
     #[test]
     fn a_faulty_line_is_refused() {
         let rows = [
-            (r#""a" -> "b" file 1"#, "no line stands before it"),
+            (r#""a" -> "b" file 1"#, "it belongs to no directory"),
             ("in \"/\" 1\n\"a\" -> b file 1", "not a line of a plan"),
             ("in \"/\" 1\n\"a\" -> \"b\"", "not a line of a plan"),
-            ("in \"/\" 1\n\"a\" -> \"b\" file x", "\"x\" is no number"),
+            ("in \"/\" 1\n\"a\" -> \"b\" file x", "\"x\" is not a number"),
             ("in \"/\" 1\n\"a\" -> \"b file 1", "not closed"),
             (
                 "in \"/\" 1\n\"a\" -> \"\\q\" file 1",

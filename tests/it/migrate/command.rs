@@ -216,7 +216,7 @@ fn t3_a_directory_that_cannot_be_read_is_told_and_the_rest_is_planned() {
     copy.arg(env!("CARGO_BIN_EXE_utf8fs")).arg(&program);
     assert!(copy.status().unwrap().success());
     let output = user::command(user::NOBODY, &program)
-        .args(["migrate", "--from", "iso-8859-1"])
+        .args(["migrate", "-v", "--from", "iso-8859-1"])
         .arg(tree.backing())
         .output()
         .unwrap();
