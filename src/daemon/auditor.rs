@@ -38,8 +38,9 @@ pub use syslog::SYSLOG;
 pub(super) use syslog::message as syslog_message;
 use writer::{Finish, Job, Writer};
 
-use crate::fs::audit::{AuditLog, Counts, Record};
+use crate::fs::audit::{AuditLog, Counts, Record, Verdict};
 use crate::os;
+use crate::policy::Rule;
 pub use crate::records::LogFormat as Format;
 use crate::records::Time;
 
@@ -101,8 +102,7 @@ impl State {
             queue.try_send(Job::Leftover(Box::new(leftover))).ok();
         }
         if admission.passes.is_none() {
-            self.counts.add(record.offence.rule, record.verdict);
-            self.counts.left_out += 1;
+            self.counts.leave_out(record.offence.rule, record.verdict);
         }
         admission.passes
     }
@@ -189,6 +189,11 @@ impl Auditor {
         if state.queue.as_ref().is_none_or(refused) {
             state.counts.dropped += 1;
         }
+    }
+
+    /// Counts an offence as one that the rate limit leaves out, where there is no time for its record.
+    pub fn leave_out(&self, rule: Rule, verdict: Verdict) {
+        self.shared.state.lock().counts.leave_out(rule, verdict);
     }
 
     /// Has the writer open the file at its path again, after a log rotation; for other sinks nothing happens. Where

@@ -112,6 +112,12 @@ impl Counts {
     pub(crate) fn add(&mut self, rule: Rule, verdict: Verdict) {
         *self.by_rule.of(rule.name()).of(verdict) += 1;
     }
+
+    /// Counts one offence whose record is left out (law L3).
+    pub(crate) fn leave_out(&mut self, rule: Rule, verdict: Verdict) {
+        self.add(rule, verdict);
+        self.left_out += 1;
+    }
 }
 
 #[cfg(test)]

@@ -110,6 +110,12 @@ impl Guarded {
         met.insert(key)
     }
 
+    /// Counts an offender for whose record there is no time.
+    pub(super) fn leave_out(&self, offender: &Offender) {
+        let rule = offender.judgement.offence.rule;
+        self.auditor.leave_out(rule, Verdict::Reported);
+    }
+
     /// Hands the record of an offender to the audit log.
     pub(super) fn report(&self, offender: &Offender, outcome: &Outcome) {
         let Offender {

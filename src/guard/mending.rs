@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::counters::add;
 use super::guarded::Guarded;
@@ -36,6 +36,9 @@ const SHORTEST_ROUND: Duration = Duration::from_millis(20);
 /// Seconds after which a waiting entry is reported before it is renamed.
 const LONG: i64 = 60;
 
+/// Longest time in which those that wait are reported at the end.
+const FAREWELL: Duration = Duration::from_millis(200);
+
 /// Renames offenders until the end, and reports those that wait then. Where the journal cannot be written, they wait on.
 pub(super) fn mend_all(guarded: &Guarded, journal: &Journal) {
     let mut has_failed = false;
@@ -52,13 +55,18 @@ pub(super) fn mend_all(guarded: &Guarded, journal: &Journal) {
         }
         thread::sleep(guarded.pending.grace().clamp(SHORTEST_ROUND, ROUND));
     }
-    for waiting in guarded
-        .pending
-        .take_all()
-        .into_iter()
-        .flat_map(HashMap::into_values)
-    {
-        report_left(guarded, &waiting, &Outcome::default());
+    report_waiting(guarded, Instant::now() + FAREWELL);
+}
+
+/// Reports those that wait. From `deadline` on they are only counted; the scan at the next start finds them.
+fn report_waiting(guarded: &Guarded, deadline: Instant) {
+    let batches = guarded.pending.take_all().into_iter();
+    for waiting in batches.flat_map(HashMap::into_values) {
+        if Instant::now() < deadline {
+            report_left(guarded, &waiting, &Outcome::default());
+        } else if !waiting.is_reported {
+            guarded.leave_out(&waiting.offender);
+        }
     }
 }
 
@@ -79,7 +87,12 @@ fn mend(guarded: &Guarded, journal: &Journal, batches: Vec<Batch>) -> Result<(),
     let judge = guarded.judge();
     let (mut moving, mut changes) = (Moving::new(), Vec::new());
     for batch in batches {
-        changes.extend(change(guarded, &judge, batch, &mut moving));
+        if guarded.is_over() {
+            let waiting = batch.into_values();
+            waiting.for_each(|waiting| guarded.pending.put_back(waiting, None));
+        } else {
+            changes.extend(change(guarded, &judge, batch, &mut moving));
+        }
     }
     let results = Results {
         guarded,
@@ -312,5 +325,65 @@ impl Observer for Results<'_> {
 
     fn is_over(&self) -> bool {
         self.guarded.is_over()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::Path;
+
+    use super::*;
+    use crate::daemon::auditor::{AuditOptions, Auditor, Format, SinkKind};
+    use crate::daemon::mount_policy::ResolvedPolicy;
+    use crate::guard::directories::Directories;
+    use crate::guard::pending::Pending;
+    use crate::guard::scan::scan;
+    use crate::guard::scan_requests::ALL;
+    use crate::records::PolicyFile;
+
+    /// A guard of a directory, in which it has found what is to be renamed.
+    fn guarded(root: &Path) -> Guarded {
+        let keys = PolicyFile::parse("mode = 'normalize'\nfrom = 'iso-8859-1'").unwrap();
+        let resolved = ResolvedPolicy::without_file(keys).unwrap();
+        let options = AuditOptions::default();
+        let auditor = Auditor::new(options, SinkKind::Stderr, Format::Text, Vec::new());
+        let guarded = Guarded::new(
+            Vec::new(),
+            Directories::new(root).unwrap(),
+            Judge::new(resolved, &Arc::default()),
+            Arc::new(auditor.unwrap()),
+            Pending::new(Duration::ZERO),
+        );
+        let opened = guarded.directories.root().try_clone().unwrap();
+        scan(&guarded, vec![opened], ALL);
+        guarded
+    }
+
+    fn file(directory: &Path, name: &[u8]) {
+        std::fs::write(directory.join(OsStr::from_bytes(name)), b"").unwrap();
+    }
+
+    /// Opening directories by their handles takes root.
+    fn is_root() -> bool {
+        rustix::process::geteuid().is_root()
+    }
+
+    #[test]
+    fn what_waits_when_the_time_is_up_is_counted() {
+        if !is_root() {
+            return;
+        }
+        let root = tempfile::tempdir().unwrap();
+        for number in b'0'..=b'9' {
+            file(root.path(), &[number, 0xE9]);
+        }
+        let guarded = guarded(root.path());
+        assert_eq!(guarded.pending.count(), 10);
+        report_waiting(&guarded, Instant::now());
+        let counts = guarded.audit_counts();
+        assert_eq!((counts.offences(), counts.left_out), (10, 10));
+        assert_eq!(guarded.pending.count(), 0);
     }
 }

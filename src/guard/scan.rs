@@ -49,7 +49,7 @@ pub(super) fn scan_all(guarded: &Guarded) {
 }
 
 /// Scans the directories below `roots` for names that were made at that second or later.
-fn scan(guarded: &Guarded, roots: Vec<OwnedFd>, since: i64) {
+pub(super) fn scan(guarded: &Guarded, roots: Vec<OwnedFd>, since: i64) {
     let finder = Finder {
         guarded,
         judge: guarded.judge(),
