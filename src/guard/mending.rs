@@ -4,9 +4,9 @@
 //! replaces nothing. It is made by the descriptor of the directory, if its entry is the one that was looked at (laws
 //! T2, T4, T5).
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -23,7 +23,7 @@ use crate::records::{Kind, PlanLine, Reason, TreePath};
 use crate::tree::apply::{Movement, Observer, apply_live};
 use crate::tree::change::{Change, join_path};
 use crate::tree::plan::plan_directory::plan;
-use crate::tree::plan::{EntryList, TreeGuess};
+use crate::tree::plan::{EntryList, PlanOptions, TreeGuess};
 use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
 
 /// Most entries of one user that are renamed at a time.
@@ -44,6 +44,7 @@ pub(super) fn mend_all(guarded: &Guarded, journal: &Journal) {
     let mut has_failed = false;
     while !guarded.is_over() {
         let due = guarded.pending.take_due(MOST);
+        let is_full = due.iter().map(HashMap::len).sum::<usize>() >= MOST;
         if !due.is_empty() {
             let done = mend(guarded, journal, due);
             match &done {
@@ -53,7 +54,10 @@ pub(super) fn mend_all(guarded: &Guarded, journal: &Journal) {
             }
             has_failed = done.is_err();
         }
-        thread::sleep(guarded.pending.grace().clamp(SHORTEST_ROUND, ROUND));
+        // After a full round more are due.
+        if !is_full || has_failed {
+            thread::sleep(guarded.pending.grace().clamp(SHORTEST_ROUND, ROUND));
+        }
     }
     report_waiting(guarded, Instant::now() + FAREWELL);
 }
@@ -94,6 +98,8 @@ fn mend(guarded: &Guarded, journal: &Journal, batches: Vec<Batch>) -> Result<(),
             changes.extend(change(guarded, &judge, batch, &mut moving));
         }
     }
+    // The deepest first: what is renamed keeps no directory below from being found.
+    changes.sort_by_key(|(directory, ..)| Reverse(directory.len()));
     let results = Results {
         guarded,
         moving: Mutex::new(moving),
@@ -129,47 +135,39 @@ fn change(
         }
         return None;
     };
-    let mut ready = Batch::new();
+    let (mut ready, mut entries) = (Batch::new(), EntryList::default());
     for (name, mut waiting) in batch {
         waiting.offender.directory = Arc::clone(&directory);
-        match is_quiet(&dir, &name, guarded.pending.grace()) {
+        let Ok(stat) = dir.stat_child(&name) else {
             // It is gone.
-            Err(_) => report_left(guarded, &waiting, &Outcome::default()),
-            Ok(Quiet::Yes) => {
+            report_left(guarded, &waiting, &Outcome::default());
+            continue;
+        };
+        let wait = match quiet(&dir, &name, &stat, guarded.pending.grace()) {
+            Quiet::Yes => {
+                entries.push(name.as_bytes(), stat.kind(), stat.ino);
                 ready.insert(name, waiting);
+                continue;
             }
-            Ok(quiet) => {
-                let since = jiff::Timestamp::now().duration_since(waiting.offender.time);
-                if since.as_secs() > LONG && !waiting.is_reported {
-                    guarded.report(&waiting.offender, &Outcome::default());
-                    waiting.is_reported = true;
-                }
-                let wait = match quiet {
-                    Quiet::In(time) => Some(time),
-                    Quiet::Yes | Quiet::Written => None,
-                };
-                guarded.pending.put_back(waiting, wait);
-            }
+            Quiet::In(time) => Some(time),
+            Quiet::Written => None,
+        };
+        let since = jiff::Timestamp::now().duration_since(waiting.offender.time);
+        if since.as_secs() > LONG && !waiting.is_reported {
+            guarded.report(&waiting.offender, &Outcome::default());
+            waiting.is_reported = true;
         }
+        guarded.pending.put_back(waiting, wait);
     }
-    let listing = match list(dir.into_fd()) {
-        Ok(listing) if !ready.is_empty() => listing,
-        _ => {
-            for waiting in ready.into_values() {
-                guarded.pending.put_back(waiting, None);
-            }
-            return None;
-        }
-    };
     let mut changes = Vec::new();
-    let numbers: Vec<usize> = ready
+    let numbers: BTreeSet<usize> = ready
         .values()
         .filter_map(|one| one.offender.judgement.plan)
         .collect();
-    for (number, options) in (0..).map_while(|number| Some((number, judge.plan(number)?))) {
-        if !numbers.contains(&number) {
+    for number in numbers {
+        let Some(options) = judge.plan(number) else {
             continue;
-        }
+        };
         let is_of_plan = |name: &[u8]| {
             let waiting = BackingName::parse(name)
                 .ok()
@@ -177,13 +175,12 @@ fn change(
             waiting.is_some_and(|one| one.offender.judgement.plan == Some(number))
         };
         let names = directory.path.iter().map(BackingName::as_bytes);
-        let lines = plan(
-            &options.for_directory(names),
-            &TreeGuess::default(),
-            &listing,
-            &is_of_plan,
-            &mut |_, _| false,
-        );
+        let options = options.for_directory(names);
+        let Ok(lines) = lines(&dir, &options, &entries, &is_of_plan) else {
+            let waiting = ready.into_values();
+            waiting.for_each(|waiting| guarded.pending.put_back(waiting, None));
+            return None;
+        };
         for line in lines {
             let Some(waiting) = ready.remove(&line.old) else {
                 continue;
@@ -202,6 +199,35 @@ fn change(
         report_left(guarded, waiting, &Outcome::default());
     }
     (!changes.is_empty()).then(|| (directory.path.clone(), stat.ino, changes))
+}
+
+/// Plans those of `entries` that `is_included`. The directory, which may have a million names, is listed only where the charset is
+/// guessed by them. Else only those are looked at that a new name would take.
+///
+/// # Errors
+/// Those of listing it.
+fn lines(
+    dir: &Dir,
+    options: &PlanOptions,
+    entries: &EntryList,
+    is_included: &dyn Fn(&[u8]) -> bool,
+) -> io::Result<Vec<PlanLine>> {
+    let tree = TreeGuess::default();
+    let plan = |listing: &_| plan(options, &tree, listing, is_included, &mut |_, _| false);
+    if options.needs_guesses() {
+        return list(dir).map(|listing| plan(&listing));
+    }
+    let lines = plan(entries);
+    let mut listing = entries.clone();
+    for new in lines.iter().filter_map(|line| line.new.as_ref()) {
+        if let Ok(stat) = dir.stat_child(new) {
+            listing.push(new.as_bytes(), stat.kind(), stat.ino);
+        }
+    }
+    if listing.len() == entries.len() {
+        return Ok(lines);
+    }
+    Ok(plan(&listing))
 }
 
 /// Leaves an entry for which the planner has no new name.
@@ -230,11 +256,7 @@ enum Quiet {
 }
 
 /// Looks whether an entry was left alone for `grace`, and is not open for writing.
-///
-/// # Errors
-/// It is gone, or cannot be looked at.
-fn is_quiet(dir: &Dir, name: &BackingName, grace: Duration) -> io::Result<Quiet> {
-    let stat = dir.stat_child(name)?;
+fn quiet(dir: &Dir, name: &BackingName, stat: &Stat, grace: Duration) -> Quiet {
     let changed = Duration::new(
         u64::try_from(stat.ctime.secs).unwrap_or(0),
         stat.ctime.nanos,
@@ -244,26 +266,24 @@ fn is_quiet(dir: &Dir, name: &BackingName, grace: Duration) -> io::Result<Quiet>
         .unwrap_or_default();
     let since = now.saturating_sub(changed);
     if since < grace {
-        return Ok(Quiet::In(grace - since));
+        return Quiet::In(grace - since);
     }
     if stat.kind() != Kind::File {
-        return Ok(Quiet::Yes);
+        return Quiet::Yes;
     }
     // Without waiting for who holds a lease.
-    let opened = file::reopen_quietly(dir.child(name)?, libc::O_NONBLOCK);
+    let child = dir.child(name);
+    let opened = child.and_then(|file| file::reopen_quietly(file, libc::O_NONBLOCK));
     match opened.and_then(file::is_open_for_writing) {
-        Ok(false) => Ok(Quiet::Yes),
-        Ok(true) => Ok(Quiet::Written),
-        Err(error) => match error.raw_os_error() {
-            Some(libc::EAGAIN) => Ok(Quiet::Written),
-            // There are no leases here, or the file cannot be read: the time of the last change says enough.
-            _ => Ok(Quiet::Yes),
-        },
+        Ok(true) => Quiet::Written,
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Quiet::Written,
+        // There are no leases here, or the file cannot be read: the time of the last change says enough.
+        Ok(false) | Err(_) => Quiet::Yes,
     }
 }
 
-fn list(fd: OwnedFd) -> io::Result<EntryList> {
-    let mut entries = Entries::open_quietly(fd)?;
+fn list(dir: &Dir) -> io::Result<EntryList> {
+    let mut entries = Entries::open_quietly(dir)?;
     let mut listing = EntryList::default();
     while let Some(entry) = entries.next()? {
         if !entry.is_dot() {
@@ -342,6 +362,7 @@ mod tests {
     use crate::guard::scan::scan;
     use crate::guard::scan_requests::ALL;
     use crate::records::PolicyFile;
+    use crate::tree::undo_journal::Header;
 
     /// A guard of a directory, in which it has found what is to be renamed.
     fn guarded(root: &Path) -> Guarded {
@@ -375,7 +396,7 @@ mod tests {
         if !is_root() {
             return;
         }
-        let root = tempfile::tempdir().unwrap();
+        let root = tempfile::tempdir_in("/dev/shm").unwrap();
         for number in b'0'..=b'9' {
             file(root.path(), &[number, 0xE9]);
         }
@@ -385,5 +406,57 @@ mod tests {
         let counts = guarded.audit_counts();
         assert_eq!((counts.offences(), counts.left_out), (10, 10));
         assert_eq!(guarded.pending.count(), 0);
+    }
+
+    #[test]
+    fn a_tree_of_offenders_is_put_right_in_one_round() {
+        if !is_root() {
+            return;
+        }
+        let (root, logs) = (
+            tempfile::tempdir_in("/dev/shm").unwrap(),
+            tempfile::tempdir_in("/dev/shm").unwrap(),
+        );
+        let mut directory = root.path().to_owned();
+        for _ in 0..6 {
+            file(&directory, b"f\xE9");
+            directory.push(OsStr::from_bytes(b"d\xE9"));
+            std::fs::create_dir(&directory).unwrap();
+        }
+        let guarded = guarded(root.path());
+        let header = Header {
+            root: Vec::new(),
+            options: String::new(),
+        };
+        let opened = guarded.directories.root();
+        let journal = Journal::open_growing(&logs.path().join("journal"), opened, &header);
+        let due = guarded.pending.take_due(MOST);
+        mend(&guarded, &journal.unwrap(), due).unwrap();
+        assert_eq!(guarded.pending.count(), 0);
+        assert!(root.path().join("d\u{E9}/".repeat(6)).is_dir());
+    }
+
+    /// The directory is listed where a guess needs it only; the outcome is the same.
+    #[test]
+    fn a_name_that_is_taken_is_seen_without_a_listing() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["a\u{E9}", "other"] {
+            file(root.path(), name.as_bytes());
+        }
+        let mut entries = EntryList::default();
+        for name in [b"a\xE9", b"b\xE9"] {
+            file(root.path(), name);
+            entries.push(name, Kind::File, 1);
+        }
+        let keys = PolicyFile::parse("mode = 'normalize'\nfrom = 'iso-8859-1'").unwrap();
+        let judge = Judge::new(ResolvedPolicy::without_file(keys).unwrap(), &Arc::default());
+        let dir = Dir::open_root(root.path()).unwrap();
+        let lines = lines(&dir, judge.plan(0).unwrap(), &entries, &|_| true).unwrap();
+        let planned: Vec<_> = lines
+            .iter()
+            .map(|line| (line.reason, line.new.is_some()))
+            .collect();
+        assert_eq!(planned[0], (Reason::Taken, false));
+        assert!(planned[1].1, "{planned:?}");
     }
 }

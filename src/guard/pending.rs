@@ -13,7 +13,7 @@ use crate::names::BackingName;
 /// Most offenders that wait. A user's are at most as many as could still be added, so that none takes all the room.
 const MOST: usize = 1 << 20;
 
-/// An entry that cannot be renamed yet is looked at again after this time at the latest.
+/// An entry that cannot be renamed yet is looked at again after this time at the latest, or after the grace where that is longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// An offender that waits.
@@ -127,12 +127,13 @@ impl Pending {
         true
     }
 
-    /// Has one wait on: for `wait`, or where that is not known, for longer than before.
+    /// Has one wait on: for `wait`, or where that is not known, for the grace, and for twice as long each time.
     pub(super) fn put_back(&self, mut waiting: Waiting, wait: Option<Duration>) {
-        if wait.is_none() {
-            waiting.wait = (waiting.wait * 2).clamp(self.grace, LONGEST_WAIT);
-        }
-        waiting.due = Instant::now() + wait.unwrap_or(waiting.wait);
+        let wait = wait.unwrap_or_else(|| {
+            let longer = (waiting.wait * 2).min(LONGEST_WAIT.max(self.grace));
+            std::mem::replace(&mut waiting.wait, longer)
+        });
+        waiting.due = Instant::now() + wait;
         let mut table = lock(&self.table);
         // One that was made anew meanwhile is there already.
         if !table.has(&waiting.offender) {
@@ -257,5 +258,23 @@ mod tests {
         let again = Pending::take_all(&pending);
         assert_eq!(again.iter().map(HashMap::len).sum::<usize>(), 190);
         assert_eq!(pending.count(), 0);
+    }
+
+    #[test]
+    fn one_that_is_put_back_waits_for_the_grace_then_for_longer() {
+        for (grace, waits) in [(2, [2, 4, 8, 16, 32, 60, 60]), (120, [120; 7])] {
+            let pending = Pending::new(Duration::from_secs(grace));
+            add(&pending, 1, 0, 7);
+            let take = || pending.take_all().pop()?.into_values().next();
+            for wait in waits.map(Duration::from_secs) {
+                let waiting = take().unwrap();
+                let before = Instant::now();
+                pending.put_back(waiting, None);
+                let waiting = take().unwrap();
+                let times = before + wait..=Instant::now() + wait;
+                assert!(times.contains(&waiting.due), "{wait:?}");
+                lock(&pending.table).insert(waiting);
+            }
+        }
     }
 }
