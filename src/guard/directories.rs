@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use super::locked::lock;
 use crate::backing::{Dir, FileHandle, file};
 use crate::names::BackingName;
 use crate::records::TreePath;
@@ -70,10 +71,7 @@ impl Directories {
 
     /// Forgets all directories: one was moved, so that others may lie elsewhere now.
     pub(super) fn forget(&self) {
-        self.known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        lock(&self.known).clear();
     }
 
     /// Finds the directory of a handle; `None` if it is gone or does not lie below the guarded one.
@@ -98,7 +96,7 @@ impl Directories {
     }
 
     fn look_up(&self, handle: &FileHandle) -> Option<Arc<Directory>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         if let Some(directory) = known.get(handle) {
             return directory.clone();
         }

@@ -8,7 +8,7 @@ use super::counters::Counters;
 use super::directories::Directories;
 use super::judge::Judge;
 use super::locked::lock;
-use super::offender::{Offender, Outcome};
+use super::offender::Offender;
 use super::pending::Pending;
 use super::scan_requests::{ALL, Requests};
 use crate::backing::FileHandle;
@@ -92,7 +92,7 @@ impl Guarded {
     pub(super) fn meet(&self, offender: Offender) {
         if offender.judgement.plan.is_none() {
             if self.is_first(&offender) {
-                self.report(&offender, &Outcome::default());
+                self.report(&offender, None, None);
             }
         } else if !self.pending.add(offender) {
             // There are too many: it will be found.
@@ -116,8 +116,13 @@ impl Guarded {
         self.auditor.leave_out(rule, Verdict::Reported);
     }
 
-    /// Hands the record of an offender to the audit log.
-    pub(super) fn report(&self, offender: &Offender, outcome: &Outcome) {
+    /// Hands the record of an offender to the audit log: with the name that it got, or the sibling that is in the way.
+    pub(super) fn report(
+        &self,
+        offender: &Offender,
+        new: Option<&BackingName>,
+        sibling: Option<&BackingName>,
+    ) {
         let Offender {
             directory,
             name,
@@ -127,28 +132,25 @@ impl Guarded {
         } = offender;
         let terms = &judgement.terms;
         let accepted = terms.map.normalized(name.as_bytes()).ok();
-        let stored = outcome.new.as_ref().unwrap_or(name);
+        let bytes = |name: &BackingName| name.as_bytes().to_vec();
         let record = Record {
             time: offender.time,
             mount: self.path.clone(),
             operation: offender.operation,
             path: directory.path_of(name.as_bytes()),
-            name: name.as_bytes().to_vec(),
+            name: bytes(name),
             section: terms.section.clone(),
             offence: judgement.offence,
-            verdict: match &outcome.new {
+            verdict: match new {
                 Some(_) => Verdict::Normalized,
                 None => Verdict::Reported,
             },
             exempt: None,
             errno: None,
-            visible: outcome.new.as_ref().map(|new| new.as_bytes().to_vec()),
-            backing: Some(stored.as_bytes().to_vec()),
+            visible: new.map(bytes),
+            backing: Some(bytes(new.unwrap_or(name))),
             accepted: accepted.map(|name| name.as_bytes().to_vec()),
-            sibling: outcome
-                .sibling
-                .as_ref()
-                .map(|name| name.as_bytes().to_vec()),
+            sibling: sibling.map(bytes),
             uid: maker.uid,
             gid: maker.gid,
             pid: maker.pid,

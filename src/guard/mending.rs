@@ -15,7 +15,6 @@ use super::counters::add;
 use super::guarded::Guarded;
 use super::judge::Judge;
 use super::locked::lock;
-use super::offender::Outcome;
 use super::pending::{Batch, Waiting};
 use crate::backing::{Dir, Entries, Stat, file};
 use crate::names::{BackingName, Quoted};
@@ -67,16 +66,16 @@ fn report_waiting(guarded: &Guarded, deadline: Instant) {
     let batches = guarded.pending.take_all().into_iter();
     for waiting in batches.flat_map(HashMap::into_values) {
         if Instant::now() < deadline {
-            report_left(guarded, &waiting, &Outcome::default());
+            report_left(guarded, &waiting, None);
         } else if !waiting.is_reported {
             guarded.leave_out(&waiting.offender);
         }
     }
 }
 
-fn report_left(guarded: &Guarded, waiting: &Waiting, outcome: &Outcome) {
+fn report_left(guarded: &Guarded, waiting: &Waiting, sibling: Option<&BackingName>) {
     if !waiting.is_reported {
-        guarded.report(&waiting.offender, outcome);
+        guarded.report(&waiting.offender, None, sibling);
     }
 }
 
@@ -131,7 +130,7 @@ fn change(
     let opened = opened.and_then(|(directory, dir)| Some((directory, Stat::of(&dir).ok()?, dir)));
     let Some((directory, stat, dir)) = opened else {
         for waiting in batch.values() {
-            report_left(guarded, waiting, &Outcome::default());
+            report_left(guarded, waiting, None);
         }
         return None;
     };
@@ -140,7 +139,7 @@ fn change(
         waiting.offender.directory = Arc::clone(&directory);
         let Ok(stat) = dir.stat_child(&name) else {
             // It is gone.
-            report_left(guarded, &waiting, &Outcome::default());
+            report_left(guarded, &waiting, None);
             continue;
         };
         let wait = match quiet(&dir, &name, &stat, guarded.pending.grace()) {
@@ -154,7 +153,7 @@ fn change(
         };
         let since = jiff::Timestamp::now().duration_since(waiting.offender.time);
         if since.as_secs() > LONG && !waiting.is_reported {
-            guarded.report(&waiting.offender, &Outcome::default());
+            guarded.report(&waiting.offender, None, None);
             waiting.is_reported = true;
         }
         guarded.pending.put_back(waiting, wait);
@@ -196,7 +195,7 @@ fn change(
     }
     // What the planner keeps, by a policy that was replaced since, or is gone.
     for waiting in ready.values() {
-        report_left(guarded, waiting, &Outcome::default());
+        report_left(guarded, waiting, None);
     }
     (!changes.is_empty()).then(|| (directory.path.clone(), stat.ino, changes))
 }
@@ -233,15 +232,9 @@ fn lines(
 /// Leaves an entry for which the planner has no new name.
 fn leave(guarded: &Guarded, waiting: &Waiting, line: &PlanLine) {
     add(&guarded.counters.left, 1);
-    let wanted = line
-        .candidates
-        .first()
-        .map(|candidate| candidate.name.clone());
-    let outcome = Outcome {
-        sibling: wanted.filter(|_| line.reason == Reason::Taken),
-        ..Outcome::default()
-    };
-    report_left(guarded, waiting, &outcome);
+    let wanted = line.candidates.first().map(|candidate| &candidate.name);
+    let sibling = wanted.filter(|_| line.reason == Reason::Taken);
+    report_left(guarded, waiting, sibling);
     let path = waiting.offender.directory.path_of(line.old.as_bytes());
     log::debug!("{} is left: {:?}", Quoted(&path), line.reason);
 }
@@ -311,11 +304,7 @@ impl Observer for Results<'_> {
             return;
         };
         add(&self.guarded.counters.renamed, 1);
-        let outcome = Outcome {
-            new: Some(new.clone()),
-            sibling: None,
-        };
-        self.guarded.report(&waiting.offender, &outcome);
+        self.guarded.report(&waiting.offender, Some(new), None);
     }
 
     fn skipped(&self, skipped: &Skipped) {
@@ -327,7 +316,7 @@ impl Observer for Results<'_> {
             SkipReason::Changed | SkipReason::Elsewhere => {
                 self.guarded.pending.put_back(waiting, None);
             }
-            SkipReason::Gone => report_left(self.guarded, &waiting, &Outcome::default()),
+            SkipReason::Gone => report_left(self.guarded, &waiting, None),
             reason @ (SkipReason::Taken
             | SkipReason::MountPoint
             | SkipReason::HardLinked
@@ -336,7 +325,7 @@ impl Observer for Results<'_> {
             | SkipReason::Unsafe
             | SkipReason::System(_)) => {
                 add(&self.guarded.counters.left, 1);
-                report_left(self.guarded, &waiting, &Outcome::default());
+                report_left(self.guarded, &waiting, None);
                 let path = join_path(skipped.directory.iter().chain([&skipped.name]));
                 log::debug!("{} is left: {reason}", Quoted(&path));
             }

@@ -1,4 +1,4 @@
-//! A name that offends, and what came of it.
+//! A name that offends.
 
 use std::sync::Arc;
 
@@ -19,13 +19,4 @@ pub(super) struct Offender {
     pub(super) operation: Operation,
     pub(super) time: Timestamp,
     pub(super) judgement: Judgement,
-}
-
-/// The outcome for an offender.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Outcome {
-    /// The name that it got.
-    pub(super) new: Option<BackingName>,
-    /// The sibling that is in the way.
-    pub(super) sibling: Option<BackingName>,
 }

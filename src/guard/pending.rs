@@ -167,10 +167,8 @@ impl Pending {
 
     /// Takes all.
     pub(super) fn take_all(&self) -> Vec<Batch> {
-        let mut table = lock(&self.table);
-        table.count = 0;
-        table.by_user.clear();
-        table.directories.drain().map(|(_, batch)| batch).collect()
+        let table = std::mem::take(&mut *lock(&self.table));
+        table.directories.into_values().collect()
     }
 
     /// Has who waits come back.
