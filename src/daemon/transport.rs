@@ -7,6 +7,7 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use crate::fs::LocksAt;
 use crate::fuse::{NoRings, Plan, Rings};
+use crate::os::cpus::cpus_allowed;
 
 /// Says "Y" where rings may be used (`fs/fuse/dev_uring.c`); not there before Linux 6.14.
 const PARAMETER: &str = "/sys/module/fuse/parameters/enable_uring";
@@ -43,6 +44,9 @@ pub fn plan_rings(
     }
     if locks == LocksAt::Backing {
         return Err(NoRings::Locks);
+    }
+    if cpus_allowed() == 1 {
+        return Err(NoRings::OneCpu);
     }
     match std::fs::read(PARAMETER) {
         Ok(parameter) if parameter.starts_with(b"Y") => {}

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
@@ -20,6 +21,10 @@ use crate::backing::clone_connection;
 use crate::fs::{Answer, FsError};
 
 const HEADER: usize = size_of::<OutHeader>();
+
+/// Pause after a FORGET where other requests come by rings. The kernel then gives those of the pause at once
+/// (`fuse_read_batch_forget`), and each removed file wakes no thread.
+const GATHER: Duration = Duration::from_millis(5);
 
 /// Starts a thread for each of `seats`, to serve requests of the device until the connection ends. Up to `readers` of
 /// them read where none is stalled.
@@ -76,7 +81,13 @@ fn serve(
         let served = adapter.serve(seat, request, &mut reply);
         let (error, length) = match served.done {
             Ok(Done::Now | Done::Absent) => (0, reply.length()),
-            Ok(Done::Later | Done::Never) => continue,
+            Ok(Done::Later) => continue,
+            Ok(Done::Never) => {
+                if adapter.rings.lock().is_ok() {
+                    thread::sleep(GATHER);
+                }
+                continue;
+            }
             Err(errno) => (-errno.raw_os_error(), 0),
         };
         head.copy_from_slice(out_header(header.unique, error, length).as_bytes());

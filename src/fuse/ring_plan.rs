@@ -74,6 +74,8 @@ pub enum NoRings {
     Off,
     /// Programs wait for locks in requests, which would keep the threads of their CPU.
     Locks,
+    /// This process runs on one CPU alone: a request wakes nobody on another, and costs less by the device.
+    OneCpu,
     /// The kernel has them (Linux 6.14), but its parameter `fuse.enable_uring` is off.
     Parameter,
     /// The kernel does not have them.

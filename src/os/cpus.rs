@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Returns the numbers of the CPUs that the machine may have (`possible`) or that run now (`online`), in order.
 ///
@@ -39,6 +39,12 @@ pub fn run_on(cpu: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
+/// Returns the number of CPUs that this thread may run on; 0 where the machine has more than the C library's set holds.
+#[must_use]
+pub fn cpus_allowed() -> u32 {
+    sched_getaffinity(None).map_or(0, |allowed| allowed.count())
+}
+
 /// The numbers of a list such as `0-3,8`.
 fn parse(list: &str) -> Option<Vec<usize>> {
     let mut all = Vec::new();
@@ -73,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_thread_runs_on_the_one_cpu_it_is_bound_to() {
-        let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+        let allowed = sched_getaffinity(None).unwrap();
         let cpu = (0..CpuSet::MAX_CPU)
             .find(|cpu| allowed.is_set(*cpu))
             .unwrap();

@@ -47,6 +47,19 @@ fn without_them_requests_come_by_the_device() {
     mount.stop();
 }
 
+#[test]
+fn on_one_cpu_requests_come_by_the_device() {
+    let tree = Tree::new();
+    bind(None, first());
+    let mount = tree.mount(&[]);
+    let transport = &status::of(&mount.point())["transport"];
+    assert_eq!(transport["kind"], "device");
+    if needs::rings("why there are none on one CPU") {
+        assert_eq!(transport["no_rings"], "one-cpu");
+    }
+    mount.stop();
+}
+
 /// Programs wait for a lock, on each CPU as many as it would have threads: requests come by the device, which serves others meanwhile.
 #[test]
 fn where_programs_wait_for_locks_requests_come_by_the_device() {
