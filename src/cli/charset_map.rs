@@ -1,12 +1,12 @@
-//! Reading a charset map (`--charset-map`).
+//! The charsets of names, as options say them: `--from`, `--charset-map`, `--set-charset`.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::CliError;
 use super::error::reason;
+use super::{CliError, config};
 use crate::daemon::mount_policy::line_and_column;
-use crate::names::{CharsetMap, Quoted};
+use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
 use crate::records::CharsetMapFile;
 
 /// Reads a charset map.
@@ -30,4 +30,44 @@ pub(super) fn read(path: &Path) -> Result<CharsetMap, CliError> {
         ))
         .hint("docs/migrating.md has the keys of a charset map")
     })
+}
+
+/// Adds an entry `DIR=CHARSET` in front of those of a charset map, so that it wins over them.
+///
+/// # Errors
+/// It has another shape, or a part of it is unknown.
+pub(super) fn set(map: &mut CharsetMap, entry: &str) -> Result<(), CliError> {
+    const HINT: &str = "such as /letters=koi8-r, with the path from the root of the tree, or letters=koi8-r for a name anywhere";
+    let wrong = |why: &str| {
+        let entry = Quoted(entry.as_bytes());
+        CliError::usage(format!("--set-charset {entry}: {why}")).hint(HINT)
+    };
+    let parts = entry.rsplit_once('=');
+    let (path, charsets) = parts.ok_or_else(|| wrong("it must be DIR=CHARSET"))?;
+    let pattern = DirectoryPattern::parse(path).map_err(|error| wrong(&error.reason))?;
+    let charsets: Vec<&str> = charsets.split(',').collect();
+    map.push_first(pattern, source("--set-charset", &charsets)?);
+    Ok(())
+}
+
+/// Returns what the labels of an option stand for: charsets, or the word `auto` or `leave`.
+///
+/// # Errors
+/// A charset that is not on offer, or a word among others.
+pub(super) fn source(option: &str, labels: &[&str]) -> Result<CharsetSource, CliError> {
+    match labels {
+        [] => return Ok(CharsetSource::Nothing),
+        ["auto"] => return Ok(CharsetSource::Auto),
+        ["leave"] => return Ok(CharsetSource::Leave),
+        _ => {}
+    }
+    if let Some(word) = labels
+        .iter()
+        .find(|word| matches!(**word, "auto" | "leave"))
+    {
+        return Err(CliError::usage(format!("{option} {word} comes alone"))
+            .hint("either name the charsets, or have them guessed"));
+    }
+    let charsets = labels.iter().map(|label| config::charset(option, label));
+    Ok(CharsetSource::Charsets(charsets.collect::<Result<_, _>>()?))
 }

@@ -122,6 +122,11 @@ impl CharsetMap {
         self.rules.push((pattern, source));
     }
 
+    /// Adds a rule in front of all others.
+    pub fn push_first(&mut self, pattern: DirectoryPattern, source: CharsetSource) {
+        self.rules.insert(0, (pattern, source));
+    }
+
     /// Returns the sources of all rules, in order.
     pub fn sources(&self) -> impl Iterator<Item = &CharsetSource> {
         self.rules.iter().map(|(_, source)| source)

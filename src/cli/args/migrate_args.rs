@@ -63,6 +63,13 @@ pub struct MigrateArgs {
     #[arg(long, value_name = "FILE", help_heading = "Names")]
     pub charset_map: Option<PathBuf>,
 
+    /// The charset of a directory and of those below it: an entry of a charset map, which wins over the file; may be repeated
+    ///
+    /// DIR is a path from the root of the tree (/letters), or the name of a directory anywhere (letters). CHARSET is one as for
+    /// --from, or leave, which keeps the names as they are.
+    #[arg(long, value_name = "DIR=CHARSET", action = ArgAction::Append, help_heading = "Names")]
+    pub set_charset: Option<Vec<String>>,
+
     /// Undo names that were encoded as UTF-8 more than once
     #[arg(long, help_heading = "Names")]
     pub fix_double: bool,

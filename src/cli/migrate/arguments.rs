@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::work::quoted;
 use crate::cli::args::MigrateArgs;
-use crate::cli::{CliError, charset_map, config};
+use crate::cli::{CliError, charset_map};
 use crate::names::{Patterns, Quoted};
-use crate::tree::plan::{CharsetSource, Filter, PlanOptions};
+use crate::tree::plan::{Filter, PlanOptions};
 
 /// Do the arguments go together?
 pub(super) fn check(args: &MigrateArgs, is_by_plan: bool) -> Result<(), CliError> {
@@ -21,6 +21,7 @@ pub(super) fn check(args: &MigrateArgs, is_by_plan: bool) -> Result<(), CliError
     let asks_for_names = [
         "--from",
         "--charset-map",
+        "--set-charset",
         "--fix-double",
         "--unescape",
         "--normalize",
@@ -44,6 +45,7 @@ fn options(args: &MigrateArgs) -> Vec<(&'static str, Option<String>)> {
     let all = [
         ("--from", list(&args.from)),
         ("--charset-map", args.charset_map.as_deref().map(quoted)),
+        ("--set-charset", list(&args.set_charset)),
         ("--fix-double", flag(args.fix_double)),
         ("--unescape", flag(args.unescape)),
         (
@@ -103,23 +105,14 @@ pub(super) fn is_of_a_plan(options: &str) -> bool {
 pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> {
     let mut policy = args.profile.unwrap_or_default().policy();
     policy.form = args.normalize;
-    let labels = args.from.as_deref().unwrap_or_default();
-    let from = match labels {
-        [] => CharsetSource::Nothing,
-        [only] if only == "auto" => CharsetSource::Auto,
-        labels => {
-            if labels.iter().any(|label| label == "auto") {
-                return Err(CliError::usage("--from auto comes alone")
-                    .hint("either name the charsets, or have them guessed"));
-            }
-            let charsets = labels.iter().map(|label| config::charset("--from", label));
-            CharsetSource::Charsets(charsets.collect::<Result<_, _>>()?)
-        }
-    };
-    let mut options = PlanOptions::new(policy, from);
-    if let Some(map) = &args.charset_map {
-        options.charset_map = Arc::new(charset_map::read(map)?);
+    let labels: Vec<&str> = args.from.iter().flatten().map(String::as_str).collect();
+    let mut options = PlanOptions::new(policy, charset_map::source("--from", &labels)?);
+    let map = args.charset_map.as_deref().map(charset_map::read);
+    let mut map = map.transpose()?.unwrap_or_default();
+    for entry in args.set_charset.iter().flatten() {
+        charset_map::set(&mut map, entry)?;
     }
+    options.charset_map = Arc::new(map);
     options.fix_double = args.fix_double;
     options.unescape = args.unescape;
     options.shorten = args.shorten;

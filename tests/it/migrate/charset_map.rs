@@ -231,6 +231,73 @@ fn each_directory_goes_by_the_nearest_entry_and_the_others_by_from() {
     assert!(!run.stdout.contains("a/x"), "{run:?}");
 }
 
+/// An entry on the command line wins over one of the file for the same directory, and the last one over those before it.
+#[test]
+fn set_charset_wins_over_the_file_and_is_undone() {
+    let tree = Tree::new();
+    for directory in [b"a".as_slice(), b"b", b"c\xE9"] {
+        let directory = tree.directory(directory);
+        at::write_new(&directory, b"\xC1", b"").unwrap();
+        at::mkdir(&directory, b"x").unwrap();
+        at::write_new(at::open_dir(&directory, b"x").unwrap(), b"\xC1", b"").unwrap();
+    }
+    let before = snapshot::take(&tree.backing(), snapshot::Times::Kept);
+    let map = "[[directory]]\npath = ['/a', '/b']\ncharset = 'koi8-r'\n\
+        [[directory]]\npath = '/b/x'\ncharset = 'koi8-r'\n";
+    std::fs::write(tree.parent().join("map"), map).unwrap();
+    let set = [
+        "--charset-map",
+        "map",
+        "--set-charset",
+        "/b=auto",
+        "--set-charset",
+        "/b=euc-jp,windows-1253",
+        "--set-charset=/c%E9=leave",
+        "--set-charset=/=iso-8859-1",
+        "--journal",
+        "journal",
+        "--apply",
+        "backing",
+    ];
+    migrate(tree.parent(), &set).expect(0);
+    let after = snapshot::take(&tree.backing(), snapshot::Times::Kept);
+    let files: Vec<&[u8]> = after.keys().map(Vec::as_slice).collect();
+    let of_c = |rest: &[u8]| ["cé/".as_bytes(), rest].concat();
+    let expected = [
+        b"a".to_vec(),
+        b"a/x".to_vec(),
+        "a/x/а".into(),
+        "a/а".into(),
+        b"b".to_vec(),
+        b"b/x".to_vec(),
+        "b/x/а".into(),
+        "b/Α".into(),
+        "cé".into(),
+        of_c(b"x"),
+        of_c(b"x/\xC1"),
+        of_c(b"\xC1"),
+    ];
+    assert_eq!(files, expected);
+    utf8fs(tree.parent(), &[b"undo", b"--apply", b"journal"]).expect(0);
+    assert_eq!(
+        snapshot::take(&tree.backing(), snapshot::Times::Kept),
+        before
+    );
+    for (entry, fault) in [
+        ("koi8-r", "--set-charset \"koi8-r\": it must be DIR=CHARSET"),
+        ("=koi8-r", "--set-charset \"=koi8-r\": it is empty"),
+        ("/a=koi9", "unknown charset \"koi9\""),
+        ("/a=auto,koi8-r", "--set-charset auto comes alone"),
+        ("/a/[=koi8-r", "--set-charset \"/a/[=koi8-r\": "),
+    ] {
+        let run = migrate(tree.parent(), &["--set-charset", entry, "backing"]).expect(2);
+        assert!(
+            run.stderr.starts_with(&format!("error: {fault}")),
+            "{run:?}"
+        );
+    }
+}
+
 #[test]
 fn a_faulty_map_is_refused_with_line_and_column() {
     let tree = Tree::new();
