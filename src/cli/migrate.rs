@@ -40,7 +40,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
     } else {
         let options = arguments::plan_options(args)?;
         let filter = arguments::filter(args)?;
-        let roots = roots::open_all(&args.dirs, args.view)?;
+        let roots = roots::open_all(args)?;
         progress.during(line, || match args.apply {
             true => apply_journal::run(args, &roots, &options, &filter, &work),
             false => dry_run::run(args, &roots, &options, &filter, &work),

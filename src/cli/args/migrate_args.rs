@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueHint};
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::values::word;
@@ -14,11 +14,15 @@ use crate::tree::plan::OnCollision;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(after_long_help = include_str!("help/migrate.txt"))]
 pub struct MigrateArgs {
-    /// Directories in which names are changed; their own names stay
+    /// Directories in which names are changed, at any depth, and files that are renamed themselves
     ///
     /// With --plan and --apply, those that the plan is about if none are given.
-    #[arg(value_name = "DIR")]
-    pub dirs: Vec<PathBuf>,
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
+
+    /// Rename the directories given themselves, too
+    #[arg(long)]
+    pub own_name: bool,
 
     /// Do it
     #[arg(long)]
@@ -108,7 +112,7 @@ pub struct MigrateArgs {
 
     /// Only what matches this, and what lies below it: a glob; may be repeated
     ///
-    /// With a / in it, it is matched against the path from DIR, as in /photos/2004*; without, against the name alone, in
+    /// With a / in it, it is matched against the path from the directory given, as in /photos/2004*; without, against the name alone, in
     /// every directory. Names are matched as they lie on disk: ? is one byte, * any number of them but /, ** any number
     /// of components.
     #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]

@@ -91,10 +91,10 @@ fn compare(args: &MigrateArgs, roots: &[Root]) -> Result<(), CliError> {
                 .hint("leave it out"),
         );
     }
-    if args.dirs.is_empty() {
+    if args.paths.is_empty() {
         return Ok(());
     }
-    let given = roots::open_all(&args.dirs, args.view)?;
+    let given = roots::open_all(args)?;
     let is_given = |root: &Root| given.iter().any(|given| given.path == root.path);
     match roots.iter().find(|root| !is_given(root)) {
         None if given.len() == roots.len() => Ok(()),

@@ -66,6 +66,7 @@ fn options(args: &MigrateArgs) -> Vec<(&'static str, Option<String>)> {
             "--on-collision",
             args.on_collision.map(|what| <&str>::from(what).to_owned()),
         ),
+        ("--own-name", flag(args.own_name)),
         ("--only", list(&args.only)),
         ("--exclude", list(&args.exclude)),
     ];
@@ -146,6 +147,6 @@ pub(super) fn filter(args: &MigrateArgs) -> Result<Filter, CliError> {
     Ok(Filter {
         only: patterns("--only", &args.only)?,
         exclude: patterns("--exclude", &args.exclude)?,
-        own: Vec::new(),
+        ..Filter::default()
     })
 }

@@ -64,10 +64,14 @@ impl Work {
             let path = Quoted(root.bytes());
             CliError::failure(format!("{path} cannot be read: {}", reason(&error)))
         };
+        let filter = Filter {
+            entries: root.entries.clone(),
+            ..filter.clone()
+        };
         let planner = Planner {
             roots: std::slice::from_ref(&root.fd),
             options,
-            filter,
+            filter: &filter,
             threads: self.threads,
         };
         let guess = planner.guess(&|| self.stop.is_asked()).map_err(fault)?;

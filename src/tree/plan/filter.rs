@@ -1,4 +1,6 @@
-//! The entries of a tree that are in question (`--only`, `--exclude`).
+//! The entries of a tree that are in question: those given by name, and those that patterns match (`--only`, `--exclude`).
+
+use std::collections::BTreeSet;
 
 use crate::names::Patterns;
 
@@ -8,6 +10,9 @@ use crate::names::Patterns;
 /// what matches one of them is taken, with all that lies below it.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
+    /// The names in the root that are in question, with all that lies below them; all where it is empty. Otherwise paths start
+    /// in the entries of these names.
+    pub entries: BTreeSet<Vec<u8>>,
     /// Patterns of what is taken; all where it is empty.
     pub only: Patterns,
     /// Patterns of what is left out.
@@ -22,6 +27,8 @@ pub(super) struct Scope<'f> {
     filter: &'f Filter,
     /// The path from the root, with a `/` in front and behind.
     path: Vec<u8>,
+    /// Is it the root, of which only the entries given by name are in question?
+    is_above: bool,
     is_excluded: bool,
     /// Is all of it taken, because it, or what it lies in, is?
     is_taken: bool,
@@ -33,16 +40,28 @@ impl Filter {
         let mut scope = Scope {
             filter: self,
             path: vec![b'/'],
+            is_above: !self.entries.is_empty(),
             is_excluded: false,
             is_taken: self.only.is_empty(),
         };
         for name in names {
             scope.is_excluded |= scope.excludes(name);
             scope.is_taken |= self.only.has(name, || scope.path_of(name));
-            scope.path.extend_from_slice(name);
-            scope.path.push(b'/');
+            if !std::mem::take(&mut scope.is_above) {
+                scope.path.extend_from_slice(name);
+                scope.path.push(b'/');
+            }
         }
         scope
+    }
+
+    /// Returns the names on the way to a directory from where paths start, of those that lead to it from the root.
+    pub(super) fn path<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n [u8]>,
+    ) -> impl Iterator<Item = &'n [u8]> {
+        let above = usize::from(!self.entries.is_empty());
+        names.into_iter().skip(above)
     }
 }
 
@@ -53,11 +72,15 @@ impl<'f> Scope<'f> {
     }
 
     fn path_of(&self, name: &[u8]) -> Vec<u8> {
-        [self.path.as_slice(), name].concat()
+        match self.is_above {
+            true => self.path.clone(),
+            false => [self.path.as_slice(), name].concat(),
+        }
     }
 
     fn excludes(&self, name: &[u8]) -> bool {
-        self.filter.exclude.has(name, || self.path_of(name))
+        let is_other = self.is_above && !self.filter.entries.contains(name);
+        is_other || self.filter.exclude.has(name, || self.path_of(name))
     }
 
     /// Is the entry in question?
@@ -74,7 +97,7 @@ impl<'f> Scope<'f> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filter, Patterns};
+    use super::{BTreeSet, Filter, Patterns};
 
     fn filter(only: &[&str], exclude: &[&str]) -> Filter {
         let patterns = |all: &[&str]| {
@@ -82,6 +105,7 @@ mod tests {
             Patterns::new(&all).unwrap()
         };
         Filter {
+            entries: BTreeSet::new(),
             only: patterns(only),
             exclude: patterns(exclude),
             own: Vec::new(),
@@ -121,6 +145,26 @@ mod tests {
                 "{only:?} {exclude:?} {path}"
             );
         }
+    }
+
+    #[test]
+    fn of_entries_given_by_name_no_others_are_in_question_and_paths_start_in_them() {
+        let mut filter = filter(&[], &["/b"]);
+        filter.entries = [b"a".to_vec(), b"b".to_vec()].into();
+        for (path, expected) in [
+            ("a", true),
+            ("a/x", true),
+            ("c", false),
+            ("c/a", false),
+            ("b", true),
+            ("a/b", false),
+            ("b/b/c", false),
+            ("a/x/b", true),
+        ] {
+            assert_eq!(includes(&filter, path), expected, "{path}");
+        }
+        assert!(filter.scope([]).enters(b"a") && !filter.scope([]).enters(b"c"));
+        assert!(filter.path([b"a".as_slice(), b"b"]).eq([b"b"]));
     }
 
     #[test]

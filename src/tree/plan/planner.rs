@@ -102,6 +102,7 @@ impl<'n> Visitor for Names<'n> {
     fn enter(&self, (_, scope, is_guessed): &mut Self::State, place: &Arc<Place>) {
         let names = place.names();
         *scope = self.planner.filter.scope(names.iter().copied());
+        let names = self.planner.filter.path(names);
         *is_guessed = self.planner.options.for_directory(names).needs_guesses();
     }
 
@@ -211,7 +212,8 @@ impl PlanVisitor<'_> {
         place: &Place,
         fd: &OwnedFd,
     ) -> io::Result<DirectoryPlan> {
-        let options = self.planner.options.for_directory(place.names());
+        let names = self.planner.filter.path(place.names());
+        let options = self.planner.options.for_directory(names);
         let mut lines = plan_open(&options, self.tree, &here.listing, &here.scope, fd);
         let entries = here.listing.len();
         if lines.is_empty() && here.links.is_empty() {

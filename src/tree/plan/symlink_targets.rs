@@ -183,7 +183,8 @@ impl<'l> Links<'l> {
             }
         }
         let scope = self.filter.scope(inside.iter().map(AsRef::as_ref));
-        let options = self.options.for_directory(inside.iter().map(AsRef::as_ref));
+        let names = self.filter.path(inside.iter().map(AsRef::as_ref));
+        let options = self.options.for_directory(names);
         let lines = plan_open(&options, self.tree, &listing, &scope, fd);
         let renamed = lines
             .into_iter()
@@ -289,8 +290,8 @@ impl Way<'_> {
     }
 
     fn alone(&self, name: &BackingName, inside: &[Box<[u8]>]) -> Option<BackingName> {
-        let directory = inside.iter().map(AsRef::as_ref);
-        let options = self.links.options.for_directory(directory);
+        let names = self.links.filter.path(inside.iter().map(AsRef::as_ref));
+        let options = self.links.options.for_directory(names);
         let choice = CharsetChoice::alone(&options, self.links.tree);
         match name_change(&options, &choice, name.as_bytes()) {
             NameChange::New(new) => BackingName::parse(&new.name).ok(),

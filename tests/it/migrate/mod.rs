@@ -12,6 +12,8 @@ mod command;
 mod control;
 /// Ended in the middle.
 mod ended;
+/// Entries that are given by name.
+mod entries;
 /// How it ends, and what it says then.
 mod exits;
 /// Names whose text is known, guessed.
