@@ -1,9 +1,23 @@
-//! Escaping: bytes as `%` and two upper-case hex digits (law N6).
+//! Escaping: bytes as `%` and two upper-case hex digits (law N6), and the escapes of others.
 
 #[cfg(test)]
 pub(super) mod tests;
 
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
+
 use crate::codec::Encoding;
+
+/// Escapes that can be undone.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Escapes {
+    /// Those of utf8fs, which copies from a mount have: caf%E9.txt
+    Utf8fs,
+    /// Those of URLs, which downloads have: a%20b. A name that would get a / or a control character is left
+    Percent,
+}
 
 /// Text in pieces that a cut must not divide: a character, or an escape.
 #[derive(Debug, Default)]
@@ -35,6 +49,26 @@ impl Pieces {
         self.bytes.extend(std::iter::repeat_n(b'%', percents));
         self.push(&[digit(octet >> 4), digit(octet & 0xF)]);
     }
+}
+
+/// Takes the escapes of URLs in a name back: `%` and two hex digits (RFC 3986, section 2.1). `None` without such escapes.
+#[must_use]
+pub fn percent_decoded(name: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let mut decoded = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if let (b'%', [high, low, after @ ..]) = (byte, rest)
+            && let (Some(high), Some(low)) = (digit(*high), digit(*low))
+        {
+            decoded.extend(u8::try_from(high * 16 + low));
+            rest = after;
+        } else {
+            decoded.push(byte);
+        }
+    }
+    (decoded.len() < name.len()).then_some(decoded)
 }
 
 /// Takes escapes back, each of as many percent signs as the first one has. Returns the name and that number. `None`

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::policy::{Offence, Rule, is_component};
 pub use charset_map::{CharsetMap, CharsetSource, CharsetZone, DirectoryPattern};
+pub use escape::{Escapes, percent_decoded};
 pub use index::{Index, Moves};
 pub use map::{Legacy, NameMap, OnViolation};
 pub use patterns::{PatternError, Patterns};

@@ -7,6 +7,7 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::values::word;
 use crate::codec::Form;
+use crate::names::Escapes;
 use crate::policy::Profile;
 use crate::tree::plan::OnCollision;
 
@@ -78,9 +79,9 @@ pub struct MigrateArgs {
     #[arg(long, help_heading = "Names")]
     pub fix_double: bool,
 
-    /// Undo escapes of ours: what was copied from a mount as caf%E9.txt, say
-    #[arg(long, help_heading = "Names")]
-    pub unescape: bool,
+    /// Undo escapes
+    #[arg(long, value_name = "WHOSE", value_parser = word::<Escapes>(), help_heading = "Names")]
+    pub unescape: Option<Escapes>,
 
     /// Bring all names to this normalization form
     #[arg(long, value_name = "FORM", value_parser = word::<Form>(), help_heading = "Names")]

@@ -47,7 +47,10 @@ fn options(args: &MigrateArgs) -> Vec<(&'static str, Option<String>)> {
         ("--charset-map", args.charset_map.as_deref().map(quoted)),
         ("--set-charset", list(&args.set_charset)),
         ("--fix-double", flag(args.fix_double)),
-        ("--unescape", flag(args.unescape)),
+        (
+            "--unescape",
+            args.unescape.map(|whose| <&str>::from(whose).to_owned()),
+        ),
         (
             "--normalize",
             args.normalize.map(|form| <&str>::from(form).to_owned()),

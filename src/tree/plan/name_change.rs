@@ -7,7 +7,7 @@ use super::plan_options::PlanOptions;
 use crate::codec::Charset;
 use crate::codec::charset::is_meaningless;
 use crate::codec::guess::{Doubled, TextGuess, doubly_encoded};
-use crate::names::{BackingName, CharsetSource};
+use crate::names::{BackingName, CharsetSource, Escapes, percent_decoded};
 use crate::records::{Candidate, Reason, Warning};
 
 /// A name that is less likely than this to have been encoded again is meant as it is.
@@ -52,7 +52,7 @@ pub(super) fn may_change(options: &PlanOptions, name: &[u8]) -> bool {
     }
     !options.policy().conforms(name)
         || (options.fix_double && !name.is_ascii())
-        || (options.unescape && name.contains(&b'%'))
+        || (options.unescape.is_some() && name.contains(&b'%'))
 }
 
 /// Returns the change of `name`, were it alone in its directory. A new name conforms, and is kept by the same options. It has no
@@ -110,12 +110,14 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChang
         candidates: Vec::new(),
     };
     let mut bytes = Cow::Borrowed(name);
-    if options.unescape
-        && name.contains(&b'%')
-        && let Some(escaped) = options.map.escaped_spelling(name)
-    {
-        bytes = Cow::Owned(escaped.as_bytes().to_vec());
+    if let Some(unescaped) = options.unescape.and_then(|of| unescaped(options, of, name)) {
+        bytes = Cow::Owned(unescaped);
         new.reason = Reason::Escaped;
+        // Text beside bytes of a charset: neither reading would be right for both.
+        let is_text = |name: &[u8]| std::str::from_utf8(name).is_ok();
+        if !is_text(&bytes) && is_text(name) && !name.is_ascii() {
+            return NameChange::Left(Reason::NoSpelling, Vec::new());
+        }
     }
     let text = match std::str::from_utf8(&bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -190,6 +192,14 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChang
     }
 }
 
+/// The name that escapes stand for; `None` if it has none.
+fn unescaped(options: &PlanOptions, escapes: Escapes, name: &[u8]) -> Option<Vec<u8>> {
+    match escapes {
+        Escapes::Utf8fs => Some(options.map.escaped_spelling(name)?.as_bytes().to_vec()),
+        Escapes::Percent => percent_decoded(name),
+    }
+}
+
 /// A name of which no reading is taken.
 fn unread(reason: Reason, candidates: Vec<Candidate>) -> NameChange {
     match candidates.as_slice() {
@@ -208,7 +218,7 @@ pub(super) fn candidates(
     for guess in guesses {
         let new = spelled(options, &guess.text, name)
             .ok()
-            .filter(|spelled| !adds_control(name, &spelled.name))
+            .filter(|spelled| spelled.name != name && !adds_control(name, &spelled.name))
             .and_then(|spelled| BackingName::parse(&spelled.name).ok());
         if let Some(new) = new
             && candidates.len() < CANDIDATES

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::names::{CharsetMap, CharsetSource, Legacy, NameMap, OnViolation};
+use crate::names::{CharsetMap, CharsetSource, Escapes, Legacy, NameMap, OnViolation};
 use crate::policy::{Classes, ErrnoChoice, Policy};
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
@@ -30,8 +30,8 @@ pub struct PlanOptions {
     pub charset_map: Arc<CharsetMap>,
     /// Is UTF-8 that was encoded again to be undone?
     pub fix_double: bool,
-    /// Are our own escapes to be undone?
-    pub unescape: bool,
+    /// The escapes that are to be undone.
+    pub unescape: Option<Escapes>,
     /// May names that become too long be cut, as a mount shows them?
     pub shorten: bool,
     /// May names get control characters, noncharacters and unassigned code points that they have not?
@@ -66,7 +66,7 @@ impl PlanOptions {
             from,
             charset_map: Arc::default(),
             fix_double: false,
-            unescape: false,
+            unescape: None,
             shorten: false,
             allow_control: false,
             least: 0.9,
@@ -107,7 +107,7 @@ impl PlanOptions {
     pub(super) fn are_of_ill_formed_alone(&self) -> bool {
         let policy = &self.map.policy;
         !self.fix_double
-            && !self.unescape
+            && self.unescape.is_none()
             && policy.form.is_none()
             && policy.forbid == Classes::default()
             && policy.max_chars.is_none()
@@ -117,6 +117,9 @@ impl PlanOptions {
     /// Can a name be planned that is ASCII?
     pub(super) fn may_give_ascii(&self) -> bool {
         let policy = &self.map.policy;
-        self.shorten || policy.form.is_some() || policy.forbid != Classes::default()
+        self.shorten
+            || self.unescape.is_some()
+            || policy.form.is_some()
+            || policy.forbid != Classes::default()
     }
 }

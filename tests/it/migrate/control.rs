@@ -5,7 +5,9 @@ use proptest::prelude::any;
 use proptest::sample::select;
 use proptest::{prop_assert, proptest};
 use utf8fs::backing::Kind;
+use strum::VariantArray;
 use utf8fs::codec::Charset;
+use utf8fs::names::Escapes;
 use utf8fs::policy::{Policy, is_component};
 use utf8fs::tree::plan::plan_directory::plan;
 use utf8fs::tree::plan::{CharsetSource, EntryList, PlanOptions, TreeGuess};
@@ -104,6 +106,7 @@ proptest! {
         name in vec(any::<u8>(), 1..40),
         charset in select(Charset::all().collect::<Vec<_>>()),
         is_auto in any::<bool>(),
+        escapes in select(Escapes::VARIANTS),
     ) {
         if !is_component(&name) {
             return Ok(());
@@ -111,7 +114,7 @@ proptest! {
         let from = if is_auto { CharsetSource::Auto } else { CharsetSource::Charsets(vec![charset]) };
         let mut options = PlanOptions::new(Policy::default(), from);
         options.fix_double = true;
-        options.unescape = true;
+        options.unescape = Some(escapes);
         options.least = 0.0;
         let mut listing = EntryList::default();
         listing.push(&name, Kind::File, 1);

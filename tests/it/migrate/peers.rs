@@ -1,8 +1,9 @@
 //! What went wrong for others who rename trees.
 
 use utf8fs::codec::Form;
+use utf8fs::names::Escapes;
 use utf8fs::policy::Policy;
-use utf8fs::records::{Reason, Warning};
+use utf8fs::records::{PlanLine, Reason, Warning};
 use utf8fs::tree::plan::{CharsetSource, PlanOptions};
 
 use super::{charsets, migrate, options, planned};
@@ -32,8 +33,13 @@ fn unlike_convmv_escapes_do_not_walk_out_or_cut_names() {
         tree.file(name, b"");
     }
     let mut options = options(&["iso-8859-1"]);
-    options.unescape = true;
+    options.unescape = Some(Escapes::Utf8fs);
     assert!(planned(&tree.backing(), &options).is_empty());
+    options.unescape = Some(Escapes::Percent);
+    let lines = &planned(&tree.backing(), &options)[b"".as_slice()];
+    assert_eq!(lines.len(), 6);
+    let is_left = |line: &PlanLine| line.new.is_none() && line.reason == Reason::NoSpelling;
+    assert!(lines.iter().all(is_left), "{lines:?}");
 }
 
 /// convmv maps the octet 81 of windows-1252 to U+FFFD.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::{ProptestConfig, any, proptest};
 use utf8fs::backing::Kind;
 use utf8fs::codec::guess::Guesser;
-use utf8fs::names::{BackingName, Index, Legacy, NameMap, OnViolation};
+use utf8fs::names::{BackingName, Escapes, Index, Legacy, NameMap, OnViolation};
 use utf8fs::policy::{ErrnoChoice, Policy, Profile};
 use utf8fs::records::{PlanLine, Reason, Warning};
 use utf8fs::tree::plan::plan_directory::plan;
@@ -164,7 +164,7 @@ proptest! {
     #[test]
     fn t7_visible_names_are_the_same_before_during_and_after(options in options(), names in names()) {
         let mut options = options;
-        (options.fix_double, options.unescape) = (false, false);
+        (options.fix_double, options.unescape) = (false, None);
         options.on_collision = OnCollision::Skip;
         let lines = planned(&options, &names);
         let mut here: BTreeSet<Vec<u8>> = names.iter().map(|(name, _)| name.clone()).collect();
@@ -389,7 +389,7 @@ fn names_that_were_encoded_twice_are_undone_where_that_is_likely() {
 #[test]
 fn our_escapes_are_undone_and_no_others() {
     let mut options = PlanOptions::new(Policy::default(), charsets(&["iso-8859-1"]));
-    options.unescape = true;
+    options.unescape = Some(Escapes::Utf8fs);
     assert_eq!(
         one(b"caf%E9.txt", &options).new.unwrap().as_bytes(),
         "café.txt".as_bytes()
@@ -397,6 +397,44 @@ fn our_escapes_are_undone_and_no_others() {
     assert_eq!(one(b"caf%E9.txt", &options).reason, Reason::Escaped);
     let others: [&[u8]; 6] = [b"100%", b"a%20b", b"caf%e9", b"%41", b"%2E%2E%2F", b"x%00"];
     assert_eq!(planned(&options, &listed(&others)), []);
+}
+
+/// What would be no name, and what would have control characters, is left; so is text beside bytes of a charset.
+#[test]
+fn escapes_of_urls_are_undone_where_a_name_comes_of_it() {
+    let mut options = PlanOptions::new(Policy::default(), charsets(&["iso-8859-1"]));
+    options.unescape = Some(Escapes::Percent);
+    for (name, new) in [
+        ("a%20b", "a b"),
+        ("a%2520b%25", "a b%"),
+        ("%e6%97%A5.txt", "日.txt"),
+        ("caf%E9", "café"),
+        ("é%C3%A9", "éé"),
+        ("100% of%3A%zz", "100% of:%zz"),
+    ] {
+        let line = one(name.as_bytes(), &options);
+        assert_eq!(line.new.unwrap().as_bytes(), new.as_bytes());
+        assert_eq!(line.reason, Reason::Escaped);
+    }
+    for (name, reason) in [
+        ("a%2Fb", Reason::NoSpelling),
+        ("a%20b%00", Reason::NoSpelling),
+        ("%2e%2E", Reason::NoSpelling),
+        ("é%E9", Reason::NoSpelling),
+        ("a%0Ab", Reason::Control),
+        ("a%C2%85b", Reason::Control),
+    ] {
+        let line = one(name.as_bytes(), &options);
+        assert_eq!((line.new, line.reason), (None, reason), "{name}");
+    }
+    assert_eq!(planned(&options, &listed(&[b"100%", b"%", b"%a", b"%4g"])), []);
+    // Of two that become one, and of one that becomes another, one keeps its name (law T2).
+    let lines = planned(&options, &listed(&[b"a b", b"a%20b", b"c%20", b"%63%20"]));
+    let new: Vec<Option<Vec<u8>>> = lines
+        .iter()
+        .map(|line| line.new.as_ref().map(|new| new.as_bytes().to_vec()))
+        .collect();
+    assert_eq!(new, [Some(b"c ".to_vec()), None, None]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use utf8fs::backing::Kind;
 use utf8fs::codec::{Charset, Form};
+use utf8fs::names::Escapes;
 use utf8fs::policy::{NAME_MAX, Profile, is_component};
 use utf8fs::tree::plan::{EntryList, OnCollision, PlanOptions};
 
@@ -22,7 +23,10 @@ const WORDS: [(&str, &[&str]); 5] = [
 ];
 
 /// Text that needs no charset: other forms, what profiles forbid, escapes, what is like numbers of collisions.
-const PLAIN: [&str; 12] = [
+const PLAIN: [&str; 15] = [
+    "%20",
+    "%2F",
+    "%0a",
     "cafe\u{301}",
     "\u{212B}",
     "a:b",
@@ -112,7 +116,7 @@ pub(super) fn options() -> impl Strategy<Value = PlanOptions> {
             ]
             .as_slice(),
         ),
-        (any::<bool>(), any::<bool>(), any::<bool>()),
+        (any::<bool>(), select([None, Some(Escapes::Utf8fs), Some(Escapes::Percent)].as_slice()), any::<bool>()),
         select([OnCollision::Skip, OnCollision::Suffix, OnCollision::Same].as_slice()),
     )
         .prop_map(
