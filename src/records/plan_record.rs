@@ -175,6 +175,8 @@ pub enum Reason {
     Doubled,
     /// was escaped
     Escaped,
+    /// had private-use characters for others
+    Mapped,
     /// normalized
     #[serde(rename = "normalized")]
     Form,

@@ -7,7 +7,7 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::values::word;
 use crate::codec::Form;
-use crate::names::Escapes;
+use crate::names::{Escapes, PrivateUse};
 use crate::policy::Profile;
 use crate::tree::plan::OnCollision;
 
@@ -82,6 +82,10 @@ pub struct MigrateArgs {
     /// Undo escapes
     #[arg(long, value_name = "WHOSE", value_parser = word::<Escapes>(), help_heading = "Names")]
     pub unescape: Option<Escapes>,
+
+    /// Map private-use characters back to those that they stand for: " * : < > ? \ |
+    #[arg(long, value_name = "HOW", value_parser = word::<PrivateUse>(), help_heading = "Names")]
+    pub map: Option<PrivateUse>,
 
     /// Bring all names to this normalization form
     #[arg(long, value_name = "FORM", value_parser = word::<Form>(), help_heading = "Names")]

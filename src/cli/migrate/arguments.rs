@@ -24,6 +24,7 @@ pub(super) fn check(args: &MigrateArgs, is_by_plan: bool) -> Result<(), CliError
         "--set-charset",
         "--fix-double",
         "--unescape",
+        "--map",
         "--normalize",
         "--profile",
     ];
@@ -51,6 +52,7 @@ fn options(args: &MigrateArgs) -> Vec<(&'static str, Option<String>)> {
             "--unescape",
             args.unescape.map(|whose| <&str>::from(whose).to_owned()),
         ),
+        ("--map", args.map.map(|how| <&str>::from(how).to_owned())),
         (
             "--normalize",
             args.normalize.map(|form| <&str>::from(form).to_owned()),
@@ -119,6 +121,7 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> 
     options.charset_map = Arc::new(map);
     options.fix_double = args.fix_double;
     options.unescape = args.unescape;
+    options.private_use = args.map;
     options.shorten = args.shorten;
     options.allow_control = args.allow_control;
     if let Some(least) = args.min_confidence {

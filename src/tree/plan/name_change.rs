@@ -53,6 +53,7 @@ pub(super) fn may_change(options: &PlanOptions, name: &[u8]) -> bool {
     !options.policy().conforms(name)
         || (options.fix_double && !name.is_ascii())
         || (options.unescape.is_some() && name.contains(&b'%'))
+        || std::str::from_utf8(name).is_ok_and(|name| restored(options, name).is_some())
 }
 
 /// Returns the change of `name`, were it alone in its directory. A new name conforms, and is kept by the same options. It has no
@@ -171,6 +172,15 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChang
     } else {
         text
     };
+    let text = match restored(options, &text) {
+        Some(restored) => {
+            if new.reason == Reason::Target {
+                new.reason = Reason::Mapped;
+            }
+            Cow::Owned(restored)
+        }
+        None => text,
+    };
     match spelled(options, &text, name) {
         Ok(spelled) if spelled.name.as_slice() == name => NameChange::Keep,
         Ok(spelled) => {
@@ -190,6 +200,11 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChang
             NameChange::Left(reason, candidates.into_iter().collect())
         }
     }
+}
+
+/// The text that private-use characters stand for; `None` if there are none, or they are to stay.
+fn restored(options: &PlanOptions, text: &str) -> Option<String> {
+    options.private_use.filter(|_| !text.is_ascii())?.restored(text)
 }
 
 /// The name that escapes stand for; `None` if it has none.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::names::{CharsetMap, CharsetSource, Escapes, Legacy, NameMap, OnViolation};
+use crate::names::{CharsetMap, CharsetSource, Escapes, Legacy, NameMap, OnViolation, PrivateUse};
 use crate::policy::{Classes, ErrnoChoice, Policy};
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
@@ -32,6 +32,8 @@ pub struct PlanOptions {
     pub fix_double: bool,
     /// The escapes that are to be undone.
     pub unescape: Option<Escapes>,
+    /// The private-use characters that are to be mapped back.
+    pub private_use: Option<PrivateUse>,
     /// May names that become too long be cut, as a mount shows them?
     pub shorten: bool,
     /// May names get control characters, noncharacters and unassigned code points that they have not?
@@ -67,6 +69,7 @@ impl PlanOptions {
             charset_map: Arc::default(),
             fix_double: false,
             unescape: None,
+            private_use: None,
             shorten: false,
             allow_control: false,
             least: 0.9,
@@ -108,6 +111,7 @@ impl PlanOptions {
         let policy = &self.map.policy;
         !self.fix_double
             && self.unescape.is_none()
+            && self.private_use.is_none()
             && policy.form.is_none()
             && policy.forbid == Classes::default()
             && policy.max_chars.is_none()
@@ -119,6 +123,7 @@ impl PlanOptions {
         let policy = &self.map.policy;
         self.shorten
             || self.unescape.is_some()
+            || self.private_use.is_some()
             || policy.form.is_some()
             || policy.forbid != Classes::default()
     }

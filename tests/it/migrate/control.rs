@@ -4,10 +4,10 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::sample::select;
 use proptest::{prop_assert, proptest};
-use utf8fs::backing::Kind;
 use strum::VariantArray;
+use utf8fs::backing::Kind;
 use utf8fs::codec::Charset;
-use utf8fs::names::Escapes;
+use utf8fs::names::{Escapes, PrivateUse};
 use utf8fs::policy::{Policy, is_component};
 use utf8fs::tree::plan::plan_directory::plan;
 use utf8fs::tree::plan::{CharsetSource, EntryList, PlanOptions, TreeGuess};
@@ -107,6 +107,7 @@ proptest! {
         charset in select(Charset::all().collect::<Vec<_>>()),
         is_auto in any::<bool>(),
         escapes in select(Escapes::VARIANTS),
+        private_use in select(PrivateUse::VARIANTS),
     ) {
         if !is_component(&name) {
             return Ok(());
@@ -115,6 +116,7 @@ proptest! {
         let mut options = PlanOptions::new(Policy::default(), from);
         options.fix_double = true;
         options.unescape = Some(escapes);
+        options.private_use = Some(private_use);
         options.least = 0.0;
         let mut listing = EntryList::default();
         listing.push(&name, Kind::File, 1);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::{ProptestConfig, any, proptest};
 use utf8fs::backing::Kind;
 use utf8fs::codec::guess::Guesser;
-use utf8fs::names::{BackingName, Escapes, Index, Legacy, NameMap, OnViolation};
+use utf8fs::names::{BackingName, Escapes, Index, Legacy, NameMap, OnViolation, PrivateUse};
 use utf8fs::policy::{ErrnoChoice, Policy, Profile};
 use utf8fs::records::{PlanLine, Reason, Warning};
 use utf8fs::tree::plan::plan_directory::plan;
@@ -164,7 +164,7 @@ proptest! {
     #[test]
     fn t7_visible_names_are_the_same_before_during_and_after(options in options(), names in names()) {
         let mut options = options;
-        (options.fix_double, options.unescape) = (false, None);
+        (options.fix_double, options.unescape, options.private_use) = (false, None, None);
         options.on_collision = OnCollision::Skip;
         let lines = planned(&options, &names);
         let mut here: BTreeSet<Vec<u8>> = names.iter().map(|(name, _)| name.clone()).collect();
@@ -399,6 +399,35 @@ fn our_escapes_are_undone_and_no_others() {
     assert_eq!(planned(&options, &listed(&others)), []);
 }
 
+#[test]
+fn private_use_characters_are_mapped_back_and_then_spelled_as_the_profile_wants() {
+    let name = "a\u{F022}b\u{F03F}.\u{F029}";
+    for (map, new) in [
+        (PrivateUse::Sfm, "a:b\u{F03F}.."),
+        (PrivateUse::Sfu, "a\"b?.\u{F029}"),
+    ] {
+        let mut options = PlanOptions::new(Policy::default(), CharsetSource::Nothing);
+        options.private_use = Some(map);
+        let line = one(name.as_bytes(), &options);
+        assert_eq!(line.new.unwrap().as_bytes(), new.as_bytes());
+        assert_eq!(line.reason, Reason::Mapped);
+    }
+    let mut options = PlanOptions::new(Profile::Portable.policy(), CharsetSource::Nothing);
+    options.private_use = Some(PrivateUse::Sfm);
+    let line = one("a\u{F022}b".as_bytes(), &options);
+    assert_eq!(line.new.unwrap().as_bytes(), b"a%3Ab");
+    // What would be no name is left, and so is what another entry has (law T2).
+    for (profile, names) in [
+        (Profile::Utf8, ["\u{F029}", "x"]),
+        (Profile::Portable, ["a\u{F022}b", "a%3Ab"]),
+    ] {
+        let mut options = PlanOptions::new(profile.policy(), CharsetSource::Nothing);
+        options.private_use = Some(PrivateUse::Sfm);
+        let lines = planned(&options, &listed(&names.map(str::as_bytes)));
+        assert!(lines.len() == 1 && lines[0].new.is_none(), "{lines:?}");
+    }
+}
+
 /// What would be no name, and what would have control characters, is left; so is text beside bytes of a charset.
 #[test]
 fn escapes_of_urls_are_undone_where_a_name_comes_of_it() {
@@ -427,7 +456,10 @@ fn escapes_of_urls_are_undone_where_a_name_comes_of_it() {
         let line = one(name.as_bytes(), &options);
         assert_eq!((line.new, line.reason), (None, reason), "{name}");
     }
-    assert_eq!(planned(&options, &listed(&[b"100%", b"%", b"%a", b"%4g"])), []);
+    assert_eq!(
+        planned(&options, &listed(&[b"100%", b"%", b"%a", b"%4g"])),
+        []
+    );
     // Of two that become one, and of one that becomes another, one keeps its name (law T2).
     let lines = planned(&options, &listed(&[b"a b", b"a%20b", b"c%20", b"%63%20"]));
     let new: Vec<Option<Vec<u8>>> = lines

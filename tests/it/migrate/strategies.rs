@@ -7,7 +7,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use utf8fs::backing::Kind;
 use utf8fs::codec::{Charset, Form};
-use utf8fs::names::Escapes;
+use utf8fs::names::{Escapes, PrivateUse};
 use utf8fs::policy::{NAME_MAX, Profile, is_component};
 use utf8fs::tree::plan::{EntryList, OnCollision, PlanOptions};
 
@@ -23,7 +23,9 @@ const WORDS: [(&str, &[&str]); 5] = [
 ];
 
 /// Text that needs no charset: other forms, what profiles forbid, escapes, what is like numbers of collisions.
-const PLAIN: [&str; 15] = [
+const PLAIN: [&str; 17] = [
+    "a\u{F022}b",
+    "\u{F029}",
     "%20",
     "%2F",
     "%0a",
@@ -116,16 +118,22 @@ pub(super) fn options() -> impl Strategy<Value = PlanOptions> {
             ]
             .as_slice(),
         ),
-        (any::<bool>(), select([None, Some(Escapes::Utf8fs), Some(Escapes::Percent)].as_slice()), any::<bool>()),
+        select([None, Some(PrivateUse::Sfm), Some(PrivateUse::Sfu)].as_slice()),
+        (
+            any::<bool>(),
+            select([None, Some(Escapes::Utf8fs), Some(Escapes::Percent)].as_slice()),
+            any::<bool>(),
+        ),
         select([OnCollision::Skip, OnCollision::Suffix, OnCollision::Same].as_slice()),
     )
         .prop_map(
-            |(from, form, profile, (double, unescape, shorten), on_collision)| {
+            |(from, form, profile, private_use, (double, unescape, shorten), on_collision)| {
                 let mut policy = profile.policy();
                 policy.form = form;
                 let mut options = PlanOptions::new(policy, charsets(&from));
                 options.fix_double = double;
                 options.unescape = unescape;
+                options.private_use = private_use;
                 options.shorten = shorten;
                 options.on_collision = on_collision;
                 options
