@@ -70,6 +70,14 @@ pub struct PlanEnd {
     pub version: u64,
 }
 
+impl PlanHeader {
+    /// Was the tree planned with `--to`? Then new names need not be UTF-8.
+    #[must_use]
+    pub fn is_to_charset(&self) -> bool {
+        self.options.split(' ').any(|word| word == "--to")
+    }
+}
+
 /// A line about one entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -177,6 +185,8 @@ pub enum Reason {
     Escaped,
     /// had private-use characters for others
     Mapped,
+    /// encoded in the charset of --to
+    Encoded,
     /// normalized
     #[serde(rename = "normalized")]
     Form,
@@ -196,6 +206,8 @@ pub enum Reason {
     WouldBeTooLong,
     /// no conforming name stands for it
     NoSpelling,
+    /// the charset of --to cannot have it
+    Unmappable,
     /// another entry has its new name
     Taken,
     /// something is mounted on it

@@ -64,6 +64,12 @@ pub struct MigrateArgs {
     #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
     pub from: Option<Vec<String>>,
 
+    /// Store names that are UTF-8 in this charset, for a device that knows no other; names that it lacks are left
+    ///
+    /// Names that are not UTF-8 stay as they are.
+    #[arg(long, value_name = "CHARSET", conflicts_with_all = ["from", "charset_map", "set_charset", "fix_double", "unescape", "map"], help_heading = "Names")]
+    pub to: Option<String>,
+
     /// A file of the charsets of directories, which decides before --from; 'utf8fs scan --propose-map' writes one
     #[arg(long, value_name = "FILE", help_heading = "Names")]
     pub charset_map: Option<PathBuf>,

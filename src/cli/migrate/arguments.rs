@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::work::quoted;
 use crate::cli::args::MigrateArgs;
-use crate::cli::{CliError, charset_map};
+use crate::cli::{CliError, charset_map, config};
 use crate::names::{Patterns, Quoted};
 use crate::tree::plan::{Filter, PlanOptions};
 
@@ -20,6 +20,7 @@ pub(super) fn check(args: &MigrateArgs, is_by_plan: bool) -> Result<(), CliError
     }
     let asks_for_names = [
         "--from",
+        "--to",
         "--charset-map",
         "--set-charset",
         "--fix-double",
@@ -45,6 +46,7 @@ fn options(args: &MigrateArgs) -> Vec<(&'static str, Option<String>)> {
     let flag = |is_set: bool| is_set.then(String::new);
     let all = [
         ("--from", list(&args.from)),
+        ("--to", args.to.clone()),
         ("--charset-map", args.charset_map.as_deref().map(quoted)),
         ("--set-charset", list(&args.set_charset)),
         ("--fix-double", flag(args.fix_double)),
@@ -119,6 +121,9 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> 
         charset_map::set(&mut map, entry)?;
     }
     options.charset_map = Arc::new(map);
+    if let Some(to) = &args.to {
+        options.store_as(config::charset("--to", to)?);
+    }
     options.fix_double = args.fix_double;
     options.unescape = args.unescape;
     options.private_use = args.map;

@@ -37,7 +37,7 @@ pub(super) fn resolve(
     let may_be_wanted =
         |entry: &ListedEntry<'_>| options.may_give_ascii() || !entry.name.is_ascii();
     let may_be_wanted =
-        |entry: &ListedEntry<'_>| may_be_wanted(entry) && std::str::from_utf8(entry.name).is_ok();
+        |entry: &ListedEntry<'_>| may_be_wanted(entry) && options.may_give(entry.name);
     let listed = listing.iter().filter(may_be_wanted);
     let listed: HashMap<&[u8], ListedEntry<'_>> = listed.map(|entry| (entry.name, entry)).collect();
     let mut given: HashMap<BackingName, usize> = HashMap::with_capacity(lines.len());

@@ -7,7 +7,7 @@ use super::plan_options::PlanOptions;
 use crate::codec::Charset;
 use crate::codec::charset::is_meaningless;
 use crate::codec::guess::{Doubled, TextGuess, doubly_encoded};
-use crate::names::{BackingName, CharsetSource, Escapes, percent_decoded};
+use crate::names::{BackingName, CharsetSource, Escapes, VisibleName, percent_decoded};
 use crate::records::{Candidate, Reason, Warning};
 
 /// A name that is less likely than this to have been encoded again is meant as it is.
@@ -50,10 +50,14 @@ pub(super) fn may_change(options: &PlanOptions, name: &[u8]) -> bool {
     if options.are_of_ill_formed_alone() {
         return std::str::from_utf8(name).is_err() || name.len() > options.policy().max_bytes;
     }
+    let text = std::str::from_utf8(name).ok();
+    if options.map.store_as.is_some() {
+        return text.is_some() && !(name.is_ascii() && options.policy().conforms(name));
+    }
     !options.policy().conforms(name)
         || (options.fix_double && !name.is_ascii())
         || (options.unescape.is_some() && name.contains(&b'%'))
-        || std::str::from_utf8(name).is_ok_and(|name| restored(options, name).is_some())
+        || text.is_some_and(|text| restored(options, text).is_some())
 }
 
 /// Returns the change of `name`, were it alone in its directory. A new name conforms, and is kept by the same options. It has no
@@ -182,12 +186,20 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChang
         None => text,
     };
     match spelled(options, &text, name) {
-        Ok(spelled) if spelled.name.as_slice() == name => NameChange::Keep,
         Ok(spelled) => {
-            new.name = spelled.name;
+            let Some(stored) = stored(options, spelled.name) else {
+                return NameChange::Left(Reason::Unmappable, Vec::new());
+            };
+            if stored == name {
+                return NameChange::Keep;
+            }
             if new.reason == Reason::Target {
                 new.reason = spelled.reason;
             }
+            if std::str::from_utf8(&stored).is_err() {
+                new.reason = Reason::Encoded;
+            }
+            new.name = stored;
             NameChange::New(new)
         }
         Err((reason, cut)) => {
@@ -202,9 +214,21 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChang
     }
 }
 
+/// The name in the charset that names are stored in; `None` if that lacks a character, or its bytes would be UTF-8.
+fn stored(options: &PlanOptions, name: Vec<u8>) -> Option<Vec<u8>> {
+    if options.map.store_as.is_none() || name.is_ascii() {
+        return Some(name);
+    }
+    let stored = options.map.stored(&VisibleName::parse(&name).ok()?).ok()?;
+    (stored.as_bytes() != name).then(|| stored.as_bytes().to_vec())
+}
+
 /// The text that private-use characters stand for; `None` if there are none, or they are to stay.
 fn restored(options: &PlanOptions, text: &str) -> Option<String> {
-    options.private_use.filter(|_| !text.is_ascii())?.restored(text)
+    options
+        .private_use
+        .filter(|_| !text.is_ascii())?
+        .restored(text)
 }
 
 /// The name that escapes stand for; `None` if it has none.

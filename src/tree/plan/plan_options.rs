@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::codec::Charset;
 use crate::names::{CharsetMap, CharsetSource, Escapes, Legacy, NameMap, OnViolation, PrivateUse};
 use crate::policy::{Classes, ErrnoChoice, Policy};
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -79,6 +80,12 @@ impl PlanOptions {
         }
     }
 
+    /// Has names stored in this charset, of which UTF-8 is read; ill-formed names are taken for such names, and stay.
+    pub fn store_as(&mut self, charset: Charset) {
+        self.map.from = vec![charset];
+        self.map.store_as = Some(charset);
+    }
+
     /// Returns the policy that new names conform to.
     #[must_use]
     pub fn policy(&self) -> &Policy {
@@ -112,10 +119,16 @@ impl PlanOptions {
         !self.fix_double
             && self.unescape.is_none()
             && self.private_use.is_none()
+            && self.map.store_as.is_none()
             && policy.form.is_none()
             && policy.forbid == Classes::default()
             && policy.max_chars.is_none()
             && policy.max_utf16.is_none()
+    }
+
+    /// Can that name be planned, which is not ASCII?
+    pub(super) fn may_give(&self, name: &[u8]) -> bool {
+        self.map.store_as.is_some() || std::str::from_utf8(name).is_ok()
     }
 
     /// Can a name be planned that is ASCII?

@@ -63,6 +63,8 @@ pub struct Reader<R> {
     /// The directories of this tree whose lines came to an end.
     ended: HashSet<TreePath>,
     has_header: bool,
+    /// Need new names not be UTF-8?
+    is_to_charset: bool,
     has_ended: bool,
 }
 
@@ -76,6 +78,7 @@ impl<R: BufRead> Reader<R> {
             readable: ReadablePlan::default(),
             ended: HashSet::new(),
             has_header: false,
+            is_to_charset: false,
             has_ended: false,
         }
     }
@@ -207,6 +210,7 @@ impl<R: BufRead> Reader<R> {
         match &mut record {
             PlanRecord::Header(header) => {
                 self.has_header = true;
+                self.is_to_charset = header.is_to_charset();
                 let root = header.root.as_bytes();
                 if !root.starts_with(b"/") || root.contains(&0) {
                     return Err("\"root\" is not an absolute path".into());
@@ -217,7 +221,7 @@ impl<R: BufRead> Reader<R> {
             }
             PlanRecord::Line(line) => {
                 line.number = self.line;
-                check_line(line)?;
+                check_line(line, self.is_to_charset)?;
             }
             PlanRecord::End(_) => {}
         }
@@ -234,9 +238,9 @@ fn in_words(error: &serde_json::Error) -> String {
 }
 
 /// Do the fields of a line go together?
-fn check_line(line: &PlanLine) -> Result<(), String> {
+fn check_line(line: &PlanLine, is_to_charset: bool) -> Result<(), String> {
     if let Some(new) = &line.new {
-        if std::str::from_utf8(new.as_bytes()).is_err() {
+        if !is_to_charset && std::str::from_utf8(new.as_bytes()).is_err() {
             return Err("\"new\" is not well-formed UTF-8".into());
         }
         let length = new.as_bytes().len();

@@ -30,6 +30,8 @@ mod planner;
 mod readable;
 /// What the planner is tried on.
 mod strategies;
+/// Names in a legacy charset.
+mod to_charset;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
