@@ -3,6 +3,7 @@
 mod apply_journal;
 mod apply_plan;
 mod arguments;
+pub(super) mod convmv;
 mod counters;
 mod dry_run;
 mod edit_plan;

@@ -70,6 +70,7 @@ pub fn run() -> std::process::ExitCode {
     let done = match parsed {
         Ok(cli) => dispatch(cli, invocation.fake),
         Err(error) => print_clap::<Cli>(&error, &args, color(&args)).map(|()| {
+            migrate::convmv::print_hint(&error, &args);
             if error.use_stderr() {
                 ExitCode::Usage
             } else {

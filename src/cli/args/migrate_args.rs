@@ -21,6 +21,10 @@ pub struct MigrateArgs {
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
 
+    /// Has no effect: directories are always migrated with all that lies in them
+    #[arg(short, long)]
+    pub recursive: bool,
+
     /// Rename the directories given themselves, too
     #[arg(long)]
     pub own_name: bool,
@@ -50,7 +54,7 @@ pub struct MigrateArgs {
     pub plan_format: Option<PlanFormat>,
 
     /// With --apply: edit the plan first, in $VISUAL or $EDITOR, and do what was saved; an empty file does nothing
-    #[arg(long, requires = "apply", conflicts_with = "plan")]
+    #[arg(short = 'i', long, requires = "apply", conflicts_with = "plan")]
     pub edit: bool,
 
     /// With --apply: where the journal is kept [default: a file in ~/.local/state/utf8fs, for root in /var/lib/utf8fs]

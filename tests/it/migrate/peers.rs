@@ -9,7 +9,7 @@ use utf8fs::tree::plan::{CharsetSource, PlanOptions};
 use super::{charsets, migrate, options, planned};
 use crate::support::{Tree, at};
 
-fn line(tree: &Tree, options: &PlanOptions, name: &[u8]) -> Option<utf8fs::records::PlanLine> {
+fn line(tree: &Tree, options: &PlanOptions, name: &[u8]) -> Option<PlanLine> {
     let lines = planned(&tree.backing(), options);
     lines[b"".as_slice()]
         .iter()
@@ -40,6 +40,35 @@ fn unlike_convmv_escapes_do_not_walk_out_or_cut_names() {
     assert_eq!(lines.len(), 6);
     let is_left = |line: &PlanLine| line.new.is_none() && line.reason == Reason::NoSpelling;
     assert!(lines.iter().all(is_left), "{lines:?}");
+}
+
+/// What convmv users type is taken, or answered with what there is for it.
+#[test]
+fn options_of_convmv_are_taken_or_explained() {
+    let tree = Tree::new();
+    tree.file(b"caf\xE9", b"");
+    for (option, instead) in [
+        ("--notest", "for --notest of convmv, migrate has --apply\n"),
+        ("-f", "for -f of convmv, migrate has --from CHARSET"),
+        ("--list", "migrate has 'utf8fs convert --list'\n"),
+    ] {
+        let run = migrate(tree.parent(), &[option, "x", "backing"]).expect(2);
+        assert!(run.stderr.contains(instead), "{run:?}");
+    }
+    let other = migrate(tree.parent(), &["--no-such", "backing"]).expect(2);
+    assert!(!other.stderr.contains("convmv"), "{other:?}");
+    let taken = ["-r", "-n", "-q", "--from", "iso-8859-1", "backing"];
+    migrate(tree.parent(), &taken).expect(0);
+    let interactive = migrate(
+        tree.parent(),
+        &["-i", "--apply", "--from", "auto", "backing"],
+    );
+    assert!(
+        interactive
+            .expect(2)
+            .stderr
+            .contains("--edit needs a terminal")
+    );
 }
 
 /// convmv maps the octet 81 of windows-1252 to U+FFFD.
