@@ -9,8 +9,8 @@ pub mod dir;
 pub mod entries;
 pub mod fanotify;
 pub mod file;
+pub mod file_handle;
 mod fs_type;
-pub mod handle;
 pub mod lock;
 pub mod name_events;
 #[cfg(test)]
@@ -25,8 +25,8 @@ pub use crate::records::Kind;
 pub(crate) use dir::clone_mount;
 pub use dir::{AccessTimes, Atime, Dir, private_clone, quiet_clone, set_access_times};
 pub use entries::{Entries, Entry};
+pub use file_handle::FileHandle;
 pub use fs_type::FsType;
-pub use handle::FileHandle;
 pub use lock::{Holder, LockKind, LockRange};
 pub use stat::{SetTime, Stat, Time, device_unasked, is_read_only, stat_filesystem};
 pub use sys::{

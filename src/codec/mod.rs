@@ -12,14 +12,14 @@
 
 pub mod caseless;
 pub mod charset;
-pub mod convert;
+pub mod converter;
 pub mod encoding;
 pub mod guess;
 pub mod normalize;
 pub mod utf8;
 
 pub use charset::{Charset, EncodeError, UnknownCharset};
-pub use convert::{Coding, ConvertError, ConvertFault, Converter, Repair};
+pub use converter::{Coding, ConvertError, ConvertFault, Converter, Repair};
 pub use encoding::{Encoding, Piece, Unmappable};
 pub use normalize::Form;
 

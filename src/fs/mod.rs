@@ -10,7 +10,7 @@ mod confine;
 mod descriptors;
 mod dir_index;
 mod directory;
-mod error;
+mod fs_error;
 mod handle;
 mod identify;
 mod indexed;
@@ -31,7 +31,7 @@ mod resolve;
 #[path = "tests/samples.rs"]
 pub(crate) mod samples;
 pub mod state;
-mod target;
+mod symlink_target;
 #[cfg(test)]
 mod tests;
 mod ticks;
@@ -55,7 +55,7 @@ use crate::policy::Alike;
 pub use attr::{Change, Shown};
 use audit::AuditLog;
 pub(crate) use descriptors::MOST_DIRECTORIES;
-pub use error::FsError;
+pub use fs_error::FsError;
 use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 use indexed::IndexedDirectories;
