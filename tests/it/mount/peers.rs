@@ -1,6 +1,5 @@
 //! Bugs of others who convert or check names, tried on a mount of ours. Each comment says whose bug it is and where it was
-//! seen; "measured" is on Debian 12, with bindfs 1.14.7 over libfuse 2.9.9 and fuse-convmvfs 0.2.6. Those that other tests
-//! try already are in the table of `docs/internals/semantics.md`.
+//! seen; "measured" is on Debian 12, with bindfs 1.14.7 over libfuse 2.9.9 and fuse-convmvfs 0.2.6.
 
 mod conversions;
 
