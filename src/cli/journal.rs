@@ -92,7 +92,10 @@ fn text_lines(event: &JournalEvent) -> Vec<String> {
         } => vec![
             format!("journal {id} of {created}"),
             format!("root: {root}"),
-            format!("options: {}", harmless(options)),
+            match options.strip_prefix("--plan ") {
+                Some(sum) => format!("options: --plan FILE, with the SHA-256 {}", harmless(sum)),
+                None => format!("options: {}", harmless(options)),
+            },
         ],
         JournalEvent::Step(step) => vec![step_line(step)],
         JournalEvent::Complete {

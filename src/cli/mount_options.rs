@@ -12,6 +12,7 @@ use crate::codec::Charset;
 use crate::daemon::fuse_mount::MountFlags;
 use crate::names::Quoted;
 use crate::policy::Class;
+use crate::records::nearest;
 
 /// Words without a value that do something, beside those of [`MountFlags`].
 const ALLOW: [&str; 2] = ["allow_other", "noallow_other"];
@@ -279,14 +280,6 @@ fn unknown(word: &[u8]) -> CliError {
     }
 }
 
-/// Returns the most similar of `words`, if it is similar enough to be what was meant.
-fn nearest<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    words
-        .map(|word| (strsim::jaro_winkler(text, word), word))
-        .filter(|&(similarity, _)| similarity > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, word)| word)
-}
 
 #[cfg(test)]
 mod tests;

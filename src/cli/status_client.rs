@@ -162,13 +162,13 @@ fn why(path: &Path, error: AskError) -> CliError {
     match error {
         AskError::Path(error) => {
             CliError::failure(format!("{shown} cannot be looked at: {}", reason(&error)))
-                .hint("'findmnt -t fuse.utf8fs' lists the mounts of utf8fs")
+                .hint("'utf8fs status --all' lists the mounts of utf8fs")
         }
         AskError::Other(fs_type) => CliError::failure(format!(
             "{shown} is not a utf8fs mount: it is on {}",
             Quoted(&fs_type)
         ))
-        .hint("'findmnt -t fuse.utf8fs' lists the mounts of utf8fs"),
+        .hint("'utf8fs status --all' lists the mounts of utf8fs"),
         AskError::Inside(mount) => {
             let mount = Quoted(&mount);
             CliError::failure(format!("{shown} is inside the mount on {mount}"))

@@ -52,3 +52,4 @@ pub use scan_report::{
     TOTAL_FORMAT, Tally,
 };
 pub use time::Time;
+pub use word::nearest;

@@ -198,7 +198,7 @@ pub enum Reason {
     Target,
     /// no charset takes it
     Unreadable,
-    /// it is not sure what it means
+    /// its charset is uncertain
     Unsure,
     /// its text would have control characters; is the charset right?
     Control,

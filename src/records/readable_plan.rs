@@ -276,7 +276,7 @@ mod tests {
         let text = left.readable();
         assert_eq!(
             text,
-            "# \"\\xE9\" stays: it is not sure what it means\n#\"\\xE9\" -> \"é\"  file 2  # iso-8859-1 56 %\n"
+            "# \"\\xE9\" stays: its charset is uncertain\n#\"\\xE9\" -> \"é\"  file 2  # iso-8859-1 56 %\n"
         );
         assert!(read(&text).is_empty());
         let uncommented = left.readable_directory() + &text.replace("\n#", "\n");

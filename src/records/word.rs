@@ -69,3 +69,12 @@ fn of_label(label: &str) -> Result<Charset, String> {
     Charset::from_label(label)
         .map_err(|_unknown| format!("unknown charset {}", Quoted(label.as_bytes())))
 }
+
+/// Returns the most similar of `words`, if it is similar enough to be what was meant.
+pub fn nearest<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    words
+        .map(|word| (strsim::jaro_winkler(text, word), word))
+        .filter(|&(similarity, _)| similarity > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, word)| word)
+}

@@ -62,22 +62,28 @@ fn head(report: &Report<'_>) -> Vec<String> {
     if let (Some(first), Some(last)) = (summary.first, summary.last) {
         lines.push(format!("from {first:.0} to {last:.0}"));
     }
+    let lost = match summary.summaries {
+        0 => "mounts say at their end how many they lost".to_owned(),
+        mounts => format!(
+            "{} lost by {}",
+            grouped(summary.dropped),
+            counted(mounts, "mount that ended", "mounts that ended"),
+        ),
+    };
     lines.push(format!(
-        "not in the log: {} left out by the rate limit, {} lost by {}",
+        "not in the log: {} left out by the rate limit; {lost}",
         grouped(summary.left_out),
-        grouped(summary.dropped),
-        counted(summary.summaries, "mount that ended", "mounts that ended"),
     ));
     if summary.unknown > 0 {
         lines.push(format!(
-            "{} records of other events",
-            grouped(summary.unknown)
+            "{} of other events",
+            noun(summary.unknown, "record", "records")
         ));
     }
     if summary.invalid > 0 {
         lines.push(format!(
-            "{} lines are not records",
-            grouped(summary.invalid)
+            "{} not a record",
+            noun(summary.invalid, "line is", "lines are")
         ));
     }
     lines

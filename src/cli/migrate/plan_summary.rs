@@ -197,14 +197,14 @@ mod tests {
             lines[..3],
             [
                 r#""/r/a": 2 of 9 entries"#,
-                "              2  stays: it is not sure what it means",
+                "              2  stays: its charset is uncertain",
                 r#"                   "y""#
             ]
         );
         assert_eq!(lines[30], "and 3 more directories: 5 of 27 entries");
         assert_eq!(
             lines[31],
-            "              2  stays: it is not sure what it means"
+            "              2  stays: its charset is uncertain"
         );
         assert_eq!(lines[33], "              2  stays: no charset takes it");
         assert_eq!(lines[34], r#"                   "a""#);

@@ -197,9 +197,11 @@ pub(super) fn print_summary(
         print_shared(format!("{line}\n").as_bytes())?;
     }
     let mut parts = Vec::new();
-    let (would, be) = match args.apply {
-        true => ("to be", ("was", "were")),
-        false => ("would be", ("would be", "would be")),
+    let is_whole = !is_stopped && counters.failed.get() == 0;
+    let (would, be) = match (args.apply, is_whole) {
+        (true, true) => ("", ("was", "were")),
+        (true, false) => ("to be ", ("was", "were")),
+        (false, _) => ("would be ", ("would be", "would be")),
     };
     let mut part = |count: u64, one: &str, many: &str, what: String| {
         if count > 0 {
@@ -210,20 +212,22 @@ pub(super) fn print_summary(
         counters.renamed.get(),
         "name",
         "names",
-        format!("{would} changed"),
+        format!("{would}changed"),
     );
     part(
         counters.retargeted.get(),
         "link",
         "links",
-        format!("{would} led to new names"),
+        format!("{would}led to new names"),
     );
     part(
         counters.set_aside.get(),
         "file",
         "files",
-        format!("{would} set aside"),
+        format!("{would}set aside"),
     );
+    // Steps say more than names only if some are missing, or if nothing was planned anew.
+    let in_steps = args.apply && (!is_whole || parts.is_empty());
     let (stays, unreadable) = (counters.left.get(), counters.unread.get());
     if stays > 0 {
         parts.push(left(stays, be));
@@ -231,7 +235,7 @@ pub(super) fn print_summary(
     if unreadable > 0 {
         parts.push(unread(unreadable));
     }
-    if args.apply {
+    if in_steps {
         let mut steps = |count: u64, what: &str| {
             if count > 0 {
                 parts.push(format!("{} {what}", counted(count, "step", "steps")));

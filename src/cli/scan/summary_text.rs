@@ -117,12 +117,10 @@ fn findings(done: &ScanDone<'_>, is_offence: bool) -> Vec<String> {
     kinds.sort_by_key(|((finding, kind), count)| (*finding, std::cmp::Reverse(**count), *kind));
     let mut lines = vec![if is_offence {
         let names = number_of(tally.counts.offending, "name");
-        let verb = if tally.counts.offending == 1 {
-            "offends"
-        } else {
-            "offend"
-        };
-        format!("{names} {verb}, some perhaps in several ways")
+        match tally.counts.offending {
+            1 => format!("{names} offends"),
+            _ => format!("{names} offend, some perhaps in several ways"),
+        }
     } else {
         "remarks: allowed by the options given".to_owned()
     }];

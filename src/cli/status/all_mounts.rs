@@ -90,6 +90,7 @@ fn state(mount: &MountInfo) -> State {
 
 pub(super) fn lines(all: &[(MountInfo, State)], format: StatusFormat) -> Vec<String> {
     match format {
+        StatusFormat::Text if all.is_empty() => vec!["there is no utf8fs mount".to_owned()],
         StatusFormat::Text => table(all),
         StatusFormat::Json => all
             .iter()

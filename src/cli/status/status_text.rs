@@ -18,8 +18,11 @@ pub(super) fn lines(status: &MountStatus) -> Vec<String> {
         status.pid,
         harmless(&status.version),
     )];
-    let impairments = impairments(status).into_iter();
-    lines.extend(impairments.map(|what| format!("impaired: {what}")));
+    let impairments = impairments(status);
+    if impairments.is_empty() {
+        lines.push("the mount is well".to_owned());
+    }
+    lines.extend(impairments.iter().map(|what| format!("impaired: {what}")));
     lines.extend(policy(status));
     lines.push(String::new());
     lines.extend(requests(status));
@@ -65,7 +68,7 @@ fn requests(status: &MountStatus) -> Vec<String> {
         "calls",
         "time",
         "mean",
-        "99 % below",
+        "99 % within",
     ];
     let mut table = vec![head.map(str::to_owned).to_vec()];
     let operations = status.operations.iter();

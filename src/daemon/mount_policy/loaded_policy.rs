@@ -11,7 +11,7 @@ use crate::daemon::mount_paths::log_directory;
 use crate::daemon::start_error::StartError;
 use crate::names::Legacy;
 use crate::names::rules::Mode;
-use crate::records::{List, PolicyFile, PolicyText};
+use crate::records::{List, PolicyFile, PolicyText, nearest};
 
 /// A policy as its files say it.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +68,8 @@ impl LoadedPolicy {
             Err(faults) => {
                 for fault in faults {
                     let offset = fault.span().map_or(content.len(), |span| span.start);
-                    self.faults.error(Place { file, offset }, fault.message());
+                    let text = with_nearest(fault.message());
+                    self.faults.error(Place { file, offset }, text);
                 }
                 return Places::new();
             }
@@ -323,4 +324,16 @@ fn places(file: usize, text: &str) -> (Places, Vec<(Place, Places)>) {
         (Place { file, offset }, own.unwrap_or_default())
     });
     (keys(document.get_ref()), sections.collect())
+}
+
+/// Names the key that was meant in place of all keys, if an unknown one is similar to it.
+fn with_nearest(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let key = quoted.next().unwrap_or_default();
+    match nearest(key, quoted) {
+        Some(near) if message.starts_with("unknown field") => {
+            format!("unknown field `{key}`; did you mean `{near}`?")
+        }
+        _ => message.to_owned(),
+    }
 }

@@ -48,7 +48,7 @@ fn each_fault_is_told_with_its_line_and_column() {
         (
             "profle = 1",
             &[
-                "p:1:1: error: unknown field `profle`, expected one of `include`, `section`, `profile`, `normalization`, `encoding`, `from`, `legacy`, `store_as`, `forbid`, `max_bytes`, `max_chars`, `unique`, `mode`, `errno`, `exempt`, `exempt_uid`, `audit_log`, `audit_format`, `audit_burst`, `audit_per_minute`",
+                "p:1:1: error: unknown field `profle`; did you mean `profile`?",
             ],
         ),
         (
