@@ -192,7 +192,7 @@ fn a_link_whose_target_is_left_counts_by_plan_as_it_does_directly() {
             expected.map(str::to_owned).to_vec()
         )
     );
-    let words = "3 entries were left as they are, 3 steps done";
+    let words = "3 names changed, 3 entries were left as they are, of";
     assert!(by_plan.stderr.contains(words), "{by_plan:?}");
     assert!(direct.stderr.contains(words), "{direct:?}");
 }
@@ -313,7 +313,7 @@ fn a_journal_or_plan_that_lies_in_the_tree_keeps_its_name() {
         b"backing",
     ];
     let run = utf8fs(tree.parent(), &command).expect(0);
-    assert!(run.stderr.contains("1 name to be changed"), "{run:?}");
+    assert!(run.stderr.contains("1 name changed"), "{run:?}");
     assert_eq!(
         at::sorted(tree.below_dir()),
         ["aé".as_bytes().to_vec(), b"j\xE9".to_vec()]
