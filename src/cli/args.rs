@@ -41,8 +41,8 @@ use values::{forbidden_class, one_of, word};
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
 ///
-/// Names that are not (Latin-1, KOI8-R, broken UTF-8, ...) are shown decoded or escaped, and open all the same;
-/// what lies on disk stays as it is. New names have to conform, and a log says who tried otherwise.
+/// Other names (Latin-1, KOI8-R, broken UTF-8, ...) are shown decoded or escaped, and open all the same. Nothing on
+/// disk changes. New names have to conform, and a log says who tried otherwise.
 #[derive(Debug, Parser)]
 #[command(
     name = "utf8fs",
@@ -101,42 +101,40 @@ impl CommonArgs {
 pub enum Command {
     /// Mount a directory so that every name in it is well-formed UTF-8
     Mount(Box<MountArgs>),
-    /// Say what names are made of, whether they conform, and what they would be visible as
+    /// Explain names: their bytes and characters, whether they conform, and how a mount would show them
     Explain(ExplainArgs),
-    /// Say which names of a tree offend, where they are, and which charset they are likely in
+    /// List the names of a tree that have problems, where they are, and their probable charsets
     ///
     /// Reads directories only, and changes nothing.
     Scan(Box<ScanArgs>),
     /// Convert a stream between encodings: any form of UTF-8, what it encodes, legacy charsets
     ///
-    /// Reads standard input and writes standard output. Strict: what is malformed, or what the target lacks, ends it, and
-    /// everything before that is written.
+    /// Reads standard input and writes standard output. Stops at malformed input and at characters that the target
+    /// lacks, after writing everything before.
     Convert(ConvertArgs),
     /// Rename what is not UTF-8, or not as it should be, for good: planned, journalled, undoable
     ///
-    /// Names get what they are text of; symlinks that lead to them follow. Nothing is ever overwritten.
+    /// Symlinks follow the names that they lead to. Nothing is ever overwritten.
     Migrate(Box<MigrateArgs>),
     /// Watch a directory without a mount: report each new name that does not conform, or rename it
     Guard(Box<GuardArgs>),
-    /// Unmount: take mounts of utf8fs away, and nothing else
+    /// Unmount utf8fs mounts, and no others
     Umount(UmountArgs),
-    /// Say how a mount does: requests, errors, time, caches, offences, options
+    /// Show the status of a mount: requests, errors, times, caches, offences, options
     ///
     /// Asks the daemon of the mount. Only root and the user who mounted may ask.
     Status(StatusArgs),
-    /// Sum audit logs up: who asked for names that do not conform, where, by which rule, how often over time
+    /// Summarize audit logs: who asked for names that do not conform, where, against which rule, how often
     ///
     /// Reads logs of --audit-format json, of any size.
     Audit(Box<AuditLogArgs>),
-    /// Take a migration back, by its journal
+    /// Undo a migration, by its journal
     ///
-    /// Without --apply it only says what it would do.
+    /// Without --apply it only prints what it would do.
     Undo(UndoArgs),
-    /// Show what a journal holds, and how far its migration got
-    ///
-    /// Every byte of it is checked.
+    /// Print an undo journal, and how far its migration got
     Journal(JournalArgs),
-    /// Check a policy file, or say what holds by it
+    /// Check a policy file, or explain what it does with a name
     Policy(PolicyCommandArgs),
     /// Print the script that completes commands and options in a shell
     #[command(after_long_help = include_str!("args/help/completion.txt"))]
@@ -144,10 +142,10 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Show all of it on a directory made for the purpose, and clean up
+    /// Show what utf8fs does, on a temporary directory
     ///
-    /// Makes a directory of legacy and hostile names in a temporary place, mounts it, shows backing and visible names
-    /// side by side, tries to make names that do not conform, and removes all of it again.
+    /// Makes a directory of legacy and hostile names, mounts it, shows backing and visible names side by side, tries
+    /// to make names that do not conform, and removes everything again.
     Demo,
 }
 
@@ -157,8 +155,8 @@ pub enum Command {
 pub struct PolicyArgs {
     /// Charsets that ill-formed names may be in, in the order in which they are tried
     ///
-    /// By IANA name: iso-8859-1, windows-1252, koi8-r, big5, ... A charset is taken where it gives the name back
-    /// byte for byte.
+    /// By IANA name: iso-8859-1, windows-1252, koi8-r, big5, ... The first charset that decodes a name, and encodes it
+    /// back to the same bytes, is taken.
     #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append)]
     pub from: Option<Vec<String>>,
 
@@ -166,18 +164,18 @@ pub struct PolicyArgs {
     #[arg(long, value_name = "WAY", value_parser = word::<Legacy>())]
     pub legacy: Option<Legacy>,
 
-    /// Charset that new names are stored in, shown as UTF-8 all the same; one that it lacks is refused
+    /// Charset in which new names are stored; the mount shows them as UTF-8, and refuses characters that it lacks
     ///
-    /// For a directory that programs of that charset go on working in. Implies --from with it in front. A name whose
-    /// bytes in it would be well-formed UTF-8 is stored in UTF-8.
+    /// For directories in which other programs go on using that charset. Puts it in front of --from. A name whose
+    /// bytes in that charset would be well-formed UTF-8 is stored in UTF-8.
     #[arg(long, value_name = "CHARSET")]
     pub store_as: Option<String>,
 
-    /// What becomes of a new name that does not conform
+    /// Action on a new name that does not conform
     #[arg(long, value_name = "WHAT", value_parser = word::<OnViolation>())]
     pub on_violation: Option<OnViolation>,
 
-    /// Error that programs get for a refused name; one that is too long always gets ENAMETOOLONG
+    /// Error that programs get for a refused name; for one that is too long it is always ENAMETOOLONG
     #[arg(long, value_name = "ERRNO", value_parser = word::<ErrnoChoice>())]
     pub errno: Option<ErrnoChoice>,
 
@@ -190,7 +188,7 @@ pub struct PolicyArgs {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Names")]
 pub struct ConformingArgs {
-    /// What conforms; the options below make it stricter
+    /// Names that conform; the options below make it stricter
     ///
     /// [default: utf8]
     #[arg(long, value_name = "NAME", value_parser = word::<Profile>(), verbatim_doc_comment)]
@@ -223,10 +221,10 @@ pub struct ConformingArgs {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Audit log")]
 pub struct AuditArgs {
-    /// File to which a record is added for each name that does not conform; - for standard error, syslog, or journald
+    /// File that gets a record for each name that does not conform; or - (standard error), syslog, journald
     ///
-    /// The file is opened anew on SIGHUP. journald gets each fact as a field (docs/audit.md); journald:SOCKET is one at another
-    /// path, such as /run/systemd/journal.NAME/socket. A file of such a name is written as ./-, ./syslog, ./journald.
+    /// SIGHUP reopens the file. In journald each fact is a field (docs/audit.md); journald:SOCKET is a journal at another
+    /// path, such as /run/systemd/journal.NAME/socket. For files with these names write ./-, ./syslog, ./journald.
     ///
     /// [default: - in the foreground, syslog in the background]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -236,13 +234,13 @@ pub struct AuditArgs {
     #[arg(long, value_name = "FORMAT", value_parser = word::<Format>())]
     pub audit_format: Option<Format>,
 
-    /// Records that one user may cause at once in one directory; those left out are counted
+    /// Most records at once of one user in one directory; those left out are counted
     ///
     /// [default: 100]
     #[arg(long, value_name = "N", verbatim_doc_comment)]
     pub audit_burst: Option<u32>,
 
-    /// Records a minute that one user may cause in one directory in the long run
+    /// Most records a minute of one user in one directory, in the long run
     ///
     /// [default: 60]
     #[arg(long, value_name = "N", verbatim_doc_comment)]
@@ -256,15 +254,15 @@ pub struct AuditArgs {
     after_long_help = include_str!("args/help/mount.txt")
 )]
 pub struct MountArgs {
-    /// Directory whose names are to be shown; nothing in it is renamed, and as root no mount inside it is entered without --cross-mounts
+    /// Directory to show; nothing in it is renamed, and root enters no mount inside it without --cross-mounts
     #[arg(value_hint = ValueHint::DirPath)]
     pub backing: PathBuf,
 
-    /// Directory where it is to be seen; may be BACKING itself, but must not be inside it
+    /// Directory to mount on; may be BACKING itself, but must not be inside it
     #[arg(value_hint = ValueHint::DirPath)]
     pub mountpoint: PathBuf,
 
-    /// Return once the mount answers, and go on in the background
+    /// Return once the mount answers, and serve it in the background
     #[arg(long, overrides_with = "foreground")]
     pub background: bool,
 
@@ -282,63 +280,61 @@ pub struct MountArgs {
     #[arg(long, value_name = "LABEL", value_parser = one_of(&Encoding::MOUNTABLE), verbatim_doc_comment)]
     pub encoding: Option<Encoding>,
 
-    /// How long a change that others make below may go unseen, since the kernel keeps names and attributes
+    /// Time after which changes made directly in BACKING are visible; until then the kernel caches names and attributes
     ///
-    /// Changes made through the mount are seen at once.
+    /// Changes made through the mount are visible at once.
     ///
-    ///   SECONDS    so long, 0 to 86400
-    ///   none       not at all: the kernel asks each time
-    ///   watch      some milliseconds in a directory in which nothing has changed for two
-    ///              seconds: changes are heard of, and the kernel keeps names for a minute;
-    ///              else a second; for what cannot be heard, as what is written by a mapping,
-    ///              up to a minute for a file that was left alone for so long; for root, on
-    ///              filesystems of this machine, from Linux 6.2
-    ///   exclusive  for ever: nobody else changes anything
+    ///   SECONDS    after this time, 0 to 86400
+    ///   none       at once: the kernel caches nothing
+    ///   watch      within milliseconds, by fanotify, in a directory without changes for two
+    ///              seconds, else within a second. Writes through mmap, of which fanotify
+    ///              reports nothing, can take a minute. For root, on local filesystems, from
+    ///              Linux 6.2
+    ///   exclusive  perhaps never: nobody else changes anything
     ///
-    /// [default: none where other machines share the filesystem, watch where it can be had, else 1]
+    /// [default: none on network filesystems and FUSE, else watch if possible, else 1]
     #[arg(long, value_name = "HOW", value_parser = cache, allow_negative_numbers = true, verbatim_doc_comment)]
     pub cache: Option<CacheMode>,
 
-    /// Where locks of programs are held (fcntl, flock)
+    /// Place of locks (fcntl, flock)
     ///
-    /// With backing, a lock of the whole file counts as one of either call, as on NFS; a lock that is waited for below
-    /// is had within 50 ms.
+    /// With backing, locks of both calls on a whole file may exclude each other, as on NFS. Who waits for a lock held
+    /// below gets it within 50 ms.
     #[arg(long, value_name = "WHERE", value_parser = word::<LocksAt>())]
     pub locks: Option<LocksAt>,
 
-    /// Enter mounts inside BACKING, those made later too; an ordinary user's mount always does
+    /// Enter mounts inside BACKING, later ones too; mounts of unprivileged users always do
     ///
-    /// What is mounted there is shown as it is there, and is not kept in use.
+    /// Only open files keep such a mount busy.
     #[arg(long)]
     pub cross_mounts: bool,
 
-    /// Whether the kernel reads and writes files by itself, at the speed of the backing filesystem
+    /// Let the kernel read and write files itself, at native speed
     ///
-    /// It can where root mounts, from Linux 6.9 on. Rights, set-user-ID bits and logs are the same either way.
+    /// Works for root, from Linux 6.9. Rights, set-user-ID bits and logs are the same either way.
     ///
     /// [default: auto]
     #[arg(long, value_name = "WHETHER", value_parser = word::<Passthrough>(), verbatim_doc_comment)]
     pub passthrough: Option<Passthrough>,
 
-    /// Most operations that are worked on at a time
+    /// Most operations at a time
     ///
-    /// Usually a few threads do, at most one per CPU; each operation that waits for a slow disk gets another one in its place.
-    /// By rings (--uring) so many on each CPU, and fewer where there are more than 16 CPUs.
+    /// Usually a few threads do, at most one per CPU. Another one takes over while an operation waits for a slow disk.
+    /// With rings (--uring) this is the number for each CPU, fewer with more than 16 CPUs.
     ///
     /// [default: 32]
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true, verbatim_doc_comment)]
     pub threads: Option<usize>,
 
-    /// Whether requests come by rings (FUSE over io_uring), where the kernel has them
+    /// Take requests by rings (FUSE over io_uring), which cost less than /dev/fuse
     ///
-    /// They cost a fraction of requests by /dev/fuse. From Linux 6.14, where its parameter `enable_uring` is on; utf8fs status
-    /// says by which they come.
+    /// Works from Linux 6.14, if the parameter enable_uring of its module fuse is on; utf8fs status shows whether it is used.
     ///
     /// [default: auto]
     #[arg(long, value_name = "WHETHER", value_parser = word::<Uring>(), verbatim_doc_comment)]
     pub uring: Option<Uring>,
 
-    /// How far the daemon confines itself once it has mounted
+    /// Confinement of the daemon once it has mounted
     #[arg(long, value_name = "HOW", value_parser = word::<Sandbox>())]
     pub sandbox: Option<Sandbox>,
 
@@ -383,16 +379,16 @@ pub struct ExplainArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Guess which charset the ill-formed names are in, by all of them together, instead of explaining each
+    /// Guess the charset of the ill-formed names, by all of them together, instead of explaining each
     ///
-    /// A guess is a suggestion: look at the readings that are shown with it. It also tells of names that are UTF-8
-    /// encoded twice. The exit status is 0.
+    /// A guess is a suggestion: look at the readings. Names that are UTF-8 encoded twice are reported too. The exit
+    /// status is 0.
     #[arg(long, conflicts_with = "encoding")]
     pub guess: bool,
 
     /// Definition by which a name is well-formed
     ///
-    /// Only utf-8, utf-8-rfc2279, fss-utf and utf-8-bmp can be mounted. Of a name in another, what it spells is told, not its view.
+    /// Only utf-8, utf-8-rfc2279, fss-utf and utf-8-bmp can be mounted; for others no visible name is printed.
     ///
     /// [default: utf-8]
     #[arg(long, value_name = "LABEL", value_parser = word::<Encoding>(), verbatim_doc_comment)]
@@ -410,15 +406,15 @@ pub struct ExplainArgs {
     after_long_help = include_str!("args/help/convert.txt")
 )]
 pub struct ConvertArgs {
-    /// What the input is in: a label of --list
+    /// Encoding of the input: a label of --list
     #[arg(long, value_name = "LABEL", required_unless_present = "list")]
     pub from: Option<String>,
 
-    /// What the output is to be in: a label of --list
+    /// Encoding of the output: a label of --list
     #[arg(long, value_name = "LABEL", required_unless_present = "list")]
     pub to: Option<String>,
 
-    /// What stands for input that is malformed or that the target lacks, instead of stopping there
+    /// Substitute for malformed input and for characters that the target lacks, instead of stopping there
     #[arg(long, value_name = "REPAIR", value_parser = word::<Repair>())]
     pub lossy: Option<Repair>,
 

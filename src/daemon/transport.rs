@@ -21,7 +21,7 @@ const SHARE: usize = 8;
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Uring {
-    /// Where they can be had
+    /// Where possible
     #[default]
     Auto,
     /// Never: all requests come by /dev/fuse

@@ -27,10 +27,10 @@ use waiters::{Waiters, Waiting};
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum LocksAt {
-    /// Among the users of the mount, by the kernel alone (default)
+    /// In the mount alone, by the kernel (default)
     #[default]
     Local,
-    /// On the backing files, so that they hold beside programs that work below
+    /// In the backing directory, so that programs there see them too
     Backing,
 }
 

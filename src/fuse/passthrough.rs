@@ -13,7 +13,7 @@ use crate::backing::{close_backing, open_backing};
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Passthrough {
-    /// Wherever it can
+    /// Where possible
     Auto,
     /// Never: utf8fs carries all data
     Off,

@@ -18,11 +18,11 @@ use crate::policy::{Class, ErrnoChoice, NAME_MAX, Offence, Policy, Rule, Unit};
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Legacy {
-    /// As its text in the first charset of --from that takes it, else escaped (default with --from)
+    /// As text in the first charset of --from that decodes the name, else escaped (default with --from)
     Decode,
     /// With each offending byte as % and two hex digits: caf%E9.txt (default without --from)
     Escape,
-    /// As it is: it can be read, renamed to a conforming name and removed, but not made anew
+    /// Unchanged: such names can be read, renamed and removed, but not created
     Raw,
     /// Not at all
     Hide,
@@ -34,11 +34,11 @@ pub enum Legacy {
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum OnViolation {
-    /// It is refused, and nothing is made (default)
+    /// Refuse it (default)
     Reject,
-    /// The conforming name that it stands for is made instead, or it is refused where there is none
+    /// Create the conforming name that it stands for, or refuse it if there is none
     Normalize,
-    /// It is created as asked, and the audit log says so
+    /// Create it unchanged, and log it
     Report,
 }
 

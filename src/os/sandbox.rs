@@ -24,10 +24,10 @@ use super::{Privilege, credentials};
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Sandbox {
-    /// To the backing directory and its logs, with few capabilities and system calls (default)
+    /// The daemon reaches the backing directory and its logs, with few capabilities and system calls (default)
     #[default]
     Full,
-    /// Not at all, to look for the cause of a fault
+    /// No confinement, to look for the cause of a fault
     None,
 }
 

@@ -50,15 +50,15 @@ pub struct AuditLogArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Write a report to look at: one file, with plots, without scripts
+    /// Write a page with plots: one file, without scripts
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Only what was asked for at this time or later
+    /// Only records of this time or later
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Which records")]
     pub since: Option<Timestamp>,
 
-    /// Only what was asked for before this time
+    /// Only records before this time
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Which records")]
     pub until: Option<Timestamp>,
 
@@ -66,21 +66,21 @@ pub struct AuditLogArgs {
     #[arg(long, value_name = "RULE,...", value_parser = offence_rule(), value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
     pub rule: Vec<RuleName>,
 
-    /// Only what these users asked for
+    /// Only offences of these users
     #[arg(long, value_name = "UID,...", value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
     pub uid: Vec<u32>,
 
-    /// Only what was asked for at this path or below it; it starts with the mount point
+    /// Only offences at this path or below it; it starts with the mount point
     #[arg(long, value_name = "PATH", help_heading = "Which records")]
     pub below: Option<PathBuf>,
 
     /// Most rows of each table
     ///
     /// [default: 10; 25 on a page, 100 with --json]
-    #[arg(long, value_name = "N", value_parser = super::threads, allow_negative_numbers = true, verbatim_doc_comment, help_heading = "How it is told")]
+    #[arg(long, value_name = "N", value_parser = super::threads, allow_negative_numbers = true, verbatim_doc_comment, help_heading = "Output")]
     pub top: Option<usize>,
 
-    /// What is counted together over time
+    /// Unit of the counts over time
     ///
     /// [default: hours up to three days, else days]
     #[arg(
@@ -88,7 +88,7 @@ pub struct AuditLogArgs {
         value_name = "UNIT",
         value_parser = word::<TimeUnit>(),
         verbatim_doc_comment,
-        help_heading = "How it is told"
+        help_heading = "Output"
     )]
     pub by: Option<TimeUnit>,
 }

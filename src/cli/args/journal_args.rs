@@ -9,18 +9,18 @@ use clap::Args;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(after_long_help = include_str!("help/undo.txt"))]
 pub struct UndoArgs {
-    /// The journal that the migration wrote
+    /// Undo journal that the migration or the guard wrote
     pub journal: PathBuf,
 
-    /// Only this entry and what lies below it; a path within the tree, in names of before the migration or after it
+    /// Only this entry and what is below it: a path within the tree, with the names before or after the migration
     #[arg(long, value_name = "PATH")]
     pub only: Option<OsString>,
 
-    /// Do it, instead of saying what would be done
+    /// Undo, instead of printing what would be done
     #[arg(long)]
     pub apply: bool,
 
-    /// Say what would be done, and do nothing (the default)
+    /// Print what would be done, and do nothing (the default)
     #[arg(short = 'n', long, conflicts_with = "apply")]
     pub dry_run: bool,
 
@@ -28,11 +28,11 @@ pub struct UndoArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Where the tree lies now, if it was moved since
+    /// Directory of the tree now, if it was moved since
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
 
-    /// Say how far it is on standard error, also where that is no terminal
+    /// Print the progress on standard error, even if that is not a terminal
     #[arg(long)]
     pub progress: bool,
 }
@@ -41,7 +41,7 @@ pub struct UndoArgs {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(after_long_help = include_str!("help/journal.txt"))]
 pub struct JournalArgs {
-    /// The journal
+    /// Undo journal of a migration or of a guard
     pub journal: PathBuf,
 
     /// Print one JSON object a line

@@ -9,20 +9,20 @@ use crate::policy::Alike;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Names")]
 pub struct NewNameArgs {
-    /// Refuse, with EEXIST, a new name that differs from a sibling in this alone
+    /// Refuse, with EEXIST, a new name that differs from a sibling only in this
     ///
-    /// For volumes shared with Windows and macOS. Names that were made so below the mount are shown and can be opened.
+    /// For volumes shared with Windows and macOS. Such names that exist are shown and can be opened.
     #[arg(long, value_name = "HOW", value_parser = word::<Alike>())]
     pub unique: Option<Alike>,
 
-    /// Users, by number, whose new names are created as asked, as by --on-violation report
+    /// Users, by number, whose new names are created unchanged, as with --on-violation report
     #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append)]
     pub exempt_uid: Option<Vec<u32>>,
 
-    /// New names that are created as asked, as by --on-violation report: a glob; may be repeated
+    /// New names that are created unchanged, as with --on-violation report: a glob; may be repeated
     ///
-    /// With a / in it, it is matched against the visible path from the root of the mount, as in /backups/**; without, against
-    /// the name alone, in every directory. ? is one byte, * any number of them but /, ** any number of components.
+    /// A pattern with a / matches the visible path from the root of the mount, as in /backups/**. One without matches the name
+    /// in every directory. ? is one byte, * any number of them but /, ** any number of components.
     #[arg(long, value_name = "PATTERN", action = ArgAction::Append)]
     pub exempt: Option<Vec<String>>,
 }

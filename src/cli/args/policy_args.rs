@@ -9,10 +9,9 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Names")]
 pub struct PolicyFileArgs {
-    /// File that says all that the options on names and the audit log say, and what holds where and for whom
+    /// Policy file: the options on names and the audit log, and rules for places, users and groups
     ///
-    /// Options override it. It is read anew on SIGHUP; where it is wrong then, the old one stays in force. docs/policy.md
-    /// has its keys.
+    /// Options override it. SIGHUP reloads it; a file with errors changes nothing. docs/policy.md has its keys.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
 }
@@ -28,7 +27,7 @@ pub struct PolicyCommandArgs {
 /// What can be done with a policy file.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum PolicyAction {
-    /// Say all that is wrong with policy files, by line and column
+    /// Check policy files, and print each fault with line and column
     #[command(after_long_help = include_str!("help/policy-check.txt"))]
     Check {
         /// Policy files
@@ -39,7 +38,7 @@ pub enum PolicyAction {
         #[arg(long)]
         json: bool,
     },
-    /// Say what holds for a new name, and which lines of the file say so
+    /// Explain what happens to a new name, by which lines of the file
     #[command(after_long_help = include_str!("help/policy-show.txt"))]
     Show {
         /// The policy file
@@ -50,11 +49,13 @@ pub enum PolicyAction {
         #[arg(value_name = "PATH")]
         path: OsString,
 
-        /// The user who makes it, by name or number; root if nothing is said
+        /// User who creates it, by name or number
+        ///
+        /// [default: root]
         #[arg(long, value_name = "USER")]
         user: Option<String>,
 
-        /// A group that the user is in, by name or number; may be repeated
+        /// Group of that user, by name or number; may be repeated
         #[arg(long, value_name = "GROUP")]
         group: Vec<String>,
 

@@ -15,7 +15,7 @@ pub enum StatusFormat {
     Text,
     /// One JSON object; docs/status.md has its fields
     Json,
-    /// Metrics, for the textfile collector of a node exporter, say
+    /// Metrics, as for the textfile collector of node_exporter
     Prometheus,
 }
 
@@ -23,11 +23,11 @@ pub enum StatusFormat {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(after_long_help = include_str!("help/status.txt"))]
 pub struct StatusArgs {
-    /// Where it is mounted
+    /// Mount point, or directory of a guard
     #[arg(required_unless_present = "all", value_hint = ValueHint::DirPath)]
     pub mountpoint: Option<PathBuf>,
 
-    /// Tell of all mounts of utf8fs: a line or an object for each, or the metrics of all
+    /// Show all utf8fs mounts: a line or an object for each, or the metrics of all
     #[arg(short, long, conflicts_with = "mountpoint")]
     pub all: bool,
 
@@ -39,7 +39,7 @@ pub struct StatusArgs {
     #[arg(long, value_name = "FORMAT", value_parser = word::<StatusFormat>())]
     pub format: Option<StatusFormat>,
 
-    /// Ask in this process, and print the answer as it comes: for the process that waits no longer than it has patience.
+    /// Ask in this process, and print the answer as it comes. The process that started it waits a few seconds at most.
     #[arg(long, hide = true)]
     pub ask_only: bool,
 }

@@ -8,19 +8,19 @@ use clap::{Args, ValueHint};
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(after_long_help = include_str!("help/umount.txt"))]
 pub struct UmountArgs {
-    /// Where it is mounted
+    /// Mount points
     #[arg(required_unless_present = "all", value_hint = ValueHint::DirPath)]
     pub mountpoint: Vec<PathBuf>,
 
-    /// Take it out of the tree of mounts also while it is used; who uses it is served until the end
+    /// Detach a mount that is in use; its users are served until they close it
     #[arg(short, long)]
     pub lazy: bool,
 
-    /// List all mounts of utf8fs, ask, and unmount them, the youngest first; as an ordinary user, your own
+    /// List all utf8fs mounts, ask, and unmount them, the youngest first; without root, your own
     #[arg(short, long, conflicts_with = "mountpoint")]
     pub all: bool,
 
-    /// Say what would be unmounted, and unmount nothing
+    /// Print what would be unmounted, and unmount nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
 
@@ -28,7 +28,7 @@ pub struct UmountArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// With --all: do not ask. Required where standard input or output is no terminal
+    /// With --all: do not ask. Required if standard input or output is not a terminal
     #[arg(short, long, requires = "all")]
     pub yes: bool,
 }
