@@ -131,7 +131,7 @@ fn clear(point: &Path, spot: &Spot) -> Result<(), CliError> {
         [] if rustix::process::geteuid().is_root() => {
             busy.hint("no process holds a file of it, maybe the kernel does: a loop device, an NFS export, a mount elsewhere; --lazy unmounts all the same")
         }
-        [] => busy.hint("who holds it is told to root; --lazy unmounts all the same"),
+        [] => busy.hint("root sees who uses it; --lazy unmounts it anyway"),
         shown => busy.hint(format!("it is held by {}; --lazy unmounts all the same", shown.join(", "))),
     })
 }

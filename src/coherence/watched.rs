@@ -164,7 +164,7 @@ impl Watched {
             Ok(()) => directory.notes.set(MARKED, true),
             Err(error) if !self.has_complained.swap(true, Ordering::Relaxed) => {
                 log::warn!(
-                    "changes in some directories cannot be followed, and what is in them is kept for a second only: {error}"
+                    "changes in some directories cannot be followed, so what is in them is cached for a second only: {error}"
                 );
             }
             Err(_) => {}

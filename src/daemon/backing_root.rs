@@ -56,7 +56,7 @@ fn view_of(root: &OwnedFd) -> Option<OwnedFd> {
     private_clone(root)
         .inspect_err(|error| {
             log::warn!(
-                "mounts inside the backing directory are entered: this kernel gives no view without them: {error}"
+                "mounts inside the backing directory are entered, since this kernel gives no view without them: {error}"
             );
         })
         .ok()

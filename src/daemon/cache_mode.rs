@@ -57,8 +57,8 @@ impl Caching {
             Some(CacheMode::Watch) => watcher(privilege, below, backing)
                 .map(watching)
                 .map_err(|error| {
-                    StartError::failure(format!("--cache watch cannot be had: {}", reason(&error)))
-                        .hint("give a number of seconds, or none where changes have to be seen at once")
+                    StartError::failure(format!("--cache watch is not possible: {}", reason(&error)))
+                        .hint("give a number of seconds, or none to see changes at once")
                 }),
             None if is_shared => Ok(seconds(Duration::ZERO)),
             None => Ok(match watcher(privilege, below, backing) {

@@ -142,7 +142,7 @@ fn manager(config: &MountConfig) -> Option<Manager> {
         return None;
     }
     Manager::find().unwrap_or_else(|error| {
-        log::warn!("the service manager cannot be told when the mount answers: {error}");
+        log::warn!("cannot notify the service manager when the mount answers: {error}");
         None
     })
 }
@@ -336,7 +336,7 @@ fn warn_of_limits(config: &MountConfig, mounted: &Mounted) {
     }
     if mounted.attached.via() == Via::Fusermount {
         log::info!(
-            "mounted as an ordinary user: new files are yours whoever makes them, mounts inside the backing directory are entered, devices and set-user-id do not work"
+            "mounted without root: new files are yours whoever creates them, mounts inside the backing directory are entered, devices and set-user-ID bits do not work"
         );
     }
 }
@@ -402,7 +402,7 @@ impl Hooks for Life {
             Err(error) => {
                 watched.follow_no_more();
                 log::error!(
-                    "changes made below cannot be followed, so that nothing is kept: {error}"
+                    "changes in the backing directory cannot be followed, so nothing is cached: {error}"
                 );
             }
         }

@@ -50,7 +50,7 @@ impl Manager {
 
     fn say(&self, message: &str) {
         if let Err(error) = self.0.send(message.as_bytes()) {
-            log::warn!("the service manager cannot be told: {error}");
+            log::warn!("cannot notify the service manager: {error}");
         }
     }
 }

@@ -71,6 +71,6 @@ pub fn make_rings(plan: Result<Plan, NoRings>, connection: &OwnedFd) -> Result<R
 }
 
 fn refused(error: &io::Error) -> NoRings {
-    log::warn!("requests come by the device: rings cannot be had: {error}");
+    log::warn!("requests come by /dev/fuse, since rings cannot be made: {error}");
     NoRings::Refused
 }

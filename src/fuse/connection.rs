@@ -112,7 +112,7 @@ impl Connection {
             Ok(Fault::Failed(error)) => return Err(error),
             Ok(Fault::Refused(errno)) => {
                 log::warn!(
-                    "the kernel refuses rings, so that requests come by the device: {errno}"
+                    "requests come by /dev/fuse, since the kernel refuses rings: {errno}"
                 );
                 *adapter.rings.lock() = Err(NoRings::Refused);
                 by_device.extend(device::start(&adapter, 1..threads.max(2), readers)?);

@@ -215,7 +215,7 @@ fn watch(watch: Option<&WatchStatus>) -> String {
     let state = if !watch.alive {
         "followed no more"
     } else if watch.stalled {
-        "stalled: the kernel holds a notification back, and nothing is kept for longer than a second"
+        "stalled: the kernel holds back a notification, and nothing is cached for longer than a second"
     } else {
         "followed"
     };

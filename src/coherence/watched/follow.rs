@@ -69,7 +69,7 @@ impl Watched {
         if let Err(error) = self.follow_on(kernel, &end) {
             self.follow_no_more();
             log::error!(
-                "changes made below the mount are not heard of any more, so that nothing is kept for longer than a second: {error}"
+                "changes in the backing directory are no longer followed, so nothing is cached for longer than a second: {error}"
             );
             self.queues.sweep();
             while matches!(pause(&end, PAUSE), Ok(false)) {
@@ -111,7 +111,7 @@ impl Watched {
             if changed.is_overflow || tended.is_full {
                 if self.overflows.fetch_add(1, Ordering::Relaxed) == 0 {
                     log::warn!(
-                        "more changes below the mount than can be followed: all that was kept is expired, and while that lasts nothing is kept for longer than a second"
+                        "more changes in the backing directory than can be followed: all that was cached expires, and for now nothing is cached for longer than a second"
                     );
                 }
                 self.distrust(&trouble);
@@ -178,7 +178,7 @@ impl Watched {
             .map(|inode| self.fs.inodes().path(&inode));
         let path = path.unwrap_or_default();
         log::info!(
-            "the kernel has held a notification about {} back for over a second, as somebody works there: until it is sent, nothing is kept for longer than a second",
+            "the kernel has held back a notification about {} for over a second, since a program works there: until it is sent, nothing is cached for longer than a second",
             Quoted(&path)
         );
     }

@@ -137,7 +137,7 @@ impl Writer {
     fn complain(&mut self, error: &io::Error) {
         if !self.complained {
             self.complained = true;
-            log::warn!("cannot write to the audit log: {error}; what is lost is counted");
+            log::warn!("cannot write to the audit log: {error}; lost records are counted");
         }
     }
 

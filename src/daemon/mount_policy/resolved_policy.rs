@@ -187,7 +187,7 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
     }
     if let Some(charset) = store_as.filter(|_| legacy != Legacy::Decode) {
         return Err(StartError::usage(format!(
-            "--store-as {} needs names to be decoded, and --legacy says otherwise",
+            "--store-as {} needs --legacy decode",
             charset.label()
         ))
         .hint("leave --legacy out"));

@@ -294,7 +294,7 @@ fn f5_an_overflow_of_changes_leaves_nothing_stale() {
     tree.directory(b"d");
     tree.until_idle();
     let mut mount = tree.mount(&["--cache=watch"]);
-    mount.allow_warning("more changes below the mount than can be followed");
+    mount.allow_warning("more changes in the backing directory than can be followed");
     let (above, below) = (mount.dir(), tree.below_dir());
     let absent = |name: &[u8]| see(above, name) == Err(Errno::NOENT);
     assert!(absent(b"new") && absent(b"d/new") && !absent(b"removed"));

@@ -158,7 +158,7 @@ fn f5_what_is_mounted_inside_outlives_changes_below_and_their_overflow() {
     tree.directory(b"many");
     tree.until_idle();
     let mut mount = tree.mount(&["--cache=watch"]);
-    mount.allow_warning("more changes below the mount than can be followed");
+    mount.allow_warning("more changes in the backing directory than can be followed");
     let (above, below) = (mount.dir(), tree.below_dir());
     at::list(at::open_dir(above, b"many").unwrap());
     let inner = Inner::memory(mount.point().join("a/in"));
@@ -209,7 +209,7 @@ fn f5_changes_without_a_pause_leave_nothing_stale() {
     tree.file(b"d/removed", b"");
     tree.until_idle();
     let mut mount = tree.mount(&["--cache=watch"]);
-    mount.allow_warning("more changes below the mount than can be followed");
+    mount.allow_warning("more changes in the backing directory than can be followed");
     let (above, below) = (mount.dir(), tree.below_dir());
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -101,7 +101,7 @@ fn f5_whoever_holds_a_directory_delays_changes_of_no_other() {
     }
     tree.until_idle();
     let mut mount = tree.mount(&["--cache=watch"]);
-    mount.allow_warning("has held a notification");
+    mount.allow_warning("has held back a notification");
     let (above, below) = (mount.dir(), tree.below_dir());
     for name in [
         &b"held/removed"[..],
@@ -157,7 +157,7 @@ fn f5_whoever_holds_many_directories_delays_changes_of_no_other() {
     let names: Vec<String> = (0..8).map(|number| format!("other/{number}")).collect();
     tree.until_idle();
     let mut mount = tree.mount(&["--cache=watch"]);
-    mount.allow_warning("has held a notification");
+    mount.allow_warning("has held back a notification");
     let (above, below) = (mount.dir(), tree.below_dir());
     let is_there = |name: &[u8]| at::stat(above, name).is_ok();
     let made: Vec<String> = held.iter().map(|name| format!("{name}/made")).collect();
@@ -195,7 +195,7 @@ fn f5_names_made_in_a_held_directory_are_there_once_it_is_let_go() {
     tree.file(b"later", b"content");
     tree.until_idle();
     let mut mount = tree.mount(&["--cache=watch"]);
-    mount.allow_warning("has held a notification");
+    mount.allow_warning("has held back a notification");
     let (above, below) = (mount.dir(), tree.below_dir());
     at::stat(above, b"later").unwrap();
     let names = [&b"held/first"[..], b"held/second"];
@@ -238,7 +238,7 @@ fn f5_what_changed_while_its_list_was_held_is_seen_once_that_is_let_go() {
     let rested = || at::stat(&below, &names[9]).unwrap().st_ctime + 6;
     until(|| SystemTime::now() > UNIX_EPOCH + Duration::from_secs(rested().cast_unsigned()));
     let mut mount = tree.mount(&["--cache=watch"]);
-    mount.allow_warning("has held a notification");
+    mount.allow_warning("has held back a notification");
     let holder = Holder::of(&[mount.point().join("held")], &own);
     for name in &names {
         rustix::fs::chmodat(&below, &**name, Mode::RUSR, AtFlags::empty()).unwrap();

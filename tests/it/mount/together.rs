@@ -85,7 +85,7 @@ fn open_with_o_creat_never_fails_while_programs_below_make_and_remove_the_name()
     let tree = Tree::new();
     let mut mount = tree.mount(&[]);
     // They make more changes than a daemon can be told of that does not run for a while.
-    mount.allow_warning("more changes below the mount than can be followed");
+    mount.allow_warning("more changes in the backing directory than can be followed");
     let below = tree.backing().join("one");
     let forever = "1000000000";
     let busy = Busy((0..3).map(|_| start(CREATING, &below, forever)).collect());
