@@ -280,6 +280,5 @@ fn unknown(word: &[u8]) -> CliError {
     }
 }
 
-
 #[cfg(test)]
 mod tests;

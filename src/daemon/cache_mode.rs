@@ -54,12 +54,17 @@ impl Caching {
         match asked {
             Some(CacheMode::Seconds(kept)) => Ok(seconds(kept)),
             Some(CacheMode::Exclusive) => Ok(caching(FOR_EVER, FOR_EVER, None, true)),
-            Some(CacheMode::Watch) => watcher(privilege, below, backing)
-                .map(watching)
-                .map_err(|error| {
-                    StartError::failure(format!("--cache watch is not possible: {}", reason(&error)))
+            Some(CacheMode::Watch) => {
+                watcher(privilege, below, backing)
+                    .map(watching)
+                    .map_err(|error| {
+                        StartError::failure(format!(
+                            "--cache watch is not possible: {}",
+                            reason(&error)
+                        ))
                         .hint("give a number of seconds, or none to see changes at once")
-                }),
+                    })
+            }
             None if is_shared => Ok(seconds(Duration::ZERO)),
             None => Ok(match watcher(privilege, below, backing) {
                 Ok(watcher) => watching(watcher),

@@ -111,9 +111,7 @@ impl Connection {
         match faults.recv() {
             Ok(Fault::Failed(error)) => return Err(error),
             Ok(Fault::Refused(errno)) => {
-                log::warn!(
-                    "requests come by /dev/fuse, since the kernel refuses rings: {errno}"
-                );
+                log::warn!("requests come by /dev/fuse, since the kernel refuses rings: {errno}");
                 *adapter.rings.lock() = Err(NoRings::Refused);
                 by_device.extend(device::start(&adapter, 1..threads.max(2), readers)?);
             }

@@ -47,9 +47,7 @@ fn each_fault_is_told_with_its_line_and_column() {
         ("", &[]),
         (
             "profle = 1",
-            &[
-                "p:1:1: error: unknown field `profle`; did you mean `profile`?",
-            ],
+            &["p:1:1: error: unknown field `profle`; did you mean `profile`?"],
         ),
         (
             "[[section]]\nprofile = \"safe\"",
