@@ -328,7 +328,7 @@ pub struct MountArgs {
 
     /// Take requests by rings (FUSE over io_uring), which cost less than /dev/fuse
     ///
-    /// Works from Linux 6.14, if the parameter enable_uring of its module fuse is on; utf8fs status shows whether it is used.
+    /// Works from Linux 6.14, if the parameter `enable_uring` of its module fuse is on; utf8fs status shows whether it is used.
     ///
     /// [default: auto]
     #[arg(long, value_name = "WHETHER", value_parser = word::<Uring>(), verbatim_doc_comment)]

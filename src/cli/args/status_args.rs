@@ -15,7 +15,7 @@ pub enum StatusFormat {
     Text,
     /// One JSON object; docs/status.md has its fields
     Json,
-    /// Metrics, as for the textfile collector of node_exporter
+    /// Metrics, as for the textfile collector of a node exporter
     Prometheus,
 }
 
