@@ -9,6 +9,7 @@ mod scan_done;
 mod shard_report;
 mod summary_text;
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::os::fd::OwnedFd;
@@ -32,6 +33,9 @@ use charset_survey::Task;
 use json_lines::{Lines, Report, push_line};
 use merge::Merged;
 use scan_done::ScanDone;
+
+/// Directories whose names are kept to guess from.
+const WORST: usize = 100;
 
 /// Failures that are printed one by one.
 const FAILURES: usize = 100;
@@ -95,6 +99,8 @@ fn scanned(args: &ScanArgs) -> Result<ExitCode, CliError> {
         rules: &scan.rules,
         tally,
         part,
+        has_map: args.propose_map.is_some() || args.charset_map.is_some(),
+        charsets: OnceCell::new(),
     };
     let exit = print(args, page, &sink, &done)?;
     if let Some(task) = task {
@@ -127,6 +133,8 @@ fn merged(args: &ScanArgs) -> Result<ExitCode, CliError> {
         rules: &rules,
         tally,
         part: None,
+        has_map: false,
+        charsets: OnceCell::new(),
     };
     print(args, page, &sink, &done)
 }
@@ -194,14 +202,13 @@ fn exit(done: &ScanDone<'_>) -> ExitCode {
 fn kept(args: &ScanArgs) -> Kept {
     // Whoever merges parts may want a page of them.
     let is_for_page = args.html.is_some() || (args.json && args.shard.is_some());
-    let (worst, on_map, samples) = match (is_for_page, args.json, args.null) {
-        (true, ..) => (100, 20_000, 400),
-        (_, true, _) => (100, 0, 0),
-        (_, _, true) => (0, 0, 0),
-        _ => (summary_text::WORST, 0, summary_text::SAMPLES),
+    let (on_map, samples) = match (is_for_page, args.json, args.null) {
+        (true, ..) => (20_000, 400),
+        (_, false, false) => (0, summary_text::SAMPLES),
+        _ => (0, 0),
     };
     Kept {
-        worst,
+        worst: if args.null && !is_for_page { 0 } else { WORST },
         on_map,
         samples,
         failures: FAILURES,

@@ -37,6 +37,9 @@ pub use mixture::{Mixture, TextGuess};
 use sample::Sample;
 use weigh::Candidates;
 
+/// The least confidence in a text that is taken, unless people ask for another one.
+pub const CERTAIN: f64 = 0.9;
+
 /// A name that is less likely than this to have been encoded twice is no sign of it.
 const LIKELY: f64 = 0.25;
 
@@ -169,11 +172,16 @@ impl Guesser {
     /// Every reading that takes at least one of the ill-formed names, best first; none if there are no such names.
     #[must_use]
     pub fn guesses(&self) -> Vec<Guess> {
-        let mut guesses = self.charsets();
-        if guesses.is_empty() {
-            return guesses;
+        match self.ill_formed {
+            0 => Vec::new(),
+            _ => self.guesses_by(&Mixture::default().with(self)),
         }
-        let mixture = Mixture::default().with(self);
+    }
+
+    /// Returns [`Self::guesses`], where the mixture of the names is known already.
+    #[must_use]
+    pub fn guesses_by(&self, mixture: &Mixture) -> Vec<Guess> {
+        let mut guesses = self.charsets();
         for name in self.sample.names().take(EXAMPLES) {
             let texts = mixture.read(name);
             for guess in &mut guesses {

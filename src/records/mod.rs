@@ -47,9 +47,9 @@ pub use policy_file::{
 };
 pub use readable_plan::ReadablePlan;
 pub use scan_report::{
-    CharsetGuess, Counts, Directory, DirectoryReport, Failure, Failures, Kept, KindTotal,
-    PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource, ScanTotal,
-    TOTAL_FORMAT, Tally,
+    CharsetGuess, CharsetTotal, Counts, Directory, DirectoryReport, Failure, Failures, Kept,
+    KindTotal, PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource,
+    ScanTotal, TOTAL_FORMAT, Tally,
 };
 pub use time::Time;
 pub use word::nearest;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Finding, Found, FoundCounts, GuessRecord, KindLabel, Name};
+use super::{Finding, Found, FoundCounts, GuessRecord, KindLabel, Name, ReadName};
 use crate::codec::guess::{Guesser, GuesserState};
 use crate::codec::{Charset, Encoding};
 use crate::policy::{Class, Normalization};
@@ -74,6 +74,8 @@ pub struct DirectoryReport<'a> {
     pub counts: Counts,
     /// The likely charsets of its ill-formed names, best first.
     pub guesses: Vec<CharsetGuess>,
+    /// The charsets of the names whose texts are certain, if those of the tree are in several.
+    pub charsets: Vec<Charset>,
 }
 
 /// A charset that names are likely in.
@@ -102,6 +104,10 @@ pub struct ScanTotal<'a> {
     pub counts: Counts,
     /// The names by finding and kind.
     pub kinds: Vec<KindTotal>,
+    /// The worst directories by charset, if the names are in several.
+    pub charsets: Vec<CharsetTotal>,
+    /// The commands to run next.
+    pub next: Vec<String>,
     /// The rules that names were judged by.
     pub policy: PolicyReport,
     /// Directories that could not be read.
@@ -124,6 +130,20 @@ pub struct KindTotal {
     pub names: u64,
     /// Is it an offence?
     pub offence: bool,
+}
+
+/// Directories whose ill-formed names are in one charset, or that mix several.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CharsetTotal {
+    /// The charset; several of directories that mix them; none where no text is certain.
+    pub charsets: Vec<Charset>,
+    /// The number of directories.
+    pub directories: u64,
+    /// The number of ill-formed names in them.
+    pub names: u64,
+    /// Some of them.
+    pub examples: Vec<ReadName>,
 }
 
 /// The rules that names were judged by.

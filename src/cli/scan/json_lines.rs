@@ -92,8 +92,7 @@ impl Lines {
             let report = directory_report(done, directory);
             push_line(&mut out, &ScanLine::Directory(report));
         }
-        let guesses = tally.guesser.guesses();
-        let guesses = guesses.iter().map(GuessRecord::from);
+        let guesses = done.charsets().guesses.iter().map(GuessRecord::from);
         let doubled = tally.guesser.doubled();
         for guess in guesses.chain(doubled.as_ref().map(GuessRecord::from)) {
             push_line(&mut out, &ScanLine::Guess(guess));
@@ -153,6 +152,7 @@ fn directory_report(done: &ScanDone<'_>, directory: &Directory) -> DirectoryRepo
         path: done.path(directory.root, &directory.path).into(),
         counts: directory.counts,
         guesses: guesses.collect(),
+        charsets: done.charsets().of_directory(directory).to_vec(),
     }
 }
 
@@ -172,6 +172,8 @@ fn total<'d>(done: &ScanDone<'d>) -> ScanTotal<'d> {
         troubled_directories: tally.troubled_directories,
         counts: tally.counts,
         kinds: kinds.collect(),
+        charsets: done.charsets().totals.clone(),
+        next: done.next(),
         policy: policy_report(done.rules),
         unread: tally.unread.count,
         left_out: tally.left_out.count,

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::name_guesses::{NameGuesses, Reading, of_name};
 use super::scan_done::ScanDone;
-use super::summary_text::described;
+use super::summary_text::{described, labels, total_label};
 use crate::cli::error::reason;
+use crate::cli::guess_report::percent;
 use crate::cli::page::document;
 use crate::names::Quoted;
 use crate::records::{Counts, Directory, Finding, Sampled, json_line};
@@ -63,8 +64,22 @@ fn data(done: &ScanDone<'_>) -> Value {
             "offence": done.rules.is_offence(*finding),
         })
     });
-    let guesses = tally.guesser.guesses();
-    let guesses = guesses.iter().take(5).map(|guess| {
+    let charsets = done.charsets();
+    let is_mixed = !charsets.totals.is_empty();
+    let totals = charsets.totals.iter().map(|total| {
+        let examples = total.examples.iter().filter_map(|example| {
+            let text = example.text.as_ref()?;
+            Some(json!([
+                quoted(example.name.as_bytes()),
+                quoted(text.as_bytes())
+            ]))
+        });
+        json!({
+            "charset": total_label(total), "names": total.names, "directories": total.directories,
+            "examples": examples.collect::<Vec<_>>(),
+        })
+    });
+    let guesses = charsets.guesses.iter().filter(|_| !is_mixed).take(5).map(|guess| {
         let alike = guess.alike.iter().map(|charset| charset.label());
         let examples = guess.examples.iter().filter_map(|example| {
             let text = example.text.as_ref()?;
@@ -102,6 +117,8 @@ fn data(done: &ScanDone<'_>) -> Value {
         },
         "kinds": kinds.collect::<Vec<_>>(),
         "guesses": guesses.collect::<Vec<_>>(),
+        "totals": totals.collect::<Vec<_>>(),
+        "next": done.next(),
         "map": map(done),
         "worst": directories.collect::<Vec<_>>(),
         "names": names.iter().map(|&sample| {
@@ -121,7 +138,7 @@ fn found(counts: &Counts) -> Vec<u64> {
     counts.found.rows().map(|(_, names)| names).to_vec()
 }
 
-/// Path, names, offending ones, those with remarks, by finding, the best guess and its confidence.
+/// Path, names, offending ones, those with remarks, by finding, and the likely charsets.
 fn directory_row(
     done: &ScanDone<'_>,
     directory: &Directory,
@@ -130,14 +147,23 @@ fn directory_row(
     let counts = &directory.counts;
     let path = done.path(directory.root, &directory.path);
     let best = readings.and_then(|readings| readings.charsets().first());
+    let label = match done.charsets().of_directory(directory) {
+        [] => best.map(|best| {
+            format!(
+                "{}, {}",
+                best.charset.label(),
+                percent(best.confidence).trim()
+            )
+        }),
+        charsets => Some(labels(charsets)),
+    };
     json!([
         quoted(if path.is_empty() { b"." } else { &path }),
         counts.entries,
         counts.offending,
         counts.remarked,
         found(counts),
-        best.map(|guess| guess.charset.label()),
-        best.map(|guess| guess.confidence),
+        label,
     ])
 }
 

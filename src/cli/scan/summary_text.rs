@@ -1,15 +1,15 @@
 //! The summary of a scan, for people.
 
-use super::name_guesses::NameGuesses;
 use super::scan_done::ScanDone;
 use crate::cli::CliError;
-use crate::cli::guess_report::{doubled_line, guess_lines, percent, worth_showing};
+use crate::cli::guess_report::{doubled_line, guess_lines, worth_showing};
 use crate::cli::output::{Output, grouped, quoted};
-use crate::records::{Directory, Finding, KindLabel, Sampled};
+use crate::codec::Charset;
+use crate::records::{CharsetTotal, Directory, Finding, KindLabel, Name, Sampled};
 use crate::tree::scan::joined;
 
 /// Directories that are printed.
-pub(super) const WORST: usize = 10;
+const WORST: usize = 10;
 
 /// Names that are shown of each kind of finding.
 pub(super) const SAMPLES: usize = 3;
@@ -57,6 +57,7 @@ pub(super) fn print(done: &ScanDone<'_>) -> Result<(), CliError> {
         guesses(done),
         worst(done),
         left_out(done),
+        next(done),
     ];
     let paragraphs = lines.iter().filter(|lines| !lines.is_empty());
     for (index, lines) in paragraphs.enumerate() {
@@ -146,23 +147,75 @@ fn shown(done: &ScanDone<'_>, sample: &Sampled) -> String {
 }
 
 fn guesses(done: &ScanDone<'_>) -> Vec<String> {
-    let guesser = &done.tally.guesser;
-    let guesses = guesser.guesses();
+    let charsets = done.charsets();
     let mut lines = Vec::new();
-    if guesser.ill_formed() > 0 {
-        lines.push(match worth_showing(&guesses).next() {
+    if !charsets.totals.is_empty() {
+        lines = totals(done);
+    } else if done.tally.counts.ill_formed > 0 {
+        lines.push(match worth_showing(&charsets.guesses).next() {
             Some(_) => "the ill-formed names together are likely written in".to_owned(),
             None => "no charset on offer reads the ill-formed names".to_owned(),
         });
+        lines.extend(worth_showing(&charsets.guesses).flat_map(guess_lines));
     }
-    lines.extend(worth_showing(&guesses).flat_map(guess_lines));
     if done.tally.counts.found.doubly_encoded > 0
-        && let Some(doubled) = guesser.doubled()
+        && let Some(doubled) = done.tally.guesser.doubled()
     {
         lines.push("names that are likely encoded twice would be".to_owned());
         lines.extend(doubled.examples.iter().take(SAMPLES).map(doubled_line));
     }
     lines
+}
+
+/// Returns the numbers of names and directories by charset.
+fn totals(done: &ScanDone<'_>) -> Vec<String> {
+    let totals = &done.charsets().totals;
+    let mut lines = vec!["the ill-formed names mix charsets".to_owned()];
+    for total in totals {
+        let number = grouped(total.names);
+        let places = number_of_directories(total.directories);
+        lines.push(format!(
+            "  {number:>13}  {} in {places}",
+            total_label(total)
+        ));
+        lines.extend(total.examples.iter().map(|example| {
+            let text = example.text.as_ref().map_or(&b""[..], Name::as_bytes);
+            let name = quoted(example.name.as_bytes());
+            format!("                   {name}  {}", quoted(text))
+        }));
+    }
+    let read: u64 = totals.iter().map(|total| total.names).sum();
+    let rest = done.tally.counts.ill_formed.saturating_sub(read);
+    if rest > 0 {
+        lines.push(format!(
+            "  {:>13}  in directories with fewer offences",
+            grouped(rest)
+        ));
+    }
+    lines
+}
+
+/// Returns the charset of a total, in words.
+pub(super) fn total_label(total: &CharsetTotal) -> String {
+    match &total.charsets[..] {
+        [] => "uncertain".to_owned(),
+        [charset] => charset.label().to_owned(),
+        charsets => format!("mixed: {}", labels(charsets)),
+    }
+}
+
+/// Returns the labels of some charsets.
+pub(super) fn labels(charsets: &[Charset]) -> String {
+    let labels: Vec<&str> = charsets.iter().map(|charset| charset.label()).collect();
+    labels.join(", ")
+}
+
+/// Returns the commands to run next.
+fn next(done: &ScanDone<'_>) -> Vec<String> {
+    let next = done.next();
+    let head = (!next.is_empty()).then(|| "next".to_owned());
+    let commands = next.iter().map(|command| format!("  {command}"));
+    head.into_iter().chain(commands).collect()
 }
 
 fn worst(done: &ScanDone<'_>) -> Vec<String> {
@@ -174,27 +227,27 @@ fn worst(done: &ScanDone<'_>) -> Vec<String> {
         return Vec::new();
     }
     let mut lines = vec!["directories with the most offences (own entries only)".to_owned()];
-    for directory in offending {
+    for directory in offending.into_iter().take(WORST) {
         let counts = &directory.counts;
         let path = done.path(directory.root, &directory.path);
         lines.push(format!(
             "  {:>13}  of {}{}  {}",
             grouped(counts.offending),
             grouped(counts.entries),
-            guessed(directory),
+            charsets(done, directory),
             quoted(if path.is_empty() { b"." } else { &path }),
         ));
     }
     lines
 }
 
-fn guessed(directory: &Directory) -> String {
-    let readings = NameGuesses::of(directory.guesser.as_deref());
-    let best = worth_showing(readings.charsets()).next();
-    best.map_or_else(String::new, |guess| {
-        let percent = percent(guess.confidence);
-        format!(", {} {}", guess.charset.label(), percent.trim())
-    })
+/// Returns the charsets of a directory, if those of the tree are mixed.
+fn charsets(done: &ScanDone<'_>, directory: &Directory) -> String {
+    match done.charsets().of_directory(directory) {
+        [] => String::new(),
+        [charset] => format!(", {}", charset.label()),
+        charsets => format!(", mixes {}", labels(charsets)),
+    }
 }
 
 fn left_out(done: &ScanDone<'_>) -> Vec<String> {

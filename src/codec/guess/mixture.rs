@@ -91,13 +91,27 @@ impl Mixture {
 
     /// Learns from the ill-formed names of a guesser, which are not known yet.
     #[must_use]
-    pub fn with(mut self, guesser: &Guesser) -> Self {
+    pub fn with(self, guesser: &Guesser) -> Self {
+        self.learn(guesser, usize::MAX).0
+    }
+
+    /// Learns from as many names of a guesser, and returns the likeliest text of each.
+    #[must_use]
+    pub fn with_texts(self, guesser: &Guesser, most: usize) -> (Self, Vec<(&[u8], TextGuess)>) {
+        let (mixture, names, readings) = self.learn(guesser, most);
+        let read = |(name, readings)| {
+            let mut texts = mixture.texts(name, readings);
+            (!texts.is_empty()).then(|| (name, texts.swap_remove(0)))
+        };
+        let texts = names.into_iter().zip(&readings).filter_map(read).collect();
+        (mixture, texts)
+    }
+
+    fn learn(mut self, guesser: &Guesser, most: usize) -> (Self, Vec<&[u8]>, Vec<NameReadings>) {
         let mut texts = ScoredTexts::default();
-        let names: Vec<NameReadings> = guesser
-            .sample
-            .witnesses()
-            .map(|name| NameReadings::new(name, &mut texts))
-            .collect();
+        let all: Vec<&[u8]> = guesser.sample.witnesses().take(most).collect();
+        let names = all.iter().map(|name| NameReadings::new(name, &mut texts));
+        let names: Vec<NameReadings> = names.collect();
         let mut parts: Vec<Vec<f64>> = names.iter().map(|name| self.parts(name, &[])).collect();
         for _ in 0..ROUNDS {
             self.names.fill(0.0);
@@ -112,7 +126,7 @@ impl Mixture {
                 *parts = self.parts(name, parts);
             }
         }
-        self
+        (self, all, names)
     }
 
     /// The texts that a name may stand for, likeliest first. What the name itself contributed to the mixture does not count.
@@ -121,10 +135,13 @@ impl Mixture {
     /// the same charset and language.
     #[must_use]
     pub fn read(&self, name: &[u8]) -> Vec<TextGuess> {
-        let readings = NameReadings::new(name, &mut ScoredTexts::default());
-        let own = self.parts(&readings, &[]);
-        let parts = self.parts(&readings, &own);
-        let weights = self.weights(&readings, &own);
+        self.texts(name, &NameReadings::new(name, &mut ScoredTexts::default()))
+    }
+
+    fn texts(&self, name: &[u8], readings: &NameReadings) -> Vec<TextGuess> {
+        let own = self.parts(readings, &[]);
+        let parts = self.parts(readings, &own);
+        let weights = self.weights(readings, &own);
         let whole: f64 = self.whole() * NO_CHARSET + weights.iter().sum::<f64>();
         let doubt = doubt(name);
         let mut sums: HashMap<usize, TextSum> = HashMap::new();

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::codec::Charset;
+use crate::codec::guess::CERTAIN;
 use crate::names::{CharsetMap, CharsetSource, Escapes, Legacy, NameMap, OnViolation, PrivateUse};
 use crate::policy::{Classes, ErrnoChoice, Policy};
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -73,7 +74,7 @@ impl PlanOptions {
             private_use: None,
             shorten: false,
             allow_control: false,
-            least: 0.9,
+            least: CERTAIN,
             on_collision: OnCollision::Skip,
             map,
             unlimited,

@@ -17,6 +17,7 @@ mod scanner;
 mod shard;
 #[cfg(test)]
 mod tests;
+mod tree_charsets;
 
 pub use name_rules::Rules;
 pub use path_list::{PathList, PathListError};
@@ -24,5 +25,6 @@ pub use paths::joined;
 pub use scan_progress::Reached;
 pub use scanner::{Scan, Sink, State};
 pub use shard::Shard;
+pub use tree_charsets::TreeCharsets;
 
 pub use crate::records::{Counts, Directory, Failure, Failures, Kept, Sampled, Tally};

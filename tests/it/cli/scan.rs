@@ -240,7 +240,7 @@ fn l4_the_fields_of_json_are_those_that_are_documented() {
     assert_eq!(directories[0]["path"], path("d"), "the worst first");
     assert_eq!(
         keys(directories[0]),
-        [&["scan", "path"], &counts[..], &["guesses"]].concat()
+        [&["scan", "path"], &counts[..], &["guesses", "charsets"]].concat()
     );
     assert_eq!(
         keys(&directories[0]["guesses"][0]),
@@ -273,7 +273,9 @@ fn l4_the_fields_of_json_are_those_that_are_documented() {
         "directories",
         "troubled_directories",
     ];
-    let after = ["kinds", "policy", "unread", "left_out", "vanished"];
+    let after = [
+        "kinds", "charsets", "next", "policy", "unread", "left_out", "vanished",
+    ];
     assert_eq!(keys(total), [&before[..], &counts, &after].concat());
     // The two directories are names as well.
     assert_eq!(

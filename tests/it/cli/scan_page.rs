@@ -137,6 +137,8 @@ fn the_page_is_sorted_filtered_and_walked_and_no_name_in_it_is_more_than_text() 
     let tree = tree();
     let mut page = Page::open(&report(&tree), WATCH);
     assert_unharmed(&mut page);
+    let next = texts(&mut page, "#next .name").join("");
+    assert!(next.starts_with("utf8fs migrate --from auto "), "{next}");
 
     // Every name is there, quoted, as text.
     for name in HOSTILE {

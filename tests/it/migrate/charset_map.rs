@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use serde_json::{Value, json};
 use utf8fs::codec::Charset;
 
 use super::{migrate, utf8fs};
@@ -91,6 +92,55 @@ fn entries(map: &str) -> BTreeMap<String, String> {
         .chunks(2)
         .map(|pair| (value(pair[0]), value(pair[1])))
         .collect()
+}
+
+/// One guess at all names together would be wrong for most of them.
+#[test]
+fn a_scan_leads_to_a_map_where_charsets_are_mixed_else_to_the_charset() {
+    let tree = Tree::new();
+    make(
+        &tree,
+        &[
+            (b"fr", "windows-1252", FRENCH.to_vec()),
+            (b"ru", "koi8-r", RUSSIAN.to_vec()),
+            (b"ru/old", "koi8-r", RUSSIAN.to_vec()),
+            (b"mixed", "windows-1252", FRENCH.to_vec()),
+            (b"mixed", "shift_jis", JAPANESE.to_vec()),
+        ],
+    );
+    let several = utf8fs(tree.parent(), &[b"scan", b"backing"]).expect(1);
+    let lines: Vec<&str> = several.stdout.lines().map(str::trim_start).collect();
+    for found in [
+        "the ill-formed names mix charsets",
+        "20  koi8-r in 2 directories",
+        "20  mixed: ",
+        "10  of 10, koi8-r  \"backing/ru/old\"",
+        "20  of 20, mixes ",
+        "next",
+        "utf8fs scan --propose-map charsets.toml backing",
+        "utf8fs migrate --charset-map charsets.toml backing",
+    ] {
+        let found = lines.iter().filter(|line| line.starts_with(found)).count();
+        assert_eq!(found, 1, "{several:?}");
+    }
+    assert!(!several.stdout.contains("together"), "{several:?}");
+    let several = utf8fs(tree.parent(), &[b"scan", b"--json", b"backing"]).expect(1);
+    let total = several.stdout.lines().last().unwrap();
+    let total: Value = serde_json::from_str(total).unwrap();
+    let of_russian = total["charsets"].as_array().unwrap().iter();
+    let mut of_russian = of_russian.filter(|total| total["charsets"] == json!(["koi8-r"]));
+    let of_russian = of_russian.next().unwrap();
+    assert_eq!([&of_russian["directories"], &of_russian["names"]], [2, 20]);
+    assert_eq!(
+        total["next"][1],
+        "utf8fs migrate --charset-map charsets.toml backing"
+    );
+
+    let one = utf8fs(tree.parent(), &[b"scan", b"backing/ru"]).expect(1);
+    assert!(one.stdout.contains("likely written in"), "{one:?}");
+    let next = "\n\nnext\n  utf8fs migrate --from auto backing/ru\n  \
+        utf8fs mount --from koi8-r backing/ru MOUNTPOINT\n";
+    assert!(one.stdout.ends_with(next), "{one:?}");
 }
 
 /// Laws T1 and T4: three commands, and back again.

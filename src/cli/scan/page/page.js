@@ -172,22 +172,34 @@ function kinds() {
   if (!rows.length) host("kinds").append(make("p", "empty", "Nothing was found."));
 }
 
-function guesses() {
-  host("charsets").hidden = !data.counts.illFormed;
+function examples(box, rows) {
+  const table = make("table", "");
+  for (const [raw, text] of rows) {
+    const row = table.insertRow();
+    row.insertCell().append(name(raw));
+    row.insertCell().append(name(text));
+  }
+  box.append(table);
+  host("guesses").append(box);
+}
+
+function charsets() {
+  host("charsets").hidden = !data.counts.illFormed && !data.next.length;
+  if (data.totals.length) host("guesses").append(make("p", "", "The ill-formed names mix charsets."));
+  for (const total of data.totals) {
+    const box = make("div", "guess");
+    box.append(make("b", "", total.charset), ", names " + number.format(total.names) + ", directories " + number.format(total.directories));
+    examples(box, total.examples);
+  }
   for (const guess of data.guesses.filter((guess) => guess.confidence >= 0.005)) {
-    const box = make("div", "guess"), table = make("table", "");
+    const box = make("div", "guess");
     box.append(make("span", "percent", percent(guess.confidence)), make("b", "", guess.charset));
     box.append(" reads " + number.format(guess.read) + " of " + number.format(guess.of));
     if (guess.alike.length) box.append(make("div", "alike", "read alike by " + guess.alike.join(", ")));
-    for (const [raw, text] of guess.examples) {
-      const row = table.insertRow();
-      row.insertCell().append(name(raw));
-      row.insertCell().append(name(text));
-    }
-    box.append(table);
-    host("guesses").append(box);
+    examples(box, guess.examples);
   }
-  if (!host("guesses").firstChild) host("guesses").append(make("p", "empty", "No charset on offer reads them."));
+  if (data.counts.illFormed && !host("guesses").firstChild) host("guesses").append(make("p", "empty", "No charset on offer reads them."));
+  if (data.next.length) host("next").append("Next: ", make("br"), name(data.next.join("\n")));
 }
 
 // Tables.
@@ -268,7 +280,7 @@ function tables() {
       title: "Most of it", value: (row) => data.findings[worstOf(row[4])].label,
       cell: (row) => [swatch(worstOf(row[4])), words(data.findings[worstOf(row[4])].label)],
     },
-    { title: "Likely in", value: (row) => row[5] || "", cell: (row) => (row[5] ? row[5] + ", " + percent(row[6]) : "") },
+    { title: "Likely in", value: (row) => row[5] || "", cell: (row) => row[5] || "" },
   ], data.worst, (row) => row[0] + " " + (row[5] || ""), (row) => findingsOfCounts(row[4]), [2, -1]);
   table("names", [
     { title: "Name", value: (row) => row[0], cell: (row) => name(row[0]) },
@@ -311,7 +323,7 @@ function unread() {
 summary();
 legend();
 kinds();
-guesses();
+charsets();
 tables();
 unread();
 // One root alone needs no box of its own.
