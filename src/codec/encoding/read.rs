@@ -50,8 +50,22 @@ impl Encoding {
     pub fn ill_formed(self, bytes: &[u8]) -> impl Iterator<Item = DecodeError> {
         // Behind the first, `validate` would look at the whole rest again for each: quadratic where there are many.
         let first = self.validate(bytes).err();
-        let start = first.map_or(bytes.len(), |error| error.offset);
-        self.pieces_from(bytes, start).filter_map(Piece::error)
+        let mut start = first.map_or(bytes.len(), |error| error.offset);
+        // Such an encoding has runs of ASCII as they are.
+        let has_ascii = matches!(self.scheme(), Scheme::Octets(_));
+        let is_plain = move |byte: &&u8| has_ascii && byte.is_ascii() && **byte > 0;
+        std::iter::from_fn(move || {
+            loop {
+                let rest = bytes.get(start..)?;
+                start += rest.iter().take_while(is_plain).count();
+                let offset = start;
+                let piece = self.first(bytes.get(offset..)?)?;
+                start += piece.length;
+                if let Some(error) = (Piece { offset, ..piece }).error() {
+                    return Some(error);
+                }
+            }
+        })
     }
 
     /// The sequence that `bytes` start with; `None` if they are empty. It looks at [`LOOKAHEAD`] octets at most.

@@ -215,14 +215,15 @@ impl NameReadings {
         let mut charset = None;
         let mut readings: Vec<(Reading, f64)> = Vec::new();
         for (component, of) in Candidates::get().components().enumerate() {
-            if charset != Some(of.charset) {
-                charset = Some(of.charset);
-                text = texts.index(of.charset, name);
+            let read_by = of.candidate.charset;
+            if charset != Some(read_by) {
+                charset = Some(read_by);
+                text = texts.index(of.candidate, name);
             }
             if let Some(text) = text {
                 let reading = Reading {
                     component,
-                    charset: of.charset,
+                    charset: read_by,
                     text,
                     likelihood: 0.0,
                 };

@@ -22,6 +22,9 @@ impl Sample {
 
     pub(super) fn merge(&mut self, other: Self) {
         for (hash, name) in other.0 {
+            if !self.has_room(hash) {
+                break;
+            }
             self.keep(hash, name);
         }
     }

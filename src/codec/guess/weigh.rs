@@ -35,8 +35,8 @@ pub(super) struct Group {
     pub(super) unread: u64,
 }
 
-struct Candidate {
-    charset: Charset,
+pub(super) struct Candidate {
+    pub(super) charset: Charset,
     /// Present where a byte does not always mean the same.
     pairs: Option<Pairs>,
     /// Logarithm of its probability before any name is seen.
@@ -47,9 +47,22 @@ struct Candidate {
     bytes: Vec<Option<String>>,
 }
 
+impl Candidate {
+    /// Returns the text of a name, if the charset gives the name back.
+    fn read(&self, name: &[u8]) -> Option<String> {
+        if self.pairs.is_some() {
+            return self.charset.decode_reversibly(name);
+        }
+        let meanings = name
+            .iter()
+            .map(|byte| self.bytes.get(usize::from(*byte))?.as_deref());
+        meanings.collect()
+    }
+}
+
 /// A charset, and a language that is written in it.
-pub(super) struct Component {
-    pub(super) charset: Charset,
+pub(super) struct Component<'c> {
+    pub(super) candidate: &'c Candidate,
     /// An index into the model.
     pub(super) language: usize,
     /// Logarithm of its probability before any name is seen.
@@ -88,18 +101,24 @@ impl Candidates {
     }
 
     /// Each charset with each of its languages, one charset after the other.
-    pub(super) fn components(&self) -> impl Iterator<Item = Component> {
+    pub(super) fn components(&self) -> impl Iterator<Item = Component<'_>> {
         self.rows.iter().flat_map(|row| {
-            row.languages.iter().map(|(language, share)| Component {
-                charset: row.charset,
-                language: *language,
-                prior: row.prior + share,
-            })
+            row.languages
+                .iter()
+                .map(move |(language, share)| Component {
+                    candidate: row,
+                    language: *language,
+                    prior: row.prior + share,
+                })
         })
     }
 
     /// Adds one for each candidate that does not decode the name reversibly.
     pub(super) fn count_unread(&self, name: &[u8], unread: &mut [u64]) {
+        let start = name.iter().position(|byte| !byte.is_ascii());
+        let name = start
+            .and_then(|start| name.get(start..))
+            .unwrap_or_default();
         let lacking = name
             .iter()
             .filter_map(|byte| self.unassigned.get(usize::from(*byte)))
@@ -156,12 +175,7 @@ pub(super) fn groups(names: &[&[u8]], unread: &[u64], seen: &[u64; 4]) -> Vec<Gr
     let mut readings = ScoredTexts::default();
     let reads: Vec<Vec<Option<usize>>> = candidates
         .iter()
-        .map(|row| {
-            names
-                .iter()
-                .map(|name| readings.index(row.charset, name))
-                .collect()
-        })
+        .map(|row| names.iter().map(|name| readings.index(row, name)).collect())
         .collect();
     let noises: Vec<f64> = names.iter().map(|name| noise(name)).collect();
     let mut in_any_language = |row: &Candidate, read: &Vec<Option<usize>>| {
@@ -281,8 +295,8 @@ pub(super) struct ScoredTexts {
 }
 
 impl ScoredTexts {
-    pub(super) fn index(&mut self, charset: Charset, name: &[u8]) -> Option<usize> {
-        let text = charset.decode_reversibly(name)?;
+    pub(super) fn index(&mut self, candidate: &Candidate, name: &[u8]) -> Option<usize> {
+        let text = candidate.read(name)?;
         let next = self.readings.len();
         let index = *self.indices.entry(text).or_insert_with_key(|text| {
             let costs = vec![None; model::languages().len()];

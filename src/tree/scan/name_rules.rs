@@ -80,7 +80,13 @@ impl Rules {
             Ok(()) => Vec::new(),
             Err(_first) => {
                 let mut all = self.policy.offences(name);
-                all.extend(self.policy.over_a_limit(name));
+                // What is ill-formed is over no limit.
+                if !all
+                    .iter()
+                    .any(|offence| matches!(offence.rule, Rule::IllFormed(..)))
+                {
+                    all.extend(self.policy.over_a_limit(name));
+                }
                 all
             }
         };
