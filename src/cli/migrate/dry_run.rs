@@ -218,7 +218,7 @@ impl PlanSink for Sink<'_> {
         }
         match self.format {
             Format::Summary => {
-                let directory = DirectorySummary::of(plan);
+                let directory = DirectorySummary::of(plan, |_| true);
                 self.summary().add(plan.path(), directory);
             }
             Format::Names => {

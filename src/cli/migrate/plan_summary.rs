@@ -86,9 +86,10 @@ impl PlanSummary {
 }
 
 impl DirectorySummary {
-    pub(super) fn of(plan: &DirectoryPlan) -> Self {
+    /// Returns the summary of those lines of a directory that `has` takes.
+    pub(super) fn of(plan: &DirectoryPlan, has: impl Fn(&PlanLine) -> bool) -> Self {
         let mut rows: BTreeMap<String, Row> = BTreeMap::new();
-        for line in &plan.lines {
+        for line in plan.lines.iter().filter(|line| has(line)) {
             rows.entry(cause(line)).or_default().add(line);
         }
         Self {
@@ -108,7 +109,8 @@ impl DirectorySummary {
         }
     }
 
-    fn push(&self, text: &mut String, name: &str) {
+    /// Appends it as that of a directory of this name.
+    pub(super) fn push(&self, text: &mut String, name: &str) {
         let affected = grouped(self.affected());
         let entries = counted(
             u64::try_from(self.entries).unwrap_or(u64::MAX),
@@ -185,7 +187,7 @@ mod tests {
         }
         let text = |plans: &mut dyn Iterator<Item = &DirectoryPlan>| {
             let mut summary = PlanSummary::default();
-            plans.for_each(|plan| summary.add(plan.path(), DirectorySummary::of(plan)));
+            plans.for_each(|plan| summary.add(plan.path(), DirectorySummary::of(plan, |_| true)));
             assert!(summary.hides_names());
             summary.text(b"/r")
         };

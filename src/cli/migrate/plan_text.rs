@@ -45,30 +45,39 @@ fn push(text: &mut String, arguments: std::fmt::Arguments<'_>) {
 
 fn push_line(text: &mut String, line: &PlanLine) {
     push_new_name(text, line);
-    let is_left = line.is_left();
-    let is_by_person = is_left && !line.reason.is_of_what_stays();
-    if is_left {
+    if line.is_left() {
         let what = match &line.new {
             Some(_) => "; its target stays",
             None => " stays",
         };
-        let why = if is_by_person {
-            "the plan leaves it"
-        } else {
-            line.reason.describe()
-        };
-        push(text, format_args!("{what}: {why}"));
+        push(text, format_args!("{what}: {}", why(line)));
     } else {
         if line.reason != Reason::Target {
             push(text, format_args!("  {}", line.reason.describe()));
         }
         push_guess(text, line.charset, line.confidence);
     }
+    push_warning(text, line);
+    push_candidates(text, line);
+}
+
+/// Was it a person who decided to leave the name?
+fn is_by_person(line: &PlanLine) -> bool {
+    line.is_left() && !line.reason.is_of_what_stays()
+}
+
+fn why(line: &PlanLine) -> &'static str {
+    match is_by_person(line) {
+        true => "the plan leaves it",
+        false => line.reason.describe(),
+    }
+}
+
+fn push_warning(text: &mut String, line: &PlanLine) {
     // Of a name that a person decided to leave there is nothing to warn.
-    if let Some(warning) = line.warning.filter(|_| !is_by_person) {
+    if let Some(warning) = line.warning.filter(|_| !is_by_person(line)) {
         push(text, format_args!("; beware: {}", warning.describe()));
     }
-    push_candidates(text, line);
 }
 
 /// Appends what becomes of an entry, without the cause.
@@ -84,13 +93,11 @@ pub(super) fn cause(line: &PlanLine) -> String {
         (true, Some(_)) => "its target stays: ",
         (false, _) => "",
     };
-    let mut text = format!("{what}{}", line.reason.describe());
+    let mut text = format!("{what}{}", why(line));
     if !line.is_left() {
         push_guess(&mut text, line.charset, None);
     }
-    if let Some(warning) = line.warning {
-        push(&mut text, format_args!("; beware: {}", warning.describe()));
-    }
+    push_warning(&mut text, line);
     text
 }
 

@@ -6,19 +6,23 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::counters::Counters;
+use super::plan_summary::DirectorySummary;
 use super::plan_text;
 use super::roots::Root;
 use crate::cli::args::MigrateArgs;
 use crate::cli::error::reason;
-use crate::cli::output::{print_shared, print_warning};
+use crate::cli::output::{is_verbose, print_shared, print_warning};
 use crate::cli::stop::Stop;
 use crate::cli::{CliError, ExitCode};
 use crate::names::Quoted;
-use crate::records::Reason;
+use crate::records::{PlanLine, Reason};
 use crate::tree::change::{Change, join_path};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::undo_journal::{Draft, Skipped};
+
+/// Most entries of a directory that are reported one by one, where the rest is not.
+const FEW: usize = 5;
 
 /// The state of a migration.
 pub(super) struct Work {
@@ -141,10 +145,17 @@ impl Work {
         self.print(&format!("{} stays: {why}\n", Quoted(path)));
     }
 
-    /// Reports the entries that a plan leaves.
+    /// Reports the entries that a plan leaves: a few by name, many by reason.
     pub(super) fn print_left(&self, plan: &DirectoryPlan) {
         let mut left = String::new();
-        plan_text::push_left(&mut left, plan);
+        let mut lines = plan.lines.iter().filter(|line| line.is_left());
+        if lines.nth(FEW).is_some() && !is_verbose() {
+            let path = plan.path();
+            let name = Quoted(if path.is_empty() { b"." } else { &path });
+            DirectorySummary::of(plan, PlanLine::is_left).push(&mut left, &name.to_string());
+        } else {
+            plan_text::push_left(&mut left, plan);
+        }
         if !left.is_empty() {
             self.print(&left);
         }

@@ -10,6 +10,8 @@ mod charset_map;
 mod command;
 /// Texts with control characters.
 mod control;
+/// Names whose charset or text is in doubt.
+mod doubt;
 /// Ended in the middle.
 mod ended;
 /// Entries that are given by name.
