@@ -199,3 +199,28 @@ fn a_mount_point_lies_in_another_mount() {
     assert_eq!(at::rmdir(mount.dir(), b"place"), Ok(()));
     mount.stop();
 }
+
+/// A mount has one list of charsets, and guesses none.
+#[test]
+fn directories_of_another_charset_are_shown_by_a_mount_inside() {
+    let tree = Tree::new();
+    tree.file(b"caf\xE9", b"");
+    let below = tree.directory(b"ru");
+    at::write_new(&below, b"\xD0\xC9\xD3\xD8\xCD\xCF", b"").unwrap();
+    let refused = background(&tree.backing(), &tree.point(), &["--from", "auto"]);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("utf8fs scan --propose-map charsets.toml"),
+        "{told}"
+    );
+    let mount = tree.mount(&["--from", "windows-1252"]);
+    let (source, point) = (tree.backing().join("ru"), mount.point().join("ru"));
+    let beside = Beside::start(&source, &point, &["--from", "koi8-r"]);
+    assert_eq!(at::sorted(mount.dir()), ["café".as_bytes(), b"ru"]);
+    let inside = at::open_dir_path(&point);
+    assert_eq!(at::list(&inside), ["письмо".as_bytes()]);
+    drop(inside);
+    beside.stop();
+    mount.stop();
+}
