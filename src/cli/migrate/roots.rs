@@ -52,13 +52,15 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CliError> {
     }
     let mut roots: Vec<Root> = Vec::new();
     for path in &args.paths {
-        let root = open_given(path, args)?;
-        let is_same = |other: &&mut Root| {
-            other.path == root.path && !other.entries.is_empty() && !root.entries.is_empty()
-        };
-        match roots.iter_mut().find(is_same) {
-            Some(other) => other.entries.extend(root.entries),
-            None => roots.push(root),
+        let (directory, entry) = tree_of(path, args.own_name)?;
+        let is_same = |root: &&mut Root| !root.entries.is_empty() && root.path == directory;
+        let same = roots.iter_mut().find(is_same).filter(|_| entry.is_some());
+        if let Some(same) = same {
+            same.entries.extend(entry);
+        } else {
+            let mut root = open(&directory, args.view)?;
+            root.entries.extend(entry);
+            roots.push(root);
         }
     }
     for (index, one) in roots.iter().enumerate() {
@@ -76,13 +78,13 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CliError> {
     Ok(roots)
 }
 
-/// Opens the tree of an argument. It is the directory itself; for a file, and for a directory with `--own-name`, it is the
-/// directory that the entry lies in.
-fn open_given(path: &Path, args: &MigrateArgs) -> Result<Root, CliError> {
+/// Returns the root of an argument's tree, and the name of the entry in it that alone is meant. A directory is a root itself.
+/// A file, and a directory whose own name is in question (`has_own_name`), is an entry of the directory that it lies in.
+fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>), CliError> {
     let fault = |error: std::io::Error| fault(path, &error);
     let is_dir = std::fs::metadata(path).is_ok_and(|stat| stat.is_dir());
-    if is_dir && !args.own_name {
-        return open(path, args.view);
+    if is_dir && !has_own_name {
+        return Ok((path.to_owned(), None));
     }
     std::fs::symlink_metadata(path).map_err(fault)?;
     // A link that is given is renamed itself, unless it leads to a directory.
@@ -94,26 +96,19 @@ fn open_given(path: &Path, args: &MigrateArgs) -> Result<Root, CliError> {
         let parent = parent.map_err(fault)?.unwrap_or_default();
         parent.join(path.file_name().unwrap_or_default())
     };
-    let own = || {
-        CliError::usage(format!(
-            "{} cannot be renamed itself",
-            Quoted(path.as_os_str().as_bytes())
-        ))
+    let no_entry = |why: &str| {
+        let path = Quoted(path.as_os_str().as_bytes());
+        CliError::usage(format!("{path} cannot be renamed itself: {why}"))
+            .hint("leave --own-name out")
     };
     let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
-        return Err(own().hint("leave --own-name out"));
+        return Err(no_entry("it lies in no directory"));
     };
-    let mut root = open(parent, args.view)?;
-    if is_dir {
-        let stat = Dir::open_root(&absolute)
-            .and_then(Stat::of)
-            .map_err(fault)?;
-        if stat.mnt_id != Stat::of(&root.fd).map_err(fault)?.mnt_id {
-            return Err(own().hint("something is mounted there: leave --own-name out"));
-        }
+    let mount = |path: &Path| Stat::of(Dir::open_root(path)?).map(|stat| stat.mnt_id);
+    if is_dir && mount(parent).map_err(fault)? != mount(&absolute).map_err(fault)? {
+        return Err(no_entry("something is mounted on it"));
     }
-    root.entries.insert(name.as_bytes().to_vec());
-    Ok(root)
+    Ok((parent.to_owned(), Some(name.as_bytes().to_vec())))
 }
 
 fn fault(path: &Path, error: &std::io::Error) -> CliError {
