@@ -2,9 +2,11 @@
 //!
 //! The guard holds a lock of the file while it lives.
 
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
-use std::io::{self, PipeReader};
+use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +15,7 @@ use std::time::{Duration, Instant};
 use super::guarded::Guarded;
 use crate::backing::fanotify;
 use crate::backing::{Dir, LockKind, Stat, lock};
-use crate::names::Quoted;
+use crate::names::{BackingName, Quoted};
 use crate::records::{AuditCounts, GUARD_STATUS_FORMAT, GuardStatus, json_line};
 
 /// The directory of the status files.
@@ -21,7 +23,12 @@ const PLACE: &str = "/run/utf8fs";
 
 /// The file of a guard.
 #[derive(Debug)]
-pub(super) struct StatusFile(File);
+pub(super) struct StatusFile {
+    file: File,
+    /// Removes the file at the end, from a root of our own too.
+    place: Dir,
+    name: Option<BackingName>,
+}
 
 /// The state of a directory's guard.
 #[derive(Debug)]
@@ -52,10 +59,18 @@ impl StatusFile {
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        let file = options.open(path_of(directory)?)?;
-        match lock::flock(&file, Some(LockKind::Write))? {
-            true => Ok(Self(file)),
-            false => Err(io::Error::from_raw_os_error(libc::EBUSY)),
+        let (path, place) = (path_of(directory)?, Dir::open_root(Path::new(PLACE))?);
+        let name = path.file_name().map(OsStr::as_bytes);
+        let name = name.and_then(|name| BackingName::parse(name).ok());
+        loop {
+            let file = options.open(&path)?;
+            if !lock::flock(&file, Some(LockKind::Write))? {
+                return Err(io::Error::from_raw_os_error(libc::EBUSY));
+            }
+            // The guard before may just have removed it.
+            if Stat::of(&file)?.nlink > 0 {
+                return Ok(Self { file, place, name });
+            }
         }
     }
 
@@ -66,14 +81,16 @@ impl StatusFile {
             let mut line = json_line(&status(guarded, start.elapsed()));
             line.push('\n');
             let length = u64::try_from(line.len()).unwrap_or(0);
-            let written = self.0.write_all_at(line.as_bytes(), 0);
-            if let Err(error) = written.and_then(|()| self.0.set_len(length)) {
+            let written = self.file.write_all_at(line.as_bytes(), 0);
+            if let Err(error) = written.and_then(|()| self.file.set_len(length)) {
                 log::warn!("the status cannot be written: {error}");
                 return;
             }
             if fanotify::pause(end, Duration::from_secs(1)).unwrap_or(true) {
-                // A guard that ended in order leaves an empty one.
-                self.0.set_len(0).ok();
+                // A guard that was killed leaves it.
+                if let Some(name) = &self.name {
+                    self.place.unlink(name).ok();
+                }
                 return;
             }
         }
@@ -113,15 +130,16 @@ fn status(guarded: &Guarded, uptime: Duration) -> GuardStatus {
 /// The directory or the file cannot be read, or makes no sense.
 pub fn find(directory: &Path) -> io::Result<Found> {
     let path = path_of(Dir::open_root(directory)?)?;
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
-        Err(error) => return Err(error),
-    };
-    let is_dead = lock::flock(&file, Some(LockKind::Read))?;
     // It may be being written just now.
     for _ in 0..10 {
-        let text = std::fs::read(&path)?;
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+            Err(error) => return Err(error),
+        };
+        let is_dead = lock::flock(&file, Some(LockKind::Read))?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
         match serde_json::from_slice(&text) {
             Ok(_) if is_dead => return Ok(Found::Dead),
             Ok(status) => return Ok(Found::Status(Box::new(status))),

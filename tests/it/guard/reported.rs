@@ -1,7 +1,8 @@
 //! What is heard of, what is found, and what is in the log.
 
 use std::os::fd::AsFd;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -334,9 +335,16 @@ fn its_status_can_be_asked_for() {
         .output()
         .unwrap();
     assert_eq!(second.status.code(), Some(1));
+    let metadata = std::fs::metadata(tree.backing()).unwrap();
+    let file = format!(
+        "/run/utf8fs/guard-{}-{}.json",
+        metadata.dev(),
+        metadata.ino()
+    );
+    let is_there = || Path::new(&file).symlink_metadata().is_ok();
     // Killed.
     drop(guard);
-    assert_eq!(ask("text").0, Some(1));
+    assert_eq!((ask("text").0, is_there()), (Some(1), true));
     Guard::start(&tree, &[]).stop();
-    assert_eq!(ask("text").0, Some(1));
+    assert_eq!((ask("text").0, is_there()), (Some(1), false));
 }
