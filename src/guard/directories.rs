@@ -18,6 +18,15 @@ const REMEMBERED: usize = 4096;
 /// Number of look-ups of a directory that is being moved.
 const TRIES: usize = 8;
 
+/// The reason why a directory is not opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Away {
+    /// It is gone, or does not lie below the guarded one.
+    Elsewhere,
+    /// It was moved again and again meanwhile.
+    Moving,
+}
+
 /// A directory that lies below the guarded one, or is it.
 #[derive(Debug)]
 pub(super) struct Directory {
@@ -76,23 +85,28 @@ impl Directories {
 
     /// Finds the directory of a handle; `None` if it is gone or does not lie below the guarded one.
     pub(super) fn find(&self, handle: &FileHandle) -> Option<Arc<Directory>> {
-        self.open(handle).map(|(directory, _)| directory)
+        self.open(handle).ok().map(|(directory, _)| directory)
     }
 
     /// Finds the directory of a handle, and opens it by its path, following no link and entering no mount. While it is being moved,
     /// that is tried again.
-    pub(super) fn open(&self, handle: &FileHandle) -> Option<(Arc<Directory>, Dir)> {
+    pub(super) fn open(&self, handle: &FileHandle) -> Result<(Arc<Directory>, Dir), Away> {
+        let (mut before, mut away) = (None, Away::Elsewhere);
         for _ in 0..TRIES {
-            let directory = self.look_up(handle)?;
+            let directory = self.look_up(handle).ok_or(Away::Elsewhere)?;
             // Where the mount shows a part of the filesystem, a directory of another part may have the same path.
             let opened = Dir::new(&self.root).descend(&directory.path);
             let is_it = |fd: &OwnedFd| FileHandle::of(fd).ok().flatten().as_ref() == Some(handle);
             if let Some(fd) = opened.ok().filter(is_it) {
-                return Some((directory, Dir::new(fd)));
+                return Ok((directory, Dir::new(fd)));
             }
             self.forget();
+            let path = directory.path.clone();
+            if before.replace(path).is_some_and(|before| before != directory.path) {
+                away = Away::Moving;
+            }
         }
-        None
+        Err(away)
     }
 
     fn look_up(&self, handle: &FileHandle) -> Option<Arc<Directory>> {

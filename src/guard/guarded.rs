@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::counters::Counters;
-use super::directories::Directories;
+use super::directories::{Away, Directories, Directory};
 use super::judge::Judge;
 use super::locked::lock;
 use super::offender::Offender;
 use super::pending::Pending;
 use super::scan_requests::{ALL, Requests};
-use crate::backing::FileHandle;
+use crate::backing::{Dir, FileHandle};
 use crate::daemon::auditor::Auditor;
 use crate::fs::audit::{AuditLog, Counts, Record, Verdict};
 use crate::names::BackingName;
@@ -86,6 +86,15 @@ impl Guarded {
     /// Forgets the names that were met.
     pub(super) fn forget_met(&self) {
         lock(&self.met).clear();
+    }
+
+    /// Opens a directory. If it is moved again and again, a scan is to find the names that were made in it at that second or later.
+    pub(super) fn open(&self, handle: &FileHandle, since: i64) -> Option<(Arc<Directory>, Dir)> {
+        let opened = self.directories.open(handle);
+        if matches!(opened, Err(Away::Moving)) {
+            self.requests.ask_for_all(since);
+        }
+        opened.ok()
     }
 
     /// Takes an offender that was heard of or found: it is reported at once, or waits until it can be renamed.

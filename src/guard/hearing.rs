@@ -101,12 +101,14 @@ impl<'g> Hearing<'g> {
                 log::warn!(
                     "more names were made than the kernel could report: the directory is scanned"
                 );
-                // The clock of the filesystem is a little behind.
-                let since = self.complete.as_second() - 1;
-                self.guarded.requests.ask_for_all(since);
+                self.guarded.requests.ask_for_all(self.since());
             }
             // Our own renames.
-            NameEvent::New(new) if new.pid == self.own => {}
+            NameEvent::New(new) if new.pid == self.own => {
+                if new.is_dir {
+                    self.guarded.directories.forget();
+                }
+            }
             NameEvent::New(new) => {
                 if new.is_dir && new.from.is_some() {
                     self.directory_moved(&new);
@@ -118,6 +120,12 @@ impl<'g> Hearing<'g> {
         }
     }
 
+    /// Returns the second from which on names may not have been heard of.
+    fn since(&self) -> i64 {
+        // The clock of the filesystem is a little behind.
+        self.complete.as_second() - 1
+    }
+
     /// Another place of a directory: what is in it may be new here.
     #[cold]
     fn directory_moved(&mut self, new: &NewName<'_>) {
@@ -125,7 +133,7 @@ impl<'g> Hearing<'g> {
         directories.forget();
         add(&self.guarded.counters.moves, 1);
         self.opened.clear();
-        let Some((_, dir)) = directories.open(&new.directory) else {
+        let Some((_, dir)) = self.guarded.open(&new.directory, ALL) else {
             return;
         };
         if new
@@ -188,9 +196,9 @@ impl<'g> Hearing<'g> {
         if self.opened.len() >= MOST_OPEN && !self.opened.contains_key(handle) {
             self.opened.clear();
         }
-        let directories = &self.guarded.directories;
+        let (guarded, since) = (self.guarded, self.since());
         let opened = self.opened.entry(handle.clone());
-        let opened = opened.or_insert_with_key(|handle| directories.open(handle));
+        let opened = opened.or_insert_with_key(|handle| guarded.open(handle, since));
         let (directory, dir) = opened.as_ref()?;
         Some((Arc::clone(directory), dir.stat_child(name).ok()))
     }

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::counters::add;
+use super::directories::Away;
 use super::guarded::Guarded;
 use super::judge::Judge;
 use super::locked::lock;
@@ -127,10 +128,15 @@ fn change(
     // It may have been moved since.
     let handle = first.offender.directory.handle.clone();
     let opened = guarded.directories.open(&handle);
+    let is_moving = matches!(opened, Err(Away::Moving));
+    let opened = opened.ok();
     let opened = opened.and_then(|(directory, dir)| Some((directory, Stat::of(&dir).ok()?, dir)));
     let Some((directory, stat, dir)) = opened else {
-        for waiting in batch.values() {
-            report_left(guarded, waiting, None);
+        for waiting in batch.into_values() {
+            match is_moving {
+                true => guarded.pending.put_back(waiting, None),
+                false => report_left(guarded, &waiting, None),
+            }
         }
         return None;
     };

@@ -19,14 +19,18 @@ use crate::fs::audit::Operation;
 use crate::names::{BackingName, Quoted};
 use crate::tree::tree_walk::{self, Mounts, Visitor, walk};
 
-/// Longest rest between two scans.
+/// Longest rest that a scan needs.
 const LONGEST_REST: Duration = Duration::from_secs(30);
 
-/// Carries out scans until the end. Rests after each: whoever causes scans costs a fifth of a processor at most, if a
+/// Rest that may be made up for later, so that a second scan need not wait for what the first missed.
+const CREDIT: Duration = Duration::from_secs(10);
+
+/// Carries out scans until the end. Each needs a rest: whoever causes scans costs a fifth of a processor at most, if a
 /// scan takes no more than some seconds.
 pub(super) fn scan_all(guarded: &Guarded) {
-    let mut earliest = Instant::now();
+    let (mut rest, mut ended) = (Duration::ZERO, Instant::now());
     loop {
+        let earliest = ended + rest.saturating_sub(CREDIT);
         let request = guarded.requests.take(earliest, &|| guarded.is_over());
         let start = Instant::now();
         match request {
@@ -38,13 +42,14 @@ pub(super) fn scan_all(guarded: &Guarded) {
             Some(Request::Directories(directories)) => {
                 let opened = directories
                     .iter()
-                    .filter_map(|handle| guarded.directories.open(handle));
+                    .filter_map(|handle| guarded.open(handle, ALL));
                 let opened = opened.map(|(_, dir)| dir.into_fd()).collect();
                 scan(guarded, opened, ALL);
             }
         }
         add(&guarded.counters.scans, 1);
-        earliest = Instant::now() + (start.elapsed() * 4).min(LONGEST_REST);
+        rest = rest.saturating_sub(start - ended) + start.elapsed() * 4;
+        (rest, ended) = (rest.min(CREDIT + LONGEST_REST), Instant::now());
     }
 }
 

@@ -2,15 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::fs::{CWD, RenameFlags, renameat};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::process::Signal;
 
 use super::{Guard, short};
 use crate::support::mount::binary;
 use crate::support::wait::until;
-use crate::support::{Tree, at, audit, needs};
+use crate::support::{Tree, at, audit, needs, user};
 
 fn undo(tree: &Tree) -> Output {
     Command::new(binary())
@@ -216,6 +221,98 @@ fn no_link_leads_a_rename_elsewhere() {
             .all(|name| name.ends_with(b"\xE9"))
     );
     guard.stop();
+}
+
+/// Whoever swaps the directory for a link without pause gets nothing outside touched either; then all is put right.
+#[test]
+fn swaps_without_pause_lead_no_rename_elsewhere() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let outside = tree.parent().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    let outside = at::open_dir_path(&outside);
+    let below = tree.below_dir();
+    at::mkdir(&below, b"dir").unwrap();
+    at::symlink(b"../outside", &below, b"link").unwrap();
+    let dir = at::open_dir(&below, b"dir").unwrap();
+    let guard = Guard::mending(&tree, &[]);
+    let start = Instant::now();
+    let swap = || {
+        while start.elapsed() < Duration::from_secs(2) {
+            at::rename_with(&below, b"dir", b"link", RenameFlags::EXCHANGE).unwrap();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(swap);
+        for number in 0..500 {
+            let name = [b"n", number.to_string().as_bytes(), b"\xE9"].concat();
+            at::write_new(&dir, &name, b"").unwrap();
+            at::write_new(&outside, &name, b"").unwrap();
+        }
+    });
+    let is_right = |name: &Vec<u8>| std::str::from_utf8(name).is_ok();
+    until(|| at::list(&dir).iter().all(is_right));
+    assert!(!at::list(&outside).iter().any(is_right));
+    assert_eq!(at::list(&dir).len(), 500);
+    guard.stop();
+}
+
+/// A user who fills the kernel's queue, and makes more names than are put right at a time, keeps no other's name from being put right
+/// within a minute.
+#[test]
+fn a_flood_of_one_user_delays_no_other() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let open = PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(tree.backing(), open).unwrap();
+    let guard = Guard::mending(&tree, &[]);
+    guard.pause();
+    let flood = "b=$(printf '\\351'); i=0; cd \"$PLACE\"\n\
+                 while [ $i -lt 20000 ]; do : >\"$b$i\"; i=$((i + 1)); done; echo $i";
+    let flood = user::script(1001, &tree.backing(), flood);
+    assert_eq!(flood.stdout, b"20000\n", "{flood:?}");
+    let one = user::script(1002, &tree.backing(), ": >\"$PLACE/$(printf 'v\\351')\"");
+    assert!(one.status.success(), "{one:?}");
+    let start = Instant::now();
+    guard.signal(Signal::CONT);
+    until(|| at::stat(tree.below_dir(), "vé".as_bytes()).is_ok());
+    assert!(start.elapsed() < Duration::from_secs(60));
+    guard.stop();
+}
+
+/// A tree that is moved in is put right as a whole. What waits in one that is moved out keeps its name.
+#[test]
+fn a_tree_is_put_right_where_it_is_moved_to() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let (moved, out) = (tree.parent().join("moved"), tree.directory(b"out"));
+    std::fs::create_dir(&moved).unwrap();
+    let mut dir = at::open_dir_path(&moved);
+    for _ in 0..3 {
+        at::write_new(&dir, b"f\xE9", b"").unwrap();
+        at::mkdir(&dir, b"d\xE9").unwrap();
+        dir = at::open_dir(&dir, b"d\xE9").unwrap();
+    }
+    let guard = Guard::mending(&tree, &[]);
+    let file = at::create_new(&out, b"open\xE9").unwrap();
+    let place = |name: &str| tree.backing().join(name);
+    renameat(CWD, &moved, CWD, place("came")).unwrap();
+    until(|| place("came/dé/dé/dé").is_dir());
+    until(|| place("came/dé/dé/fé").is_file() && place("came/dé/fé").is_file());
+    renameat(CWD, place("out"), CWD, tree.parent().join("out")).unwrap();
+    drop(file);
+    let log = guard.wait_for(7);
+    guard.stop();
+    let mut verdicts: Vec<_> = log.iter().map(|record| record.text("verdict")).collect();
+    verdicts.sort_unstable();
+    assert_eq!(verdicts, [["normalized"; 6].as_slice(), &["reported"]].concat());
+    assert_eq!(at::list(&out), [b"open\xE9"]);
 }
 
 /// Names are read in the charset that the map has for their directory, as `migrate` reads them.
