@@ -20,6 +20,7 @@ fn decide(args: GuardArgs) -> Result<GuardConfig, CliError> {
     let keys = PolicyFile {
         from: args.from.map(List),
         mode: args.on_violation.map(Into::into),
+        unique: args.unique.map(Into::into),
         ..config::keys(args.exempt, args.exempt_uid, &args.audit)
     };
     let keys = keys.or(config::conforming_keys(&args.conforming));

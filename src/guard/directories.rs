@@ -102,7 +102,10 @@ impl Directories {
             }
             self.forget();
             let path = directory.path.clone();
-            if before.replace(path).is_some_and(|before| before != directory.path) {
+            if before
+                .replace(path)
+                .is_some_and(|before| before != directory.path)
+            {
                 away = Away::Moving;
             }
         }

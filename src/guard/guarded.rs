@@ -1,6 +1,6 @@
 //! State that the threads of a guard share, and the action on an offender.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -8,13 +8,15 @@ use super::counters::Counters;
 use super::directories::{Away, Directories, Directory};
 use super::judge::Judge;
 use super::locked::lock;
-use super::offender::Offender;
+use super::offender::{Newcomers, Offender};
 use super::pending::Pending;
 use super::scan_requests::{ALL, Requests};
 use crate::backing::{Dir, FileHandle};
 use crate::daemon::auditor::Auditor;
 use crate::fs::audit::{AuditLog, Counts, Record, Verdict};
 use crate::names::BackingName;
+use crate::policy::alike::difference;
+use crate::tree::plan::EntryList;
 
 /// Most names that are remembered.
 const REMEMBERED: usize = 1 << 20;
@@ -99,13 +101,47 @@ impl Guarded {
 
     /// Takes an offender that was heard of or found: it is reported at once, or waits until it can be renamed.
     pub(super) fn meet(&self, offender: Offender) {
-        if offender.judgement.plan.is_none() {
+        if offender.alike().is_some() {
+            self.requests.ask_to_compare(offender);
+        } else if offender.judgement.plan.is_none() {
             if self.is_first(&offender) {
                 self.report(&offender, None, None);
             }
         } else if !self.pending.add(offender) {
             // There are too many: it will be found.
             self.requests.ask_for_all(ALL);
+        }
+    }
+
+    /// Reports the newcomers in a directory of these names that are alike to an older one.
+    pub(super) fn compare(&self, newcomers: &Newcomers, names: &EntryList) {
+        let Some(alike) = newcomers.values().find_map(Offender::alike) else {
+            return;
+        };
+        let key = |name: &BackingName| (alike.key(name.as_bytes()), Vec::new());
+        let mut groups: HashMap<_, Vec<BackingName>> = newcomers.keys().map(key).collect();
+        for entry in names.iter() {
+            if let Some(group) = groups.get_mut(&alike.key(entry.name)) {
+                group.extend(BackingName::parse(entry.name));
+            }
+        }
+        for group in groups.values() {
+            for offender in group.iter().filter_map(|name| newcomers.get(name)) {
+                let is_older = |name: &&BackingName| {
+                    let other = newcomers.get(*name);
+                    other.is_none_or(|other| other.age() < offender.age())
+                };
+                let Some(sibling) = group.iter().find(is_older) else {
+                    continue;
+                };
+                let mut offender = offender.clone();
+                let offence = &mut offender.judgement.offence;
+                (offence.offset, offence.length) =
+                    difference(offender.name.as_bytes(), sibling.as_bytes());
+                if self.is_first(&offender) {
+                    self.report(&offender, None, Some(sibling));
+                }
+            }
         }
     }
 

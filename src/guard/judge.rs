@@ -6,7 +6,7 @@ use super::maker::Maker;
 use crate::daemon::mount_policy::ResolvedPolicy;
 use crate::names::rules::{Mode, Terms};
 use crate::names::{CharsetMap, CharsetSource};
-use crate::policy::Offence;
+use crate::policy::{Alike, Offence, Rule};
 use crate::tree::plan::PlanOptions;
 
 /// The policy in force.
@@ -48,13 +48,24 @@ impl Judge {
         }
     }
 
-    /// Conforms the name, whoever made it and wherever?
+    /// Conforms the name, whoever made it, wherever, and whatever siblings it has?
     pub(super) fn is_clean(&self, name: &[u8]) -> bool {
+        self.unique().is_none() && self.conforms(name)
+    }
+
+    /// Conforms the name, whoever made it and wherever, if it is alike to no sibling?
+    pub(super) fn conforms(&self, name: &[u8]) -> bool {
         let offends = !self.resolved.map.policy.conforms(name);
         self.resolved.rules.is_one_for_all(offends)
     }
 
-    /// Judges a name at the path that `path` makes; `None` if it conforms or is exempt.
+    /// Returns how siblings are compared, if they are anywhere.
+    pub(super) fn unique(&self) -> Option<Alike> {
+        self.resolved.unique
+    }
+
+    /// Judges a name at the path that `path` makes; `None` if it conforms or is exempt. One that may offend only by being alike to a
+    /// sibling gets that offence, at no bytes.
     pub(super) fn judge(
         &self,
         maker: &Maker,
@@ -65,7 +76,13 @@ impl Judge {
         let is_member = |groups: &_| !maker.groups.is_disjoint(groups);
         let section = rules.section(maker.uid, name, &path, is_member);
         let terms = rules.terms_of(section);
-        let offence = terms.check(&self.resolved.map, name).err()?;
+        let alike = terms.unique.map(|alike| Offence {
+            rule: Rule::NotUnique(alike),
+            offset: 0,
+            length: 0,
+            code_point: None,
+        });
+        let offence = terms.check(&self.resolved.map, name).err().or(alike)?;
         if terms.mode == Mode::Off || rules.exempt().of(maker.uid, name, path).is_some() {
             return None;
         }
@@ -73,7 +90,7 @@ impl Judge {
         Some(Judgement {
             offence,
             terms: Arc::clone(terms),
-            plan: (terms.mode == Mode::Normalize).then_some(plan),
+            plan: (terms.mode == Mode::Normalize && Some(offence) != alike).then_some(plan),
         })
     }
 

@@ -281,7 +281,11 @@ fn quiet(dir: &Dir, name: &BackingName, stat: &Stat, grace: Duration) -> Quiet {
     }
 }
 
-fn list(dir: &Dir) -> io::Result<EntryList> {
+/// Lists a directory.
+///
+/// # Errors
+/// Those of reading it.
+pub(super) fn list(dir: &Dir) -> io::Result<EntryList> {
     let mut entries = Entries::open_quietly(dir)?;
     let mut listing = EntryList::default();
     while let Some(entry) = entries.next()? {

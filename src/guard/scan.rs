@@ -1,5 +1,6 @@
 //! Finding what was not heard of: at the start, after an overflow, and in directories that are moved in.
 
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -12,15 +13,20 @@ use super::counters::add;
 use super::guarded::Guarded;
 use super::judge::Judge;
 use super::maker::Maker;
-use super::offender::Offender;
+use super::mending::list;
+use super::offender::{Newcomers, Offender};
 use super::scan_requests::{ALL, Request};
 use crate::backing::{Dir, FileHandle, Kind};
 use crate::fs::audit::Operation;
 use crate::names::{BackingName, Quoted};
+use crate::tree::plan::EntryList;
 use crate::tree::tree_walk::{self, Mounts, Visitor, walk};
 
 /// Longest rest that a scan needs.
 const LONGEST_REST: Duration = Duration::from_secs(30);
+
+/// Rest that each needs.
+const SHORTEST_REST: Duration = Duration::from_millis(50);
 
 /// Rest that may be made up for later, so that a second scan need not wait for what the first missed.
 const CREDIT: Duration = Duration::from_secs(10);
@@ -30,7 +36,7 @@ const CREDIT: Duration = Duration::from_secs(10);
 pub(super) fn scan_all(guarded: &Guarded) {
     let (mut rest, mut ended) = (Duration::ZERO, Instant::now());
     loop {
-        let earliest = ended + rest.saturating_sub(CREDIT);
+        let earliest = ended + rest.saturating_sub(CREDIT).max(SHORTEST_REST);
         let request = guarded.requests.take(earliest, &|| guarded.is_over());
         let start = Instant::now();
         match request {
@@ -46,8 +52,8 @@ pub(super) fn scan_all(guarded: &Guarded) {
                 let opened = opened.map(|(_, dir)| dir.into_fd()).collect();
                 scan(guarded, opened, ALL);
             }
+            Some(Request::Compare(directories)) => compare(guarded, &directories),
         }
-        add(&guarded.counters.scans, 1);
         rest = rest.saturating_sub(start - ended) + start.elapsed() * 4;
         (rest, ended) = (rest.min(CREDIT + LONGEST_REST), Instant::now());
     }
@@ -64,6 +70,17 @@ pub(super) fn scan(guarded: &Guarded, roots: Vec<OwnedFd>, since: i64) {
     if let Err(error) = walk(&roots, Mounts::Stay, 1, &finder) {
         log::error!("the directory cannot be scanned: {error}");
     }
+    add(&guarded.counters.scans, 1);
+}
+
+/// Compares new names with their siblings.
+fn compare(guarded: &Guarded, directories: &HashMap<FileHandle, Newcomers>) {
+    for (handle, newcomers) in directories {
+        let listed = guarded.open(handle, ALL).map(|(_, dir)| list(&dir));
+        if let Some(Ok(names)) = listed {
+            guarded.compare(newcomers, &names);
+        }
+    }
 }
 
 struct Finder<'g> {
@@ -76,19 +93,19 @@ struct Finder<'g> {
 
 impl Visitor for Finder<'_> {
     /// The names of a directory that may offend.
-    type State = Vec<BackingName>;
+    type State = EntryList;
 
     fn start(&self) -> Self::State {
-        Vec::new()
+        EntryList::default()
     }
 
     fn enter(&self, names: &mut Self::State, _: &Arc<tree_walk::Place>) {
         names.clear();
     }
 
-    fn name(&self, names: &mut Self::State, name: &[u8], _kind: Kind) {
+    fn name(&self, names: &mut Self::State, name: &[u8], kind: Kind) {
         if !self.judge.is_clean(name) {
-            names.extend(BackingName::parse(name));
+            names.push(name, kind, 0);
         }
     }
 
@@ -103,7 +120,21 @@ impl Visitor for Finder<'_> {
         else {
             return;
         };
-        for name in names.drain(..) {
+        let alike = self.judge.unique();
+        let key = |name: &[u8]| alike.map(|alike| alike.key(name));
+        let mut shared: HashMap<_, usize> = HashMap::new();
+        for entry in names.iter().filter(|_| alike.is_some()) {
+            *shared.entry(key(entry.name)).or_default() += 1;
+        }
+        let mut newcomers = Newcomers::new();
+        for name in names.iter().map(|entry| entry.name) {
+            if self.judge.conforms(name) && shared.get(&key(name)).is_none_or(|&number| number == 1)
+            {
+                continue;
+            }
+            let Ok(name) = BackingName::parse(name) else {
+                continue;
+            };
             // Making, linking and renaming all set the ctime.
             let stat = Dir::new(fd).stat_child(&name).ok();
             let Some(stat) = stat.filter(|stat| stat.ctime.secs >= self.since) else {
@@ -112,16 +143,22 @@ impl Visitor for Finder<'_> {
             let maker = Maker::owner(&stat);
             let path = || directory.path_of(name.as_bytes());
             if let Some(judgement) = self.judge.judge(&maker, name.as_bytes(), path) {
-                self.guarded.meet(Offender {
+                let offender = Offender {
                     directory: Arc::clone(&directory),
                     name,
                     maker: Arc::new(maker),
                     operation: Operation::Found,
                     time: Timestamp::now(),
                     judgement,
-                });
+                };
+                match offender.alike() {
+                    Some(_) => drop(newcomers.insert(offender.name.clone(), offender)),
+                    None => self.guarded.meet(offender),
+                }
             }
         }
+        self.guarded.compare(&newcomers, names);
+        names.clear();
     }
 
     fn failed(&self, names: &mut Self::State, place: &Arc<tree_walk::Place>, error: io::Error) {

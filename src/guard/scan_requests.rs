@@ -1,14 +1,18 @@
 //! Scans that are asked for.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::locked::lock;
+use super::offender::{Newcomers, Offender};
 use crate::backing::FileHandle;
 
 /// Most directories that are asked for one by one.
 const MOST: usize = 1024;
+
+/// Most names that wait to be compared with their siblings.
+const MOST_COMPARED: usize = 1 << 18;
 
 /// Names of all times.
 pub(super) const ALL: i64 = i64::MIN;
@@ -20,6 +24,8 @@ pub(super) enum Request {
     All(i64),
     /// Some directories in the tree.
     Directories(HashSet<FileHandle>),
+    /// Names that were made, to be compared with their siblings.
+    Compare(HashMap<FileHandle, Newcomers>),
 }
 
 /// Scans that are asked for.
@@ -33,6 +39,9 @@ pub(super) struct Requests {
 struct Asked {
     all: Option<i64>,
     directories: HashSet<FileHandle>,
+    newcomers: HashMap<FileHandle, Newcomers>,
+    /// The number of names in `newcomers`, at least.
+    count: usize,
     /// A scan is running.
     is_busy: bool,
     /// When the last one ended.
@@ -66,6 +75,21 @@ impl Requests {
         self.changed.notify_all();
     }
 
+    /// Asks for a new name to be compared with its siblings.
+    pub(super) fn ask_to_compare(&self, offender: Offender) {
+        let mut asked = lock(&self.asked);
+        if asked.count < MOST_COMPARED {
+            let directory = offender.directory.handle.clone();
+            let newcomers = asked.newcomers.entry(directory).or_default();
+            newcomers.insert(offender.name.clone(), offender);
+            asked.count += 1;
+        } else {
+            asked.all = Some(ALL);
+        }
+        drop(asked);
+        self.changed.notify_all();
+    }
+
     /// Is a scan to come, under way, or has one ended a moment ago? Events of names that it found may still wait.
     pub(super) fn are_recent(&self) -> bool {
         let asked = lock(&self.asked);
@@ -89,7 +113,7 @@ impl Requests {
                 return None;
             }
             let rest = earliest.saturating_duration_since(Instant::now());
-            let wait = match asked.is_any() {
+            let wait = match asked.is_any() || !asked.newcomers.is_empty() {
                 true if rest.is_zero() => break,
                 true => rest,
                 false => Duration::from_secs(1),
@@ -97,7 +121,11 @@ impl Requests {
             let waited = self.changed.wait_timeout(asked, wait);
             asked = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        asked.is_busy = true;
+        asked.is_busy = asked.is_any();
+        if !asked.is_busy {
+            asked.count = 0;
+            return Some(Request::Compare(std::mem::take(&mut asked.newcomers)));
+        }
         let directories = std::mem::take(&mut asked.directories);
         Some(match asked.all.take() {
             Some(since) => Request::All(since),

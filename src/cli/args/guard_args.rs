@@ -10,6 +10,7 @@ use super::values::word;
 use super::{AuditArgs, ConformingArgs, PolicyFileArgs};
 use crate::guard::Action;
 use crate::os::Sandbox;
+use crate::policy::Alike;
 
 /// `utf8fs guard`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -60,6 +61,10 @@ pub struct GuardArgs {
     /// It is read at the start alone.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Names")]
     pub charset_map: Option<PathBuf>,
+
+    /// Report a new name that differs from a sibling in this alone
+    #[arg(long, value_name = "HOW", value_parser = word::<Alike>(), help_heading = "Names")]
+    pub unique: Option<Alike>,
 
     /// Users, by number, whose names are left alone
     #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]

@@ -165,6 +165,35 @@ fn what_was_not_heard_is_found() {
     assert_eq!(got, rows(&[("create", b"/more\xE9")]));
 }
 
+/// A name that is alike to an older sibling is reported, heard of or found.
+#[test]
+fn a_name_that_is_alike_to_a_sibling_is_reported() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    tree.file(b"README", b"");
+    tree.file(b"ReadMe", b"");
+    let guard = Guard::start(&tree, &["--unique", "casefold"]);
+    guard.wait_for(1);
+    let below = tree.below_dir();
+    for name in ["Straße", "other", "strasse"] {
+        at::write_new(&below, name.as_bytes(), b"").unwrap();
+    }
+    guard.wait_for(2);
+    let log = guard.stop();
+    assert_eq!(log.len(), 2);
+    let row = |record: &audit::Record| {
+        let sibling = record.name("sibling").unwrap();
+        assert_eq!(record.text("rule"), "not-unique");
+        (short(record), sibling, record.number("offset"))
+    };
+    let [found, heard] = [row(&log[0]), row(&log[1])];
+    assert_eq!((found.0.0.as_str(), found.2), ("found", 1));
+    let expected = rows(&[("create", b"/strasse")]).remove(0);
+    assert_eq!(heard, (expected, "Straße".into(), 0));
+}
+
 /// The policy is read anew on SIGHUP; a broken one leaves the old one in force.
 #[test]
 fn the_policy_is_read_anew() {
