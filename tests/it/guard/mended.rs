@@ -311,7 +311,10 @@ fn a_tree_is_put_right_where_it_is_moved_to() {
     guard.stop();
     let mut verdicts: Vec<_> = log.iter().map(|record| record.text("verdict")).collect();
     verdicts.sort_unstable();
-    assert_eq!(verdicts, [["normalized"; 6].as_slice(), &["reported"]].concat());
+    assert_eq!(
+        verdicts,
+        [["normalized"; 6].as_slice(), &["reported"]].concat()
+    );
     assert_eq!(at::list(&out), [b"open\xE9"]);
 }
 
@@ -376,6 +379,27 @@ fn no_name_is_overwritten() {
         let record = log.iter().find(of_name).unwrap();
         assert_eq!(record.text("verdict") == "normalized", is_renamed);
     }
+}
+
+/// What `utf8fs-guard@.service` leaves of root's capabilities is enough to put other users' names right, confined.
+#[test]
+fn the_capabilities_of_the_unit_are_enough() {
+    if !needs::root("a limited set of capabilities") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let [program, arguments @ ..] = user::limited_by("utf8fs-guard@.service");
+    let mut command = Command::new(program);
+    command.args(arguments).arg(binary());
+    let guard = Guard::mending_by(command, &tree, &[]);
+    std::fs::set_permissions(tree.backing(), PermissionsExt::from_mode(0o1777)).unwrap();
+    let script = "cd \"$PLACE\" && mkdir -m 700 own && : >\"own/$(printf 'a\\351')\"";
+    let made = user::script(1001, &tree.backing(), script);
+    assert!(made.status.success(), "{made:?}");
+    let right = tree.backing().join("own/aé");
+    until(|| right.is_file());
+    assert!(!guard.stderr().contains("lacks"), "{}", guard.stderr());
+    guard.stop();
 }
 
 /// What is mounted below is another filesystem, whose names are left, as is what it covers.

@@ -23,8 +23,13 @@ struct Guard<'t> {
 impl<'t> Guard<'t> {
     /// Starts a guard and waits until it hears.
     fn start(tree: &'t Tree, options: &[&str]) -> Self {
+        Self::start_by(Command::new(binary()), tree, options)
+    }
+
+    /// As [`Guard::start`], by a command.
+    fn start_by(mut command: Command, tree: &'t Tree, options: &[&str]) -> Self {
         let stderr = File::create(tree.parent().join("stderr")).unwrap();
-        let child = Command::new(binary())
+        let child = command
             .args(["guard", "--audit-format", "json", "--audit-log"])
             .arg(tree.audit_log())
             .args(options)
@@ -47,11 +52,16 @@ impl<'t> Guard<'t> {
 
     /// Starts a guard that renames after a moment.
     fn mending(tree: &'t Tree, options: &[&str]) -> Self {
+        Self::mending_by(Command::new(binary()), tree, options)
+    }
+
+    /// As [`Guard::mending`], by a command.
+    fn mending_by(command: Command, tree: &'t Tree, options: &[&str]) -> Self {
         let journal = tree.logs().join("journal");
         let mut all = vec!["--on-violation", "normalize", "--from", "iso-8859-1"];
         all.extend(["--grace", "0.1", "--journal", journal.to_str().unwrap()]);
         all.extend(options);
-        Self::start(tree, &all)
+        Self::start_by(command, tree, &all)
     }
 
     fn stderr(&self) -> String {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::mount::{Mount, binary, detach, mounted, wait_until_unmounted};
 use crate::support::wait::until;
-use crate::support::{Tree, at, needs};
+use crate::support::{Tree, at, needs, user};
 
 /// A manager that says nothing for so long says nothing at all.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -339,17 +339,6 @@ fn the_capabilities_of_the_unit_are_enough() {
     if !needs::root("a limited set of capabilities") {
         return;
     }
-    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/package.d/utf8fs@.service");
-    let unit = std::fs::read_to_string(unit).unwrap();
-    let line = unit
-        .lines()
-        .find_map(|line| line.strip_prefix("CapabilityBoundingSet="));
-    let bounding = line
-        .unwrap()
-        .split(' ')
-        .fold("--bounding-set=-all".to_owned(), |all, one| {
-            all + ",+" + &one.strip_prefix("CAP_").unwrap().to_lowercase()
-        });
     let permitted = |mount: &Mount<'_>| {
         let status = std::fs::read_to_string(format!("/proc/{}/status", mount.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("CapPrm:"));
@@ -357,7 +346,8 @@ fn the_capabilities_of_the_unit_are_enough() {
     };
     let (tree, other) = (Tree::new(), Tree::new());
     tree.file(b"file", b"content");
-    let limited = Mount::start_under(&tree, &["setpriv", "--no-new-privs", &bounding, "--"], &[]);
+    let command = user::limited_by("utf8fs@.service");
+    let limited = Mount::start_under(&tree, &command.each_ref().map(String::as_str), &[]);
     let usual = other.mount(&[]);
     assert_eq!(at::read(limited.dir(), b"file").unwrap(), b"content");
     at::write_new(limited.dir(), b"new", b"written").unwrap();

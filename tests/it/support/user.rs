@@ -34,3 +34,17 @@ pub(crate) fn script(uid: u32, directory: &Path, script: &str) -> Output {
         .output()
         .unwrap()
 }
+
+/// A command of root's with the capabilities that the unit of that name leaves.
+pub(crate) fn limited_by(unit: &str) -> [String; 4] {
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("scripts/package.d")
+        .join(unit);
+    let unit = std::fs::read_to_string(unit).unwrap();
+    let find = |line: &'static str| unit.lines().find_map(|all| all.strip_prefix(line));
+    let bounding = find("CapabilityBoundingSet=").unwrap().split(' ');
+    let bounding = bounding.fold("--bounding-set=-all".to_owned(), |all, one| {
+        all + ",+" + &one.strip_prefix("CAP_").unwrap().to_lowercase()
+    });
+    ["setpriv", "--no-new-privs", &bounding, "--"].map(str::to_owned)
+}
