@@ -143,6 +143,10 @@ fn change(
     let (mut ready, mut entries) = (Batch::new(), EntryList::default());
     for (name, mut waiting) in batch {
         waiting.offender.directory = Arc::clone(&directory);
+        if guarded.is_over() {
+            guarded.pending.put_back(waiting, None);
+            continue;
+        }
         let Ok(stat) = dir.stat_child(&name) else {
             // It is gone.
             report_left(guarded, &waiting, None);
@@ -181,7 +185,8 @@ fn change(
         };
         let names = directory.path.iter().map(BackingName::as_bytes);
         let options = options.for_directory(names);
-        let Ok(lines) = lines(&dir, &options, &entries, &is_of_plan) else {
+        let lines = lines(&dir, &options, &entries, &is_of_plan);
+        let Some(lines) = lines.ok().filter(|_| !guarded.is_over()) else {
             let waiting = ready.into_values();
             waiting.for_each(|waiting| guarded.pending.put_back(waiting, None));
             return None;

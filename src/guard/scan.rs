@@ -75,7 +75,7 @@ pub(super) fn scan(guarded: &Guarded, roots: Vec<OwnedFd>, since: i64) {
 
 /// Compares new names with their siblings.
 fn compare(guarded: &Guarded, directories: &HashMap<FileHandle, Newcomers>) {
-    for (handle, newcomers) in directories {
+    for (handle, newcomers) in directories.iter().take_while(|_| !guarded.is_over()) {
         let listed = guarded.open(handle, ALL).map(|(_, dir)| list(&dir));
         if let Some(Ok(names)) = listed {
             guarded.compare(newcomers, &names);
@@ -127,7 +127,8 @@ impl Visitor for Finder<'_> {
             *shared.entry(key(entry.name)).or_default() += 1;
         }
         let mut newcomers = Newcomers::new();
-        for name in names.iter().map(|entry| entry.name) {
+        let left = names.iter().take_while(|_| !self.is_over());
+        for name in left.map(|entry| entry.name) {
             if self.judge.conforms(name) && shared.get(&key(name)).is_none_or(|&number| number == 1)
             {
                 continue;
