@@ -12,7 +12,7 @@ use super::device;
 use super::metrics::Metrics;
 use super::notify::Forgetting;
 use super::passthrough::Passthrough;
-use super::ring::{Fault, Rings, Started};
+use super::ring::{Fault, Rings};
 use super::ring_plan::NoRings;
 use super::start::{Wishes, agree};
 use crate::fs::ROOT;
@@ -53,15 +53,10 @@ impl Connection {
             Ok((rings, payload))
         });
         let plan = rings.as_ref().map(|(rings, _)| rings.plan());
+        let plan = plan.map_err(|reason| *reason);
         let readers = service.readers;
-        let adapter = Adapter::new(
-            service,
-            passthrough,
-            connection,
-            plan.map_err(|reason| *reason),
-        );
         Ok(Self {
-            adapter,
+            adapter: Adapter::new(service, passthrough, connection, plan),
             threads,
             readers,
             rings: rings.ok(),
@@ -87,28 +82,20 @@ impl Connection {
     /// # Errors
     /// There can be no thread more, or the connection failed.
     pub(crate) fn run(self, started: impl FnOnce(io::Result<()>)) -> io::Result<()> {
-        let Self {
-            adapter,
-            threads,
-            readers,
-            rings,
-        } = self;
-        let adapter = Arc::new(adapter);
+        let adapter = Arc::new(self.adapter);
+        let (threads, readers) = (self.threads, self.readers);
         let root = adapter.coherence.getattr(ROOT).map(drop);
         let root = root.map_err(|error| io::Error::from_raw_os_error(error.errno()));
-        let Some((rings, payload)) = rings else {
+        let Some((rings, payload)) = self.rings else {
             let by_device = device::start(&adapter, 0..threads, readers)?;
             started(root);
             return join(by_device);
         };
         // FORGET and INTERRUPT come by the device still.
         let mut by_device = device::start(&adapter, 0..1, 1)?;
-        let Started {
-            threads: by_ring,
-            faults,
-        } = rings.start(&adapter, threads, payload)?;
+        let by_ring = rings.start(&adapter, threads, payload)?;
         started(root);
-        match faults.recv() {
+        match by_ring.faults.recv() {
             Ok(Fault::Failed(error)) => return Err(error),
             Ok(Fault::Refused(errno)) => {
                 log::warn!("requests come by /dev/fuse, since the kernel refuses rings: {errno}");
@@ -118,7 +105,7 @@ impl Connection {
             // All have ended, with the connection.
             Err(RecvError) => {}
         }
-        join(by_ring)?;
+        join(by_ring.threads)?;
         join(by_device)
     }
 }

@@ -31,12 +31,8 @@ impl Plan {
     /// # Errors
     /// The CPUs cannot be learned.
     pub fn of_machine(threads: usize, descriptors: usize) -> io::Result<Self> {
-        Ok(Self::new(
-            &cpus(Kind::Possible)?,
-            &cpus(Kind::Online)?,
-            threads,
-            descriptors,
-        ))
+        let (possible, online) = (cpus(Kind::Possible)?, cpus(Kind::Online)?);
+        Ok(Self::new(&possible, &online, threads, descriptors))
     }
 
     fn new(possible: &[usize], online: &[usize], threads: usize, descriptors: usize) -> Self {
