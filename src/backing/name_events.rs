@@ -6,6 +6,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 use super::fanotify::{self, Event};
 use super::{FileHandle, sys};
@@ -66,12 +67,13 @@ impl NameEvents {
         })
     }
 
-    /// Waits until there are events, or `end` can be read or its other side is closed. Returns whether the end has come.
+    /// Waits until there are events, or `end` can be read or its other side is closed, for no longer than `patience`. Returns whether
+    /// the end has come.
     ///
     /// # Errors
     /// Those of poll(2).
-    pub fn wait(&self, end: impl AsFd) -> io::Result<bool> {
-        fanotify::wait_for([&end, &self.group], None).map(|[ended, _]| ended)
+    pub fn wait(&self, end: impl AsFd, patience: Duration) -> io::Result<bool> {
+        fanotify::wait_for([&end, &self.group], Some(patience)).map(|[ended, _]| ended)
     }
 
     /// Passes the events that wait, as many as the buffer holds, to `each`, oldest first. Returns how many there were.

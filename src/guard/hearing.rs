@@ -26,6 +26,9 @@ use crate::names::BackingName;
 /// Time between two readings, in which events gather: to be woken for each costs more than the event.
 const REST: Duration = Duration::from_millis(3);
 
+/// Longest wait for events. If some are lost later, only names that are newer than the last look are searched for.
+const IDLE: Duration = Duration::from_millis(500);
+
 /// Longest time of one reading, by which the end waits at the most.
 const LONGEST: Duration = Duration::from_millis(300);
 
@@ -45,7 +48,7 @@ pub(super) fn hear(guarded: &Guarded, mut events: NameEvents, end: &PipeReader) 
     let mut is_over = false;
     while !is_over {
         // What was made before the end is heard of.
-        is_over = events.wait(end)?;
+        is_over = events.wait(end, IDLE)?;
         if !guarded.requests.are_recent() {
             guarded.forget_met();
         }

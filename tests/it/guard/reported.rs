@@ -274,7 +274,7 @@ fn what_the_queue_lost_is_found() {
     at::write_new(&below, b"old\xE9", b"").unwrap();
     guard.wait_for(1);
     // Only names that are as new as the loss are looked at.
-    thread::sleep(Duration::from_millis(2500));
+    thread::sleep(Duration::from_millis(3500));
     guard.pause();
     // More than the queue holds.
     for number in 0..17_000 {
