@@ -132,13 +132,20 @@ impl Entries {
             && let Some(place) = self.place_of(cookie)
         {
             self.next = place;
-        } else {
-            counted(rustix::fs::seek(&self.fd, SeekFrom::Start(cookie)))?;
-            self.filled = 0;
-            self.next = 0;
-            self.start = cookie;
+            self.position = cookie;
+            return Ok(());
         }
-        self.position = cookie;
+        self.seek_anew(cookie)
+    }
+
+    /// Goes to `cookie`, behind which the directory is read anew.
+    ///
+    /// # Errors
+    /// Those of lseek(2).
+    pub fn seek_anew(&mut self, cookie: u64) -> io::Result<()> {
+        counted(rustix::fs::seek(&self.fd, SeekFrom::Start(cookie)))?;
+        (self.filled, self.next) = (0, 0);
+        (self.start, self.position) = (cookie, cookie);
         Ok(())
     }
 
@@ -152,13 +159,12 @@ impl Entries {
     )]
     pub fn next(&mut self) -> io::Result<Option<Entry<'_>>> {
         if self.next >= self.filled {
-            self.start = self.position;
-            self.next = 0;
-            self.filled = 0;
-            self.filled = sys::getdents(self.fd.as_fd(), &mut self.buffer)?;
-            if self.filled == 0 {
+            let filled = sys::getdents(self.fd.as_fd(), &mut self.buffer)?;
+            if filled == 0 {
+                // What was read last stays: on tmpfs a stream that is sent back to an entry that is gone repeats others.
                 return Ok(None);
             }
+            (self.start, self.next, self.filled) = (self.position, 0, filled);
         }
         let (entry, end) = record(&self.buffer, self.next, self.filled)
             .ok_or_else(|| io::Error::from(rustix::io::Errno::IO))?;

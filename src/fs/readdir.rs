@@ -103,10 +103,13 @@ impl Utf8Fs {
         let open = self.directories.get(handle)?;
         self.confine(&open.at)?;
         let mut stream = open.stream.lock();
-        stream.seek(cookie)?;
         let mut given = open.listed.lock();
         let ctime = || Stat::of(&*open.at.fd).map(|stat| stat.ctime);
         let mut is_second = given.goes_on(cookie);
+        match given.is_in_order() {
+            true => stream.seek(cookie)?,
+            false => stream.seek_anew(cookie)?,
+        }
         if cookie == 0 {
             given.start(self.map.maps().then(ctime).transpose()?);
         }

@@ -182,3 +182,21 @@ fn a_record_that_makes_no_sense_is_none() {
         assert_eq!(record(&whole, 0, 24), None, "{length}");
     }
 }
+
+/// tmpfs goes on at another entry where the one that a stream is sent back to is gone.
+#[test]
+fn f4_what_was_read_last_is_given_again_as_it_was_also_after_the_end() {
+    let temp = tempfile::tempdir_in("/dev/shm").unwrap();
+    for number in 0..6 {
+        std::fs::write(temp.path().join(format!("{number}")), "").unwrap();
+    }
+    let fd = std::fs::File::open(temp.path()).unwrap();
+    let mut entries = Entries::open(&fd).unwrap();
+    let all = rest(&mut entries);
+    let (before, after) = all.split_at(4);
+    for gone in after {
+        std::fs::remove_file(temp.path().join(std::str::from_utf8(&gone.name).unwrap())).unwrap();
+    }
+    entries.seek(before[3].cookie).unwrap();
+    assert_eq!(rest(&mut entries), after);
+}
