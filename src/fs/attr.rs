@@ -90,7 +90,7 @@ impl Utf8Fs {
         handle: Option<u64>,
         mut change: Change,
     ) -> Result<Shown, FsError> {
-        let OpenInode { inode, fd } = self.open_inode(number)?;
+        let OpenInode { inode, fd } = self.open_to_change(number)?;
         let clears = change.size.is_some() || change.uid.is_some() || change.gid.is_some();
         let mut as_caller = None;
         if clears {

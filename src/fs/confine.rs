@@ -40,14 +40,16 @@ impl Utf8Fs {
         self.inodes.confine(directory, unseen)
     }
 
-    /// A directory in which names are made or removed, and its descriptor.
+    /// An inode in which names are made or removed, or whose attributes are changed, and its descriptor.
     ///
     /// # Errors
-    /// [`FsError::Stale`]: it is gone, or was moved out of the backing directory.
+    /// [`FsError::Stale`]: it is gone, or is a directory that was moved out of the backing directory.
     pub(super) fn open_to_change(&self, number: u64) -> Result<OpenInode, FsError> {
-        let directory = self.open_inode(number)?;
-        self.inodes.confine(&directory, Duration::ZERO)?;
-        Ok(directory)
+        let open = self.open_inode(number)?;
+        if open.inode.as_directory().is_ok() {
+            self.inodes.confine(&open, Duration::ZERO)?;
+        }
+        Ok(open)
     }
 }
 

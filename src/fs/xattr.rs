@@ -34,7 +34,7 @@ impl Utf8Fs {
         value: &[u8],
         flags: i32,
     ) -> Result<(), FsError> {
-        let OpenInode { fd, .. } = self.open_inode(number)?;
+        let OpenInode { fd, .. } = self.open_to_change(number)?;
         let _as_caller = match name {
             ACCESS_ACL => Some(self.clear_set_ids_as(caller, &Stat::of(&*fd)?, Clears::ByOwner)?),
             _ => None,
@@ -93,7 +93,7 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn removexattr(&self, number: u64, name: &[u8]) -> Result<(), FsError> {
-        let OpenInode { fd, .. } = self.open_inode(number)?;
+        let OpenInode { fd, .. } = self.open_to_change(number)?;
         xattr::remove(&*fd, name)?;
         Ok(self.settle(&fd, Waits::All)?)
     }

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags, RawDir};
+use rustix::fs::{Mode, OFlags, RawDir, XattrFlags};
 use rustix::io::Errno;
 use utf8fs::backing::FileHandle;
 
@@ -376,6 +376,9 @@ fn f2_a_directory_that_is_moved_out_below_is_not_followed() {
     assert_eq!(at::unlink(&sub, b"file"), stale);
     assert_eq!(at::rename(&sub, b"file", b"made"), stale);
     assert_eq!(at::rmdir(&dir, b"sub"), stale);
+    let set = rustix::fs::fsetxattr(&sub, "user.set", b"x", XattrFlags::empty());
+    assert_eq!(set, stale);
+    assert_eq!(rustix::fs::fchmod(&sub, Mode::RWXU), stale);
     assert_eq!(at::open(&sub, b"file", OFlags::RDONLY).map(drop), stale);
     let mut buffer = Vec::with_capacity(8192);
     let mut entries = RawDir::new(&sub, buffer.spare_capacity_mut());
