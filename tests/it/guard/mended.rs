@@ -1,7 +1,7 @@
 //! Entries that are renamed, and taken back.
 
 use std::collections::BTreeMap;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -183,6 +183,13 @@ fn a_journal_is_gone_on_with() {
     assert_eq!(at::sorted(&below), [b"b\xE9".as_slice(), b"c\xE9"]);
 }
 
+/// Makes a directory beside the tree, and opens it.
+fn outside(tree: &Tree) -> OwnedFd {
+    let outside = tree.parent().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    at::open_dir_path(&outside)
+}
+
 /// Whoever swaps the directory for a link gets nothing outside touched (law T5).
 #[test]
 fn no_link_leads_a_rename_elsewhere() {
@@ -190,9 +197,7 @@ fn no_link_leads_a_rename_elsewhere() {
         return;
     }
     let tree = Tree::in_memory();
-    let outside = tree.parent().join("outside");
-    std::fs::create_dir(&outside).unwrap();
-    let outside = at::open_dir_path(&outside);
+    let outside = outside(&tree);
     let below = tree.below_dir();
     let guard = Guard::mending(&tree, &["--audit-burst", "100000"]);
     let is_right = |name: &Vec<u8>| std::str::from_utf8(name).is_ok();
@@ -230,9 +235,7 @@ fn swaps_without_pause_lead_no_rename_elsewhere() {
         return;
     }
     let tree = Tree::in_memory();
-    let outside = tree.parent().join("outside");
-    std::fs::create_dir(&outside).unwrap();
-    let outside = at::open_dir_path(&outside);
+    let outside = outside(&tree);
     let below = tree.below_dir();
     at::mkdir(&below, b"dir").unwrap();
     at::symlink(b"../outside", &below, b"link").unwrap();

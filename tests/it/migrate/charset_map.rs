@@ -234,14 +234,25 @@ fn a_tree_of_three_charsets_is_made_clean_by_a_proposed_map_and_undone_bit_by_bi
     );
 }
 
-#[test]
-fn each_directory_goes_by_the_nearest_entry_and_the_others_by_from() {
+const THREE: [&[u8]; 3] = [b"a", b"b", b"c\xE9"];
+
+/// A tree of three directories, with a name that is not UTF-8 in each, and one in a directory in it.
+fn three_directories() -> Tree {
     let tree = Tree::new();
-    for directory in [b"a".as_slice(), b"b", b"c\xE9"] {
+    for directory in THREE {
         let directory = tree.directory(directory);
         at::write_new(&directory, b"\xC1", b"").unwrap();
         at::mkdir(&directory, b"x").unwrap();
         at::write_new(at::open_dir(&directory, b"x").unwrap(), b"\xC1", b"").unwrap();
+    }
+    tree
+}
+
+#[test]
+fn each_directory_goes_by_the_nearest_entry_and_the_others_by_from() {
+    let tree = three_directories();
+    for directory in THREE {
+        let directory = at::open_dir(tree.below_dir(), directory).unwrap();
         at::symlink(b"../a/\xC1", &directory, b"link").unwrap();
     }
     let map = "[[directory]]\npath = '/a'\ncharset = 'koi8-r'\n\
@@ -284,13 +295,7 @@ fn each_directory_goes_by_the_nearest_entry_and_the_others_by_from() {
 /// An entry on the command line wins over one of the file for the same directory, and the last one over those before it.
 #[test]
 fn set_charset_wins_over_the_file_and_is_undone() {
-    let tree = Tree::new();
-    for directory in [b"a".as_slice(), b"b", b"c\xE9"] {
-        let directory = tree.directory(directory);
-        at::write_new(&directory, b"\xC1", b"").unwrap();
-        at::mkdir(&directory, b"x").unwrap();
-        at::write_new(at::open_dir(&directory, b"x").unwrap(), b"\xC1", b"").unwrap();
-    }
+    let tree = three_directories();
     let before = snapshot::take(&tree.backing(), snapshot::Times::Kept);
     let map = "[[directory]]\npath = ['/a', '/b']\ncharset = 'koi8-r'\n\
         [[directory]]\npath = '/b/x'\ncharset = 'koi8-r'\n";
