@@ -566,6 +566,23 @@ pub(crate) fn has_writers(file: BorrowedFd<'_>) -> io::Result<bool> {
     }
 }
 
+/// Sets the nice value of the calling thread. The threads and processes that it makes have none below 0.
+pub(crate) fn set_nice(nice: i32) -> io::Result<()> {
+    let attributes = libc::sched_attr {
+        size: u32::try_from(size_of::<libc::sched_attr>()).unwrap_or(0),
+        sched_policy: libc::SCHED_OTHER.cast_unsigned(),
+        sched_flags: u64::from(libc::SCHED_FLAG_RESET_ON_FORK.cast_unsigned()),
+        sched_nice: nice,
+        sched_priority: 0,
+        sched_runtime: 0,
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    // SAFETY: `attributes` is only read, and has its size in it.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    checked(result).map(drop)
+}
+
 /// Which of two processes this is after [`fork`].
 pub(crate) enum Forked {
     /// The one that called it, with the number of the other.

@@ -3,8 +3,8 @@
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -15,13 +15,12 @@ use super::config::{GuardConfig, GuardOptions};
 use super::directories::Directories;
 use super::guarded::Guarded;
 use super::judge::Judge;
-use super::locked::lock;
 use super::pending::Pending;
 use super::scan_requests::ALL;
 use super::status::StatusFile;
 use super::{hearing, mending, scan};
-use crate::backing::FileHandle;
 use crate::backing::name_events::NameEvents;
+use crate::backing::{FileHandle, sys};
 use crate::daemon::auditor::Auditor;
 use crate::daemon::mount_config::Checked;
 use crate::daemon::mount_life::{Outside, tell_confinement};
@@ -34,6 +33,9 @@ use crate::os::sandbox::{self, Setting};
 use crate::os::{Privilege, Sandbox, credentials, unblock_signals};
 use crate::tree::tree_lock::TreeLock;
 use crate::tree::undo_journal::{Header, Journal, JournalError};
+
+/// Nice value of the thread that reads the events.
+const NICE: i32 = -10;
 
 /// Guards the directory until SIGINT or SIGTERM.
 ///
@@ -71,6 +73,10 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
         .map_err(|error| unfit_log(&checked.audit.sink, &error))?;
     let auditor = Arc::new(auditor);
     let (end, keep_on) = io::pipe().map_err(failed("make a pipe"))?;
+    // Beside many busy programs an equal share of the processors does not do: the kernel's queue would overflow.
+    if let Err(error) = sys::set_nice(NICE) {
+        log::debug!("new names are read at no higher priority: {error}");
+    }
     // No thread runs yet, so that all of them inherit what is given up.
     confine(options.sandbox, &mut checked).map_err(failed("confine the guard"))?;
     let guarded = Guarded::new(
@@ -84,36 +90,10 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
     if options.initial_scan {
         guarded.requests.ask_for_all(ALL);
     }
-    let fault = Mutex::new(None);
     let handle = signals.handle();
-    let hear = || {
-        if let Err(error) = hearing::hear(&guarded, events, &end) {
-            *lock(&fault) = Some(error);
-            handle.close();
-        }
-    };
-    let mut keep_on = Some(keep_on);
     let served = thread::scope(|scope| {
         let start = |name: &str| thread::Builder::new().name(name.to_owned());
-        let started = start("events").spawn_scoped(scope, hear);
-        let others = || -> io::Result<()> {
-            start("status").spawn_scoped(scope, || status.write_all(&guarded, &end))?;
-            start("scan").spawn_scoped(scope, || scan::scan_all(&guarded))?;
-            if let Some((_, journal)) = &lock_and_journal {
-                start("renames").spawn_scoped(scope, || mending::mend_all(&guarded, journal))?;
-            }
-            Ok(())
-        };
-        let served = started
-            .as_ref()
-            .map(drop)
-            .map_err(|error| io::Error::from(error.kind()));
-        let served = served.and_then(|()| others()).map(|()| {
-            let shown = format!("{} is guarded", Quoted(&path));
-            log::info!("{shown}");
-            if let Some(manager) = &manager {
-                manager.ready(&shown);
-            }
+        let obey = || {
             for signal in &mut signals {
                 if signal != SIGHUP {
                     break;
@@ -124,13 +104,31 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
                     scope.spawn(|| reload(&guarded, policy, &options));
                 }
             }
+            drop(keep_on);
+        };
+        let others = || -> io::Result<()> {
+            start("signals").spawn_scoped(scope, obey)?;
+            start("status").spawn_scoped(scope, || status.write_all(&guarded, &end))?;
+            start("scan").spawn_scoped(scope, || scan::scan_all(&guarded))?;
+            if let Some((_, journal)) = &lock_and_journal {
+                start("renames").spawn_scoped(scope, || mending::mend_all(&guarded, journal))?;
+            }
+            Ok(())
+        };
+        let served = others().map_err(failed("start a thread")).and_then(|()| {
+            let shown = format!("{} is guarded", Quoted(&path));
+            log::info!("{shown}");
+            if let Some(manager) = &manager {
+                manager.ready(&shown);
+            }
+            let heard = hearing::hear(&guarded, events, &end);
             if let Some(manager) = &manager {
                 manager.stopping();
             }
+            heard.map_err(failed("hear of new names"))
         });
-        drop(keep_on.take());
-        // The others see what it heard last.
-        drop(started.map(|hearing| hearing.join()));
+        handle.close();
+        // The others see what was heard last.
         guarded.end();
         served
     });
@@ -138,12 +136,7 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
     if let Err(error) = helper::dismiss() {
         log::debug!("the helper process may live on: {error}");
     }
-    served.map_err(failed("start a thread"))?;
-    let fault = lock(&fault).take();
-    match fault {
-        None => Ok(()),
-        Some(error) => Err(StartError::io("hear of new names", &error)),
-    }
+    served
 }
 
 /// Opens the journal, if there is one, and locks the tree against migrations: both would rename the same entries.

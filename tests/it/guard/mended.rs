@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, RenameFlags, renameat};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, getpriority_process};
 
 use super::{Guard, short};
 use crate::support::mount::binary;
@@ -384,7 +384,8 @@ fn no_name_is_overwritten() {
     }
 }
 
-/// What `utf8fs-guard@.service` leaves of root's capabilities is enough to put other users' names right, confined.
+/// What `utf8fs-guard@.service` leaves of root's capabilities is enough to put other users' names right, confined, and to read new names,
+/// but do nothing else, before other programs work.
 #[test]
 fn the_capabilities_of_the_unit_are_enough() {
     if !needs::root("a limited set of capabilities") {
@@ -402,6 +403,14 @@ fn the_capabilities_of_the_unit_are_enough() {
     let right = tree.backing().join("own/aé");
     until(|| right.is_file());
     assert!(!guard.stderr().contains("lacks"), "{}", guard.stderr());
+    let process = Pid::from_child(&guard.child);
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    for thread in threads {
+        let thread = thread.unwrap().file_name().into_string().unwrap();
+        let thread = Pid::from_raw(thread.parse().unwrap());
+        let nice = getpriority_process(thread).unwrap();
+        assert_eq!(nice < 0, thread == Some(process), "{nice}");
+    }
     guard.stop();
 }
 
