@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use super::locked::lock;
+use parking_lot::Mutex;
+
 use crate::backing::{Dir, FileHandle, file};
 use crate::names::BackingName;
 use crate::records::TreePath;
@@ -80,7 +81,7 @@ impl Directories {
 
     /// Forgets all directories: one was moved, so that others may lie elsewhere now.
     pub(super) fn forget(&self) {
-        lock(&self.known).clear();
+        self.known.lock().clear();
     }
 
     /// Finds the directory of a handle; `None` if it is gone or does not lie below the guarded one.
@@ -113,7 +114,7 @@ impl Directories {
     }
 
     fn look_up(&self, handle: &FileHandle) -> Option<Arc<Directory>> {
-        let mut known = lock(&self.known);
+        let mut known = self.known.lock();
         if let Some(directory) = known.get(handle) {
             return directory.clone();
         }

@@ -1,13 +1,14 @@
 //! State that the threads of a guard share, and the action on an offender.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+
+use parking_lot::Mutex;
 
 use super::counters::Counters;
 use super::directories::{Away, Directories, Directory};
 use super::judge::Judge;
-use super::locked::lock;
 use super::offender::{Newcomers, Offender};
 use super::pending::Pending;
 use super::scan_requests::{ALL, Requests};
@@ -60,12 +61,12 @@ impl Guarded {
 
     /// Returns the policy in force.
     pub(super) fn judge(&self) -> Arc<Judge> {
-        Arc::clone(&lock(&self.judge))
+        Arc::clone(&self.judge.lock())
     }
 
     /// Puts another policy in force.
     pub(super) fn replace_judge(&self, judge: Judge) {
-        *lock(&self.judge) = Arc::new(judge);
+        *self.judge.lock() = Arc::new(judge);
     }
 
     /// Returns what was counted of offences.
@@ -87,7 +88,7 @@ impl Guarded {
 
     /// Forgets the names that were met.
     pub(super) fn forget_met(&self) {
-        lock(&self.met).clear();
+        self.met.lock().clear();
     }
 
     /// Opens a directory. If it is moved again and again, a scan is to find the names that were made in it at that second or later.
@@ -148,7 +149,7 @@ impl Guarded {
     /// Was the name not met before?
     fn is_first(&self, offender: &Offender) -> bool {
         let key = (offender.directory.handle.clone(), offender.name.clone());
-        let mut met = lock(&self.met);
+        let mut met = self.met.lock();
         if met.len() >= REMEMBERED {
             return !met.contains(&key);
         }

@@ -7,15 +7,16 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
 
 use super::counters::add;
 use super::directories::Away;
 use super::guarded::Guarded;
 use super::judge::Judge;
-use super::locked::lock;
 use super::pending::{Batch, Waiting};
 use crate::backing::{Dir, Entries, Stat, file};
 use crate::names::{BackingName, Quoted};
@@ -106,12 +107,7 @@ fn mend(guarded: &Guarded, journal: &Journal, batches: Vec<Batch>) -> Result<(),
     };
     let done = apply_live(guarded.directories.root(), journal, changes, &results);
     // Those that were not come to.
-    for waiting in results
-        .moving
-        .into_inner()
-        .unwrap_or_default()
-        .into_values()
-    {
+    for waiting in results.moving.into_inner().into_values() {
         guarded.pending.put_back(waiting, None);
     }
     done
@@ -309,7 +305,9 @@ struct Results<'g> {
 
 impl Results<'_> {
     fn take(&self, directory: &TreePath, name: &BackingName) -> Option<Waiting> {
-        lock(&self.moving).remove(&(directory.clone(), name.clone()))
+        self.moving
+            .lock()
+            .remove(&(directory.clone(), name.clone()))
     }
 }
 

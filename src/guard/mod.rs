@@ -11,7 +11,6 @@ mod directories;
 mod guarded;
 mod hearing;
 mod judge;
-mod locked;
 mod maker;
 mod mending;
 mod offender;

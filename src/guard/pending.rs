@@ -1,10 +1,10 @@
 //! Offenders that wait to be renamed, by their directories.
 
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::locked::lock;
+use parking_lot::{Condvar, Mutex};
+
 use super::offender::Offender;
 use crate::backing::FileHandle;
 use crate::fs::audit::Operation;
@@ -96,12 +96,12 @@ impl Pending {
 
     /// Returns how many wait.
     pub(super) fn count(&self) -> usize {
-        lock(&self.table).count
+        self.table.lock().count
     }
 
     /// Has an offender wait; one of its name starts anew. Returns false where there are too many.
     pub(super) fn add(&self, offender: Offender) -> bool {
-        let mut table = lock(&self.table);
+        let mut table = self.table.lock();
         let is_found = offender.operation == Operation::Found;
         if table.has(&offender) {
             if is_found {
@@ -134,7 +134,7 @@ impl Pending {
             std::mem::replace(&mut waiting.wait, longer)
         });
         waiting.due = Instant::now() + wait;
-        let mut table = lock(&self.table);
+        let mut table = self.table.lock();
         // One that was made anew meanwhile is there already.
         if !table.has(&waiting.offender) {
             table.insert(waiting);
@@ -144,10 +144,9 @@ impl Pending {
     /// Takes those that are due, `most` at the most of each user, so that none waits for all of another's. Waits for some time at
     /// the most, and returns none then.
     pub(super) fn take_due(&self, most: usize) -> Vec<Batch> {
-        let mut table = lock(&self.table);
+        let mut table = self.table.lock();
         if table.count == 0 {
-            let waited = self.changed.wait_timeout(table, Duration::from_secs(1));
-            table = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut table, Duration::from_secs(1));
         }
         let now = Instant::now();
         let mut taken_of: HashMap<u32, usize> = HashMap::new();
@@ -167,7 +166,7 @@ impl Pending {
 
     /// Takes all.
     pub(super) fn take_all(&self) -> Vec<Batch> {
-        let table = std::mem::take(&mut *lock(&self.table));
+        let table = std::mem::take(&mut *self.table.lock());
         table.directories.into_values().collect()
     }
 
@@ -271,7 +270,7 @@ mod tests {
                 let waiting = take().unwrap();
                 let times = before + wait..=Instant::now() + wait;
                 assert!(times.contains(&waiting.due), "{wait:?}");
-                lock(&pending.table).insert(waiting);
+                pending.table.lock().insert(waiting);
             }
         }
     }

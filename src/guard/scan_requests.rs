@@ -1,10 +1,10 @@
 //! Scans that are asked for.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::locked::lock;
+use parking_lot::{Condvar, Mutex};
+
 use super::offender::{Newcomers, Offender};
 use crate::backing::FileHandle;
 
@@ -57,7 +57,7 @@ impl Asked {
 impl Requests {
     /// Asks for a scan of all of the guarded directory, for names that were made at that second or later.
     pub(super) fn ask_for_all(&self, since: i64) {
-        let mut asked = lock(&self.asked);
+        let mut asked = self.asked.lock();
         asked.all = Some(asked.all.map_or(since, |before| before.min(since)));
         drop(asked);
         self.changed.notify_all();
@@ -65,7 +65,7 @@ impl Requests {
 
     /// Asks for a scan of a directory in it.
     pub(super) fn ask_for(&self, directory: FileHandle) {
-        let mut asked = lock(&self.asked);
+        let mut asked = self.asked.lock();
         if asked.directories.len() < MOST {
             asked.directories.insert(directory);
         } else {
@@ -77,7 +77,7 @@ impl Requests {
 
     /// Asks for a new name to be compared with its siblings.
     pub(super) fn ask_to_compare(&self, offender: Offender) {
-        let mut asked = lock(&self.asked);
+        let mut asked = self.asked.lock();
         if asked.count < MOST_COMPARED {
             let directory = offender.directory.handle.clone();
             let newcomers = asked.newcomers.entry(directory).or_default();
@@ -92,7 +92,7 @@ impl Requests {
 
     /// Is a scan to come, under way, or has one ended a moment ago? Events of names that it found may still wait.
     pub(super) fn are_recent(&self) -> bool {
-        let asked = lock(&self.asked);
+        let asked = self.asked.lock();
         let is_recent = |ended: Instant| ended.elapsed() < Duration::from_secs(1);
         asked.is_any() || asked.is_busy || asked.ended.is_some_and(is_recent)
     }
@@ -104,7 +104,7 @@ impl Requests {
 
     /// The scan before this call has ended. Waits for the next request, which is taken at `earliest`; `None` once it `is_over`.
     pub(super) fn take(&self, earliest: Instant, is_over: &dyn Fn() -> bool) -> Option<Request> {
-        let mut asked = lock(&self.asked);
+        let mut asked = self.asked.lock();
         if std::mem::take(&mut asked.is_busy) {
             asked.ended = Some(Instant::now());
         }
@@ -118,8 +118,7 @@ impl Requests {
                 true => rest,
                 false => Duration::from_secs(1),
             };
-            let waited = self.changed.wait_timeout(asked, wait);
-            asked = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut asked, wait);
         }
         asked.is_busy = asked.is_any();
         if !asked.is_busy {
