@@ -26,6 +26,8 @@ pub struct Change {
     pub is_chained: bool,
     /// The new target of a symbolic link; `None`: it keeps its own. Its owner, times and attributes stay (law T6).
     pub target: Option<Retarget>,
+    /// The file that it is set aside for, where they have to be compared again; no part of a journal.
+    pub same_as: Option<BackingName>,
 }
 
 /// The destination of an entry.
@@ -78,6 +80,8 @@ impl Change {
                 old: line.target.clone().unwrap_or_default().into_bytes(),
                 new: new.into_bytes(),
             }),
+            // The planner compared them just now.
+            same_as: line.same_as.clone().filter(|_| line.number > 0),
         })
     }
 

@@ -6,6 +6,7 @@
 
 pub mod apply;
 pub mod change;
+mod content_eq;
 mod failpoints;
 #[cfg(test)]
 mod kills;

@@ -7,6 +7,7 @@
 
 mod about;
 mod byte_codec;
+mod chains;
 mod frames;
 mod job;
 mod journal_builder;

@@ -200,12 +200,7 @@ impl Drafting<'_> {
 
 impl PlanSink for Drafting<'_> {
     fn take(&self, plan: &DirectoryPlan) {
-        self.work.count(plan);
-        if plan.lines.is_empty() {
-            return;
-        }
-        self.work.print_left(plan);
-        if let Err(error) = self.work.add(plan, plan.changes(), self.draft) {
+        if let Err(error) = self.work.add(plan, self.draft) {
             self.fault().get_or_insert(error);
         }
     }

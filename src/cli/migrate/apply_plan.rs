@@ -1,11 +1,8 @@
 //! A plan that was written, perhaps edited, and is done now: just that, and nothing else.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-
-use sha2::{Digest, Sha256};
 
 use super::apply_journal::migrate;
 use super::arguments;
@@ -15,11 +12,7 @@ use crate::cli::CliError;
 use crate::cli::args::MigrateArgs;
 use crate::cli::error::reason;
 use crate::names::Quoted;
-use crate::tree::change::join_path;
-use crate::tree::plan::DirectoryPlan;
-use crate::tree::plan::plan_reader::{self, Part, PlanError};
-use crate::tree::plan::revalidate::revalidate;
-use crate::tree::undo_journal::Draft;
+use crate::tree::plan::plan_reader::{self, PlanError};
 
 /// Does what the plan says. It is read to its end before anything is done: one wrong line, and nothing is.
 pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
@@ -36,47 +29,32 @@ pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
             )),
         }
     };
-    let open = || plan_reader::open(path).map_err(|error| refuse(PlanError::Io(error)));
+    let open = || plan_reader::open(path).map_err(|error| refuse(error.into()));
     let mut roots = Vec::new();
     let mut reader = open()?;
-    while let Some(part) = reader.part().map_err(refuse)? {
-        if let Part::Tree(header) = part {
-            let path = PathBuf::from(std::ffi::OsString::from_vec(header.root.into_bytes()));
-            roots.push(roots::open(&path, args.view)?);
-        }
+    while let Some(header) = reader.tree().map_err(refuse)? {
+        let path = PathBuf::from(OsString::from_vec(header.root.into_bytes()));
+        roots.push(roots::open(&path, args.view)?);
     }
     compare(args, &roots)?;
-    let options = arguments::of_a_plan(&hash(path).map_err(|error| refuse(PlanError::Io(error)))?);
+    let options = arguments::of_a_plan(&reader.hash());
     let mut reader = open()?;
-    let mut part = reader.part().map_err(refuse)?;
     for root in &roots {
         if work.stop.is_asked() {
-            return Ok(());
+            break;
         }
-        part = reader.part().map_err(refuse)?;
-        let mut is_read = false;
-        migrate(
-            root,
-            args.journal.as_deref(),
-            options.clone(),
-            work,
-            |draft| {
-                is_read = true;
-                while let Some(Part::Directory(plan)) = &part {
-                    add(root, plan, draft, work)?;
-                    if work.stop.is_asked() {
-                        break;
-                    }
-                    part = reader.part().map_err(refuse)?;
+        reader.tree().map_err(refuse)?;
+        let (journal, options) = (args.journal.as_deref(), options.clone());
+        migrate(root, journal, options, work, |draft| {
+            while let Some(plan) = reader.directory().map_err(refuse)? {
+                work.add(&plan, draft)?;
+                if work.stop.is_asked() {
+                    break;
                 }
-                Ok(())
-            },
-        )?;
-        while !is_read && matches!(part, Some(Part::Directory(_))) {
-            part = reader.part().map_err(refuse)?;
-        }
+            }
+            Ok(())
+        })?;
     }
-    drop(part);
     Ok(())
 }
 
@@ -107,38 +85,4 @@ fn compare(args: &MigrateArgs, roots: &[Root]) -> Result<(), CliError> {
             .hint("leave the directories out"))
         }
     }
-}
-
-fn hash(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let length = file.read(&mut buffer)?;
-        if length == 0 {
-            break;
-        }
-        digest.update(buffer.get(..length).unwrap_or_default());
-    }
-    let octets = digest.finalize();
-    Ok(octets.iter().map(|octet| format!("{octet:02x}")).collect())
-}
-
-/// Puts into the journal what can still be done of a directory's lines.
-fn add(root: &Root, plan: &DirectoryPlan, draft: &Draft, work: &Work) -> Result<(), CliError> {
-    work.count(plan);
-    let revalidated = match revalidate(&root.fd, plan) {
-        Ok(revalidated) => revalidated,
-        Err(error) => {
-            work.unread(&plan.path(), &error);
-            return Ok(());
-        }
-    };
-    work.print_left(plan);
-    for refused in &revalidated.refused {
-        let path = join_path(plan.directory.iter().chain([&refused.old]));
-        let why = format!("{} (line {} of the plan)", refused.reason, refused.line);
-        work.not_done(&path, &why);
-    }
-    work.add(plan, revalidated.changes, draft)
 }

@@ -109,20 +109,28 @@ impl Work {
         }
     }
 
-    /// Counts what was planned, and puts the changes into a journal. Reports what is left.
-    pub(super) fn add(
-        &self,
-        plan: &DirectoryPlan,
-        changes: Vec<Change>,
-        draft: &Draft,
-    ) -> Result<(), CliError> {
+    /// Counts what was planned, and puts into a journal what can still be done of it. Reports what is left.
+    pub(super) fn add(&self, plan: &DirectoryPlan, draft: &Draft) -> Result<(), CliError> {
+        self.count(plan);
+        self.print_left(plan);
+        let changes: Vec<Change> = plan.lines.iter().filter_map(Change::of).collect();
         if changes.is_empty() {
             return Ok(());
         }
         let skipped = draft.add(&plan.directory, plan.inode, changes);
         let skipped =
             skipped.map_err(|error| CliError::failure(format!("{error}; nothing was changed")))?;
-        skipped.iter().for_each(|skipped| self.skipped(skipped));
+        for skipped in &skipped {
+            let path = join_path(skipped.directory.iter().chain([&skipped.name]));
+            let line = plan.lines.iter().find(|line| line.old == skipped.name);
+            match line.map_or(0, |line| line.number) {
+                0 => self.not_done(&path, &skipped.reason),
+                line => {
+                    let why = format!("{} (line {line} of the plan)", skipped.reason);
+                    self.not_done(&path, &why);
+                }
+            }
+        }
         Ok(())
     }
 

@@ -6,7 +6,6 @@ use std::os::fd::OwnedFd;
 use crate::backing::{Dir, Entries, Kind, Stat, file};
 use crate::names::BackingName;
 use crate::tree::change::{Change, Destination, InodeId, Retarget};
-use crate::tree::plan::arrange;
 
 pub(in crate::tree) fn name(octets: &[u8]) -> BackingName {
     BackingName::parse(octets).unwrap()
@@ -93,6 +92,7 @@ fn groups_of(dir: &Dir, place: &[BackingName], groups: &mut Vec<Group>) {
                 meantime: None,
                 is_chained: false,
                 target,
+                same_as: None,
             });
         }
         if *kind == Kind::Dir {
@@ -106,7 +106,7 @@ fn groups_of(dir: &Dir, place: &[BackingName], groups: &mut Vec<Group>) {
         groups.push(Group {
             directory: place.to_vec(),
             inode,
-            changes: arrange(changes, |name| all.iter().any(|(other, ..)| other == name)),
+            changes,
         });
     }
 }

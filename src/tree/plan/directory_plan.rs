@@ -1,7 +1,7 @@
 //! The plan of a directory, by the planner or from a file.
 
 use crate::records::{PlanLine, TreePath};
-use crate::tree::change::{Change, join_path};
+use crate::tree::change::join_path;
 
 /// The plan of a directory.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,11 +31,5 @@ impl DirectoryPlan {
             line.directory_inode = self.inode;
         }
         self
-    }
-
-    /// Returns the changes of what the planner planned, whose new names no entry has.
-    #[must_use]
-    pub fn changes(&self) -> Vec<Change> {
-        self.lines.iter().filter_map(Change::of).collect()
     }
 }

@@ -1,13 +1,10 @@
 //! The plan of a migration, which people can read and edit before it is done (law T1).
 //!
 //! [`plan_directory`] decides on each name of one directory, from its listing alone. [`planner`] walks a tree and has
-//! each directory planned. [`plan_reader`] reads a plan from a file. [`mod@revalidate`] compares such a plan with the
-//! tree.
+//! each directory planned. [`plan_reader`] reads a plan from a file.
 
-mod chains;
 mod charset_choice;
 mod collisions;
-mod content_eq;
 mod directory_plan;
 mod entry_list;
 mod filter;
@@ -16,11 +13,9 @@ pub mod plan_directory;
 mod plan_options;
 pub mod plan_reader;
 pub mod planner;
-pub mod revalidate;
 mod symlink_targets;
 
 pub use crate::names::CharsetSource;
-pub use chains::arrange;
 pub use charset_choice::TreeGuess;
 pub use collisions::Same;
 pub use directory_plan::DirectoryPlan;

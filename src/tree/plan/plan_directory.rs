@@ -4,7 +4,6 @@ use std::os::fd::OwnedFd;
 
 use super::charset_choice::{CharsetChoice, TreeGuess};
 use super::collisions::{self, Same};
-use super::content_eq::have_same_content;
 use super::entry_list::{EntryList, ListedEntry};
 use super::filter::Scope;
 use super::name_change::{NameChange, candidates, may_change, name_change};
@@ -12,6 +11,7 @@ use super::plan_options::PlanOptions;
 use crate::backing::Dir;
 use crate::names::{BackingName, CharsetSource};
 use crate::records::{PlanLine, Reason};
+use crate::tree::content_eq::have_same_content;
 
 /// Returns a line for each entry that changes, or with which something is amiss, in the order of the bytes of their names.
 ///

@@ -3,8 +3,10 @@
 //! A line is refused if it leads out of the tree, overwrites something or makes a name that is none (laws T2, C5).
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::io::{self, BufRead};
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
 
 use super::directory_plan::DirectoryPlan;
 use crate::backing::Kind;
@@ -18,9 +20,10 @@ use crate::tree::change::LONGEST_TARGET;
 const LONGEST: usize = 1 << 20;
 
 /// A plan that is refused.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum PlanError {
     /// A line is not as it has to be.
+    #[error("line {line}: {what}")]
     Line {
         /// The number of the line, counted from 1.
         line: usize,
@@ -28,34 +31,16 @@ pub enum PlanError {
         what: String,
     },
     /// The file can't be read.
-    Io(io::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Line { line, what } => write!(f, "line {line}: {what}"),
-            Self::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for PlanError {}
-
-/// A part of a plan.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Part {
-    /// The parts that follow are about this tree.
-    Tree(PlanHeader),
-    /// All lines about entries of one directory of it. No two have one old name, and no two one new name.
-    Directory(DirectoryPlan),
-}
-
-/// A plan that is being read, part by part.
+/// A plan that is being read, tree by tree and directory by directory.
 #[derive(Debug)]
 pub struct Reader<R> {
     input: R,
     line: usize,
+    hash: Sha256,
     /// A record that was read too far.
     next: Option<PlanRecord>,
     /// The reader of lines that are not JSON.
@@ -74,6 +59,7 @@ impl<R: BufRead> Reader<R> {
         Self {
             input,
             line: 0,
+            hash: Sha256::new(),
             next: None,
             readable: ReadablePlan::default(),
             ended: HashSet::new(),
@@ -83,55 +69,65 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Returns the next part; `None` at the end.
+    /// Returns the header of the next tree, and passes over what was not read of this one; `None` at the end.
     ///
     /// # Errors
     /// [`PlanError`]; nothing more is to be read then.
-    pub fn part(&mut self) -> Result<Option<Part>, PlanError> {
-        let mut plan: Option<DirectoryPlan> = None;
+    pub fn tree(&mut self) -> Result<Option<PlanHeader>, PlanError> {
+        while self.directory()?.is_some() {}
+        self.ended.clear();
+        match self.record()? {
+            Some(PlanRecord::Header(header)) => Ok(Some(header)),
+            Some(PlanRecord::Line(_) | PlanRecord::End(_)) | None => Ok(None),
+        }
+    }
+
+    /// Returns all lines about entries of the next directory of this tree; `None` at its end. No two have one old name, and no two
+    /// one new name.
+    ///
+    /// # Errors
+    /// As for [`Reader::tree`].
+    pub fn directory(&mut self) -> Result<Option<DirectoryPlan>, PlanError> {
+        let mut lines = Vec::new();
         while let Some(record) = self.record()? {
+            let first: Option<&PlanLine> = lines.first();
             match record {
-                PlanRecord::Header(header) if plan.is_none() => {
-                    self.ended.clear();
-                    return Ok(Some(Part::Tree(header)));
-                }
-                PlanRecord::Line(line) => {
-                    let plan = plan.get_or_insert_with(|| DirectoryPlan {
-                        directory: line.directory.clone(),
-                        inode: line.directory_inode,
-                        entries: 0,
-                        lines: Vec::new(),
-                    });
-                    if plan.directory != line.directory {
-                        self.next = Some(PlanRecord::Line(line));
-                        break;
-                    }
-                    if plan.inode != line.directory_inode {
+                PlanRecord::Line(line) if first.is_none_or(|first| first.directory == line.directory) => {
+                    if first.is_some_and(|first| first.directory_inode != line.directory_inode) {
                         let what = "\"directory_inode\" differs from that of the line before";
                         return Err(self.wrong(what));
                     }
-                    plan.entries += 1;
-                    plan.lines.push(*line);
+                    lines.push(*line);
                 }
-                other @ (PlanRecord::Header(_) | PlanRecord::End(_)) => {
+                other @ (PlanRecord::Header(_) | PlanRecord::Line(_) | PlanRecord::End(_)) => {
                     self.next = Some(other);
                     break;
                 }
             }
         }
-        plan.map(|plan| self.finished(plan)).transpose()
-    }
-
-    /// Checks all lines of a directory.
-    fn finished(&mut self, plan: DirectoryPlan) -> Result<Part, PlanError> {
-        check(&plan.lines)?;
-        if !self.ended.insert(plan.directory.clone()) {
-            let line = plan.lines.first().map_or(self.line, |line| line.number);
+        check(&lines)?;
+        let Some(first) = lines.first() else {
+            return Ok(None);
+        };
+        if !self.ended.insert(first.directory.clone()) {
+            let line = first.number;
             let what = "lines of this directory stand further above; all of one directory have to stand together";
             let what = what.into();
             return Err(PlanError::Line { line, what });
         }
-        Ok(Part::Directory(plan))
+        Ok(Some(DirectoryPlan {
+            directory: first.directory.clone(),
+            inode: first.directory_inode,
+            entries: lines.len(),
+            lines,
+        }))
+    }
+
+    /// Returns the SHA-256 of what was read so far, in hex digits.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let octets = self.hash.clone().finalize();
+        octets.iter().map(|octet| format!("{octet:02x}")).collect()
     }
 
     fn wrong(&self, what: impl Into<String>) -> PlanError {
@@ -150,9 +146,9 @@ impl<R: BufRead> Reader<R> {
             let mut line = Vec::new();
             let limit = u64::try_from(LONGEST).unwrap_or(u64::MAX);
             io::Read::take(&mut self.input, limit)
-                .read_until(b'\n', &mut line)
-                .map_err(PlanError::Io)?;
+                .read_until(b'\n', &mut line)?;
             self.line += 1;
+            self.hash.update(&line);
             if line.is_empty() {
                 return if self.has_ended {
                     Ok(None)

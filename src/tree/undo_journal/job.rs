@@ -123,6 +123,7 @@ impl Job {
                 meantime,
                 is_chained,
                 target,
+                same_as: None,
             });
         }
         octets.end()?;

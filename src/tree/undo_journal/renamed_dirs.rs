@@ -51,7 +51,7 @@ impl RenamedDirs {
     /// Opens a directory by the names of before, whichever of them it has now, following no link and entering no mount.
     ///
     /// # Errors
-    /// Those of openat(2); `ENOTDIR` for what is no directory or was another one.
+    /// Those of openat(2); `EXDEV` for a mount; `ENOTDIR` for what is no directory or was another one.
     pub(crate) fn open(
         &self,
         root: &OwnedFd,
@@ -80,7 +80,9 @@ impl RenamedDirs {
                 };
                 let stat = Stat::of(&child)?;
                 let is_it = renamed.is_none_or(|renamed| renamed.id.is(&stat));
-                if stat.is_dir() && stat.mnt_id == mount && is_it {
+                if stat.mnt_id != mount {
+                    found = Err(io::Error::from_raw_os_error(libc::EXDEV));
+                } else if stat.is_dir() && is_it {
                     found = Ok(child);
                     break;
                 }

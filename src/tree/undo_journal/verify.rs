@@ -1,15 +1,20 @@
 //! The changes of a directory, compared with what is there when they are put into a journal.
 
+use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 
+use super::chains::arrange;
 use super::job::Job;
 use super::renamed_dirs::RenamedDirs;
 use super::skipped::{SkipReason, Skipped};
 use crate::backing::{Dir, Kind, Stat};
+use crate::names::BackingName;
 use crate::tree::change::{Change, Destination, InodeId, TreePath, read_target};
+use crate::tree::content_eq::have_same_content;
 
-/// Looks at the directory and its entries, and returns what can be done; `None` if nothing can. What cannot is added to
-/// `skipped`.
+/// Looks at the directory and its entries, and returns what can be done, in an order in which each name is free before it is taken;
+/// `None` if nothing can. What cannot is added to `skipped`. No link is followed on the way there, and no mount entered
+/// (law T5).
 pub(in crate::tree) fn verify(
     root: &OwnedFd,
     directory: &TreePath,
@@ -29,30 +34,34 @@ pub(in crate::tree) fn verify(
         born: None,
     };
     let opened = RenamedDirs::default().open(root, directory, &id);
-    let opened = opened.and_then(|dir| Stat::of(&dir).map(|stat| (dir, stat)));
-    let Ok((dir, stat)) = opened else {
-        changes
-            .iter()
-            .for_each(|change| skip(change, SkipReason::Elsewhere));
-        return None;
+    let (dir, stat) = match opened.and_then(|dir| Stat::of(&dir).map(|stat| (dir, stat))) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let reason = match error.raw_os_error() {
+                Some(libc::EXDEV) => SkipReason::MountPoint,
+                _ => SkipReason::Elsewhere,
+            };
+            changes.iter().for_each(|change| skip(change, reason));
+            return None;
+        }
     };
-    for chain in changes.chunk_by_mut(|_, next| next.is_chained) {
-        let mut is_broken = false;
-        for change in &mut *chain {
-            let was_to_go = change.to.is_some();
-            if let Err(reason) = complete(&dir, stat.mnt_id, change) {
-                skip(change, reason);
-            }
-            is_broken |= was_to_go && change.to.is_none();
+    let names: HashSet<&BackingName> = changes.iter().map(|change| &change.name).collect();
+    let mut new_names = changes.iter().filter_map(Change::new_name);
+    let are_chained = new_names.any(|new| names.contains(new));
+    changes.retain_mut(|change| {
+        if let Err(reason) = complete(&dir, stat.mnt_id, change) {
+            skip(change, reason);
         }
-        for change in chain.iter_mut().filter(|_| is_broken) {
-            if change.to.take().is_some() {
-                skip(change, SkipReason::Chained);
-            }
-            (change.meantime, change.is_chained) = (None, false);
-        }
+        change.steps() > 0
+    });
+    if are_chained {
+        let stuck = take_stuck(&dir, &mut changes);
+        stuck
+            .iter()
+            .for_each(|change| skip(change, SkipReason::Taken));
+        // Should it be there after all, the kernel refuses (law T2).
+        changes = arrange(changes, |name| dir.exists(name).unwrap_or(false));
     }
-    changes.retain(|change| change.steps() > 0);
     (!changes.is_empty()).then(|| Job {
         number: 0,
         directory: directory.clone(),
@@ -60,6 +69,25 @@ pub(in crate::tree) fn verify(
         mtime: stat.mtime,
         changes,
     })
+}
+
+/// Takes out the changes to names that are not given up. An entry that cannot move keeps its name, which then another cannot have,
+/// and so on.
+fn take_stuck(dir: &Dir, changes: &mut Vec<Change>) -> Vec<Change> {
+    let mut all = Vec::new();
+    loop {
+        let leaving = changes.iter().filter(|change| change.to.is_some());
+        let leaving: HashSet<BackingName> = leaving.map(|change| change.name.clone()).collect();
+        let is_stuck = |change: &mut Change| {
+            let new = change.new_name().filter(|new| !leaving.contains(*new));
+            new.is_some_and(|new| dir.exists(new).unwrap_or(true))
+        };
+        let before = all.len();
+        all.extend(changes.extract_if(.., is_stuck));
+        if all.len() == before {
+            return all;
+        }
+    }
 }
 
 /// Completes a change with what is there, and takes out of it what cannot be done.
@@ -75,6 +103,12 @@ fn complete(dir: &Dir, mount: u64, change: &mut Change) -> Result<(), SkipReason
         (change.to, change.target) = (None, None);
         return Err(SkipReason::Unsafe);
     }
+    if let Some(same_as) = change.same_as.take()
+        && !have_same_content(dir, &change.name, &same_as).unwrap_or(false)
+    {
+        change.to = None;
+        return Err(SkipReason::Changed);
+    }
     if let Some(mut target) = change.target.take() {
         if !found.is_symlink() {
             return Err(SkipReason::Changed);
@@ -83,7 +117,12 @@ fn complete(dir: &Dir, mount: u64, change: &mut Change) -> Result<(), SkipReason
             return Err(SkipReason::HardLinked);
         }
         let read = read_target(dir, &change.name);
-        target.old = read.map_err(|error| SkipReason::of(&error))?;
+        let read = read.map_err(|error| SkipReason::of(&error))?;
+        if !target.old.is_empty() && target.old != read {
+            change.to = None;
+            return Err(SkipReason::Changed);
+        }
+        target.old = read;
         change.target = Some(target).filter(|target| target.old != target.new);
     }
     Ok(())

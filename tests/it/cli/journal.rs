@@ -58,6 +58,7 @@ impl Migrated {
                 meantime: None,
                 is_chained: false,
                 target: None,
+                same_as: None,
             }
         };
         let mut file = change(b"caf\xE9.txt");

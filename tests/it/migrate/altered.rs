@@ -3,15 +3,15 @@
 use std::io::Cursor;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::Mutex;
 
-use rustix::fs::RenameFlags;
 use utf8fs::backing::Dir;
 use utf8fs::records::{Name, json_line};
+use utf8fs::tree::apply::{Observer, apply};
 use utf8fs::tree::change::Change;
 use utf8fs::tree::plan::DirectoryPlan;
-use utf8fs::tree::plan::plan_reader::{Part, PlanError, Reader};
-use utf8fs::tree::plan::revalidate::{Revalidated, revalidate};
-use utf8fs::tree::undo_journal::SkipReason;
+use utf8fs::tree::plan::plan_reader::{PlanError, Reader};
+use utf8fs::tree::undo_journal::{Draft, Header, SkipReason, Skipped};
 
 use crate::support::{Tree, at, needs, show};
 
@@ -20,13 +20,17 @@ const HEADER: &str =
 const END: &str = r#"{"utf8fs_plan_end":1}"#;
 const ROW: &str = r#"{"directory":{"text":"a"},"directory_inode":1,"old":{"bytes":"6Q=="},"new":{"text":"é"},"kind":"file","inode":2,"reason":"decoded","charset":"iso-8859-1","confidence":null,"candidates":[]}"#;
 
-fn read(text: &str) -> Result<Vec<Part>, PlanError> {
+/// The roots of the trees of a plan, and all directories of them.
+fn read(text: &str) -> Result<(Vec<Vec<u8>>, Vec<DirectoryPlan>), PlanError> {
     let mut reader = Reader::new(Cursor::new(text.as_bytes()));
-    let mut parts = Vec::new();
-    while let Some(part) = reader.part()? {
-        parts.push(part);
+    let (mut roots, mut directories) = (Vec::new(), Vec::new());
+    while let Some(header) = reader.tree()? {
+        roots.push(header.root.into_bytes());
+        while let Some(directory) = reader.directory()? {
+            directories.push(directory);
+        }
     }
-    Ok(parts)
+    Ok((roots, directories))
 }
 
 fn plan(rows: &[&str]) -> String {
@@ -67,16 +71,11 @@ fn refused(text: &str) -> (usize, String) {
 fn a_plan_is_read_as_it_was_written() {
     let other = ROW.replace("6Q==", "6A==").replace("é", r#"è\":\\"#);
     let below = ROW.replace(r#"{"text":"a"}"#, r#"{"text":""}"#);
-    let parts = read(&plan(&[ROW, &other, "", &below])).unwrap();
-    let [
-        Part::Tree(header),
-        Part::Directory(a),
-        Part::Directory(root),
-    ] = parts.as_slice()
-    else {
-        panic!("{parts:?}");
+    let (roots, directories) = read(&plan(&[ROW, &other, "", &below])).unwrap();
+    let [a, root] = directories.as_slice() else {
+        panic!("{directories:?}");
     };
-    assert_eq!(header.root.as_bytes(), b"/srv/old");
+    assert_eq!(roots, [b"/srv/old"]);
     assert_eq!(a.directory[0].as_bytes(), b"a");
     assert_eq!(
         a.lines.iter().map(|line| line.number).collect::<Vec<_>>(),
@@ -277,45 +276,43 @@ impl<'t> Edited<'t> {
 
     fn rows(&self) -> DirectoryPlan {
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        let mut parts = read(&plan(&lines)).unwrap();
-        match parts.pop() {
-            Some(Part::Directory(rows)) => rows,
-            other => panic!("{other:?}"),
-        }
+        read(&plan(&lines)).unwrap().1.remove(0)
     }
 
-    fn settled(&self) -> Revalidated {
-        settled(self.tree, &self.rows())
+    /// Applies the plan. Returns the names that stay, and why.
+    fn apply(&self) -> Vec<(String, SkipReason)> {
+        let root = Dir::open_root(&self.tree.backing()).unwrap().into_fd();
+        let journals = tempfile::tempdir().unwrap();
+        let header = Header {
+            root: Vec::new(),
+            options: String::new(),
+        };
+        let draft = Draft::create(&journals.path().join("journal"), &root, &header).unwrap();
+        let rows = self.rows();
+        let changes = rows.lines.iter().filter_map(Change::of).collect();
+        let stay = Stay::default();
+        for skipped in draft.add(&rows.directory, rows.inode, changes).unwrap() {
+            stay.skipped(&skipped);
+        }
+        apply(&root, &mut draft.commit().unwrap(), 1, &stay).unwrap();
+        let mut stay = stay.0.into_inner().unwrap();
+        stay.sort_by(|(one, _), (other, _)| one.cmp(other));
+        stay
+    }
+}
+
+#[derive(Default)]
+struct Stay(Mutex<Vec<(String, SkipReason)>>);
+
+impl Observer for Stay {
+    fn skipped(&self, skipped: &Skipped) {
+        let name = show(skipped.name.as_bytes());
+        self.0.lock().unwrap().push((name, skipped.reason));
     }
 }
 
 fn inode_of(path: &Path) -> u64 {
     rustix::fs::fstat(at::open_dir_path(path)).unwrap().st_ino
-}
-
-fn settled(tree: &Tree, rows: &DirectoryPlan) -> Revalidated {
-    let root = Dir::open_root(&tree.backing()).unwrap().into_fd();
-    revalidate(&root, rows).unwrap()
-}
-
-/// Makes the changes, by renames that overwrite nothing.
-fn carry_out(tree: &Tree, changes: &[Change]) {
-    let dir = tree.below_dir();
-    let rename = |old: &[u8], new: &[u8]| {
-        at::rename_with(&dir, old, new, RenameFlags::NOREPLACE)
-            .unwrap_or_else(|error| panic!("{} to {}: {error}", show(old), show(new)));
-    };
-    for chain in changes.chunk_by(|_, next| next.is_chained) {
-        for change in chain {
-            let first = change.meantime.as_ref().or(change.new_name()).unwrap();
-            rename(change.name.as_bytes(), first.as_bytes());
-        }
-        for change in chain {
-            if let Some(meantime) = &change.meantime {
-                rename(meantime.as_bytes(), change.new_name().unwrap().as_bytes());
-            }
-        }
-    }
 }
 
 /// Names and contents.
@@ -358,9 +355,7 @@ fn chains_and_cycles_are_done_in_an_order_in_which_nothing_is_overwritten() {
         .rename(b"r", "p")
         .rename(b"y", "x")
         .rename(b"x", "y");
-    let settled = plan.settled();
-    assert_eq!(settled.refused, []);
-    carry_out(&tree, &settled.changes);
+    assert_eq!(plan.apply(), []);
     let expected = of(&[
         ("b", "a"),
         ("c", "b"),
@@ -377,11 +372,8 @@ fn chains_and_cycles_are_done_in_an_order_in_which_nothing_is_overwritten() {
 #[test]
 fn a_name_for_the_meantime_is_one_that_nobody_has() {
     let tree = files(&["x", "y", ".utf8fs-meantime-1"]);
-    let settled = Edited::of(&tree, "")
-        .rename(b"x", "y")
-        .rename(b"y", "x")
-        .settled();
-    carry_out(&tree, &settled.changes);
+    let plan = Edited::of(&tree, "").rename(b"x", "y").rename(b"y", "x");
+    assert_eq!(plan.apply(), []);
     assert_eq!(
         contents(&tree),
         of(&[
@@ -401,30 +393,17 @@ fn names_that_are_taken_stop_the_chain_that_leads_to_them_and_nothing_else() {
         .rename(b"b", "c")
         .rename(b"c", "d")
         .rename(b"e", "f");
-    let settled = plan.settled();
-    let refused: Vec<(usize, SkipReason)> = settled
-        .refused
-        .iter()
-        .map(|one| (one.line, one.reason))
-        .collect();
-    assert_eq!(
-        refused,
-        [
-            (2, SkipReason::Taken),
-            (3, SkipReason::Taken),
-            (4, SkipReason::Taken)
-        ]
-    );
-    carry_out(&tree, &settled.changes);
+    let taken = ["a", "b", "c"].map(|name| (show(name.as_bytes()), SkipReason::Taken));
+    assert_eq!(plan.apply(), taken);
     assert_eq!(
         contents(&tree),
         of(&[("a", "a"), ("b", "b"), ("c", "c"), ("d", "d"), ("f", "e")])
     );
 }
 
-/// Law T3: files that others have changed since are told with their lines, and the rest is done.
+/// Law T3: files that others have changed since are reported, and the rest is done.
 #[test]
-fn what_changed_since_is_refused_line_by_line() {
+fn what_changed_since_is_left_and_the_rest_done() {
     let tree = files(&["gone", "other", "stays", "kind"]);
     let plan = Edited::of(&tree, "")
         .rename(b"gone", "1")
@@ -438,21 +417,14 @@ fn what_changed_since_is_refused_line_by_line() {
     tree.file(b"other", b"another");
     at::unlink(&below, b"kind").unwrap();
     at::symlink(b"x", &below, b"kind").unwrap();
-    let settled = plan.settled();
-    let refused: Vec<(usize, SkipReason)> = settled
-        .refused
-        .iter()
-        .map(|one| (one.line, one.reason))
-        .collect();
-    assert_eq!(
-        refused,
-        [
-            (2, SkipReason::Gone),
-            (3, SkipReason::Changed),
-            (4, SkipReason::Changed)
-        ]
-    );
-    assert_eq!(settled.changes.len(), 1);
+    let expected = [
+        ("gone", SkipReason::Gone),
+        ("kind", SkipReason::Changed),
+        ("other", SkipReason::Changed),
+    ];
+    let expected = expected.map(|(name, reason)| (show(name.as_bytes()), reason));
+    assert_eq!(plan.apply(), expected);
+    assert_eq!(at::read(&below, b"4").unwrap(), b"stays");
 }
 
 /// Law T5: a directory that was swapped is not entered.
@@ -465,15 +437,12 @@ fn a_directory_that_is_another_one_now_or_behind_a_link_is_refused() {
     let below = tree.below_dir();
     at::rename(&below, b"dir", b"moved").unwrap();
     at::symlink(b"moved", &below, b"dir").unwrap();
-    let why = |settled: Revalidated| {
-        assert_eq!(settled.changes, []);
-        settled.refused[0].reason
-    };
-    assert_eq!(why(plan.settled()), SkipReason::Elsewhere);
+    let stays = [(show(b"file"), SkipReason::Elsewhere)];
+    assert_eq!(plan.apply(), stays);
     at::unlink(&below, b"dir").unwrap();
-    assert_eq!(why(plan.settled()), SkipReason::Elsewhere);
+    assert_eq!(plan.apply(), stays);
     at::mkdir(&below, b"dir").unwrap();
-    assert_eq!(why(plan.settled()), SkipReason::Elsewhere);
+    assert_eq!(plan.apply(), stays);
 }
 
 #[test]
@@ -485,8 +454,7 @@ fn what_lies_on_a_mount_inside_is_refused() {
     drop(tree.directory(b"inner"));
     let inner = crate::mount::mounts_inside::Inner::memory(tree.backing().join("inner"));
     std::fs::write(tree.backing().join("inner/file"), "").unwrap();
-    let settled = Edited::of(&tree, "inner").rename(b"file", "new").settled();
+    let stay = Edited::of(&tree, "inner").rename(b"file", "new").apply();
     drop(inner);
-    assert_eq!(settled.refused[0].reason, SkipReason::MountPoint);
-    assert_eq!(settled.changes, []);
+    assert_eq!(stay, [(show(b"file"), SkipReason::MountPoint)]);
 }

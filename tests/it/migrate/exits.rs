@@ -367,3 +367,17 @@ fn a_tree_that_is_not_there_is_told_with_its_path() {
         "{run:?}"
     );
 }
+
+/// Law T3: an entry that others have changed since is reported with its line of the plan.
+#[test]
+fn t3_what_changed_since_it_was_planned_is_reported_with_its_line() {
+    let tree = Tree::new();
+    for name in [b"a\xE9", b"b\xE9"] {
+        tree.file(name, b"");
+    }
+    written(&tree);
+    at::unlink(tree.below_dir(), b"a\xE9").unwrap();
+    let run = migrate(tree.parent(), &[&BY_PLAN[..], &APPLY].concat()).expect(1);
+    let stays = "\"a\\xE9\" stays: it is not there any more (line 2 of the plan)\n";
+    assert_eq!(run.stdout, stays);
+}

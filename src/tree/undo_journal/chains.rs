@@ -9,8 +9,7 @@ use crate::tree::change::Change;
 ///
 /// Changes that give up names to each other stand together as a chain. If a chain is a ring, its first change gets a name for
 /// the meantime. That is neither a new name nor one for which `is_listed` holds.
-#[must_use]
-pub fn arrange(changes: Vec<Change>, is_listed: impl Fn(&BackingName) -> bool) -> Vec<Change> {
+pub(super) fn arrange(changes: Vec<Change>, is_listed: impl Fn(&BackingName) -> bool) -> Vec<Change> {
     let by_new: HashMap<BackingName, usize> = changes
         .iter()
         .enumerate()
