@@ -32,7 +32,7 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CliError> {
     };
     let read = Journal::view(&args.journal, &mut print);
     let status = match &read {
-        Ok(journal) => journal.status().label(),
+        Ok(journal) => journal.status().into(),
         // There is no journal to have a status.
         Err(error @ JournalError::Io { what: OPENING, .. }) => {
             return Err(explain(&args.journal, error));

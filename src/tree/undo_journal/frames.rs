@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 
 use sha2::{Digest, Sha256};
+use strum::FromRepr;
 
 use super::journal_error::JournalError;
 
@@ -19,7 +20,8 @@ pub(super) const SUM: usize = 16;
 pub(super) const MARK: usize = 40;
 
 /// The kind of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr)]
+#[repr(u8)]
 pub(super) enum FrameKind {
     Header = 1,
     Job = 2,
@@ -34,23 +36,6 @@ pub(super) enum FrameKind {
     Linking = 8,
     /// From here on jobs may follow.
     Growing = 9,
-}
-
-impl FrameKind {
-    fn of(octet: u8) -> Option<Self> {
-        Some(match octet {
-            1 => Self::Header,
-            2 => Self::Job,
-            3 => Self::Complete,
-            4 => Self::Progress,
-            5 => Self::Finished,
-            6 => Self::Undoing,
-            7 => Self::Undone,
-            8 => Self::Linking,
-            9 => Self::Growing,
-            _ => return None,
-        })
-    }
 }
 
 /// The state of sealing: how many frames there are, and the checksum of the last.
@@ -95,11 +80,7 @@ impl Seal {
 }
 
 fn shortened(hash: [u8; 32]) -> [u8; SUM] {
-    let mut sum = [0; SUM];
-    for (to, from) in sum.iter_mut().zip(hash) {
-        *to = from;
-    }
-    sum
+    hash.first_chunk().copied().unwrap_or_default()
 }
 
 /// A mark's payload.
@@ -206,7 +187,7 @@ impl<'f> Frames<'f> {
             .map_err(JournalError::io("read the journal"))?;
         let [a, b, c, d, kind, zeroes @ ..] = head;
         let length = u32::from_le_bytes([a, b, c, d]);
-        let Some(kind) = FrameKind::of(kind).filter(|_| zeroes == [0; 3]) else {
+        let Some(kind) = FrameKind::from_repr(kind).filter(|_| zeroes == [0; 3]) else {
             return self.broken("it is of an unknown kind");
         };
         let is_mark = !matches!(kind, FrameKind::Header | FrameKind::Job);

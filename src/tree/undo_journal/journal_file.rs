@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use strum::IntoStaticStr;
 
 use super::about::{About, Header};
 use super::frames::{self, FrameKind, Frames, Seal};
@@ -22,7 +23,8 @@ use crate::tree::change::{Change, Destination, InodeId};
 use crate::tree::failpoints;
 
 /// The progress of a migration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Status {
     /// The migration may have been begun, and is to be applied to its end, or undone.
     Pending,
@@ -32,19 +34,6 @@ pub enum Status {
     Undoing,
     /// All is undone, but for what was left.
     Undone,
-}
-
-impl Status {
-    /// Returns the stable name.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Finished => "finished",
-            Self::Undoing => "undoing",
-            Self::Undone => "undone",
-        }
-    }
 }
 
 /// A journal that holds all of a migration.

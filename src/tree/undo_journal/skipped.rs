@@ -1,58 +1,51 @@
 //! Entries that are skipped, and the reasons (law T3).
 
-use std::fmt;
 use std::io;
+
+use thiserror::Error;
 
 use crate::names::BackingName;
 use crate::tree::change::TreePath;
 
 /// Why an entry is left as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 pub enum SkipReason {
     /// The entry is not there any more.
+    #[error("it is not there any more")]
     Gone,
     /// Another entry than was planned for is there: others have changed it since.
+    #[error("it is another one than it was")]
     Changed,
     /// The name that it was to get has been taken (law T2).
+    #[error("the name is taken")]
     Taken,
     /// The directory that it lies in is gone or another one, or the way to it leads over a symbolic link (law T5).
+    #[error("its directory is not the one that it was")]
     Elsewhere,
     /// Something is mounted there.
+    #[error("something is mounted there")]
     MountPoint,
     /// A symbolic link with several names, which cannot be given another target.
+    #[error("a symbolic link that has several names cannot be changed")]
     HardLinked,
     /// The entry that the link leads to was left, or got another name than was planned for.
+    #[error("what it leads to was left, or got another name")]
     Astray,
     /// Another entry, whose name it was to take or that was to take its name, was left.
+    #[error("another entry that was to take or give its name was left")]
     Chained,
     /// The filesystem cannot do it without a moment at which something could be overwritten.
+    #[error("this filesystem cannot do it safely")]
     Unsafe,
     /// The system refused it, by this errno.
+    #[error("{}", in_words(*.0))]
     System(i32),
 }
 
-impl fmt::Display for SkipReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gone => f.write_str("it is not there any more"),
-            Self::Changed => f.write_str("it is another one than it was"),
-            Self::Taken => f.write_str("the name is taken"),
-            Self::Elsewhere => f.write_str("its directory is not the one that it was"),
-            Self::MountPoint => f.write_str("something is mounted there"),
-            Self::HardLinked => {
-                f.write_str("a symbolic link that has several names cannot be changed")
-            }
-            Self::Astray => f.write_str("what it leads to was left, or got another name"),
-            Self::Chained => {
-                f.write_str("another entry that was to take or give its name was left")
-            }
-            Self::Unsafe => f.write_str("this filesystem cannot do it safely"),
-            Self::System(errno) => {
-                let text = io::Error::from_raw_os_error(*errno).to_string();
-                f.write_str(text.split(" (os error").next().unwrap_or_default())
-            }
-        }
-    }
+/// Returns an error of the system in words, without its number.
+fn in_words(errno: i32) -> String {
+    let text = io::Error::from_raw_os_error(errno).to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// An entry that is left as it is (law T3).
