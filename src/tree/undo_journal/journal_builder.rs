@@ -1,14 +1,14 @@
 //! A journal in the making.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use super::about::{About, Header};
 use super::frames::{FrameKind, PREAMBLE, Seal, mark};
@@ -35,19 +35,15 @@ pub struct Draft {
     root: OwnedFd,
     about: About,
     spool: Mutex<Spool>,
-    steps: AtomicU64,
-    /// Entries that planning left so far.
-    left: AtomicU64,
-    unread: AtomicU64,
 }
 
 /// The groups, in the order in which they came, in a file without a name.
 #[derive(Debug)]
 struct Spool {
-    file: File,
-    written: u64,
-    buffer: Vec<u8>,
+    file: BufWriter<File>,
+    size: u64,
     groups: Vec<Spooled>,
+    totals: Totals,
 }
 
 /// A group in the spool.
@@ -94,19 +90,15 @@ impl Draft {
             failpoints::truncate(&file, 0).map_err(&io)?;
         }
         let spool = Spool {
-            file: tempfile::tempfile_in(parent(path)).map_err(&io)?,
-            written: 0,
-            buffer: Vec::new(),
+            file: BufWriter::with_capacity(BUFFER, tempfile::tempfile_in(parent(path)).map_err(&io)?),
+            size: 0,
             groups: Vec::new(),
+            totals: Totals::default(),
         };
         let about = About {
             header: header.clone(),
             id: random().map_err(&io)?,
-            created: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| {
-                    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
-                }),
+            created: Timestamp::now().as_second(),
             root: InodeId::of(&stat),
             mtime: stat.mtime,
         };
@@ -117,9 +109,6 @@ impl Draft {
             root,
             about,
             spool: Mutex::new(spool),
-            steps: AtomicU64::new(0),
-            left: AtomicU64::new(0),
-            unread: AtomicU64::new(0),
         })
     }
 
@@ -139,23 +128,31 @@ impl Draft {
             return Ok(skipped);
         };
         let octets = job.write().ok_or_else(too_long)?;
-        let steps = u64::try_from(job.steps()).unwrap_or(u64::MAX);
-        self.steps.fetch_add(steps, Ordering::Relaxed);
-        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
-        spool.push(job.directory.len(), &octets)?;
+        let mut spool = self.spool.lock();
+        let written = spool.file.write_all(&octets);
+        written.map_err(JournalError::io("write the journal"))?;
+        let group = Spooled {
+            depth: job.directory.len(),
+            offset: spool.size,
+            length: octets.len(),
+        };
+        spool.groups.push(group);
+        spool.size += u64::try_from(octets.len()).unwrap_or(u64::MAX);
+        spool.totals.add(&job);
         Ok(skipped)
     }
 
     /// Returns how many steps were added so far.
     #[must_use]
     pub fn steps(&self) -> u64 {
-        self.steps.load(Ordering::Relaxed)
+        self.spool.lock().totals.steps
     }
 
     /// Adds to what planning left or could not read, which the journal will tell.
     pub fn leave(&self, unplanned: Unplanned) {
-        self.left.fetch_add(unplanned.left, Ordering::Relaxed);
-        self.unread.fetch_add(unplanned.unread, Ordering::Relaxed);
+        let all = &mut self.spool.lock().totals.unplanned;
+        all.left += unplanned.left;
+        all.unread += unplanned.unread;
     }
 
     /// Returns the device and inode number of the file, which becomes the journal.
@@ -173,8 +170,8 @@ impl Draft {
     /// As for [`Draft::create`]; nothing was done to the tree then.
     pub fn commit(mut self) -> Result<Journal, JournalError> {
         let io = JournalError::io("write the journal");
-        let spool = self.spool.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // One that has not been written out is read from memory.
+        let spool = self.spool.get_mut();
+        spool.file.flush().map_err(&io)?;
         spool
             .groups
             .sort_by_key(|group| std::cmp::Reverse(group.depth));
@@ -185,7 +182,9 @@ impl Draft {
             .ok_or_else(too_long)?;
         let mut payload = Vec::new();
         for group in &spool.groups {
-            spool.read(*group, &mut payload)?;
+            payload.resize(group.length, 0);
+            let read = spool.file.get_ref().read_exact_at(&mut payload, group.offset);
+            read.map_err(JournalError::io("read the journal"))?;
             seal.frame(FrameKind::Job, &payload, &mut out)
                 .ok_or_else(too_long)?;
             if out.len() >= BUFFER {
@@ -193,16 +192,8 @@ impl Draft {
                 out.clear();
             }
         }
-        let totals = Totals {
-            jobs: u64::try_from(spool.groups.len()).unwrap_or(u64::MAX),
-            steps: self.steps.load(Ordering::Relaxed),
-            unplanned: Unplanned {
-                left: self.left.load(Ordering::Relaxed),
-                unread: self.unread.load(Ordering::Relaxed),
-            },
-            ..Totals::default()
-        };
-        seal.frame(FrameKind::Complete, &mark(totals.numbers()), &mut out)
+        let totals = mark(spool.totals.numbers());
+        seal.frame(FrameKind::Complete, &totals, &mut out)
             .ok_or_else(too_long)?;
         failpoints::write(&self.file, &out).map_err(&io)?;
         failpoints::sync(self.file.as_fd()).map_err(&io)?;
@@ -241,42 +232,6 @@ impl Drop for Draft {
             drop(std::fs::remove_file(draft));
             unlock(&self.file);
         }
-    }
-}
-
-impl Spool {
-    fn push(&mut self, depth: usize, octets: &[u8]) -> Result<(), JournalError> {
-        let buffered = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
-        let offset = self.written + buffered;
-        self.groups.push(Spooled {
-            depth,
-            offset,
-            length: octets.len(),
-        });
-        self.buffer.extend(octets);
-        if self.buffer.len() >= BUFFER {
-            failpoints::write(&self.file, &self.buffer)
-                .map_err(JournalError::io("write the journal"))?;
-            self.written += u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
-            self.buffer.clear();
-        }
-        Ok(())
-    }
-
-    fn read(&self, group: Spooled, payload: &mut Vec<u8>) -> Result<(), JournalError> {
-        payload.clear();
-        if let Some(start) = group.offset.checked_sub(self.written) {
-            let start = usize::try_from(start).unwrap_or(usize::MAX);
-            let octets = self
-                .buffer
-                .get(start..)
-                .and_then(|rest| rest.get(..group.length));
-            payload.extend(octets.unwrap_or_default());
-            return Ok(());
-        }
-        payload.resize(group.length, 0);
-        let read = self.file.read_exact_at(payload, group.offset);
-        read.map_err(JournalError::io("read the journal"))
     }
 }
 
