@@ -13,8 +13,9 @@ mod verify_links;
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::change::{Change, TreePath};
 use super::failpoints;
@@ -167,10 +168,7 @@ fn together(
             }
             let job = executor.journal.job(index);
             if let Err(error) = job.and_then(|job| executor.carry_out(pass, &job)) {
-                failed
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .get_or_insert(error);
+                failed.lock().get_or_insert(error);
                 next.store(jobs.len(), Ordering::Relaxed);
             }
         }
@@ -181,10 +179,7 @@ fn together(
         }
         work();
     });
-    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error),
-        None => Ok(()),
-    }
+    failed.into_inner().map_or(Ok(()), Err)
 }
 
 /// Brings the filesystem of the tree to the medium, so that what is marked as done is.

@@ -6,7 +6,9 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
 
 use crate::backing::{Dir, Entries, Kind, Stat, file};
 use crate::names::BackingName;
@@ -207,15 +209,11 @@ fn walk_holding<V: Visitor>(
 }
 
 impl<'w, V: Visitor> Walk<'w, V> {
-    fn queue(&self) -> MutexGuard<'_, Queue<'w>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn work(&self) -> V::State {
         let mut state = self.visitor.start();
         let mut children = Vec::new();
         let mut buffer: Box<[u8]> = vec![0; BUFFER].into();
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         loop {
             if self.visitor.is_over() {
                 queue.pending.clear();
@@ -224,7 +222,7 @@ impl<'w, V: Visitor> Walk<'w, V> {
                 queue.busy += 1;
                 drop(queue);
                 self.read(&mut state, pending, &mut children, &mut buffer);
-                queue = self.queue();
+                queue = self.queue.lock();
                 queue.busy -= 1;
                 // In the order of the directory.
                 queue.pending.extend(children.drain(..).rev());
@@ -234,8 +232,7 @@ impl<'w, V: Visitor> Walk<'w, V> {
             } else if queue.busy == 0 {
                 return state;
             } else {
-                let waited = self.changed.wait(queue);
-                queue = waited.unwrap_or_else(PoisonError::into_inner);
+                self.changed.wait(&mut queue);
             }
         }
     }

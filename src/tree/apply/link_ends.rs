@@ -1,7 +1,8 @@
 //! The ends of links: the inodes that they led to before anything was changed.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::step_count::Done;
 use crate::backing::Stat;
@@ -31,26 +32,20 @@ impl LinkEnd {
 pub(super) struct LinkEnds(Mutex<HashMap<(u64, usize), LinkEnd>>);
 
 impl LinkEnds {
-    fn with<R>(&self, act: impl FnOnce(&mut HashMap<(u64, usize), LinkEnd>) -> R) -> R {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Notes where a link leads.
     pub(super) fn note(&self, frame: u64, number: usize, end: LinkEnd) {
-        self.with(|ends| ends.insert((frame, number), end));
+        self.0.lock().insert((frame, number), end);
     }
 
     /// Returns where a link led, if it led anywhere.
     pub(super) fn get(&self, frame: u64, number: usize) -> Option<LinkEnd> {
-        self.with(|ends| ends.get(&(frame, number)).copied())
+        self.0.lock().get(&(frame, number)).copied()
     }
 
     /// Notes that the link has its target.
     pub(super) fn count(&self, frame: u64, number: usize, done: Done) {
-        self.with(|ends| {
-            if let Some(end) = ends.get_mut(&(frame, number)) {
-                end.counted = Some(done);
-            }
-        });
+        if let Some(end) = self.0.lock().get_mut(&(frame, number)) {
+            end.counted = Some(done);
+        }
     }
 }

@@ -5,7 +5,9 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::charset_choice::{CharsetChoice, TreeGuess};
 use super::entry_list::EntryList;
@@ -171,8 +173,8 @@ impl<'l> Links<'l> {
     fn renames(&self, fd: &OwnedFd, inside: &[Box<[u8]>]) -> io::Result<Arc<Renames>> {
         let stat = Stat::of(fd)?;
         let wanted = identity(&stat);
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, renames)) = known().iter().find(|(one, _)| *one == wanted) {
+        let known = |(one, _): &&(Identity, _)| *one == wanted;
+        if let Some((_, renames)) = self.known.lock().iter().find(known) {
             return Ok(Arc::clone(renames));
         }
         let mut listing = EntryList::default();
@@ -190,7 +192,7 @@ impl<'l> Links<'l> {
             .into_iter()
             .filter_map(|line| Some((line.old, line.new?)));
         let renames: Arc<Renames> = Arc::new(renamed.collect());
-        let mut known = known();
+        let mut known = self.known.lock();
         known.push_back((wanted, Arc::clone(&renames)));
         if known.len() > MOST_KNOWN {
             known.pop_front();

@@ -5,9 +5,9 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use strum::IntoStaticStr;
 
 use super::about::{About, Header};
@@ -263,7 +263,7 @@ impl Journal {
     /// Returns how far the migration got.
     #[must_use]
     pub fn status(&self) -> Status {
-        self.tail().status
+        self.tail.lock().status
     }
 
     /// Returns how many steps it holds.
@@ -281,7 +281,7 @@ impl Journal {
     /// Returns how many steps were left when it was finished.
     #[must_use]
     pub fn left(&self) -> u64 {
-        self.tail().left
+        self.tail.lock().left
     }
 
     /// Returns its id, which tells it from all others, in hex digits.
@@ -297,18 +297,18 @@ impl Journal {
 
     /// Returns how many jobs are known to be done; 0 where any of them may have left a step.
     pub(crate) fn progress(&self) -> u64 {
-        self.tail().progress
+        self.tail.lock().progress
     }
 
     /// May names have been changed by linking and unlinking?
     pub(crate) fn is_linking(&self) -> bool {
-        self.tail().is_linking
+        self.tail.lock().is_linking
     }
 
     /// Is it the journal of a guard?
     #[must_use]
     pub fn is_growing(&self) -> bool {
-        self.tail().is_growing
+        self.tail.lock().is_growing
     }
 
     /// Reads a job.
@@ -329,7 +329,7 @@ impl Journal {
     /// Adds a mark, and brings it to the medium.
     pub(crate) fn mark(&self, mark: Mark) -> Result<(), JournalError> {
         let (kind, numbers) = mark::numbers(mark);
-        let mut tail = self.tail();
+        let mut tail = self.tail.lock();
         self.extend(&mut tail, kind, &[frames::mark(numbers)])?;
         tail.take(mark);
         Ok(())
@@ -340,7 +340,7 @@ impl Journal {
         let payloads: Option<Vec<_>> = jobs.iter().map(Job::write).collect();
         match payloads.ok_or_else(too_long)?.as_slice() {
             [] => Ok(()),
-            payloads => self.extend(&mut self.tail(), FrameKind::Job, payloads),
+            payloads => self.extend(&mut self.tail.lock(), FrameKind::Job, payloads),
         }
     }
 
@@ -368,10 +368,6 @@ impl Journal {
         tail.end += u64::try_from(frames.len()).unwrap_or(u64::MAX);
         tail.seal = seal;
         Ok(())
-    }
-
-    fn tail(&self) -> MutexGuard<'_, Tail> {
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -106,10 +106,7 @@ struct Order(Mutex<Vec<bool>>);
 
 impl Observer for Order {
     fn step(&self, _directory: &TreePath, _name: &BackingName, going: Movement<'_>) {
-        self.0
-            .lock()
-            .unwrap()
-            .push(matches!(going, Movement::Target(_)));
+        self.0.lock().push(matches!(going, Movement::Target(_)));
     }
 
     fn skipped(&self, left: &Skipped) {
@@ -125,7 +122,7 @@ fn t7_links_get_their_targets_before_any_name_is_changed_and_back_after_all() {
     let (forth, back) = (Order::default(), Order::default());
     apply(&stage.root(), &mut journal, 2, &forth).unwrap();
     undo(&stage.root(), &mut journal, None, &back).unwrap();
-    let (forth, mut back) = (forth.0.into_inner().unwrap(), back.0.into_inner().unwrap());
+    let (forth, mut back) = (forth.0.into_inner(), back.0.into_inner());
     assert_eq!(forth.iter().filter(|is_target| **is_target).count(), 2);
     assert!(forth.is_sorted_by_key(|is_target| !is_target), "{forth:?}");
     back.reverse();
