@@ -35,6 +35,9 @@ type Renames = HashMap<BackingName, BackingName>;
 
 type Identity = (u64, u64);
 
+/// The tree that a directory lies in, and the names that lead to it from there.
+type Inside = (usize, Vec<Box<[u8]>>);
+
 /// The trees whose links get new targets.
 #[derive(Debug)]
 pub(super) struct Links<'l> {
@@ -52,8 +55,8 @@ pub(super) struct Links<'l> {
 struct At {
     /// `None` where there is none of that name.
     fd: Option<Arc<OwnedFd>>,
-    /// In which tree it lies, and the names that lead to it from there; `None` outside.
-    inside: Option<(usize, Vec<Box<[u8]>>)>,
+    /// `None` outside.
+    inside: Option<Inside>,
 }
 
 /// Somebody on the way along a target. Its last directory is where it stands.
@@ -163,10 +166,11 @@ impl<'l> Links<'l> {
         })
     }
 
-    /// Returns the index of the root that a directory is.
-    fn root(&self, stat: &Stat) -> Option<usize> {
+    /// Returns the root that a directory is.
+    fn root(&self, stat: &Stat) -> Option<Inside> {
         let is_it = |top: &Stat| identity(top) == identity(stat) && top.mnt_id == stat.mnt_id;
-        self.tops.iter().position(is_it)
+        let root = self.tops.iter().position(is_it)?;
+        Some((root, Vec::new()))
     }
 
     /// The new names in a directory, which is planned if it was not yet.
@@ -210,48 +214,47 @@ impl Way<'_> {
     fn along(&mut self, target: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let start = self.stack.first().cloned();
         (self.followed, self.steps) = (0, 0);
-        let new = self.translated(target);
+        let new = self.translated(target)?;
         self.stack = start.into_iter().collect();
-        new
+        Ok((new != target).then_some(new))
     }
 
-    fn translated(&mut self, target: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let mut parts: Vec<Vec<u8>> = target
-            .split(|&byte| byte == b'/')
-            .map(<[u8]>::to_vec)
-            .collect();
+    /// A target with new names, as far as the way along it can be told.
+    fn translated(&mut self, target: &[u8]) -> io::Result<Vec<u8>> {
+        let options = self.links.options;
+        let parts = target.split(|&byte| byte == b'/');
+        let mut parts: Vec<Vec<u8>> = parts.map(<[u8]>::to_vec).collect();
+        let last = parts.iter().rposition(|part| may_change(options, part));
         if target.starts_with(b"/") {
             self.start_at_the_top()?;
         }
-        let options = self.links.options;
-        let Some(last) = parts.iter().rposition(|part| may_change(options, part)) else {
-            return Ok(None);
-        };
-        for (index, part) in parts.iter_mut().enumerate().take(last + 1) {
-            self.steps += 1;
-            if self.steps > MOST_STEPS {
-                return Ok(None);
+        for (index, part) in parts.iter_mut().enumerate() {
+            let old = part.clone();
+            if may_change(options, part)
+                && let Ok(name) = BackingName::parse(part)
+                && let Some(new) = self.renamed(&name)?
+            {
+                *part = new.as_bytes().to_vec();
             }
-            match part.as_slice() {
-                b"" | b"." => {}
-                b".." => self.up()?,
-                _ => {
-                    let Ok(name) = BackingName::parse(part) else {
-                        return Ok(None);
-                    };
-                    if may_change(options, part)
-                        && let Some(new) = self.renamed(&name)?
-                    {
-                        *part = new.as_bytes().to_vec();
-                    }
-                    if index < last && !self.down(&name)? {
-                        break;
-                    }
-                }
+            if Some(index) >= last || !self.step(&old)? {
+                break;
             }
         }
-        let new = parts.join(&b'/');
-        Ok((new != target).then_some(new))
+        Ok(parts.join(&b'/'))
+    }
+
+    /// Goes along one part of a target. False if the way can't be told from there on.
+    fn step(&mut self, part: &[u8]) -> io::Result<bool> {
+        self.steps += 1;
+        match part {
+            _ if self.steps > MOST_STEPS => Ok(false),
+            b"" | b"." => Ok(true),
+            b".." => self.up().map(|()| true),
+            name => match BackingName::parse(name) {
+                Ok(name) => self.down(&name),
+                Err(_no_name) => Ok(false),
+            },
+        }
     }
 
     /// The new name of an entry where this stands; `None` if it keeps its own, or is outside.
@@ -304,10 +307,7 @@ impl Way<'_> {
     /// Goes to the root of the filesystem.
     fn start_at_the_top(&mut self) -> io::Result<()> {
         let fd = Dir::open_root(Path::new("/"))?.into_fd();
-        let inside = self
-            .links
-            .root(&Stat::of(&fd)?)
-            .map(|root| (root, Vec::new()));
+        let inside = self.links.root(&Stat::of(&fd)?);
         let fd = Some(Arc::new(fd));
         self.stack = vec![At { fd, inside }];
         Ok(())
@@ -330,10 +330,7 @@ impl Way<'_> {
                 names.pop();
                 Some((root, names))
             }
-            _ => self
-                .links
-                .root(&Stat::of(&fd)?)
-                .map(|root| (root, Vec::new())),
+            _ => self.links.root(&Stat::of(&fd)?),
         };
         let fd = Some(Arc::new(fd));
         self.stack.push(At { fd, inside });
@@ -361,9 +358,7 @@ impl Way<'_> {
         if stat.is_symlink() {
             return self.follow(&file::readlink(&child)?);
         }
-        if let Some(root) = self.links.root(&stat) {
-            inside = Some((root, Vec::new()));
-        }
+        inside = self.links.root(&stat).or(inside);
         let is_of_tree = |root: usize| {
             let top = self.links.tops.get(root);
             top.is_some_and(|top| top.mnt_id == stat.mnt_id)
@@ -384,22 +379,7 @@ impl Way<'_> {
             self.start_at_the_top()?;
         }
         for part in target.split(|&byte| byte == b'/') {
-            self.steps += 1;
-            if self.steps > MOST_STEPS {
-                return Ok(false);
-            }
-            let goes_on = match part {
-                b"" | b"." => true,
-                b".." => {
-                    self.up()?;
-                    true
-                }
-                name => match BackingName::parse(name) {
-                    Ok(name) => self.down(&name)?,
-                    Err(_no_name) => false,
-                },
-            };
-            if !goes_on {
+            if !self.step(part)? {
                 return Ok(false);
             }
         }
