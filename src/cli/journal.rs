@@ -7,7 +7,7 @@ use super::args::JournalArgs;
 use super::output::{Output, counted, harmless};
 use super::{CliError, ExitCode};
 use crate::names::Quoted;
-use crate::records::{JournalEvent, JournalMark, JournalStep, json_line};
+use crate::records::{JournalEvent, JournalMark, JournalStep, StepAction, json_line};
 use crate::tree::change::join_path;
 use crate::tree::undo_journal::{Journal, JournalError, OPENING};
 
@@ -19,26 +19,22 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CliError> {
     let mut out = Output::stdout();
     let mut printed = Ok(());
     let mut print = |event: JournalEvent| {
-        let lines = if args.json {
-            vec![json_line(&event)]
-        } else {
-            text_lines(&event)
+        let line = match args.json {
+            true => Some(json_line(&event)),
+            false => text(&event),
         };
-        for line in lines {
-            if printed.is_ok() && !out.is_closed() {
-                printed = out.line(&line);
-            }
+        if let Some(line) = line.filter(|_| printed.is_ok() && !out.is_closed()) {
+            printed = out.line(&line);
         }
     };
     let read = Journal::view(&args.journal, &mut print);
-    let status = match &read {
-        Ok(journal) => journal.status().into(),
-        // There is no journal to have a status.
-        Err(error @ JournalError::Io { what: OPENING, .. }) => {
-            return Err(explain(&args.journal, error));
-        }
-        Err(_) => "broken",
-    };
+    // There is no journal to have a status.
+    if let Err(error @ JournalError::Io { what: OPENING, .. }) = &read {
+        return Err(explain(&args.journal, error));
+    }
+    let status = read
+        .as_ref()
+        .map_or("broken", |journal| journal.status().into());
     let status = status.into();
     print(JournalEvent::Status { status });
     printed?;
@@ -80,46 +76,46 @@ pub(super) fn explain(journal: &Path, error: &JournalError) -> CliError {
     }
 }
 
-fn text_lines(event: &JournalEvent) -> Vec<String> {
-    let in_steps = |count: u64| counted(count, "step", "steps");
-    match event {
+/// Returns an event in words; `None` for one that nobody needs to know of.
+fn text(event: &JournalEvent) -> Option<String> {
+    let in_steps = |count: &u64| counted(*count, "step", "steps");
+    Some(match event {
         JournalEvent::Journal {
             id,
             created,
             root,
             options,
             ..
-        } => vec![
-            format!("journal {id} of {created}"),
-            format!("root: {root}"),
-            match options.strip_prefix("--plan ") {
-                Some(sum) => format!("options: --plan FILE, with the SHA-256 {}", harmless(sum)),
-                None => format!("options: {}", harmless(options)),
-            },
-        ],
-        JournalEvent::Step(step) => vec![step_line(step)],
+        } => {
+            let options = match options.strip_prefix("--plan ") {
+                Some(sum) => format!("--plan FILE, with the SHA-256 {}", harmless(sum)),
+                None => harmless(options).into_owned(),
+            };
+            format!("journal {id} of {created}\nroot: {root}\noptions: {options}")
+        }
+        JournalEvent::Step(step) => step_line(step),
         JournalEvent::Complete {
             planning_left: 0,
             planning_unread: 0,
             ..
-        } => Vec::new(),
+        } => return None,
         JournalEvent::Complete {
             planning_left,
             planning_unread,
             ..
-        } => vec![format!(
-            "planning left {}, and could not read {}",
-            counted(*planning_left, "entry", "entries"),
-            counted(*planning_unread, "directory", "directories")
-        )],
-        JournalEvent::Status { status } => vec![format!("status: {status}")],
-        JournalEvent::Mark(mark) => vec![match *mark {
+        } => {
+            let left = counted(*planning_left, "entry", "entries");
+            let unread = counted(*planning_unread, "directory", "directories");
+            format!("planning left {left}, and could not read {unread}")
+        }
+        JournalEvent::Status { status } => format!("status: {status}"),
+        JournalEvent::Mark(mark) => match mark {
             JournalMark::Progress {
                 directories,
                 steps,
                 left,
             } => {
-                let directories = counted(directories, "directory", "directories");
+                let directories = counted(*directories, "directory", "directories");
                 format!("progress: {directories}, {}, {left} left", in_steps(steps))
             }
             JournalMark::Finished {
@@ -138,16 +134,18 @@ fn text_lines(event: &JournalEvent) -> Vec<String> {
                 "the filesystem cannot refuse to replace a name: names are linked and unlinked"
                     .to_owned()
             }
-        }],
-    }
+        },
+    })
 }
 
 fn step_line(step: &JournalStep) -> String {
     let path = join_path(step.directory.iter().chain([&step.name]));
     let path = Quoted(&path);
-    match (&step.target, &step.new_target, &step.new) {
-        (Some(old), Some(new), _) => format!("{path}: target {old} -> {new}"),
-        (.., Some(Some(new))) => format!("{path} -> {}", Quoted(new.as_bytes())),
-        _ => format!("{path} is put aside"),
+    match &step.action {
+        StepAction::Retarget { target, new_target } => {
+            format!("{path}: target {target} -> {new_target}")
+        }
+        StepAction::Rename { new } => format!("{path} -> {}", Quoted(new.as_bytes())),
+        StepAction::SetAside => format!("{path} is put aside"),
     }
 }

@@ -51,8 +51,6 @@ pub enum JournalEvent {
 /// A step: one thing that is done to one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JournalStep {
-    /// The action.
-    pub action: StepAction,
     /// The directory of the entry.
     #[serde(with = "tree_path")]
     pub directory: TreePath,
@@ -62,25 +60,27 @@ pub struct JournalStep {
     pub inode: u64,
     /// The kind of the entry.
     pub kind: Kind,
-    /// The old target, of a retarget.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<Name<'static>>,
-    /// The new target, of a retarget.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub new_target: Option<Name<'static>>,
-    /// The new name, of a rename; `None` inside if it is set aside.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub new: Option<Option<BackingName>>,
+    /// The action.
+    #[serde(flatten)]
+    pub action: StepAction,
 }
 
 /// An action on an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "action", rename_all = "kebab-case")]
 pub enum StepAction {
     /// A symbolic link gets another target.
-    Retarget,
+    Retarget {
+        /// The old target.
+        target: Name<'static>,
+        /// The new target.
+        new_target: Name<'static>,
+    },
     /// The entry gets another name in its directory.
-    Rename,
+    Rename {
+        /// The new name.
+        new: BackingName,
+    },
     /// The file is put into the directory of what is set aside.
     SetAside,
 }

@@ -91,6 +91,13 @@ pub(super) fn mark(numbers: [u64; 5]) -> Vec<u8> {
         .collect()
 }
 
+/// Returns the numbers of a mark's payload.
+pub(super) fn numbers(payload: &[u8]) -> Option<[u64; 5]> {
+    let (numbers, _rest) = payload.as_chunks();
+    let numbers: [[u8; 8]; 5] = numbers.try_into().ok()?;
+    Some(numbers.map(u64::from_le_bytes))
+}
+
 /// A frame that is sound.
 #[derive(Debug)]
 pub(super) struct Frame<'a> {

@@ -172,13 +172,8 @@ impl Totals {
     }
 
     /// Takes what that frame says of planning; `None` if it speaks of other jobs than these.
-    pub(super) fn complete(&mut self, payload: &[u8]) -> Option<()> {
-        let mut counts = Reader(payload);
-        let are_these = counts.u64()? == self.jobs && counts.u64()? == self.steps;
-        self.unplanned = Unplanned {
-            left: counts.u64()?,
-            unread: counts.u64()?,
-        };
-        are_these.then_some(())
+    pub(super) fn complete(&mut self, [jobs, steps, left, unread, _]: [u64; 5]) -> Option<()> {
+        self.unplanned = Unplanned { left, unread };
+        ((jobs, steps) == (self.jobs, self.steps)).then_some(())
     }
 }

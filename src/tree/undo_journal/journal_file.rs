@@ -206,7 +206,10 @@ impl Journal {
                     step_events(&job, report);
                 }
                 FrameKind::Complete => {
-                    totals.complete(payload).ok_or_else(wrong)?;
+                    let numbers = frames::numbers(payload);
+                    numbers
+                        .and_then(|numbers| totals.complete(numbers))
+                        .ok_or_else(wrong)?;
                     is_complete = true;
                     report(JournalEvent::Complete {
                         directories: totals.jobs,
@@ -221,7 +224,10 @@ impl Journal {
                 | FrameKind::Undone
                 | FrameKind::Linking
                 | FrameKind::Growing => {
-                    let mark = mark::read(frame.kind, payload).ok_or_else(wrong)?;
+                    let numbers = frames::numbers(payload);
+                    let mark = numbers
+                        .and_then(|numbers| mark::read(frame.kind, numbers))
+                        .ok_or_else(wrong)?;
                     tail.take(mark);
                     report(JournalEvent::Mark(mark));
                 }
@@ -400,32 +406,24 @@ fn header_event(about: &About) -> JournalEvent {
 
 /// Reports the steps of a job in the order in which they are done: first targets, then names.
 fn step_events(job: &Job, report: &mut dyn FnMut(JournalEvent)) {
-    let step = |change: &Change, action| JournalStep {
-        action,
-        directory: job.directory.clone(),
-        name: change.name.clone(),
-        inode: change.id.ino,
-        kind: change.kind,
-        target: None,
-        new_target: None,
-        new: None,
+    let mut step = |change: &Change, action| {
+        report(JournalEvent::Step(JournalStep {
+            directory: job.directory.clone(),
+            name: change.name.clone(),
+            inode: change.id.ino,
+            kind: change.kind,
+            action,
+        }));
     };
     for (_, change, target) in job.retargets() {
-        report(JournalEvent::Step(JournalStep {
-            target: Some(target.old.clone().into()),
-            new_target: Some(target.new.clone().into()),
-            ..step(change, StepAction::Retarget)
-        }));
+        let (target, new_target) = (target.old.clone().into(), target.new.clone().into());
+        step(change, StepAction::Retarget { target, new_target });
     }
     for change in &job.changes {
-        let action = match &change.to {
-            Some(Destination::Name(_)) => StepAction::Rename,
-            Some(Destination::Aside) => StepAction::SetAside,
-            None => continue,
-        };
-        report(JournalEvent::Step(JournalStep {
-            new: Some(change.new_name().cloned()),
-            ..step(change, action)
-        }));
+        match change.to.clone() {
+            Some(Destination::Name(new)) => step(change, StepAction::Rename { new }),
+            Some(Destination::Aside) => step(change, StepAction::SetAside),
+            None => {}
+        }
     }
 }

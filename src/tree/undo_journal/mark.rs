@@ -1,6 +1,5 @@
 //! Marks: points that a migration got to, behind its steps.
 
-use super::byte_codec::Reader;
 use super::frames::FrameKind;
 pub(crate) use crate::records::JournalMark as Mark;
 
@@ -30,22 +29,20 @@ pub(super) fn numbers(mark: Mark) -> (FrameKind, [u64; 5]) {
 }
 
 /// Reads a mark; `None` if the frame is none.
-pub(super) fn read(kind: FrameKind, payload: &[u8]) -> Option<Mark> {
-    let mut octets = Reader(payload);
-    let [first, second, left] = [octets.u64()?, octets.u64()?, octets.u64()?];
-    let (done, before) = (first, second);
+pub(super) fn read(kind: FrameKind, numbers: [u64; 5]) -> Option<Mark> {
+    let [done, before, left, planning_left, planning_unread] = numbers;
     Some(match kind {
         FrameKind::Progress => Mark::Progress {
-            directories: first,
-            steps: second,
+            directories: done,
+            steps: before,
             left,
         },
         FrameKind::Finished => Mark::Finished {
             done,
             before,
             left,
-            planning_left: octets.u64()?,
-            planning_unread: octets.u64()?,
+            planning_left,
+            planning_unread,
         },
         FrameKind::Undoing => Mark::Undoing,
         FrameKind::Undone => Mark::Undone { done, before, left },

@@ -5,7 +5,7 @@ use std::io;
 use thiserror::Error;
 
 use crate::names::BackingName;
-use crate::tree::change::TreePath;
+use crate::tree::change::{TreePath, join_path};
 
 /// Why an entry is left as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
@@ -45,7 +45,10 @@ pub enum SkipReason {
 /// Returns an error of the system in words, without its number.
 fn in_words(errno: i32) -> String {
     let text = io::Error::from_raw_os_error(errno).to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// An entry that is left as it is (law T3).
@@ -57,6 +60,14 @@ pub struct Skipped {
     pub name: BackingName,
     /// Why.
     pub reason: SkipReason,
+}
+
+impl Skipped {
+    /// Returns its path from the root of the tree, by the names before the migration.
+    #[must_use]
+    pub fn path(&self) -> Vec<u8> {
+        join_path(self.directory.iter().chain([&self.name]))
+    }
 }
 
 impl SkipReason {
