@@ -62,14 +62,11 @@ pub fn apply(
     let outcome = executor.count.outcome();
     if !outcome.is_stopped {
         sync_all(root)?;
-        let Outcome {
-            done, before, left, ..
-        } = outcome;
         let unplanned = journal.unplanned();
         journal.mark(Mark::Finished {
-            done,
-            before,
-            left,
+            done: outcome.done,
+            before: outcome.before,
+            left: outcome.left,
             planning_left: unplanned.left,
             planning_unread: unplanned.unread,
         })?;
@@ -110,20 +107,19 @@ pub(super) fn carry_out(
     threads: usize,
 ) -> Result<(), JournalError> {
     let jobs = &executor.journal.jobs;
-    let concerns = |index: &usize| {
-        pass == Pass::Rename
-            || jobs
-                .get(*index)
-                .is_some_and(|place: &Place| place.has_links)
-    };
-    let mut order: Vec<usize> = (from..jobs.len()).filter(concerns).collect();
+    let concerns = |(_, place): &(usize, &Place)| pass == Pass::Rename || place.has_links;
+    let mut order: Vec<(usize, &Place)> = jobs
+        .iter()
+        .enumerate()
+        .skip(from)
+        .filter(concerns)
+        .collect();
     if executor.mode != Mode::Forward {
         order.reverse();
     }
-    let depth = |index: &usize| jobs.get(*index).map_or(0, |place: &Place| place.depth);
     let mut marked = Instant::now();
     let mut done = from;
-    for level in order.chunk_by(|one, other| depth(one) == depth(other)) {
+    for level in order.chunk_by(|(_, one), (_, other)| one.depth == other.depth) {
         if executor.count.outcome().is_stopped {
             break;
         }
@@ -135,16 +131,11 @@ pub(super) fn carry_out(
         let is_marked = executor.mode == Mode::Forward && pass == Pass::Rename;
         if is_marked && marked.elapsed() > BETWEEN_MARKS && done < jobs.len() {
             sync_all(executor.root)?;
-            let Outcome {
-                done: now,
-                before,
-                left,
-                ..
-            } = executor.count.outcome();
+            let outcome = executor.count.outcome();
             executor.journal.mark(Mark::Progress {
                 directories: u64::try_from(done).unwrap_or(0),
-                steps: now + before,
-                left,
+                steps: outcome.done + outcome.before,
+                left: outcome.left,
             })?;
             marked = Instant::now();
         }
@@ -156,17 +147,17 @@ pub(super) fn carry_out(
 fn together(
     executor: &Executor<'_>,
     pass: Pass,
-    jobs: &[usize],
+    jobs: &[(usize, &Place)],
     threads: usize,
 ) -> Result<(), JournalError> {
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(None);
     let work = || {
-        while let Some(&index) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some((index, _)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             if executor.is_over() {
                 return;
             }
-            let job = executor.journal.job(index);
+            let job = executor.journal.job(*index);
             if let Err(error) = job.and_then(|job| executor.carry_out(pass, &job)) {
                 failed.lock().get_or_insert(error);
                 next.store(jobs.len(), Ordering::Relaxed);

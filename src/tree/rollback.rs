@@ -49,10 +49,11 @@ pub fn undo(
     AsideDir::remove(root, journal, was_removed)?;
     sync_all(root)?;
     if only.is_none() {
-        let Outcome {
-            done, before, left, ..
-        } = outcome;
-        journal.mark(Mark::Undone { done, before, left })?;
+        journal.mark(Mark::Undone {
+            done: outcome.done,
+            before: outcome.before,
+            left: outcome.left,
+        })?;
     }
     Ok(outcome)
 }

@@ -23,14 +23,8 @@ impl TreeLock {
     /// # Errors
     /// [`JournalError::Busy`] if another has it; [`JournalError::Io`].
     pub fn take(root: &OwnedFd) -> Result<Self, JournalError> {
-        match take(root) {
-            Ok(Some(held)) => Ok(Self { _held: held }),
-            Ok(None) => Err(JournalError::Busy),
-            Err(error) => Err(JournalError::Io {
-                what: "lock the tree",
-                error,
-            }),
-        }
+        let held = take(root).map_err(JournalError::io("lock the tree"))?;
+        held.map(|_held| Self { _held }).ok_or(JournalError::Busy)
     }
 }
 

@@ -5,8 +5,8 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -70,7 +70,7 @@ pub trait Visitor: Sync {
     fn enter(&self, state: &mut Self::State, place: &Arc<Place>);
 
     /// A name in it.
-    fn name(&self, state: &mut Self::State, name: &[u8], kind: Kind);
+    fn name(&self, _state: &mut Self::State, _name: &[u8], _kind: Kind) {}
 
     /// An entry in it: as [`Visitor::name`], which is called unless this does otherwise, with its inode number as the
     /// directory tells it.
@@ -84,7 +84,7 @@ pub trait Visitor: Sync {
     }
 
     /// The directory was read to its end, or as far as it can be.
-    fn leave(&self, state: &mut Self::State, place: &Arc<Place>);
+    fn leave(&self, _state: &mut Self::State, _place: &Arc<Place>) {}
 
     /// Does the same as [`Visitor::leave`], which is called unless this does otherwise, with the directory at hand.
     fn finish(&self, state: &mut Self::State, place: &Arc<Place>, _directory: &OwnedFd) {
@@ -92,10 +92,10 @@ pub trait Visitor: Sync {
     }
 
     /// A directory could not be read, or not to its end.
-    fn failed(&self, state: &mut Self::State, place: &Arc<Place>, error: io::Error);
+    fn failed(&self, _state: &mut Self::State, _place: &Arc<Place>, _error: io::Error) {}
 
     /// A directory on another mount is left out.
-    fn left_out(&self, state: &mut Self::State, place: &Arc<Place>);
+    fn left_out(&self, _state: &mut Self::State, _place: &Arc<Place>) {}
 
     /// Is it to end before its end?
     fn is_over(&self) -> bool {

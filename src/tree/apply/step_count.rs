@@ -1,6 +1,6 @@
 //! Counts of steps.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use parking_lot::Mutex;
 
 use super::observer::Outcome;
 
@@ -15,45 +15,37 @@ pub(super) enum Done {
 
 /// The numbers of steps that were done and left, counted by several threads.
 #[derive(Debug, Default)]
-pub(in crate::tree) struct StepCount {
-    done: AtomicU64,
-    before: AtomicU64,
-    left: AtomicU64,
-    is_stopped: AtomicBool,
-}
+pub(in crate::tree) struct StepCount(Mutex<Outcome>);
 
 impl StepCount {
     pub(super) fn add(&self, done: Done) {
-        self.counter(done).fetch_add(1, Ordering::Relaxed);
+        *counter(&mut self.0.lock(), done) += 1;
     }
 
     /// Takes back that a step was done, since it turns out to be left.
     pub(super) fn take_back(&self, done: Done) {
-        self.counter(done).fetch_sub(1, Ordering::Relaxed);
+        *counter(&mut self.0.lock(), done) -= 1;
     }
 
     pub(super) fn add_left(&self) {
-        self.left.fetch_add(1, Ordering::Relaxed);
+        self.0.lock().left += 1;
     }
 
     /// Stops for good if `is_over`, and returns whether it was stopped.
     pub(super) fn stop(&self, is_over: bool) -> bool {
-        self.is_stopped.fetch_or(is_over, Ordering::Relaxed) || is_over
-    }
-
-    fn counter(&self, done: Done) -> &AtomicU64 {
-        match done {
-            Done::Now => &self.done,
-            Done::Before => &self.before,
-        }
+        let mut outcome = self.0.lock();
+        outcome.is_stopped |= is_over;
+        outcome.is_stopped
     }
 
     pub(in crate::tree) fn outcome(&self) -> Outcome {
-        Outcome {
-            done: self.done.load(Ordering::Relaxed),
-            before: self.before.load(Ordering::Relaxed),
-            left: self.left.load(Ordering::Relaxed),
-            is_stopped: self.is_stopped.load(Ordering::Relaxed),
-        }
+        *self.0.lock()
+    }
+}
+
+fn counter(outcome: &mut Outcome, done: Done) -> &mut u64 {
+    match done {
+        Done::Now => &mut outcome.done,
+        Done::Before => &mut outcome.before,
     }
 }

@@ -22,14 +22,4 @@ impl DirectoryPlan {
     pub fn path(&self) -> Vec<u8> {
         join_path(&*self.directory)
     }
-
-    /// Puts the directory into each line.
-    #[must_use]
-    pub(super) fn with_directory_in_lines(mut self) -> Self {
-        for line in &mut self.lines {
-            line.directory.clone_from(&self.directory);
-            line.directory_inode = self.inode;
-        }
-        self
-    }
 }

@@ -14,7 +14,7 @@ use super::symlink_targets::Links;
 use crate::backing::{Dir, Kind, Stat};
 use crate::codec::guess::Guesser;
 use crate::names::BackingName;
-use crate::records::{PlanLine, Reason};
+use crate::records::{PlanLine, Reason, TreePath};
 use crate::tree::tree_walk::{Mounts, Place, Visitor, walk};
 
 /// A sink of plans. Called by several threads at a time.
@@ -117,12 +117,6 @@ impl<'n> Visitor for Names<'n> {
         scope.enters(name)
     }
 
-    fn leave(&self, _: &mut Self::State, _: &Arc<Place>) {}
-
-    fn failed(&self, _: &mut Self::State, _: &Arc<Place>, _: io::Error) {}
-
-    fn left_out(&self, _: &mut Self::State, _: &Arc<Place>) {}
-
     fn is_over(&self) -> bool {
         (self.is_over)()
     }
@@ -162,8 +156,6 @@ impl<'p> Visitor for PlanVisitor<'p> {
         here.is_broken = false;
     }
 
-    fn name(&self, _: &mut Self::State, _: &[u8], _: Kind) {}
-
     fn entry(&self, here: &mut Self::State, name: &[u8], kind: Kind, inode: u64) {
         here.listing.push(name, kind, inode);
         if kind == Kind::Symlink
@@ -177,8 +169,6 @@ impl<'p> Visitor for PlanVisitor<'p> {
     fn descends(&self, here: &mut Self::State, name: &[u8]) -> bool {
         here.scope.enters(name)
     }
-
-    fn leave(&self, _: &mut Self::State, _: &Arc<Place>) {}
 
     fn finish(&self, here: &mut Self::State, place: &Arc<Place>, fd: &OwnedFd) {
         // With names missing, a new one might be taken unseen.
@@ -229,14 +219,18 @@ impl PlanVisitor<'_> {
                 .retarget(place, fd, &here.listing, &here.links, &mut lines)?;
         }
         let names = place.names().into_iter().map(BackingName::parse);
-        let plan = DirectoryPlan {
-            // A broken filesystem may give what is no name.
-            directory: names.filter_map(Result::ok).collect(),
+        // A broken filesystem may give what is no name.
+        let directory: TreePath = names.filter_map(Result::ok).collect();
+        for line in &mut lines {
+            line.directory.clone_from(&directory);
+            line.directory_inode = stat.ino;
+        }
+        Ok(DirectoryPlan {
+            directory,
             inode: stat.ino,
             entries,
             lines,
-        };
-        Ok(plan.with_directory_in_lines())
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The order of the changes of a directory, so that each name is free before it is taken.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::names::BackingName;
 use crate::tree::change::Change;
@@ -9,7 +9,10 @@ use crate::tree::change::Change;
 ///
 /// Changes that give up names to each other stand together as a chain. If a chain is a ring, its first change gets a name for
 /// the meantime. That is neither a new name nor one for which `is_listed` holds.
-pub(super) fn arrange(changes: Vec<Change>, is_listed: impl Fn(&BackingName) -> bool) -> Vec<Change> {
+pub(super) fn arrange(
+    changes: Vec<Change>,
+    is_listed: impl Fn(&BackingName) -> bool,
+) -> Vec<Change> {
     let by_new: HashMap<BackingName, usize> = changes
         .iter()
         .enumerate()
@@ -20,14 +23,9 @@ pub(super) fn arrange(changes: Vec<Change>, is_listed: impl Fn(&BackingName) -> 
         let successor = change.to.as_ref().and_then(|_| by_new.get(&change.name));
         successor.copied()
     };
-    let mut is_first = vec![true; changes.len()];
-    for index in changes.iter().filter_map(successor) {
-        if let Some(is_first) = is_first.get_mut(index) {
-            *is_first = false;
-        }
-    }
-    let (firsts, others): (Vec<usize>, Vec<usize>) =
-        (0..changes.len()).partition(|index| is_first.get(*index) == Some(&true));
+    let successors: HashSet<usize> = changes.iter().filter_map(successor).collect();
+    let (others, firsts): (Vec<usize>, Vec<usize>) =
+        (0..changes.len()).partition(|index| successors.contains(index));
     let mut arranged = Vec::with_capacity(changes.len());
     let mut waiting: Vec<Option<Change>> = changes.into_iter().map(Some).collect();
     let mut meantimes = (1_u32..)
