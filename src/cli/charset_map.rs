@@ -7,7 +7,7 @@ use super::error::reason;
 use super::{CliError, config};
 use crate::daemon::mount_policy::line_and_column;
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
-use crate::records::CharsetMapFile;
+use crate::records::{CharsetMapFile, charset_source};
 
 /// Reads a charset map.
 ///
@@ -16,19 +16,16 @@ use crate::records::CharsetMapFile;
 pub(super) fn read(path: &Path) -> Result<CharsetMap, CliError> {
     let name = Quoted(path.as_os_str().as_bytes());
     let text = std::fs::read_to_string(path).map_err(|error| {
-        CliError::usage(format!(
-            "the charset map {name} cannot be read: {}",
-            reason(&error)
-        ))
-        .hint("utf8fs scan --propose-map FILE DIR writes one")
+        let why = reason(&error);
+        CliError::usage(format!("the charset map {name} cannot be read: {why}"))
+            .hint("utf8fs scan --propose-map FILE DIR writes one")
     })?;
     CharsetMapFile::parse(&text).map_err(|fault| {
-        let (line, column) = line_and_column(text.as_bytes(), fault.offset);
-        CliError::usage(format!(
-            "{name}:{line}:{column}: {}",
-            fault.message.replace('\n', " ")
-        ))
-        .hint("docs/migrating.md has the keys of a charset map")
+        let start = fault.span().map_or(text.len(), |span| span.start);
+        let (line, column) = line_and_column(text.as_bytes(), start);
+        let fault = fault.message().replace('\n', " ");
+        CliError::usage(format!("{name}:{line}:{column}: {fault}"))
+            .hint("docs/migrating.md has the keys of a charset map")
     })
 }
 
@@ -55,19 +52,9 @@ pub(super) fn set(map: &mut CharsetMap, entry: &str) -> Result<(), CliError> {
 /// # Errors
 /// A charset that is not on offer, or a word among others.
 pub(super) fn source(option: &str, labels: &[&str]) -> Result<CharsetSource, CliError> {
-    match labels {
-        [] => return Ok(CharsetSource::Nothing),
-        ["auto"] => return Ok(CharsetSource::Auto),
-        ["leave"] => return Ok(CharsetSource::Leave),
-        _ => {}
-    }
-    if let Some(word) = labels
-        .iter()
-        .find(|word| matches!(**word, "auto" | "leave"))
-    {
-        return Err(CliError::usage(format!("{option} {word} comes alone"))
-            .hint("either name the charsets, or have them guessed"));
-    }
-    let charsets = labels.iter().map(|label| config::charset(option, label));
-    Ok(CharsetSource::Charsets(charsets.collect::<Result<_, _>>()?))
+    let charset = |label: &str| config::charset(option, label);
+    charset_source(labels, charset, |word| {
+        CliError::usage(format!("{option} {word} comes alone"))
+            .hint("either name the charsets, or have them guessed")
+    })
 }

@@ -24,25 +24,13 @@ pub struct CharsetMapSection {
     pub charset: CharsetSource,
 }
 
-/// A fault in the text of a charset map.
-#[derive(Debug)]
-pub struct CharsetMapFault {
-    /// Offset in the text, in bytes.
-    pub offset: usize,
-    /// The fault, for people.
-    pub message: String,
-}
-
 impl CharsetMapFile {
     /// Reads the text of a file.
     ///
     /// # Errors
     /// The first fault.
-    pub fn parse(text: &str) -> Result<CharsetMap, CharsetMapFault> {
-        let file: Self = toml::from_str(text).map_err(|error| CharsetMapFault {
-            offset: error.span().map_or(text.len(), |span| span.start),
-            message: error.message().to_owned(),
-        })?;
+    pub fn parse(text: &str) -> Result<CharsetMap, toml::de::Error> {
+        let file: Self = toml::from_str(text)?;
         let mut map = CharsetMap::default();
         for section in file.directory {
             for pattern in section.path.0 {
@@ -67,12 +55,11 @@ impl<'de> Deserialize<'de> for DirectoryPattern {
 impl<'de> Deserialize<'de> for CharsetSource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let labels = List::<String>::deserialize(deserializer)?.0;
-        let charset = |label: &String| {
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let charset = |label: &str| {
             Charset::from_label(label).map_err(|unknown| {
-                let near = unknown
-                    .near
-                    .first()
-                    .map(|near| format!("did you mean {near}?"));
+                let near = unknown.near.first();
+                let near = near.map(|near| format!("did you mean {near}?"));
                 let why = unknown.reason.map(str::to_owned).or(near);
                 let why = why.unwrap_or_else(|| {
                     "it takes names of IANA, a list of them, auto or leave".to_owned()
@@ -81,23 +68,39 @@ impl<'de> Deserialize<'de> for CharsetSource {
                 de::Error::custom(format_args!("charset {label} is not supported: {why}"))
             })
         };
+        let alone = |_word: &str| de::Error::custom("auto and leave stand alone");
         match labels.as_slice() {
             [] => Err(de::Error::custom("there is no charset in the list")),
-            [word] if word == "auto" => Ok(Self::Auto),
-            [word] if word == "leave" => Ok(Self::Leave),
-            labels
-                if labels
-                    .iter()
-                    .any(|label| label == "auto" || label == "leave") =>
-            {
-                Err(de::Error::custom("auto and leave stand alone"))
-            }
-            labels => labels
-                .iter()
-                .map(charset)
-                .collect::<Result<_, _>>()
-                .map(Self::Charsets),
+            labels => charset_source(labels, charset, alone),
         }
+    }
+}
+
+/// Returns the source that labels stand for: charsets, or one of the words `auto` and `leave`.
+///
+/// # Errors
+/// Those of `charset`, which reads one label; that of `alone`, for a word among others.
+pub fn charset_source<E>(
+    labels: &[&str],
+    charset: impl Fn(&str) -> Result<Charset, E>,
+    alone: impl Fn(&str) -> E,
+) -> Result<CharsetSource, E> {
+    let mut words = labels
+        .iter()
+        .filter(|label| matches!(**label, "auto" | "leave"));
+    match labels {
+        [] => Ok(CharsetSource::Nothing),
+        ["auto"] => Ok(CharsetSource::Auto),
+        ["leave"] => Ok(CharsetSource::Leave),
+        labels => match words.next() {
+            Some(word) => Err(alone(word)),
+            None => {
+                let charsets = labels.iter().map(|label| charset(label));
+                charsets
+                    .collect::<Result<_, _>>()
+                    .map(CharsetSource::Charsets)
+            }
+        },
     }
 }
 
@@ -164,13 +167,10 @@ mod tests {
         ];
         for (text, at, message) in rows {
             let fault = CharsetMapFile::parse(&text).unwrap_err();
-            let rest = text.get(fault.offset..).unwrap();
+            let start = fault.span().map_or(text.len(), |span| span.start);
+            let rest = text.get(start..).unwrap();
             assert!(rest.starts_with(at), "{text:?}: {rest:?}");
-            assert!(
-                fault.message.contains(message),
-                "{text:?}: {}",
-                fault.message
-            );
+            assert!(fault.message().contains(message), "{text:?}: {fault}");
         }
     }
 }

@@ -160,24 +160,21 @@ pub enum PlanFormat {
     Readable,
 }
 
-/// A probability in thousandths.
+/// A probability, as its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Confidence(u16);
+pub struct Confidence(u64);
 
 impl Confidence {
     /// 0.0..=1.0.
     #[must_use]
     pub fn get(self) -> f64 {
-        f64::from(self.0) / 1000.0
+        f64::from_bits(self.0)
     }
 }
 
-fn confidence(text: &str) -> Result<Confidence, String> {
-    const HINT: &str = "it must be a number from 0 to 1, such as 0.95";
-    let number: f64 = text.parse().map_err(|_no_number| HINT)?;
-    let thousandths = (0..=1000).find(|&n| f64::from(n) >= number * 1000.0 - 0.5);
-    thousandths
-        .filter(|_| (0.0..=1.0).contains(&number))
-        .map(Confidence)
-        .ok_or_else(|| HINT.to_owned())
+fn confidence(text: &str) -> Result<Confidence, &'static str> {
+    let number = text.parse().ok();
+    let number = number.filter(|number| (0.0..=1.0).contains(number));
+    let confidence = number.map(|number: f64| Confidence(number.to_bits()));
+    confidence.ok_or("it must be a number from 0 to 1, such as 0.95")
 }
