@@ -35,7 +35,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
     let work = Work::start(args)?;
     let is_quiet = dry_run::prints_to_a_terminal(args);
     let progress = Progress::start(args.progress, is_quiet);
-    let line = |elapsed| progress_line(&work.counters, elapsed);
+    let line = |elapsed| progress_line(&work.counters.lock(), elapsed);
     if is_by_plan {
         progress.during(line, || apply_plan::run(args, &work))?;
     } else {
@@ -47,22 +47,18 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
             false => dry_run::run(args, &roots, &options, &filter, &work),
         })?;
     }
-    plan_text::print_summary(args, &work.counters, work.stop.is_asked())?;
+    plan_text::print_summary(args, &work.counters.lock(), work.stop.is_asked())?;
     Ok(work.exit())
 }
 
 /// Returns how far it is, how fast, how much longer, and where.
 fn progress_line(counters: &Counters, elapsed: Duration) -> String {
-    let (done, all) = (
-        counters.done.get() + counters.failed.get(),
-        counters.all.get(),
-    );
-    let directory = counters.directory();
-    if all > 0 {
-        return steps(done, all, elapsed, &directory);
+    let directory = &counters.directory;
+    if counters.all > 0 {
+        let done = counters.done + counters.failed;
+        return steps(done, counters.all, elapsed, directory);
     }
-    let entries = counters.entries.get();
-    let rate = per_second(entries, elapsed);
-    let entries = counted(entries, "entry", "entries");
-    format!("planning: {entries}, {rate} a second{}", inside(&directory))
+    let rate = per_second(counters.entries, elapsed);
+    let entries = counted(counters.entries, "entry", "entries");
+    format!("planning: {entries}, {rate} a second{}", inside(directory))
 }

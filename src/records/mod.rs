@@ -45,7 +45,7 @@ pub use plan_record::{
 pub use policy_file::{
     Comparison, Id, List, LogFormat, PolicyFile, PolicySection, PolicyText, TextFile,
 };
-pub use readable_plan::ReadablePlan;
+pub use readable_plan::{ReadablePlan, percent};
 pub use scan_report::{
     CharsetGuess, CharsetTotal, Counts, Directory, DirectoryReport, Failure, Failures, Kept,
     KindTotal, PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource,

@@ -37,6 +37,22 @@ impl PlanEnd {
 }
 
 impl PlanLine {
+    /// Returns what becomes of the entry, to follow its old name.
+    #[must_use]
+    pub fn outcome(&self) -> String {
+        let mut outcome = String::new();
+        if let Some(new) = &self.new {
+            outcome += &format!(" -> {}", Quoted(new.as_bytes()));
+        }
+        if let Some(same) = &self.same_as {
+            outcome += &format!(" is set aside for {}", Quoted(same.as_bytes()));
+        }
+        if let (Some(target), Some(new)) = (&self.target, &self.new_target) {
+            outcome += &format!(" leads to {target} -> {new}");
+        }
+        outcome
+    }
+
     /// Returns the line of a readable plan that starts the directory of this entry.
     #[must_use]
     pub fn readable_directory(&self) -> String {
@@ -56,17 +72,7 @@ impl PlanLine {
         let kind = kind.as_str().unwrap_or_default();
         let old = Quoted(self.old.as_bytes());
         let tail = format!("{kind} {}", self.inode);
-        let mut change = old.to_string();
-        if let Some(new) = &self.new {
-            change += &format!(" -> {}", Quoted(new.as_bytes()));
-        }
-        if let Some(same) = &self.same_as {
-            let same = Quoted(same.as_bytes());
-            change += &format!(" is set aside for {same}");
-        }
-        if let (Some(target), Some(new)) = (&self.target, &self.new_target) {
-            change += &format!(" leads to {target} -> {new}");
-        }
+        let change = format!("{old}{}", self.outcome());
         let mut text = match (self.is_left(), &self.new) {
             (false, _) => {
                 let reading = reading(self.charset, self.confidence, self.reason);
@@ -99,10 +105,15 @@ fn reading(charset: Option<Charset>, confidence: Option<f64>, reason: Reason) ->
         .map_or_else(|| reason.describe(), Charset::label)
         .to_owned();
     if let Some(confidence) = confidence {
-        // Nothing is certain.
-        words += &format!(" {:.0} %", (confidence * 100.0).clamp(0.0, 99.0));
+        words += &format!(" {}", percent(confidence));
     }
     words
+}
+
+/// Returns a likelihood in percent. Nothing is certain.
+#[must_use]
+pub fn percent(confidence: f64) -> String {
+    format!("{:.0} %", (confidence * 100.0).clamp(0.0, 99.0))
 }
 
 /// A part of a line.

@@ -1,11 +1,9 @@
 //! A migration that is done: into a journal first, then by it.
 
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::journal_path::{Journals, is_there};
+use super::journal_path::Journals;
 use super::roots::Root;
 use super::work::{Work, quoted};
 use super::{arguments, plan_text};
@@ -13,12 +11,10 @@ use crate::cli::CliError;
 use crate::cli::args::MigrateArgs;
 use crate::cli::output::print_note;
 use crate::names::{Quoted, ShellWord};
-use crate::tree::apply::{Observer, Progress, apply};
-use crate::tree::change::join_path;
-use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
+use crate::tree::apply::apply;
+use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions};
 use crate::tree::tree_lock::TreeLock;
-use crate::tree::tree_walk::Place;
-use crate::tree::undo_journal::{Draft, Header, Journal, JournalError, Skipped, Status, Unplanned};
+use crate::tree::undo_journal::{Draft, Header, Journal, JournalError, Status, Unplanned};
 
 /// Plans each tree, and does it.
 pub(super) fn run(
@@ -38,16 +34,8 @@ pub(super) fn run(
             // It may lie in the tree.
             let mut filter = filter.clone();
             filter.own.extend(draft.file_id().ok());
-            let drafting = Drafting {
-                draft,
-                work,
-                fault: Mutex::new(None),
-            };
-            work.plan(root, plan_options, &filter, &drafting)?;
-            let fault = drafting.fault.into_inner();
-            fault
-                .unwrap_or_else(PoisonError::into_inner)
-                .map_or(Ok(()), Err)
+            let take = |plan: &DirectoryPlan| work.add(plan, draft).map(|()| true);
+            work.plan(root, plan_options, &filter, &take)
         })?;
         if work.stop.is_asked() {
             break;
@@ -66,9 +54,8 @@ pub(super) fn migrate(
     fill: impl FnOnce(&Draft) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let fault = |error: JournalError| failure(root, &error);
-    let journals = Journals::of(root, journal)?;
     let _lock = TreeLock::take(&root.fd).map_err(fault)?;
-    let Some(path) = go_on(root, &journals, &options, work)? else {
+    let Some(path) = go_on(root, Journals::of(root, journal)?, &options, work)? else {
         return Ok(());
     };
     if work.stop.is_asked() {
@@ -79,13 +66,13 @@ pub(super) fn migrate(
         options,
     };
     let draft = Draft::create(&path, &root.fd, &header).map_err(fault)?;
-    let before = work.counters.unplanned();
+    let before = work.counters.lock().unplanned();
     fill(&draft)?;
     // Until it is committed nothing is done: an empty or unfinished one is dropped.
     if draft.steps() == 0 || work.stop.is_asked() {
         return Ok(());
     }
-    let unplanned = work.counters.unplanned();
+    let unplanned = work.counters.lock().unplanned();
     draft.leave(Unplanned {
         left: unplanned.left - before.left,
         unread: unplanned.unread - before.unread,
@@ -97,25 +84,13 @@ pub(super) fn migrate(
 /// Goes on with what was begun. Returns the path of a new journal; `None` if there is nothing more to plan.
 fn go_on(
     root: &Root,
-    journals: &Journals,
+    Journals { last, free }: Journals,
     options: &str,
     work: &Work,
 ) -> Result<Option<PathBuf>, CliError> {
-    let mut last: Option<PathBuf> = None;
-    let mut free = None;
-    for number in 1.. {
-        match journals.get(number) {
-            Some(path) if is_there(&path)? => last = Some(path),
-            path => {
-                free = path;
-                break;
-            }
-        }
-    }
     let Some(last) = last else {
         return Ok(free);
     };
-    let octets = last.as_os_str().as_bytes();
     let name = quoted(&last);
     let fault = |error: JournalError| {
         CliError::failure(format!("the journal {name} cannot be resumed: {error}"))
@@ -133,7 +108,7 @@ fn go_on(
             let free = free.filter(|_| !is_the_same);
             // Planned anew just so, it would be counted twice.
             if free.is_none() || journal.header().options != options {
-                work.counters.add_unplanned(unplanned);
+                work.counters.lock().add_unplanned(unplanned);
             }
             Ok(free)
         }
@@ -141,7 +116,7 @@ fn go_on(
             let mut unplanned = journal.unplanned();
             unplanned.left += journal.left();
             plan_text::print_done_already(&name, unplanned);
-            work.counters.add_unplanned(unplanned);
+            work.counters.lock().add_unplanned(unplanned);
             Ok(None)
         }
         Status::Finished | Status::Undone => match free {
@@ -154,82 +129,35 @@ fn go_on(
         Status::Undoing => Err(CliError::failure(format!(
             "undoing the migration that {name} is the journal of was begun"
         ))
-        .hint(format!(
-            "complete it: utf8fs undo --apply {}",
-            ShellWord(octets)
-        ))),
+        .hint(format!("complete it: utf8fs undo --apply {}", word(&last)))),
     }
 }
 
 /// Does what a journal says, and prints how to go on or back.
 fn carry_out(root: &Root, journal: &mut Journal, work: &Work) -> Result<(), CliError> {
-    work.counters.begun.add(1);
-    work.counters.all.set(journal.steps());
-    let outcome = apply(&root.fd, journal, work.threads, &Watcher(work));
+    {
+        let mut counters = work.counters.lock();
+        counters.begun += 1;
+        counters.all = journal.steps();
+    }
+    let outcome = apply(&root.fd, journal, work.threads, work);
     let outcome = outcome.map_err(|error| failure(root, &error))?;
-    work.counters.done.set(outcome.done + outcome.before);
-    let path = ShellWord(journal.path().as_os_str().as_bytes());
-    print_note(&match outcome.is_stopped {
-        true => {
-            format!("to go on, give the same command again; to go back: utf8fs undo --apply {path}")
-        }
-        false => format!("to go back: utf8fs undo --apply {path}"),
-    });
+    work.counters.lock().done = outcome.done + outcome.before;
+    let to_go_on = match outcome.is_stopped {
+        true => "to go on, give the same command again; ",
+        false => "",
+    };
+    let path = word(journal.path());
+    print_note(&format!("{to_go_on}to go back: utf8fs undo --apply {path}"));
     Ok(())
 }
 
+/// A path of the system, for a shell.
+fn word(path: &Path) -> ShellWord<'_> {
+    ShellWord(path.as_os_str().as_bytes())
+}
+
 fn failure(root: &Root, error: &JournalError) -> CliError {
-    CliError::failure(format!(
-        "{} cannot be migrated: {error}",
-        Quoted(root.bytes())
-    ))
-}
-
-/// Puts what was planned into a journal.
-struct Drafting<'d> {
-    draft: &'d Draft,
-    work: &'d Work,
-    fault: Mutex<Option<CliError>>,
-}
-
-impl Drafting<'_> {
-    fn fault(&self) -> MutexGuard<'_, Option<CliError>> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl PlanSink for Drafting<'_> {
-    fn take(&self, plan: &DirectoryPlan) {
-        if let Err(error) = self.work.add(plan, self.draft) {
-            self.fault().get_or_insert(error);
-        }
-    }
-
-    fn failed(&self, place: &Place, error: &io::Error) {
-        self.work.unread(&place.path(), error);
-    }
-
-    fn is_over(&self) -> bool {
-        self.work.stop.is_asked() || self.fault().is_some()
-    }
-}
-
-struct Watcher<'w>(&'w Work);
-
-impl Observer for Watcher<'_> {
-    fn progress(&self, progress: &Progress<'_>) {
-        let counters = &self.0.counters;
-        let done = progress.steps.saturating_sub(counters.failed.get());
-        counters.done.set(done);
-        counters.all.set(progress.all);
-        counters.enter(join_path(&**progress.directory));
-    }
-
-    fn skipped(&self, skipped: &Skipped) {
-        self.0.skipped(skipped);
-    }
-
-    fn is_over(&self) -> bool {
-        self.0.stop.is_asked()
-    }
+    let path = Quoted(root.bytes());
+    CliError::failure(format!("{path} cannot be migrated: {error}"))
 }

@@ -47,6 +47,7 @@ pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
         let (journal, options) = (args.journal.as_deref(), options.clone());
         migrate(root, journal, options, work, |draft| {
             while let Some(plan) = reader.directory().map_err(refuse)? {
+                work.counters.lock().add_planned(&plan);
                 work.add(&plan, draft)?;
                 if work.stop.is_asked() {
                     break;

@@ -4,95 +4,80 @@ use std::sync::Arc;
 
 use super::work::quoted;
 use crate::cli::args::MigrateArgs;
+use crate::cli::args::migrate_args::Confidence;
 use crate::cli::{CliError, charset_map, config};
 use crate::names::{Patterns, Quoted};
 use crate::tree::plan::{Filter, PlanOptions};
 
+/// An option that says what is planned, and its value, if it was given; empty for a flag.
+type Asked = (&'static str, Option<String>);
+
 /// Do the arguments go together?
 pub(super) fn check(args: &MigrateArgs, is_by_plan: bool) -> Result<(), CliError> {
-    let asked = options(args);
-    if is_by_plan && !asked.is_empty() {
-        return Err(CliError::usage(format!(
-            "{} contradicts --plan with --apply: the plan says what is done",
-            asked.first().map_or("", |(option, _)| option)
-        ))
-        .hint("make a new plan with it, or leave it out"));
-    }
-    let asks_for_names = [
-        "--from",
-        "--to",
-        "--charset-map",
-        "--set-charset",
-        "--fix-double",
-        "--unescape",
-        "--map",
-        "--normalize",
-        "--profile",
-    ];
-    if !is_by_plan
-        && !asked
-            .iter()
-            .any(|(option, _)| asks_for_names.contains(option))
+    let is_given = |(option, value): &Asked| value.as_ref().map(|_| *option);
+    let mut asked = changes(args).into_iter().chain(limits(args));
+    match asked
+        .find_map(|asked| is_given(&asked))
+        .filter(|_| is_by_plan)
     {
-        return Err(CliError::usage("nothing is asked for")
-            .hint("give --from CHARSET or --from auto; see 'utf8fs migrate --help'"));
+        Some(option) => Err(CliError::usage(format!(
+            "{option} contradicts --plan with --apply: the plan says what is done"
+        ))
+        .hint("make a new plan with it, or leave it out")),
+        None if is_by_plan || changes(args).iter().any(|asked| is_given(asked).is_some()) => Ok(()),
+        None => Err(CliError::usage("nothing is asked for")
+            .hint("give --from CHARSET or --from auto; see 'utf8fs migrate --help'")),
     }
-    Ok(())
 }
 
-/// The options that say what is planned, with their values.
-fn options(args: &MigrateArgs) -> Vec<(&'static str, Option<String>)> {
-    let list = |values: &Option<Vec<String>>| values.as_ref().map(|values| values.join(","));
-    let flag = |is_set: bool| is_set.then(String::new);
-    let all = [
-        ("--from", list(&args.from)),
+/// The options that ask for other names.
+fn changes(args: &MigrateArgs) -> [Asked; 9] {
+    [
+        ("--from", list(args.from.as_deref())),
         ("--to", args.to.clone()),
         ("--charset-map", args.charset_map.as_deref().map(quoted)),
-        ("--set-charset", list(&args.set_charset)),
+        ("--set-charset", list(args.set_charset.as_deref())),
         ("--fix-double", flag(args.fix_double)),
-        (
-            "--unescape",
-            args.unescape.map(|whose| <&str>::from(whose).to_owned()),
-        ),
-        ("--map", args.map.map(|how| <&str>::from(how).to_owned())),
-        (
-            "--normalize",
-            args.normalize.map(|form| <&str>::from(form).to_owned()),
-        ),
-        (
-            "--profile",
-            args.profile.map(|profile| <&str>::from(profile).to_owned()),
-        ),
+        ("--unescape", word(args.unescape)),
+        ("--map", word(args.map)),
+        ("--normalize", word(args.normalize)),
+        ("--profile", word(args.profile)),
+    ]
+}
+
+/// The options that limit or refine this.
+fn limits(args: &MigrateArgs) -> [Asked; 7] {
+    let least = args.min_confidence.map(|least| least.get().to_string());
+    [
         ("--shorten", flag(args.shorten)),
         ("--allow-control", flag(args.allow_control)),
-        (
-            "--min-confidence",
-            args.min_confidence.map(|p| p.get().to_string()),
-        ),
-        (
-            "--on-collision",
-            args.on_collision.map(|what| <&str>::from(what).to_owned()),
-        ),
+        ("--min-confidence", least),
+        ("--on-collision", word(args.on_collision)),
         ("--own-name", flag(args.own_name)),
-        ("--only", list(&args.only)),
-        ("--exclude", list(&args.exclude)),
-    ];
-    let given = all
-        .into_iter()
-        .filter_map(|(option, value)| Some((option, value?)));
-    given
-        .map(|(option, value)| (option, (!value.is_empty()).then_some(value)))
-        .collect()
+        ("--only", list(args.only.as_deref())),
+        ("--exclude", list(args.exclude.as_deref())),
+    ]
+}
+
+fn list(values: Option<&[String]>) -> Option<String> {
+    values.map(|values| values.join(","))
+}
+
+fn flag(is_set: bool) -> Option<String> {
+    is_set.then(String::new)
+}
+
+fn word<W: Into<&'static str>>(value: Option<W>) -> Option<String> {
+    value.map(|word| word.into().to_owned())
 }
 
 /// The options as a person would type them, for headers.
 pub(super) fn typed(args: &MigrateArgs) -> String {
-    let words = options(args)
-        .into_iter()
-        .map(|(option, value)| match value {
-            Some(value) => format!("{option} {value}"),
-            None => option.to_owned(),
-        });
+    let asked = changes(args).into_iter().chain(limits(args));
+    let words = asked.filter_map(|(option, value)| match value?.as_str() {
+        "" => Some(option.to_owned()),
+        value => Some(format!("{option} {value}")),
+    });
     words.collect::<Vec<String>>().join(" ")
 }
 
@@ -121,19 +106,15 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> 
         charset_map::set(&mut map, entry)?;
     }
     options.charset_map = Arc::new(map);
-    if let Some(to) = &args.to {
-        options.store_as(config::charset("--to", to)?);
-    }
     options.fix_double = args.fix_double;
     options.unescape = args.unescape;
     options.private_use = args.map;
     options.shorten = args.shorten;
     options.allow_control = args.allow_control;
-    if let Some(least) = args.min_confidence {
-        options.least = least.get();
-    }
-    if let Some(what) = args.on_collision {
-        options.on_collision = what;
+    options.least = args.min_confidence.map_or(options.least, Confidence::get);
+    options.on_collision = args.on_collision.unwrap_or(options.on_collision);
+    if let Some(to) = &args.to {
+        options.store_as(config::charset("--to", to)?);
     }
     Ok(options)
 }

@@ -1,87 +1,69 @@
-//! Counters of a migration, by several threads.
+//! The numbers of a migration.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-
+use crate::records::Reason;
+use crate::tree::plan::DirectoryPlan;
 use crate::tree::undo_journal::Unplanned;
 
-/// A number that only grows.
-#[derive(Debug, Default)]
-pub(super) struct Count(AtomicU64);
-
-impl Count {
-    pub(super) fn add(&self, more: u64) {
-        self.0.fetch_add(more, Ordering::Relaxed);
-    }
-
-    pub(super) fn add_len(&self, more: usize) {
-        self.add(u64::try_from(more).unwrap_or(u64::MAX));
-    }
-
-    pub(super) fn set(&self, value: u64) {
-        self.0.store(value, Ordering::Relaxed);
-    }
-
-    pub(super) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// The counters of a migration.
+/// The numbers of a migration.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     /// Directories that were read, and entries in them.
-    pub(super) directories: Count,
-    pub(super) entries: Count,
+    pub(super) directories: u64,
+    pub(super) entries: u64,
     /// Entries that get another name, another target, or are set aside, in the plan.
-    pub(super) renamed: Count,
-    pub(super) retargeted: Count,
-    pub(super) set_aside: Count,
+    pub(super) renamed: u64,
+    pub(super) retargeted: u64,
+    pub(super) set_aside: u64,
     /// Entries with which something is amiss, and which stay.
-    pub(super) left: Count,
+    pub(super) left: u64,
     /// Left entries whose new names would have control characters.
-    pub(super) control: Count,
+    pub(super) control: u64,
     /// Left entries for which no name conforms.
-    pub(super) unspelled: Count,
+    pub(super) unspelled: u64,
     /// Directories that could not be read.
-    pub(super) unread: Count,
+    pub(super) unread: u64,
     /// Journals by which something may have been done.
-    pub(super) begun: Count,
+    pub(super) begun: u64,
     /// Steps that were done, of so many.
-    pub(super) done: Count,
-    pub(super) all: Count,
+    pub(super) done: u64,
+    pub(super) all: u64,
     /// Steps that failed.
-    pub(super) failed: Count,
+    pub(super) failed: u64,
     /// The directory that was worked on last.
-    directory: Mutex<Vec<u8>>,
+    pub(super) directory: Vec<u8>,
 }
 
 impl Counters {
     /// Returns how much was left and not read so far, before a journal is whole.
     pub(super) fn unplanned(&self) -> Unplanned {
         Unplanned {
-            left: self.left.get() + self.failed.get(),
-            unread: self.unread.get(),
+            left: self.left + self.failed,
+            unread: self.unread,
         }
     }
 
     /// Counts what an earlier run left and did not read.
-    pub(super) fn add_unplanned(&self, unplanned: Unplanned) {
-        self.left.add(unplanned.left);
-        self.unread.add(unplanned.unread);
+    pub(super) fn add_unplanned(&mut self, unplanned: Unplanned) {
+        self.left += unplanned.left;
+        self.unread += unplanned.unread;
     }
 
-    pub(super) fn enter(&self, path: Vec<u8>) {
-        *self
-            .directory
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = path;
-    }
-
-    pub(super) fn directory(&self) -> Vec<u8> {
-        self.directory
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+    /// Counts what was planned.
+    pub(super) fn add_planned(&mut self, plan: &DirectoryPlan) {
+        self.directories += 1;
+        self.entries += u64::try_from(plan.entries).unwrap_or(u64::MAX);
+        if plan.lines.is_empty() {
+            return;
+        }
+        self.directory = plan.path();
+        for line in &plan.lines {
+            let left_for = |reason| line.is_left() && line.reason == reason;
+            self.renamed += u64::from(line.new.is_some());
+            self.retargeted += u64::from(line.new_target.is_some());
+            self.set_aside += u64::from(line.same_as.is_some());
+            self.left += u64::from(line.is_left());
+            self.control += u64::from(left_for(Reason::Control));
+            self.unspelled += u64::from(left_for(Reason::NoSpelling));
+        }
     }
 }

@@ -1,14 +1,11 @@
 //! A plan that a person edits before it is done, as `git rebase -i` does.
 
-use std::fs::DirBuilder;
 use std::io::{IsTerminal, stdin};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::process::{Command, id};
+use std::process::Command;
 
-use super::work::quoted;
 use crate::cli::args::{MigrateArgs, PlanFormat};
 use crate::cli::error::reason;
 use crate::cli::output::print_note;
@@ -21,35 +18,24 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
         return Err(CliError::usage("--edit needs a terminal")
             .hint("write a plan by --plan FILE --plan-format readable, and apply it by --plan FILE --apply"));
     }
-    // Names are for nobody else.
-    let directory = std::env::temp_dir().join(format!("utf8fs-plan-{}", id()));
-    let made = DirBuilder::new().mode(0o700).create(&directory);
-    made.map_err(|error| {
-        let directory = quoted(&directory);
-        CliError::failure(format!(
-            "the directory {directory} for the plan cannot be made: {}",
-            reason(&error)
-        ))
+    // Its names are for nobody else.
+    let directory = tempfile::Builder::new().prefix("utf8fs-plan-").tempdir();
+    let directory = directory.map_err(|error| {
+        let why = reason(&error);
+        CliError::failure(format!("the directory for the plan cannot be made: {why}"))
     })?;
-    let plan = directory.join("plan");
-    let edited = edit(args, &plan);
-    if let Ok(ControlFlow::Continue(args)) = &edited {
-        let done = super::run(args);
-        if matches!(done, Err(_) | Ok(ExitCode::Stopped(_))) {
-            let plan = ShellWord(plan.as_os_str().as_bytes());
-            print_note(&format!("to go on: utf8fs migrate --plan {plan} --apply"));
-        } else {
-            remove(&directory);
-        }
-        return done;
+    let plan = directory.path().join("plan");
+    let args = match edit(args, &plan)? {
+        ControlFlow::Continue(args) => args,
+        ControlFlow::Break(code) => return Ok(code),
+    };
+    let done = super::run(&args);
+    if matches!(done, Err(_) | Ok(ExitCode::Stopped(_))) {
+        drop(directory.keep());
+        let plan = ShellWord(plan.as_os_str().as_bytes());
+        print_note(&format!("to go on: utf8fs migrate --plan {plan} --apply"));
     }
-    remove(&directory);
-    edited.map(|edited| edited.break_value().unwrap_or(ExitCode::Ok))
-}
-
-fn remove(directory: &Path) {
-    // Should it stay, it is in nobody's way.
-    drop(std::fs::remove_dir_all(directory));
+    done
 }
 
 /// Returns the arguments by which the edited plan is done; or how it ends if nothing is to be done.
@@ -71,10 +57,10 @@ fn edit(args: &MigrateArgs, plan: &Path) -> Result<ControlFlow<ExitCode, Migrate
     if !written.lines().any(|line| line.starts_with("in ")) {
         return Ok(ControlFlow::Break(planned));
     }
-    let editor = ["VISUAL", "EDITOR"]
+    let mut editors = ["VISUAL", "EDITOR"]
         .into_iter()
         .filter_map(std::env::var_os);
-    let editor = editor.into_iter().find(|editor| !editor.is_empty());
+    let editor = editors.find(|editor| !editor.is_empty());
     let mut command = editor.unwrap_or_else(|| "vi".into());
     // The editor may come with options, as for git.
     command.push(" \"$1\"");

@@ -1,35 +1,37 @@
 //! The paths of journals.
 
 use std::ffi::OsStr;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::{io, mem};
 
 use sha2::{Digest, Sha256};
 
 use super::roots::Root;
+use super::work::quoted;
 use crate::cli::CliError;
 use crate::cli::error::reason;
-use crate::names::Quoted;
 
-/// The journals of a tree: the first, and those of later migrations.
-#[derive(Debug, Clone)]
+/// The paths of the journals of a tree.
+#[derive(Debug)]
 pub(super) struct Journals {
-    first: PathBuf,
-    /// Is it the one that was asked for, and no other?
-    is_only: bool,
+    /// The journal of the last migration, if there was one.
+    pub(super) last: Option<PathBuf>,
+    /// The path of the next one; `None` where there is but one, and it is there.
+    pub(super) free: Option<PathBuf>,
 }
 
 impl Journals {
-    /// Returns the journals of a tree; `journal` is the one that was asked for.
+    /// Finds the journals of a tree; `journal` is the only one if it is given.
     ///
     /// # Errors
     /// There is no directory for them, and none can be made.
     pub(super) fn of(root: &Root, journal: Option<&Path>) -> Result<Self, CliError> {
         if let Some(journal) = journal {
+            let (is_there, path) = (is_there(journal)?, journal.to_owned());
             return Ok(Self {
-                first: journal.into(),
-                is_only: true,
+                last: Some(path.clone()).filter(|_| is_there),
+                free: Some(path).filter(|_| !is_there),
             });
         }
         let directory = state_directory().ok_or_else(|| {
@@ -37,40 +39,35 @@ impl Journals {
                 .hint("give one by --journal FILE")
         })?;
         std::fs::create_dir_all(&directory).map_err(|error| {
-            let path = Quoted(directory.as_os_str().as_bytes());
+            let (path, why) = (quoted(&directory), reason(&error));
             CliError::failure(format!(
-                "{path}, where journals are kept, cannot be made: {}",
-                reason(&error)
+                "{path}, where journals are kept, cannot be made: {why}"
             ))
             .hint("give another place by --journal FILE")
         })?;
-        Ok(Self {
-            first: directory.join(name_of(root)),
-            is_only: false,
-        })
-    }
-
-    /// Returns the path of the journal of that number, from 1 on; `None` where there is but one.
-    pub(super) fn get(&self, number: u32) -> Option<PathBuf> {
-        if number == 1 {
-            return Some(self.first.clone());
+        let first = directory.join(name_of(root));
+        let (mut last, mut free) = (None, first.clone());
+        for number in 2.. {
+            if !is_there(&free)? {
+                break;
+            }
+            let next = first.with_added_extension(number.to_string());
+            last = Some(mem::replace(&mut free, next));
         }
-        let mut path = self.first.clone();
-        path.add_extension(number.to_string());
-        (!self.is_only).then_some(path)
+        let free = Some(free);
+        Ok(Self { last, free })
     }
 }
 
 /// Is there something at that path?
-pub(super) fn is_there(path: &Path) -> Result<bool, CliError> {
+fn is_there(path: &Path) -> Result<bool, CliError> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => {
-            let path = Quoted(path.as_os_str().as_bytes());
+            let (path, why) = (quoted(path), reason(&error));
             Err(CliError::failure(format!(
-                "the journal {path} cannot be reached: {}",
-                reason(&error)
+                "the journal {path} cannot be reached: {why}"
             )))
         }
     }
@@ -92,15 +89,10 @@ fn state_directory() -> Option<PathBuf> {
 /// Returns the last name of the tree's path, as far as it is harmless, and a hash of all of it.
 fn name_of(root: &Root) -> PathBuf {
     let digest = Sha256::digest(root.bytes());
-    let hash: String = digest
-        .iter()
-        .take(6)
-        .map(|octet| format!("{octet:02x}"))
-        .collect();
-    let name = root
-        .path
-        .file_name()
-        .map_or(b"root".as_slice(), OsStr::as_bytes);
+    let hash = digest.iter().take(6).map(|octet| format!("{octet:02x}"));
+    let hash: String = hash.collect();
+    let name = root.path.file_name();
+    let name = name.map_or(b"root".as_slice(), OsStr::as_bytes);
     let is_harmless = |octet: &u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
     let name: Vec<u8> = name.iter().copied().filter(is_harmless).take(40).collect();
     let name = String::from_utf8(name).unwrap_or_default();

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::plan_text::{cause, percent, push_change};
+use super::plan_text::{cause, change};
 use crate::cli::output::{counted, grouped, quoted};
 use crate::names::BackingName;
-use crate::records::PlanLine;
+use crate::records::{PlanLine, percent};
 use crate::tree::plan::DirectoryPlan;
 
 /// Directories that are shown one by one.
@@ -90,7 +90,7 @@ impl DirectorySummary {
     pub(super) fn of(plan: &DirectoryPlan, has: impl Fn(&PlanLine) -> bool) -> Self {
         let mut rows: BTreeMap<String, Row> = BTreeMap::new();
         for line in plan.lines.iter().filter(|line| has(line)) {
-            rows.entry(cause(line)).or_default().add(line);
+            rows.entry(cause(line, None)).or_default().add(line);
         }
         Self {
             entries: plan.entries,
@@ -142,9 +142,7 @@ impl Row {
             self.confidence += confidence;
         }
         if self.sample.as_ref().is_none_or(|(old, _)| line.old < *old) {
-            let mut sample = quoted(line.old.as_bytes());
-            push_change(&mut sample, line);
-            self.sample = Some((line.old.clone(), sample));
+            self.sample = Some((line.old.clone(), change(line)));
         }
     }
 

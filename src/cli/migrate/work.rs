@@ -1,9 +1,10 @@
 //! The state that all parts of a migration share.
 
-use std::fmt::Display;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use parking_lot::Mutex;
 
 use super::counters::Counters;
 use super::plan_summary::DirectorySummary;
@@ -15,10 +16,12 @@ use crate::cli::output::{is_verbose, print_shared, print_warning};
 use crate::cli::stop::Stop;
 use crate::cli::{CliError, ExitCode};
 use crate::names::Quoted;
-use crate::records::{PlanLine, Reason};
+use crate::records::PlanLine;
+use crate::tree::apply::{Observer, Progress};
 use crate::tree::change::{Change, join_path};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
+use crate::tree::tree_walk::Place;
 use crate::tree::undo_journal::{Draft, Skipped};
 
 /// Most entries of a directory that are reported one by one, where the rest is not.
@@ -27,7 +30,7 @@ const FEW: usize = 5;
 /// The state of a migration.
 pub(super) struct Work {
     pub(super) stop: Stop,
-    pub(super) counters: Counters,
+    pub(super) counters: Mutex<Counters>,
     pub(super) threads: usize,
     /// Is standard output for JSON alone?
     is_json: bool,
@@ -40,29 +43,30 @@ impl Work {
         let processors = std::thread::available_parallelism();
         Ok(Self {
             stop: Stop::watch()?,
-            counters: Counters::default(),
+            counters: Mutex::default(),
             is_json: args.json,
             threads: processors.map_or(1, |count| count.get().min(MOST)),
         })
     }
 
     pub(super) fn exit(&self) -> ExitCode {
-        let counters = &self.counters;
+        let unplanned = self.counters.lock().unplanned();
         match self.stop.signal() {
             Some(signal) => ExitCode::Stopped(signal),
-            None if counters.unread.get() > 0 => ExitCode::Incomplete,
-            None if counters.left.get() + counters.failed.get() > 0 => ExitCode::NotConforming,
+            None if unplanned.unread > 0 => ExitCode::Incomplete,
+            None if unplanned.left > 0 => ExitCode::NotConforming,
             None => ExitCode::Ok,
         }
     }
 
-    /// Plans a tree, and has the sink take it.
+    /// Plans a tree, and has `take` act on each directory in which something changes or is amiss, until that fails or returns
+    /// false.
     pub(super) fn plan(
         &self,
         root: &Root,
         options: &PlanOptions,
         filter: &Filter,
-        sink: &dyn PlanSink,
+        take: &(dyn Fn(&DirectoryPlan) -> Result<bool, CliError> + Sync),
     ) -> Result<(), CliError> {
         let fault = |error: io::Error| {
             let path = Quoted(root.bytes());
@@ -79,39 +83,17 @@ impl Work {
             threads: self.threads,
         };
         let guess = planner.guess(&|| self.stop.is_asked()).map_err(fault)?;
-        planner.plan(&guess, sink).map_err(fault)
+        let sink = Sink {
+            work: self,
+            take,
+            end: Mutex::default(),
+        };
+        planner.plan(&guess, &sink).map_err(fault)?;
+        sink.end.into_inner().unwrap_or(Ok(()))
     }
 
-    /// Counts what was planned.
-    pub(super) fn count(&self, plan: &DirectoryPlan) {
-        let counters = &self.counters;
-        counters.directories.add(1);
-        counters.entries.add_len(plan.entries);
-        if plan.lines.is_empty() {
-            return;
-        }
-        counters.enter(plan.path());
-        for line in &plan.lines {
-            let is_left = line.is_left();
-            for (is_so, counter) in [
-                (line.new.is_some(), &counters.renamed),
-                (line.new_target.is_some(), &counters.retargeted),
-                (line.same_as.is_some(), &counters.set_aside),
-                (is_left, &counters.left),
-                (is_left && line.reason == Reason::Control, &counters.control),
-                (
-                    is_left && line.reason == Reason::NoSpelling,
-                    &counters.unspelled,
-                ),
-            ] {
-                counter.add(is_so.into());
-            }
-        }
-    }
-
-    /// Counts what was planned, and puts into a journal what can still be done of it. Reports what is left.
+    /// Puts into a journal what can still be done of a plan. Reports what is left.
     pub(super) fn add(&self, plan: &DirectoryPlan, draft: &Draft) -> Result<(), CliError> {
-        self.count(plan);
         self.print_left(plan);
         let changes: Vec<Change> = plan.lines.iter().filter_map(Change::of).collect();
         if changes.is_empty() {
@@ -121,48 +103,30 @@ impl Work {
         let skipped =
             skipped.map_err(|error| CliError::failure(format!("{error}; nothing was changed")))?;
         for skipped in &skipped {
-            let path = join_path(skipped.directory.iter().chain([&skipped.name]));
-            let line = plan.lines.iter().find(|line| line.old == skipped.name);
-            match line.map_or(0, |line| line.number) {
-                0 => self.not_done(&path, &skipped.reason),
-                line => {
-                    let why = format!("{} (line {line} of the plan)", skipped.reason);
-                    self.not_done(&path, &why);
-                }
-            }
+            let mut lines = plan.lines.iter().filter(|line| line.number > 0);
+            let line = lines.find(|line| line.old == skipped.name);
+            let at = line.map(|line| format!(" (line {} of the plan)", line.number));
+            self.print_skipped(skipped, &at.unwrap_or_default());
         }
         Ok(())
     }
 
-    /// Reports a directory that could not be read.
-    pub(super) fn unread(&self, path: &[u8], error: &io::Error) {
-        self.counters.unread.add(1);
-        let path = Quoted(if path.is_empty() { b"." } else { path });
-        print_warning(&format!("{path} cannot be read: {}", reason(error)));
-    }
-
-    /// Reports an entry that was skipped (law T3).
-    pub(super) fn skipped(&self, skipped: &Skipped) {
-        let path = join_path(skipped.directory.iter().chain([&skipped.name]));
-        self.not_done(&path, &skipped.reason);
-    }
-
-    /// Reports a step that is not done (law T3).
-    pub(super) fn not_done(&self, path: &[u8], why: &dyn Display) {
-        self.counters.failed.add(1);
-        self.print(&format!("{} stays: {why}\n", Quoted(path)));
+    /// Reports an entry that was skipped (law T3), and where it stands.
+    fn print_skipped(&self, skipped: &Skipped, at: &str) {
+        self.counters.lock().failed += 1;
+        let path = skipped.path();
+        let (path, why) = (Quoted(&path), skipped.reason);
+        self.print(&format!("{path} stays: {why}{at}\n"));
     }
 
     /// Reports the entries that a plan leaves: a few by name, many by reason.
-    pub(super) fn print_left(&self, plan: &DirectoryPlan) {
+    fn print_left(&self, plan: &DirectoryPlan) {
         let mut left = String::new();
         let mut lines = plan.lines.iter().filter(|line| line.is_left());
         if lines.nth(FEW).is_some() && !is_verbose() {
-            let path = plan.path();
-            let name = Quoted(if path.is_empty() { b"." } else { &path });
-            DirectorySummary::of(plan, PlanLine::is_left).push(&mut left, &name.to_string());
+            DirectorySummary::of(plan, PlanLine::is_left).push(&mut left, &or_root(&plan.path()));
         } else {
-            plan_text::push_left(&mut left, plan);
+            left = plan_text::lines(plan, PlanLine::is_left);
         }
         if !left.is_empty() {
             self.print(&left);
@@ -177,6 +141,62 @@ impl Work {
             print_warning(&error.message);
         }
     }
+}
+
+impl Observer for Work {
+    fn progress(&self, progress: &Progress<'_>) {
+        let mut counters = self.counters.lock();
+        counters.done = progress.steps.saturating_sub(counters.failed);
+        counters.all = progress.all;
+        counters.directory = join_path(&**progress.directory);
+    }
+
+    fn skipped(&self, skipped: &Skipped) {
+        self.print_skipped(skipped, "");
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.is_asked()
+    }
+}
+
+/// The sink of a plan.
+struct Sink<'s> {
+    work: &'s Work,
+    take: &'s (dyn Fn(&DirectoryPlan) -> Result<bool, CliError> + Sync),
+    /// The result, if it ended before its end.
+    end: Mutex<Option<Result<(), CliError>>>,
+}
+
+impl PlanSink for Sink<'_> {
+    fn take(&self, plan: &DirectoryPlan) {
+        self.work.counters.lock().add_planned(plan);
+        if plan.lines.is_empty() {
+            return;
+        }
+        let end = match (self.take)(plan) {
+            Ok(true) => return,
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.end.lock().get_or_insert(end);
+    }
+
+    /// Reports a directory that could not be read.
+    fn failed(&self, place: &Place, error: &io::Error) {
+        self.work.counters.lock().unread += 1;
+        let path = or_root(&place.path());
+        print_warning(&format!("{path} cannot be read: {}", reason(error)));
+    }
+
+    fn is_over(&self) -> bool {
+        self.work.stop.is_asked() || self.end.lock().is_some()
+    }
+}
+
+/// A path from the root of a tree, quoted; a dot for the root itself.
+fn or_root(path: &[u8]) -> String {
+    Quoted(if path.is_empty() { b"." } else { path }).to_string()
 }
 
 /// A path of the system, quoted.

@@ -92,7 +92,9 @@ impl<R: BufRead> Reader<R> {
         while let Some(record) = self.record()? {
             let first: Option<&PlanLine> = lines.first();
             match record {
-                PlanRecord::Line(line) if first.is_none_or(|first| first.directory == line.directory) => {
+                PlanRecord::Line(line)
+                    if first.is_none_or(|first| first.directory == line.directory) =>
+                {
                     if first.is_some_and(|first| first.directory_inode != line.directory_inode) {
                         let what = "\"directory_inode\" differs from that of the line before";
                         return Err(self.wrong(what));
@@ -145,8 +147,7 @@ impl<R: BufRead> Reader<R> {
         loop {
             let mut line = Vec::new();
             let limit = u64::try_from(LONGEST).unwrap_or(u64::MAX);
-            io::Read::take(&mut self.input, limit)
-                .read_until(b'\n', &mut line)?;
+            io::Read::take(&mut self.input, limit).read_until(b'\n', &mut line)?;
             self.line += 1;
             self.hash.update(&line);
             if line.is_empty() {

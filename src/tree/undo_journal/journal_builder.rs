@@ -90,7 +90,10 @@ impl Draft {
             failpoints::truncate(&file, 0).map_err(&io)?;
         }
         let spool = Spool {
-            file: BufWriter::with_capacity(BUFFER, tempfile::tempfile_in(parent(path)).map_err(&io)?),
+            file: BufWriter::with_capacity(
+                BUFFER,
+                tempfile::tempfile_in(parent(path)).map_err(&io)?,
+            ),
             size: 0,
             groups: Vec::new(),
             totals: Totals::default(),
@@ -183,7 +186,10 @@ impl Draft {
         let mut payload = Vec::new();
         for group in &spool.groups {
             payload.resize(group.length, 0);
-            let read = spool.file.get_ref().read_exact_at(&mut payload, group.offset);
+            let read = spool
+                .file
+                .get_ref()
+                .read_exact_at(&mut payload, group.offset);
             read.map_err(JournalError::io("read the journal"))?;
             seal.frame(FrameKind::Job, &payload, &mut out)
                 .ok_or_else(too_long)?;

@@ -27,7 +27,9 @@ pub enum JournalError {
     #[error("{} is there already", Quoted(.0.as_os_str().as_bytes()))]
     Exists(PathBuf),
     /// Another process makes, applies or undoes this journal, or migrates this tree, one above it or one below.
-    #[error("another migration of this tree, or of one that it lies in or that lies in it, is under way")]
+    #[error(
+        "another migration of this tree, or of one that it lies in or that lies in it, is under way"
+    )]
     Busy,
     /// The file does not start as a journal does.
     #[error("not a utf8fs journal")]
