@@ -62,9 +62,13 @@ pub struct EncodeError {
 /// charset is right.
 #[must_use]
 pub fn is_meaningless(c: char) -> bool {
-    // Most letters of legacy charsets, which need no look at a table.
-    if matches!(c, '\u{A1}'..='\u{377}' | '\u{400}'..='\u{52F}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
-    {
+    // Most characters of legacy charsets, which need no look at a table.
+    if matches!(
+        c,
+        ' '..='~' | '\u{A1}'..='\u{377}' | '\u{400}'..='\u{52F}' | '\u{5D0}'..='\u{5EA}' | '\u{620}'..='\u{652}'
+            | '\u{E01}'..='\u{E3A}' | '\u{2500}'..='\u{25FF}' | '\u{3041}'..='\u{3096}' | '\u{30A0}'..='\u{30FF}'
+            | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}'
+    ) {
         return false;
     }
     let is_private = matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{FFFFD}' | '\u{100000}'..='\u{10FFFD}');

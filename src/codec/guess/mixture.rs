@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::Guesser;
 use super::sample::words_beyond_ascii;
-use super::weigh::{Candidates, EVIDENCE, NO_CHARSET, ScoredTexts, noise};
+use super::weigh::{Candidate, Candidates, EVIDENCE, NO_CHARSET, ScoredTexts, noise};
 use crate::codec::Charset;
 
 /// The prior counts as much as this many names.
@@ -57,7 +57,7 @@ struct NameReadings {
 /// A name as one component reads it.
 struct Reading {
     component: usize,
-    charset: Charset,
+    candidate: &'static Candidate,
     /// An index into [`ScoredTexts`].
     text: usize,
     /// The likelihood of the name, up to 1.0.
@@ -150,16 +150,16 @@ impl Mixture {
             sum.probability += part;
             sum.support += weight / whole;
             if sum.likeliest.is_none_or(|(most, _)| part > most) {
-                sum.likeliest = Some((part, reading.charset));
+                sum.likeliest = Some((part, reading.candidate));
             }
         }
         let mut guesses: Vec<TextGuess> = sums
             .into_values()
             .filter_map(|sum| {
-                let (_, charset) = sum.likeliest?;
+                let (_, candidate) = sum.likeliest?;
                 Some(TextGuess {
-                    text: charset.decode_reversibly(name)?,
-                    charset,
+                    text: candidate.read(name)?,
+                    charset: candidate.charset,
                     confidence: sum.probability.min(
                         (1.0 - doubt) * sum.probability + doubt * (SUPPORT * sum.support).min(1.0),
                     ),
@@ -206,7 +206,7 @@ struct TextSum {
     probability: f64,
     /// The share of the siblings.
     support: f64,
-    likeliest: Option<(f64, Charset)>,
+    likeliest: Option<(f64, &'static Candidate)>,
 }
 
 impl NameReadings {
@@ -215,15 +215,14 @@ impl NameReadings {
         let mut charset = None;
         let mut readings: Vec<(Reading, f64)> = Vec::new();
         for (component, of) in Candidates::get().components().enumerate() {
-            let read_by = of.candidate.charset;
-            if charset != Some(read_by) {
-                charset = Some(read_by);
+            if charset != Some(of.candidate.charset) {
+                charset = Some(of.candidate.charset);
                 text = texts.index(of.candidate, name);
             }
             if let Some(text) = text {
                 let reading = Reading {
                     component,
-                    charset: read_by,
+                    candidate: of.candidate,
                     text,
                     likelihood: 0.0,
                 };

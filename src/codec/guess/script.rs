@@ -18,11 +18,14 @@ pub(super) enum Script {
 /// The script of a letter, `None` for what is no letter. A combining mark has the script of what it stands on.
 pub(super) fn of(c: char, before: Option<Script>) -> Option<Script> {
     match c {
-        'ª' | 'º' | 'µ' | '×' | '÷' | '・' => None,
+        '×' | '÷' | '・' => None,
         'A'..='Z' | 'a'..='z' | 'À'..='\u{2AF}' | '\u{1E00}'..='\u{1EFF}' => Some(Script::Latin),
+        // Signs, most of which need no look at a table below.
+        '\0'..='\u{BF}' | '\u{2000}'..='\u{206F}' | '\u{2500}'..='\u{25FF}' => None,
         '\u{300}'..='\u{36F}' => Some(before.unwrap_or(Script::Other)),
         '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}' if c.is_alphabetic() => Some(Script::Greek),
-        '\u{400}'..='\u{52F}' if c.is_alphabetic() => Some(Script::Cyrillic),
+        '\u{400}'..='\u{481}' => Some(Script::Cyrillic),
+        '\u{482}'..='\u{52F}' if c.is_alphabetic() => Some(Script::Cyrillic),
         '\u{591}'..='\u{5F4}' => Some(Script::Hebrew),
         '\u{620}'..='\u{65F}' | '\u{66E}'..='\u{6D3}' => Some(Script::Arabic),
         '\u{E01}'..='\u{E3A}' | '\u{E40}'..='\u{E4E}' => Some(Script::Thai),

@@ -43,20 +43,22 @@ pub(super) struct Candidate {
     prior: f64,
     /// Indices into the model, and logarithms of the shares of languages written in it.
     languages: Vec<(usize, f64)>,
-    /// The meaning of each byte alone.
-    bytes: Vec<Option<String>>,
+    /// The meaning of each byte alone; empty where a byte does not always mean the same.
+    bytes: Vec<Option<char>>,
 }
 
 impl Candidate {
     /// Returns the text of a name, if the charset gives the name back.
-    fn read(&self, name: &[u8]) -> Option<String> {
-        if self.pairs.is_some() {
-            return self.charset.decode_reversibly(name);
+    pub(super) fn read(&self, name: &[u8]) -> Option<String> {
+        if let Some(pairs) = &self.pairs {
+            let text = || self.charset.decode(name).ok();
+            return pairs.read(name).then(text).flatten();
         }
-        let meanings = name
-            .iter()
-            .map(|byte| self.bytes.get(usize::from(*byte))?.as_deref());
-        meanings.collect()
+        let mut text = String::with_capacity(2 * name.len());
+        for byte in name {
+            text.push((*self.bytes.get(usize::from(*byte))?)?);
+        }
+        Some(text)
     }
 }
 
@@ -148,12 +150,11 @@ fn candidate(charset: Charset) -> Option<Candidate> {
             .map_or(1.0, |row| row.1)
     };
     let total: f64 = prior.languages.split(' ').map(weight).sum();
+    let is_multi_byte = MULTI_BYTE.contains(&prior.label);
     let weights: f64 = PRIORS.iter().map(|prior| prior.weight).sum();
     Some(Candidate {
         charset,
-        pairs: MULTI_BYTE
-            .contains(&prior.label)
-            .then(|| Pairs::new(charset)),
+        pairs: is_multi_byte.then(|| Pairs::new(charset)),
         prior: (prior.weight / weights).ln(),
         languages: prior
             .languages
@@ -164,7 +165,8 @@ fn candidate(charset: Charset) -> Option<Candidate> {
             })
             .collect(),
         bytes: (0..=255)
-            .map(|byte: u8| charset.decode_reversibly(&[byte]))
+            .filter(|_| !is_multi_byte)
+            .map(|byte: u8| charset.decode_reversibly(&[byte])?.chars().next())
             .collect(),
     })
 }
@@ -185,7 +187,7 @@ pub(super) fn groups(names: &[&[u8]], unread: &[u64], seen: &[u64; 4]) -> Vec<Gr
     let rows = candidates.iter().zip(&reads);
     let anys: Vec<Vec<Option<f64>>> = rows.map(|(row, read)| in_any_language(row, read)).collect();
     let strays = strays(candidates, &anys, &noises);
-    let mut weighed: Vec<(f64, &Candidate, u64, Key<'_>)> = Vec::with_capacity(candidates.len());
+    let mut weighed: Vec<(f64, &Candidate, u64, Key)> = Vec::with_capacity(candidates.len());
     for (((row, read), any), unread) in candidates.iter().zip(reads).zip(anys).zip(unread) {
         let evidence = evidence(row, read.iter().zip(any).zip(&strays), &mut readings)
             - UNREAD * float(*unread).ln_1p();
@@ -195,7 +197,7 @@ pub(super) fn groups(names: &[&[u8]], unread: &[u64], seen: &[u64; 4]) -> Vec<Gr
     let nothing = NO_CHARSET.ln() - EVIDENCE * noises.iter().sum::<f64>();
     let whole = log_sum(weighed.iter().map(|row| row.0).chain([nothing]));
     weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut keys: HashMap<Key<'_>, usize> = HashMap::new();
+    let mut keys: HashMap<Key, usize> = HashMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for (weight, row, unread, key) in weighed {
         let confidence = (weight - whole).exp();
@@ -222,24 +224,17 @@ pub(super) fn groups(names: &[&[u8]], unread: &[u64], seen: &[u64; 4]) -> Vec<Gr
 
 /// The features that tell charsets apart: readings of the sample, number of unread names, and meaning of each byte
 /// seen.
-type Key<'c> = (Vec<Option<usize>>, u64, Vec<Option<&'c str>>);
+type Key = (Vec<Option<usize>>, u64, Vec<Option<char>>);
 
 /// Returns the meanings of the bytes seen, one by one; nothing for a charset in which they have no meaning alone.
-fn meaning<'c>(row: &'c Candidate, seen: &[u64; 4]) -> Vec<Option<&'c str>> {
+fn meaning(row: &Candidate, seen: &[u64; 4]) -> Vec<Option<char>> {
     let is_seen = |byte: usize| {
         seen.get(byte >> 6)
             .is_some_and(|bits| bits >> (byte & 63) & 1 == 1)
     };
-    let bytes = row
-        .bytes
-        .iter()
-        .enumerate()
-        .filter(|(byte, _)| is_seen(*byte));
-    if row.pairs.is_some() {
-        Vec::new()
-    } else {
-        bytes.map(|(_, text)| text.as_deref()).collect()
-    }
+    let bytes = row.bytes.iter().enumerate();
+    let seen = bytes.filter(|(byte, _)| is_seen(*byte));
+    seen.map(|(_, meaning)| *meaning).collect()
 }
 
 /// Returns the log probability of each name in a charset other than that of most names. `anys` are the log

@@ -11,7 +11,7 @@ use crate::records::{CharsetTotal, Directory, Name, ReadName, Tally};
 const READ: usize = 128;
 
 /// Names that are read of a directory of such a tree.
-const READ_OF_DIRECTORY: usize = 64;
+const READ_OF_DIRECTORY: usize = 16;
 
 /// A charset of fewer names than one in so many is none of the tree's: some readings are wrong.
 const RARE: usize = 50;
