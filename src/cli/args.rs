@@ -34,7 +34,7 @@ pub use journal_args::{JournalArgs, UndoArgs};
 pub use migrate_args::{MigrateArgs, PlanFormat};
 pub use new_name_args::NewNameArgs;
 pub use policy_args::{PolicyAction, PolicyCommandArgs, PolicyFileArgs};
-pub use scan_args::{ScanArgs, ShardValue};
+pub use scan_args::ScanArgs;
 pub use status_args::StatusArgs;
 pub use umount_args::UmountArgs;
 use values::{forbidden_class, one_of, word};

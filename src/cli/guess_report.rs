@@ -35,17 +35,17 @@ pub(super) fn print(guesser: &Guesser, is_json: bool, out: &mut Output) -> Resul
 }
 
 fn lines(guesser: &Guesser) -> Vec<String> {
-    let all = guesser.ill_formed() + guesser.well_formed();
+    let all = guesser.ill_formed + guesser.well_formed;
     let mut lines = Vec::new();
     let guesses = guesser.guesses();
     if guesses.is_empty() {
         let none = "no charset on offer reads any of them";
-        lines.push(match guesser.ill_formed() {
+        lines.push(match guesser.ill_formed {
             0 => format!("ill-formed names: 0 of {all}; there is no charset to guess"),
             ill_formed => format!("ill-formed names: {ill_formed} of {all}; {none}"),
         });
     } else {
-        let ill_formed = guesser.ill_formed();
+        let ill_formed = guesser.ill_formed;
         lines.push(format!(
             "ill-formed names: {ill_formed} of {all}; likely written in"
         ));

@@ -4,7 +4,6 @@ mod charset_survey;
 mod json_lines;
 mod map_page;
 mod merge;
-mod name_guesses;
 mod scan_done;
 mod shard_report;
 mod summary_text;
@@ -15,9 +14,10 @@ use std::io::{self, BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::args::{ScanArgs, ShardValue};
+use super::args::ScanArgs;
 use super::error::reason;
 use super::output::{grouped, print_warning, quoted};
 use super::page::Page;
@@ -26,12 +26,12 @@ use super::{CliError, ExitCode, config, view};
 use crate::backing::Dir;
 use crate::codec::Encoding;
 use crate::names::Quoted;
+use crate::policy::Policy;
 use crate::records::{ScanLine, ScanSource};
-use crate::tree::scan::{Kept, PathList, Reached, Rules, Scan, Shard, Sink, Tally};
+use crate::tree::scan::{Kept, PathList, Reached, Rules, Scan, Shard, Tally};
 use crate::tree::tree_walk::{Mounts, walk};
 use charset_survey::Task;
 use json_lines::{Lines, Report, push_line};
-use merge::Merged;
 use scan_done::ScanDone;
 
 /// Directories whose names are kept to guess from.
@@ -39,9 +39,6 @@ const WORST: usize = 100;
 
 /// Failures that are printed one by one.
 const FAILURES: usize = 100;
-
-/// Default depth below a root at which directories are shared out: homes of users, say, by groups.
-const SHARD_DEPTH: usize = 2;
 
 /// Threads beside one for each CPU, since some wait for the disk.
 const WAITING: usize = 2;
@@ -52,129 +49,81 @@ const WAITING: usize = 2;
 /// Wrong arguments, no directory of those given; output that can't be written: exit code 3, since 1 says that names offend. What else
 /// cannot be read is told, and ends it with exit code 3 as well.
 pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CliError> {
-    let done = match args.merge {
-        true => merged(args),
-        false => scanned(args),
-    };
-    done.map_err(CliError::of_what_judges)
+    report(args).map_err(CliError::of_what_judges)
 }
 
-fn scanned(args: &ScanArgs) -> Result<ExitCode, CliError> {
+fn report(args: &ScanArgs) -> Result<ExitCode, CliError> {
     let encoding = args.encoding.unwrap_or(Encoding::Utf8);
     let policy = config::policy(&args.conforming, encoding)?;
     let task = Task::of(args)?;
+    // Each report to merge is the name of a file, - too.
+    let reports = args.directories.iter().filter(|_| args.merge);
+    let reports = reports.map(|report| Path::new(".").join(report));
+    let inputs: Vec<PathBuf> = reports.chain(args.names_from.clone()).collect();
     let page = args.html.as_deref();
-    let page = page.map(|page| Page::create(page, args.names_from.as_slice()));
-    let page = page.transpose()?;
-    let is_part = args.json && args.shard.is_some();
-    let sink = Lines::new(report(args));
-    let reached = Reached::default();
-    let mut scan = Scan {
-        rules: Rules::new(policy, args.unique, args.doubled),
-        kept: kept(args),
-        shard: shard(args)?,
-        sink: &sink,
-        reached: &reached,
-        roots: Vec::new(),
-    };
-    let progress = Progress::start(args.progress, false);
-    let mut tally = match &args.names_from {
-        Some(list) => listed(&mut scan, list, progress)?,
-        None => walked(&mut scan, args, progress)?,
+    let page = page.map(|page| Page::create(page, &inputs)).transpose()?;
+    let sink = Lines::new(match (args.json, args.null) {
+        (true, _) => Report::Json,
+        (_, true) => Report::Paths,
+        _ => Report::Nothing,
+    });
+    let mut done = match args.merge {
+        true => merge::merged(&args.directories, kept(args), &sink)?,
+        false => scanned(args, policy, &sink)?,
     };
     sink.result()?;
-    let part = is_part.then(|| {
-        let source = match args.names_from {
-            Some(_) => ScanSource::List,
-            None => ScanSource::Walk,
-        };
-        let part = shard_report::part(&scan, source, &tally, sink.counts());
-        let mut line = Vec::new();
-        push_line(&mut line, &ScanLine::Part(Box::new(part)));
-        line
-    });
-    tally.settle();
-    let done = ScanDone {
-        roots: &scan.roots,
-        rules: &scan.rules,
-        tally,
-        part,
-        has_map: args.propose_map.is_some() || args.charset_map.is_some(),
-        charsets: OnceCell::new(),
-    };
-    let exit = print(args, page, &sink, &done)?;
+    done.tally.settle();
+    if let Some(page) = page {
+        page.write(&map_page::page(&done))?;
+    }
+    match (args.json, args.null) {
+        (true, _) => sink.finish(&done)?,
+        (_, true) => {}
+        _ => summary_text::print(&done)?,
+    }
+    let exit = exit(&done);
     if let Some(task) = task {
         task.run(args)?;
     }
     Ok(exit)
 }
 
-/// Makes one report of many.
-fn merged(args: &ScanArgs) -> Result<ExitCode, CliError> {
-    let reports = &args.directories;
-    // Each is the name of a file, - too.
-    let inputs = reports.iter().map(|report| Path::new(".").join(report));
-    let inputs: Vec<PathBuf> = inputs.collect();
-    let page = args.html.as_deref();
-    let page = page.map(|page| Page::create(page, &inputs)).transpose()?;
-    let sink = Lines::new(report(args));
-    let Merged {
-        rules,
-        roots,
-        mut tally,
-    } = merge::read(reports, kept(args))?;
-    if sink.reports() {
-        merge::pass_on(reports, &sink)?;
-        sink.result()?;
-    }
-    tally.settle();
-    let done = ScanDone {
-        roots: &roots,
-        rules: &rules,
+fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, CliError> {
+    let reached = Reached::default();
+    let mut scan = Scan {
+        rules: Rules::new(policy, args.unique, args.doubled),
+        kept: kept(args),
+        shard: args.shard.map_or(Shard::WHOLE, |shard| Shard {
+            depth: args.shard_depth.unwrap_or(shard.depth),
+            ..shard
+        }),
+        sink,
+        reached: &reached,
+        roots: Vec::new(),
+    };
+    let progress = Progress::start(args.progress, false);
+    let (source, tally) = match &args.names_from {
+        Some(list) => (ScanSource::List, listed(&mut scan, list, progress)?),
+        None => (ScanSource::Walk, walked(&mut scan, args, progress)?),
+    };
+    let part = (args.json && args.shard.is_some()).then(|| {
+        let part = shard_report::part(&scan, source, &tally, sink.counts());
+        let mut line = Vec::new();
+        push_line(&mut line, &ScanLine::Part(Box::new(part)));
+        line
+    });
+    Ok(ScanDone {
+        roots: scan.roots,
+        rules: scan.rules,
         tally,
-        part: None,
-        has_map: false,
+        part,
+        has_map: args.propose_map.is_some() || args.charset_map.is_some(),
         charsets: OnceCell::new(),
-    };
-    print(args, page, &sink, &done)
-}
-
-/// Prints the whole, in each way that was asked for.
-fn print(
-    args: &ScanArgs,
-    page: Option<Page>,
-    sink: &Lines,
-    done: &ScanDone<'_>,
-) -> Result<ExitCode, CliError> {
-    if let Some(page) = page {
-        page.write(&map_page::page(done))?;
-    }
-    match (args.json, args.null) {
-        (true, _) => sink.finish(done)?,
-        (_, true) => {}
-        _ => summary_text::print(done)?,
-    }
-    Ok(exit(done))
-}
-
-fn report(args: &ScanArgs) -> Report {
-    match (args.json, args.null) {
-        (true, _) => Report::Json,
-        (_, true) => Report::Paths,
-        _ => Report::Nothing,
-    }
-}
-
-fn shard(args: &ScanArgs) -> Result<Shard, CliError> {
-    let Some(ShardValue { number, of }) = args.shard else {
-        return Ok(Shard::WHOLE);
-    };
-    let shard = Shard::new(number, of, args.shard_depth.unwrap_or(SHARD_DEPTH));
-    shard.ok_or_else(|| CliError::usage(format!("--shard {number}/{of}: there is no such part")))
+    })
 }
 
 /// Prints on standard error what could not be read, and returns how it ends.
-fn exit(done: &ScanDone<'_>) -> ExitCode {
+fn exit(done: &ScanDone) -> ExitCode {
     let unread = &done.tally.unread;
     for failure in &unread.first {
         let error = io::Error::from_raw_os_error(failure.errno);
@@ -302,13 +251,13 @@ fn listed(scan: &mut Scan<'_, Lines>, list: &Path, progress: Progress) -> Result
 
 /// Returns how far a scan is. How much is still to come nobody knows before the end.
 fn progress_line(reached: &Reached, elapsed: Duration) -> String {
-    let names = reached.entries();
+    let names = reached.entries.load(Ordering::Relaxed);
     format!(
         "{} names in {} directories, {} a second, {} offending; {}",
         grouped(names),
-        grouped(reached.directories()),
+        grouped(reached.directories.load(Ordering::Relaxed)),
         grouped(per_second(names, elapsed)),
-        grouped(reached.offending()),
+        grouped(reached.offending.load(Ordering::Relaxed)),
         Quoted(&reached.place())
     )
 }

@@ -17,7 +17,6 @@
 //! Names may also be too well-formed: UTF-8 that was taken for Latin-1 and encoded again ([`doubly_encoded`]).
 
 mod doubled;
-mod guesser_state;
 mod mixture;
 mod model;
 mod pairs;
@@ -32,9 +31,8 @@ mod weigh;
 
 use super::Charset;
 pub use doubled::{Doubled, Route, doubly_encoded};
-pub use guesser_state::GuesserState;
 pub use mixture::{Mixture, TextGuess};
-use sample::Sample;
+pub use sample::Sample;
 use weigh::Candidates;
 
 /// The least confidence in a text that is taken, unless people ask for another one.
@@ -55,17 +53,23 @@ const EXAMPLES: usize = 8;
 /// sample depends neither on their order nor on who added them.
 #[derive(Debug, Clone, Default)]
 pub struct Guesser {
-    ill_formed: u64,
-    well_formed: u64,
-    /// Number of names that each candidate does not decode reversibly.
-    unread: Vec<u64>,
+    /// Number of ill-formed names.
+    pub ill_formed: u64,
+    /// Number of well-formed names.
+    pub well_formed: u64,
+    /// Number of ill-formed names that each charset does not decode reversibly; empty where there were none. The order of the
+    /// charsets is that of this version of the program.
+    pub unread: Vec<u64>,
     /// The bytes of ill-formed names, one bit each.
-    seen: [u64; 4],
-    sample: Sample,
-    /// Number of well-formed names that are not ASCII, and of those that some route undoes.
-    beyond_ascii: u64,
-    undone: u64,
-    doubled: Sample,
+    pub seen: [u64; 4],
+    /// Ill-formed names.
+    pub sample: Sample,
+    /// Number of well-formed names that are not ASCII.
+    pub beyond_ascii: u64,
+    /// Number of those that may have been encoded twice.
+    pub undone: u64,
+    /// Some of them.
+    pub doubled: Sample,
 }
 
 /// A way to read the names.
@@ -157,16 +161,14 @@ impl Guesser {
         self.doubled.merge(other.doubled);
     }
 
-    /// Number of ill-formed names.
+    /// Can any names have made this guesser, which came from elsewhere?
     #[must_use]
-    pub fn ill_formed(&self) -> u64 {
-        self.ill_formed
-    }
-
-    /// Number of well-formed names.
-    #[must_use]
-    pub fn well_formed(&self) -> u64 {
-        self.well_formed
+    pub fn is_sound(&self) -> bool {
+        let counts = &self.unread;
+        (counts.is_empty() || counts.len() == Candidates::get().len())
+            && counts.iter().all(|count| *count <= self.ill_formed)
+            && self.beyond_ascii <= self.well_formed
+            && self.undone <= self.beyond_ascii
     }
 
     /// Every reading that takes at least one of the ill-formed names, best first; none if there are no such names.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{Finding, Found, FoundCounts, GuessRecord, KindLabel, Name, ReadName};
-use crate::codec::guess::{Guesser, GuesserState};
+use crate::codec::guess::{Guesser, Sample};
 use crate::codec::{Charset, Encoding};
 use crate::policy::{Class, Normalization};
 
@@ -15,7 +15,7 @@ use crate::policy::{Class, Normalization};
 pub const TOTAL_FORMAT: u64 = 1;
 
 /// The version of the line of a part.
-pub const PART_FORMAT: u64 = 3;
+pub const PART_FORMAT: u64 = 4;
 
 /// Counts are smaller, so that their sums stay numbers.
 const COUNT_LIMIT: u64 = 1 << 48;
@@ -244,8 +244,9 @@ pub struct Tally {
     pub samples: BTreeMap<(Finding, KindLabel), BTreeSet<Sampled>>,
     /// Directories that could not be read, or not to their end.
     pub unread: Failures,
-    /// Unread directories that are read for every part of a tree; the same in each, as a rule.
-    pub above: Failures,
+    /// The errno of each unread directory that is read for every part of a tree, by root and path; the same in each, as a rule.
+    #[serde(with = "rows")]
+    pub above: BTreeMap<(usize, Name<'static>), i32>,
     /// Directories on other mounts that were left out.
     pub left_out: Failures,
     /// Directories that were gone, or something else, when they were to be read.
@@ -361,59 +362,57 @@ pub struct Failures {
 
 /// The fields of a guesser.
 #[derive(Serialize, Deserialize)]
-#[serde(remote = "GuesserState", deny_unknown_fields)]
+#[serde(remote = "Guesser", deny_unknown_fields)]
 struct GuesserFields {
     ill_formed: u64,
     well_formed: u64,
     unread: Vec<u64>,
     seen: [u64; 4],
     #[serde(with = "hashed_names")]
-    sample: Vec<(u64, Box<[u8]>)>,
+    sample: Sample,
     beyond_ascii: u64,
     undone: u64,
     #[serde(with = "hashed_names")]
-    doubled: Vec<(u64, Box<[u8]>)>,
+    doubled: Sample,
 }
 
 impl Serialize for Guesser {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        GuesserFields::serialize(&self.state(), serializer)
+        GuesserFields::serialize(self, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Guesser {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let state = GuesserFields::deserialize(deserializer)?;
-        let is_small = state.ill_formed.max(state.well_formed) < COUNT_LIMIT;
-        let guesser = Some(state).filter(|_| is_small);
-        guesser
-            .and_then(Self::from_state)
-            .ok_or_else(|| de::Error::custom("the numbers of a guesser make no sense"))
+        let guesser = GuesserFields::deserialize(deserializer)?;
+        let is_small = guesser.ill_formed.max(guesser.well_formed) < COUNT_LIMIT;
+        if is_small && guesser.is_sound() {
+            return Ok(guesser);
+        }
+        Err(de::Error::custom("the numbers of a guesser make no sense"))
     }
 }
 
 /// Names with their hashes.
 mod hashed_names {
-    use super::{Deserialize, Deserializer, Name, Serializer};
-
-    type HashedNames = Vec<(u64, Box<[u8]>)>;
+    use super::{Deserialize, Deserializer, Name, Sample, Serializer};
 
     pub(super) fn serialize<S: Serializer>(
-        names: &[(u64, Box<[u8]>)],
+        sample: &Sample,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let names = names.iter();
-        serializer.collect_seq(names.map(|(hash, name)| (hash, Name::from(&**name))))
+        let names = sample.hashed();
+        serializer.collect_seq(names.map(|(hash, name)| (hash, Name::from(name))))
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<HashedNames, D::Error> {
+    ) -> Result<Sample, D::Error> {
         let names = Vec::<(u64, Name<'static>)>::deserialize(deserializer)?;
         let names = names.into_iter();
-        Ok(names
-            .map(|(hash, name)| (hash, name.into_bytes().into()))
-            .collect())
+        Ok(Sample::of(
+            names.map(|(hash, name)| (hash, name.into_bytes().into())),
+        ))
     }
 }
 

@@ -1,7 +1,6 @@
 //! `utf8fs scan`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Args;
 
@@ -9,6 +8,7 @@ use super::values::{one_of, word};
 use super::{ConformingArgs, shard_depth, threads};
 use crate::codec::Encoding;
 use crate::policy::Alike;
+use crate::tree::scan::Shard;
 
 /// `utf8fs scan`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -33,7 +33,7 @@ pub struct ScanArgs {
     /// By the names that lead to a directory, so that each host has the same parts. With --json the report has what --merge
     /// takes.
     #[arg(long, value_name = "I/N")]
-    pub shard: Option<ShardValue>,
+    pub shard: Option<Shard>,
 
     /// How far below DIR directories are shared out to the parts; those above are read for every part
     ///
@@ -115,34 +115,4 @@ pub struct ScanArgs {
     /// Names that are likely UTF-8 encoded twice are offences
     #[arg(long, help_heading = "Names")]
     pub doubled: bool,
-}
-
-/// `--shard`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShardValue {
-    /// Which part, from 1 on.
-    pub number: u64,
-    /// The number of parts.
-    pub of: u64,
-}
-
-impl FromStr for ShardValue {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        /// More hosts than there are.
-        const MOST: u64 = 65_536;
-        let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        let parts = text.split_once('/');
-        let parts = parts.filter(|(number, of)| plain(number) && plain(of));
-        let parts = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-        match parts {
-            Some((number, of)) if (1..=of).contains(&number) && of <= MOST => {
-                Ok(Self { number, of })
-            }
-            _ => Err(format!(
-                "it must be I/N, with I from 1 to N and N up to {MOST}"
-            )),
-        }
-    }
 }

@@ -122,22 +122,11 @@ struct SurveyedDirectory {
     confidence: f64,
     /// Names that are left.
     left: u64,
-    /// The map's entry for the directory.
-    charset: Choice,
+    /// The map's entry for the directory: the charset that reads all names as they likely are, `auto` if no one charset does,
+    /// `leave` if no name is sure.
+    charset: &'static str,
     /// Names and their texts, each with the number of those before it that are in the same charset.
     samples: Vec<(usize, String)>,
-}
-
-/// A map's entry for a directory.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-enum Choice {
-    /// No name is sure.
-    #[default]
-    Leave,
-    /// This charset reads all names as they likely are.
-    Charset(Charset),
-    /// No one charset does.
-    Auto,
 }
 
 /// The path of a directory from the root.
@@ -211,9 +200,9 @@ impl SurveyedDirectory {
             .iter()
             .filter_map(|(label, _)| Charset::from_label(label).ok());
         found.charset = match charsets.clone().find(reads_all) {
-            Some(charset) => Choice::Charset(charset),
-            None if usual.is_empty() => Choice::Leave,
-            None => Choice::Auto,
+            Some(charset) => charset.label(),
+            None if usual.is_empty() => "leave",
+            None => "auto",
         };
         found
     }
@@ -287,7 +276,7 @@ fn push_entries(
     text: &mut String,
     directories: &[(Path, SurveyedDirectory)],
     depth: usize,
-    inherited: Option<Choice>,
+    inherited: Option<&str>,
 ) {
     let [head @ (first, own), rest @ ..] = directories else {
         return;
@@ -335,9 +324,7 @@ fn push_entry(text: &mut String, path: &[Box<[u8]>], directories: &[(Path, Surve
     let mut all = SurveyedDirectory::default();
     directories.iter().for_each(|(_, one)| all.merge(one));
     let read: u64 = all.read.values().sum();
-    let charset = directories
-        .first()
-        .map_or(Choice::Leave, |(_, one)| one.charset);
+    let charset = directories.first().map_or("leave", |(_, one)| one.charset);
     let names = counted(read + all.left, "name", "names");
     let places = counted(
         u64::try_from(directories.len()).unwrap_or(u64::MAX),
@@ -354,7 +341,7 @@ fn push_entry(text: &mut String, path: &[Box<[u8]>], directories: &[(Path, Surve
         lines.push(format!("{} not sure", all.left));
     }
     text.push_str(&format!("\n# {}\n", lines.join(", ")));
-    if charset == Choice::Auto {
+    if charset == "auto" {
         let charsets = all
             .read
             .iter()
@@ -365,11 +352,6 @@ fn push_entry(text: &mut String, path: &[Box<[u8]>], directories: &[(Path, Surve
     all.samples
         .iter()
         .for_each(|(_, sample)| text.push_str(&format!("#   {sample}\n")));
-    let charset = match charset {
-        Choice::Charset(charset) => charset.label(),
-        Choice::Auto => "auto",
-        Choice::Leave => "leave",
-    };
     let path = DirectoryPattern::of(path.iter().map(AsRef::as_ref));
     let path = toml_string(&path);
     text.push_str(&format!(

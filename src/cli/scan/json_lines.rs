@@ -6,12 +6,12 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::name_guesses::NameGuesses;
 use super::scan_done::{ScanDone, policy_report};
 use crate::cli::CliError;
 use crate::cli::error::reason;
 use crate::cli::guess_report::worth_showing;
 use crate::cli::output::print_shared;
+use crate::codec::guess::Guesser;
 use crate::records::{
     CharsetGuess, Directory, DirectoryReport, GuessRecord, KindTotal, Name, ScanEntry, ScanLine,
     ScanTotal, TOTAL_FORMAT, push_json,
@@ -81,7 +81,7 @@ impl Lines {
     }
 
     /// Prints the whole, in JSON.
-    pub(super) fn finish(&self, done: &ScanDone<'_>) -> Result<(), CliError> {
+    pub(super) fn finish(&self, done: &ScanDone) -> Result<(), CliError> {
         let mut out = Vec::new();
         let tally = &done.tally;
         for failure in &tally.left_out.first {
@@ -142,9 +142,10 @@ impl Sink for Lines {
     }
 }
 
-fn directory_report(done: &ScanDone<'_>, directory: &Directory) -> DirectoryReport<'static> {
-    let guesses = NameGuesses::of(directory.guesser.as_deref());
-    let guesses = worth_showing(guesses.charsets()).map(|guess| CharsetGuess {
+fn directory_report(done: &ScanDone, directory: &Directory) -> DirectoryReport<'static> {
+    let guesses = directory.guesser.as_deref().map(Guesser::charsets);
+    let guesses = guesses.unwrap_or_default();
+    let guesses = worth_showing(&guesses).map(|guess| CharsetGuess {
         charset: guess.charset,
         confidence: guess.confidence,
     });
@@ -156,7 +157,7 @@ fn directory_report(done: &ScanDone<'_>, directory: &Directory) -> DirectoryRepo
     }
 }
 
-fn total<'d>(done: &ScanDone<'d>) -> ScanTotal<'d> {
+fn total(done: &ScanDone) -> ScanTotal<'_> {
     let tally = &done.tally;
     let kinds = tally.kinds.iter();
     let kinds = kinds.map(|(&(finding, kind), &names)| KindTotal {
@@ -174,7 +175,7 @@ fn total<'d>(done: &ScanDone<'d>) -> ScanTotal<'d> {
         kinds: kinds.collect(),
         charsets: done.charsets().totals.clone(),
         next: done.next(),
-        policy: policy_report(done.rules),
+        policy: policy_report(&done.rules),
         unread: tally.unread.count,
         left_out: tally.left_out.count,
         vanished: tally.vanished,

@@ -3,25 +3,48 @@
 //! Names come into the page as JSON in which nothing can end the element or the line, already quoted. Its script only
 //! makes text nodes of them.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::name_guesses::{NameGuesses, Reading, of_name};
 use super::scan_done::ScanDone;
 use super::summary_text::{described, labels, total_label};
 use crate::cli::error::reason;
 use crate::cli::guess_report::percent;
 use crate::cli::page::document;
+use crate::codec::guess::{Guesser, Mixture, doubly_encoded};
 use crate::names::Quoted;
-use crate::records::{Counts, Directory, Finding, Sampled, json_line};
+use crate::records::{Directory, Finding, Sampled, json_line};
 
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 const BODY: &str = include_str!("page/page.html");
 
+/// Most readings of a name.
+const MOST: usize = 3;
+
+/// Least likelihood of a reading.
+const LEAST: f64 = 0.005;
+
+/// The names that a name is read with as evidence: those of its directory, or all.
+struct Siblings<'d> {
+    guesser: &'d Guesser,
+    mixture: OnceCell<Mixture>,
+}
+
+/// The names of the worst directories, by root and path.
+type WorstNames<'d> = BTreeMap<(usize, &'d [u8]), Siblings<'d>>;
+
+impl<'d> Siblings<'d> {
+    fn new(guesser: &'d Guesser) -> Self {
+        let mixture = OnceCell::new();
+        Self { guesser, mixture }
+    }
+}
+
 /// The page of a scan.
-pub(super) fn page(done: &ScanDone<'_>) -> String {
+pub(super) fn page(done: &ScanDone) -> String {
     let body = [
         BODY,
         "<script type=\"application/json\" id=\"data\">",
@@ -44,15 +67,15 @@ fn quoted(name: &[u8]) -> String {
     Quoted(name).to_string()
 }
 
-fn data(done: &ScanDone<'_>) -> Value {
+fn data(done: &ScanDone) -> Value {
     let tally = &done.tally;
-    let all = NameGuesses::of(Some(&tally.guesser));
-    let own: BTreeMap<(usize, &[u8]), NameGuesses<'_>> = tally
+    let all = Siblings::new(&tally.guesser);
+    let worst: WorstNames<'_> = tally
         .worst
         .iter()
-        .map(|directory| {
-            let readings = NameGuesses::of(directory.guesser.as_deref());
-            ((directory.root, directory.path.as_bytes()), readings)
+        .filter_map(|directory| {
+            let names = Siblings::new(directory.guesser.as_deref()?);
+            Some(((directory.root, directory.path.as_bytes()), names))
         })
         .collect();
     let mut names: Vec<&Sampled> = tally.samples.values().flatten().collect();
@@ -99,8 +122,8 @@ fn data(done: &ScanDone<'_>) -> Value {
     });
     let directories = tally.on_map.iter();
     let directories = directories.map(|directory| {
-        let own = own.get(&(directory.root, directory.path.as_bytes()));
-        directory_row(done, directory, own)
+        let names = worst.get(&(directory.root, directory.path.as_bytes()));
+        directory_row(done, directory, names)
     });
     json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -119,10 +142,10 @@ fn data(done: &ScanDone<'_>) -> Value {
         "guesses": guesses.collect::<Vec<_>>(),
         "totals": totals.collect::<Vec<_>>(),
         "next": done.next(),
-        "map": map(done),
         "worst": directories.collect::<Vec<_>>(),
         "names": names.iter().map(|&sample| {
-            name_row(done, sample, of_name(sample, own.get(&(sample.root, sample.directory.as_bytes())), &all))
+            let own = worst.get(&(sample.root, sample.directory.as_bytes()));
+            name_row(done, sample, own.map_or(("by all names", &all), |own| ("by its directory", own)))
         }).collect::<Vec<_>>(),
         "unread": unread.collect::<Vec<_>>(),
         "unreadCount": tally.unread.count,
@@ -134,27 +157,17 @@ fn finding_index(finding: Finding) -> usize {
     finding as usize
 }
 
-fn found(counts: &Counts) -> Vec<u64> {
-    counts.found.rows().map(|(_, names)| names).to_vec()
-}
-
-/// Path, names, offending ones, those with remarks, by finding, and the likely charsets.
-fn directory_row(
-    done: &ScanDone<'_>,
-    directory: &Directory,
-    readings: Option<&NameGuesses<'_>>,
-) -> Value {
+/// Path, names, offending ones, those with remarks, by finding, the likely charsets, and labels on the map.
+fn directory_row(done: &ScanDone, directory: &Directory, names: Option<&Siblings<'_>>) -> Value {
     let counts = &directory.counts;
     let path = done.path(directory.root, &directory.path);
-    let best = readings.and_then(|readings| readings.charsets().first());
     let label = match done.charsets().of_directory(directory) {
-        [] => best.map(|best| {
-            format!(
-                "{}, {}",
-                best.charset.label(),
-                percent(best.confidence).trim()
-            )
-        }),
+        [] => names
+            .and_then(|names| names.guesser.charsets().into_iter().next())
+            .map(|best| {
+                let percent = percent(best.confidence);
+                format!("{}, {}", best.charset.label(), percent.trim())
+            }),
         charsets => Some(labels(charsets)),
     };
     json!([
@@ -162,13 +175,54 @@ fn directory_row(
         counts.entries,
         counts.offending,
         counts.remarked,
-        found(counts),
+        counts.found.rows().map(|(_, names)| names),
         label,
+        labels_on_map(done, directory),
     ])
 }
 
+/// Returns the labels of the root, of each directory on the way, and of the directory.
+fn labels_on_map(done: &ScanDone, directory: &Directory) -> Vec<String> {
+    let root: Option<&[u8]> = match done.roots.get(directory.root) {
+        Some(root) if root.is_empty() => Some(b"list"),
+        root => root.map(Vec::as_slice),
+    };
+    let components = directory.path.as_bytes().split(|byte| *byte == b'/');
+    let components = components.filter(|component| !component.is_empty());
+    root.into_iter().chain(components).map(quoted).collect()
+}
+
+/// Returns how the name may be read: the charset, or the one that it was taken for when it was encoded again; the text, its
+/// likelihood, and the evidence. `siblings` are the evidence of an ill-formed name, with words for them.
+fn readings(sample: &Sampled, (basis, siblings): (&str, &Siblings<'_>)) -> Vec<Value> {
+    let has = |finding| sample.found.iter().any(|found| found.finding == finding);
+    let name = sample.name.as_bytes();
+    let mut readings = Vec::new();
+    if has(Finding::DoublyEncoded)
+        && let Some(doubled) = doubly_encoded(name)
+    {
+        let text = quoted(doubled.text.as_bytes());
+        readings.push(json!([
+            doubled.route.label(),
+            text,
+            doubled.confidence,
+            "by itself"
+        ]));
+    }
+    if has(Finding::IllFormed) {
+        let mixture = || Mixture::default().with(siblings.guesser);
+        let texts = siblings.mixture.get_or_init(mixture).read(name).into_iter();
+        let likely = texts.filter(|text| text.confidence >= LEAST).take(MOST);
+        readings.extend(likely.map(|guess| {
+            let text = quoted(guess.text.as_bytes());
+            json!([guess.charset.label(), text, guess.confidence, basis])
+        }));
+    }
+    readings
+}
+
 /// Name, directory, findings, each as its number and words, readings, and a sibling that it is like.
-fn name_row(done: &ScanDone<'_>, sample: &Sampled, readings: Vec<Reading>) -> Value {
+fn name_row(done: &ScanDone, sample: &Sampled, siblings: (&str, &Siblings<'_>)) -> Value {
     let directory = done.path(sample.root, &sample.directory);
     let findings = sample.found.iter().map(|found| {
         let place = match found.offset.zip(found.length) {
@@ -181,14 +235,6 @@ fn name_row(done: &ScanDone<'_>, sample: &Sampled, readings: Vec<Reading>) -> Va
         let what = described(found.finding, found.kind);
         json!([finding_index(found.finding), format!("{what}{place}")])
     });
-    let read = readings.into_iter().map(|reading| {
-        json!([
-            reading.charset,
-            quoted(reading.text.as_bytes()),
-            reading.confidence,
-            reading.basis
-        ])
-    });
     json!([
         quoted(sample.name.as_bytes()),
         quoted(if directory.is_empty() {
@@ -197,66 +243,9 @@ fn name_row(done: &ScanDone<'_>, sample: &Sampled, readings: Vec<Reading>) -> Va
             &directory
         }),
         findings.collect::<Vec<_>>(),
-        read.collect::<Vec<_>>(),
+        readings(sample, siblings),
         sample.like.as_ref().map(|like| quoted(like.as_bytes())),
     ])
-}
-
-/// A directory on the map: with findings in it or below it.
-#[derive(Default)]
-struct Place {
-    label: Vec<u8>,
-    above: usize,
-    below: BTreeMap<Vec<u8>, usize>,
-    counts: Counts,
-}
-
-/// Returns each directory on the map, with its label, the number of the one above it, and the names right in it.
-/// Names are counted in all, with findings, and by finding. The first directory is above all.
-fn map(done: &ScanDone<'_>) -> Value {
-    let mut places = vec![Place::default()];
-    for directory in &done.tally.on_map {
-        let root = done.roots.get(directory.root);
-        let root = root.map(|root| {
-            if root.is_empty() {
-                b"list"
-            } else {
-                root.as_slice()
-            }
-        });
-        let components = directory.path.as_bytes().split(|byte| *byte == b'/');
-        let components = components.filter(|component| !component.is_empty());
-        let mut at = 0;
-        for label in root.into_iter().chain(components) {
-            let next = places.len();
-            let Some(place) = places.get_mut(at) else {
-                break;
-            };
-            let below = *place.below.entry(label.to_vec()).or_insert(next);
-            if below == next {
-                places.push(Place {
-                    label: label.to_vec(),
-                    above: at,
-                    ..Place::default()
-                });
-            }
-            at = below;
-        }
-        if let Some(place) = places.get_mut(at) {
-            place.counts = directory.counts;
-        }
-    }
-    let rows = places.iter().map(|place| {
-        let counts = &place.counts;
-        json!([
-            quoted(&place.label),
-            place.above,
-            counts.entries,
-            counts.troubled(),
-            found(counts)
-        ])
-    });
-    rows.collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The reports of all parts of a tree, made one.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -7,13 +8,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::json_lines::{LineCounts, Lines};
+use super::scan_done::ScanDone;
 use super::shard_report::{check_lines, check_origin, rules_of};
 use crate::cli::CliError;
 use crate::cli::error::reason;
 use crate::cli::output::harmless;
 use crate::names::Quoted;
 use crate::records::{FormatHead, Kept, Name, ScanLine, ScanPart, ScanSource, Tally};
-use crate::tree::scan::{Rules, Sink};
+use crate::tree::scan::Sink;
 
 /// Longest line that is read; that of a part is some ten megabytes at most.
 const LONGEST: u64 = 1 << 28;
@@ -23,18 +25,11 @@ const HANDED_OVER: usize = 64 * 1024;
 
 const HOW: &str = "utf8fs scan --shard I/N --json DIR >FILE makes a report of a part";
 
-/// The parts of a tree, made one.
-pub(super) struct Merged {
-    pub(super) rules: Rules,
-    pub(super) roots: Vec<Vec<u8>>,
-    pub(super) tally: Tally,
-}
-
-/// Reads the reports of all parts.
+/// Makes one report of those of all parts. The lines of names go to the sink.
 ///
 /// # Errors
 /// A file cannot be read, or is no such report; the parts are not of one scan, or not all of them.
-pub(super) fn read(reports: &[PathBuf], kept: Kept) -> Result<Merged, CliError> {
+pub(super) fn merged(reports: &[PathBuf], kept: Kept, sink: &Lines) -> Result<ScanDone, CliError> {
     let mut parts = Parts {
         first: None,
         files: BTreeMap::new(),
@@ -44,7 +39,11 @@ pub(super) fn read(reports: &[PathBuf], kept: Kept) -> Result<Merged, CliError> 
     for report in reports {
         parts.add(read_part(report)?, report)?;
     }
-    parts.merged()
+    let done = parts.merged()?;
+    if sink.reports() {
+        pass_on(reports, sink)?;
+    }
+    Ok(done)
 }
 
 fn quoted(path: &Path) -> String {
@@ -192,12 +191,12 @@ impl Parts {
             let roots = part.roots.into_iter();
             self.roots.extend(roots.map(Name::into_bytes));
         }
-        self.tally.merge_part(tally.behind(first_root));
+        self.tally.merge(tally.behind(first_root));
         Ok(())
     }
 
     /// Returns the whole, if it is one.
-    fn merged(self) -> Result<Merged, CliError> {
+    fn merged(self) -> Result<ScanDone, CliError> {
         let Some(first) = self.first else {
             return Err(CliError::usage("there is no report").hint(HOW));
         };
@@ -214,16 +213,19 @@ impl Parts {
             ))
             .hint("scan what is missing, and name all reports"));
         }
-        Ok(Merged {
+        Ok(ScanDone {
             rules: rules_of(&first.policy),
             roots: self.roots,
             tally: self.tally,
+            part: None,
+            has_map: false,
+            charsets: OnceCell::new(),
         })
     }
 }
 
 /// Prints the lines of names of all reports. A directory that several parts could not read comes once.
-pub(super) fn pass_on(reports: &[PathBuf], sink: &Lines) -> Result<(), CliError> {
+fn pass_on(reports: &[PathBuf], sink: &Lines) -> Result<(), CliError> {
     let (mut out, mut known) = (Vec::new(), HashSet::new());
     for report in reports {
         let mut is_over = false;

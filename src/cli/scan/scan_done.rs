@@ -9,10 +9,10 @@ use crate::records::{Finding, Name, PolicyReport, Tally};
 use crate::tree::scan::{Rules, TreeCharsets, joined};
 
 /// A scan that is over.
-pub(super) struct ScanDone<'d> {
+pub(super) struct ScanDone {
     /// The directories as they were typed; empty for a list.
-    pub(super) roots: &'d [Vec<u8>],
-    pub(super) rules: &'d Rules,
+    pub(super) roots: Vec<Vec<u8>>,
+    pub(super) rules: Rules,
     pub(super) tally: Tally,
     /// The line that other parts are merged with, where this is one.
     pub(super) part: Option<Vec<u8>>,
@@ -21,7 +21,7 @@ pub(super) struct ScanDone<'d> {
     pub(super) charsets: OnceCell<TreeCharsets>,
 }
 
-impl ScanDone<'_> {
+impl ScanDone {
     pub(super) fn charsets(&self) -> &TreeCharsets {
         self.charsets.get_or_init(|| TreeCharsets::of(&self.tally))
     }
@@ -29,7 +29,7 @@ impl ScanDone<'_> {
     /// Returns the commands that lead on.
     pub(super) fn next(&self) -> Vec<String> {
         let found = &self.tally.counts.found;
-        let root = match self.roots {
+        let root = match &self.roots[..] {
             [root] if !root.is_empty() => ShellWord(root).to_string(),
             _ => "DIR".to_owned(),
         };

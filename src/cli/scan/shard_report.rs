@@ -2,8 +2,8 @@
 
 use super::json_lines::LineCounts;
 use super::scan_done::policy_report;
-use crate::policy::{Alike, Classes, Policy};
-use crate::records::{Finding, PART_FORMAT, PolicyReport, ScanPart, ScanSource, Tally};
+use crate::policy::{Classes, Policy};
+use crate::records::{PART_FORMAT, PolicyReport, ScanPart, ScanSource, Tally};
 use crate::tree::scan::{Rules, Scan, Sink};
 
 /// Returns the record of a part.
@@ -17,9 +17,9 @@ pub(super) fn part<S: Sink>(
     ScanPart {
         format: PART_FORMAT,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        shard: scan.shard.number(),
-        of: scan.shard.of(),
-        depth: scan.shard.depth(),
+        shard: scan.shard.number,
+        of: scan.shard.of,
+        depth: scan.shard.depth,
         source,
         roots: roots.map(|root| root.clone().into()).collect(),
         policy: policy_report(&scan.rules),
@@ -78,16 +78,7 @@ pub(super) fn rules_of(report: &PolicyReport) -> Rules {
         form: report.normalization.form(),
         forbid: forbid.fold(Classes::default(), |all, class| all.with(*class)),
     };
-    let is_offence = |finding| report.offences.contains(&finding);
-    let unique = match (
-        is_offence(Finding::CollidesInCase),
-        is_offence(Finding::CollidesInForm),
-    ) {
-        (true, _) => Some(Alike::Casefold),
-        (_, true) => Some(Alike::Nfc),
-        _ => None,
-    };
-    Rules::new(policy, unique, is_offence(Finding::DoublyEncoded))
+    Rules::of(policy, report.offences.clone())
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub(super) fn described(finding: Finding, kind: KindLabel) -> String {
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub(super) fn print(done: &ScanDone<'_>) -> Result<(), CliError> {
+pub(super) fn print(done: &ScanDone) -> Result<(), CliError> {
     let mut out = Output::stdout();
     let lines = [
         head(done),
@@ -69,10 +69,10 @@ pub(super) fn print(done: &ScanDone<'_>) -> Result<(), CliError> {
     out.flush()
 }
 
-fn head(done: &ScanDone<'_>) -> Vec<String> {
+fn head(done: &ScanDone) -> Vec<String> {
     let tally = &done.tally;
     let counts = &tally.counts;
-    let roots: Vec<String> = match done.roots {
+    let roots: Vec<String> = match &done.roots[..] {
         [root] if root.is_empty() => vec!["the list".to_owned()],
         roots => roots.iter().map(|root| quoted(root)).collect(),
     };
@@ -106,7 +106,7 @@ fn head(done: &ScanDone<'_>) -> Vec<String> {
 }
 
 /// Returns the findings that are offences, or those that are none.
-fn findings(done: &ScanDone<'_>, is_offence: bool) -> Vec<String> {
+fn findings(done: &ScanDone, is_offence: bool) -> Vec<String> {
     let tally = &done.tally;
     let kinds = tally.kinds.iter();
     let mut kinds: Vec<_> = kinds
@@ -137,7 +137,7 @@ fn findings(done: &ScanDone<'_>, is_offence: bool) -> Vec<String> {
     lines
 }
 
-fn shown(done: &ScanDone<'_>, sample: &Sampled) -> String {
+fn shown(done: &ScanDone, sample: &Sampled) -> String {
     let directory = done.path(sample.root, &sample.directory);
     let path = joined(&directory, sample.name.as_bytes());
     match &sample.like {
@@ -146,7 +146,7 @@ fn shown(done: &ScanDone<'_>, sample: &Sampled) -> String {
     }
 }
 
-fn guesses(done: &ScanDone<'_>) -> Vec<String> {
+fn guesses(done: &ScanDone) -> Vec<String> {
     let charsets = done.charsets();
     let mut lines = Vec::new();
     if !charsets.totals.is_empty() {
@@ -168,7 +168,7 @@ fn guesses(done: &ScanDone<'_>) -> Vec<String> {
 }
 
 /// Returns the numbers of names and directories by charset.
-fn totals(done: &ScanDone<'_>) -> Vec<String> {
+fn totals(done: &ScanDone) -> Vec<String> {
     let totals = &done.charsets().totals;
     let mut lines = vec!["the ill-formed names mix charsets".to_owned()];
     for total in totals {
@@ -211,14 +211,14 @@ pub(super) fn labels(charsets: &[Charset]) -> String {
 }
 
 /// Returns the commands to run next.
-fn next(done: &ScanDone<'_>) -> Vec<String> {
+fn next(done: &ScanDone) -> Vec<String> {
     let next = done.next();
     let head = (!next.is_empty()).then(|| "next".to_owned());
     let commands = next.iter().map(|command| format!("  {command}"));
     head.into_iter().chain(commands).collect()
 }
 
-fn worst(done: &ScanDone<'_>) -> Vec<String> {
+fn worst(done: &ScanDone) -> Vec<String> {
     let directories = &done.tally.worst;
     let offending = directories.iter();
     let offending = offending.filter(|directory| directory.counts.offending > 0);
@@ -242,7 +242,7 @@ fn worst(done: &ScanDone<'_>) -> Vec<String> {
 }
 
 /// Returns the charsets of a directory, if those of the tree are mixed.
-fn charsets(done: &ScanDone<'_>, directory: &Directory) -> String {
+fn charsets(done: &ScanDone, directory: &Directory) -> String {
     match done.charsets().of_directory(directory) {
         [] => String::new(),
         [charset] => format!(", {}", charset.label()),
@@ -250,7 +250,7 @@ fn charsets(done: &ScanDone<'_>, directory: &Directory) -> String {
     }
 }
 
-fn left_out(done: &ScanDone<'_>) -> Vec<String> {
+fn left_out(done: &ScanDone) -> Vec<String> {
     let tally = &done.tally;
     let mut lines = Vec::new();
     if tally.left_out.count > 0 {

@@ -10,7 +10,7 @@ const WEIGHED: usize = 1024;
 
 /// The names with the smallest hashes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sample(BTreeMap<u64, Box<[u8]>>);
+pub struct Sample(BTreeMap<u64, Box<[u8]>>);
 
 impl Sample {
     pub(super) fn add(&mut self, name: &[u8]) {
@@ -29,13 +29,14 @@ impl Sample {
         }
     }
 
-    /// The names with their hashes, of which a long one's is not that of what is kept of it.
-    pub(super) fn hashed(&self) -> impl Iterator<Item = (u64, &[u8])> {
+    /// Returns the names with their hashes. The hash of a long name is not that of what is kept of it.
+    pub fn hashed(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.0.iter().map(|(hash, name)| (*hash, name.as_ref()))
     }
 
-    /// A sample of such names.
-    pub(super) fn of(names: impl IntoIterator<Item = (u64, Box<[u8]>)>) -> Self {
+    /// Makes a sample of such names.
+    #[must_use]
+    pub fn of(names: impl IntoIterator<Item = (u64, Box<[u8]>)>) -> Self {
         let mut sample = Self::default();
         for (hash, name) in names {
             sample.keep(hash, clipped(&name).into());

@@ -138,7 +138,7 @@ fn no_names_and_well_formed_names_make_no_guess() {
         guesser.add(name);
     }
     assert!(guesser.guesses().is_empty());
-    assert_eq!((guesser.ill_formed(), guesser.well_formed()), (0, 5));
+    assert_eq!((guesser.ill_formed, guesser.well_formed), (0, 5));
     assert_eq!(guesser.doubled(), None);
 }
 

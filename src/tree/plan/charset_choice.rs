@@ -23,7 +23,7 @@ impl TreeGuess {
     pub fn of(names: &Guesser) -> Self {
         Self {
             mixture: Mixture::default().with(names),
-            ill_formed: names.ill_formed(),
+            ill_formed: names.ill_formed,
             doubled: names.doubled().map_or(0.0, |doubled| doubled.confidence),
         }
     }
@@ -114,7 +114,7 @@ impl CharsetChoice {
     ) {
         let mut names = Guesser::new();
         left.for_each(|name| names.add(name));
-        self.mixture = Some(tree.directory(&names, names.ill_formed()));
+        self.mixture = Some(tree.directory(&names, names.ill_formed));
     }
 
     /// The text of a name in the first of the named charsets that reads it.

@@ -8,22 +8,16 @@ use super::name_rules::Written;
 use super::paths::joined;
 use super::scanner::{Scan, Sink};
 use crate::codec::guess::Guesser;
-use crate::records::{Counts, Directory, Finding, Found, KindLabel, Sampled, ScanEntry, Tally};
+use crate::records::{Counts, Directory, Finding, Found, Sampled, ScanEntry, Tally};
 
 /// Length of reports that are handed to the sink.
 const HANDED_OVER: usize = 64 * 1024;
 
-/// The directory that all names lie in.
-struct Location {
-    root: usize,
-    /// Its path from the root.
-    path: OnceCell<Vec<u8>>,
-    /// Its path with the root's.
-    whole: OnceCell<Vec<u8>>,
-}
-
 /// A name with something found in it.
 struct Troubled<'h> {
+    root: usize,
+    /// The path of its directory from the root.
+    path: &'h [u8],
     name: &'h [u8],
     found: &'h [Found],
     like: Option<&'h [u8]>,
@@ -40,11 +34,8 @@ impl<S: Sink> Scan<'_, S> {
         root: usize,
         path: impl Fn() -> Vec<u8>,
     ) {
-        let here = Location {
-            root,
-            path: OnceCell::new(),
-            whole: OnceCell::new(),
-        };
+        let path_once = OnceCell::new();
+        let path = || path_once.get_or_init(&path);
         let entries = u64::try_from(listing.len()).unwrap_or(u64::MAX);
         let mut counts = Counts {
             entries,
@@ -82,34 +73,29 @@ impl<S: Sink> Scan<'_, S> {
                     (collision.in_form, Finding::CollidesInForm, "nfc"),
                 ];
                 let kinds = kinds.into_iter().filter(|(is_so, ..)| *is_so);
-                found.extend(kinds.map(|(_, finding, kind)| Found {
-                    finding,
-                    kind: KindLabel(kind),
-                    offset: None,
-                    length: None,
-                }));
+                found.extend(kinds.map(|(_, finding, kind)| Found::whole(finding, kind)));
             }
             if !found.is_empty() {
                 let troubled = Troubled {
+                    root,
+                    path: path(),
                     name,
                     found: &found,
                     like: collision.map(|collision| listing.name(collision.with)),
                 };
-                here.path.get_or_init(&path);
-                self.add_troubled(tally, &mut counts, &here, &troubled, out);
+                self.add_troubled(tally, &mut counts, &troubled, out);
             }
         }
         let directory = Directory {
             root,
             path: match counts.troubled() {
                 0 => Vec::new().into(),
-                _ => here.path.get_or_init(&path).clone().into(),
+                _ => path().clone().into(),
             },
             counts,
             guesser,
         };
-        self.reached
-            .add(&directory, || self.path(root, here.path.get_or_init(&path)));
+        self.reached.add(&directory, || self.path(root, path()));
         tally.add(directory);
     }
 
@@ -117,11 +103,9 @@ impl<S: Sink> Scan<'_, S> {
         &self,
         tally: &mut Tally,
         counts: &mut Counts,
-        here: &Location,
         troubled: &Troubled<'_>,
         out: &mut Vec<u8>,
     ) {
-        let path = here.path.get().map_or(&[][..], Vec::as_slice);
         let is_offending = troubled
             .found
             .iter()
@@ -136,11 +120,12 @@ impl<S: Sink> Scan<'_, S> {
                 *counts.found.of(finding) += 1;
             }
         }
-        let hash = ascii_names::key(troubled.name) ^ ascii_names::key(path).rotate_left(32);
+        let directory = ascii_names::key(troubled.path);
+        let hash = ascii_names::key(troubled.name) ^ directory.rotate_left(32);
         let sample = || Sampled {
             hash,
-            root: here.root,
-            directory: path.to_vec().into(),
+            root: troubled.root,
+            directory: troubled.path.to_vec().into(),
             name: troubled.name.to_vec().into(),
             found: troubled.found.to_vec(),
             like: troubled.like.map(|like| like.to_vec().into()),
@@ -149,9 +134,9 @@ impl<S: Sink> Scan<'_, S> {
             tally.add_kind(found, hash, sample);
         }
         if self.sink.reports() {
-            let directory = here.whole.get_or_init(|| self.path(here.root, path));
+            let directory = self.path(troubled.root, troubled.path);
             let entry = ScanEntry {
-                path: joined(directory, troubled.name).into(),
+                path: joined(&directory, troubled.name).into(),
                 name: troubled.name.into(),
                 offends: is_offending,
                 found: troubled.found.into(),

@@ -39,8 +39,14 @@ impl Rules {
             (Finding::CollidesInForm, unique.is_some()),
         ];
         let offences = offences.into_iter().filter(|(_, is_offence)| *is_offence);
+        Self::of(policy, offences.map(|(finding, _)| finding).collect())
+    }
+
+    /// Returns the rules by which names conform to `policy`, and these findings are offences.
+    #[must_use]
+    pub fn of(policy: Policy, offences: Vec<Finding>) -> Self {
         Self {
-            offences: offences.map(|(finding, _)| finding).collect(),
+            offences,
             plain: Plain::new(&policy),
             policy,
         }
@@ -120,22 +126,12 @@ impl Rules {
         if let Ok(text) = utf8::validate(name) {
             let form = self.policy.form.unwrap_or(Form::Nfc);
             if !form.holds(text) {
-                add(Found {
-                    finding: Finding::NotNormalized,
-                    kind: KindLabel(form.label()),
-                    offset: None,
-                    length: None,
-                });
+                add(Found::whole(Finding::NotNormalized, form.label()));
             }
             if let Some(doubled) = doubly_encoded(name) {
                 guesser.get_or_insert_default().add(name);
                 if doubled.confidence >= LIKELY {
-                    add(Found {
-                        finding: Finding::DoublyEncoded,
-                        kind: KindLabel(doubled.route.label()),
-                        offset: None,
-                        length: None,
-                    });
+                    add(Found::whole(Finding::DoublyEncoded, doubled.route.label()));
                 }
             }
         }

@@ -8,33 +8,18 @@ use crate::records::Directory;
 /// The progress of a scan.
 #[derive(Debug, Default)]
 pub struct Reached {
-    directories: AtomicU64,
-    entries: AtomicU64,
-    offending: AtomicU64,
+    /// The number of directories that were read.
+    pub directories: AtomicU64,
+    /// The number of entries that were seen in them.
+    pub entries: AtomicU64,
+    /// The number of entries that offend.
+    pub offending: AtomicU64,
     /// A directory that was read lately, as a path.
     place: Mutex<Vec<u8>>,
     is_over: AtomicBool,
 }
 
 impl Reached {
-    /// Returns how many directories were read.
-    #[must_use]
-    pub fn directories(&self) -> u64 {
-        self.directories.load(Ordering::Relaxed)
-    }
-
-    /// Returns how many entries were seen in them.
-    #[must_use]
-    pub fn entries(&self) -> u64 {
-        self.entries.load(Ordering::Relaxed)
-    }
-
-    /// Returns how many of them offend.
-    #[must_use]
-    pub fn offending(&self) -> u64 {
-        self.offending.load(Ordering::Relaxed)
-    }
-
     /// Returns a directory that was read lately.
     #[must_use]
     pub fn place(&self) -> Vec<u8> {

@@ -4,9 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::records::{Counts, Directory, Failure, Failures, Found, Kept, Sampled, Tally};
 
-/// Most failures above where a tree is shared out that are kept: all of them, but in a tree that is unreadable as such.
-const ABOVE: usize = 10_000;
-
 /// Adds to a number, which a report that somebody altered cannot make overflow.
 fn add(mine: &mut u64, theirs: u64) {
     *mine = mine.saturating_add(theirs);
@@ -56,7 +53,8 @@ impl Tally {
         }
     }
 
-    /// Adds the tally of other directories.
+    /// Adds the tally of other directories. A directory that is read for every part of a tree, and that several could not read,
+    /// is counted once.
     pub fn merge(&mut self, other: Self) {
         let kept = self.kept;
         add(&mut self.directories, other.directories);
@@ -79,7 +77,10 @@ impl Tally {
             }
         }
         self.unread.merge(other.unread, kept.failures);
-        self.above.merge(other.above, ABOVE);
+        for (place, errno) in other.above {
+            let mine = self.above.entry(place).or_insert(errno);
+            *mine = errno.min(*mine);
+        }
         self.left_out.merge(other.left_out, kept.failures);
         add(&mut self.vanished, other.vanished);
     }
@@ -115,45 +116,19 @@ impl Tally {
         }
     }
 
-    /// Adds the tally of another part of the same tree: a directory that could not be read for both is counted once.
-    pub fn merge_part(&mut self, mut other: Self) {
-        let above = std::mem::take(&mut other.above);
-        self.merge(other);
-        let mine = std::mem::take(&mut self.above);
-        let is_whole = |failures: &Failures| failures.first.len() < ABOVE;
-        let all_are_there = is_whole(&mine) && is_whole(&above);
-        let most = mine.count.max(above.count);
-        let mut first = mine.first;
-        for failure in above.first {
-            // They are sorted by root and path: the one of that path, if there is one, comes first from there on.
-            let from = Failure {
-                errno: i32::MIN,
-                ..failure.clone()
-            };
-            let next = first.range(from..).next();
-            let is_known =
-                next.is_some_and(|next| (next.root, &next.path) == (failure.root, &failure.path));
-            if !is_known {
-                keep(&mut first, failure, ABOVE);
-            }
-        }
-        let distinct = u64::try_from(first.len()).unwrap_or(u64::MAX);
-        self.above = Failures {
-            count: if all_are_there { distinct } else { most },
-            first,
-        };
-    }
-
     /// Counts directories that are read for every part among those that could not be read. To be called last.
     pub fn settle(&mut self) {
-        let above = std::mem::take(&mut self.above);
-        self.unread.merge(above, self.kept.failures);
+        for ((root, path), errno) in std::mem::take(&mut self.above) {
+            let failure = Failure { root, path, errno };
+            self.unread.add(failure, self.kept.failures);
+        }
     }
 
     /// Adds a directory that could not be read; `is_above` says that every part of the tree reads it.
     pub(super) fn add_unread(&mut self, failure: Failure, is_above: bool) {
         if is_above {
-            self.above.add(failure, ABOVE);
+            self.above
+                .insert((failure.root, failure.path), failure.errno);
         } else {
             self.unread.add(failure, self.kept.failures);
         }
@@ -173,9 +148,13 @@ impl Tally {
         for samples in self.samples.values_mut() {
             shift(samples, first_root, |sample| &mut sample.root);
         }
-        for failures in [&mut self.unread, &mut self.above, &mut self.left_out] {
+        for failures in [&mut self.unread, &mut self.left_out] {
             shift(&mut failures.first, first_root, |failure| &mut failure.root);
         }
+        let above = std::mem::take(&mut self.above).into_iter();
+        let above =
+            above.map(|((root, path), errno)| ((root.saturating_add(first_root), path), errno));
+        self.above = above.collect();
         self
     }
 }

@@ -22,7 +22,7 @@ impl<S: Sink> Visitor for Scan<'_, S> {
         let depth = place.depth() + 1;
         state.directory = SharedDirectory {
             is_ours: has(self, place),
-            shared_out: (self.shard.of() > 1 && depth == self.shard.depth()).then(|| place.path()),
+            shared_out: (self.shard.of > 1 && depth == self.shard.depth).then(|| place.path()),
             root: place.root(),
         };
     }

@@ -1,5 +1,7 @@
 //! A part of a tree, or of a list, that one of several scans looks at.
 
+use std::str::FromStr;
+
 use super::ascii_names;
 
 /// A part of a tree or list. The parts of one tree have no directory in common, and are all of it together.
@@ -9,44 +11,47 @@ use super::ascii_names;
 /// in one. So a directory is never divided, and names that collide are in one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    index: u64,
-    of: u64,
-    depth: usize,
+    /// Its number, counted from 1.
+    pub number: u64,
+    /// The number of parts.
+    pub of: u64,
+    /// The depth below a root at which directories are shared out.
+    pub depth: usize,
+}
+
+/// The depth where none is asked for: homes of users, say, by groups.
+const USUAL_DEPTH: usize = 2;
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        /// More hosts than there are.
+        const MOST: u64 = 65_536;
+        let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let parts = text.split_once('/');
+        let parts = parts.filter(|(number, of)| plain(number) && plain(of));
+        let parts = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((number, of)) if (1..=of).contains(&number) && of <= MOST => Ok(Self {
+                number,
+                of,
+                depth: USUAL_DEPTH,
+            }),
+            _ => Err(format!(
+                "it must be I/N, with I from 1 to N and N up to {MOST}"
+            )),
+        }
+    }
 }
 
 impl Shard {
     /// All of it.
     pub const WHOLE: Self = Self {
-        index: 0,
+        number: 1,
         of: 1,
         depth: 1,
     };
-
-    /// The part `number` of `of`, in which directories at `depth` are shared out; `None` unless `1 <= number <= of` and
-    /// `depth >= 1`.
-    #[must_use]
-    pub fn new(number: u64, of: u64, depth: usize) -> Option<Self> {
-        let index = number.checked_sub(1).filter(|index| *index < of)?;
-        (depth > 0).then_some(Self { index, of, depth })
-    }
-
-    /// Counted from 1.
-    #[must_use]
-    pub fn number(self) -> u64 {
-        self.index + 1
-    }
-
-    /// Returns the number of parts.
-    #[must_use]
-    pub fn of(self) -> u64 {
-        self.of
-    }
-
-    /// Returns the depth below a root at which directories are shared out.
-    #[must_use]
-    pub fn depth(self) -> usize {
-        self.depth
-    }
 
     /// Are directories this far below a root read in every part?
     pub(super) fn is_above(self, depth: usize) -> bool {
@@ -65,7 +70,8 @@ impl Shard {
     /// Is the directory of this very path in a list judged in this part?
     pub(super) fn has_path(self, root: usize, path: &[u8]) -> bool {
         let root = u64::try_from(root).unwrap_or(u64::MAX);
-        self.of == 1 || mixed(ascii_names::key(path) ^ root.rotate_left(40)) % self.of == self.index
+        self.of == 1
+            || mixed(ascii_names::key(path) ^ root.rotate_left(40)) % self.of == self.number - 1
     }
 }
 
@@ -82,19 +88,25 @@ mod tests {
 
     #[test]
     fn parts_are_numbered_from_one() {
-        assert_eq!(Shard::new(1, 1, 1), Some(Shard::WHOLE));
-        for (number, of, depth) in [(0, 1, 1), (2, 1, 1), (1, 0, 1), (1, 1, 0)] {
-            assert_eq!(Shard::new(number, of, depth), None);
+        for wrong in ["0/1", "2/1", "1/0", "1", "+1/2", "1/65537"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
         }
-        let last = Shard::new(8, 8, 2).unwrap();
-        assert_eq!((last.number(), last.of(), last.depth()), (8, 8, 2));
+        let last = Shard {
+            number: 8,
+            of: 8,
+            depth: 2,
+        };
+        assert_eq!("8/8".parse(), Ok(last));
     }
 
     /// Hosts of any kind have to agree.
     #[test]
     fn what_is_in_which_part_never_changes() {
         let part_of = |names: &[&[u8]]| {
-            let has = |number| Shard::new(number, 8, 2).unwrap().has(0, names);
+            let has = |number| {
+                let (of, depth) = (8, 2);
+                Shard { number, of, depth }.has(0, names)
+            };
             let parts: Vec<u64> = (1..=8).filter(|number| has(*number)).collect();
             let [part] = parts[..] else {
                 panic!("{names:?} is in {parts:?}");
@@ -118,7 +130,11 @@ mod tests {
     fn parts_are_about_as_large() {
         for of in [2_u64, 3, 8, 100] {
             let shards: Vec<Shard> = (1..=of)
-                .map(|number| Shard::new(number, of, 1).unwrap())
+                .map(|number| Shard {
+                    number,
+                    of,
+                    depth: 1,
+                })
                 .collect();
             let mut sizes = vec![0_u64; shards.len()];
             for number in 0..of * 1000 {

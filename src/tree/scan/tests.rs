@@ -62,8 +62,8 @@ fn told(rules: Rules, names: &[&[u8]]) -> (String, Tally) {
     };
     let mut list: &[u8] = &names.join(&0);
     let tally = PathList::new(&scan).read(&mut list).unwrap();
-    assert_eq!(reached.entries(), tally.counts.entries);
-    assert_eq!(reached.offending(), tally.counts.offending);
+    assert_eq!(reached.entries.into_inner(), tally.counts.entries);
+    assert_eq!(reached.offending.into_inner(), tally.counts.offending);
     let told = sink.0.lock().unwrap().clone();
     (told, tally)
 }

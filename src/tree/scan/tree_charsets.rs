@@ -38,7 +38,7 @@ impl TreeCharsets {
     #[must_use]
     pub fn of(tally: &Tally) -> Self {
         let mut all = Self::default();
-        let ill_formed = tally.guesser.ill_formed();
+        let ill_formed = tally.guesser.ill_formed;
         if ill_formed == 0 {
             return all;
         }

@@ -358,7 +358,7 @@ fn parts_that_are_no_whole_are_refused() {
     };
     let rows = [
         ("\"version\":\"", "\"version\":\"1", "of one version"),
-        ("\"format\":3", "\"format\":2,\"x\":0", "is of format 2"),
+        ("\"format\":4", "\"format\":2,\"x\":0", "is of format 2"),
         ("\"shard\":1", "\"shard\":9", "a part that there is not"),
         (
             "\"source\":\"walk\"",
@@ -371,7 +371,7 @@ fn parts_that_are_no_whole_are_refused() {
             "\"kinds\":[[[\"ill-formed\",\"forged\\u001b\"],1],",
             "unknown kind \"forged\\x1B\"",
         ),
-        ("\"above\":{", "\"above\":{\"x\":1,", "unknown field `x`"),
+        ("\"unread\":{", "\"unread\":{\"x\":1,", "unknown field `x`"),
         (
             "\"undone\":0",
             "\"undone\":7",

@@ -45,9 +45,26 @@ function summary() {
 
 // The map.
 
-const places = data.map.map(([label, above, names, troubled, found]) => ({
-  label, above, names, own: troubled, ownFound: found, troubled, found: found.slice(), below: [],
-}));
+// Directories with findings in them or below them, each after the one above it. The first is above all.
+const places = [];
+
+function addPlace(label, above) {
+  const none = () => data.findings.map(() => 0);
+  const place = { label, above, own: 0, ownFound: none(), troubled: 0, found: none(), below: [], known: new Map() };
+  return places.push(place) - 1;
+}
+
+addPlace("", 0);
+for (const [, , offending, remarked, found, , labels] of data.worst) {
+  let at = 0;
+  for (const label of labels) {
+    const known = places[at].known;
+    if (!known.has(label)) known.set(label, addPlace(label, at));
+    at = known.get(label);
+  }
+  const own = offending + remarked;
+  Object.assign(places[at], { own, ownFound: found, troubled: own, found: found.slice() });
+}
 for (let index = places.length - 1; index > 0; index--) {
   const place = places[index], above = places[place.above];
   above.below.push(index);
