@@ -29,7 +29,7 @@ use crate::os::sandbox::{self, Confined, Setting};
 use crate::os::{Privilege, Sandbox, credentials, map_large_blocks};
 
 /// Descriptors of the daemon beside its threads: standard streams, logs, signals, the backing directory.
-const OWN_DESCRIPTORS: u64 = 24;
+const OWN_DESCRIPTORS: u64 = 29;
 
 /// With fewer than this nothing can be served.
 const FEWEST_DESCRIPTORS: u64 = 32;

@@ -197,7 +197,7 @@ impl Life {
             ),
             Err(error) => {
                 log::error!(
-                    "{mount} cannot be unmounted: {error}; send the signal again to end at once"
+                    "{mount} cannot be unmounted: {error}; unmount it by umount(8), or send the signal again to end at once"
                 );
             }
         }

@@ -1,7 +1,7 @@
 //! The helper process: stays outside when the daemon confines itself, and runs a few errands for the daemon.
 //!
-//! The daemon forks the helper process after mounting and before it enters a root of its own. The helper can unmount
-//! this one mount, reopen the audit log, reread the policy, and connect to the system's log. It also reads the
+//! The daemon forks the helper process after mounting and before it enters a root of its own, and a second one that
+//! stands by: once the first is killed, nobody else could unmount. The helper can unmount this one mount, reopen the audit log, reread the policy, and connect to the system's log. It also reads the
 //! command name and status of a process. It takes no paths and no descriptors, so that an attacker in the daemon
 //! gains nothing else.
 //!
@@ -49,6 +49,11 @@ const SYSLOG: u8 = b's';
 const COMMAND: u8 = b'c';
 const STATUS: u8 = b'p';
 const POLICY: u8 = b'r';
+
+/// The number of helper processes.
+const HELPERS: usize = 2;
+/// The number of sockets to each.
+const LINES: usize = 5;
 
 /// The signal that tells the helper process that the daemon died.
 const DIED: i32 = libc::SIGUSR1;
@@ -102,7 +107,7 @@ impl MountLine {
     /// Has the helper process run [`Errands::unmount`].
     ///
     /// # Errors
-    /// Those of the errand; `EPIPE` if the helper process is gone.
+    /// Those of the errand; `BrokenPipe` if the helper processes are gone.
     pub fn unmount(&self) -> io::Result<u8> {
         self.outcome(UNMOUNT)
     }
@@ -121,18 +126,18 @@ impl MountLine {
     }
 }
 
-/// An end of a socket pair, for one request at a time and its answer.
-#[derive(Debug)]
+/// Sockets to the helper processes, for one request at a time and its answer.
+#[derive(Debug, Default)]
 struct Line {
-    socket: OwnedFd,
-    /// Held until the request is answered.
-    turn: Mutex<()>,
+    sockets: Vec<OwnedFd>,
+    /// The number of helper processes that are gone, whose sockets come first. Held until the request is answered.
+    turn: Mutex<usize>,
 }
 
-/// The helper process, and the daemon's lines to it beside [`MountLine`].
+/// The helper processes, and the daemon's lines to them beside [`MountLine`].
 #[derive(Debug)]
 struct Helper {
-    pid: Pid,
+    pids: Vec<Pid>,
     /// Requests wait for this one. Its errands only read /proc.
     processes: Line,
     policy: Line,
@@ -150,22 +155,23 @@ const PATIENCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// Ends the helper process, whatever its errands wait for, and reaps it if it ends within a second. Does nothing without
-/// one. Errands fail afterwards.
+/// Ends the helper processes, whatever their errands wait for, and reaps each that ends within a second. Does nothing
+/// without them. Errands fail afterwards.
 ///
 /// # Errors
-/// Those of the system calls; the helper process ends with this one all the same.
+/// Those of the system calls; the helper processes end with this one all the same.
 pub fn dismiss() -> io::Result<()> {
     let Some(helper) = HELPER.get() else {
         return Ok(());
     };
     // Not the line's turn: whoever has it may wait for the helper process.
-    let socket = &helper.processes.socket;
-    rustix::net::shutdown(socket, Shutdown::Write)?;
-    // An answer that is on its way is no event here, only the closed end is.
-    let end = &mut [PollFd::new(socket, PollFlags::empty())];
-    if poll(end, Some(&PATIENCE))? == 1 {
-        retry_on_intr(|| waitpid(Some(helper.pid), WaitOptions::empty()))?;
+    for (pid, socket) in helper.pids.iter().zip(&helper.processes.sockets) {
+        rustix::net::shutdown(socket, Shutdown::Write)?;
+        // An answer that is on its way is no event here, only the closed end is.
+        let end = &mut [PollFd::new(socket, PollFlags::empty())];
+        if poll(end, Some(&PATIENCE))? == 1 {
+            retry_on_intr(|| waitpid(Some(*pid), WaitOptions::empty()))?;
+        }
     }
     Ok(())
 }
@@ -185,7 +191,7 @@ pub fn connect_syslog() -> Option<io::Result<OwnedFd>> {
 /// The policy as [`Errands::read_policy`] reads it now; `None` without a helper process.
 ///
 /// # Errors
-/// `EPIPE` if the helper process is gone; those of reading.
+/// `BrokenPipe` if the helper processes are gone; those of reading.
 pub fn read_policy() -> Option<io::Result<Vec<u8>>> {
     let text = HELPER.get()?.policy.fetch(POLICY);
     Some(text.and_then(|text| {
@@ -212,26 +218,46 @@ fn of_process(request: u8, pid: u32) -> Option<io::Result<Vec<u8>>> {
     Some(answer.map(|(text, _none)| text))
 }
 
-/// Starts the helper process of this process; once, and before there are threads. Returns in this process only.
+/// Starts the helper processes of this process; once, and before there are threads. Returns in this process only.
 ///
 /// The helper of a privileged daemon keeps the capabilities to unmount and to open the log, under a seccomp filter.
 /// That of a user keeps what lets it run fusermount3.
 ///
 /// # Errors
-/// `EBUSY` if there are threads or a helper process; it could not be started or could not give up what it is to.
+/// `EBUSY` if there are threads or helper processes; one could not be started or could not give up what it is to.
 pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLine> {
-    let mut theirs = Vec::new();
-    let mut line = || -> io::Result<Line> {
-        let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
-        let (ours, end) = socketpair(family, kind, SocketFlags::CLOEXEC, None)?;
-        theirs.push(end);
-        Ok(Line {
-            socket: ours,
-            turn: Mutex::default(),
-        })
+    let mut lines: [Line; LINES] = Default::default();
+    let mut pids = Vec::new();
+    for _ in 0..HELPERS {
+        let (pid, ours) = start_one(errands, privilege)?;
+        pids.push(pid);
+        for (line, socket) in lines.iter_mut().zip(ours) {
+            line.sockets.push(socket);
+        }
+    }
+    let [processes, mount, policy, log, syslog] = lines;
+    let helper = Helper {
+        pids,
+        processes,
+        policy,
+        log,
+        syslog,
     };
-    let (processes, mount) = (line()?, line()?);
-    let (policy, log, syslog) = (line()?, line()?, line()?);
+    HELPER
+        .set(helper)
+        .map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))?;
+    Ok(MountLine(mount))
+}
+
+/// Starts a helper process; returns its number and our end of each socket.
+fn start_one(errands: &impl Errands, privilege: Privilege) -> io::Result<(Pid, Vec<OwnedFd>)> {
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..LINES {
+        let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+        let (end, other) = socketpair(family, kind, SocketFlags::CLOEXEC, None)?;
+        ours.push(end);
+        theirs.push(other);
+    }
     let daemon = rustix::process::getpid();
     let pid = match sys::fork()? {
         Forked::Child => {
@@ -245,18 +271,8 @@ pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLi
     };
     drop(theirs);
     // It says that it is there, or why not.
-    answer(processes.socket.as_fd())?;
-    let helper = Helper {
-        pid,
-        processes,
-        policy,
-        log,
-        syslog,
-    };
-    HELPER
-        .set(helper)
-        .map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))?;
-    Ok(MountLine(mount))
+    answer(ours.first().ok_or_else(garbled)?.as_fd())?;
+    Ok((pid, ours))
 }
 
 fn garbled() -> io::Error {
@@ -264,10 +280,25 @@ fn garbled() -> io::Error {
 }
 
 impl Line {
-    fn ask(&self, request: &[u8]) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
-        let _turn = self.turn.lock();
-        retry_on_intr(|| send(&self.socket, request, SendFlags::NOSIGNAL))?;
-        answer(self.socket.as_fd())
+    fn ask(&self, request: &[u8]) -> io::Result<Answer> {
+        let mut gone = self.turn.lock();
+        while let Some(socket) = self.sockets.get(*gone) {
+            let sent = retry_on_intr(|| send(socket, request, SendFlags::NOSIGNAL));
+            match sent
+                .map_err(io::Error::from)
+                .and_then(|_all| answer(socket.as_fd()))
+            {
+                // The helper process was killed, maybe with the request unread: no errand fails so.
+                Err(error)
+                    if matches!(error.raw_os_error(), Some(libc::EPIPE | libc::ECONNRESET)) =>
+                {
+                    *gone += 1;
+                }
+                answered => return answered,
+            }
+        }
+        let all = "the helper processes were killed";
+        Err(io::Error::new(io::ErrorKind::BrokenPipe, all))
     }
 
     fn fetch(&self, request: u8) -> io::Result<OwnedFd> {
@@ -276,7 +307,7 @@ impl Line {
     }
 }
 
-fn answer(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
+fn answer(socket: BorrowedFd<'_>) -> io::Result<Answer> {
     let mut buffer = vec![0; LONGEST];
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -301,7 +332,7 @@ fn answer(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
             String::from_utf8(rest.to_vec()).map_err(|_not_text| garbled())?,
         )),
         Some(_) => Err(garbled()),
-        // The helper process was killed: nobody else closes its end.
+        // Nobody else closes the other end.
         None => Err(io::Error::from_raw_os_error(libc::EPIPE)),
     }
 }

@@ -170,7 +170,8 @@ impl Attached {
     /// Unmounts it if nobody uses it, and nothing else.
     ///
     /// # Errors
-    /// The system refused for another reason than use, or fusermount3 is not there; `EPIPE` if the helper process is gone.
+    /// The system refused for another reason than use, or fusermount3 is not there; `BrokenPipe` if the
+    /// helper processes are gone.
     pub fn unmount(&self) -> io::Result<UnmountOutcome> {
         match &self.helper {
             Some(helper) => UnmountOutcome::from_number(helper.unmount()?),

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::sandbox::helper_of;
+use super::sandbox::helpers_of;
 
 use crate::support::mount::means_dead;
 use crate::support::random::Random;
@@ -257,14 +257,15 @@ fn f7_a_killed_daemon_lets_go_of_callers_that_its_own_thread_waits_for() {
 
 /// As service managers kill what does not end in time.
 #[test]
-fn f7_mounting_again_lets_go_of_them_where_the_helper_was_killed_too() {
+fn f7_mounting_again_lets_go_of_them_where_the_helpers_were_killed_too() {
     if !needs::root("fanotify, strace(1) of a daemon") {
         return;
     }
     let tree = Tree::in_memory();
     kill_while_a_thread_waits(&tree, |mount, tracer| {
-        let helper = Pid::from_raw(helper_of(mount.id()).cast_signed()).unwrap();
-        kill_process(helper, Signal::KILL).unwrap();
+        for helper in helpers_of(mount.id()) {
+            kill_process(Pid::from_raw(helper.cast_signed()).unwrap(), Signal::KILL).unwrap();
+        }
         mount.signal(Signal::KILL);
         drop(tracer);
         let mut again = tree.mount(&[]);

@@ -129,19 +129,22 @@ fn threads(pid: u32) -> Vec<String> {
     statuses
 }
 
-/// The helper: the one child of a daemon.
-pub(super) fn helper_of(daemon: u32) -> u32 {
+/// The helpers, the children of a daemon: the one in use, and the one that stands by.
+pub(super) fn helpers_of(daemon: u32) -> [u32; 2] {
     let parent = daemon.to_string();
-    let children: Vec<u32> = std::fs::read_dir("/proc")
+    let mut children: Vec<(u64, u32)> = std::fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok())
-        .filter(|pid| {
-            std::fs::read_to_string(format!("/proc/{pid}/status"))
-                .is_ok_and(|status| field(&status, "PPid") == parent)
+        .filter_map(|pid: u32| {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            let started = stat.rsplit(')').next()?.split(' ').nth(20)?.parse().ok()?;
+            (field(&status, "PPid") == parent).then_some((started, pid))
         })
         .collect();
-    assert_eq!(children.len(), 1, "the children of {daemon}: {children:?}");
-    children[0]
+    children.sort_unstable();
+    let children: Vec<u32> = children.into_iter().map(|(_, pid)| pid).collect();
+    <[u32; 2]>::try_from(children).unwrap_or_else(|all| panic!("children of {daemon}: {all:?}"))
 }
 
 /// Capabilities, privileges and filters of every thread are those of these sections.
@@ -195,8 +198,10 @@ fn the_running_daemon_and_its_helper_are_as_docs_security_md_says() {
     // They are started one after the other, and the first serves already.
     until(|| threads(daemon).len() > 6);
     assert_confined(daemon, "### Capabilities of the daemon");
-    let helper = helper_of(daemon);
-    assert_confined(helper, "### Capabilities of the helper process");
+    let helpers = helpers_of(daemon);
+    for helper in helpers {
+        assert_confined(helper, "### Capabilities of the helper process");
+    }
 
     let table = std::fs::read_to_string(format!("/proc/{daemon}/mountinfo")).unwrap();
     println!("{table}");
@@ -212,20 +217,22 @@ fn the_running_daemon_and_its_helper_are_as_docs_security_md_says() {
         .collect();
     entries.sort();
     assert_eq!(entries, ["dev", "proc"]);
-    // The helper process holds one thing of the daemon's, that which aborts the connection; five sockets, and /dev/null thrice.
-    let held = std::fs::read_dir(format!("/proc/{helper}/fd")).unwrap();
-    let mut held: Vec<String> = held
-        .map(|fd| std::fs::read_link(fd.unwrap().path()).unwrap())
-        .map(|to| to.file_name().unwrap().to_str().unwrap().to_owned())
-        .map(|name| name.split(':').next().unwrap().to_owned())
-        .collect();
-    held.sort();
-    assert_eq!(
-        held,
-        [
-            "abort", "null", "null", "null", "socket", "socket", "socket", "socket", "socket"
-        ]
-    );
+    // A helper process holds one thing of the daemon's, that which aborts the connection; five sockets, and /dev/null thrice.
+    for helper in helpers {
+        let held = std::fs::read_dir(format!("/proc/{helper}/fd")).unwrap();
+        let mut held: Vec<String> = held
+            .map(|fd| std::fs::read_link(fd.unwrap().path()).unwrap())
+            .map(|to| to.file_name().unwrap().to_str().unwrap().to_owned())
+            .map(|name| name.split(':').next().unwrap().to_owned())
+            .collect();
+        held.sort();
+        assert_eq!(
+            held,
+            [
+                "abort", "null", "null", "null", "socket", "socket", "socket", "socket", "socket"
+            ]
+        );
+    }
     mount.stop();
 }
 
@@ -276,10 +283,11 @@ fn an_ordinary_users_daemon_gives_up_what_it_can() {
         assert_eq!(names_of(&field(&status, "CapPrm")), BTreeSet::new());
     }
     // It is what runs fusermount3, which gets its rights by being run.
-    let helper = threads(helper_of(mount.id()));
+    let helpers = helpers_of(mount.id()).map(threads);
     assert!(
-        helper
+        helpers
             .iter()
+            .flatten()
             .all(|status| field(status, "NoNewPrivs") == "0")
     );
     let said = mount.stderr();
@@ -377,19 +385,21 @@ fn the_helper_acts_on_no_signal_and_ends_with_the_daemon() {
     }
     let tree = Tree::new();
     let mount = tree.mount(&[]);
-    let helper = process(helper_of(mount.id()));
+    let helpers = helpers_of(mount.id()).map(process);
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
-        pidfd_send_signal(&helper, signal).unwrap();
+        for helper in &helpers {
+            pidfd_send_signal(helper, signal).unwrap();
+        }
     }
     // It does its work still.
     at::mkdir(mount.dir(), b"\xFF").unwrap_err();
     assert_eq!(mount.stop()[0].name("command").unwrap(), own_command());
-    wait_for_end(&helper);
+    helpers.into_iter().for_each(wait_for_end);
 
     let mount = tree.mount(&[]);
-    let helper = process(helper_of(mount.id()));
+    let helpers = helpers_of(mount.id()).map(process);
     mount.kill();
-    wait_for_end(&helper);
+    helpers.into_iter().for_each(wait_for_end);
     assert_eq!(mounted(&tree.point()).as_deref(), Some("fuse.utf8fs"));
     let mut mount = tree.mount(&[]);
     mount.allow_warning("is dead: its daemon was killed");
@@ -402,21 +412,45 @@ fn own_command() -> Vec<u8> {
     comm.trim_ascii_end().to_vec()
 }
 
-/// Without its helper a daemon serves on, says that it cannot unmount, and ends at the second signal.
+fn kill_and_wait(pid: u32) {
+    let helper = process(pid);
+    pidfd_send_signal(&helper, Signal::KILL).unwrap();
+    wait_for_end(&helper);
+}
+
+/// SIGTERM left the mount, for want of the right to unmount it; a second one left it dead.
 #[test]
-fn a_daemon_whose_helper_was_killed_serves_on() {
+fn f7_a_daemon_whose_helper_was_killed_unmounts_on_sigterm() {
+    for killed in [0, 1] {
+        let tree = Tree::new();
+        let mut mount = tree.mount(&[]);
+        kill_and_wait(helpers_of(mount.id())[killed]);
+        at::mkdir(mount.dir(), b"\xFF").unwrap_err();
+        let records = mount.stop();
+        assert_eq!(records[0].name("command").unwrap(), own_command());
+        assert_eq!(mounted(&tree.point()), None);
+    }
+}
+
+/// Without any helper a daemon serves on, says that it cannot unmount, and ends when others unmount.
+#[test]
+fn a_daemon_whose_helpers_were_killed_serves_on() {
     if !root() {
         return;
     }
     let tree = Tree::new();
     tree.file(b"file", b"content");
     let mut mount = tree.mount(&[]);
-    let helper = process(helper_of(mount.id()));
-    pidfd_send_signal(&helper, Signal::KILL).unwrap();
-    wait_for_end(&helper);
+    helpers_of(mount.id()).into_iter().for_each(kill_and_wait);
     assert_eq!(at::read(mount.dir(), b"file").unwrap(), b"content");
     // It neither waits for the name of the command nor fails for want of it.
     at::mkdir(mount.dir(), b"\xFF").unwrap_err();
+    mount.signal(Signal::TERM);
+    until(|| {
+        mount
+            .stderr()
+            .contains("the helper processes were killed; unmount it by umount(8)")
+    });
     let by_hand = Command::new("umount").arg("-l").arg(mount.point()).status();
     assert!(by_hand.unwrap().success());
     mount.close();
