@@ -4,9 +4,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::sink::PATIENCE;
 use crate::os::helper;
+
+/// Time that one message may wait for a log that takes nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A sender of datagrams to a socket at a path.
 #[derive(Debug)]

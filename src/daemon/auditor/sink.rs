@@ -1,11 +1,9 @@
-//! Destinations of the audit log. Each may be stuck, full or gone. All waits are bounded except on a blocking stderr,
-//! and only the writer thread waits.
+//! Destinations of the audit log. Each may be stuck, full or gone. Only the writer thread waits.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use super::datagram::{self, Datagrams};
 use super::log_file::open_file;
@@ -14,11 +12,7 @@ use super::{journald, syslog};
 use crate::os::helper;
 use crate::records::AuditRecord;
 use log::Level;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-/// Time that one line may wait for a sink that takes nothing. After that the sink is not waited for until it takes a
-/// line.
-pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+use rustix::event::{PollFd, PollFlags, poll};
 
 /// The destination of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,17 +83,11 @@ impl Sink {
     /// Of opening; the file that was open stays in use.
     pub(super) fn reopen(&mut self) -> io::Result<()> {
         if let Self::Stream(stream) = self
-            && let Some(path) = stream.path.take()
+            && let Some(path) = &stream.path
         {
             // From a root of our own the path leads nowhere.
-            let opened = helper::open_log().map_or_else(|| open_file(&path), |log| Ok(log?.into()));
-            match opened {
-                Ok(file) => *stream = Stream::new(file, Some(path)),
-                Err(error) => {
-                    stream.path = Some(path);
-                    return Err(error);
-                }
-            }
+            let file = helper::open_log().map_or_else(|| open_file(path), |log| Ok(log?.into()))?;
+            (stream.file, stream.broken) = (file, false);
         }
         Ok(())
     }
@@ -128,8 +116,6 @@ pub(super) struct Stream {
     path: Option<PathBuf>,
     /// Does what was written last end within a line?
     broken: bool,
-    /// Did the last line wait in vain?
-    stuck: bool,
 }
 
 impl Stream {
@@ -139,91 +125,61 @@ impl Stream {
             file,
             path,
             broken: false,
-            stuck: false,
         }
     }
 
     fn write_line(&mut self, line: &str) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(line.len() + 2);
-        if self.broken {
-            bytes.push(b'\n');
-        }
-        bytes.extend_from_slice(line.as_bytes());
-        bytes.push(b'\n');
-        let (written, result) = self.write_all(&bytes);
-        if let Some(last) = bytes.get(..written).and_then(<[u8]>::last) {
-            self.broken = *last != b'\n';
-        }
-        self.stuck = result
-            .as_ref()
-            .is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
-        result
-    }
-
-    /// Writes `bytes` as far as possible: how far, and why no further.
-    fn write_all(&mut self, bytes: &[u8]) -> (usize, io::Result<()>) {
-        let patience = if self.stuck { Duration::ZERO } else { PATIENCE };
-        let deadline = Instant::now() + patience;
-        let mut written = 0;
-        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
-            let step = wait_writable(&self.file, deadline).and_then(|()| self.file.write(rest));
-            match step {
-                Ok(0) => return (written, Err(io::ErrorKind::WriteZero.into())),
-                Ok(count) => written += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error)
-                    if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return (written, Err(io::ErrorKind::TimedOut.into()));
+        let before = if self.broken { "\n" } else { "" };
+        let bytes = format!("{before}{line}\n");
+        let mut rest = bytes.as_bytes();
+        while !rest.is_empty() {
+            match self.file.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    let (written, left) = rest.split_at(count);
+                    self.broken = !written.ends_with(b"\n");
+                    rest = left;
                 }
-                Err(error) => return (written, Err(error)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A FIFO is opened so, and standard error may be set so.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], None)?;
+                }
+                Err(error) => return Err(error),
             }
         }
-        (written, Ok(()))
+        Ok(())
     }
-}
-
-/// Waits until `file` takes bytes, or is broken; `TimedOut` at the deadline.
-fn wait_writable(file: &File, deadline: Instant) -> io::Result<()> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
-    let ready = poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&timeout))?;
-    if ready == 0 {
-        return Err(io::ErrorKind::TimedOut.into());
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::io::Read;
+    use std::io::{Read, Seek};
 
-    use rustix::pipe::{PipeFlags, pipe_with};
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
     use super::Stream;
 
     /// A line that could be written in part only ends where the next one starts, and harms no other.
     #[test]
     fn a_broken_line_does_not_garble_the_next() {
-        let flags = PipeFlags::NONBLOCK | PipeFlags::CLOEXEC;
-        let (read, write) = pipe_with(flags).unwrap();
-        let (mut read, mut stream) = (File::from(read), Stream::new(File::from(write), None));
-        let long = "x".repeat(1 << 20);
+        let file = File::from(memfd_create("log", MemfdFlags::ALLOW_SEALING).unwrap());
+        file.set_len(8192).unwrap();
+        fcntl_add_seals(&file, SealFlags::GROW).unwrap();
+        let mut same = file.try_clone().unwrap();
+        let mut stream = Stream::new(file, None);
         stream.write_line("one").unwrap();
-        assert!(stream.write_line(&long).is_err());
-        assert!(stream.broken && stream.stuck);
+        assert!(stream.write_line(&"x".repeat(1 << 20)).is_err());
+        assert!(stream.broken);
         assert!(stream.write_line("lost").is_err());
-        let mut taken = vec![0; 1 << 20];
-        let count = read.read(&mut taken).unwrap();
-        assert!(taken[..count].starts_with(b"one\nxxx"));
-        assert_eq!(taken[count - 1], b'x');
+        same.rewind().unwrap();
         stream.write_line("two").unwrap();
-        assert!(!stream.broken && !stream.stuck);
+        assert!(!stream.broken);
         stream.write_line("three").unwrap();
-        drop(stream);
-        let mut rest = String::new();
-        read.read_to_string(&mut rest).unwrap();
-        assert_eq!(rest, "\ntwo\nthree\n");
+        same.rewind().unwrap();
+        let mut text = String::new();
+        same.read_to_string(&mut text).unwrap();
+        assert!(text.starts_with("\ntwo\nthree\nxxx"), "{text:.20}");
     }
 }
