@@ -4,14 +4,15 @@
 //! a directory on the way either, and what is opened has one name and is ours or root's. A device is let pass whosever it is: a
 //! terminal is its user's, and nobody but root can make one.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Component, Path};
+use std::path::Path;
 use std::sync::LazyLock;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
+};
 use rustix::io::Errno;
 use thiserror::Error;
 
@@ -72,19 +73,17 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
 }
 
 /// The directory that `path` is in, along no symlink.
-fn directory_of(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let open = |at: &OwnedFd, name: &OsStr| openat(at, name, flags, Mode::empty());
-    let start = if path.is_absolute() { "/" } else { "." };
-    let mut here = openat(CWD, start, flags, Mode::empty())?;
-    for component in path.parent().unwrap_or(Path::new("")).components() {
-        here = match component {
-            Component::Normal(name) => open(&here, name)?,
-            Component::ParentDir => open(&here, OsStr::new(".."))?,
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => here,
-        };
-    }
-    Ok(here)
+fn directory_of(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let along = ResolveFlags::NO_SYMLINKS;
+    openat2(
+        CWD,
+        parent.unwrap_or(Path::new(".")),
+        flags,
+        Mode::empty(),
+        along,
+    )
 }
 
 fn check(there: &Stat) -> io::Result<()> {
