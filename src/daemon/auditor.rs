@@ -21,7 +21,7 @@ mod writer;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -36,7 +36,7 @@ use sink::Sink;
 pub use sink::SinkKind;
 pub use syslog::SYSLOG;
 pub(super) use syslog::message as syslog_message;
-use writer::{Finish, Job, Writer};
+use writer::{Job, Writer};
 
 use crate::fs::audit::{AuditLog, Counts, Record, Verdict};
 use crate::os;
@@ -65,6 +65,8 @@ pub struct Auditor {
     is_beside_log: bool,
     /// The writer, until it is started.
     waiting: Mutex<Option<(Writer, Receiver<Job>)>>,
+    /// Closed at its other end when the writer ends.
+    ended: Mutex<Receiver<()>>,
 }
 
 /// State that the auditor and its writer share.
@@ -82,8 +84,8 @@ struct State {
     counts: Counts,
     /// The way into the queue; `None` when finished.
     queue: Option<SyncSender<Job>>,
-    /// The writer's last work, when the queue is closed.
-    finish: Option<Finish>,
+    /// Operations of the mount, for the summary.
+    operations: u64,
     /// The writer did not end in time; its counts are closed.
     given_up: bool,
 }
@@ -133,23 +135,26 @@ impl Auditor {
                 limit: RateLimit::new(options),
                 counts: Counts::default(),
                 queue: Some(sender),
-                finish: None,
+                operations: 0,
                 given_up: false,
             }),
             reopen: AtomicBool::new(false),
         });
+        let (running, ended) = sync_channel(0);
         let writer = Writer {
             sink,
             format,
             mount: mount.clone(),
             shared: Arc::clone(&shared),
             complained: false,
+            _running: running,
         };
         Self {
             shared,
             mount,
             is_beside_log: false,
             waiting: Mutex::new(Some((writer, receiver))),
+            ended: Mutex::new(ended),
         }
     }
 
@@ -212,21 +217,15 @@ impl Auditor {
     /// Waits 2 seconds at most: what a stuck sink has not taken by then is dropped. Offences that come later are
     /// counted as dropped. A second call writes nothing.
     pub fn finish(&self, operations: u64) {
-        let (done, ended) = sync_channel(1);
         {
-            let mut guard = self.shared.state.lock();
-            let state = &mut *guard;
-            if state.queue.is_none() {
+            let mut state = self.shared.state.lock();
+            if state.queue.take().is_none() {
                 return;
             }
-            state.finish = Some(Finish {
-                operations,
-                leftovers: state.limit.drain(),
-                done,
-            });
-            state.queue = None;
+            state.operations = operations;
         }
-        let in_time = ended.recv_timeout(FINISH).is_ok();
+        let ended = self.ended.lock().recv_timeout(FINISH);
+        let in_time = ended == Err(RecvTimeoutError::Disconnected);
         let counts = {
             let mut state = self.shared.state.lock();
             if !in_time {

@@ -25,17 +25,6 @@ pub(super) enum Job {
     Wake,
 }
 
-/// The writer's last work, when the queue is closed.
-#[derive(Debug)]
-pub(super) struct Finish {
-    /// Operations of the mount, for the summary.
-    pub(super) operations: u64,
-    /// Records left out and not reported.
-    pub(super) leftovers: Vec<Leftover>,
-    /// Told when the summary is written or given up.
-    pub(super) done: SyncSender<()>,
-}
-
 /// The state of the thread.
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -45,6 +34,8 @@ pub(super) struct Writer {
     pub(super) shared: Arc<Shared>,
     /// Was the trouble with the sink logged already? Once for each opening.
     pub(super) complained: bool,
+    /// Dropped when the summary is written or given up.
+    pub(super) _running: SyncSender<()>,
 }
 
 impl Writer {
@@ -71,10 +62,11 @@ impl Writer {
             }
         }
         self.reopen_if_wanted();
-        let Some(finish) = self.shared.state.lock().finish.take() else {
-            return;
+        let (operations, leftovers) = {
+            let mut state = self.shared.state.lock();
+            (state.operations, state.limit.drain())
         };
-        for leftover in &finish.leftovers {
+        for leftover in &leftovers {
             self.tell(leftover);
             if self.shared.state.lock().given_up {
                 return;
@@ -83,12 +75,10 @@ impl Writer {
         // From here on no record is on its way: the sender is gone, and the queue is empty.
         let counts = self.shared.state.lock().counts;
         let now = Time::now();
-        let (mount, operations) = (self.mount.clone(), finish.operations);
+        let mount = self.mount.clone();
         let document = AuditRecord::Summary(counts.document(now, &mount, operations));
         let text = || counts.text(now, &mount, operations);
         self.write(&document, text, Level::Info);
-        // Nobody waits any more where the time is over.
-        finish.done.try_send(()).ok();
     }
 
     /// Tells what was left out of a pair.
