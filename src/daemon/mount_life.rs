@@ -1,7 +1,7 @@
 //! The life of a mount: from a [`MountConfig`] to a served mount and its end.
 
 use std::io::{self, PipeReader};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use super::auditor::{self, Auditor, SYSLOG, SinkKind};
 use super::background::{self, Daemon};
 use super::backing_root::{self, BackingRoot};
 use super::cache_mode::Caching;
-use super::fuse_mount::{MountSpec, Mounted, Spot, Via, mount};
+use super::fuse_mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
 use super::mount_config::MountConfig;
 use super::mount_policy::PolicySource;
 use super::policy_reload::Reloader;
@@ -24,7 +24,7 @@ use crate::coherence::{Coherence, Kernel};
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::{Connection, Forgetting, Plan, Service};
 use crate::names::Quoted;
-use crate::os::helper::{self, Errands};
+use crate::os::helper::{self, Answer, Errand, Errands};
 use crate::os::sandbox::{self, Confined, Setting};
 use crate::os::{Privilege, Sandbox, credentials, map_large_blocks};
 
@@ -284,27 +284,18 @@ pub struct Outside<'a> {
     pub cutter: Option<BorrowedFd<'a>>,
 }
 
-impl Outside<'_> {
-    fn mounted(&self) -> io::Result<&Spot> {
-        self.spot.ok_or_else(|| io::ErrorKind::Unsupported.into())
-    }
-}
-
 impl Errands for Outside<'_> {
-    fn unmount(&self) -> io::Result<u8> {
-        self.mounted()?.unmount().map(|outcome| outcome as u8)
-    }
-
-    fn detach(&self) -> io::Result<u8> {
-        self.mounted()?.detach().map(|outcome| outcome as u8)
-    }
-
-    fn open_log(&self) -> io::Result<OwnedFd> {
-        self.log.open_log()
-    }
-
-    fn read_policy(&self) -> Vec<u8> {
-        self.policy.map_or_else(Vec::new, PolicySource::read_text)
+    fn run(&self, errand: Errand) -> io::Result<Answer> {
+        let outcome = |outcome: UnmountOutcome| (vec![outcome as u8], None);
+        let opened = |descriptor| (Vec::new(), Some(descriptor));
+        match (errand, self.spot, self.policy) {
+            (Errand::Unmount, Some(spot), _) => spot.unmount().map(outcome),
+            (Errand::Detach, Some(spot), _) => spot.detach().map(outcome),
+            (Errand::OpenLog, ..) => self.log.open_log().map(opened),
+            (Errand::ConnectSyslog, ..) => auditor::connect(SYSLOG.as_ref()).map(opened),
+            (Errand::ReadPolicy, _, Some(policy)) => Ok((policy.read_text(), None)),
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        }
     }
 
     fn policy_directory(&self) -> Option<BorrowedFd<'_>> {
@@ -313,10 +304,6 @@ impl Errands for Outside<'_> {
 
     fn cutter(&self) -> Option<BorrowedFd<'_>> {
         self.cutter
-    }
-
-    fn connect_syslog(&self) -> io::Result<OwnedFd> {
-        auditor::connect(SYSLOG.as_ref())
     }
 }
 

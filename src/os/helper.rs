@@ -34,21 +34,13 @@ use rustix::net::{
     sendmsg, socketpair,
 };
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, waitpid};
+use strum::FromRepr;
 
 use super::{Privilege, credentials, sandbox};
 use crate::backing::sys::{self, Forked};
 
 /// The longest answer.
 const LONGEST: usize = 4096;
-
-/// Requests, each one byte; a process id in four bytes comes after COMMAND and STATUS.
-const UNMOUNT: u8 = b'u';
-const DETACH: u8 = b'd';
-const LOG: u8 = b'l';
-const SYSLOG: u8 = b's';
-const COMMAND: u8 = b'c';
-const STATUS: u8 = b'p';
-const POLICY: u8 = b'r';
 
 /// The number of helper processes.
 const HELPERS: usize = 2;
@@ -63,40 +55,43 @@ const DONE: u8 = 0;
 const ERRNO: u8 = 1;
 const TEXT: u8 = 2;
 
-/// The errands of the helper process. The implementation must hold no descriptor but those that it returns: others are closed there.
-pub trait Errands: Sync {
-    /// Unmounts the mount if it is free; gives the outcome as a number of the caller's choice.
-    ///
-    /// # Errors
-    /// The caller's; those of the system get their errno through, others their text.
-    fn unmount(&self) -> io::Result<u8>;
-
-    /// Takes the mount out of the tree.
-    ///
-    /// # Errors
-    /// As for [`Errands::unmount`].
-    fn detach(&self) -> io::Result<u8>;
-
+/// A request to the helper process: one byte, and for [`Errand::Command`] and [`Errand::Status`] a process id in four.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr)]
+#[repr(u8)]
+pub enum Errand {
+    /// Unmounts the mount if it is free; answers with the outcome as a number of the caller's choice.
+    Unmount,
+    /// Takes the mount out of the tree; answers likewise.
+    Detach,
     /// Opens the audit log at its path: the file, or a datagram socket that is connected to the journal.
+    OpenLog,
+    /// Makes a datagram socket that is connected to the system's log.
+    ConnectSyslog,
+    /// Reads the policy, in whatever form the daemon takes it.
+    ReadPolicy,
+    /// Looks for the command name of a process.
+    Command,
+    /// Reads the status of a process.
+    Status,
+}
+
+/// The answer to an errand: a text, a descriptor, or both.
+pub type Answer = (Vec<u8>, Option<OwnedFd>);
+
+/// Runs the errands that are not about processes. The implementation must hold no descriptor but those that it returns: others
+/// are closed in the helper process.
+pub trait Errands: Sync {
+    /// Runs an errand.
     ///
     /// # Errors
-    /// As for [`Errands::unmount`].
-    fn open_log(&self) -> io::Result<OwnedFd>;
-
-    /// Reads the policy, in whatever form the daemon takes it.
-    fn read_policy(&self) -> Vec<u8>;
+    /// The implementation's; those of the system get their errno through, others their text.
+    fn run(&self, errand: Errand) -> io::Result<Answer>;
 
     /// Returns the directory that the policy is read from, which stays open in the helper process.
     fn policy_directory(&self) -> Option<BorrowedFd<'_>>;
 
     /// Returns the descriptor that cuts the connection to the kernel when it is written to, if there is one.
     fn cutter(&self) -> Option<BorrowedFd<'_>>;
-
-    /// Makes a datagram socket that is connected to the system's log.
-    ///
-    /// # Errors
-    /// As for [`Errands::unmount`].
-    fn connect_syslog(&self) -> io::Result<OwnedFd>;
 }
 
 /// The line for unmounting.
@@ -104,24 +99,24 @@ pub trait Errands: Sync {
 pub struct MountLine(Line);
 
 impl MountLine {
-    /// Has the helper process run [`Errands::unmount`].
+    /// Has the helper process run [`Errand::Unmount`].
     ///
     /// # Errors
     /// Those of the errand; `BrokenPipe` if the helper processes are gone.
     pub fn unmount(&self) -> io::Result<u8> {
-        self.outcome(UNMOUNT)
+        self.outcome(Errand::Unmount)
     }
 
-    /// Has the helper process run [`Errands::detach`].
+    /// Has the helper process run [`Errand::Detach`].
     ///
     /// # Errors
     /// As for [`Self::unmount`].
     pub fn detach(&self) -> io::Result<u8> {
-        self.outcome(DETACH)
+        self.outcome(Errand::Detach)
     }
 
-    fn outcome(&self, request: u8) -> io::Result<u8> {
-        let (answer, _none) = self.0.ask(&[request])?;
+    fn outcome(&self, errand: Errand) -> io::Result<u8> {
+        let (answer, _none) = self.0.ask(&[errand as u8])?;
         answer.first().copied().ok_or_else(garbled)
     }
 }
@@ -179,21 +174,21 @@ pub fn dismiss() -> io::Result<()> {
 /// The audit log, reopened by the helper process; `None` without one.
 #[must_use]
 pub fn open_log() -> Option<io::Result<OwnedFd>> {
-    Some(HELPER.get()?.log.fetch(LOG))
+    Some(HELPER.get()?.log.fetch(Errand::OpenLog))
 }
 
 /// A socket that the helper process has connected to the system's log; `None` without one.
 #[must_use]
 pub fn connect_syslog() -> Option<io::Result<OwnedFd>> {
-    Some(HELPER.get()?.syslog.fetch(SYSLOG))
+    Some(HELPER.get()?.syslog.fetch(Errand::ConnectSyslog))
 }
 
-/// The policy as [`Errands::read_policy`] reads it now; `None` without a helper process.
+/// The policy as [`Errand::ReadPolicy`] reads it now; `None` without a helper process.
 ///
 /// # Errors
 /// `BrokenPipe` if the helper processes are gone; those of reading.
 pub fn read_policy() -> Option<io::Result<Vec<u8>>> {
-    let text = HELPER.get()?.policy.fetch(POLICY);
+    let text = HELPER.get()?.policy.fetch(Errand::ReadPolicy);
     Some(text.and_then(|text| {
         let mut whole = Vec::new();
         File::from(text).read_to_end(&mut whole)?;
@@ -203,16 +198,16 @@ pub fn read_policy() -> Option<io::Result<Vec<u8>>> {
 
 /// The command name of a process, as the helper process sees it; `None` without one.
 pub(super) fn command_of(pid: u32) -> Option<Vec<u8>> {
-    Some(of_process(COMMAND, pid)?.unwrap_or_default())
+    Some(of_process(Errand::Command, pid)?.unwrap_or_default())
 }
 
 /// The status of a process, as the helper process sees it; `None` without one.
 pub(super) fn status_of(pid: u32) -> Option<io::Result<Vec<u8>>> {
-    of_process(STATUS, pid)
+    of_process(Errand::Status, pid)
 }
 
-fn of_process(request: u8, pid: u32) -> Option<io::Result<Vec<u8>>> {
-    let mut request = vec![request];
+fn of_process(errand: Errand, pid: u32) -> Option<io::Result<Vec<u8>>> {
+    let mut request = vec![errand as u8];
     request.extend(pid.to_le_bytes());
     let answer = HELPER.get()?.processes.ask(&request);
     Some(answer.map(|(text, _none)| text))
@@ -301,8 +296,8 @@ impl Line {
         Err(io::Error::new(io::ErrorKind::BrokenPipe, all))
     }
 
-    fn fetch(&self, request: u8) -> io::Result<OwnedFd> {
-        let (_empty, fd) = self.ask(&[request])?;
+    fn fetch(&self, errand: Errand) -> io::Result<OwnedFd> {
+        let (_empty, fd) = self.ask(&[errand as u8])?;
         fd.ok_or_else(garbled)
     }
 }
@@ -423,25 +418,20 @@ fn attend(line: &OwnedFd, errands: &impl Errands) {
     }
 }
 
-type Answer = (Vec<u8>, Option<OwnedFd>);
-
 fn run(request: &[u8], errands: &impl Errands) -> io::Result<Answer> {
-    match request {
-        [UNMOUNT] => Ok((vec![errands.unmount()?], None)),
-        [DETACH] => Ok((vec![errands.detach()?], None)),
-        [LOG] => Ok((Vec::new(), Some(errands.open_log()?))),
-        [SYSLOG] => Ok((Vec::new(), Some(errands.connect_syslog()?))),
-        [POLICY] => Ok((Vec::new(), Some(in_memory(&errands.read_policy())?))),
-        [which @ (COMMAND | STATUS), pid @ ..] => {
-            let pid = pid.try_into().map(u32::from_le_bytes);
-            let pid = pid.map_err(|_short| garbled())?;
-            let text = match *which {
-                COMMAND => super::command_of(pid),
-                _ => super::status_of(pid)?,
-            };
-            Ok((text, None))
+    let (&errand, pid) = request.split_first().ok_or_else(garbled)?;
+    let pid = pid.try_into().map(u32::from_le_bytes);
+    let pid = pid.map_err(|_none| garbled());
+    match Errand::from_repr(errand).ok_or_else(garbled)? {
+        Errand::Command => Ok((super::command_of(pid?), None)),
+        Errand::Status => Ok((super::status_of(pid?)?, None)),
+        Errand::ReadPolicy => {
+            let (text, _none) = errands.run(Errand::ReadPolicy)?;
+            Ok((Vec::new(), Some(in_memory(&text)?)))
         }
-        _ => Err(garbled()),
+        errand @ (Errand::Unmount | Errand::Detach | Errand::OpenLog | Errand::ConnectSyslog) => {
+            errands.run(errand)
+        }
     }
 }
 
