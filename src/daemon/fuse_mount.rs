@@ -10,10 +10,10 @@ mod stuck_threads;
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount as sys;
 use rustix::process::{getegid, geteuid};
@@ -101,8 +101,7 @@ pub fn mount(spec: &MountSpec) -> Result<Mounted, MountError> {
 /// # Errors
 /// `path` cannot be opened as a directory.
 pub fn already_mounted(path: &Path) -> io::Result<Option<MountInfo>> {
-    let dir = open_directory(path)?;
-    mounted_at(&dir, &path_of(&dir)?)
+    mounted_at(&open_directory(path)?)
 }
 
 /// Is the mount `there`, whose root `path` is, one of ours whose daemon was killed? Symlinks are followed.
@@ -133,10 +132,7 @@ pub fn clear_dead(path: &Path) -> Result<bool, MountError> {
 fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
     for _ in 0..DEAD_MOUNTS {
         let dir = open_directory(path).map_err(MountError::io("open the mount point"))?;
-        let canonical =
-            path_of(&dir).map_err(MountError::io("find the path of the mount point"))?;
-        let there =
-            mounted_at(&dir, &canonical).map_err(MountError::io("read the table of mounts"))?;
+        let there = mounted_at(&dir).map_err(MountError::io("read the table of mounts"))?;
         let Some(there) = there.filter(|mount| mount.fs_type == FS_TYPE.as_bytes()) else {
             return Ok(dir);
         };
@@ -148,10 +144,10 @@ fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
         log::warn!(
             "the mount of {} at {} is dead: its daemon was killed; taking it away",
             Quoted(&there.source),
-            Quoted(canonical.as_os_str().as_bytes())
+            Quoted(&there.mount_point)
         );
         match detach_by_fd(&dir) {
-            Err(Errno::PERM) => fusermount::detach(&canonical),
+            Err(Errno::PERM) => fusermount::detach(&there.path()),
             done => done.map_err(io::Error::from),
         }
         .map_err(MountError::io(TAKE_AWAY))?;
@@ -197,13 +193,21 @@ fn ask_as_owner(root: &OwnedFd, there: &MountInfo) -> Option<Errno> {
     }
 }
 
-/// The mount whose root `dir` is, where `path` is its path.
-fn mounted_at(dir: &OwnedFd, path: &Path) -> io::Result<Option<MountInfo>> {
-    let id = identify(dir)?.number;
-    let path = path.as_os_str().as_bytes();
-    Ok(mountinfo::read()?
-        .into_iter()
-        .find(|mount| mount.id == id && mount.mount_point == path))
+/// The mount whose root `dir` is, if it is one.
+fn mounted_at(dir: &OwnedFd) -> io::Result<Option<MountInfo>> {
+    let found = mount_of(dir)?.filter(|(_, is_root)| *is_root);
+    Ok(found.map(|(mount, _)| mount))
+}
+
+/// Returns the mount that `fd` lies in, and whether it is the root of it. Asks no filesystem anything. `None` if the mount is
+/// out of reach of this process.
+pub(super) fn mount_of(fd: &OwnedFd) -> io::Result<Option<(MountInfo, bool)>> {
+    // What is asked for comes unasked. Who may not look at the mount, as anybody at another user's, must ask for nothing.
+    let status = status(fd, StatxFlags::empty())?;
+    let mut mounts = mountinfo::read()?.into_iter();
+    let mount = mounts.find(|mount| mount.id == status.stx_mnt_id);
+    let is_root = status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
+    Ok(mount.map(|mount| (mount, is_root)))
 }
 
 fn open_directory(path: &Path) -> io::Result<OwnedFd> {

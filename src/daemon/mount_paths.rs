@@ -1,9 +1,9 @@
 //! Are the directories fit? Asked before anything is mounted, so that the answer is a sentence and not an errno.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io::ErrorKind;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -148,7 +148,7 @@ fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, StartError>
     let Some(there) = already_mounted(typed).map_err(told)? else {
         return typed.canonicalize().map_err(told);
     };
-    let path = PathBuf::from(OsString::from_vec(there.mount_point.clone()));
+    let path = there.path();
     // The mount replaces a dead one of ours (law F7), and another filesystem can be mounted over itself.
     let is_fit = match there.fs_type == FS_TYPE.as_bytes() {
         true => is_dead_mount(typed, &there).map_err(told)?,

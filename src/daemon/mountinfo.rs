@@ -1,9 +1,9 @@
 //! The table of mounts, as `/proc/self/mountinfo` tells it. Reading it asks no filesystem anything.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 
 /// A mount that this process can reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,12 @@ pub struct MountInfo {
 }
 
 impl MountInfo {
+    /// The mount point as a path.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        OsString::from_vec(self.mount_point.clone()).into()
+    }
+
     /// Returns the rest of the first of the filesystem's own options that begins with `word`. `None` where none does,
     /// or it is not UTF-8.
     #[must_use]

@@ -1,15 +1,15 @@
 //! Asking a mount how it does.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::process::geteuid;
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
-use super::fuse_mount::FS_TYPE;
-use super::mountinfo::{self, MountInfo};
+use super::fuse_mount::{self, FS_TYPE};
+use super::mountinfo::MountInfo;
 use crate::backing::{Xattr, xattr};
 use crate::fuse::status::{ATTRIBUTE, LONGEST};
 
@@ -45,24 +45,17 @@ pub fn ask(path: &Path) -> Result<Vec<u8>, AskError> {
     }
 }
 
-/// The mount that `root` is the root of, without asking it anything.
-fn mount_of(root: impl AsFd) -> Result<MountInfo, AskError> {
-    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
-    // What the kernel knows without the filesystem it tells in any case; for anything else it would have to let us in.
-    let stat = rustix::fs::statx(root, c"", flags, StatxFlags::empty())
-        .map_err(|errno| AskError::Path(errno.into()))?;
-    let mounts = mountinfo::read().map_err(AskError::Path)?;
-    let mount = mounts
-        .into_iter()
-        .find(|mount| mount.id == stat.stx_mnt_id)
-        .ok_or_else(|| AskError::Other(Vec::new()))?;
-    if mount.fs_type != FS_TYPE.as_bytes() {
-        return Err(AskError::Other(mount.fs_type));
+/// The mount of ours that `root` is the root of.
+fn mount_of(root: &OwnedFd) -> Result<MountInfo, AskError> {
+    match fuse_mount::mount_of(root).map_err(AskError::Path)? {
+        Some((mount, is_root)) if mount.fs_type == FS_TYPE.as_bytes() => match is_root {
+            true => Ok(mount),
+            false => Err(AskError::Inside(mount.mount_point)),
+        },
+        other => Err(AskError::Other(
+            other.map_or_else(Vec::new, |(mount, _)| mount.fs_type),
+        )),
     }
-    if !stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) {
-        return Err(AskError::Inside(mount.mount_point));
-    }
-    Ok(mount)
 }
 
 /// Root is not let into another user's mount either, unless that has `allow_other`; but it may become that user.

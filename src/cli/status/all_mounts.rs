@@ -68,7 +68,7 @@ pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CliError> {
 }
 
 fn state(mount: &MountInfo) -> State {
-    let answer = status_client::ask(&reachable_mounts::point_of(mount)).unwrap_or_else(|error| {
+    let answer = status_client::ask(&mount.path()).unwrap_or_else(|error| {
         print_error(&error);
         Answer::None
     });

@@ -21,7 +21,7 @@ pub(super) fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CliError> {
     if !args.yes && !args.dry_run && !mounts.is_empty() {
         confirm(&mounts, args.json)?;
     }
-    Ok(mounts.iter().map(reachable_mounts::point_of).collect())
+    Ok(mounts.iter().map(MountInfo::path).collect())
 }
 
 /// Returns the mounts that this user may unmount: root all, others their own.

@@ -3,11 +3,10 @@
 //! A path says nothing about whose mount is there, and numbers of mounts are used again. So the mount is known by
 //! the number that the kernel never gives twice (Linux 6.8), and by number, type and source before that.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags};
@@ -211,10 +210,10 @@ impl Attached {
 }
 
 impl Spot {
-    /// The mount `listed` whose root is open as `root`, at `path`.
-    pub(super) fn of(path: PathBuf, root: &OwnedFd, listed: MountInfo) -> io::Result<Self> {
+    /// The mount `listed` whose root is open as `root`.
+    pub(super) fn of(root: &OwnedFd, listed: MountInfo) -> io::Result<Self> {
         Ok(Self {
-            path,
+            path: listed.path(),
             via: Via::Direct,
             id: identify(root)?,
             source: listed.source,
@@ -271,7 +270,7 @@ impl Spot {
             return Ok(Standing::Gone);
         };
         // Not our own path: a directory above may have been renamed.
-        let path = PathBuf::from(OsString::from_vec(listed.mount_point.clone()));
+        let path = listed.path();
         let top = open_root(&path).and_then(|root| Ok((identify(&root)?, root)));
         Ok(match top {
             Ok((id, _))

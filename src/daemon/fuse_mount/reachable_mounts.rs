@@ -1,11 +1,9 @@
 //! Taking mounts away that another process serves, or nobody any more.
 
-use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{FS_TYPE, Spot, mounted_at, open_directory, path_of};
+use super::{FS_TYPE, Spot, mounted_at, open_directory};
 use crate::daemon::mountinfo::{self, MountInfo};
 
 /// The mount found at a path where one of ours was expected.
@@ -25,12 +23,9 @@ pub enum Found {
 /// `path` cannot be opened as a directory, or the table of mounts not be read.
 pub fn find(path: &Path) -> io::Result<Found> {
     let root = open_directory(path)?;
-    let canonical = path_of(&root)?;
-    Ok(match mounted_at(&root, &canonical)? {
+    Ok(match mounted_at(&root)? {
         None => Found::Nothing,
-        Some(mount) if mount.fs_type == FS_TYPE.as_bytes() => {
-            Found::Ours(Spot::of(canonical, &root, mount)?)
-        }
+        Some(mount) if mount.fs_type == FS_TYPE.as_bytes() => Found::Ours(Spot::of(&root, mount)?),
         Some(mount) => Found::Other(mount.fs_type),
     })
 }
@@ -48,10 +43,4 @@ pub fn ours() -> io::Result<Vec<MountInfo>> {
         ours.push(mount);
     }
     Ok(ours)
-}
-
-/// The mount point as a path.
-#[must_use]
-pub fn point_of(mount: &MountInfo) -> PathBuf {
-    OsString::from_vec(mount.mount_point.clone()).into()
 }
