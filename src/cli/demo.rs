@@ -1,46 +1,37 @@
 //! `utf8fs demo`: the program at work, on a directory made for the purpose.
 //!
-//! The script is a text that is printed. `$` mounts, as a user would, by this program's own `mount`. `@show` lists
-//! the files of a directory, `@try` makes names that are refused, and `@normalize` one that is normalized.
-
-mod old_names;
+//! The script is a text that is printed. `$` mounts, as a user would, by this program's own `mount`. `@file` makes a file on
+//! the old disk, with its description as content, and `@show` lists the files of a directory. `@try` makes a name that may
+//! be refused, `@record` prints the last record of that, and `@normalize` makes a name that is normalized.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, BufRead, BufReader, Lines, PipeReader};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use tempfile::TempDir;
 
 use super::error::reason;
 use super::output::Output;
 use super::text_table::padded;
 use super::{CliError, ExitCode};
 use crate::names::Quoted;
+use crate::names::quoted::unquote;
 use crate::policy::errno::symbol;
-use old_names::{OldName, old_names};
 
 const SCRIPT: &str = include_str!("demo/script.txt");
 
-/// The audit log of the latest mount, in the demo's directory.
-const LOG: &str = "audit.log";
-
-/// Time in which a daemon writes the end of its log.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-const HINT: &str = "mounting takes /dev/fuse, and root or fusermount3; a container needs --device /dev/fuse --cap-add SYS_ADMIN";
-
 /// The name of the file that may be made.
 const PLAIN: &str = "plain.txt";
+
+const HINT: &str = "mounting takes /dev/fuse, and root or fusermount3; a container needs --device /dev/fuse --cap-add SYS_ADMIN";
 
 /// Runs the demo. Whatever happens, nothing that it made or mounted is left.
 ///
@@ -52,117 +43,133 @@ pub(super) fn run() -> Result<ExitCode, CliError> {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
             .map_err(|error| failed("catch signals", &error))?;
     }
-    let mut demo = Demo::new(Arc::clone(&interrupted))?;
+    let directory = tempfile::Builder::new().prefix("utf8fs-demo-").tempdir();
+    let directory = directory.map_err(not_made)?;
+    let root = directory.path().canonicalize().map_err(not_made)?;
+    for name in ["mnt", "new"] {
+        fs::create_dir(root.join(name)).map_err(not_made)?;
+    }
+    let mut demo = Demo {
+        out: Output::stdout(),
+        interrupted: &interrupted,
+        root,
+        files: Vec::new(),
+        mount: None,
+        record: String::new(),
+    };
     let shown = demo.play();
     let is_read = !demo.out.is_closed();
-    drop(demo.mount);
-    let removed = demo.directory.close();
-    let is_interrupted = interrupted.load(Ordering::Relaxed);
-    if shown.is_ok() || !is_read || is_interrupted {
-        removed.map_err(|error| failed("remove the demo's directory", &error))?;
-    }
-    if is_interrupted {
+    drop(demo);
+    let removed = directory.close();
+    let removed = removed.map_err(|error| failed("remove the demo's directory", &error));
+    if interrupted.load(Ordering::Relaxed) {
         let message = "interrupted; all that was made is removed";
-        return Err(CliError::failure(message));
+        return removed.and(Err(CliError::failure(message)));
     }
     // Whoever reads no further has seen enough.
-    if is_read {
-        shown?;
-    }
-    Ok(ExitCode::Ok)
+    let done = if is_read { shown.and(removed) } else { removed };
+    done.map(|()| ExitCode::Ok)
 }
 
-struct Demo {
-    out: Output,
-    interrupted: Arc<AtomicBool>,
-    /// The latest mount.
-    mount: Option<Mount>,
-    directory: TempDir,
-    /// Its path, without symlinks.
-    root: PathBuf,
-    names: Vec<OldName>,
+/// A mount in the foreground, which ends when it is dropped.
+struct Mount {
+    daemon: Child,
+    /// Its messages and audit log.
+    log: Lines<BufReader<PipeReader>>,
 }
-
-/// A mount in the background, unmounted when it is dropped.
-struct Mount(PathBuf);
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        for options in [&["umount"][..], &["umount", "--lazy"]] {
-            let done = utf8fs().args(options).arg(&self.0).output();
-            if done.is_ok_and(|done| done.status.success()) {
-                return;
-            }
+        let ended = kill_process(Pid::from_child(&self.daemon), Signal::TERM);
+        if let Err(error) = ended.map_err(io::Error::from).and(self.daemon.wait()) {
+            log::warn!("the demo's mount did not end: {error}");
         }
-        let path = Quoted(self.0.as_os_str().as_bytes());
-        log::warn!("{path} stays mounted");
     }
 }
 
-impl Demo {
-    /// Makes the directory, with files of old names in it.
-    fn new(interrupted: Arc<AtomicBool>) -> Result<Self, CliError> {
-        let not_made = |error: io::Error| {
-            failed("make a temporary directory", &error).hint(
-                "set TMPDIR to a directory on ext4, xfs, btrfs or tmpfs that you may write to",
-            )
-        };
-        let directory = tempfile::Builder::new().prefix("utf8fs-demo-").tempdir();
-        let directory = directory.map_err(not_made)?;
-        let root = directory.path().canonicalize().map_err(not_made)?;
-        for name in ["mnt", "new"] {
-            fs::create_dir(root.join(name)).map_err(not_made)?;
-        }
-        let names = old_names();
-        for name in &names {
-            let directory = root.join("old").join(name.directory);
-            fs::create_dir_all(&directory).map_err(not_made)?;
-            let file = directory.join(OsStr::from_bytes(&name.bytes));
-            fs::write(file, name.content()).map_err(not_made)?;
-        }
-        Ok(Self {
-            out: Output::stdout(),
-            interrupted,
-            mount: None,
-            directory,
-            root,
-            names,
-        })
-    }
+/// A file as it lies on an old disk. No two descriptions are alike.
+struct OldFile {
+    directory: &'static str,
+    name: Vec<u8>,
+    what: &'static str,
+}
 
+struct Demo<'a> {
+    out: Output,
+    interrupted: &'a AtomicBool,
+    root: PathBuf,
+    files: Vec<OldFile>,
+    /// The latest mount.
+    mount: Option<Mount>,
+    /// The latest refusal in its audit log.
+    record: String,
+}
+
+impl Demo<'_> {
     fn play(&mut self) -> Result<(), CliError> {
         for line in SCRIPT.lines() {
-            match line.split_once(' ').unwrap_or((line, "")) {
-                ("$", command) => self.mount(command)?,
-                ("@show", directory) => self.show(directory)?,
-                ("@try", _) => self.show_refusals()?,
-                ("@normalize", _) => self.show_normalized()?,
+            let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let (first, quoted) = rest.split_once(' ').unwrap_or_default();
+            let (name, what) = unquote(quoted).unwrap_or_default();
+            match verb {
+                "$" => self.mount(rest)?,
+                "@file" => self.make_file(first, name, what.trim_start())?,
+                "@show" => self.show(rest)?,
+                "@try" => self.attempt(first, &name)?,
+                "@record" => self.text(&format!("  {}", self.record.clone()))?,
+                "@normalize" => self.show_normalized()?,
                 _ => self.text(line)?,
             }
         }
         self.out.flush()
     }
 
-    /// Prints the command that a user would type, and runs it in the background.
+    fn make_file(
+        &mut self,
+        directory: &'static str,
+        name: Vec<u8>,
+        what: &'static str,
+    ) -> Result<(), CliError> {
+        let path = self.root.join("old").join(directory);
+        fs::create_dir_all(&path).map_err(not_made)?;
+        fs::write(path.join(OsStr::from_bytes(&name)), what).map_err(not_made)?;
+        self.files.push(OldFile {
+            directory,
+            name,
+            what,
+        });
+        Ok(())
+    }
+
+    /// Prints the command that a user would type, and runs it.
     fn mount(&mut self, command: &str) -> Result<(), CliError> {
         self.mount = None;
         self.text(&format!("$ {command}"))?;
         self.out.flush()?;
-        // A daemon that is still at its end has its own log open.
-        drop(fs::remove_file(self.root.join(LOG)));
-        let mut mount = utf8fs();
-        mount.args(["mount", "--quiet", "--background", "--audit-log", LOG]);
-        let args = command.split(' ').skip(2);
-        let started = mount.args(args).current_dir(&self.root).output();
-        let started = started.map_err(|error| failed("run utf8fs mount", &error))?;
-        if !started.status.success() {
-            let said = std::str::from_utf8(&started.stderr).unwrap_or_default();
-            let line = |start| said.lines().find_map(|line| line.strip_prefix(start));
-            let error = line("error: ").unwrap_or("utf8fs mount ended and did not say why");
-            return Err(CliError::failure(error).hint(line("hint: ").unwrap_or(HINT)));
+        let not_run = |error| failed("run utf8fs mount", &error);
+        let (log, stderr) = io::pipe().map_err(not_run)?;
+        let daemon = Command::new("/proc/self/exe")
+            .env_remove("UTF8FS_LOG")
+            .args(["mount", "--audit-log", "-"])
+            .args(command.split(' ').skip(2))
+            .current_dir(&self.root)
+            .stdin(Stdio::null())
+            .stderr(stderr)
+            .spawn()
+            .map_err(not_run)?;
+        let log = BufReader::new(log).lines();
+        let mut mount = Mount { daemon, log };
+        let mut said = Vec::new();
+        for line in mount.log.by_ref().map_while(Result::ok) {
+            if line.contains(" is shown at ") {
+                self.mount = Some(mount);
+                return self.go_on();
+            }
+            said.push(line);
         }
-        self.mount = Some(Mount(self.root.join("mnt")));
-        self.go_on()
+        let line = |start| said.iter().find_map(|line| line.strip_prefix(start));
+        let error = line("error: ").unwrap_or("utf8fs mount ended and did not say why");
+        Err(CliError::failure(error).hint(line("hint: ").unwrap_or(HINT)))
     }
 
     /// Shows the files of a directory: each is opened and read by the name that it is listed with.
@@ -176,47 +183,37 @@ impl Demo {
             let content = content.map_err(|error| failed("read through the mount", &error))?;
             seen.insert(content, name);
         }
-        let names = self.names.iter().filter(|name| name.directory == directory);
-        let rows = names.map(|name| {
-            let visible = seen.get(name.content().as_bytes());
+        let files = self.files.iter().filter(|file| file.directory == directory);
+        let rows = files.map(|OldFile { name, what, .. }| {
+            let visible = seen.get(what.as_bytes());
             let visible =
                 visible.ok_or_else(|| CliError::failure("a file is missing in the mount"))?;
-            let (on_disk, visible) = (shown(&name.bytes), shown(visible.as_bytes()));
-            Ok(format!(
-                "  {}{}{}",
-                padded(&on_disk, 28),
-                padded(&visible, 25),
-                name.what
-            ))
+            let on_disk = padded(&shown(name), 28);
+            let visible = padded(&shown(visible.as_bytes()), 25);
+            Ok(format!("  {on_disk}{visible}{what}"))
         });
         let rows: Vec<String> = rows.collect::<Result<_, CliError>>()?;
         rows.iter().try_for_each(|row| self.text(row))
     }
 
-    /// Tries to make names, and shows what the log says of each.
-    fn show_refusals(&mut self) -> Result<(), CliError> {
-        let attempts = attempts();
-        let mounted = self.root.join("mnt");
-        let tried = attempts.iter().map(|(act, name)| make(act, name, &mounted));
-        let tried: Vec<io::Result<()>> = tried.collect();
-        self.mount = None;
-        let records = self.records()?;
-        let mut refusals = records.iter();
-        for ((act, name), made) in attempts.iter().zip(&tried) {
-            let errno = made.as_ref().err().and_then(io::Error::raw_os_error);
-            let result = errno.map_or("made", symbol);
-            self.text(&format!(
-                "  {}{}{result}",
-                padded(act, 9),
-                padded(&shown(name), 32)
-            ))?;
-            let record = errno.and_then(|_| refusals.next());
-            if let Some(reason) = record.and_then(|record| reason_in(record)) {
-                self.text(&format!("           {reason}"))?;
-            }
+    /// Tries to make a name, and shows what the log says of a refusal.
+    fn attempt(&mut self, act: &str, name: &[u8]) -> Result<(), CliError> {
+        let made = make(act, name, &self.root.join("mnt"));
+        let errno = made.err().and_then(|error| error.raw_os_error());
+        let (act, name) = (padded(act, 9), padded(&shown(name), 32));
+        self.text(&format!("  {act}{name}{}", errno.map_or("made", symbol)))?;
+        if errno.is_some() {
+            self.record = self.next_record().unwrap_or_default();
+            self.text(&format!("           {}", reason_in(&self.record)))?;
         }
-        self.text("\n  On disk nothing was made but \"plain.txt\". One of the records in full:")?;
-        self.text(&format!("  {}", records.get(1).map_or("", String::as_str)))
+        Ok(())
+    }
+
+    /// Waits for the next refusal in the audit log.
+    fn next_record(&mut self) -> Option<String> {
+        let log = self.mount.as_mut()?.log.by_ref();
+        let mut lines = log.map_while(Result::ok);
+        lines.find(|line| line.contains(": refused with "))
     }
 
     fn show_normalized(&mut self) -> Result<(), CliError> {
@@ -234,20 +231,6 @@ impl Demo {
         ))
     }
 
-    /// Returns the records of the audit log, which is complete when its summary is there.
-    fn records(&self) -> Result<Vec<String>, CliError> {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            let log = fs::read_to_string(self.root.join(LOG))
-                .map_err(|error| failed("read the audit log", &error))?;
-            if log.contains(" summary of mount ") || Instant::now() > until {
-                let records = log.lines().filter(|line| !line.starts_with("utf8fs: "));
-                return Ok(records.map(str::to_owned).collect());
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-
     /// Writes text, unless nobody wants to read on; [`run`] knows why, so that the message is never seen.
     fn text(&mut self, text: &str) -> Result<(), CliError> {
         self.out.line(text)?;
@@ -262,23 +245,7 @@ impl Demo {
     }
 }
 
-/// Returns a plain name, which may be made, and then one of each kind that may not, with the way to make it.
-fn attempts() -> [(&'static str, Vec<u8>); 9] {
-    let long = [&[b'x'; 252][..], b".txt"].concat();
-    let rows: [(&str, &[u8]); 9] = [
-        ("create", PLAIN.as_bytes()),
-        ("create", b"caf\xE9.txt"),
-        ("mkdir", b"\xC0\xAE\xC0\xAE\xC0\xAFetc"),
-        ("symlink", b"\xED\xA0\x80.txt"),
-        ("create", &long),
-        ("rename", b"one\ntwo.txt"),
-        ("mkdir", b"\x1B[2J"),
-        ("create", b"-rf"),
-        ("rename", b"song\xE2\x80\xAE3pm.exe"),
-    ];
-    rows.map(|(act, name)| (act, name.to_vec()))
-}
-
+/// Makes a name; the file that is linked to or renamed is the one that could be made.
 fn make(act: &str, name: &[u8], directory: &Path) -> io::Result<()> {
     let path = directory.join(OsStr::from_bytes(name));
     match act {
@@ -290,11 +257,14 @@ fn make(act: &str, name: &[u8], directory: &Path) -> io::Result<()> {
 }
 
 /// Returns what an audit record says of the name: the rule and where it is broken, without who, when and what instead.
-fn reason_in(record: &str) -> Option<&str> {
-    let (_, refusal) = record.split_once(": refused with ")?;
-    let (_, reason) = refusal.split_once(": ")?;
-    let (reason, _) = reason.split_once("; by uid ")?;
-    reason.split("; would be accepted: ").next()
+fn reason_in(record: &str) -> &str {
+    let refusal = record.split(": refused with ").nth(1).unwrap_or_default();
+    let reason = refusal.split_once(": ").unwrap_or_default().1;
+    let reason = reason.split("; by uid ").next().unwrap_or_default();
+    reason
+        .split("; would be accepted: ")
+        .next()
+        .unwrap_or_default()
 }
 
 /// Quotes a name; of a long one its two ends.
@@ -316,11 +286,9 @@ fn entries(directory: &Path) -> Result<Vec<OsString>, CliError> {
         .map_err(|error| failed("list a directory", &error))
 }
 
-/// Returns the command of this program.
-fn utf8fs() -> Command {
-    let mut command = Command::new("/proc/self/exe");
-    command.env_remove("UTF8FS_LOG").stdin(Stdio::null());
-    command
+fn not_made(error: io::Error) -> CliError {
+    failed("make a temporary directory", &error)
+        .hint("set TMPDIR to a directory on ext4, xfs, btrfs or tmpfs that you may write to")
 }
 
 fn failed(doing: &str, error: &io::Error) -> CliError {

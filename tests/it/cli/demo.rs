@@ -76,7 +76,7 @@ fn it_shows_the_product_and_leaves_nothing() {
         &["overlong", "at byte 0: C0 AE"],
         &["create", "ENAMETOOLONG"],
         &[r#""-rf""#, "EILSEQ"],
-        &["mkdir", "refused with EILSEQ", "by uid"],
+        &["rename", "refused with EILSEQ", "by uid"],
         &["--on-violation normalize"],
         &[r#""caf\xE9.txt""#, r#""café.txt""#],
     ];
