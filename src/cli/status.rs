@@ -3,7 +3,6 @@
 mod all_mounts;
 #[cfg(test)]
 mod format_tests;
-mod guard_text;
 mod prometheus;
 mod status_text;
 
@@ -18,6 +17,7 @@ use super::{CliError, ExitCode};
 use crate::guard::{self, Found};
 use crate::names::Quoted;
 use crate::records::{FormatHead, MountStatus, STATUS_FORMAT, json_line};
+use prometheus::Status;
 
 /// Asks the mount and prints its status.
 ///
@@ -37,7 +37,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
     }
     let (answer, complaint) = status_client::start_asking(mountpoint)?;
     // Only what is no mount, and so answers, is looked at by this process.
-    if answer == Answer::None
+    if answer == Answer::Unknown
         && let Some(exit) = guard(mountpoint, format)?
     {
         return Ok(exit);
@@ -49,7 +49,10 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
     let lines = match format {
         StatusFormat::Text => status_text::lines(&status),
         StatusFormat::Json => vec![json_line(&status)],
-        StatusFormat::Prometheus => prometheus::lines(&status),
+        StatusFormat::Prometheus => {
+            let mountpoint = status.mountpoint.as_bytes();
+            prometheus::lines(&[Status::of_mount(mountpoint, Some(&status))])
+        }
     };
     print(&lines)?;
     Ok(exit(impairments(&status).is_empty()))
@@ -92,9 +95,9 @@ fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, Cli
         Err(_) => return Ok(None),
     };
     let lines = match format {
-        StatusFormat::Text => guard_text::lines(&status),
+        StatusFormat::Text => status_text::guard_lines(&status),
         StatusFormat::Json => vec![json_line(&status)],
-        StatusFormat::Prometheus => guard_text::metrics(&status),
+        StatusFormat::Prometheus => prometheus::lines(&[Status::of_guard(&status)]),
     };
     print(&lines)?;
     Ok(Some(ExitCode::Ok))

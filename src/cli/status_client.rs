@@ -13,6 +13,8 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
 
+use strum::IntoStaticStr;
+
 use super::error::reason;
 use super::output::{Output, print_error};
 use super::{CliError, ExitCode};
@@ -30,8 +32,9 @@ const DENIED: u8 = 4;
 /// The arguments of a process that asks.
 const ASKING: [&str; 3] = ["status", "--ask-only", "--"];
 
-/// The result of asking.
-#[derive(Debug, PartialEq, Eq)]
+/// The result of asking, by words that are part of the interface.
+#[derive(Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Answer {
     /// The daemon's status.
     Status(Vec<u8>),
@@ -42,7 +45,7 @@ pub(super) enum Answer {
     /// We may not ask.
     Denied,
     /// There is no answer for another reason.
-    None,
+    Unknown,
 }
 
 /// Prints on standard error why there is no answer.
@@ -111,7 +114,7 @@ pub(super) fn start_asking(path: &Path) -> Result<(Answer, Vec<u8>), CliError> {
         Some(Ok(0)) => Answer::Status(answer),
         Some(Ok(DEAD)) => Answer::Dead,
         Some(Ok(DENIED)) => Answer::Denied,
-        _ => Answer::None,
+        _ => Answer::Unknown,
     };
     Ok((answer, complaint))
 }

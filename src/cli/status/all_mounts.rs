@@ -3,9 +3,9 @@
 use std::thread;
 
 use serde_json::json;
-use strum::IntoStaticStr;
 
-use super::{exit, impairments, parse, print, prometheus, status_text};
+use super::prometheus::{self, Status};
+use super::{exit, impairments, parse, print, status_text};
 use crate::cli::args::status_args::StatusFormat;
 use crate::cli::output::print_error;
 use crate::cli::status_client::{self, Answer};
@@ -17,31 +17,14 @@ use crate::daemon::start_error::StartError;
 use crate::names::Quoted;
 use crate::records::{MountStatus, Name, json_line};
 
-/// How a mount is, by a word that is part of the interface.
-#[derive(Debug, IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub(super) enum State {
-    /// It answered, and everything works.
-    Well(Box<MountStatus>),
-    /// It answered, and something does not work.
-    Impaired(Box<MountStatus>),
-    /// Its daemon is gone.
-    Dead,
-    /// It does not answer in time.
-    Silent,
-    /// We may not ask.
-    Denied,
-    /// It cannot be asked, or what it says cannot be understood.
-    Unknown,
-}
-
-impl State {
-    fn status(&self) -> Option<&MountStatus> {
-        match self {
-            Self::Well(status) | Self::Impaired(status) => Some(status),
-            Self::Dead | Self::Silent | Self::Denied | Self::Unknown => None,
-        }
-    }
+/// A mount that was asked.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) mount: MountInfo,
+    /// How it is, by a word that is part of the interface.
+    pub(super) state: &'static str,
+    /// Its status, if it answered.
+    pub(super) status: Option<MountStatus>,
 }
 
 /// Asks all mounts and prints what they say.
@@ -51,62 +34,57 @@ impl State {
 pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CliError> {
     let mounts = reachable_mounts::ours()
         .map_err(|error| StartError::io("read the table of mounts", &error))?;
-    let states: Vec<State> = thread::scope(|scope| {
+    let all: Vec<Asked> = thread::scope(|scope| {
         let asking: Vec<_> = mounts
-            .iter()
-            .map(|mount| scope.spawn(|| state(mount)))
+            .into_iter()
+            .map(|mount| scope.spawn(|| asked(mount)))
             .collect();
-        let states = asking.into_iter().map(|asked| asked.join());
-        states
-            .map(|state| state.unwrap_or(State::Unknown))
+        let all = asking.into_iter().map(|asking| asking.join());
+        all.map(|asked| asked.expect("invariant: asking does not panic"))
             .collect()
     });
-    let all: Vec<(MountInfo, State)> = mounts.into_iter().zip(states).collect();
     print(&lines(&all, format))?;
-    let is_well = all.iter().all(|(_, state)| matches!(state, State::Well(_)));
-    Ok(exit(is_well))
+    Ok(exit(all.iter().all(|asked| asked.state == "well")))
 }
 
-fn state(mount: &MountInfo) -> State {
+fn asked(mount: MountInfo) -> Asked {
     let answer = status_client::ask(&mount.path()).unwrap_or_else(|error| {
         print_error(&error);
-        Answer::None
+        Answer::Unknown
     });
-    match answer {
-        Answer::Status(answer) => match parse(&answer) {
-            Ok(status) if impairments(&status).is_empty() => State::Well(Box::new(status)),
-            Ok(status) => State::Impaired(Box::new(status)),
+    let (state, status) = match &answer {
+        Answer::Status(answer) => match parse(answer) {
+            Ok(status) if impairments(&status).is_empty() => ("well", Some(status)),
+            Ok(status) => ("impaired", Some(status)),
             Err(error) => {
                 print_error(&error);
-                State::Unknown
+                (Answer::Unknown.into(), None)
             }
         },
-        Answer::Dead => State::Dead,
-        Answer::Silent => State::Silent,
-        Answer::Denied => State::Denied,
-        Answer::None => State::Unknown,
+        Answer::Dead | Answer::Silent | Answer::Denied | Answer::Unknown => (answer.into(), None),
+    };
+    Asked {
+        mount,
+        state,
+        status,
     }
 }
 
-pub(super) fn lines(all: &[(MountInfo, State)], format: StatusFormat) -> Vec<String> {
+pub(super) fn lines(all: &[Asked], format: StatusFormat) -> Vec<String> {
     match format {
         StatusFormat::Text if all.is_empty() => vec!["there is no utf8fs mount".to_owned()],
         StatusFormat::Text => table(all),
-        StatusFormat::Json => all
-            .iter()
-            .map(|(mount, state)| object(mount, state))
-            .collect(),
+        StatusFormat::Json => all.iter().map(object).collect(),
         StatusFormat::Prometheus => {
-            let up = |(mount, state): &(MountInfo, State)| {
-                prometheus::up(&mount.mount_point, state.status().is_some())
-            };
-            let said = all.iter().filter_map(|(_, state)| state.status());
-            prometheus::together(all.iter().map(up).chain(said.map(prometheus::lines)))
+            let statuses = all
+                .iter()
+                .map(|asked| Status::of_mount(&asked.mount.mount_point, asked.status.as_ref()));
+            prometheus::lines(&statuses.collect::<Vec<_>>())
         }
     }
 }
 
-fn table(all: &[(MountInfo, State)]) -> Vec<String> {
+fn table(all: &[Asked]) -> Vec<String> {
     let head = [
         "mounted on",
         "shows",
@@ -117,13 +95,13 @@ fn table(all: &[(MountInfo, State)]) -> Vec<String> {
         "offences",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for (mount, state) in all {
+    for asked in all {
         let mut row = vec![
-            Quoted(&mount.mount_point).to_string(),
-            Quoted(&mount.source).to_string(),
-            <&str>::from(state).to_owned(),
+            Quoted(&asked.mount.mount_point).to_string(),
+            Quoted(&asked.mount.source).to_string(),
+            asked.state.to_owned(),
         ];
-        if let Some(status) = state.status() {
+        if let Some(status) = &asked.status {
             row.push(status_text::span(status.uptime_seconds.ceil()));
             row.push(status.total.requests.to_string());
             row.push(status.total.errors.to_string());
@@ -136,11 +114,11 @@ fn table(all: &[(MountInfo, State)]) -> Vec<String> {
     columns(&rows, &[3, 4, 5, 6])
 }
 
-fn object(mount: &MountInfo, state: &State) -> String {
+fn object(asked: &Asked) -> String {
     json_line(&json!({
-        "mountpoint": Name::from(&mount.mount_point),
-        "source": Name::from(&mount.source),
-        "state": <&str>::from(state),
-        "status": state.status(),
+        "mountpoint": Name::from(&asked.mount.mount_point),
+        "source": Name::from(&asked.mount.source),
+        "state": asked.state,
+        "status": asked.status,
     }))
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::status_text as text;
 use super::*;
-use crate::records::{MountOptions, Name, PolicyFault, PolicyStatus, Time};
+use crate::records::{GuardStatus, MountOptions, Name, PolicyFault, PolicyStatus, Time};
 use serde_json::Value;
 
 /// A directory that tries to end its line and its label, and to move the cursor.
@@ -74,15 +74,15 @@ total      105       3    210  105.0 ms  1000 µs        16 µs
 inodes known        7
 open                2 files, 1 directories
 descriptors         4 for what is open, 6 of 250 kept for inodes; 1000 in all, 64 in reserve
-indexes of names    3 directories, 3 KiB, 9 readings
+indexes of names    3 directories, 2049 bytes, 9 readings
 kept by the kernel  names until changed, attributes of files 1 s; 0 names barred
 changes below       followed, in 12 directories; 1 overflows, 2 stalls
 requests by         rings (io_uring), 32 threads for each CPU
 data                read and written by the kernel where it can
-offences            3 (2 ill-formed, 1 forbidden): 3 refused, 0 normalized, 0 reported
+offences            3
   ill-formed        1 refused, 1 reported
   forbidden         1 refused
-audit records       3 written, 0 left out, 0 dropped
+audit records       3 written
 
 options in force
   policy            -
@@ -120,9 +120,13 @@ options in force
     assert_eq!(format!("\n{got}\n"), expected, "{got}");
 }
 
+fn metrics(status: &MountStatus) -> Vec<String> {
+    prometheus::lines(&[Status::of_mount(HOSTILE, Some(status))])
+}
+
 #[test]
 fn metrics_are_prometheus_text_and_a_hostile_path_stays_in_its_label() {
-    let lines = prometheus::lines(&status());
+    let lines = metrics(&status());
     let mount = r#"mountpoint="/a\\\"} 1\\n# caf\\xE9\\\\\\x1B[2J""#;
     for line in &lines {
         assert!(!line.contains(|c: char| c.is_control()), "{line:?}");
@@ -168,12 +172,74 @@ fn metrics_are_prometheus_text_and_a_hostile_path_stays_in_its_label() {
     assert!(!heads.any(|head| head == first));
 }
 
+/// A row of the table whose path leads nowhere would be no metric at all.
+#[test]
+fn each_row_of_the_table_is_a_metric_where_there_is_all() {
+    let mut mount = status();
+    mount.policy = Some(PolicyStatus {
+        file: Name::from(b"/p"),
+        since: Time("2026-11-21T11:49:58.5Z".parse().unwrap()),
+        sections: 3,
+        reloads: 2,
+        failed_reloads: 1,
+        fault: None,
+    });
+    let guard = json!({
+        "format": 1, "version": "0.1.0", "pid": 1, "directory": Name::from(b"/g"), "uptime_seconds": 1.5,
+        "events": 9, "overflows": 0, "scans": 1, "lag_milliseconds": 2, "waiting": 0, "renamed": 0, "left": 0,
+        "offences": { "ill-formed": 2 }, "verdicts": { "reported": 2 },
+        "audit_records": { "written": 2, "left_out": 0, "dropped": 0 },
+    });
+    let guard: GuardStatus = serde_json::from_value(guard).unwrap();
+    let statuses = [
+        Status::of_mount(HOSTILE, Some(&mount)),
+        Status::of_guard(&guard),
+    ];
+    let lines = prometheus::lines(&statuses);
+    for row in include_str!("metrics.txt").lines() {
+        let (name, help) = (
+            row.split([' ', '{']).next().unwrap(),
+            row.get(83..).unwrap(),
+        );
+        let head = format!("# HELP utf8fs_{name} {help}");
+        assert!(lines.contains(&head), "{head}");
+    }
+    for sample in [
+        "policy_reloads_total{M,result=\"good\"} 2",
+        "policy_reloads_total{M,result=\"failed\"} 1",
+        "policy_fault{M} 0",
+        "policy_good_reading_timestamp_seconds{M} 1795261798.500000",
+        "policy_sections{M} 3",
+    ] {
+        let mount = r#"mountpoint="/a\\\"} 1\\n# caf\\xE9\\\\\\x1B[2J""#;
+        let sample = format!("utf8fs_{}", sample.replacen('M', mount, 1));
+        assert!(lines.contains(&sample), "{sample}");
+    }
+    let sample = "utf8fs_guard_offences_total{mountpoint=\"/g\",rule=\"ill-formed\"} 2";
+    assert!(lines.contains(&sample.to_owned()));
+    let expected = [
+        "\"/g\" guarded, for 1.5 s, by process 1, utf8fs 0.1.0",
+        "",
+        "events            9",
+        "overflows         0",
+        "scans             1",
+        "lag milliseconds  2",
+        "waiting           0",
+        "renamed           0",
+        "left              0",
+        "offences          2 ill-formed",
+        "verdicts          2 reported",
+        "audit records     2 written",
+    ];
+    assert_eq!(text::guard_lines(&guard), expected);
+}
+
 #[test]
 fn where_changes_are_not_followed_nothing_is_told_of_it() {
     let mut status = status();
     status.watch = None;
     assert!(text::lines(&status).contains(&"changes below       not followed".to_owned()));
-    let lines = prometheus::lines(&status);
+    let lines = metrics(&status);
     assert!(!lines.iter().any(|line| line.contains("utf8fs_watch")));
 }
 
@@ -207,10 +273,15 @@ fn mount(point: &[u8]) -> crate::daemon::mountinfo::MountInfo {
     }
 }
 
-fn two_mounts() -> Vec<(crate::daemon::mountinfo::MountInfo, all_mounts::State)> {
-    vec![
-        (mount(HOSTILE), all_mounts::State::Well(Box::new(status()))),
-        (mount(b"/b"), all_mounts::State::Dead),
+fn two_mounts() -> [all_mounts::Asked; 2] {
+    let asked = |point: &[u8], state, status| all_mounts::Asked {
+        mount: mount(point),
+        state,
+        status,
+    };
+    [
+        asked(HOSTILE, "well", Some(status())),
+        asked(b"/b", "dead", None),
     ]
 }
 

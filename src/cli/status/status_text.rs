@@ -1,12 +1,12 @@
 //! The status for people.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::impairments;
 use crate::cli::output::harmless;
 use crate::cli::text_table::columns;
-use crate::records::{MountStatus, Name, RequestCounts, Transport, VerdictCounts, WatchStatus};
+use crate::records::{GuardStatus, MountStatus, Name, RequestCounts, Transport, WatchStatus};
 
 /// Returns the lines of the status.
 pub(super) fn lines(status: &MountStatus) -> Vec<String> {
@@ -28,18 +28,39 @@ pub(super) fn lines(status: &MountStatus) -> Vec<String> {
     lines.extend(requests(status));
     lines.push(String::new());
     lines.extend(columns(&state(status), &[]));
-    let options = serde_json::to_value(&status.options).unwrap_or_default();
-    let options = options.as_object().into_iter().flatten();
-    let options: Vec<_> = options
-        .map(|(option, value)| vec![option.clone(), shown(value)])
-        .collect();
-    if !options.is_empty() {
+    if let Some(options) = &status.options {
         lines.push(String::new());
         lines.push("options in force".to_owned());
-        let options = columns(&options, &[]);
+        let options = columns(&fields(&json!(options)), &[]);
         lines.extend(options.into_iter().map(|line| format!("  {line}")));
     }
     lines
+}
+
+/// Number of fields of a guard's status that are shown in its first line, at the start of the others.
+const HEAD_FIELDS: usize = 5;
+
+/// Returns the lines of the status of a guard.
+pub(super) fn guard_lines(status: &GuardStatus) -> Vec<String> {
+    let head = format!(
+        "{} guarded, for {}, by process {}, utf8fs {}",
+        status.directory,
+        span(status.uptime_seconds),
+        status.pid,
+        harmless(&status.version),
+    );
+    let mut fields = fields(&json!(status));
+    fields.drain(..HEAD_FIELDS);
+    let mut lines = vec![head, String::new()];
+    lines.extend(columns(&fields, &[]));
+    lines
+}
+
+/// Returns a row for each field of a document.
+fn fields(document: &Value) -> Vec<Vec<String>> {
+    let fields = document.as_object().into_iter().flatten();
+    let fields = fields.map(|(key, value)| vec![key.replace('_', " "), shown(value)]);
+    fields.collect()
 }
 
 /// Says which policy file is in force, and why the one that is there now is not.
@@ -138,74 +159,48 @@ fn transport(transport: &Transport) -> String {
 
 /// Returns a row for each thing that the daemon holds, keeps or counts besides.
 fn state(status: &MountStatus) -> Vec<Vec<String>> {
-    let MountStatus {
-        open,
-        descriptors,
-        indexes,
-        kept,
-        audit_records,
-        ..
-    } = status;
+    let kept = &status.kept;
+    let kept = format!(
+        "names {}, attributes of files {}; {} names barred",
+        span(kept.names_seconds),
+        span(kept.files_seconds),
+        kept.names_barred,
+    );
+    let descriptors = &status.descriptors;
+    let descriptors = format!(
+        "{} for what is open, {} of {} kept for inodes; {} in all, {} in reserve",
+        descriptors.open,
+        descriptors.inodes,
+        descriptors.inodes_limit,
+        descriptors.limit,
+        descriptors.reserve,
+    );
     let data = if status.passthrough {
         "read and written by the kernel where it can"
     } else {
         "read and written by the daemon"
     };
-    let mut rows = vec![
-        ("inodes known".to_owned(), status.inodes.to_string()),
-        (
-            "open".to_owned(),
-            format!("{} files, {} directories", open.files, open.directories),
-        ),
-        (
-            "descriptors".to_owned(),
-            format!(
-                "{} for what is open, {} of {} kept for inodes; {} in all, {} in reserve",
-                descriptors.open,
-                descriptors.inodes,
-                descriptors.inodes_limit,
-                descriptors.limit,
-                descriptors.reserve,
-            ),
-        ),
-        (
-            "indexes of names".to_owned(),
-            format!(
-                "{} directories, {} KiB, {} readings",
-                indexes.directories,
-                indexes.bytes.div_ceil(1024),
-                indexes.readings,
-            ),
-        ),
-        (
-            "kept by the kernel".to_owned(),
-            format!(
-                "names {}, attributes of files {}; {} names barred",
-                span(kept.names_seconds),
-                span(kept.files_seconds),
-                kept.names_barred,
-            ),
-        ),
-        ("changes below".to_owned(), watch(status.watch.as_ref())),
-        ("requests by".to_owned(), transport(&status.transport)),
-        ("data".to_owned(), data.to_owned()),
-        ("offences".to_owned(), offences(status)),
+    let rows = [
+        ("inodes known", json!(status.inodes)),
+        ("open", json!(status.open)),
+        ("descriptors", json!(descriptors)),
+        ("indexes of names", json!(status.indexes)),
+        ("kept by the kernel", json!(kept)),
+        ("changes below", json!(watch(status.watch.as_ref()))),
+        ("requests by", json!(transport(&status.transport))),
+        ("data", json!(data)),
+        ("offences", json!(status.offences.sum())),
     ];
-    for (rule, verdicts) in status.offences_by_verdict.rows() {
-        if verdicts.sum() > 0 {
-            rows.push((format!("  {}", <&str>::from(rule)), nonzero(&verdicts)));
-        }
-    }
-    rows.push((
-        "audit records".to_owned(),
-        format!(
-            "{} written, {} left out, {} dropped",
-            audit_records.written, audit_records.left_out, audit_records.dropped,
-        ),
-    ));
-    rows.into_iter()
-        .map(|(key, value)| vec![key, value])
-        .collect()
+    let row = |key: &str, value: Value| vec![key.to_owned(), shown(&value)];
+    let mut rows: Vec<_> = rows.map(|(key, value)| row(key, value)).into();
+    let by_rule = status.offences_by_verdict.rows().into_iter();
+    let by_rule = by_rule.filter(|(_, verdicts)| verdicts.sum() > 0);
+    rows.extend(by_rule.map(|(rule, verdicts)| {
+        let rule = format!("  {}", <&str>::from(rule));
+        row(&rule, json!(verdicts))
+    }));
+    rows.push(row("audit records", json!(status.audit_records)));
+    rows
 }
 
 fn watch(watch: Option<&WatchStatus>) -> String {
@@ -223,34 +218,6 @@ fn watch(watch: Option<&WatchStatus>) -> String {
         "{state}, in {} directories; {} overflows, {} stalls",
         watch.directories, watch.overflows, watch.stalls
     )
-}
-
-fn offences(status: &MountStatus) -> String {
-    let rules = status.offences.rows().into_iter();
-    let rules: Vec<String> = rules
-        .filter(|(_, count)| *count > 0)
-        .map(|(rule, count)| format!("{count} {}", <&str>::from(rule)))
-        .collect();
-    if rules.is_empty() {
-        return "none".to_owned();
-    }
-    let verdicts = &status.verdicts;
-    format!(
-        "{} ({}): {} refused, {} normalized, {} reported",
-        status.offences.sum(),
-        rules.join(", "),
-        verdicts.refused,
-        verdicts.normalized,
-        verdicts.reported,
-    )
-}
-
-fn nonzero(verdicts: &VerdictCounts) -> String {
-    let rows = verdicts.rows().into_iter().filter(|(_, count)| *count > 0);
-    let rows: Vec<String> = rows
-        .map(|(verdict, count)| format!("{count} {}", verdict.label()))
-        .collect();
-    rows.join(", ")
 }
 
 /// Formats microseconds in the unit that suits.
@@ -276,19 +243,26 @@ pub(super) fn span(seconds: f64) -> String {
     }
 }
 
-/// Formats the value of an option, harmless to a terminal.
+/// Formats a value, harmless to a terminal. Fields that are 0 are left out.
 fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "-".to_owned(),
-        Value::String(text) => harmless(text).into_owned(),
-        Value::Array(values) if values.is_empty() => "-".to_owned(),
-        Value::Array(values) => {
-            let values: Vec<String> = values.iter().map(shown).collect();
-            values.join(", ")
-        }
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::Object(_) => {
-            Name::deserialize(value).map_or_else(|_| "?".to_owned(), |name| name.to_string())
-        }
+    let values: Vec<String> = match value {
+        Value::Null => Vec::new(),
+        Value::String(text) => vec![harmless(text).into_owned()],
+        Value::Bool(_) | Value::Number(_) => vec![value.to_string()],
+        Value::Array(values) => values.iter().map(shown).collect(),
+        Value::Object(fields) => match Name::deserialize(value) {
+            Ok(name) => vec![name.to_string()],
+            Err(_) => {
+                let fields = fields.iter().filter(|(_, value)| **value != json!(0));
+                let fields = fields.map(|(key, value)| (key.replace('_', " "), shown(value)));
+                fields
+                    .map(|(key, value)| format!("{value} {key}"))
+                    .collect()
+            }
+        },
+    };
+    if values.is_empty() {
+        return "-".to_owned();
     }
+    values.join(", ")
 }
