@@ -46,7 +46,7 @@ pub(super) fn run(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
 fn sum_up(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
     let filter = filter(args)?;
     let page = args.html.as_deref();
-    let page = page.map(|page| Page::create_as_narrow(page, &args.files));
+    let page = page.map(|page| Page::create(page, &args.files));
     let page = page.transpose()?;
     let mut report = Report {
         args,

@@ -2,23 +2,20 @@
 //!
 //! Its policy (CSP) lets only its own style and script work, by their hashes, and forbids a script to make HTML of text.
 
-mod output_target;
-
-use std::fs::{File, Permissions};
-use std::io::{ErrorKind, Write};
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use rustix::fs::Mode;
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use super::CliError;
 use super::error::reason;
 use crate::names::Quoted;
-use output_target::{Place, input, is_same_file, place};
 
 /// The style of all pages.
 const STYLE: &str = include_str!("page/base.css");
@@ -26,14 +23,36 @@ const STYLE: &str = include_str!("page/base.css");
 /// The way in which a page gets to its target.
 #[derive(Debug)]
 enum Way {
-    /// Appears there once it is whole, with that mode.
-    Whole {
-        file: NamedTempFile,
-        path: PathBuf,
-        mode: u32,
-    },
+    /// Appears there once it is whole.
+    Whole { file: NamedTempFile, path: PathBuf },
     /// Is written as it comes.
     Through(File),
+}
+
+impl Way {
+    /// Finds the way to a target. Devices and FIFOs are not to be replaced, nor what this program prints to. A file that is
+    /// made has that mode, less the umask.
+    fn to(path: &Path, mode: u32) -> io::Result<Self> {
+        let is_new = fs::metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        // Follows links as the kernel does, also where nothing is there yet.
+        let file = File::options().append(true).create(true).open(path)?;
+        let there = file.metadata()?;
+        if let Some(output) = own_output(&there) {
+            return Ok(Self::Through(output));
+        }
+        if !there.is_file() {
+            return Ok(Self::Through(file));
+        }
+        let path = path.canonicalize()?;
+        if is_new {
+            fs::remove_file(&path)?;
+        }
+        let file = tempfile::Builder::new()
+            .prefix(".utf8fs-page-")
+            .permissions(Permissions::from_mode(mode))
+            .tempfile_in(path.parent().unwrap_or(Path::new("/")))?;
+        Ok(Self::Whole { file, path })
+    }
 }
 
 /// A page that is still to be written.
@@ -44,26 +63,14 @@ pub(super) struct Page {
 
 impl Page {
     /// Makes room for it, so that long work is not in vain. A symlink is followed, a regular file is replaced, and what is none is
-    /// written to. To be called before there are other threads: the umask is looked at.
+    /// written to. Nobody can read it who cannot read each of the inputs, since it tells what is in them.
     ///
     /// # Errors
     /// No file can be made there; it is one of the `inputs`, of which `-` is standard input.
     pub(super) fn create(path: &Path, inputs: &[PathBuf]) -> Result<Self, CliError> {
-        Self::of_mode(path, inputs, 0o666)
-    }
-
-    /// The same for a page that tells what is in the inputs: nobody can read it who cannot read each of them.
-    ///
-    /// # Errors
-    /// As for [`Page::create`].
-    pub(super) fn create_as_narrow(path: &Path, inputs: &[PathBuf]) -> Result<Self, CliError> {
-        let inputs_there = inputs.iter().filter_map(|path| input(path));
-        let files = inputs_there.filter(std::fs::Metadata::is_file);
+        let files = inputs.iter().filter_map(|path| input(path));
+        let files = files.filter(Metadata::is_file);
         let mode = files.fold(0o666, |mode, file| mode & file.permissions().mode());
-        Self::of_mode(path, inputs, mode)
-    }
-
-    fn of_mode(path: &Path, inputs: &[PathBuf], mode: u32) -> Result<Self, CliError> {
         let name = |path: &Path| Quoted(path.as_os_str().as_bytes()).to_string();
         if let Some(input) = inputs.iter().find(|input| is_same_file(path, input)) {
             let message = match input.as_os_str() == "-" {
@@ -73,22 +80,7 @@ impl Page {
             return Err(CliError::usage(message)
                 .hint("--html takes another file, which the report goes to"));
         }
-        let way = match place(path) {
-            Ok(Place::Through(file)) => Ok(Way::Through(file)),
-            Ok(Place::At(path)) => {
-                let parent = path
-                    .parent()
-                    .filter(|parent| !parent.as_os_str().is_empty());
-                let file = tempfile::Builder::new()
-                    .prefix(".utf8fs-page-")
-                    .permissions(Permissions::from_mode(0o600))
-                    .tempfile_in(parent.unwrap_or(Path::new(".")));
-                let mode = mode & !umask();
-                file.map(|file| Way::Whole { file, path, mode })
-            }
-            Err(error) => Err(error),
-        };
-        let refuse = |error: std::io::Error| {
+        let refuse = |error: io::Error| {
             CliError::usage(format!(
                 "{} cannot be written: {}",
                 name(path),
@@ -98,7 +90,7 @@ impl Page {
         };
         Ok(Self {
             path: path.to_owned(),
-            way: way.map_err(refuse)?,
+            way: Way::to(path, mode).map_err(refuse)?,
         })
     }
 
@@ -110,14 +102,9 @@ impl Page {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
                 written => written,
             },
-            Way::Whole {
-                mut file,
-                path,
-                mode,
-            } => file
+            Way::Whole { mut file, path } => file
                 .write_all(text.as_bytes())
-                .and_then(|()| file.as_file().set_permissions(Permissions::from_mode(mode)))
-                .and_then(|()| file.persist(&path).map(drop).map_err(|error| error.error)),
+                .and_then(|()| file.persist(&path).map(drop).map_err(io::Error::from)),
         };
         written.map_err(|error| {
             let name = Quoted(self.path.as_os_str().as_bytes());
@@ -126,11 +113,34 @@ impl Page {
     }
 }
 
-/// Returns the umask. Asking for it sets it: for that moment to the narrowest.
-fn umask() -> u32 {
-    let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    rustix::process::umask(umask);
-    umask.as_raw_mode()
+/// Standard output or standard error, if that is it: they go on where this ends.
+fn own_output(there: &Metadata) -> Option<File> {
+    let (stdout, stderr) = (io::stdout(), io::stderr());
+    let outputs = [stdout.as_fd(), stderr.as_fd()];
+    let mut outputs = outputs.into_iter().filter_map(opened);
+    outputs.find(|file| file.metadata().is_ok_and(|open| is_one(&open, there)))
+}
+
+fn opened(of: BorrowedFd<'_>) -> Option<File> {
+    of.try_clone_to_owned().ok().map(File::from)
+}
+
+/// Returns the metadata of an input; `-` is standard input.
+fn input(path: &Path) -> Option<Metadata> {
+    if path.as_os_str() == "-" {
+        return opened(io::stdin().as_fd())?.metadata().ok();
+    }
+    fs::metadata(path).ok()
+}
+
+/// Would writing to `path` write to the input? Not to a terminal or to /dev/null.
+fn is_same_file(path: &Path, of_input: &Path) -> bool {
+    let there = fs::metadata(path).ok().zip(input(of_input));
+    there.is_some_and(|(path, input)| !path.file_type().is_char_device() && is_one(&path, &input))
+}
+
+fn is_one(a: &Metadata, b: &Metadata) -> bool {
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
 /// Returns the text of a page. `title`, `style` and `script` are the program's. Names in `body` are to be
@@ -164,16 +174,9 @@ pub(super) fn document(title: &str, style: &str, script: Option<&str>, body: &st
 
 /// `text` as HTML that is nothing else, in an element or an attribute. Not for names as they are: those are [`Quoted`] first.
 pub(super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
 }
