@@ -1,9 +1,10 @@
 //! An explanation as text and as JSON.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::Explanation;
-use super::sequences::{hex, notation, rows};
+use super::sequences::{Row, hex, notation, rows};
+use crate::cli::text_table::columns;
 use crate::codec::Encoding;
 use crate::names::{OnViolation, Quoted, VisibleName};
 use crate::policy::{NAME_MAX, Offence, Rule, errno};
@@ -17,100 +18,82 @@ impl Explanation<'_> {
         let name = |name: &Option<VisibleName>| {
             name.as_ref().map(|name| json!(Name::from(name.as_bytes())))
         };
-        let mut object = Map::new();
-        let mut put = |key: &str, value: Value| {
-            object.insert(key.to_owned(), value);
-        };
         let encoding = self.map.policy.encoding;
-        put("name", json!(Name::from(self.name)));
-        put("encoding", json!(encoding.label()));
+        let verdict = if self.offence.is_some() {
+            "refused"
+        } else {
+            "conforming"
+        };
+        let mut fields = vec![
+            ("name", json!(Name::from(self.name))),
+            ("encoding", json!(encoding)),
+            ("visible", json!(name(&self.visible))),
+            ("normalized", json!(name(&self.normalized))),
+            ("verdict", json!(verdict)),
+        ];
         if encoding != Encoding::Utf8 {
-            put("text", json!(self.text));
+            fields.push(("text", json!(self.text)));
         }
-        put("visible", json!(name(&self.visible)));
-        put("normalized", json!(name(&self.normalized)));
-        put(
-            "verdict",
-            json!(if self.offence.is_some() {
-                "refused"
-            } else {
-                "conforming"
-            }),
-        );
         if let Some(offence) = self.offence {
-            put("rule", json!(offence.rule.label()));
-            put("kind", json!(offence.rule.kind()));
-            put("offset", json!(offence.offset));
-            put("length", json!(offence.length));
-            put("code_point", json!(offence.code_point.map(notation)));
-            let is_mountable = Encoding::MOUNTABLE.contains(&encoding);
-            put("errno", json!(is_mountable.then(|| self.errno(offence))));
+            let errno = self.is_mountable().then(|| self.errno(offence));
+            fields.extend([
+                ("rule", json!(offence.rule.label())),
+                ("kind", json!(offence.rule.kind())),
+                ("offset", json!(offence.offset)),
+                ("length", json!(offence.length)),
+                ("code_point", json!(offence.code_point.map(notation))),
+                ("errno", json!(errno)),
+            ]);
         }
-        json_line(&Value::Object(object))
+        let fields = fields.into_iter();
+        let fields = fields.map(|(key, value)| (key.to_owned(), value));
+        json_line(&fields.collect::<Map<_, _>>())
     }
 
     /// Lines for people.
     pub(super) fn to_lines(&self) -> Vec<String> {
-        let mut lines = vec![Quoted(self.name).to_string()];
-        lines.extend(self.table());
+        let mut facts = Vec::new();
         let encoding = self.map.policy.encoding;
         if encoding != Encoding::Utf8 {
-            let text = self.text.as_ref().map(|text| Quoted(text.as_bytes()));
-            let text = text.map_or_else(
-                || "none: not all of it is characters".to_owned(),
-                |text| text.to_string(),
-            );
-            lines.push(format!("  encoding    {encoding}"));
-            lines.push(format!("  text        {text}"));
+            let text = self.text.as_ref();
+            let text = text.map(|text| Quoted(text.as_bytes()).to_string());
+            let none = || "none: not all of it is characters".to_owned();
+            facts.push(("encoding", encoding.to_string()));
+            facts.push(("text", text.unwrap_or_else(none)));
         }
-        let is_mountable = Encoding::MOUNTABLE.contains(&encoding);
-        let Some(offence) = self.offence else {
-            let visible = if is_mountable {
-                ", visible as it is"
-            } else {
-                ""
-            };
-            lines.push(format!("  verdict     conforming{visible}"));
-            return lines;
-        };
-        lines.push(format!("  verdict     {}", self.verdict(offence)));
-        lines.push(format!("  rule        {}", offence.rule));
-        lines.push(format!("  where       {}", self.place(offence)));
-        if !is_mountable {
-            return lines;
+        if let Some(offence) = self.offence {
+            facts.push(("verdict", self.verdict(offence)));
+            facts.push(("rule", offence.rule.to_string()));
+            facts.push(("where", self.place(offence)));
+            if self.is_mountable() {
+                facts.push(("visible", self.visible_or_why_not()));
+                facts.push(("normalized", self.normalized_or_why_not(offence)));
+            }
+        } else if self.is_mountable() {
+            facts.push(("verdict", "conforming, visible as it is".to_owned()));
+        } else {
+            facts.push(("verdict", "conforming".to_owned()));
         }
-        lines.push(format!("  visible     {}", self.visible_or_why_not()));
-        lines.push(format!(
-            "  normalized  {}",
-            self.normalized_or_why_not(offence)
-        ));
-        lines
+        let sequences = rows(self.name, &self.map.policy).into_iter();
+        let sequences: Vec<Vec<String>> = sequences.map(Row::cells).collect();
+        let sequences = columns(&sequences, &[0]).into_iter();
+        let facts = facts.into_iter();
+        std::iter::once(Quoted(self.name).to_string())
+            .chain(sequences.map(|row| format!("  {row}")))
+            .chain(facts.map(|(fact, value)| format!("  {fact:10}  {value}")))
+            .collect()
+    }
+
+    fn is_mountable(&self) -> bool {
+        Encoding::MOUNTABLE.contains(&self.map.policy.encoding)
     }
 
     fn errno(&self, offence: Offence) -> &'static str {
         errno::symbol(self.map.errno.errno(offence.rule))
     }
 
-    fn table(&self) -> Vec<String> {
-        let rows = rows(self.name, &self.map.policy);
-        let octets = rows.iter().map(|row| row.octets.len()).max().unwrap_or(0);
-        let code_points = rows
-            .iter()
-            .map(|row| row.code_points.len())
-            .max()
-            .unwrap_or(0);
-        rows.iter()
-            .map(|row| {
-                format!(
-                    "  {:>4}  {:octets$}  {:code_points$}  {}",
-                    row.offset, row.octets, row.code_points, row.text
-                )
-            })
-            .collect()
-    }
-
     fn verdict(&self, offence: Offence) -> String {
-        if !Encoding::MOUNTABLE.contains(&self.map.policy.encoding) {
+        if !self.is_mountable() {
             return "does not conform".to_owned();
         }
         let refused = || format!("refused with {}", self.errno(offence));

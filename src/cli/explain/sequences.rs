@@ -21,6 +21,14 @@ pub(super) struct Row {
     pub(super) text: String,
 }
 
+impl Row {
+    /// Returns the cells of the row.
+    pub(super) fn cells(self) -> Vec<String> {
+        let offset = format!("{:>4}", self.offset);
+        vec![offset, self.octets, self.code_points, self.text]
+    }
+}
+
 /// Returns the sequences of `name`, row by row, with the objections of `policy` beside each.
 pub(super) fn rows(name: &[u8], policy: &Policy) -> Vec<Row> {
     let offences = offences(name, policy);
