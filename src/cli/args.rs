@@ -207,13 +207,13 @@ pub struct ConformingArgs {
     /// Most bytes in a name, 24 to 255
     ///
     /// [default: 255]
-    #[arg(long, value_name = "N", value_parser = max_bytes, allow_negative_numbers = true, verbatim_doc_comment)]
+    #[arg(long, value_name = "N", value_parser = number::<SMALLEST_LIMIT, NAME_MAX>, allow_negative_numbers = true, verbatim_doc_comment)]
     pub max_bytes: Option<usize>,
 
     /// Most characters in a name, 24 or more
     ///
     /// [default: no limit but that of bytes]
-    #[arg(long, value_name = "N", value_parser = max_chars, allow_negative_numbers = true, verbatim_doc_comment)]
+    #[arg(long, value_name = "N", value_parser = number::<SMALLEST_LIMIT, { usize::MAX }>, allow_negative_numbers = true, verbatim_doc_comment)]
     pub max_chars: Option<usize>,
 }
 
@@ -323,7 +323,7 @@ pub struct MountArgs {
     /// With rings (--uring) this is the number for each CPU, fewer with more than 16 CPUs.
     ///
     /// [default: 32]
-    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true, verbatim_doc_comment)]
+    #[arg(long, value_name = "N", value_parser = number::<1, 1024>, allow_negative_numbers = true, verbatim_doc_comment)]
     pub threads: Option<usize>,
 
     /// Take requests by rings (FUSE over io_uring), which cost less than /dev/fuse
@@ -427,56 +427,34 @@ pub struct ConvertArgs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Octets(pub Vec<u8>);
 
-/// Takes the value of `--max-bytes`.
-pub(super) fn max_bytes(text: &str) -> Result<usize, String> {
-    number(text, SMALLEST_LIMIT..=NAME_MAX)
-}
-
-/// Takes the value of `--max-chars`.
-pub(super) fn max_chars(text: &str) -> Result<usize, String> {
-    number(text, SMALLEST_LIMIT..=usize::MAX)
-}
-
 /// Takes the value of `--cache`.
-pub(super) fn cache(text: &str) -> Result<CacheMode, String> {
-    /// A day: longer is as good as for ever, and the kernel's times are bounded.
-    const MOST: f64 = 86_400.0;
+fn cache(text: &str) -> Result<CacheMode, String> {
     match text {
-        "none" => return Ok(CacheMode::Seconds(Duration::ZERO)),
-        "watch" => return Ok(CacheMode::Watch),
-        "exclusive" => return Ok(CacheMode::Exclusive),
-        _ => {}
+        "none" => Ok(CacheMode::Seconds(Duration::ZERO)),
+        "watch" => Ok(CacheMode::Watch),
+        "exclusive" => Ok(CacheMode::Exclusive),
+        _ => seconds(text)
+            .map(CacheMode::Seconds)
+            .map_err(|wrong| format!("{wrong}, none, watch or exclusive")),
     }
-    let seconds: f64 = text
-        .parse()
-        .map_err(|_no_number| "it must be a number of seconds, none, watch or exclusive")?;
-    let is_possible = (0.0..=MOST).contains(&seconds);
-    let duration = is_possible.then(|| Duration::try_from_secs_f64(seconds).ok());
-    duration
-        .flatten()
-        .map(CacheMode::Seconds)
+}
+
+/// Takes a number of seconds, up to a day: longer is as good as for ever, and the kernel's times are bounded.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok();
+    let seconds = seconds.filter(|seconds| (0.0..=86_400.0).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
         .ok_or_else(|| "it must be 0 to 86400 seconds".to_owned())
 }
 
-/// Takes the value of `--threads`.
-pub(super) fn threads(text: &str) -> Result<usize, String> {
-    number(text, 1..=1024)
-}
-
-/// Takes the value of `--shard-depth`.
-pub(super) fn shard_depth(text: &str) -> Result<usize, String> {
-    number(text, 1..=64)
-}
-
-fn number(text: &str, range: std::ops::RangeInclusive<usize>) -> Result<usize, String> {
-    if let Ok(number) = text.parse()
-        && range.contains(&number)
-    {
-        return Ok(number);
-    }
-    Err(match range.into_inner() {
-        (least, usize::MAX) => format!("it must be {least} or more"),
-        (least, most) => format!("it must be {least} to {most}"),
+/// Takes a number from `LEAST` to `MOST`.
+pub(super) fn number<const LEAST: usize, const MOST: usize>(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number| (LEAST..=MOST).contains(number));
+    number.ok_or_else(|| match MOST {
+        usize::MAX => format!("it must be {LEAST} or more"),
+        _ => format!("it must be {LEAST} to {MOST}"),
     })
 }
 

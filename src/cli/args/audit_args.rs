@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+use super::number;
 use super::values::{offence_rule, word};
 use crate::policy::RuleName;
 
@@ -77,7 +78,7 @@ pub struct AuditLogArgs {
     /// Most rows of each table
     ///
     /// [default: 10; 25 on a page, 100 with --json]
-    #[arg(long, value_name = "N", value_parser = super::threads, allow_negative_numbers = true, verbatim_doc_comment, help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = number::<1, 1024>, allow_negative_numbers = true, verbatim_doc_comment, help_heading = "Output")]
     pub top: Option<usize>,
 
     /// Unit of the counts over time

@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, ValueHint};
 
 use super::new_name_args::uid;
 use super::values::word;
-use super::{AuditArgs, ConformingArgs, PolicyFileArgs};
+use super::{AuditArgs, ConformingArgs, PolicyFileArgs, seconds};
 use crate::guard::Action;
 use crate::os::Sandbox;
 use crate::policy::Alike;
@@ -80,14 +80,4 @@ pub struct GuardArgs {
     /// Where offences are logged.
     #[command(flatten)]
     pub audit: AuditArgs,
-}
-
-/// Takes the value of `--grace`.
-fn seconds(text: &str) -> Result<Duration, String> {
-    const HINT: &str = "it must be a number of seconds, 0 to 86400";
-    let seconds: f64 = text.parse().map_err(|_no_number| HINT)?;
-    let is_possible = (0.0..=86_400.0).contains(&seconds);
-    is_possible
-        .then(|| Duration::from_secs_f64(seconds))
-        .ok_or_else(|| HINT.to_owned())
 }

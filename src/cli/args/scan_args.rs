@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::values::{one_of, word};
-use super::{ConformingArgs, shard_depth, threads};
+use super::{ConformingArgs, number};
 use crate::codec::Encoding;
 use crate::policy::Alike;
 use crate::tree::scan::Shard;
@@ -38,7 +38,7 @@ pub struct ScanArgs {
     /// How far below DIR directories are shared out to the parts; those above are read for every part
     ///
     /// [default: 2]
-    #[arg(long, value_name = "LEVELS", requires = "shard", conflicts_with = "names_from", value_parser = shard_depth, allow_negative_numbers = true, verbatim_doc_comment)]
+    #[arg(long, value_name = "LEVELS", requires = "shard", conflicts_with = "names_from", value_parser = number::<1, 64>, allow_negative_numbers = true, verbatim_doc_comment)]
     pub shard_depth: Option<usize>,
 
     /// Make one report of those of all parts, as scan --shard I/N --json wrote them: the same as of one scan
@@ -85,7 +85,7 @@ pub struct ScanArgs {
     /// Directories that are read at a time
     ///
     /// [default: one for each CPU, and two more]
-    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true, verbatim_doc_comment)]
+    #[arg(long, value_name = "N", value_parser = number::<1, 1024>, allow_negative_numbers = true, verbatim_doc_comment)]
     pub threads: Option<usize>,
 
     /// Tell how far it is each ten seconds, also where standard error is no terminal
