@@ -8,7 +8,6 @@ mod summary_page;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::args::AuditLogArgs;
@@ -17,7 +16,7 @@ use super::output::{grouped, print_warning};
 use super::page::Page;
 use super::{CliError, ExitCode};
 use crate::names::Quoted;
-use crate::records::AuditRecord;
+use crate::records::{AuditRecord, Name};
 use log_summary::{Filter, InvalidLine, LogSummary};
 
 /// Longest line that is read, in bytes: names and paths in a record have limits.
@@ -118,12 +117,8 @@ fn filter(args: &AuditLogArgs) -> Result<Filter, CliError> {
         let message = "--since is not before --until: there is no time in between";
         return Err(CliError::usage(message).hint("--until is the first moment that is left out"));
     }
-    let below = args
-        .below
-        .as_ref()
-        .map(|below| below.as_os_str().as_bytes());
-    if let Some(below) = below.filter(|below| !below.starts_with(b"/")) {
-        let message = format!("--below {}: it does not begin with /", Quoted(below));
+    if let Some(below) = args.below.as_ref().filter(|below| !below.is_absolute()) {
+        let message = format!("--below {}: it does not begin with /", Name::of_path(below));
         return Err(CliError::usage(message)
             .hint("it is a path as it is seen through the mount, mount point and all"));
     }
@@ -132,19 +127,15 @@ fn filter(args: &AuditLogArgs) -> Result<Filter, CliError> {
         until: args.until,
         rules: args.rule.clone(),
         uids: args.uid.clone(),
-        below: below.map(|below| {
-            let end = below.iter().rposition(|byte| *byte != b'/');
-            let below = below.get(..end.map_or(0, |end| end + 1));
-            below.unwrap_or_default().to_vec()
-        }),
+        below: args.below.clone(),
     })
 }
 
 fn name_of(file: &Path) -> String {
-    match file.as_os_str().as_bytes() {
-        b"-" => "standard input".to_owned(),
-        name => Quoted(name).to_string(),
+    if file.as_os_str() == "-" {
+        return "standard input".to_owned();
     }
+    Name::of_path(file).to_string()
 }
 
 fn read_log(summary: &mut LogSummary, index: usize, file: &Path) -> io::Result<()> {
@@ -164,7 +155,7 @@ fn read_log(summary: &mut LogSummary, index: usize, file: &Path) -> io::Result<(
         let is_whole = text.last() == Some(&b'\n');
         let line = text.trim_ascii();
         let record = if !is_whole && text.len() >= LONGEST_LINE {
-            skip_line(&mut input)?;
+            input.skip_until(b'\n')?;
             Err(format!("it is longer than {LONGEST_LINE} bytes"))
         } else if line.is_empty() {
             continue;
@@ -196,22 +187,6 @@ fn why_invalid(error: &serde_json::Error) -> String {
             let text = error.to_string();
             let text = text.split(" at line ").next().unwrap_or_default();
             text.chars().take(SHOWN).collect()
-        }
-    }
-}
-
-/// Reads on to the end of the line, and keeps nothing of it.
-fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let buffer = input.fill_buf()?;
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let (used, is_over) = match end {
-            Some(end) => (end + 1, true),
-            None => (buffer.len(), buffer.is_empty()),
-        };
-        input.consume(used);
-        if is_over {
-            return Ok(());
         }
     }
 }

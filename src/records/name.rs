@@ -1,6 +1,7 @@
 //! A name or path in a document (law L1).
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt::{self, Display};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -26,6 +27,12 @@ impl<'a> Name<'a> {
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// Returns the name as a path.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.0))
     }
 
     /// Returns the bytes of the name, copied if they are borrowed.

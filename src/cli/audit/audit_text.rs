@@ -1,7 +1,9 @@
 //! The summary for people.
 
+use std::borrow::Cow;
+
 use super::Report;
-use super::log_summary::{Table, moment};
+use super::log_summary::moment;
 use crate::cli::CliError;
 use crate::cli::output::{Output, counted, grouped, harmless};
 
@@ -21,87 +23,59 @@ const BAR: u64 = 40;
 pub(super) fn print(report: &Report<'_>) -> Result<(), CliError> {
     let mut out = Output::stdout();
     head(report).iter().try_for_each(|line| out.line(line))?;
+    let missing = report.summary.missing().into_iter();
+    let missing = missing.filter(|(_, count)| *count > 0);
+    print_rows(&mut out, missing.map(|(what, count)| (what.into(), count)))?;
     let tables = report.summary.tables(report.args.top.unwrap_or(TOP));
-    for table in tables.iter().filter(|table| !table.title.is_empty()) {
-        print_table(&mut out, table)?;
+    for table in tables.iter().filter(|table| table.is_for_people()) {
+        out.line("")?;
+        out.line(table.title)?;
+        let rows = table.rows.iter();
+        let rows = rows.map(|row| (row.label.as_str().into(), row.offences));
+        print_rows(&mut out, rows)?;
+        match table.distinct - table.rows.len() {
+            0 => {}
+            more => out.line(&format!("  and {more} more"))?,
+        }
     }
     print_over_time(&mut out, report)?;
-    print_reasons(&mut out, report)?;
+    let reasons = report.summary.reasons();
+    if !reasons.is_empty() {
+        // The first line of each is on standard error.
+        out.line("")?;
+        out.line("lines that are not records, by reason")?;
+        let reasons = reasons.into_iter();
+        print_rows(
+            &mut out,
+            reasons.map(|(reason, count, _)| (harmless(reason), count)),
+        )?;
+    }
     out.flush()
 }
 
-/// Prints why lines are no records. The first line of each reason is on standard error.
-fn print_reasons(out: &mut Output, report: &Report<'_>) -> Result<(), CliError> {
-    let reasons = report.summary.reasons();
-    if reasons.is_empty() {
-        return Ok(());
-    }
-    out.line("")?;
-    out.line("lines that are not records, by reason")?;
-    for (reason, count, _) in reasons {
-        out.line(&format!("  {:>13}  {}", grouped(count), harmless(reason)))?;
-    }
-    Ok(())
+fn print_rows<'a>(
+    out: &mut Output,
+    mut rows: impl Iterator<Item = (Cow<'a, str>, u64)>,
+) -> Result<(), CliError> {
+    rows.try_for_each(|(label, count)| out.line(&format!("  {:>13}  {label}", grouped(count))))
 }
 
 fn head(report: &Report<'_>) -> Vec<String> {
     let summary = &report.summary;
-    let noun = |count: u64, one: &str, many: &str| {
-        format!("{} {}", grouped(count), if count == 1 { one } else { many })
-    };
     let verdicts = summary.verdicts.rows().into_iter();
     let verdicts: Vec<String> = verdicts
         .map(|(verdict, count)| format!("{} {}", grouped(count), verdict.label()))
         .collect();
     let mut lines = vec![format!(
         "{} in {}: {}",
-        noun(summary.offences(), "offence", "offences"),
-        noun(summary.lines, "line", "lines"),
+        counted(summary.offences(), "offence", "offences"),
+        counted(summary.lines, "line", "lines"),
         verdicts.join(", ")
     )];
     if let (Some(first), Some(last)) = (summary.first, summary.last) {
         lines.push(format!("from {first:.0} to {last:.0}"));
     }
-    let lost = match summary.summaries {
-        0 => "mounts say at their end how many they lost".to_owned(),
-        mounts => format!(
-            "{} lost by {}",
-            grouped(summary.dropped),
-            counted(mounts, "mount that ended", "mounts that ended"),
-        ),
-    };
-    lines.push(format!(
-        "not in the log: {} left out by the rate limit; {lost}",
-        grouped(summary.left_out),
-    ));
-    if summary.unknown > 0 {
-        lines.push(format!(
-            "{} of other events",
-            noun(summary.unknown, "record", "records")
-        ));
-    }
-    if summary.invalid > 0 {
-        lines.push(format!(
-            "{} not a record",
-            noun(summary.invalid, "line is", "lines are")
-        ));
-    }
     lines
-}
-
-fn print_table(out: &mut Output, table: &Table) -> Result<(), CliError> {
-    if table.rows.is_empty() {
-        return Ok(());
-    }
-    out.line("")?;
-    out.line(table.title)?;
-    for row in &table.rows {
-        out.line(&format!("  {:>13}  {}", grouped(row.offences), row.label))?;
-    }
-    match table.distinct - table.rows.len() {
-        0 => Ok(()),
-        more => out.line(&format!("  and {more} more")),
-    }
 }
 
 fn print_over_time(out: &mut Output, report: &Report<'_>) -> Result<(), CliError> {
@@ -118,11 +92,10 @@ fn print_over_time(out: &mut Output, report: &Report<'_>) -> Result<(), CliError
     if before > 0 {
         out.line(&format!("  {before} before that"))?;
     }
-    for (hour, sum) in sums.iter().skip(before) {
+    let rows = sums.iter().skip(before).map(|(hour, sum)| {
         let bar = (u128::from(*sum) * u128::from(BAR)).div_ceil(u128::from(most));
         let bar = "#".repeat(usize::try_from(bar).unwrap_or_default());
-        let moment = moment(*hour, unit);
-        out.line(&format!("  {:>13}  {moment}  {bar}", grouped(*sum)))?;
-    }
-    Ok(())
+        (format!("{}  {bar}", moment(*hour, unit)).into(), *sum)
+    });
+    print_rows(out, rows)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -28,8 +29,7 @@ pub(super) struct Filter {
     pub(super) rules: Vec<RuleName>,
     /// Empty: all users.
     pub(super) uids: Vec<u32>,
-    /// A path without a `/` at its end.
-    pub(super) below: Option<Vec<u8>>,
+    pub(super) below: Option<PathBuf>,
 }
 
 impl Filter {
@@ -48,26 +48,21 @@ impl Filter {
                 (left_out.time, path, false, is_asked_for)
             }
             AuditRecord::Summary(summary) => {
-                (summary.time, summary.mount.as_bytes().to_vec(), true, true)
+                (summary.time, summary.mount.as_path().to_owned(), true, true)
             }
             AuditRecord::Unknown(head) => {
-                let mount = head.mount.as_ref().map_or(&b"/"[..], Name::as_bytes);
-                (head.time, mount.to_vec(), true, true)
+                let mount = head.mount.as_ref().map_or(Path::new("/"), Name::as_path);
+                (head.time, mount.to_owned(), true, true)
             }
         };
         let is_in_time = self.since.is_none_or(|since| time.0 >= since)
             && self.until.is_none_or(|until| time.0 < until);
         let is_there = self.below.as_ref().is_none_or(|below| {
             // The end of a mount is of interest to whoever asks for something in it.
-            is_below(&path, below) || (is_of_mount && is_below(below, &path))
+            path.starts_with(below) || (is_of_mount && below.starts_with(&path))
         });
         is_in_time && is_there && is_asked_for
     }
-}
-
-fn is_below(path: &[u8], above: &[u8]) -> bool {
-    let rest = path.strip_prefix(above);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 /// A line that is no record.
@@ -101,7 +96,7 @@ pub(super) struct LogSummary {
     users: HashMap<u32, u64>,
     commands: HashMap<(u32, Name<'static>), u64>,
     /// With those left out.
-    directories: HashMap<Vec<u8>, u64>,
+    directories: HashMap<PathBuf, u64>,
     /// Counts by the hour since 1970.
     hours: BTreeMap<i64, RuleCounts<u64>>,
     pub(super) first: Option<Timestamp>,
@@ -131,6 +126,16 @@ impl LogSummary {
         self.rules.sum()
     }
 
+    /// Returns what is not among the offences.
+    pub(super) fn missing(&self) -> [(&'static str, u64); 4] {
+        [
+            ("left out by the rate limit", self.left_out),
+            ("lost, as reported at unmount", self.dropped),
+            ("records of other events", self.unknown),
+            ("lines that are not records", self.invalid),
+        ]
+    }
+
     pub(super) fn add(&mut self, record: &AuditRecord<'_>) {
         if !self.filter.admits(record) {
             return;
@@ -150,12 +155,8 @@ impl LogSummary {
     fn add_left_out(&mut self, record: &LeftOutRecord<'_>) {
         self.left_out = self.left_out.saturating_add(record.left_out);
         count(&mut self.users, record.uid, record.left_out);
-        let path = joined(&record.mount, &record.directory);
-        let path = match path.strip_suffix(b"/").unwrap_or(&path) {
-            b"" => b"/",
-            path => path,
-        };
-        count(&mut self.directories, path.to_vec(), record.left_out);
+        let directory = joined(&record.mount, &record.directory);
+        count(&mut self.directories, directory, record.left_out);
     }
 
     fn add_offence(&mut self, offence: &OffenceRecord<'_>) {
@@ -176,7 +177,8 @@ impl LogSummary {
         let times = left_out.saturating_add(1);
         count(&mut self.users, offence.uid, times);
         let path = joined(&offence.mount, &offence.path);
-        count(&mut self.directories, parent(&path).to_vec(), times);
+        let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
+        count(&mut self.directories, directory, times);
         let time = offence.time.0;
         self.first = Some(self.first.map_or(time, |first| first.min(time)));
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
@@ -237,7 +239,6 @@ impl LogSummary {
     /// Returns the tables of the summary, each with at most `most` rows.
     pub(super) fn tables(&self, most: usize) -> [Table; 6] {
         let has_sections = self.sections.keys().any(Option::is_some);
-        let path = |path: &Vec<u8>| Name::from(path.clone());
         [
             Table::new(
                 "kinds",
@@ -294,7 +295,7 @@ impl LogSummary {
                 &self.directories,
                 most,
                 |directory| {
-                    let directory = path(directory);
+                    let directory = Name::of_path(directory);
                     (directory.to_string(), json!({"path": directory}))
                 },
             ),
@@ -325,6 +326,10 @@ pub(super) struct Row {
 }
 
 impl Table {
+    pub(super) fn is_for_people(&self) -> bool {
+        !self.title.is_empty() && !self.rows.is_empty()
+    }
+
     fn new<K: Ord>(
         key: &'static str,
         title: &'static str,
@@ -364,19 +369,12 @@ pub(super) fn add_counts(counts: &mut RuleCounts<u64>, more: &RuleCounts<u64>) {
     }
 }
 
-/// Returns the path `below` of a mount.
-fn joined(mount: &Name<'_>, below: &Name<'_>) -> Vec<u8> {
-    let above = mount.as_bytes();
-    [above.strip_suffix(b"/").unwrap_or(above), below.as_bytes()].concat()
-}
-
-/// Returns the directory that a path is in.
-fn parent(path: &[u8]) -> &[u8] {
-    let slash = path.iter().rposition(|byte| *byte == b'/');
-    match slash.and_then(|slash| path.get(..slash)) {
-        None | Some(b"") => b"/",
-        Some(directory) => directory,
-    }
+/// Returns the path `below` of a mount, without a `/` at its end.
+fn joined(mount: &Name<'_>, below: &Name<'_>) -> PathBuf {
+    let below = below.as_path();
+    let path = mount.as_path();
+    let path = path.join(below.strip_prefix("/").unwrap_or(below));
+    path.components().collect()
 }
 
 /// Returns the hour, or its day, as people write it.
@@ -390,16 +388,12 @@ pub(super) fn moment(hour: i64, unit: TimeUnit) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{TimeUnit, moment, parent};
+    use super::{TimeUnit, moment};
 
     #[test]
-    fn moments_and_directories_are_as_people_write_them() {
+    fn moments_are_as_people_write_them() {
         assert_eq!(moment(494_338, TimeUnit::Hour), "2026-05-24 10:00");
         assert_eq!(moment(494_328, TimeUnit::Day), "2026-05-24");
         assert_eq!(moment(-1, TimeUnit::Hour), "1969-12-31 23:00");
-        let rows: [(&[u8], &[u8]); 3] = [(b"/a/b/c", b"/a/b"), (b"/a", b"/"), (b"//x", b"/")];
-        for (path, directory) in rows {
-            assert_eq!(parent(path), directory);
-        }
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn page(report: &Report<'_>) -> String {
     let summary = &report.summary;
     let (unit, over_time) = summary.over_time(report.args.by);
     let tables = summary.tables(report.args.top.unwrap_or(TOP));
-    let tables = tables.iter().filter(|table| !table.title.is_empty());
+    let tables = tables.iter().filter(|table| table.is_for_people());
     let body = [
         head(report),
         "<main>\n".to_owned(),
@@ -51,11 +51,7 @@ fn cards(report: &Report<'_>) -> String {
     let verdicts = summary.verdicts.rows().into_iter();
     let verdicts = verdicts.map(|(verdict, count)| (verdict.label(), count));
     let all = [("offences in the log", summary.offences())].into_iter();
-    let all = all.chain(verdicts).chain([
-        ("left out by the rate limit", summary.left_out),
-        ("lost, as reported at unmount", summary.dropped),
-        ("lines that are not records", summary.invalid),
-    ]);
+    let all = all.chain(verdicts).chain(summary.missing());
     let cards = all.map(|(label, count)| {
         let count = grouped(count);
         format!("<div class=\"card\"><b>{count}</b><span>{label}</span></div>\n")
@@ -67,9 +63,7 @@ fn cards(report: &Report<'_>) -> String {
 }
 
 fn table_section(table: &Table) -> String {
-    let Some(largest) = table.rows.first().map(|row| row.offences) else {
-        return String::new();
-    };
+    let largest = table.rows.first().map_or(0, |row| row.offences);
     let rows = table.rows.iter().map(|row| {
         format!(
             "<tr><td><span class=\"name\">{}</span></td><td class=\"number\">{}</td><td class=\"wide\">{}</td></tr>\n",
