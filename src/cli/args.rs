@@ -33,11 +33,11 @@ pub use guard_args::GuardArgs;
 pub use journal_args::{JournalArgs, UndoArgs};
 pub use migrate_args::{MigrateArgs, PlanFormat};
 pub use new_name_args::NewNameArgs;
-pub use policy_args::{PolicyAction, PolicyCommandArgs, PolicyFileArgs};
+pub use policy_args::{PolicyAction, PolicyFileArgs};
 pub use scan_args::ScanArgs;
 pub use status_args::StatusArgs;
 pub use umount_args::UmountArgs;
-use values::{forbidden_class, one_of, word};
+use values::{all_but_last, one_of, word};
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
 ///
@@ -135,7 +135,8 @@ pub enum Command {
     /// Print an undo journal, and how far its migration got
     Journal(JournalArgs),
     /// Check a policy file, or explain what it does with a name
-    Policy(PolicyCommandArgs),
+    #[command(subcommand)]
+    Policy(PolicyAction),
     /// Print the script that completes commands and options in a shell
     #[command(after_long_help = include_str!("args/help/completion.txt"))]
     Completion {
@@ -201,7 +202,7 @@ pub struct ConformingArgs {
     pub normalization: Option<Normalization>,
 
     /// Characters and shapes that names must not have, besides those of the profile
-    #[arg(long, value_name = "CLASS,...", value_parser = forbidden_class(), value_delimiter = ',', action = ArgAction::Append)]
+    #[arg(long, value_name = "CLASS,...", value_parser = all_but_last::<Class>(), value_delimiter = ',', action = ArgAction::Append)]
     pub forbid: Option<Vec<Class>>,
 
     /// Most bytes in a name, 24 to 255

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::args::{ConvertArgs, values};
 use super::config::coding;
 use super::error::reason;
-use super::output::{Output, print_note};
+use super::output::{Output, counted, print_note};
 use super::{CliError, ExitCode};
 use crate::codec::{Charset, Coding, ConvertError, ConvertFault, Converter, Encoding, Repair};
 
@@ -66,13 +66,8 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
     let repairs = converter.repairs();
     if let Some(first) = repairs.first {
         print_note(&format!(
-            "repaired {} {}, the first at offset {}, length {}, {}",
-            repairs.count,
-            if repairs.count == 1 {
-                "sequence"
-            } else {
-                "sequences"
-            },
+            "repaired {}, the first at offset {}, length {}, {}",
+            counted(repairs.count, "sequence", "sequences"),
             first.offset,
             first.length,
             first.fault

@@ -125,7 +125,7 @@ fn dispatch(cli: Cli, fake: bool) -> Result<ExitCode, CliError> {
         Command::Guard(args) => guard::run(*args),
         Command::Undo(args) => undo::run(&args),
         Command::Journal(args) => journal::run(&args),
-        Command::Policy(args) => policy::run(args.action),
+        Command::Policy(action) => policy::run(action),
         Command::Umount(args) => umount::run(&args),
         Command::Completion { shell } => completion::run(shell),
         Command::Demo => demo::run(),

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
+use indicatif::HumanCount;
 use log::LevelFilter;
 
 use super::CliError;
@@ -132,21 +133,14 @@ pub(super) fn quoted(name: &[u8]) -> String {
 
 /// A number with its noun.
 pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+    let noun = if count == 1 { one } else { many };
+    format!("{} {noun}", grouped(count))
 }
 
 /// A number with its thousands apart: `1,234,567`.
 #[must_use]
 pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    HumanCount(number).to_string()
 }
 
 #[cfg(test)]

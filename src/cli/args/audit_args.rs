@@ -9,7 +9,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::number;
-use super::values::{offence_rule, word};
+use super::values::{all_but_last, word};
 use crate::policy::RuleName;
 
 /// The unit of time for counting.
@@ -64,7 +64,7 @@ pub struct AuditLogArgs {
     pub until: Option<Timestamp>,
 
     /// Only offences against these rules
-    #[arg(long, value_name = "RULE,...", value_parser = offence_rule(), value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
+    #[arg(long, value_name = "RULE,...", value_parser = all_but_last::<RuleName>(), value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
     pub rule: Vec<RuleName>,
 
     /// Only offences of these users

@@ -17,14 +17,6 @@ pub struct PolicyFileArgs {
 }
 
 /// `utf8fs policy`.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct PolicyCommandArgs {
-    /// What to do with it.
-    #[command(subcommand)]
-    pub action: PolicyAction,
-}
-
-/// What can be done with a policy file.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum PolicyAction {
     /// Check policy files, and print each fault with line and column

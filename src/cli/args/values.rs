@@ -5,8 +5,6 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use strum::{EnumMessage, VariantArray};
 
-use crate::policy::{Class, RuleName};
-
 /// Takes the words of all variants.
 pub(super) fn word<T>() -> impl TypedValueParser<Value = T>
 where
@@ -29,22 +27,13 @@ where
     })
 }
 
-/// Takes the classes of `--forbid`: the profile posix alone forbids the last class.
-pub(super) fn forbidden_class() -> impl TypedValueParser<Value = Class> {
-    one_of(
-        Class::VARIANTS
-            .split_last()
-            .map_or(&[][..], |(_, rest)| rest),
-    )
-}
-
-/// Takes the rules of `audit --rule`: a name that is no component of a path reaches no mount.
-pub(super) fn offence_rule() -> impl TypedValueParser<Value = RuleName> {
-    one_of(
-        RuleName::VARIANTS
-            .split_last()
-            .map_or(&[][..], |(_, rest)| rest),
-    )
+/// Takes the words of all variants but the last: that class is forbidden by the profile posix alone, and names against
+/// that rule reach no mount.
+pub(super) fn all_but_last<T>() -> impl TypedValueParser<Value = T>
+where
+    T: VariantArray + EnumMessage + Copy + Into<&'static str> + Send + Sync,
+{
+    one_of(T::VARIANTS.split_last().map_or(&[], |(_, rest)| rest))
 }
 
 /// Returns what the help says about a value.

@@ -31,7 +31,8 @@ impl Row {
 
 /// Returns the sequences of `name`, row by row, with the objections of `policy` beside each.
 pub(super) fn rows(name: &[u8], policy: &Policy) -> Vec<Row> {
-    let offences = offences(name, policy);
+    let mut offences = policy.offences(name);
+    offences.extend(policy.over_a_limit(name));
     let mut rows: Vec<Row> = Vec::new();
     let mut run = String::new();
     for piece in policy.encoding.pieces(name) {
@@ -60,12 +61,6 @@ pub(super) fn rows(name: &[u8], policy: &Policy) -> Vec<Row> {
     rows
 }
 
-fn offences(name: &[u8], policy: &Policy) -> Vec<Offence> {
-    let mut offences = policy.offences(name);
-    offences.extend(policy.over_a_limit(name));
-    offences
-}
-
 fn row(name: &[u8], piece: Piece, encoding: Encoding) -> Row {
     let rest = name.get(piece.offset..).unwrap_or_default();
     let code_point = match piece.spells {
@@ -86,21 +81,12 @@ fn row(name: &[u8], piece: Piece, encoding: Encoding) -> Row {
 /// Returns the policy's objections to a well-formed sequence. A name gets too long once, where the first sequence
 /// over the limit starts.
 fn said_against(piece: Piece, offences: &[Offence]) -> Vec<String> {
-    if piece.spells.is_err() {
-        return Vec::new();
-    }
     let mut said = Vec::new();
-    for offence in offences {
-        let is_hit = match offence.rule {
-            Rule::TooLong { .. } => offence.offset == piece.offset,
-            Rule::IllFormed(..)
-            | Rule::Forbidden(_)
-            | Rule::NotNormalized(_)
-            | Rule::Unmappable(_)
-            | Rule::NotUnique(_)
-            | Rule::NotAComponent => {
-                (offence.offset..offence.offset + offence.length).contains(&piece.offset)
-            }
+    for offence in offences.iter().filter(|_| piece.spells.is_ok()) {
+        let is_hit = if matches!(offence.rule, Rule::TooLong { .. }) {
+            offence.offset == piece.offset
+        } else {
+            (offence.offset..offence.offset + offence.length).contains(&piece.offset)
         };
         let words = offence.rule.to_string();
         if is_hit && !said.contains(&words) {
