@@ -1,6 +1,7 @@
 use super::*;
 use rustix::fs::fstat;
 use rustix::mount::UnmountFlags;
+use std::os::unix::ffi::OsStrExt as _;
 use tempfile::TempDir;
 
 /// A directory to mount on; whatever is mounted there at the end is taken away.

@@ -423,7 +423,7 @@ fn kill_and_wait(pid: u32) {
 fn f7_a_daemon_whose_helper_was_killed_unmounts_on_sigterm() {
     for killed in [0, 1] {
         let tree = Tree::new();
-        let mut mount = tree.mount(&[]);
+        let mount = tree.mount(&[]);
         kill_and_wait(helpers_of(mount.id())[killed]);
         at::mkdir(mount.dir(), b"\xFF").unwrap_err();
         let records = mount.stop();
