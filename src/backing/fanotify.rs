@@ -20,18 +20,18 @@ const HANDLE: usize = 8;
 
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Event<'b> {
+pub(crate) struct Event<'b> {
     /// The bits `FAN_*` of what happened.
-    pub(super) mask: u64,
+    pub(crate) mask: u64,
     /// The process that did it; 0 for one of another pid namespace.
-    pub(super) pid: u32,
+    pub(crate) pid: u32,
     records: &'b [u8],
 }
 
 impl<'b> Event<'b> {
     /// Calls `each` with the type of each information record, its handle, and its name, if it has one. Records without a handle are
     /// left out. Returns `None` for a malformed record.
-    pub(super) fn handles(self, mut each: impl FnMut(u8, FileHandle, &'b [u8])) -> Option<()> {
+    pub(crate) fn handles(self, mut each: impl FnMut(u8, FileHandle, &'b [u8])) -> Option<()> {
         let mut rest = self.records;
         while let Some(&kind) = rest.first() {
             let length = usize::from(u16::from_ne_bytes(number(rest, 2)?));
@@ -84,7 +84,7 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 ///
 /// # Errors
 /// Those of read(2); `EPROTO` for a malformed event, or if `each` returns `None`.
-pub(super) fn take<'b>(
+pub(crate) fn take<'b>(
     group: &OwnedFd,
     buffer: &'b mut [u8],
     mut each: impl FnMut(Event<'b>) -> Option<()>,
@@ -108,7 +108,7 @@ pub(super) fn take<'b>(
 ///
 /// # Errors
 /// Those of poll(2).
-pub(super) fn wait_for<const N: usize>(
+pub(crate) fn wait_for<const N: usize>(
     fds: [&dyn AsFd; N],
     patience: Option<Duration>,
 ) -> io::Result<[bool; N]> {

@@ -12,7 +12,6 @@ pub mod file;
 pub mod file_handle;
 mod fs_type;
 pub mod lock;
-pub mod name_events;
 #[cfg(test)]
 #[path = "tests/scratch.rs"]
 pub(crate) mod scratch;

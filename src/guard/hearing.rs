@@ -18,9 +18,9 @@ use super::maker::Maker;
 use super::offender::Offender;
 use super::scan_requests::ALL;
 use crate::backing::fanotify;
-use crate::backing::name_events::{NameEvent, NameEvents, NewName};
 use crate::backing::{Dir, FileHandle, Kind, Stat};
 use crate::fs::audit::Operation;
+use crate::guard::name_events::{NameEvent, NameEvents, NewName};
 use crate::names::BackingName;
 
 /// Time between two readings, in which events gather: to be woken for each costs more than the event.

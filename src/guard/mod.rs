@@ -1,9 +1,8 @@
 //! The guard of a directory: the policy of a mount, without a mount.
 //!
-//! Names are made at the speed of the filesystem, and nobody is refused any. The guard hears of each new name
-//! ([`crate::backing::name_events`]) and judges it by the policy. It reports the name, or renames the entry once it
-//! has been quiet for a while. `hearing` reads the events, `scan` finds what was not heard, `mending` renames. Shared
-//! state is in `guarded`.
+//! Names are made at the speed of the filesystem, and nobody is refused any. The guard hears of each new name and
+//! judges it by the policy. It reports the name, or renames the entry once it has been quiet for a while. `hearing`
+//! reads the events (`name_events`), `scan` finds what was not heard, `mending` renames. Shared state is in `guarded`.
 
 mod config;
 mod counters;
@@ -13,6 +12,7 @@ mod hearing;
 mod judge;
 mod maker;
 mod mending;
+mod name_events;
 mod offender;
 mod pending;
 mod run;

@@ -1,9 +1,9 @@
 //! The helper process: stays outside when the daemon confines itself, and runs a few errands for the daemon.
 //!
 //! The daemon forks the helper process after mounting and before it enters a root of its own, and a second one that
-//! stands by: once the first is killed, nobody else could unmount. The helper can unmount this one mount, reopen the audit log, reread the policy, and connect to the system's log. It also reads the
-//! command name and status of a process. It takes no paths and no descriptors, so that an attacker in the daemon
-//! gains nothing else.
+//! stands by: once the first is killed, nobody else could unmount. The helper can unmount this one mount, reopen the
+//! audit log, reread the policy, and connect to the system's log. It also reads the command name and status of a
+//! process. It takes no paths and no descriptors, so that an attacker in the daemon gains nothing else.
 //!
 //! Each kind of errand has a socket and a thread of its own. So an errand that hangs, such as opening the log on a
 //! filesystem that does not answer, delays no errand of another kind. Nor does it delay the end of the helper process

@@ -8,8 +8,8 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use super::fanotify::{self, Event};
-use super::{FileHandle, sys};
+use crate::backing::fanotify::{self, Event};
+use crate::backing::{FileHandle, sys};
 
 /// Thousands of events at a time.
 const BUFFER: usize = 1 << 18;
@@ -18,14 +18,14 @@ const MASK: u64 = libc::FAN_CREATE | libc::FAN_RENAME | libc::FAN_ONDIR;
 
 /// The mark, and what was read of its events.
 #[derive(Debug)]
-pub struct NameEvents {
+pub(super) struct NameEvents {
     group: OwnedFd,
     buffer: Vec<u8>,
 }
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NameEvent<'b> {
+pub(super) enum NameEvent<'b> {
     /// A name was made.
     New(NewName<'b>),
     /// More happened than the kernel could keep: any name may have been made.
@@ -34,17 +34,17 @@ pub enum NameEvent<'b> {
 
 /// A name that was made, or that an entry was renamed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewName<'b> {
+pub(super) struct NewName<'b> {
     /// The directory.
-    pub directory: FileHandle,
+    pub(super) directory: FileHandle,
     /// The name.
-    pub name: &'b [u8],
+    pub(super) name: &'b [u8],
     /// Is the entry a directory?
-    pub is_dir: bool,
+    pub(super) is_dir: bool,
     /// The directory that the entry had a name in before, if it was renamed.
-    pub from: Option<FileHandle>,
+    pub(super) from: Option<FileHandle>,
     /// The process; 0 for one of another namespace.
-    pub pid: u32,
+    pub(super) pid: u32,
 }
 
 impl NameEvents {
@@ -53,7 +53,7 @@ impl NameEvents {
     /// # Errors
     /// Those of `fanotify_init(2)` and `fanotify_mark(2)`. `EPERM` without the capability and `EINVAL` before Linux
     /// 5.17. `ENODEV`, `EXDEV` and `EOPNOTSUPP` where the filesystem has no number or no handles.
-    pub fn of(directory: impl AsFd) -> io::Result<Self> {
+    pub(super) fn of(directory: impl AsFd) -> io::Result<Self> {
         let flags = libc::FAN_CLOEXEC
             | libc::FAN_NONBLOCK
             | libc::FAN_REPORT_DIR_FID
@@ -72,7 +72,7 @@ impl NameEvents {
     ///
     /// # Errors
     /// Those of poll(2).
-    pub fn wait(&self, end: impl AsFd, patience: Duration) -> io::Result<bool> {
+    pub(super) fn wait(&self, end: impl AsFd, patience: Duration) -> io::Result<bool> {
         fanotify::wait_for([&end, &self.group], Some(patience)).map(|[ended, _]| ended)
     }
 
@@ -80,7 +80,7 @@ impl NameEvents {
     ///
     /// # Errors
     /// Those of read(2), or `EPROTO` for what cannot be understood.
-    pub fn take(&mut self, mut each: impl FnMut(NameEvent<'_>)) -> io::Result<u64> {
+    pub(super) fn take(&mut self, mut each: impl FnMut(NameEvent<'_>)) -> io::Result<u64> {
         fanotify::take(&self.group, &mut self.buffer, |event| {
             name_event(event).map(|event| event.into_iter().for_each(&mut each))
         })
