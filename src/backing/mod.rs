@@ -17,6 +17,7 @@ pub mod lock;
 pub(crate) mod scratch;
 pub mod stat;
 pub(crate) mod sys;
+pub(crate) mod ticks;
 pub mod watch;
 pub mod xattr;
 

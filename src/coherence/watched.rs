@@ -19,9 +19,10 @@ use absent::AbsentNames;
 use queues::{Notice, Queues};
 
 use super::{ADRIFT, IDLE, MARKED, Times};
+use crate::backing::ticks::age;
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, Stat, Time};
-use crate::fs::{Entry, Inode, ROOT, Utf8Fs, age};
+use crate::fs::{Entry, Inode, ROOT, Utf8Fs};
 use crate::records::WatchStatus;
 
 /// The kernel's caches, and notifications to them. A call may block for as long as somebody works in the directory.
@@ -250,20 +251,28 @@ impl Watched {
         self.absent.remove(directory, name);
     }
 
-    /// Takes the mark of a directory away, if it has one, that the kernel has forgotten, or whose number is another's now.
+    /// Has the mark of a directory taken away, if it has one, that the kernel has forgotten, or whose number is another's now. Does
+    /// not wait for that.
     pub(super) fn unmark(&self, directory: &Inode) {
-        let handle = directory.handle().filter(|_| directory.notes.has(MARKED));
-        let Some(handle) = handle else {
-            return;
-        };
+        if directory.notes.has(MARKED)
+            && let Some(handle) = directory.handle()
+        {
+            self.queues.unmark(directory.number, handle.clone());
+        }
+    }
+
+    /// Takes the mark of a forgotten directory away. Opening it waits while somebody lists the directory above it, and another
+    /// changes that (`reconnect_path` in `fs/exportfs/expfs.c`), so no lock is held meanwhile.
+    fn take_mark(&self, number: u64, handle: &FileHandle) {
+        let fd = self.fs.inodes().open_handle(handle);
         let mut marked = self.marked.lock();
         // It may be known again by now, and count on the mark.
-        let now = self.fs.inodes().get(directory.number);
+        let now = self.fs.inodes().get(number);
         if now.is_ok_and(|inode| inode.handle() == Some(handle)) {
             return;
         }
         marked.remove(handle);
-        if let Ok(fd) = self.fs.inodes().open_handle(handle)
+        if let Ok(fd) = fd
             && let Err(error) = self.watcher.remove(&fd)
         {
             log::debug!("a directory keeps its mark: {error}");

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::ticks::{age, tick};
+use crate::backing::ticks::{age, tick};
 use crate::backing::{Entries, Stat, Time};
 use crate::names::{BackingName, Index, Legacy, Moves, NameMap, Siblings, VisibleName};
 use crate::policy::Alike;

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use super::dir_index::DirectoryIndex;
 use super::number::Device;
-use super::ticks::is_before_this_tick;
+use crate::backing::ticks::is_before_this_tick;
 use crate::backing::{Dir, FileHandle, Kind, Stat, Time};
 use crate::names::{BackingName, VisibleName};
 

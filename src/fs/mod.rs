@@ -34,7 +34,6 @@ pub mod state;
 mod symlink_target;
 #[cfg(test)]
 mod tests;
-mod ticks;
 mod unique;
 mod walk;
 mod write_through;
@@ -69,7 +68,6 @@ use make::SentBack;
 pub use number::ROOT;
 pub use queries::Absence;
 pub use readdir::{Listed, Plus};
-pub(crate) use ticks::age;
 use walk::Aside;
 pub use write_through::Waits;
 pub use xattr::is_access_acl;

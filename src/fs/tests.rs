@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::audit::Operation;
 use super::samples::{CALLER, config, map, new_entry};
-use super::ticks::is_before_this_tick;
 use super::{Caller, Config, Plus, ROOT, Utf8Fs};
+use crate::backing::ticks::is_before_this_tick;
 use crate::backing::{Dir, Kind, Stat, calls};
 use crate::names::rules::{Exemptions, Rules, Terms};
 use crate::names::{BackingName, Legacy, NameMap, OnViolation};

@@ -188,6 +188,7 @@ impl Watched {
         while let Some((task, job)) = self.queues.take() {
             match task {
                 Task::Sweep => self.expire_everything(kernel, &job),
+                Task::Unmark(number, handle) => self.take_mark(number, &handle),
                 Task::Notify(number, notice) => self.notify(kernel, number, *notice, &job),
             }
         }
@@ -255,7 +256,7 @@ impl Watched {
 
     /// Expires names that may have changed, until one is known to have.
     fn expire_swept(&self, kernel: &dyn Kernel, number: u64, mut swept: Swept, job: &Job<'_>) {
-        while !job.is_awaited() && !job.is_over() {
+        while job.step() {
             let name = if let Some(name) = swept.absent.pop() {
                 self.absent.remove(number, &name);
                 Some(name)
@@ -269,7 +270,6 @@ impl Watched {
                 return;
             };
             if let Some(name) = name {
-                job.step();
                 kernel.expire_name(number, &name);
             }
         }
@@ -294,7 +294,7 @@ impl Watched {
             swept.entry(directory).or_default().absent.push(name);
         }
         for number in self.fs.inodes().numbers().into_iter().chain([ROOT]) {
-            if job.is_over() {
+            if !job.step() {
                 return;
             }
             self.fs.outdate(number);

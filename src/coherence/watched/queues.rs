@@ -20,13 +20,13 @@ use crate::fs::MOST_DIRECTORIES;
 /// A notification that lasts longer than this is stalled.
 const STALL: Duration = Duration::from_secs(1);
 
-/// Upper bound of workers. Each stalled notification takes one: more than two users together can hold back, each of whom can have
-/// [`MOST_DIRECTORIES`] open.
-const MOST_WORKERS: usize = 3 * MOST_DIRECTORIES;
+/// Upper bound of workers on what is expired because it may be wrong. Each stalled notification takes one: more than two users
+/// together can hold back, each of whom can have [`MOST_DIRECTORIES`] open.
+const MOST_SWEEPERS: usize = 2 * MOST_DIRECTORIES + 64;
 
-/// Upper bound of workers on what is expired because it may be wrong. The others are for what is known to be: whoever holds many
-/// directories that did not change delays no change of others.
-const MOST_SWEEPERS: usize = MOST_WORKERS / 4;
+/// Upper bound of workers. The others are for what is known to be wrong: whoever holds many directories that did not change delays
+/// no change of others.
+const MOST_WORKERS: usize = 2 * MOST_SWEEPERS;
 
 /// Upper bound of workers to be started at once.
 const MOST_STARTED: usize = 64;
@@ -269,6 +269,9 @@ struct State {
     /// Is everything to be expired that the kernel keeps?
     is_sweep_wanted: bool,
     is_sweeping: bool,
+    /// Directories that the kernel has forgotten, whose marks are to be taken away.
+    forgotten: Vec<(u64, FileHandle)>,
+    is_unmarking: bool,
     workers: usize,
     /// When a worker last took a task.
     taken: Option<Instant>,
@@ -305,7 +308,16 @@ impl State {
 
     /// Has a worker that looks for a task nothing to do?
     fn is_idle(&self) -> bool {
-        self.ready.is_empty() && self.may_sweep() == 0 && !self.is_sweep_wanted && !self.is_over
+        self.ready.is_empty()
+            && self.may_sweep() == 0
+            && !self.is_sweep_wanted
+            && !self.may_unmark()
+            && !self.is_over
+    }
+
+    /// Is there a mark that may be taken away now?
+    fn may_unmark(&self) -> bool {
+        !self.is_unmarking && !self.forgotten.is_empty()
     }
 
     /// Returns the number of inodes of `swept` that may be worked on now.
@@ -383,56 +395,57 @@ pub(super) struct Queues {
 pub(super) enum Task {
     /// Expire everything that the kernel keeps.
     Sweep,
+    /// Take the mark of a forgotten directory away.
+    Unmark(u64, FileHandle),
     /// Notify the kernel of changes of an inode.
     Notify(u64, Box<Notice>),
 }
 
-/// A task that a worker has taken; dropped when it is done.
-#[derive(Debug)]
-pub(super) struct Job<'a> {
-    queues: &'a Queues,
-    number: Option<u64>,
-    urgency: Urgency,
+/// What a job is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Subject {
+    Everything,
+    Forgotten,
+    Inode(u64, Urgency),
 }
 
+/// A task that a worker has taken; dropped when it is done.
+#[derive(Debug)]
+pub(super) struct Job<'a>(&'a Queues, Subject);
+
 impl Job<'_> {
-    /// The next notification of this job begins.
-    pub(super) fn step(&self) {
-        let mut state = self.queues.state.lock();
-        if let Some(number) = self.number {
-            state.running.insert(number, Instant::now());
-        }
-    }
-
-    /// Is there more to be done for its inode?
-    pub(super) fn is_awaited(&self) -> bool {
-        let state = self.queues.state.lock();
-        self.number
-            .is_some_and(|number| state.notices.contains_key(&number))
-    }
-
-    /// Is nobody to be notified any more?
-    pub(super) fn is_over(&self) -> bool {
-        self.queues.state.lock().is_over
+    /// The next notification of this job begins. False where it may as well not: there is something else to be said of its inode,
+    /// or nobody is to be notified any more.
+    pub(super) fn step(&self) -> bool {
+        let mut state = self.0.state.lock();
+        let is_awaited = match self.1 {
+            Subject::Inode(number, _) => {
+                state.running.insert(number, Instant::now());
+                state.notices.contains_key(&number)
+            }
+            Subject::Everything | Subject::Forgotten => false,
+        };
+        !is_awaited && !state.is_over
     }
 }
 
 impl Drop for Job<'_> {
     fn drop(&mut self) {
-        let mut state = self.queues.state.lock();
-        match self.number {
-            None => state.is_sweeping = false,
-            Some(number) => {
+        let mut state = self.0.state.lock();
+        match self.1 {
+            Subject::Everything => state.is_sweeping = false,
+            Subject::Forgotten => state.is_unmarking = false,
+            Subject::Inode(number, urgency) => {
                 state.running.remove(&number);
-                state.sweepers -= usize::from(self.urgency == Urgency::Sweep);
+                state.sweepers -= usize::from(urgency == Urgency::Sweep);
                 if state.notices.contains_key(&number) {
                     state.ready.push_back((number, Instant::now()));
                 }
             }
         }
         drop(state);
-        self.queues.changed.notify_one();
-        self.queues.done.notify_all();
+        self.0.changed.notify_one();
+        self.0.done.notify_all();
     }
 }
 
@@ -464,6 +477,12 @@ impl Queues {
     /// Adds a notice, to be delivered once.
     pub(super) fn add_once(&self, number: u64, notice: Notice) {
         self.state.lock().push(number, notice, Urgency::Event);
+        self.changed.notify_one();
+    }
+
+    /// Has the mark of a directory taken away that the kernel has forgotten.
+    pub(super) fn unmark(&self, number: u64, handle: FileHandle) {
+        self.state.lock().forgotten.push((number, handle));
         self.changed.notify_one();
     }
 
@@ -512,7 +531,13 @@ impl Queues {
                 state.is_sweep_wanted = false;
                 state.is_sweeping = true;
                 state.taken = Some(Instant::now());
-                return Some((Task::Sweep, self.job(None, Urgency::Sweep)));
+                return Some((Task::Sweep, Job(self, Subject::Everything)));
+            }
+            if !state.is_unmarking
+                && let Some((number, handle)) = state.forgotten.pop()
+            {
+                state.is_unmarking = true;
+                return Some((Task::Unmark(number, handle), Job(self, Subject::Forgotten)));
             }
             let now = Instant::now();
             state.leaving.retain(|leaving| leaving.until > now);
@@ -524,7 +549,7 @@ impl Queues {
                 state.taken = Some(Instant::now());
                 return Some((
                     Task::Notify(number, Box::new(notice)),
-                    self.job(Some(number), urgency),
+                    Job(self, Subject::Inode(number, urgency)),
                 ));
             }
             if idle_since.elapsed() >= IDLE && state.is_idle() && state.workers > 1 {
@@ -536,14 +561,6 @@ impl Queues {
                 false => TAKES / 4,
             };
             self.changed.wait_for(&mut state, patience);
-        }
-    }
-
-    fn job(&self, number: Option<u64>, urgency: Urgency) -> Job<'_> {
-        Job {
-            queues: self,
-            number,
-            urgency,
         }
     }
 
@@ -565,9 +582,13 @@ impl Queues {
         let oldest = state.first_free().and_then(|at| state.ready.get(at));
         let has_waited = is_old(oldest.map(|&(_, since)| since))
             || state.is_sweep_wanted
+            || state.may_unmark()
             || state.may_sweep() > 0;
         let wanted = match has_waited && is_old(state.taken) {
-            true => state.ready.len() + state.may_sweep() + usize::from(state.is_sweep_wanted),
+            true => {
+                let other = state.is_sweep_wanted || state.may_unmark();
+                state.ready.len() + state.may_sweep() + usize::from(other)
+            }
             false => usize::from(state.workers == 0),
         };
         let lacks_workers = wanted.min(MOST_STARTED).min(MOST_WORKERS - state.workers);
@@ -575,6 +596,7 @@ impl Queues {
         let is_busy = !state.ready.is_empty()
             || !state.is_swept.is_empty()
             || !state.running.is_empty()
+            || !state.forgotten.is_empty()
             || state.is_sweeping;
         let tended = Tended {
             next: match is_busy {

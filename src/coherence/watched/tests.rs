@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::UNIX_EPOCH;
 
+use super::queues::Task;
 use super::*;
 use crate::backing::{Dir, private_clone};
 use crate::coherence::{Coherence, Keeping};
@@ -261,8 +262,37 @@ fn a_directory_that_is_forgotten_is_marked_no_more() {
     assert_eq!(marked(), 51);
     for number in numbers {
         coherence.forget(number, 1);
+        let (task, job) = watched(&coherence).queues.take().unwrap();
+        let Task::Unmark(number, handle) = task else {
+            panic!("something else to be done");
+        };
+        watched(&coherence).take_mark(number, &handle);
+        drop(job);
     }
     assert_eq!(marked(), 1, "the root");
+}
+
+/// Whoever holds a directory below may hold up its opening, and whoever marks another meanwhile.
+#[test]
+fn f5_a_directory_is_forgotten_at_once_whatever_its_mark_waits_for() {
+    let below = tempfile::tempdir_in(".").unwrap();
+    let Some(coherence) = following(below.path()) else {
+        return;
+    };
+    std::fs::create_dir(below.path().join("d")).unwrap();
+    let (number, _) = looked_up(&coherence, b"d");
+    mark(&coherence, number);
+    let (done, is_done) = channel();
+    std::thread::scope(|scope| {
+        let marking = watched(&coherence).marked.lock();
+        scope.spawn(|| {
+            coherence.forget(number, 1);
+            done.send(()).unwrap();
+        });
+        let forgotten = is_done.recv_timeout(Duration::from_secs(10));
+        drop(marking);
+        forgotten.unwrap();
+    });
 }
 
 /// Only what others may make is to be expired where it is not heard of.

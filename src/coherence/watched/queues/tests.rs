@@ -165,12 +165,28 @@ fn what_is_expired_in_one_directory_delays_no_other_and_no_change() {
     assert_eq!((number, count), (7, 2 * MOST_WAITING));
     let (number, count, _job) = take();
     assert_eq!((number, count), (8, 1));
-    assert!(!slow.is_awaited());
+    assert!(slow.step());
     push(&queues, 7);
-    assert!(slow.is_awaited(), "it has to give way");
+    assert!(!slow.step(), "it has to give way");
     queues.add_swept([(7, swept(3))]);
     drop(slow);
     assert_eq!(take().1, 3);
+}
+
+#[test]
+fn two_users_who_hold_what_they_may_leave_other_directories_to_be_expired() {
+    let queues = Queues::default();
+    let directories = 1..=2 * MOST_DIRECTORIES as u64 + 1;
+    let swept = || Swept {
+        inodes: vec![1],
+        ..Swept::default()
+    };
+    queues.add_swept(directories.clone().map(|number| (number, swept())));
+    let mut held = Vec::new();
+    for _ in directories {
+        assert!(queues.state.lock().may_sweep() > 0, "{}", held.len());
+        held.push(queues.take().unwrap());
+    }
 }
 
 #[test]

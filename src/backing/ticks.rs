@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::backing::Time;
+use super::Time;
 
 /// Upper bound of the tick of a filesystem's clock. Kernels before 6.13 stamp changes with the last clock tick, and
 /// ticks are 10 ms apart at most.
@@ -12,7 +12,7 @@ const TICK: Duration = Duration::from_millis(20);
 const LONG_TICK: Duration = Duration::from_secs(3);
 
 /// Returns the upper bound of the tick of the clock that gave this time.
-pub(super) fn tick(time: Time) -> Duration {
+pub(crate) fn tick(time: Time) -> Duration {
     if time.nanos == 0 { LONG_TICK } else { TICK }
 }
 
@@ -28,6 +28,6 @@ pub(crate) fn age(then: Time, now: SystemTime) -> Duration {
 }
 
 /// Does whatever a filesystem changes from now on get another time than this?
-pub(super) fn is_before_this_tick(time: Time) -> bool {
+pub(crate) fn is_before_this_tick(time: Time) -> bool {
     age(time, SystemTime::now()) >= tick(time)
 }
