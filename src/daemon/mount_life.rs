@@ -4,8 +4,9 @@ use std::io::{self, PipeReader};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+
+use parking_lot::Mutex;
 
 use super::auditor::{self, Auditor, SYSLOG, SinkKind};
 use super::background::{self, Daemon};
@@ -362,21 +363,17 @@ struct Life {
 impl Life {
     /// Waits for the thread that follows changes, which has been told to end.
     fn stop_following(&self) {
-        let follower = lock(&self.follower).take();
+        let follower = self.follower.lock().take();
         if follower.is_some_and(|follower| follower.join().is_err()) {
             log::error!("following changes below ended by an internal error; please report it");
         }
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Hooks for Life {
     fn notifier(&self, kernel: Forgetting) {
         let kernel: Arc<dyn Kernel> = Arc::new(kernel);
-        let end = lock(&self.end).take();
+        let end = self.end.lock().take();
         let Some((watched, end)) = self.coherence.watched.as_ref().zip(end) else {
             return;
         };
@@ -385,7 +382,7 @@ impl Hooks for Life {
             .name("changes".to_owned())
             .spawn(move || follower.follow(&kernel, end));
         match follower {
-            Ok(follower) => *lock(&self.follower) = Some(follower),
+            Ok(follower) => *self.follower.lock() = Some(follower),
             Err(error) => {
                 watched.follow_no_more();
                 log::error!(
@@ -398,7 +395,7 @@ impl Hooks for Life {
     fn ready(&self) -> io::Result<()> {
         // Not earlier: whoever reads it may unmount at once. Not later: a daemon in the background closes standard error.
         log::info!("{}", self.shown);
-        let daemon = lock(&self.daemon).take();
+        let daemon = self.daemon.lock().take();
         daemon.map_or(Ok(()), Daemon::ready)?;
         if let Some(manager) = &self.manager {
             manager.ready(&self.shown);

@@ -302,12 +302,18 @@ impl Line {
     }
 }
 
-fn answer(socket: BorrowedFd<'_>) -> io::Result<Answer> {
-    let mut buffer = vec![0; LONGEST];
+/// Receives a message, and the descriptor that comes with it.
+///
+/// # Errors
+/// Those of `recvmsg(2)`.
+pub fn receive(
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+) -> rustix::io::Result<(usize, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let heard = retry_on_intr(|| {
-        let parts = &mut [IoSliceMut::new(&mut buffer)];
+        let parts = &mut [IoSliceMut::new(buffer)];
         recvmsg(socket, parts, &mut control, RecvFlags::CMSG_CLOEXEC)
     })?;
     let mut fd = None;
@@ -316,7 +322,13 @@ fn answer(socket: BorrowedFd<'_>) -> io::Result<Answer> {
             fd = descriptors.next();
         }
     }
-    buffer.truncate(heard.bytes);
+    Ok((heard.bytes, fd))
+}
+
+fn answer(socket: BorrowedFd<'_>) -> io::Result<Answer> {
+    let mut buffer = vec![0; LONGEST];
+    let (length, fd) = receive(socket, &mut buffer)?;
+    buffer.truncate(length);
     match buffer.split_first() {
         Some((&DONE, rest)) => Ok((rest.to_vec(), fd)),
         Some((&ERRNO, rest)) => {

@@ -1,20 +1,16 @@
 //! The setuid helper that mounts and unmounts for ordinary users: fusermount3, or fusermount of older systems.
 
 use std::ffi::OsString;
-use std::io::{self, IoSliceMut};
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rustix::cmsg_space;
-use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
-    recvmsg, socketpair,
-};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::{MountError, MountSpec, SUBTYPE, UnmountOutcome};
+use crate::os::helper::receive;
 
 /// Tried in this order; found by `PATH`.
 const PROGRAMS: [&str; 2] = ["fusermount3", "fusermount"];
@@ -46,11 +42,12 @@ pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, MountError
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(MountError::NoHelper),
         Err(error) => return Err(failed(error)),
     };
-    let received = receive(&ours);
+    // It hangs up without a descriptor if it refuses.
+    let received = receive(ours.as_fd(), &mut [0]);
     let output = child.wait_with_output();
     match received {
-        Ok(Some(fuse_fd)) => Ok(fuse_fd),
-        Ok(None) => match output {
+        Ok((_, Some(fuse_fd))) => Ok(fuse_fd),
+        Ok((_, None)) => match output {
             Ok(output) => Err(refusal(&output.stderr)),
             Err(error) => Err(failed(error)),
         },
@@ -108,27 +105,6 @@ fn spawn(prepare: impl Fn(&mut Command) -> io::Result<()>) -> io::Result<Child> 
         }
     }
     Err(missing.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
-}
-
-/// The descriptor that the helper sends; `None` if it hung up without one.
-fn receive(socket: &OwnedFd) -> rustix::io::Result<Option<OwnedFd>> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut octet = [0];
-    rustix::io::retry_on_intr(|| {
-        recvmsg(
-            socket,
-            &mut [IoSliceMut::new(&mut octet)],
-            &mut control,
-            RecvFlags::CMSG_CLOEXEC,
-        )
-    })?;
-    for message in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
-            return Ok(descriptors.next());
-        }
-    }
-    Ok(None)
 }
 
 fn options(spec: &MountSpec) -> OsString {
