@@ -39,19 +39,7 @@ pub enum Class {
 
 impl Class {
     /// Every class, in the order in which they are listed to people.
-    pub const ALL: [Self; 11] = [
-        Self::Control,
-        Self::Newline,
-        Self::Bidi,
-        Self::Invisible,
-        Self::Noncharacter,
-        Self::PrivateUse,
-        Self::Windows,
-        Self::LeadingDash,
-        Self::EdgeSpace,
-        Self::NonAscii,
-        Self::NotPosix,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the stable name, as in `--forbid` and JSON.
     #[must_use]
@@ -130,9 +118,8 @@ impl Classes {
 
     /// The classes in the set.
     pub fn iter(self) -> impl Iterator<Item = Class> {
-        Class::ALL
-            .into_iter()
-            .filter(move |&class| self.contains(class))
+        let all = Class::ALL.iter().copied();
+        all.filter(move |&class| self.contains(class))
     }
 }
 

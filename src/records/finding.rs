@@ -61,7 +61,7 @@ impl KindLabel {
         let mut all = ["bytes", "chars", "utf16", "casefold"]
             .into_iter()
             .chain(malformed.map(Malformed::label))
-            .chain(Class::ALL.map(Class::label))
+            .chain(Class::ALL.iter().map(|class| class.label()))
             .chain([Form::Nfc, Form::Nfd].map(Form::label))
             .chain(Charset::all().map(Charset::label));
         let kind = all.find(|known| *known == label).map(Self);

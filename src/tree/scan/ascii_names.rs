@@ -153,7 +153,7 @@ mod tests {
             Profile::Posix,
         ];
         let mut policies: Vec<Policy> = profiles.iter().map(|p| p.policy()).collect();
-        policies.extend(Class::ALL.map(|class| {
+        policies.extend(Class::ALL.iter().map(|&class| {
             let mut policy = Policy::default();
             policy.forbid = policy.forbid.with(class);
             policy.max_bytes = 24;

@@ -53,7 +53,7 @@ fuzz_target!(|input: &[u8]| {
 });
 
 fn policy(encoding: u8, form: u8, limits: u8, forbid: u8) -> Policy {
-    let classes = Class::ALL.into_iter().enumerate();
+    let classes = Class::ALL.iter().copied().enumerate();
     let chosen =
         classes.filter(|(index, _)| (forbid.rotate_left(form.into()) >> (index % 8)) & 1 == 1);
     Policy {

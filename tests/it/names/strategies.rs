@@ -97,7 +97,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     let forbid = prop_oneof![
         4 => select([Profile::Utf8, Profile::Safe, Profile::Portable, Profile::Posix].as_slice())
             .prop_map(|profile| profile.policy().forbid),
-        1 => vec(select(Class::ALL.as_slice()), 0..4)
+        1 => vec(select(Class::ALL), 0..4)
             .prop_map(|classes| classes.into_iter().fold(Classes::default(), Classes::with)),
     ];
     let encoding = prop_oneof![
