@@ -198,7 +198,7 @@ fn many_files_are_open_at_once_and_closed_under_a_low_limit() {
     }
     let _others = Others(vec![tree.point()]);
     run(Command::new("prlimit")
-        .args(["--nofile=320:320", "--", binary(), "mount", "--background"])
+        .args(["--nofile=328:328", "--", binary(), "mount", "--background"])
         .args([tree.backing(), tree.point()])
         .stdout(Stdio::null()));
     for n in 0..FILES {
