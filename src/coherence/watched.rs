@@ -268,7 +268,7 @@ impl Watched {
         let mut marked = self.marked.lock();
         // It may be known again by now, and count on the mark.
         let now = self.fs.inodes().get(number);
-        if now.is_ok_and(|inode| inode.handle() == Some(handle)) {
+        if now.is_ok_and(|inode| inode.handle() == Some(handle) && inode.notes.has(MARKED)) {
             return;
         }
         marked.remove(handle);

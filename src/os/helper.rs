@@ -160,8 +160,10 @@ pub fn dismiss() -> io::Result<()> {
         return Ok(());
     };
     // Not the line's turn: whoever has it may wait for the helper process.
-    for (pid, socket) in helper.pids.iter().zip(&helper.processes.sockets) {
+    for socket in &helper.processes.sockets {
         rustix::net::shutdown(socket, Shutdown::Write)?;
+    }
+    for (pid, socket) in helper.pids.iter().zip(&helper.processes.sockets) {
         // An answer that is on its way is no event here, only the closed end is.
         let end = &mut [PollFd::new(socket, PollFlags::empty())];
         if poll(end, Some(&PATIENCE))? == 1 {
@@ -457,7 +459,11 @@ fn in_memory(text: &[u8]) -> io::Result<OwnedFd> {
 fn reply(line: BorrowedFd<'_>, done: io::Result<Answer>) -> io::Result<()> {
     let (mut message, fd) = match done {
         Ok((answer, fd)) => ([&[DONE], &*answer].concat(), fd),
-        Err(error) => match error.raw_os_error() {
+        // By the two that are left out the daemon knows a helper process that is gone.
+        Err(error) => match error
+            .raw_os_error()
+            .filter(|errno| ![libc::EPIPE, libc::ECONNRESET].contains(errno))
+        {
             Some(errno) => ([&[ERRNO][..], &errno.to_le_bytes()].concat(), None),
             None => ([&[TEXT], error.to_string().as_bytes()].concat(), None),
         },

@@ -1,8 +1,10 @@
 //! A plan that a person edits before it is done, as `git rebase -i` does.
 
+use std::fs::Permissions;
 use std::io::{IsTerminal, stdin};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -19,7 +21,10 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
             .hint("write a plan by --plan FILE --plan-format readable, and apply it by --plan FILE --apply"));
     }
     // Its names are for nobody else.
-    let directory = tempfile::Builder::new().prefix("utf8fs-plan-").tempdir();
+    let directory = tempfile::Builder::new()
+        .prefix("utf8fs-plan-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir();
     let directory = directory.map_err(|error| {
         let why = reason(&error);
         CliError::failure(format!("the directory for the plan cannot be made: {why}"))

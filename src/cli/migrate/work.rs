@@ -1,5 +1,6 @@
 //! The state that all parts of a migration share.
 
+use std::collections::HashMap;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -102,10 +103,14 @@ impl Work {
         let skipped = draft.add(&plan.directory, plan.inode, changes);
         let skipped =
             skipped.map_err(|error| CliError::failure(format!("{error}; nothing was changed")))?;
+        let lines = plan.lines.iter().filter(|line| line.number > 0);
+        let numbers: HashMap<_, _> = lines
+            .take_while(|_| !skipped.is_empty())
+            .map(|line| (&line.old, line.number))
+            .collect();
         for skipped in &skipped {
-            let mut lines = plan.lines.iter().filter(|line| line.number > 0);
-            let line = lines.find(|line| line.old == skipped.name);
-            let at = line.map(|line| format!(" (line {} of the plan)", line.number));
+            let number = numbers.get(&skipped.name);
+            let at = number.map(|number| format!(" (line {number} of the plan)"));
             self.print_skipped(skipped, &at.unwrap_or_default());
         }
         Ok(())

@@ -533,12 +533,6 @@ impl Queues {
                 state.taken = Some(Instant::now());
                 return Some((Task::Sweep, Job(self, Subject::Everything)));
             }
-            if !state.is_unmarking
-                && let Some((number, handle)) = state.forgotten.pop()
-            {
-                state.is_unmarking = true;
-                return Some((Task::Unmark(number, handle), Job(self, Subject::Forgotten)));
-            }
             let now = Instant::now();
             state.leaving.retain(|leaving| leaving.until > now);
             self.leaving.store(state.leaving.len(), Ordering::Release);
@@ -551,6 +545,13 @@ impl Queues {
                     Task::Notify(number, Box::new(notice)),
                     Job(self, Subject::Inode(number, urgency)),
                 ));
+            }
+            if !state.is_unmarking
+                && let Some((number, handle)) = state.forgotten.pop()
+            {
+                state.is_unmarking = true;
+                state.taken = Some(now);
+                return Some((Task::Unmark(number, handle), Job(self, Subject::Forgotten)));
             }
             if idle_since.elapsed() >= IDLE && state.is_idle() && state.workers > 1 {
                 state.workers -= 1;
@@ -580,15 +581,10 @@ impl Queues {
         let stalled = state.dropped.take().or(stalled);
         let is_old = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() >= TENDED);
         let oldest = state.first_free().and_then(|at| state.ready.get(at));
-        let has_waited = is_old(oldest.map(|&(_, since)| since))
-            || state.is_sweep_wanted
-            || state.may_unmark()
-            || state.may_sweep() > 0;
+        let other = usize::from(state.is_sweep_wanted || state.may_unmark()) + state.may_sweep();
+        let has_waited = is_old(oldest.map(|&(_, since)| since)) || other > 0;
         let wanted = match has_waited && is_old(state.taken) {
-            true => {
-                let other = state.is_sweep_wanted || state.may_unmark();
-                state.ready.len() + state.may_sweep() + usize::from(other)
-            }
+            true => state.ready.len() + other,
             false => usize::from(state.workers == 0),
         };
         let lacks_workers = wanted.min(MOST_STARTED).min(MOST_WORKERS - state.workers);
@@ -596,7 +592,7 @@ impl Queues {
         let is_busy = !state.ready.is_empty()
             || !state.is_swept.is_empty()
             || !state.running.is_empty()
-            || !state.forgotten.is_empty()
+            || state.may_unmark()
             || state.is_sweeping;
         let tended = Tended {
             next: match is_busy {

@@ -12,7 +12,13 @@ use super::{journald, syslog};
 use crate::os::helper;
 use crate::records::AuditRecord;
 use log::Level;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// Time that a line may wait for a sink that takes nothing, so that a log that was replaced is opened anew.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 
 /// The destination of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +149,10 @@ impl Stream {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // A FIFO is opened so, and standard error may be set so.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], None)?;
+                    let ready = &mut [PollFd::new(&self.file, PollFlags::OUT)];
+                    if poll(ready, Some(&PATIENCE))? == 0 {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
                 }
                 Err(error) => return Err(error),
             }

@@ -54,11 +54,11 @@ pub(in crate::tree) fn verify(
         }
         change.steps() > 0
     });
+    let stuck = take_stuck(&dir, &mut changes);
+    stuck
+        .iter()
+        .for_each(|change| skip(change, SkipReason::Taken));
     if are_chained {
-        let stuck = take_stuck(&dir, &mut changes);
-        stuck
-            .iter()
-            .for_each(|change| skip(change, SkipReason::Taken));
         // Should it be there after all, the kernel refuses (law T2).
         changes = arrange(changes, |name| dir.exists(name).unwrap_or(false));
     }
@@ -74,13 +74,16 @@ pub(in crate::tree) fn verify(
 /// Takes out the changes to names that are not given up. An entry that cannot move keeps its name, which then another cannot have,
 /// and so on.
 fn take_stuck(dir: &Dir, changes: &mut Vec<Change>) -> Vec<Change> {
+    let new_names = changes.iter().filter_map(Change::new_name);
+    let taken = new_names.filter(|new| dir.exists(new).unwrap_or(true));
+    let taken: HashSet<BackingName> = taken.cloned().collect();
     let mut all = Vec::new();
     loop {
         let leaving = changes.iter().filter(|change| change.to.is_some());
         let leaving: HashSet<BackingName> = leaving.map(|change| change.name.clone()).collect();
         let is_stuck = |change: &mut Change| {
-            let new = change.new_name().filter(|new| !leaving.contains(*new));
-            new.is_some_and(|new| dir.exists(new).unwrap_or(true))
+            let new = change.new_name();
+            new.is_some_and(|new| taken.contains(new) && !leaving.contains(new))
         };
         let before = all.len();
         all.extend(changes.extract_if(.., is_stuck));

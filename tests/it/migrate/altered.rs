@@ -401,6 +401,21 @@ fn names_that_are_taken_stop_the_chain_that_leads_to_them_and_nothing_else() {
     );
 }
 
+/// Law T4: nothing is begun for it, where the name is another of the same file as well.
+#[test]
+fn a_name_that_another_entry_has_got_since_is_left() {
+    let tree = files(&["a", "b", "c"]);
+    let below = tree.below_dir();
+    let plan = Edited::of(&tree, "")
+        .rename(b"a", "new")
+        .rename(b"b", "other");
+    at::link(&below, b"a", b"new").unwrap();
+    let taken = [(show(b"a"), SkipReason::Taken)];
+    assert_eq!(plan.apply(), taken);
+    let expected = [("a", "a"), ("c", "c"), ("new", "a"), ("other", "b")];
+    assert_eq!(contents(&tree), of(&expected));
+}
+
 /// Law T3: files that others have changed since are reported, and the rest is done.
 #[test]
 fn what_changed_since_is_left_and_the_rest_done() {

@@ -194,7 +194,9 @@ fn t1_an_edited_plan_is_done_as_it_was_saved_and_undone_bit_by_bit() {
             .contains("the plan is empty; nothing was changed"),
         "{run:?}"
     );
-    let run = edit(&tree, "false").expect(1);
+    // Nobody else reads the names meanwhile.
+    let run = edit(&tree, "sh -c 'stat -c mode=%a \"${0%/*}\"; false'").expect(1);
+    assert!(run.stdout.contains("mode=700"), "{run:?}");
     assert!(
         run.stdout
             .contains("the editor failed; nothing was changed"),

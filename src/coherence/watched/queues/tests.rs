@@ -56,6 +56,23 @@ fn another_worker_is_needed_where_the_others_make_no_progress() {
 }
 
 #[test]
+fn a_mark_that_cannot_be_taken_away_delays_no_notification() {
+    let queues = Queues::default();
+    assert_eq!(queues.tend().lacks_workers, 1, "the first");
+    queues.unmark(7, FileHandle::from_parts(1, b"directory").unwrap());
+    let (task, held) = queues.take().unwrap();
+    assert!(matches!(task, Task::Unmark(7, _)), "{task:?}");
+    push(&queues, 8);
+    let age = |at: &mut Instant| *at = at.checked_sub(TENDED).unwrap();
+    let mut state = queues.state.lock();
+    state.taken.iter_mut().for_each(age);
+    state.ready.iter_mut().for_each(|(_, since)| age(since));
+    drop(state);
+    assert_eq!(queues.tend().lacks_workers, 1);
+    drop(held);
+}
+
+#[test]
 fn what_comes_for_a_stalled_inode_is_dropped() {
     let queues = Queues::default();
     push(&queues, 7);
