@@ -221,7 +221,16 @@ fn lines(
     let tree = TreeGuess::default();
     let plan = |listing: &_| plan(options, &tree, listing, is_included, &mut |_, _| false);
     if options.needs_guesses() {
-        return list(dir).map(|listing| plan(&listing));
+        let mut lines = plan(&list(dir)?);
+        // A listing may have other numbers than statx(2), as that of overlayfs has for directories.
+        let looked_at: HashMap<_, _> = entries
+            .iter()
+            .map(|entry| (entry.name, entry.inode))
+            .collect();
+        for line in &mut lines {
+            line.inode = looked_at.get(line.old.as_bytes()).copied().unwrap_or(0);
+        }
+        return Ok(lines);
     }
     let lines = plan(entries);
     let mut listing = entries.clone();

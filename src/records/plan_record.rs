@@ -250,6 +250,8 @@ pub enum Warning {
     Overlong,
     /// its text has control characters; is the charset right?
     Control,
+    /// another entry has the name without this number
+    Numbered,
 }
 
 impl Warning {

@@ -7,7 +7,7 @@ use super::entry_list::{EntryList, ListedEntry};
 use super::plan_options::{OnCollision, PlanOptions};
 use crate::backing::Kind;
 use crate::names::BackingName;
-use crate::records::{Candidate, PlanLine, Reason};
+use crate::records::{Candidate, PlanLine, Reason, Warning};
 
 /// Tells whether two regular files of a directory, by their names, have the same content.
 pub type Same<'s> = dyn FnMut(&[u8], &[u8]) -> bool + 's;
@@ -67,12 +67,10 @@ pub(super) fn resolve(
         let holder = match holder {
             Holder::Sibling(entry) => BackingName::parse(entry.name)
                 .ok()
-                .map(|name| (name, entry.inode, entry.kind)),
-            Holder::Line(first) => lines
-                .get(first)
-                .map(|line| (line.old.clone(), line.inode, line.kind)),
+                .map(|name| (name, entry.kind)),
+            Holder::Line(first) => lines.get(first).map(|line| (line.old.clone(), line.kind)),
         };
-        let (Some(line), Some((holder, inode, kind))) = (lines.get_mut(index), holder) else {
+        let (Some(line), Some((holder, kind))) = (lines.get_mut(index), holder) else {
             continue;
         };
         let Some(wanted) = line.new.take() else {
@@ -87,16 +85,14 @@ pub(super) fn resolve(
                 };
                 line.new = numbered(options, &wanted, line.kind, number, is_free);
             }
-            OnCollision::Same
-                if are_files
-                    && (line.inode == inode || same(line.old.as_bytes(), holder.as_bytes())) =>
-            {
+            OnCollision::Same if are_files && same(line.old.as_bytes(), holder.as_bytes()) => {
                 line.same_as = Some(holder);
                 line.reason = Reason::Same;
             }
             OnCollision::Same | OnCollision::Skip => {}
         }
         if let Some(new) = &line.new {
+            line.warning.get_or_insert(Warning::Numbered);
             given.insert(new.clone(), index);
         } else if line.same_as.is_none() {
             line.reason = Reason::Taken;

@@ -13,7 +13,9 @@ use crate::backing::Kind;
 use crate::names::BackingName;
 use crate::names::quoted::harmless;
 use crate::policy::NAME_MAX;
-use crate::records::{PLAN_VERSION, PlanHeader, PlanLine, PlanRecord, ReadablePlan, TreePath};
+use crate::records::{
+    Name, PLAN_VERSION, PlanHeader, PlanLine, PlanRecord, ReadablePlan, TreePath,
+};
 use crate::tree::change::LONGEST_TARGET;
 
 /// Longest line that is read.
@@ -253,13 +255,13 @@ fn check_line(line: &PlanLine, is_to_charset: bool) -> Result<(), String> {
     if line.same_as.as_ref() == Some(&line.old) {
         return Err("\"same_as\" is the entry itself".into());
     }
-    if let Some(target) = &line.new_target {
-        let target = target.as_bytes();
-        if line.kind != Kind::Symlink {
-            return Err("\"new_target\" is for symlinks".into());
-        }
+    if line.new_target.is_some() && line.kind != Kind::Symlink {
+        return Err("\"new_target\" is for symlinks".into());
+    }
+    for (key, target) in [("target", &line.target), ("new_target", &line.new_target)] {
+        let target = target.as_ref().map_or(b"-".as_slice(), Name::as_bytes);
         if target.is_empty() || target.contains(&0) || target.len() > LONGEST_TARGET {
-            return Err("\"new_target\" is empty, too long, or has a NUL in it".into());
+            return Err(format!("\"{key}\" is empty, too long, or has a NUL in it"));
         }
     }
     Ok(())

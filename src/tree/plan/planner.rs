@@ -213,10 +213,9 @@ impl PlanVisitor<'_> {
             });
         }
         let stat = Stat::of(fd)?;
-        keep_mount_points(&mut lines, fd, &stat);
+        look_at(&mut lines, fd, &stat);
         if !here.links.is_empty() {
-            self.links
-                .retarget(place, fd, &here.listing, &here.links, &mut lines)?;
+            self.links.retarget(place, fd, &here.links, &mut lines)?;
         }
         let names = place.names().into_iter().map(BackingName::parse);
         // A broken filesystem may give what is no name.
@@ -234,16 +233,23 @@ impl PlanVisitor<'_> {
     }
 }
 
-/// Directories on which something is mounted can't be renamed.
-fn keep_mount_points(lines: &mut [PlanLine], fd: &OwnedFd, directory: &Stat) {
-    for line in lines.iter_mut() {
-        if line.kind == Kind::Dir
-            && line.new.is_some()
-            && let Ok(stat) = Dir::new(fd).stat_child(&line.old)
-            && stat.mnt_id != directory.mnt_id
-        {
+/// Has lines tell the inode numbers of statx(2). A listing may have others: on overlayfs for directories, on FUSE filesystems for
+/// all. Directories on which something is mounted can't be renamed.
+fn look_at(lines: &mut [PlanLine], fd: &OwnedFd, directory: &Stat) {
+    let mut is_told = false;
+    for line in lines {
+        let is_dir = line.kind == Kind::Dir;
+        if is_told && !is_dir {
+            continue;
+        }
+        let Ok(stat) = Dir::new(fd).stat_child(&line.old) else {
+            continue;
+        };
+        if is_dir && line.new.is_some() && stat.mnt_id != directory.mnt_id {
             line.new = None;
             line.reason = Reason::MountPoint;
         }
+        is_told |= !is_dir && line.inode == stat.ino;
+        line.inode = stat.ino;
     }
 }

@@ -90,11 +90,9 @@ impl<'l> Links<'l> {
         &self,
         place: &Place,
         fd: &OwnedFd,
-        listing: &EntryList,
         links: &[BackingName],
         lines: &mut Vec<PlanLine>,
     ) -> io::Result<()> {
-        let stat = Stat::of(fd)?;
         let mut start = None;
         for name in links {
             // It may be gone by now.
@@ -112,17 +110,16 @@ impl<'l> Links<'l> {
             }
             let way = match &mut start {
                 Some(way) => way,
-                empty => empty.insert(self.start(place, fd, &stat, lines)?),
+                empty => empty.insert(self.start(place, fd, lines)?),
             };
             let Some(new_target) = way.along(&target)? else {
                 continue;
             };
+            let stat = Stat::of(&link)?;
             let index = match lines.binary_search_by(|line| line.old.cmp(name)) {
                 Ok(index) => index,
                 Err(index) => {
-                    let entry = listing.iter().find(|entry| entry.name == name.as_bytes());
-                    let inode = entry.map_or(0, |entry| entry.inode);
-                    let line = PlanLine::new(name.clone(), Kind::Symlink, inode, Reason::Target);
+                    let line = PlanLine::new(name.clone(), Kind::Symlink, stat.ino, Reason::Target);
                     lines.insert(index, line);
                     index
                 }
@@ -133,7 +130,7 @@ impl<'l> Links<'l> {
             line.target = Some(target.into());
             if new_target.len() > LONGEST_TARGET {
                 line.reason = Reason::TargetTooLong;
-            } else if Stat::of(&link)?.nlink > 1 {
+            } else if stat.nlink > 1 {
                 line.reason = Reason::HardLinked;
             } else {
                 line.new_target = Some(new_target.into());
@@ -143,13 +140,7 @@ impl<'l> Links<'l> {
     }
 
     /// Returns the way of the links of a directory, at its start.
-    fn start(
-        &self,
-        place: &Place,
-        fd: &OwnedFd,
-        stat: &Stat,
-        lines: &[PlanLine],
-    ) -> io::Result<Way<'_>> {
+    fn start(&self, place: &Place, fd: &OwnedFd, lines: &[PlanLine]) -> io::Result<Way<'_>> {
         let renamed = lines
             .iter()
             .filter_map(|line| Some((line.old.clone(), line.new.clone()?)));
@@ -162,7 +153,7 @@ impl<'l> Links<'l> {
             }],
             followed: 0,
             steps: 0,
-            here: (identity(stat), Arc::new(renamed.collect())),
+            here: (identity(&Stat::of(fd)?), Arc::new(renamed.collect())),
         })
     }
 

@@ -73,8 +73,9 @@ impl RenamedDirs {
             for name in std::iter::once(name).chain(later) {
                 let child = match here.child(name) {
                     Ok(child) => child,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     Err(error) => {
-                        found = found.and(Err(error));
+                        found = Err(error);
                         continue;
                     }
                 };

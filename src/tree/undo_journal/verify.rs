@@ -9,7 +9,7 @@ use super::renamed_dirs::RenamedDirs;
 use super::skipped::{SkipReason, Skipped};
 use crate::backing::{Dir, Kind, Stat};
 use crate::names::BackingName;
-use crate::tree::change::{Change, Destination, InodeId, TreePath, read_target};
+use crate::tree::change::{Change, Destination, InodeId, Retarget, TreePath, read_target};
 use crate::tree::content_eq::have_same_content;
 
 /// Looks at the directory and its entries, and returns what can be done, in an order in which each name is free before it is taken;
@@ -39,7 +39,8 @@ pub(in crate::tree) fn verify(
         Err(error) => {
             let reason = match error.raw_os_error() {
                 Some(libc::EXDEV) => SkipReason::MountPoint,
-                _ => SkipReason::Elsewhere,
+                Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP) => SkipReason::Elsewhere,
+                _ => SkipReason::of(&error),
             };
             changes.iter().for_each(|change| skip(change, reason));
             return None;
@@ -139,7 +140,11 @@ fn find(dir: &Dir, mount: u64, change: &Change) -> Result<Stat, SkipReason> {
         return Err(SkipReason::MountPoint);
     }
     let is_kind = change.kind == Kind::Unknown || change.kind == stat.kind();
-    if change.id.ino == stat.ino && is_kind {
+    // A link whose target was changed and put back is another inode than the one that was planned.
+    let is_put_back = |target: &Retarget| {
+        stat.is_symlink() && read_target(dir, &change.name).is_ok_and(|read| read == target.old)
+    };
+    if is_kind && (change.id.ino == stat.ino || change.target.as_ref().is_some_and(is_put_back)) {
         Ok(stat)
     } else {
         Err(SkipReason::Changed)

@@ -13,6 +13,7 @@ use utf8fs::tree::plan::DirectoryPlan;
 use utf8fs::tree::plan::plan_reader::{PlanError, Reader};
 use utf8fs::tree::undo_journal::{Draft, Header, SkipReason, Skipped};
 
+use super::{migrate, utf8fs};
 use crate::support::{Tree, at, needs, show};
 
 const HEADER: &str =
@@ -203,6 +204,15 @@ fn what_is_wrong_is_refused_with_its_line() {
         ),
         (plan(&["{"]), 2, "EOF while parsing"),
         (plan(&["[]"]), 2, "invalid length 0"),
+        // links
+        (
+            replaced(
+                r#""kind":"file""#,
+                r#""kind":"symlink","target":{"text":""},"new_target":{"text":"x"}"#,
+            ),
+            4,
+            "\"target\" is empty",
+        ),
         // the file
         (
             plan(&[ROW]).replace("\"utf8fs_plan\":1", "\"utf8fs_plan\":2"),
@@ -458,6 +468,56 @@ fn a_directory_that_is_another_one_now_or_behind_a_link_is_refused() {
     assert_eq!(plan.apply(), stays);
     at::mkdir(&below, b"dir").unwrap();
     assert_eq!(plan.apply(), stays);
+}
+
+/// Law T3: what the system says is told as it is.
+#[test]
+fn a_directory_whose_name_is_too_long_is_told_as_such() {
+    let tree = Tree::new();
+    let long = ROW.replace(
+        r#"{"text":"a"}"#,
+        &format!(r#"{{"text":"{}"}}"#, "a".repeat(300)),
+    );
+    let plan = Edited {
+        lines: vec![long],
+        ..Edited::of(&tree, "")
+    };
+    let reason = SkipReason::System(libc::ENAMETOOLONG);
+    assert_eq!(plan.apply(), [(show(b"\xE9"), reason)]);
+    assert_eq!(reason.to_string(), "File name too long");
+}
+
+/// A link whose target is changed is made anew, and so it is when that is taken back.
+#[test]
+fn a_plan_is_done_again_after_an_undo_also_for_links() {
+    let tree = files(&[]);
+    tree.file(b"caf\xE9", b"");
+    at::symlink(b"caf\xE9", tree.below_dir(), b"link").unwrap();
+    at::symlink(b"caf\xE9", tree.below_dir(), b"other").unwrap();
+    let write = ["--from", "iso-8859-1", "--plan", "plan", "backing"];
+    migrate(tree.parent(), &write).expect(0);
+    let apply = |journal| {
+        migrate(
+            tree.parent(),
+            &["--plan", "plan", "--apply", "--journal", journal],
+        )
+    };
+    apply("one").expect(0);
+    utf8fs(tree.parent(), &[b"undo", b"--apply", b"one"]).expect(0);
+    // By somebody else: this one is another.
+    at::unlink(tree.below_dir(), b"other").unwrap();
+    at::symlink(b"elsewhere", tree.below_dir(), b"other").unwrap();
+    let run = apply("two").expect(1);
+    assert_eq!(
+        run.stdout
+            .matches("stays: it is another one than it was")
+            .count(),
+        1,
+        "{run:?}"
+    );
+    let target = |name| std::fs::read_link(tree.backing().join(name)).unwrap();
+    assert_eq!(target("link"), Path::new("café"));
+    assert_eq!(target("other"), Path::new("elsewhere"));
 }
 
 #[test]

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
+use std::process::Command;
 
 use utf8fs::codec::Charset;
 
 use super::{migrate, utf8fs};
+use crate::mount::mounts_inside::Inner;
 use crate::support::random::Random;
 use crate::support::snapshot::{self, Content, Snapshot, Times};
-use crate::support::{Tree, at};
+use crate::support::{Tree, at, needs};
 
 const CHARSETS: [(&str, &[&str]); 5] = [
     ("iso-8859-1", &["café", "garçon", "über", "señor", "été"]),
@@ -274,4 +277,50 @@ fn an_edited_plan_is_done_as_it_says() {
             b"\xE9".to_vec()
         ]
     );
+}
+
+/// A listing of overlayfs has other inode numbers for directories than statx(2).
+#[test]
+fn directories_on_overlayfs_are_renamed_and_come_back() {
+    if !needs::root("mounting an overlay") {
+        return;
+    }
+    let tree = Tree::new();
+    let [low, high] = ["low", "high"].map(|name| tree.parent().join(name));
+    for layer in [&low, &high] {
+        std::fs::create_dir(layer).unwrap();
+    }
+    let _layers = [&low, &high].map(|layer| Inner::memory(layer.clone()));
+    let [upper, work] = ["upper", "work"].map(|name| high.join(name));
+    for directory in [&upper, &work] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    let [low, upper, work] = [&low, &upper, &work].map(|layer| layer.to_str().unwrap());
+    let options = format!("lowerdir={low},upperdir={upper},workdir={work},xino=off");
+    let mount = Command::new("mount")
+        .args(["-t", "overlay", "-o", &options, "overlay"])
+        .arg(tree.backing())
+        .status();
+    assert!(mount.unwrap().success());
+    let below = tree.directory(b"d\xE9p\xF4t");
+    at::write_new(&below, b"\xE9t\xE9", b"").unwrap();
+    at::symlink(b"d\xE9p\xF4t/\xE9t\xE9", tree.below_dir(), b"link").unwrap();
+    let listed = std::fs::read_dir(tree.backing()).unwrap();
+    let mut listed = listed.map(|entry| entry.unwrap());
+    let is_other = |entry: std::fs::DirEntry| entry.ino() != entry.metadata().unwrap().ino();
+    assert!(listed.any(is_other), "a test of nothing");
+    let before = snapshot::take(&tree.backing(), Times::Kept);
+    let apply = [
+        "--from",
+        "iso-8859-1",
+        "--apply",
+        "--journal",
+        "journal",
+        "backing",
+    ];
+    migrate(tree.parent(), &apply).expect(0);
+    assert!(tree.backing().join("link").metadata().unwrap().is_file());
+    assert!(tree.backing().join("dépôt/été").is_file());
+    utf8fs(tree.parent(), &[b"undo", b"--apply", b"journal"]).expect(0);
+    snapshot::assert_same(&before, &snapshot::take(&tree.backing(), Times::Kept));
 }

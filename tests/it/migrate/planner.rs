@@ -248,7 +248,9 @@ fn collisions_are_dealt_with_as_asked() {
         "café.txt".as_bytes()
     );
     options.on_collision = OnCollision::Suffix;
-    let (numbered, _) = with(&options);
+    let (numbered, lines) = with(&options);
+    let is_told = |line: &PlanLine| line.warning == Some(Warning::Numbered);
+    assert!(lines.iter().all(is_told));
     assert_eq!(
         numbered,
         [
