@@ -1,5 +1,6 @@
 //! `utf8fs journal`: the content of a journal.
 
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -69,6 +70,11 @@ pub(super) fn explain(journal: &Path, error: &JournalError) -> CliError {
         }
         JournalError::Growing => fault.hint("keep migrations and guards in journals of their own"),
         JournalError::Undone => fault.hint("complete it with 'utf8fs undo --apply'"),
+        JournalError::Io { error, .. }
+            if matches!(error.kind(), ErrorKind::IsADirectory | ErrorKind::NotFound) =>
+        {
+            fault.hint("give the file that the migration named at its end; most are in /var/lib/utf8fs or ~/.local/state/utf8fs")
+        }
         JournalError::Io { .. }
         | JournalError::Exists(_)
         | JournalError::NotAJournal

@@ -9,6 +9,7 @@ use super::CliError;
 use super::error::reason;
 use crate::names::Quoted;
 pub(super) use crate::names::quoted::harmless;
+use crate::tree::change::{TreePath, join_path};
 
 /// Standard output, line by line. When the reader is gone, the rest is dropped in silence.
 #[derive(Debug)]
@@ -112,6 +113,17 @@ pub(super) fn print_note(text: &str) {
 pub(super) fn print_warning(text: &str) {
     let written = writeln!(io::stderr().lock(), "utf8fs: {}", harmless(text));
     drop(written);
+}
+
+/// Warns that a directory's time could not be put back (law T6).
+pub(super) fn warn_of_lost_time(directory: &TreePath, errno: i32) {
+    let mut path = join_path(&**directory);
+    if path.is_empty() {
+        path.push(b'.');
+    }
+    let why = io::Error::from_raw_os_error(errno);
+    let (path, why) = (quoted(&path), reason(&why));
+    print_warning(&format!("the time of {path} could not be put back: {why}"));
 }
 
 /// Number of bytes of a name that people are shown. Those of filesystems have 255 at most; in a list they may have

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use serde_json::json;
@@ -10,12 +10,12 @@ use serde_json::json;
 use super::args::UndoArgs;
 use super::error::reason;
 use super::journal::explain;
-use super::output::{counted, print_note, print_shared, print_warning};
+use super::output::{counted, print_note, print_shared, print_warning, warn_of_lost_time};
 use super::progress::{self, Progress};
 use super::stop::Stop;
 use super::{CliError, ExitCode};
 use crate::backing::Dir;
-use crate::names::{BackingName, Quoted};
+use crate::names::{BackingName, Quoted, ShellWord};
 use crate::records::{Name, json_line};
 use crate::tree::apply::{self, Movement, Observer};
 use crate::tree::change::{TreePath, join_path};
@@ -47,6 +47,18 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
             .hint("give the place of the tree with --root")
     })?;
     let root = root.into_fd();
+    if let Some(later) = later(&journal) {
+        let later = later.as_os_str().as_bytes();
+        let fault = format!(
+            "a later migration was not undone, by the journal {}",
+            Quoted(later)
+        );
+        let hint = format!("undo that first: utf8fs undo --apply {}", ShellWord(later));
+        if args.apply {
+            return Err(CliError::failure(fault).hint(hint));
+        }
+        print_warning(&format!("{fault}; {hint}"));
+    }
     let printer = Printer {
         args,
         stop: Stop::watch()?,
@@ -106,7 +118,24 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
     })
 }
 
-/// The names of a path within the tree, which may also be given from the root of the filesystem.
+/// Returns the journal of the last migration of the same tree after this one, of those beside it that are not undone.
+fn later(journal: &Journal) -> Option<PathBuf> {
+    let path = journal.path();
+    let number = path
+        .extension()
+        .and_then(|number| number.to_str()?.parse::<u16>().ok());
+    let first = number.map_or(path.to_owned(), |_| path.with_extension(""));
+    let later = u32::from(number.unwrap_or(1)) + 1..;
+    let later = later.map(|number| first.with_added_extension(number.to_string()));
+    let later = later.map_while(|path| Journal::view(&path, &mut |_| ()).ok());
+    let is_in_the_way = |later: &Journal| {
+        later.header().root == journal.header().root && later.status() != Status::Undone
+    };
+    let last = later.filter(is_in_the_way).last();
+    last.map(|last| last.path().to_owned())
+}
+
+/// The names of a path within the tree, which may be given from the root of the tree or of the filesystem.
 fn names(only: &OsStr, root: &Path) -> Result<TreePath, CliError> {
     let path = Path::new(only);
     let path = path
@@ -120,12 +149,12 @@ fn names(only: &OsStr, root: &Path) -> Result<TreePath, CliError> {
     let names: Result<TreePath, _> = names.map(BackingName::parse).collect();
     let only = Quoted(only.as_bytes());
     match names {
-        Ok(names) if !path.starts_with(b"/") && !names.is_empty() => Ok(names),
-        Ok(_) if path.is_empty() => Err(CliError::usage(format!(
-            "{only} is all of the tree, or nothing of it"
-        ))
-        .hint("leave --only out to undo all")),
-        _ => Err(
+        Ok(names) if !names.is_empty() => Ok(names),
+        Ok(_) => Err(
+            CliError::usage(format!("{only} is all of the tree, or nothing of it"))
+                .hint("leave --only out to undo all"),
+        ),
+        Err(_) => Err(
             CliError::usage(format!("{only} is not a path within the tree"))
                 .hint("give it from the root of the tree on, without '.' and '..'"),
         ),
@@ -190,10 +219,7 @@ impl Observer for Printer<'_> {
     }
 
     fn time_lost(&self, directory: &TreePath, errno: i32) {
-        let path = join_path(&**directory);
-        let (path, error) = (Quoted(&path), std::io::Error::from_raw_os_error(errno));
-        let why = reason(&error);
-        print_warning(&format!("the time of {path} could not be put back: {why}"));
+        warn_of_lost_time(directory, errno);
     }
 
     fn is_over(&self) -> bool {

@@ -12,7 +12,7 @@ pub struct UndoArgs {
     /// Undo journal that the migration or the guard wrote
     pub journal: PathBuf,
 
-    /// Only this entry and what is below it: a path within the tree, with the names before or after the migration
+    /// Only this entry and what is below it: a path from the root of the tree, with the names before or after the migration
     #[arg(long, value_name = "PATH")]
     pub only: Option<OsString>,
 

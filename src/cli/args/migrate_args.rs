@@ -109,7 +109,7 @@ pub struct MigrateArgs {
     #[arg(long, help_heading = "Names")]
     pub shorten: bool,
 
-    /// Change also names whose text has control characters, noncharacters or unassigned code points; else they are left
+    /// Change also names that would get control characters, noncharacters or unassigned code points; else they are left
     ///
     /// Such a text nearly always means that another charset is right.
     #[arg(long, help_heading = "Names")]

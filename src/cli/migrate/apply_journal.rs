@@ -142,13 +142,17 @@ fn carry_out(root: &Root, journal: &mut Journal, work: &Work) -> Result<(), CliE
     }
     let outcome = apply(&root.fd, journal, work.threads, work);
     let outcome = outcome.map_err(|error| failure(root, &error))?;
-    work.counters.lock().done = outcome.done + outcome.before;
-    let to_go_on = match outcome.is_stopped {
-        true => "to go on, give the same command again; ",
-        false => "",
-    };
+    let done = outcome.done + outcome.before;
+    work.counters.lock().done = done;
+    let to_go_on = outcome
+        .is_stopped
+        .then_some("to go on, give the same command again");
     let path = word(journal.path());
-    print_note(&format!("{to_go_on}to go back: utf8fs undo --apply {path}"));
+    let to_go_back = (done > 0).then(|| format!("to go back: utf8fs undo --apply {path}"));
+    let ways: Vec<&str> = to_go_on.into_iter().chain(to_go_back.as_deref()).collect();
+    if !ways.is_empty() {
+        print_note(&ways.join("; "));
+    }
     Ok(())
 }
 

@@ -13,13 +13,13 @@ use super::plan_text;
 use super::roots::Root;
 use crate::cli::args::MigrateArgs;
 use crate::cli::error::reason;
-use crate::cli::output::{is_verbose, print_shared, print_warning};
+use crate::cli::output::{is_verbose, print_shared, print_warning, warn_of_lost_time};
 use crate::cli::stop::Stop;
 use crate::cli::{CliError, ExitCode};
 use crate::names::Quoted;
 use crate::records::PlanLine;
 use crate::tree::apply::{Observer, Progress};
-use crate::tree::change::{Change, join_path};
+use crate::tree::change::{Change, TreePath, join_path};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::tree_walk::Place;
@@ -158,6 +158,10 @@ impl Observer for Work {
 
     fn skipped(&self, skipped: &Skipped) {
         self.print_skipped(skipped, "");
+    }
+
+    fn time_lost(&self, directory: &TreePath, errno: i32) {
+        warn_of_lost_time(directory, errno);
     }
 
     fn is_over(&self) -> bool {

@@ -194,6 +194,23 @@ fn a_migration_is_undone_with_apply() {
 }
 
 #[test]
+fn a_later_migration_is_undone_first() {
+    let place = Migrated::new();
+    let later = place.0.path().join("journal.2");
+    fs::copy(place.journal(), &later).unwrap();
+    let refused = place.run(&[b"undo", b"--apply"], &[]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.ends_with("/journal.2\n"), "{refused:?}");
+    assert!(place.is_migrated());
+    let told = place.run(&[b"undo"], &[]);
+    assert!(told.stderr.contains("a later migration"), "{told:?}");
+    let command = [&b"undo"[..], b"--apply", later.as_os_str().as_bytes()];
+    assert_eq!(run(&command).code, Some(0));
+    let undone = place.run(&[b"undo", b"--apply"], &[]);
+    assert_eq!(undone.code, Some(0), "{undone:?}");
+}
+
+#[test]
 fn what_is_left_is_told_with_exit_code_1() {
     let place = Migrated::new();
     fs::write(
@@ -235,7 +252,7 @@ fn a_journal_that_was_cut_is_refused_with_the_frame_and_nothing_done() {
 #[test]
 fn paths_that_lead_nowhere_and_trees_in_use_are_refused() {
     let place = Migrated::new();
-    for only in [&b"../x"[..], b"/etc", b"a/./b"] {
+    for only in [&b"../x"[..], b"/..", b"a/./b"] {
         let refused = place.run(&[b"undo", b"--only", only], &[]);
         assert!(
             refused.refusal().0.contains("not a path within the tree"),
@@ -259,8 +276,10 @@ fn paths_that_lead_nowhere_and_trees_in_use_are_refused() {
             assert!(place.is_migrated());
         }
     }
-    let none = place.run(&[b"undo", b"--only", b"none"], &[]);
-    assert_eq!(none.code, Some(1), "{none:?}");
+    for only in [&b"none"[..], b"/etc"] {
+        let none = place.run(&[b"undo", b"--only", only], &[]);
+        assert_eq!(none.code, Some(1), "{none:?}");
+    }
     let other = tempfile::tempdir().unwrap();
     let root = other.path().as_os_str().as_bytes();
     let refused = place.run(&[b"undo", b"--apply", b"--root", root], &[]);
@@ -296,6 +315,17 @@ fn a_journal_that_is_not_there_has_no_status() {
         let run = run(arguments);
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
         assert!(run.stderr.contains("No such file or directory"), "{run:?}");
+    }
+    for arguments in [
+        &[&b"undo"[..], b"/"][..],
+        &[b"undo", b"--apply", b"/"],
+        &[b"journal", b"/"],
+    ] {
+        let run = run(arguments);
+        assert!(
+            run.stderr.contains("Is a directory\nhint: give the file"),
+            "{run:?}"
+        );
     }
 }
 

@@ -381,3 +381,39 @@ fn t3_what_changed_since_it_was_planned_is_reported_with_its_line() {
     let stays = "\"a\\xE9\" stays: it is not there any more (line 2 of the plan)\n";
     assert_eq!(run.stdout, stays);
 }
+
+/// Law T6: a time that cannot be put back is told.
+#[test]
+fn t6_a_directory_whose_time_is_lost_is_told() {
+    let tree = Tree::new();
+    let below = tree.directory(b"dir");
+    at::write_new(&below, b"\xE9", b"").unwrap();
+    let command = [&DIRECT[..], &APPLY].concat();
+    let run = injected(tree.parent(), "utimensat:error=EPERM", &command).expect(0);
+    let words = "utf8fs: the time of \"dir\" could not be put back: Operation not permitted\n";
+    assert!(run.stderr.contains(words), "{run:?}");
+}
+
+#[test]
+fn no_way_back_is_told_where_nothing_was_done() {
+    let tree = Tree::new();
+    tree.file(b"\xE9", b"");
+    let command = [&DIRECT[..], &APPLY].concat();
+    let run = injected(tree.parent(), "renameat2:error=EPERM:when=2+", &command).expect(1);
+    assert_eq!(
+        run.stderr,
+        "utf8fs: 1 name to be changed, 1 step not done, of 1 entry\n"
+    );
+}
+
+#[test]
+fn a_plan_without_apply_is_told_what_is_missing() {
+    let tree = Tree::new();
+    written(&tree);
+    let run = migrate(tree.parent(), &BY_PLAN).expect(2);
+    assert!(
+        run.stderr
+            .contains("hint: to do what the plan says, give --apply;"),
+        "{run:?}"
+    );
+}
