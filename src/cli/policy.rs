@@ -11,7 +11,7 @@ use super::args::PolicyAction;
 use super::output::{Output, harmless};
 use super::{CliError, ExitCode};
 use crate::daemon::mount_policy::{
-    End, LoadedPolicy, Place, ResolvedPolicy, load, load_and_check, number_of,
+    End, LoadedPolicy, Place, ResolvedPolicy, groups_of, load, load_and_check, number_of,
 };
 use crate::names::Quoted;
 use crate::names::rules::{Exempt, Mode, Terms, Verdict};
@@ -77,10 +77,13 @@ fn show(
     is_json: bool,
 ) -> Result<ExitCode, CliError> {
     let uid = user.map_or(Ok(0), |user| id("user", user))?;
-    let groups: BTreeSet<u32> = groups
-        .iter()
-        .map(|group| id("group", group))
-        .collect::<Result<_, _>>()?;
+    let groups: BTreeSet<u32> = match user {
+        Some(user) if groups.is_empty() => groups_of(user),
+        _ => groups
+            .iter()
+            .map(|group| id("group", group))
+            .collect::<Result<_, _>>()?,
+    };
     let mut path = path.into_vec();
     if !path.starts_with(b"/") {
         path.insert(0, b'/');

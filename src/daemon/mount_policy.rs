@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 
 use super::start_error::StartError;
 use crate::os::helper;
-use crate::records::PolicyFile;
+use crate::records::{PolicyFile, PolicyText};
 pub use loaded_policy::LoadedPolicy;
 pub use name_outlook::{End, Outlook};
 use policy_directory::PolicyDirectory;
 pub use policy_faults::Place;
-pub use read_policy::{line_and_column, number_of};
+pub use read_policy::{groups_of, line_and_column, number_of};
 use read_policy::{read_policy, unreadable};
 pub use resolved_policy::{ResolvedPolicy, charset, name_map, not_on_offer};
 
@@ -65,7 +65,14 @@ impl PolicySource {
     /// Reads the policy in this process.
     #[must_use]
     pub fn read(&self) -> LoadedPolicy {
-        LoadedPolicy::new(read_policy(&self.directory, &self.name))
+        self.loaded(read_policy(&self.directory, &self.name))
+    }
+
+    /// Merges the files, with a warning for each path from the system's root.
+    fn loaded(&self, text: PolicyText) -> LoadedPolicy {
+        let mut policy = LoadedPolicy::new(text);
+        policy.check_paths(self.directory.ruled());
+        policy
     }
 
     /// Reads the files of the policy, for a daemon that cannot: JSON of [`PolicyText`](crate::records::PolicyText).
@@ -97,7 +104,7 @@ impl PolicySource {
     fn read_again(&self) -> std::io::Result<LoadedPolicy> {
         match helper::read_policy() {
             None => Ok(self.read()),
-            Some(text) => Ok(LoadedPolicy::new(serde_json::from_slice(&text?)?)),
+            Some(text) => Ok(self.loaded(serde_json::from_slice(&text?)?)),
         }
     }
 

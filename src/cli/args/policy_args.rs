@@ -48,6 +48,8 @@ pub enum PolicyAction {
         user: Option<String>,
 
         /// Group of that user, by name or number; may be repeated
+        ///
+        /// [default: those of /etc/passwd and /etc/group, if the user is given by name]
         #[arg(long, value_name = "GROUP")]
         group: Vec<String>,
 

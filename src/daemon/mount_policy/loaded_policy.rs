@@ -1,16 +1,19 @@
 //! The files of a policy as one, and what is contradictory in it.
 
+use std::path::Path;
+
 use toml::de::{DeTable, DeValue};
 
 use super::policy_checks::{Table, compares, covers};
+use super::policy_directory::Ruled;
 use super::policy_faults::{self, Fault, Faults, Place, Places, Severity, line};
 use super::resolved_policy::{ResolvedPolicy, charset};
 use crate::daemon::audit_config::{log_sink, log_target};
 use crate::daemon::auditor::SinkKind;
 use crate::daemon::mount_paths::log_directory;
 use crate::daemon::start_error::StartError;
-use crate::names::Legacy;
 use crate::names::rules::Mode;
+use crate::names::{Legacy, Quoted};
 use crate::records::{List, PolicyFile, PolicyText, nearest};
 
 /// A policy as its files say it.
@@ -68,7 +71,7 @@ impl LoadedPolicy {
             Err(faults) => {
                 for fault in faults {
                     let offset = fault.span().map_or(content.len(), |span| span.start);
-                    let text = with_nearest(fault.message());
+                    let text = with_remedy(fault.message());
                     self.faults.error(Place { file, offset }, text);
                 }
                 return Places::new();
@@ -229,6 +232,28 @@ impl LoadedPolicy {
         }
     }
 
+    /// Warns of patterns that begin with a directory that the policy rules: they match nothing.
+    pub(super) fn check_paths(&mut self, ruled: &[Ruled]) {
+        let sections = self.keys.section.iter().zip(&self.sections);
+        let sections = sections.map(|(section, (_, places))| ("path", &section.path, places));
+        let whole = ("exempt", &self.keys.exempt, &self.places);
+        for (key, patterns, places) in sections.chain([whole]) {
+            for pattern in patterns.iter().flat_map(|list| &list.0) {
+                let is_in = |directory: &Path| {
+                    directory.parent().is_some() && Path::new(pattern).starts_with(directory)
+                };
+                if let Some((_, what)) = ruled.iter().find(|(directory, _)| is_in(directory)) {
+                    let pattern = Quoted(pattern.as_bytes());
+                    let message = format!(
+                        "{key}: {pattern} begins with the {what}; paths begin at the root of the mount"
+                    );
+                    let place = places.get(key).copied();
+                    self.faults.warning(place.unwrap_or_default(), message);
+                }
+            }
+        }
+    }
+
     fn check_sections(&mut self) {
         let Self {
             text,
@@ -326,11 +351,23 @@ fn places(file: usize, text: &str) -> (Places, Vec<(Place, Places)>) {
     (keys(document.get_ref()), sections.collect())
 }
 
-/// Names the key that was meant in place of all keys, if an unknown one is similar to it.
-fn with_nearest(message: &str) -> String {
+/// Says what to write instead: the key that was meant, if an unknown one is similar to it, or the place where it belongs.
+fn with_remedy(message: &str) -> String {
+    if message == "invalid type: map, expected a sequence" {
+        return "a section begins with [[section]], in double brackets".to_owned();
+    }
     let mut quoted = message.split('`').skip(1).step_by(2);
     let key = quoted.next().unwrap_or_default();
     match nearest(key, quoted) {
+        _ if message.starts_with("unknown field")
+            && PolicyFile::default().by_key().contains_key(key) =>
+        {
+            let instead = match key {
+                "profile" => "; a section has forbid, such as forbid = [\"not-posix\"]",
+                _ => "",
+            };
+            format!("`{key}` belongs above the first [[section]]{instead}")
+        }
         Some(near) if message.starts_with("unknown field") => {
             format!("unknown field `{key}`; did you mean `{near}`?")
         }

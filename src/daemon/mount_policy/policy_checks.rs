@@ -71,10 +71,12 @@ impl Table<'_> {
                 // The last one is that of nobody at all: chown(2).
                 Id::Number(u32::MAX) => self.error(key, format!("{key} is out of range")),
                 Id::Name(name) if known.get(name).copied().flatten().is_none() => {
+                    let remedy = match name.parse::<u32>() {
+                        Ok(number) => format!("write {number} without quotes"),
+                        Err(_) => format!("names are those of /etc/{table}, others go by number"),
+                    };
                     let name = Quoted(name.as_bytes());
-                    let message = format!(
-                        "{key}: unknown {what} {name} matches nobody; names are those of /etc/{table}, others go by number"
-                    );
+                    let message = format!("{key}: unknown {what} {name} matches nobody; {remedy}");
                     self.warning(key, message);
                 }
                 Id::Number(_) | Id::Name(_) => {}

@@ -74,6 +74,11 @@ impl PolicyDirectory {
         self.directory.as_ref().map(|directory| directory.as_fd())
     }
 
+    /// Returns the directories that the policy rules.
+    pub(super) fn ruled(&self) -> &[Ruled] {
+        &self.ruled
+    }
+
     /// Returns the path of the file that is `name` within the directory.
     pub(super) fn path_of(&self, name: &Path) -> PathBuf {
         self.path.join(name)

@@ -3,7 +3,7 @@
 //! Where there is a helper process, that process does this, outside of the daemon's root. The daemon can name it no file: it reads
 //! what the administrator's file includes, and hands the text over.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -156,9 +156,43 @@ pub fn number_of(what: &str, name: &str) -> Option<u32> {
     names.into_values().next().flatten()
 }
 
+/// Returns the groups of a user by the system's own tables: the first one, and those that list the user as a member.
+#[must_use]
+pub fn groups_of(user: &str) -> BTreeSet<u32> {
+    let mut groups = ids_of(user, 0, 3, &std::fs::read(PASSWD).unwrap_or_default());
+    groups.extend(ids_of(
+        user,
+        3,
+        2,
+        &std::fs::read(GROUP).unwrap_or_default(),
+    ));
+    groups
+}
+
+/// Returns the field `id` of each line of `table` whose field `names` has `user` among its names.
+fn ids_of(user: &str, names: usize, id: usize, table: &[u8]) -> BTreeSet<u32> {
+    let lines = table.split(|&octet| octet == b'\n');
+    let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
+    let ids = lines.filter_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let mut names = fields.get(names)?.split(',');
+        names.find(|name| *name == user)?;
+        fields.get(id)?.parse().ok()
+    });
+    ids.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn groups_of_a_user_are_the_first_and_those_with_the_user_as_a_member() {
+        let passwd = b"ana:x:7:70:,,:/:/bin/sh\nanna:x:8:80::/:\n\xFF\nbad\n";
+        assert_eq!(ids_of("ana", 0, 3, passwd), BTreeSet::from([70]));
+        let group = b"none:x:1:\na:x:2:ana\nb:x:3:anna,ana\nana:x:4:anna\nc:x:many:ana\n";
+        assert_eq!(ids_of("ana", 3, 2, group), BTreeSet::from([2, 3]));
+    }
 
     #[test]
     fn users_have_the_numbers_of_the_table() {

@@ -52,12 +52,22 @@ fn each_fault_is_told_with_its_line_and_column() {
         (
             "[[section]]\nprofile = \"safe\"",
             &[
-                "p:2:1: error: unknown field `profile`, expected one of `name`, `path`, `users`, `groups`, `mode`, `forbid`, `max_bytes`, `max_chars`, `unique`, `errno`",
+                "p:2:1: error: `profile` belongs above the first [[section]]; a section has forbid, such as forbid = [\"not-posix\"]",
+            ],
+        ),
+        (
+            "[[section]]\nfrom = \"koi8-r\"",
+            &["p:2:1: error: `from` belongs above the first [[section]]"],
+        ),
+        (
+            "[[section]]\nusers = [\"1001\"]",
+            &[
+                "p:2:9: warning: users: unknown user \"1001\" matches nobody; write 1001 without quotes",
             ],
         ),
         (
             "[section]\nmode = \"off\"",
-            &["p:1:1: error: invalid type: map, expected a sequence"],
+            &["p:1:1: error: a section begins with [[section]], in double brackets"],
         ),
         (
             "mode = [\"off\"]",
@@ -353,4 +363,28 @@ fn too_much_text_is_refused() {
 fn deep_nesting_is_refused() {
     let found = said(&format!("from = {}", "[".repeat(100_000)), &[]);
     assert!(found[0].contains("error: "), "{found:?}");
+}
+
+/// Paths of a policy begin at the root of the mount, those of the system match nothing.
+#[test]
+fn a_pattern_that_begins_with_the_mount_point_is_warned_of() {
+    let place = tempfile::tempdir().unwrap();
+    let text = "exempt = '/mnt/x/tmp/**'\n[[section]]\npath = ['/web/**', '/srv/x/web/**', '/srv/xy', 'srv']\n";
+    let path = place.path().join("p");
+    std::fs::write(&path, text).unwrap();
+    let said = |backing: &str, mountpoint: &str| {
+        let options = PolicyFile::default();
+        let source = PolicySource::open(&path, backing.as_ref(), mountpoint.as_ref(), options);
+        let lines = source.unwrap().read().fault_lines().into_iter();
+        let lines = lines.filter_map(|line| Some(line.split_once(": warning: ")?.1.to_owned()));
+        lines.collect::<Vec<String>>()
+    };
+    assert_eq!(
+        said("/srv/x", "/mnt/x"),
+        [
+            "exempt: \"/mnt/x/tmp/**\" begins with the mount point; paths begin at the root of the mount",
+            "path: \"/srv/x/web/**\" begins with the backing directory; paths begin at the root of the mount",
+        ]
+    );
+    assert_eq!(said("/srv/z", "/mnt/z"), [""; 0]);
 }

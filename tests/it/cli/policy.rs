@@ -21,6 +21,11 @@ errno = "einval"
 [[section]]
 path = "/inbox/*"
 mode = "normalize"
+
+[[section]]
+path = "/theirs/*"
+groups = "daemon"
+mode = "off"
 "#;
 
 fn place(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -50,7 +55,7 @@ fn check_ends_with_1_where_one_file_has_a_fault_and_tells_all() {
     assert_eq!(
         checked.stdout,
         format!(
-            "{good_shown}: ok; sections: 3\n\
+            "{good_shown}: ok; sections: 4\n\
             {warned_shown}:2:1: warning: this section is never reached: that of {warned_shown}:1 holds for all that it holds for\n\
             {warned_shown}: ok; sections: 2\n"
         )
@@ -109,6 +114,16 @@ fn show_says_what_holds_and_which_lines_say_so() {
             &[b"/docs/a:b", b"--user", b"daemon"],
             &[("section", "none", "")],
             "conforms",
+        ),
+        (
+            &[b"/theirs/caf\xE9", b"--user", b"daemon"],
+            &[("section", "first matching section", ":21")],
+            "is created as asked; it would not conform",
+        ),
+        (
+            &[b"/theirs/caf\xE9", b"--user", b"daemon", b"--group", b"0"],
+            &[("section", "none", "")],
+            "is refused with EILSEQ: ill-formed UTF-8: truncated sequence",
         ),
         (
             &[b"/inbox/caf\xE9"],
