@@ -37,7 +37,7 @@ pub use policy_args::{PolicyAction, PolicyFileArgs};
 pub use scan_args::ScanArgs;
 pub use status_args::StatusArgs;
 pub use umount_args::UmountArgs;
-use values::{all_but_last, one_of, word};
+use values::{one_of, word};
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
 ///
@@ -202,7 +202,7 @@ pub struct ConformingArgs {
     pub normalization: Option<Normalization>,
 
     /// Characters and shapes that names must not have, besides those of the profile
-    #[arg(long, value_name = "CLASS,...", value_parser = all_but_last::<Class>(), value_delimiter = ',', action = ArgAction::Append)]
+    #[arg(long, value_name = "CLASS,...", value_parser = word::<Class>(), value_delimiter = ',', action = ArgAction::Append)]
     pub forbid: Option<Vec<Class>>,
 
     /// Most bytes in a name, 24 to 255

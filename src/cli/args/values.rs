@@ -27,8 +27,7 @@ where
     })
 }
 
-/// Takes the words of all variants but the last: that class is forbidden by the profile posix alone, and names against
-/// that rule reach no mount.
+/// Takes the words of all variants but the last: names against that rule reach no mount.
 pub(super) fn all_but_last<T>() -> impl TypedValueParser<Value = T>
 where
     T: VariantArray + EnumMessage + Copy + Into<&'static str> + Send + Sync,
