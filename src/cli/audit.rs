@@ -10,6 +10,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use super::args::AuditLogArgs;
 use super::error::reason;
 use super::output::{grouped, print_warning};
@@ -61,6 +63,16 @@ fn sum_up(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
                 reason(&error)
             ));
         }
+    }
+    let summary = &report.summary;
+    if let Some(below) = &args.below
+        && summary.records == 0
+        && summary.lines > summary.invalid
+    {
+        let below = Name::of_path(below);
+        print_warning(&format!(
+            "no record is below {below}: paths begin with the mount point"
+        ));
     }
     if let Some(page) = page {
         page.write(&summary_page::page(&report))?;
@@ -152,6 +164,10 @@ fn read_log(summary: &mut LogSummary, index: usize, file: &Path) -> io::Result<(
         if input.by_ref().take(most).read_until(b'\n', &mut text)? == 0 {
             break;
         }
+        if number == 1 && text.starts_with(b"\x1F\x8B") {
+            let remedy = "it is compressed; try zcat FILE | utf8fs audit -";
+            return Err(io::Error::other(remedy));
+        }
         let is_whole = text.last() == Some(&b'\n');
         let line = text.trim_ascii();
         let record = if !is_whole && text.len() >= LONGEST_LINE {
@@ -160,7 +176,7 @@ fn read_log(summary: &mut LogSummary, index: usize, file: &Path) -> io::Result<(
         } else if line.is_empty() {
             continue;
         } else {
-            AuditRecord::parse(line).map_err(|error| why_invalid(&error))
+            AuditRecord::parse(line).map_err(|error| why_invalid(&error, line))
         };
         summary.lines += 1;
         match record {
@@ -178,8 +194,13 @@ fn read_log(summary: &mut LogSummary, index: usize, file: &Path) -> io::Result<(
 }
 
 /// Returns why a line is no record, in few different texts: without the place in the line.
-fn why_invalid(error: &serde_json::Error) -> String {
+fn why_invalid(error: &serde_json::Error, line: &[u8]) -> String {
     use serde_json::error::Category;
+    let word = line.split(|&octet| octet == b' ').next();
+    let word = word.and_then(|word| std::str::from_utf8(word).ok());
+    if word.is_some_and(|word| word.parse::<Timestamp>().is_ok()) {
+        return "it is of a log of --audit-format text; only json can be read".to_owned();
+    }
     match error.classify() {
         Category::Eof => "it is cut off".to_owned(),
         Category::Syntax | Category::Io => "not JSON".to_owned(),

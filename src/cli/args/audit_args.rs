@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 
 use super::number;
 use super::values::{all_but_last, word};
+use crate::daemon::mount_policy::number_of;
 use crate::policy::RuleName;
 
 /// The unit of time for counting.
@@ -67,8 +68,8 @@ pub struct AuditLogArgs {
     #[arg(long, value_name = "RULE,...", value_parser = all_but_last::<RuleName>(), value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
     pub rule: Vec<RuleName>,
 
-    /// Only offences of these users
-    #[arg(long, value_name = "UID,...", value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
+    /// Only offences of these users, by name or number
+    #[arg(long, value_name = "USER,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
     pub uid: Vec<u32>,
 
     /// Only offences at this path or below it; it starts with the mount point
@@ -92,6 +93,12 @@ pub struct AuditLogArgs {
         help_heading = "Output"
     )]
     pub by: Option<TimeUnit>,
+}
+
+/// The number of a user; names are those of /etc/passwd.
+fn uid(text: &str) -> Result<u32, String> {
+    let uid = text.parse().ok().or_else(|| number_of("user", text));
+    uid.ok_or_else(|| "it must be a number or a name of /etc/passwd".to_owned())
 }
 
 /// A time, or the first moment of a day; without an offset in UTC.

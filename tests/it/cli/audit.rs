@@ -195,7 +195,7 @@ fn only_what_was_asked_for_is_counted() {
         &["--since", "yesterday"],
         &["--below", "mnt"],
         &["--rule", "forged"],
-        &["--uid", "root"],
+        &["--uid", "no-such-user"],
         &["--top", "0"],
     ] {
         audit(wrong, &log).refusal();
@@ -283,6 +283,39 @@ fn lines_that_are_no_records_are_counted_and_named_and_the_rest_is_told() {
         "{both:?}"
     );
     assert!(both.stdout.starts_with("2 offences in 7 lines"), "{both:?}");
+}
+
+#[test]
+fn logs_of_another_format_and_compressed_ones_are_named() {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path().join("log");
+    let line = "2026-11-01T00:00:00.000000Z create \"/x\": refused\n";
+    std::fs::write(&log, line.repeat(2)).unwrap();
+    let text = audit(&[], &log);
+    let said = "it is of a log of --audit-format text; only json can be read";
+    assert!(text.stderr.contains(said), "{text:?}");
+    assert_eq!(text.code, Some(3));
+    std::fs::write(&log, b"\x1F\x8B\x08\0\n\xFF\n").unwrap();
+    let compressed = audit(&[], &log);
+    assert!(compressed.stderr.contains("zcat FILE"), "{compressed:?}");
+    assert!(compressed.stderr.len() < 200, "{compressed:?}");
+    assert_eq!(compressed.code, Some(3));
+}
+
+#[test]
+fn users_have_names_and_a_path_below_which_nothing_is_gets_a_warning() {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path().join("log");
+    let record = |uid| record("2026-11-01T00:00:00.000000Z", "/x", "ill-formed", uid);
+    std::fs::write(&log, format!("{}\n{}\n", record(0), record(7))).unwrap();
+    assert_eq!(report(&["--uid", "root"], &log)["records"], 1);
+    assert_eq!(report(&["--uid", "root,7"], &log)["records"], 2);
+    let unknown = audit(&["--uid", "no-such-user"], &log);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    let below = audit(&["--below", "/x"], &log);
+    let said = "no record is below \"/x\": paths begin with the mount point";
+    assert!(below.stderr.contains(said), "{below:?}");
+    assert_eq!(audit(&["--below", "/mnt/x"], &log).stderr, "");
 }
 
 #[test]
