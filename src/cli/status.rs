@@ -127,6 +127,9 @@ fn impairments(status: &MountStatus) -> Vec<&'static str> {
     if status.watch.is_some_and(|watch| !watch.alive) {
         all.push("changes below are followed no more");
     }
+    if status.audit_log_fails {
+        all.push("the audit log cannot be written; its records are lost");
+    }
     let policy = status.policy.as_ref();
     if policy.is_some_and(|policy| policy.fault.is_some()) {
         all.push("the policy file is refused; the policy before it stays in force");

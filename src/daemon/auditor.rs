@@ -61,7 +61,7 @@ const FAREWELL: Duration = Duration::from_millis(250);
 pub struct Auditor {
     shared: Arc<Shared>,
     mount: Vec<u8>,
-    /// The audit log is where the program's own log is: what is said there need not be said again.
+    /// The audit log is where the log of a daemon is: what is said there need not be said again.
     is_beside_log: bool,
     /// The writer, until it is started.
     waiting: Mutex<Option<(Writer, Receiver<Job>)>>,
@@ -122,7 +122,7 @@ impl Auditor {
         format: Format,
         mount: Vec<u8>,
     ) -> io::Result<Self> {
-        let is_beside_log = sink == SinkKind::Stderr;
+        let is_beside_log = matches!(sink, SinkKind::Stderr | SinkKind::Syslog);
         let mut auditor = Self::over(options, Sink::open(sink)?, format, mount);
         auditor.is_beside_log = is_beside_log;
         Ok(auditor)
@@ -255,8 +255,6 @@ impl AuditLog for Auditor {
 
 /// Gives `line` to the program's own log, and does not wait long for it.
 fn farewell(line: String) {
-    // The log puts the program's name in front itself.
-    let line = line.strip_prefix("utf8fs: ").unwrap_or(&line).to_owned();
     let (done, ended) = sync_channel(1);
     let logging = std::thread::Builder::new()
         .name("audit summary".to_owned())

@@ -1,18 +1,20 @@
 //! A mount with everything decided: what is to be served where, and how.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::audit_config::{AuditConfig, audit_config};
-use super::auditor::SinkKind;
+use super::auditor::{SinkKind, connect};
 use super::fuse_mount::MountFlags;
 use super::mount_paths;
 use super::mount_policy::{LoadedPolicy, PolicySource, ResolvedPolicy};
-use super::start_error::StartError;
+use super::start_error::{StartError, reason};
 use super::transport::Uring;
 use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
+use crate::names::Quoted;
 use crate::os::Sandbox;
 use crate::records::PolicyFile;
 
@@ -109,6 +111,16 @@ pub fn check(
     let mut audit = audit_config(&resolved.keys, is_background)?;
     if let SinkKind::File(log) = &mut audit.sink {
         *log = mount_paths::check_log(log, &backing, &mountpoint)?;
+    }
+    if resolved.keys.audit_log.is_some()
+        && let Some(socket) = audit.sink.socket()
+        && let Err(error) = connect(socket)
+    {
+        let socket = Quoted(socket.as_os_str().as_bytes());
+        log::warn!(
+            "cannot write to the audit log {socket}: {}; records are lost until this is mended",
+            reason(&error)
+        );
     }
     Ok(Checked {
         backing,

@@ -77,6 +77,8 @@ pub struct Counts {
     pub left_out: u64,
     /// Records lost: the queue was full, or the sink did not take them.
     pub dropped: u64,
+    /// Did the sink not take the last record?
+    pub failing: bool,
 }
 
 impl Counts {

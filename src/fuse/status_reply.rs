@@ -91,6 +91,7 @@ impl Adapter {
                 left_out: offences.left_out,
                 dropped: offences.dropped,
             },
+            audit_log_fails: offences.failing,
             policy,
             options,
         }

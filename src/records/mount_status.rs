@@ -58,6 +58,9 @@ pub struct MountStatus {
     pub verdicts: VerdictCounts,
     /// Records of offences.
     pub audit_records: AuditCounts,
+    /// Did the log not take the last record?
+    #[serde(default)]
+    pub audit_log_fails: bool,
     /// The policy file in force.
     pub policy: Option<PolicyStatus>,
     /// The options in force; `None` where they are too long for an answer.

@@ -380,6 +380,15 @@ fn a_mount_whose_policy_file_is_refused_is_impaired() {
 }
 
 #[test]
+fn a_mount_whose_audit_log_takes_nothing_is_impaired() {
+    let mut status = status();
+    assert!(impairments(&status).is_empty());
+    status.audit_log_fails = true;
+    let line = "impaired: the audit log cannot be written; its records are lost";
+    assert_eq!(text::lines(&status)[1], line);
+}
+
+#[test]
 fn a_mount_that_follows_changes_no_more_is_not_well() {
     let mut status = status();
     assert!(impairments(&status).is_empty());

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::datagram::{self, Datagrams};
 use super::log_file::open_file;
@@ -100,6 +100,16 @@ impl Sink {
 }
 
 impl SinkKind {
+    /// Returns the path of the socket that messages go to.
+    #[must_use]
+    pub fn socket(&self) -> Option<&Path> {
+        match self {
+            Self::Syslog => Some(SYSLOG.as_ref()),
+            Self::Journal(path) => Some(path),
+            Self::Stderr | Self::File(_) => None,
+        }
+    }
+
     /// Opens the log once more, for a process that has no other way to it: the file, or a socket connected to the
     /// journal.
     ///

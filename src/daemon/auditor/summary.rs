@@ -5,7 +5,7 @@ use crate::names::Quoted;
 use crate::records::{Event, SummaryRecord, Time};
 
 impl Counts {
-    /// The summary for people, one line that starts with `utf8fs: `.
+    /// The summary for people, one line.
     pub(super) fn text(&self, at: Time, mount: &[u8], operations: u64) -> String {
         fn list<K: Into<&'static str>>(rows: impl IntoIterator<Item = (K, u64)>) -> String {
             let rows = rows
@@ -14,7 +14,7 @@ impl Counts {
             rows.collect::<Vec<_>>().join(", ")
         }
         format!(
-            "utf8fs: {at} summary of mount {}: {operations} operations, {} offences ({}; {}), {} records written, {} left out by the rate limit, {} dropped",
+            "{at} summary of mount {}: operations: {operations}; offences: {} ({}; {}); records: {} written, {} left out by the rate limit, {} dropped",
             Quoted(mount),
             self.offences(),
             list(self.rules().rows()),

@@ -51,6 +51,7 @@ impl Writer {
                     if state.given_up {
                         return;
                     }
+                    state.counts.failing = !written;
                     if written {
                         state.counts.written += 1;
                     } else {
@@ -98,11 +99,8 @@ impl Writer {
             left_out: *left_out,
         });
         let (directory, mount) = (Quoted(directory), Quoted(&mount));
-        let text = || {
-            format!(
-                "{time} left out {left_out} offences of uid {uid} in {directory}; mount {mount}"
-            )
-        };
+        let text =
+            || format!("{time} left out: {left_out} of uid {uid} in {directory}; mount {mount}");
         self.write(&document, text, Level::Warn);
     }
 

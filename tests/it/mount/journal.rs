@@ -85,9 +85,12 @@ fn f6_a_journal_that_is_gone_and_comes_back_costs_records_only() {
         };
         offend(&mount, b"\xF1");
         wait_for_dropped(&mount, 1);
+        let fails = || status::of(&mount.point())["audit_log_fails"] == true;
+        assert!(fails());
         let socket = bind(&path);
         offend(&mount, b"\xF2");
         assert_eq!(text(&receive(&socket), "UTF8FS_NAME"), r#""\xF2""#);
+        until(|| !fails());
         drop(socket);
         offend(&mount, b"\xF3");
         wait_for_dropped(&mount, 2);
