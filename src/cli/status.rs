@@ -7,7 +7,7 @@ mod prometheus;
 mod status_text;
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, absolute};
 
 use super::args::StatusArgs;
 use super::args::status_args::StatusFormat;
@@ -19,7 +19,7 @@ use crate::names::Quoted;
 use crate::records::{FormatHead, MountStatus, STATUS_FORMAT, json_line};
 use prometheus::Status;
 
-/// Asks the mount and prints its status.
+/// Asks the mount and prints its status. As metrics, one that does not answer is down.
 ///
 /// # Errors
 /// There is no utf8fs mount, it does not answer, or whoever asks may not.
@@ -42,8 +42,18 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
     {
         return Ok(exit);
     }
-    let Answer::Status(answer) = status_client::complain(mountpoint, answer, &complaint)? else {
-        return Ok(ExitCode::Failure);
+    let told = status_client::complain(mountpoint, answer, &complaint);
+    let answer = match told {
+        Ok(Answer::Status(answer)) => answer,
+        other => {
+            if format == StatusFormat::Prometheus {
+                // Nobody is asked for the mount point's path: the mount may hang.
+                let mountpoint = absolute(mountpoint).unwrap_or_else(|_| mountpoint.clone());
+                let down = Status::of_mount(mountpoint.as_os_str().as_bytes(), None);
+                print(&prometheus::lines(&[down]))?;
+            }
+            return other.map(|_| ExitCode::Failure);
+        }
     };
     let status = parse(&answer)?;
     let lines = match format {

@@ -205,7 +205,7 @@ fn state(status: &MountStatus) -> Vec<Vec<String>> {
 
 fn watch(watch: Option<&WatchStatus>) -> String {
     let Some(watch) = watch else {
-        return "not followed".to_owned();
+        return "not followed: visible after the times above".to_owned();
     };
     let state = if !watch.alive {
         "followed no more"

@@ -254,6 +254,10 @@ fn a_dead_mount_is_said_to_be_dead() {
     let said = refusal(&status::run(&[point.as_os_str()]));
     assert!(said.contains("is gone"), "{said}");
     assert!(said.contains("hint: unmount it, or mount again"), "{said}");
+    let metrics = status::run(&[OsStr::new("--format=prometheus"), point.as_os_str()]);
+    assert_eq!(metrics.status.code(), Some(1));
+    let down = format!("utf8fs_up{{mountpoint={point:?}}} 0");
+    assert_eq!(words(&metrics.stdout).lines().last(), Some(&*down));
 }
 
 #[test]
