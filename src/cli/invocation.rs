@@ -5,13 +5,14 @@
 //! not installed, `mount.fuse` of libfuse runs `utf8fs BACKING MOUNTPOINT -o OPTIONS`.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use clap::{ArgAction, CommandFactory, Parser};
 
 use super::ExitCode;
 use super::args::Cli;
+use crate::names::Quoted;
 
 /// The name by which mount(8) finds us.
 const HELPER: &str = "mount.fuse.utf8fs";
@@ -96,7 +97,7 @@ impl Invocation {
                         .get_subcommands()
                         .any(|command| backing == command.get_name()) =>
             {
-                let options = vec![options.clone()];
+                let options = vec![without_defaults(options)];
                 (command(program, options, [backing, mountpoint]), true)
             }
             _ => (args, false),
@@ -106,6 +107,12 @@ impl Invocation {
             by_mount,
             fake: false,
         })
+    }
+
+    /// The mount point, for errors, where mount(8) called: whoever reads them sees those of many mounts.
+    pub(super) fn mountpoint(&self) -> Option<Quoted<'_>> {
+        let mountpoint = self.args.last().filter(|_| self.by_mount);
+        mountpoint.map(|mountpoint| Quoted(mountpoint.as_bytes()))
     }
 
     /// The exit code for who called: mount(8) has its own.
@@ -129,6 +136,16 @@ impl Invocation {
 pub(super) const MOUNT_USAGE: u8 = 1;
 /// The mount failed.
 const MOUNT_FAILED: u8 = 32;
+
+/// Leaves out the `dev` and `suid` that `mount.fuse` of libfuse adds at the end unless it gets `nodev` and `nosuid`. It drops
+/// those that people write, so that these are never theirs.
+fn without_defaults(options: &OsStr) -> OsString {
+    let mut words: Vec<_> = options.as_bytes().split(|byte| *byte == b',').collect();
+    for added in [&b"suid"[..], b"dev"] {
+        words.pop_if(|word| *word == added);
+    }
+    OsString::from_vec(words.join(&b','))
+}
 
 fn command(program: &OsStr, options: Vec<OsString>, operands: [&OsString; 2]) -> Vec<OsString> {
     let mut args: Vec<OsString> = vec![program.to_owned(), "mount".into(), "--background".into()];
@@ -164,6 +181,21 @@ mod tests {
             let got = called(others).unwrap();
             assert_eq!(got.args, others);
             assert!(!got.by_mount);
+        }
+    }
+
+    /// `mount.fuse` adds them whatever fstab says, and the defaults are nosuid and nodev.
+    #[test]
+    fn devices_and_set_user_id_that_libfuse_adds_are_not_taken() {
+        for (options, taken) in [
+            ("rw,from=koi8-r,dev,suid", "rw,from=koi8-r"),
+            ("rw,nosuid,dev", "rw,nosuid"),
+            ("rw,nodev,suid", "rw,nodev"),
+            ("dev,suid", ""),
+            ("rw,fsname=dev", "rw,fsname=dev"),
+        ] {
+            let got = called(&["utf8fs", "/old", "/mnt", "-o", options]).unwrap();
+            assert_eq!(got.args[4], taken, "{options}");
         }
     }
 

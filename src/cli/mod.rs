@@ -48,7 +48,7 @@ pub use error::CliError;
 use error::print_clap;
 pub use exit::ExitCode;
 use invocation::{Invocation, MountHelper};
-use output::{Output, harmless, print_error};
+use output::{Output, harmless, print_error, print_warning};
 
 /// Runs the program on the arguments of the process.
 #[must_use]
@@ -68,17 +68,25 @@ pub fn run() -> std::process::ExitCode {
         .try_get_matches_from(&args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let done = match parsed {
-        Ok(cli) => dispatch(cli, invocation.fake),
-        Err(error) => print_clap::<Cli>(&error, &args, color(&args)).map(|()| {
-            migrate::convmv::print_hint(&error, &args);
-            if error.use_stderr() {
-                ExitCode::Usage
-            } else {
-                ExitCode::Ok
+        Ok(cli) => dispatch(cli, &invocation),
+        Err(error) => {
+            if let Some(mountpoint) = invocation.mountpoint() {
+                print_warning(&format!("cannot mount on {mountpoint}"));
             }
-        }),
+            print_clap::<Cli>(&error, &args, color(&args)).map(|()| {
+                migrate::convmv::print_hint(&error, &args);
+                if error.use_stderr() {
+                    ExitCode::Usage
+                } else {
+                    ExitCode::Ok
+                }
+            })
+        }
     };
-    let exit = done.unwrap_or_else(|error| {
+    let exit = done.unwrap_or_else(|mut error| {
+        if let Some(mountpoint) = invocation.mountpoint() {
+            error.message = format!("mount.utf8fs: {mountpoint}: {}", error.message);
+        }
         print_error(&error);
         error.code
     });
@@ -101,7 +109,7 @@ fn color(args: &[OsString]) -> ColorChoice {
     }
 }
 
-fn dispatch(cli: Cli, fake: bool) -> Result<ExitCode, CliError> {
+fn dispatch(cli: Cli, invocation: &Invocation) -> Result<ExitCode, CliError> {
     let Some(command) = cli.command.filter(|_| !cli.version) else {
         return if cli.version {
             version(cli.common.verbose > 0)
@@ -115,7 +123,7 @@ fn dispatch(cli: Cli, fake: bool) -> Result<ExitCode, CliError> {
         matches!(&command, Command::Mount(args) if args.background),
     );
     match command {
-        Command::Mount(args) => mount::run(*args, fake),
+        Command::Mount(args) => mount::run(*args, invocation),
         Command::Explain(args) => explain::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Migrate(args) => migrate::run(&args),

@@ -1,19 +1,34 @@
 //! `utf8fs mount`.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use log::LevelFilter;
 
 use super::args::MountArgs;
+use super::invocation::Invocation;
 use super::{CliError, ExitCode, config};
 use crate::daemon::background;
 use crate::daemon::mount_config::MountConfig;
 use crate::daemon::mount_life::{self, MountEnd};
+use crate::names::Quoted;
 
-/// Mounts, unless it `is_fake`, and serves until the mount is taken away.
+/// Mounts, unless mount(8) wants a fake, and serves until the mount is taken away.
 ///
 /// # Errors
 /// What stands in the way of the mount, or ended it.
-pub(super) fn run(args: MountArgs, is_fake: bool) -> Result<ExitCode, CliError> {
-    let is_fake = is_fake || args.dry_run;
+pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, CliError> {
+    let is_fake = invocation.fake || args.dry_run;
+    let is_file = |log: &&OsString| {
+        let word = log.as_bytes().split(|byte| *byte == b':').next();
+        !matches!(word, Some(b"-" | b"syslog" | b"journald"))
+    };
+    let log = args.audit.audit_log.as_ref().filter(is_file);
+    if let Some(log) = log.filter(|log| invocation.by_mount && Path::new(log).is_relative()) {
+        let message = format!("the audit log {} is relative", Quoted(log.as_bytes()));
+        return Err(CliError::usage(message).hint("mount(8) runs anywhere: begin the path with /"));
+    }
     let config = decide(args)?;
     if is_fake {
         return Ok(ExitCode::Ok);

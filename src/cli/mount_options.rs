@@ -87,7 +87,8 @@ fn options_of(arg: &OsStr) -> Option<(&[u8], &[u8])> {
 
 /// Returns the arguments that stand for one word of `-o`.
 fn one(command: &Command, word: &[u8]) -> Vec<OsString> {
-    let as_it_is = || vec!["-o".into(), OsString::from_vec(word.to_vec())];
+    // In one argument, since it may begin with a dash.
+    let as_it_is = || vec![OsString::from_vec([b"-o=", word].concat())];
     let (Some(key), value) = parts(word) else {
         return as_it_is();
     };
@@ -189,7 +190,7 @@ impl MountOptions {
             return Err(CliError::usage(
                 "-o remount is not possible: the options of a mount are those that it was made with",
             )
-            .hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone: mount -i -o remount,bind,ro MOUNTPOINT"));
+            .hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone, which drops what is left out: mount -i -o remount,bind,ro,nosuid,nodev MOUNTPOINT"));
         }
         if key == FSNAME {
             let value = value.filter(|value| !value.is_empty()).ok_or_else(|| {
@@ -265,7 +266,19 @@ fn unknown(word: &[u8]) -> CliError {
     if Charset::from_label(text).is_ok() || text.parse::<Class>().is_ok() {
         return error.hint("in -o a colon stands between values: from=shift_jis:windows-1252");
     }
+    if let Some(option) = text.strip_prefix("--") {
+        return error.hint(format!("options in -o have no dashes: {option}"));
+    }
     let key = text.split('=').next().unwrap_or_default().replace('_', "-");
+    match &*key {
+        "uid" | "gid" | "umask" | "fmask" | "dmask" => {
+            return error.hint("owners and modes are those of the backing directory");
+        }
+        "charset" | "codepage" | "iocharset" | "nls" => {
+            return error.hint("write from=CHARSET for the charset of the names on disk");
+        }
+        _ => {}
+    }
     if let Some(why) = why_not(&key) {
         return error.hint(why);
     }

@@ -122,7 +122,7 @@ fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, StartError>
         ErrorKind::PermissionDenied if let Some(kind) = fuse_at(typed) => wrong(&format!(
             "cannot be read: the mount on it ({kind}) is another user's"
         ))
-        .hint(unmount_hint(typed)),
+        .hint(unmount_hint(typed, &kind)),
         ErrorKind::PermissionDenied => wrong("cannot be read: permission denied")
             .hint("run utf8fs as its owner or as root, or make it readable and searchable"),
         _ => wrong(&format!("cannot be read: {}", reason(&error)))
@@ -158,7 +158,7 @@ fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, StartError>
         return Ok(path);
     }
     let kind = String::from_utf8(there.fs_type).unwrap_or_default();
-    Err(wrong(&format!("is mounted already ({kind})")).hint(unmount_hint(&path)))
+    Err(wrong(&format!("is mounted already ({kind})")).hint(unmount_hint(&path, &kind)))
 }
 
 /// Does the error come from a mount whose daemon is gone?
@@ -176,11 +176,12 @@ fn fuse_at(path: &Path) -> Option<String> {
     String::from_utf8(there.fs_type).ok()
 }
 
-fn unmount_hint(path: &Path) -> String {
-    format!(
-        "unmount it first: umount {0}, or fusermount3 -u {0} where you are not root",
-        ShellWord(path.as_os_str().as_bytes())
-    )
+fn unmount_hint(path: &Path, kind: &str) -> String {
+    let path = ShellWord(path.as_os_str().as_bytes());
+    if kind == FS_TYPE {
+        return format!("unmount it first: utf8fs umount {path}");
+    }
+    format!("unmount it first: umount {path}, or fusermount3 -u {path} where you are not root")
 }
 
 /// Descriptors are known by their paths in /proc, and mounts by its table.

@@ -162,7 +162,10 @@ fn a_remount_is_refused_with_what_is_possible() {
         message.starts_with("-o remount is not possible: "),
         "{message}"
     );
-    assert!(hint.contains("mount -i -o remount,bind,ro"), "{hint}");
+    assert!(
+        hint.contains("mount -i -o remount,bind,ro,nosuid,nodev "),
+        "{hint}"
+    );
 }
 
 #[test]
@@ -224,6 +227,18 @@ fn the_nearest_option_is_offered_for_an_unknown_one() {
         ("on-violaton=report", "did you mean on-violation?"),
         ("max_byte=30", "did you mean max-bytes?"),
         ("zzz", "'utf8fs mount --help' lists the options of -o"),
+        (
+            "--from=iso-8859-1",
+            "options in -o have no dashes: from=iso-8859-1",
+        ),
+        (
+            "uid=1000",
+            "owners and modes are those of the backing directory",
+        ),
+        (
+            "iocharset=utf8",
+            "write from=CHARSET for the charset of the names on disk",
+        ),
         (
             "from=iso-8859-1,koi8-r",
             "in -o a colon stands between values: from=shift_jis:windows-1252",

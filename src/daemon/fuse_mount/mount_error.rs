@@ -62,7 +62,7 @@ impl MountError {
             Self::AllowOther => Some(
                 "leave allow_other out, or have the administrator write user_allow_other into /etc/fuse.conf",
             ),
-            Self::AlreadyMounted { .. } => Some("unmount it first: umount, or fusermount3 -u"),
+            Self::AlreadyMounted { .. } => Some("unmount it first, by utf8fs umount"),
             Self::Io { doing, .. } if *doing == super::TAKE_AWAY => {
                 Some("run as the user who mounted it, or as root")
             }

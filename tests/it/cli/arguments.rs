@@ -147,7 +147,7 @@ fn unfit_directories_are_refused() {
 fn a_mount_point_that_is_taken_is_refused_and_the_mount_lives_on() {
     let place = Place::new();
     let live = Live::on(&place);
-    let hint = "unmount it first: umount /";
+    let hint = "unmount it first: utf8fs umount /";
     let error = "m\" is mounted already (fuse.utf8fs)";
     assert_refused(&place.mount("b", "m", &[]), error, hint);
     assert!(place.path("m/in").is_dir());

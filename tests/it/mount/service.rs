@@ -85,10 +85,18 @@ fn mount_8_is_answered_in_its_own_way() {
     assert_eq!(wrong.status.code(), Some(1));
     assert_eq!(
         words(&wrong.stderr),
-        "error: unknown option in -o: \"profil=safe\"\nhint: did you mean profile?\n"
+        format!(
+            "error: mount.utf8fs: {:?}: unknown option in -o: \"profil=safe\"\nhint: did you mean profile?\n",
+            tree.point()
+        )
     );
     let none = call(&tree.parent().join("none"), &["-o", "rw"]);
     assert_eq!(none.status.code(), Some(1), "{none:?}");
+    let relative = call(&tree.backing(), &["-o", "rw,audit-log=log"]);
+    assert_eq!(relative.status.code(), Some(1));
+    assert!(words(&relative.stderr).contains("\"log\" is relative"));
+    let value = call(&tree.backing(), &["-o", "rw,profile=none"]);
+    assert!(words(&value.stderr).starts_with("utf8fs: cannot mount on \"/"));
     let fake = call(&tree.backing(), &["-f", "-o", "rw"]);
     assert_eq!(
         (fake.status.code(), mounted(&tree.point())),
@@ -143,6 +151,8 @@ fn a_mount_in_use_is_left_with_the_name_of_who_holds_it_unless_lazily() {
     assert!(said.contains("is in use\nhint: it is held by"), "{said}");
     let held = format!("process {} (\"cat\")", holder.0.id());
     assert!(said.contains(&held), "{said}");
+    let dry = utf8fs(&["umount", "-n"], Some(&mount.point()));
+    assert_eq!((dry.status.code(), dry.stderr), (Some(1), refused.stderr));
     assert!(mounted(&mount.point()).is_some());
     let lazy = utf8fs(&["umount", "-l"], Some(&mount.point()));
     assert_eq!((lazy.status.code(), &*lazy.stderr), (Some(0), &b""[..]));
