@@ -4,6 +4,7 @@
 //! process asks, and is left to itself when it takes too long. It holds nothing of ours open: whoever reads what we
 //! print would wait for it.
 
+use std::ffi::CStr;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -31,6 +32,9 @@ const DENIED: u8 = 4;
 
 /// The arguments of a process that asks.
 const ASKING: [&str; 3] = ["status", "--ask-only", "--"];
+
+/// The name of a process that asks.
+pub(super) const ASKER: &CStr = c"utf8fs-status";
 
 /// The result of asking, by words that are part of the interface.
 #[derive(Debug, PartialEq, Eq, IntoStaticStr)]
@@ -133,6 +137,8 @@ fn all(from: Option<impl Read>) -> io::Result<Vec<u8>> {
 /// # Errors
 /// The answer cannot be written.
 pub(super) fn pass_on(path: &Path) -> Result<ExitCode, CliError> {
+    // It would be `exe`, by the path that was run.
+    rustix::thread::set_name(ASKER).ok();
     let status = match status_query::ask(path) {
         Ok(status) => status,
         Err(error) => {

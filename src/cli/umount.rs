@@ -41,11 +41,10 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
     let mut out = Output::stdout();
     let mut exit = ExitCode::Ok;
     for point in points {
-        let done = find(&point).and_then(|spot| {
-            if args.dry_run {
-                return Ok(());
-            }
-            unmount(&point, &spot, args.lazy)
+        let done = find(&point).and_then(|spot| match args.dry_run {
+            true if args.lazy || holders::of(spot.path()).is_empty() => Ok(()),
+            true => clear(&point, &spot, true),
+            false => unmount(&point, &spot, args.lazy),
         });
         if args.json {
             let error = done.as_ref().err().map(|error| &error.message);
@@ -104,14 +103,17 @@ fn unmount(point: &Path, spot: &Spot, lazy: bool) -> Result<(), CliError> {
             "{shown} has another filesystem mounted on it or in it"
         ))
         .hint("unmount that first; findmnt(8) shows it")),
-        UnmountOutcome::Busy => clear(point, spot),
+        UnmountOutcome::Busy => clear(point, spot, false),
     }
 }
 
-/// Nobody can be served by a daemon that is gone, so that whoever uses such a mount is not waited for.
-fn clear(point: &Path, spot: &Spot) -> Result<(), CliError> {
+/// Nobody can be served by a daemon that is gone, so that whoever uses such a mount is not waited for. A dry run leaves it.
+fn clear(point: &Path, spot: &Spot, is_dry: bool) -> Result<(), CliError> {
     let answer = status_client::ask(point);
     if matches!(answer, Ok(Answer::Dead)) {
+        if is_dry {
+            return Ok(());
+        }
         let detached = spot.detach();
         return detached.map(drop).map_err(|error| {
             let shown = Quoted(point.as_os_str().as_bytes());

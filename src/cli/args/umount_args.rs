@@ -12,7 +12,7 @@ pub struct UmountArgs {
     #[arg(required_unless_present = "all", value_hint = ValueHint::DirPath)]
     pub mountpoint: Vec<PathBuf>,
 
-    /// Detach a mount that is in use; its users are served until they close it
+    /// Detach a mount that is in use; its users are served until they close it; whoever comes later is in the directory below, without rules
     #[arg(short, long)]
     pub lazy: bool,
 

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
+use super::holders;
 use crate::cli::CliError;
 use crate::cli::args::UmountArgs;
 use crate::cli::output::{Output, harmless};
@@ -40,11 +41,14 @@ fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CliError> {
     let users = std::fs::read("/etc/passwd").unwrap_or_default();
     let mut out = Output::stdout();
     for mount in mounts.iter().filter(|_| !is_json) {
+        let held = holders::of(&mount.path());
+        let held = held.iter().map(|holder| format!(", held by {holder}"));
         out.line(&format!(
-            "{} shows {}, mounted by {}",
+            "{} shows {}, mounted by {}{}",
             Quoted(&mount.mount_point),
             Quoted(&mount.source),
-            owner(mount, &users)
+            owner(mount, &users),
+            held.collect::<String>()
         ))?;
     }
     out.flush()?;

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use crate::cli::status_client::ASKER;
 use crate::names::Quoted;
 
 /// Most processes that are named; the rest is counted.
@@ -11,7 +12,7 @@ const NAMED: usize = 5;
 
 /// Returns the processes that hold something at or below `point`, an absolute path without symlinks, each in a few
 /// words. The last entry may be the number of others. Sees only what this user may look at; this process is no
-/// holder.
+/// holder, nor is one that waits for the status.
 pub(super) fn of(point: &Path) -> Vec<String> {
     let ourselves = std::process::id();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -21,7 +22,10 @@ pub(super) fn of(point: &Path) -> Vec<String> {
         let process = entry.path();
         if let Some(pid) = pid.filter(|pid| *pid != ourselves && holds(&process, point)) {
             let command = fs::read(process.join("comm")).unwrap_or_default();
-            holders.push((pid, command.trim_ascii_end().to_vec()));
+            let command = command.trim_ascii_end();
+            if command != ASKER.to_bytes() {
+                holders.push((pid, command.to_vec()));
+            }
         }
     }
     holders.sort();
@@ -76,16 +80,23 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let inside = place.path().join("d");
         fs::create_dir(&inside).unwrap();
-        let mut child = std::process::Command::new("cat")
-            .current_dir(&inside)
-            .stdin(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
+        let start = |program: &Path| {
+            let mut command = std::process::Command::new(program);
+            let command = command.current_dir(&inside);
+            command.stdin(std::process::Stdio::piped()).spawn().unwrap()
+        };
+        let mut child = start(Path::new("cat"));
+        // Nobody can end a process that waits for a status.
+        let asker = place.path().join(ASKER.to_str().unwrap());
+        std::os::unix::fs::symlink("/bin/cat", &asker).unwrap();
+        let mut asker = start(&asker);
         let point = place.path().canonicalize().unwrap();
         let found = of(&point);
         let nobody = of(&point.join("d/none"));
-        drop(child.stdin.take());
-        child.wait().unwrap();
+        for process in [&mut child, &mut asker] {
+            drop(process.stdin.take());
+            process.wait().unwrap();
+        }
         assert_eq!(found, [format!("process {} (\"cat\")", child.id())]);
         assert!(nobody.is_empty());
     }

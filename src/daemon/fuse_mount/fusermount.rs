@@ -60,6 +60,10 @@ pub(super) fn unmount(path: &Path) -> io::Result<UnmountOutcome> {
     match run_unmount(path, "-u")? {
         None => Ok(UnmountOutcome::Done),
         Some(message) if contains(&message, b"busy") => Ok(UnmountOutcome::Busy),
+        Some(message) if contains(&message, b" not found in /etc/mtab") => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "another user mounted it",
+        )),
         Some(message) => Err(io::Error::other(MountError::Helper { message })),
     }
 }

@@ -297,7 +297,7 @@ impl Drop for Attached {
     fn drop(&mut self) {
         if let Err(error) = self.detach() {
             let path = Quoted(self.path().as_os_str().as_bytes());
-            log::error!("{path} stays mounted without a daemon: {error}");
+            log::error!("{path} may still be mounted, without a daemon: {error}");
         }
     }
 }

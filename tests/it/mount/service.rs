@@ -184,6 +184,8 @@ fn a_mount_that_is_only_asked_how_it_does_is_unmounted_when_it_has_answered() {
     };
     let asker = start(&["status", "--ask-only", "--"]);
     until(|| has_open(asker.id(), |target| target == point));
+    let name = std::fs::read(format!("/proc/{}/comm", asker.id())).unwrap();
+    assert_eq!(name, b"utf8fs-status\n");
     // It tries for two seconds.
     let umount = start(&["umount"]);
     assert!(mounted(&point).is_some());
