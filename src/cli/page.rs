@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use askama::Template;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
@@ -143,40 +144,28 @@ fn is_one(a: &Metadata, b: &Metadata) -> bool {
     (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
-/// Returns the text of a page. `title`, `style` and `script` are the program's. Names in `body` are to be
-/// [`escaped`], or data in which nothing ends the element.
-pub(super) fn document(title: &str, style: &str, script: Option<&str>, body: &str) -> String {
-    let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
-    let style = [STYLE, style].concat();
-    let mut policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        hash(&style)
-    );
-    if let Some(script) = script {
-        policy += &format!("; script-src 'sha256-{}'", hash(script));
-    }
-    policy += "; require-trusted-types-for 'script'; trusted-types 'none'";
-    let script = script.map_or_else(String::new, |script| format!("<script>{script}</script>\n"));
-    [
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"",
-        &policy,
-        "\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-        title,
-        "</title>\n<style>",
-        &style,
-        "</style>\n</head>\n<body>\n",
-        body,
-        &script,
-        "</body>\n</html>\n",
-    ]
-    .concat()
+/// A page. All but the body is the program's own. Names in `body` are to be escaped, or data in which nothing ends the element.
+#[derive(Template)]
+#[template(path = "page/document.html", config = "src/cli/pages.toml")]
+struct Document<'a> {
+    title: &'a str,
+    style: &'a str,
+    script: Option<&'a str>,
+    body: &'a str,
 }
 
-/// `text` as HTML that is nothing else, in an element or an attribute. Not for names as they are: those are [`Quoted`] first.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&#39;")
+/// Returns the text of a page, whose style follows that of all pages.
+pub(super) fn document(title: &str, style: &str, script: Option<&str>, body: &str) -> String {
+    let style = &[STYLE, style].concat();
+    let page = Document {
+        title,
+        style,
+        script,
+        body,
+    };
+    page.to_string() + "\n"
+}
+
+fn hash(text: &str) -> String {
+    STANDARD.encode(Sha256::digest(text))
 }

@@ -326,6 +326,11 @@ pub(super) struct Row {
 }
 
 impl Table {
+    /// Returns the largest number of offences in a row.
+    pub(super) fn largest(&self) -> u64 {
+        self.rows.first().map_or(0, |row| row.offences)
+    }
+
     pub(super) fn is_for_people(&self) -> bool {
         !self.title.is_empty() && !self.rows.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Plots, as SVG: shapes, numbers and dates, and no name. Coordinates are counts, which the view box scales.
+//! A plot of bars, as SVG: shapes, numbers and dates, and no name. Coordinates are counts, which the view box scales.
 
 use std::collections::BTreeMap;
 
@@ -10,78 +10,81 @@ use crate::records::RuleCounts;
 /// Most bars; where there are more moments, several are one bar.
 const BARS: i64 = 366;
 
-/// Offences over time, by rule, on top of each other. Every moment from the first to the last has its place.
-pub(super) fn over_time(unit: TimeUnit, over_time: &BTreeMap<i64, RuleCounts<u64>>) -> String {
-    let span = over_time.first_key_value().zip(over_time.last_key_value());
-    let Some(((first, _), (last, _))) = span else {
-        return String::new();
-    };
-    let moments = (last - first) / unit.hours() + 1;
-    let step = (moments + BARS - 1) / BARS;
-    let bars = (moments + step - 1) / step;
-    let hours = step * unit.hours();
-    let mut sums: BTreeMap<i64, RuleCounts<u64>> = BTreeMap::new();
-    for (hour, by_rule) in over_time {
-        add_counts(sums.entry((hour - first) / hours).or_default(), by_rule);
-    }
-    let most = sums.values().map(RuleCounts::sum).max().unwrap_or_default();
-    let several = match step {
-        1 => String::new(),
-        step => format!(" and the next {} {}s", step - 1, unit.label()),
-    };
-    let shapes = sums.iter().map(|(bar, by_rule)| {
-        let (mut rects, mut numbers, mut top) = (String::new(), Vec::new(), most);
-        let rows = by_rule.rows().into_iter().enumerate();
-        for (index, (rule, count)) in rows.filter(|(_, (_, count))| *count > 0) {
-            top -= count;
-            rects += &format!(
-                "<rect class=\"r{index}\" x=\"{bar}\" y=\"{top}\" width=\"0.9\" height=\"{count}\"/>"
-            );
-            numbers.push(format!("{} {}", grouped(count), <&str>::from(rule)));
+/// Offences over time. Every moment from the first to the last has its place.
+pub(super) struct Plot {
+    /// Number of places for bars.
+    pub(super) bars: i64,
+    /// Offences of the highest bar.
+    pub(super) most: u64,
+    pub(super) shapes: Vec<Bar>,
+    pub(super) first: String,
+    pub(super) last: String,
+}
+
+/// The offences of a moment, by rule, on top of each other.
+pub(super) struct Bar {
+    pub(super) x: i64,
+    pub(super) title: String,
+    pub(super) rects: Vec<Rect>,
+}
+
+/// The offences by one rule.
+pub(super) struct Rect {
+    /// Its index.
+    pub(super) rule: usize,
+    pub(super) top: u64,
+    pub(super) count: u64,
+}
+
+impl Plot {
+    /// Returns the plot, if there are offences.
+    pub(super) fn over_time(
+        unit: TimeUnit,
+        over_time: &BTreeMap<i64, RuleCounts<u64>>,
+    ) -> Option<Self> {
+        let ((first, _), (last, _)) = over_time
+            .first_key_value()
+            .zip(over_time.last_key_value())?;
+        let moments = (last - first) / unit.hours() + 1;
+        let step = (moments + BARS - 1) / BARS;
+        let hours = step * unit.hours();
+        let mut sums: BTreeMap<i64, RuleCounts<u64>> = BTreeMap::new();
+        for (hour, by_rule) in over_time {
+            add_counts(sums.entry((hour - first) / hours).or_default(), by_rule);
         }
-        let from = moment(first + bar * hours, unit);
-        let numbers = numbers.join(", ");
-        format!("<g><title>{from}{several}: {numbers}</title>{rects}</g>\n")
-    });
-    format!(
-        "<p class=\"hint\">Up to {} in a bar</p>\n\
-         <svg class=\"plot\" viewBox=\"0 0 {bars} {most}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Offences by {}\">\n{}</svg>\n\
-         <p class=\"hint ends\"><span>{}</span><span>{}</span></p>\n",
-        grouped(most),
-        unit.label(),
-        shapes.collect::<String>(),
-        moment(*first, unit),
-        moment(*last, unit),
-    )
-}
-
-/// A bar of `count` in `most`.
-pub(super) fn share(count: u64, most: u64) -> String {
-    format!(
-        "<svg class=\"share\" viewBox=\"0 0 {most} 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
-         <rect class=\"track\" width=\"{most}\" height=\"1\"/><rect class=\"fill\" width=\"{count}\" height=\"1\"/></svg>"
-    )
-}
-
-/// Returns the legend of colours.
-pub(super) fn legend(by_rule: &RuleCounts<u64>) -> String {
-    let rows = by_rule.rows();
-    let rules = rows.iter().enumerate();
-    let entries = rules.filter(|(_, (_, count))| *count > 0).map(|(index, (rule, count))| {
-        format!(
-            "<span><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect class=\"r{index}\" width=\"1\" height=\"1\"/></svg>{} {}</span>",
-            <&str>::from(*rule),
-            grouped(*count)
-        )
-    });
-    format!("<p id=\"legend\">{}</p>\n", entries.collect::<String>())
+        let most = sums.values().map(RuleCounts::sum).max()?;
+        let several = match step {
+            1 => String::new(),
+            step => format!(" and the next {} {}s", step - 1, unit.label()),
+        };
+        let bars = sums.iter().map(|(&x, by_rule)| {
+            let (mut rects, mut numbers, mut top) = (Vec::new(), Vec::new(), most);
+            for (rule, (name, count)) in by_rule.rows().into_iter().enumerate() {
+                if count > 0 {
+                    top -= count;
+                    rects.push(Rect { rule, top, count });
+                    numbers.push(format!("{} {}", grouped(count), <&str>::from(name)));
+                }
+            }
+            let (from, numbers) = (moment(first + x * hours, unit), numbers.join(", "));
+            let title = format!("{from}{several}: {numbers}");
+            Bar { x, title, rects }
+        });
+        Some(Self {
+            bars: (moments + step - 1) / step,
+            most,
+            shapes: bars.collect(),
+            first: moment(*first, unit),
+            last: moment(*last, unit),
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{BARS, TimeUnit, over_time};
+    use super::{BARS, Plot, TimeUnit};
     use crate::records::RuleCounts;
 
     #[test]
@@ -93,20 +96,22 @@ mod tests {
             ..RuleCounts::default()
         };
         let mut some = BTreeMap::from([(24, counts(1, 2, 0)), (48, counts(0, 0, 5))]);
-        let plot = over_time(TimeUnit::Day, &some);
-        assert!(
-            plot.contains("<title>1970-01-02: 1 ill-formed, 2 forbidden</title>"),
-            "{plot}"
+        let plot = Plot::over_time(TimeUnit::Day, &some).unwrap();
+        assert_eq!(
+            plot.shapes[0].title,
+            "1970-01-02: 1 ill-formed, 2 forbidden"
         );
-        assert_eq!(plot.matches("<rect").count(), 3);
+        let rects = plot.shapes.iter().map(|bar| bar.rects.len());
+        assert_eq!(rects.collect::<Vec<_>>(), [2, 1]);
         some.insert(24 * 100_000, counts(1, 1, 1));
-        let plot = over_time(TimeUnit::Day, &some);
-        assert!(plot.contains("and the next 273 days: "), "{plot}");
+        let plot = Plot::over_time(TimeUnit::Day, &some).unwrap();
+        let title = &plot.shapes[0].title;
+        assert!(title.contains("and the next 273 days: "), "{title}");
         for hour in 0..10_000 {
             some.insert(hour, counts(1, 1, 1));
         }
-        let bars = over_time(TimeUnit::Hour, &some).matches("<g>").count();
-        assert!(i64::try_from(bars).unwrap() <= BARS);
-        assert!(!over_time(TimeUnit::Hour, &BTreeMap::new()).contains("<g>"));
+        let plot = Plot::over_time(TimeUnit::Hour, &some).unwrap();
+        assert!(i64::try_from(plot.shapes.len()).unwrap() <= BARS);
+        assert!(Plot::over_time(TimeUnit::Hour, &BTreeMap::new()).is_none());
     }
 }

@@ -350,7 +350,7 @@ by section of the policy
 "#;
     assert!(words.contains(told), "{words}");
     let html = std::fs::read_to_string(&page).unwrap();
-    assert!(html.contains("&lt;b&gt;\\x1B[2J"), "{html}");
+    assert!(html.contains("&#60;b&#62;\\x1B[2J"), "{html}");
     assert!(html.contains("Offences by section of the policy") && html.contains("no section"));
     // Where no section decided anything, there is nothing to tell.
     std::fs::write(&log, plain).unwrap();
@@ -469,7 +469,7 @@ fn l1_no_name_on_the_page_is_more_than_text() {
     ] {
         assert!(!html.contains(bad), "{bad}");
     }
-    assert!(html.contains("&lt;script&gt;pwned()&lt;/script&gt;&lt;!--"));
+    assert!(html.contains("&#60;script&#62;pwned()&#60;/script&#62;&#60;!--"));
     assert!(
         html.contains("default-src 'none'; style-src 'sha256-") && !html.contains("script-src")
     );
