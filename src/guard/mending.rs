@@ -470,4 +470,21 @@ mod tests {
         assert_eq!(planned[0], (Reason::Taken, false));
         assert!(planned[1].1, "{planned:?}");
     }
+
+    /// A listing may have other inode numbers than statx(2), by which an entry is known.
+    #[test]
+    fn an_entry_whose_charset_is_guessed_is_the_one_that_was_looked_at() {
+        let root = tempfile::tempdir().unwrap();
+        let mut entries = EntryList::default();
+        for name in [&b"caf\xE9"[..], b"fran\xE7ais", b"\xE9t\xE9 \xE0 la plage"] {
+            file(root.path(), name);
+            entries.push(name, Kind::File, 1);
+        }
+        let keys = PolicyFile::parse("mode = 'normalize'").unwrap();
+        let judge = Judge::new(ResolvedPolicy::without_file(keys).unwrap(), &Arc::default());
+        let dir = Dir::open_root(root.path()).unwrap();
+        let lines = lines(&dir, judge.plan(0).unwrap(), &entries, &|_| true).unwrap();
+        let inodes: Vec<u64> = lines.iter().map(|line| line.inode).collect();
+        assert_eq!(inodes, [1, 1, 1]);
+    }
 }
