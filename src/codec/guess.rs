@@ -29,7 +29,7 @@ mod symbol;
 mod tests;
 mod weigh;
 
-use super::Charset;
+use super::{Charset, Encoding, Malformed};
 pub use doubled::{Doubled, Route, doubly_encoded};
 pub use mixture::{Mixture, TextGuess};
 pub use sample::Sample;
@@ -70,6 +70,16 @@ pub struct Guesser {
     pub undone: u64,
     /// Some of them.
     pub doubled: Sample,
+}
+
+/// May the name be meant to slip a `/`, a `.`, a `\` or a NUL past a check of UTF-8? It has one in an overlong form. Some
+/// pairs of East Asian charsets have the same bytes.
+#[must_use]
+pub fn may_deceive(name: &[u8]) -> bool {
+    let special = [0, b'.', b'/', b'\\'].map(|byte| Malformed::Overlong(byte.into()));
+    Encoding::Utf8
+        .ill_formed(name)
+        .any(|error| special.contains(&error.kind))
 }
 
 /// A way to read the names.

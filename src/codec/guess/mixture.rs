@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::Guesser;
 use super::sample::words_beyond_ascii;
 use super::weigh::{Candidate, Candidates, EVIDENCE, NO_CHARSET, ScoredTexts, noise};
+use super::{Guesser, may_deceive};
 use crate::codec::Charset;
 
 /// The prior counts as much as this many names.
@@ -109,7 +109,9 @@ impl Mixture {
 
     fn learn(mut self, guesser: &Guesser, most: usize) -> (Self, Vec<&[u8]>, Vec<NameReadings>) {
         let mut texts = ScoredTexts::default();
-        let all: Vec<&[u8]> = guesser.sample.witnesses().take(most).collect();
+        let witnesses = guesser.sample.witnesses();
+        let witnesses = witnesses.filter(|name| !may_deceive(name));
+        let all: Vec<&[u8]> = witnesses.take(most).collect();
         let names = all.iter().map(|name| NameReadings::new(name, &mut texts));
         let names: Vec<NameReadings> = names.collect();
         let mut parts: Vec<Vec<f64>> = names.iter().map(|name| self.parts(name, &[])).collect();
@@ -252,6 +254,9 @@ impl NameReadings {
 
 /// The share of doubt about what a name says by itself, 0.0..=1.0: chance makes short words look right more often.
 fn doubt(name: &[u8]) -> f64 {
+    if may_deceive(name) {
+        return 1.0;
+    }
     let words = words_beyond_ascii(name);
     let weight = |byte: &u8| if byte.is_ascii() { 1.0 } else { 2.0 };
     let letters: f64 = words.iter().flat_map(|word| word.iter().map(weight)).sum();

@@ -1,4 +1,4 @@
-use super::{Doubled, Guess, Guesser, Route, doubly_encoded};
+use super::{CERTAIN, Doubled, Guess, Guesser, Mixture, Route, doubly_encoded};
 use crate::codec::Charset;
 
 fn guesses<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> Vec<Guess> {
@@ -122,6 +122,23 @@ fn bytes_without_meaning_are_no_sure_guess() {
     let name = b"\xFF\xFE\x80\x03\x9D\xA0\xFF\x01\xBF\x81\xFF\xAD";
     let best = guesses([&name[..]]).remove(0);
     assert!(best.confidence < 0.5, "{best:?}");
+}
+
+#[test]
+fn korean_that_could_be_an_overlong_slash_needs_siblings() {
+    let charset = Charset::from_label("euc-kr").unwrap();
+    let name = charset.encode("유리창.txt").unwrap();
+    let likeliest = |siblings: &[&str]| {
+        let mut guesser = Guesser::new();
+        guesser.add(&name);
+        let siblings = siblings.iter().map(|name| charset.encode(name).unwrap());
+        siblings.for_each(|sibling| guesser.add(&sibling));
+        let best = Mixture::default().with(&guesser).read(&name).remove(0);
+        assert_eq!(best.text, "유리창.txt");
+        best.confidence
+    };
+    assert!(likeliest(&[]) < CERTAIN);
+    assert!(likeliest(&["사진첩.jpg", "회의록.doc", "가족여행.jpg"]) > CERTAIN);
 }
 
 #[test]

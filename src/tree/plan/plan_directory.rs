@@ -9,8 +9,9 @@ use super::filter::Scope;
 use super::name_change::{NameChange, candidates, may_change, name_change};
 use super::plan_options::PlanOptions;
 use crate::backing::Dir;
+use crate::codec::guess::may_deceive;
 use crate::names::{BackingName, CharsetSource};
-use crate::records::{PlanLine, Reason};
+use crate::records::{PlanLine, Reason, Warning};
 use crate::tree::content_eq::have_same_content;
 
 /// Returns a line for each entry that changes, or with which something is amiss, in the order of the bytes of their names.
@@ -56,6 +57,8 @@ fn line(options: &PlanOptions, choice: &CharsetChoice, entry: ListedEntry<'_>) -
     // A broken filesystem may give what is no name.
     let old = BackingName::parse(entry.name).ok()?;
     let mut line = PlanLine::new(old, entry.kind, entry.inode, Reason::NoSpelling);
+    let is_suspicious = options.from == CharsetSource::Auto && may_deceive(entry.name);
+    line.warning = is_suspicious.then_some(Warning::Overlong);
     match name_change(options, choice, entry.name) {
         NameChange::Keep => return None,
         NameChange::Left(reason, candidates) => {
@@ -67,7 +70,7 @@ fn line(options: &PlanOptions, choice: &CharsetChoice, entry: ListedEntry<'_>) -
             if let Ok(name) = BackingName::parse(&new.name) {
                 line.new = Some(name);
                 line.reason = new.reason;
-                line.warning = new.warning;
+                line.warning = line.warning.or(new.warning);
                 line.charset = new.charset;
                 line.confidence = new.confidence;
                 line.candidates = new.candidates;

@@ -293,6 +293,19 @@ fn suspicious_bytes_are_marked_and_what_no_charset_takes_is_left_with_readings()
     insisting.allow_control = true;
     assert_eq!(one(b"a\x80b", &insisting).warning, Some(Warning::Control));
     assert_eq!(one(b"caf\xE9", &latin).warning, None);
+    // By itself it is no Korean, whose 유 has the same bytes; nor do such names vouch for each other.
+    let auto = PlanOptions::new(Policy::default(), CharsetSource::Auto);
+    let alone = one(b"..\xC0\xAF..\xC0\xAFetc", &auto);
+    assert_eq!(alone.reason, Reason::Unsure, "{alone:?}");
+    assert_eq!(alone.warning, Some(Warning::Overlong));
+    let names: [&[u8]; 3] = [
+        b"..\xC0\xAF..\xC0\xAFetc\xC0\xAFpasswd",
+        b"..\xC0\xAF..\xC0\xAFetc\xC0\xAFshadow",
+        b"\xC0\xAFroot",
+    ];
+    let lines = planned(&auto, &listed(&names));
+    let unsure = lines.iter().filter(|line| line.reason == Reason::Unsure);
+    assert_eq!(unsure.count(), 3, "{lines:?}");
     let windows = PlanOptions::new(Policy::default(), charsets(&["windows-1252"]));
     let left = one(b"caf\xE9 \x81", &windows);
     assert_eq!((left.reason, left.new.as_ref()), (Reason::Unreadable, None));
