@@ -4,10 +4,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::error::reason;
+use super::output::{print_warning, quoted};
 use super::{CliError, config};
 use crate::daemon::mount_policy::line_and_column;
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
-use crate::records::{CharsetMapFile, charset_source};
+use crate::records::{CharsetMapFile, charset_source, table_fault};
 
 /// Reads a charset map.
 ///
@@ -23,10 +24,24 @@ pub(super) fn read(path: &Path) -> Result<CharsetMap, CliError> {
     CharsetMapFile::parse(&text).map_err(|fault| {
         let start = fault.span().map_or(text.len(), |span| span.start);
         let (line, column) = line_and_column(text.as_bytes(), start);
-        let fault = fault.message().replace('\n', " ");
+        let fault = table_fault(&fault, "directory").replace('\n', " ");
         CliError::usage(format!("{name}:{line}:{column}: {fault}"))
             .hint("docs/migrating.md has the keys of a charset map")
     })
+}
+
+/// Warns of entries that no directory of those that were read matches.
+pub(super) fn warn_of_unmatched(map: &CharsetMap) {
+    let unmatched: Vec<String> = map
+        .unmatched()
+        .map(|path| quoted(path.as_bytes()))
+        .collect();
+    if !unmatched.is_empty() {
+        print_warning(&format!(
+            "warning: no directory matches {} of the charset map: paths start at the root of the tree, and bytes that are not UTF-8 are written as %E9",
+            unmatched.join(", ")
+        ));
+    }
 }
 
 /// Adds an entry `DIR=CHARSET` in front of those of a charset map, so that it wins over them.

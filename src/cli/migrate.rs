@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::args::MigrateArgs;
 use super::output::counted;
 use super::progress::{Progress, inside, per_second, steps};
-use super::{CliError, ExitCode};
+use super::{CliError, ExitCode, charset_map};
 use counters::Counters;
 use work::Work;
 
@@ -46,6 +46,12 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
             true => apply_journal::run(args, &roots, &options, &filter, &work),
             false => dry_run::run(args, &roots, &options, &filter, &work),
         })?;
+        let is_partial = args.only.is_some() || args.exclude.is_some();
+        let is_whole = !is_partial && roots.iter().all(|root| root.entries.is_empty());
+        // One that only went on with an earlier migration planned nothing.
+        if is_whole && !work.stop.is_asked() && work.counters.lock().entries > 0 {
+            charset_map::warn_of_unmatched(&options.charset_map);
+        }
     }
     plan_text::print_summary(args, &work.counters.lock(), work.stop.is_asked())?;
     Ok(work.exit())

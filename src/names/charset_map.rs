@@ -4,6 +4,7 @@
 //! that another pattern stands for. So the charset of a name is a function of the path of its directory (law N4).
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::escape::escape;
 use super::patterns::{PatternError, Patterns};
@@ -27,7 +28,10 @@ pub enum CharsetSource {
 /// Each component is a glob of bytes, and `**` stands for any number of components. The root is `/`. Names that are
 /// not UTF-8 are written as a mount shows them: `%` and two hex digits for each stray byte, and `%25` for each `%`.
 #[derive(Debug, Clone)]
-pub struct DirectoryPattern(Vec<Component>);
+pub struct DirectoryPattern {
+    text: String,
+    components: Vec<Component>,
+}
 
 #[derive(Debug, Clone)]
 enum Component {
@@ -58,7 +62,10 @@ impl DirectoryPattern {
         let anywhere = (!pattern.contains('/')).then_some("**");
         let components = pattern.split('/').filter(|text| !text.is_empty());
         let components = anywhere.into_iter().chain(components).map(component);
-        Ok(Self(components.collect::<Result<_, _>>()?))
+        Ok(Self {
+            text: pattern.to_owned(),
+            components: components.collect::<Result<_, _>>()?,
+        })
     }
 
     /// Returns the pattern of the one directory that these names lead to from the root.
@@ -102,9 +109,28 @@ fn written(name: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// The charsets of the directories of a tree.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct CharsetMap {
-    rules: Vec<(DirectoryPattern, CharsetSource)>,
+    rules: Vec<CharsetRule>,
+}
+
+/// The charsets of the directories that a pattern stands for.
+#[derive(Debug)]
+struct CharsetRule {
+    pattern: DirectoryPattern,
+    source: CharsetSource,
+    /// Was the zone of such a directory asked for?
+    is_matched: AtomicBool,
+}
+
+impl CharsetRule {
+    fn new(pattern: DirectoryPattern, source: CharsetSource) -> Self {
+        Self {
+            pattern,
+            source,
+            is_matched: AtomicBool::new(false),
+        }
+    }
 }
 
 /// The charsets for a directory and for all that can be below it. Equal zones have equal names below them.
@@ -119,17 +145,29 @@ pub struct CharsetZone {
 impl CharsetMap {
     /// Adds a rule. Of several rules for one directory the first one holds.
     pub fn push(&mut self, pattern: DirectoryPattern, source: CharsetSource) {
-        self.rules.push((pattern, source));
+        self.rules.push(CharsetRule::new(pattern, source));
     }
 
     /// Adds a rule in front of all others.
     pub fn push_first(&mut self, pattern: DirectoryPattern, source: CharsetSource) {
-        self.rules.insert(0, (pattern, source));
+        self.rules.insert(0, CharsetRule::new(pattern, source));
     }
 
     /// Returns the sources of all rules, in order.
     pub fn sources(&self) -> impl Iterator<Item = &CharsetSource> {
-        self.rules.iter().map(|(_, source)| source)
+        self.rules.iter().map(|rule| &rule.source)
+    }
+
+    /// Returns the same, to be changed.
+    pub fn sources_mut(&mut self) -> impl Iterator<Item = &mut CharsetSource> {
+        self.rules.iter_mut().map(|rule| &mut rule.source)
+    }
+
+    /// Returns the patterns that none of the directories match whose zone was asked for.
+    pub fn unmatched(&self) -> impl Iterator<Item = &str> {
+        let is_unmatched = |rule: &&CharsetRule| !rule.is_matched.load(Ordering::Relaxed);
+        let unmatched = self.rules.iter().filter(is_unmatched);
+        unmatched.map(|rule| &*rule.pattern.text)
     }
 
     /// Has it no rules?
@@ -178,10 +216,15 @@ impl CharsetMap {
         }
         pending.sort_unstable();
         pending.dedup();
-        let is_whole =
-            |&&(rule, matched): &&(usize, usize)| self.component(rule, matched).is_none();
-        let own = pending.iter().find(is_whole).map(|(rule, _)| *rule);
-        pending.retain(|&(rule, matched)| self.component(rule, matched).is_some());
+        let mut own = None;
+        pending.retain(|&(rule, matched)| {
+            let is_whole = self.component(rule, matched).is_none();
+            if let Some(whole) = self.rules.get(rule).filter(|_| is_whole) {
+                whole.is_matched.store(true, Ordering::Relaxed);
+                own.get_or_insert(rule);
+            }
+            !is_whole
+        });
         CharsetZone {
             rule: own.or(above),
             pending,
@@ -189,13 +232,13 @@ impl CharsetMap {
     }
 
     fn component(&self, rule: usize, matched: usize) -> Option<&Component> {
-        self.rules.get(rule)?.0.0.get(matched)
+        self.rules.get(rule)?.pattern.components.get(matched)
     }
 
     /// Returns the source of the text of names in a directory of that zone; `None` where the map says nothing of it.
     #[must_use]
     pub fn source(&self, zone: &CharsetZone) -> Option<&CharsetSource> {
-        self.rules.get(zone.rule?).map(|(_, source)| source)
+        self.rules.get(zone.rule?).map(|rule| &rule.source)
     }
 }
 
@@ -281,6 +324,15 @@ mod tests {
         assert_ne!(zone(b"c"), zone(b"a"));
         assert_ne!(zone(b"c"), zone(b"b"));
         assert_eq!(zone(b"a"), zone(b"a/b"));
+    }
+
+    #[test]
+    fn patterns_that_no_directory_matched_are_known() {
+        let map = map(&["/a", "/a/x", "typo", "/a/*"]);
+        assert_eq!(map.zone(names(b"")).rule, None);
+        assert_eq!(map.unmatched().count(), 4);
+        assert_eq!(map.zone(names(b"a/b")).rule, Some(3));
+        assert!(map.unmatched().eq(["/a/x", "typo"]));
     }
 
     #[test]

@@ -76,6 +76,17 @@ impl<'de> Deserialize<'de> for CharsetSource {
     }
 }
 
+/// Returns the message of a fault in a file whose only array of tables is of that name.
+#[must_use]
+pub fn table_fault(fault: &toml::de::Error, table: &str) -> String {
+    match fault.message() {
+        "invalid type: map, expected a sequence" => {
+            format!("write [[{table}]] with two brackets")
+        }
+        message => message.to_owned(),
+    }
+}
+
 /// Returns the source that labels stand for: charsets, or one of the words `auto` and `leave`.
 ///
 /// # Errors
@@ -106,7 +117,7 @@ pub fn charset_source<E>(
 
 #[cfg(test)]
 mod tests {
-    use super::CharsetMapFile;
+    use super::{CharsetMapFile, table_fault};
     use crate::codec::Charset;
     use crate::names::CharsetSource;
 
@@ -163,6 +174,11 @@ mod tests {
                 "\"[\" is not a pattern",
             ),
             ("dir = 1".to_owned(), "dir", "unknown field"),
+            (
+                "[directory]\npath = '/a'".to_owned(),
+                "[directory]",
+                "write [[directory]] with two brackets",
+            ),
             ("[[directory".to_owned(), "", ""),
         ];
         for (text, at, message) in rows {
@@ -170,7 +186,8 @@ mod tests {
             let start = fault.span().map_or(text.len(), |span| span.start);
             let rest = text.get(start..).unwrap();
             assert!(rest.starts_with(at), "{text:?}: {rest:?}");
-            assert!(fault.message().contains(message), "{text:?}: {fault}");
+            let found = table_fault(&fault, "directory");
+            assert!(found.contains(message), "{text:?}: {fault}");
         }
     }
 }

@@ -25,7 +25,7 @@ pub use audit_record::{
     AuditRecord, Event, LeftOutRecord, OffenceRecord, Operation, RecordHead, SummaryRecord,
 };
 pub use backing_name::TreePath;
-pub use charset_map_file::{CharsetMapFile, CharsetMapSection, charset_source};
+pub use charset_map_file::{CharsetMapFile, CharsetMapSection, charset_source, table_fault};
 pub use counts::{FoundCounts, RuleCounts, VerdictCounts};
 pub use finding::{Finding, Found, KindLabel};
 pub use guard_status::{GUARD_STATUS_FORMAT, GuardStatus};
