@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use super::args::ScanArgs;
 use super::error::reason;
-use super::output::{grouped, print_warning, quoted};
+use super::output::{grouped, is_verbose, print_warning, quoted};
 use super::page::Page;
 use super::progress::{Progress, per_second};
 use super::{CliError, ExitCode, config, view};
@@ -32,10 +32,13 @@ use crate::tree::scan::{Kept, PathList, Reached, Rules, Scan, Shard, Tally};
 use crate::tree::tree_walk::{Mounts, walk};
 use charset_survey::Task;
 use json_lines::{Lines, Report, push_line};
-use scan_done::ScanDone;
+use scan_done::{NextOptions, ScanDone};
 
 /// Directories whose names are kept to guess from.
 const WORST: usize = 100;
+
+/// Names of each kind of finding on a page, and with --verbose.
+const MANY_SAMPLES: usize = 400;
 
 /// Failures that are printed one by one.
 const FAILURES: usize = 100;
@@ -83,7 +86,7 @@ fn report(args: &ScanArgs) -> Result<ExitCode, CliError> {
     }
     let exit = exit(&done);
     if let Some(task) = task {
-        task.run(args)?;
+        task.run(args, &done)?;
     }
     Ok(exit)
 }
@@ -118,6 +121,7 @@ fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, Cl
         tally,
         part,
         has_map: args.propose_map.is_some() || args.charset_map.is_some(),
+        options: NextOptions::of(args),
         charsets: OnceCell::new(),
     })
 }
@@ -152,7 +156,8 @@ fn kept(args: &ScanArgs) -> Kept {
     // Whoever merges parts may want a page of them.
     let is_for_page = args.html.is_some() || (args.json && args.shard.is_some());
     let (on_map, samples) = match (is_for_page, args.json, args.null) {
-        (true, ..) => (20_000, 400),
+        (true, ..) => (20_000, MANY_SAMPLES),
+        (_, false, false) if is_verbose() => (0, MANY_SAMPLES),
         (_, false, false) => (0, summary_text::SAMPLES),
         _ => (0, 0),
     };

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::scan_done::ScanDone;
 use crate::backing::Dir;
 use crate::cli::args::ScanArgs;
 use crate::cli::error::reason;
@@ -18,13 +19,17 @@ use crate::codec::Charset;
 use crate::names::quoted::is_dangerous;
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, ShellWord};
 use crate::policy::Policy;
-use crate::records::PlanLine;
+use crate::records::{Candidate, PlanLine};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
+use crate::tree::scan::joined;
 use crate::tree::tree_walk::Place;
 
 /// Names that are shown of each directory in a charset map.
 const SAMPLES: usize = 3;
+
+/// A reading of an uncertain name that is less likely than the best by this factor speaks against a charset.
+const UNLIKELY: f64 = 0.1;
 
 /// Threads that read the tree.
 const THREADS: usize = 4;
@@ -33,7 +38,7 @@ const THREADS: usize = 4;
 const HEAD: &str = "\
 # A charset map for utf8fs migrate --charset-map (docs/migrating.md).
 # What stands for a directory holds for all below it, down to one that has an entry of its own.
-# charset takes a charset, a list that is tried in order, \"auto\" (each name is guessed) or \"leave\" (names stay as they are). Look at the samples, and correct what is wrong.
+# charset takes a charset, a list that is tried in order, \"auto\" (each name is guessed) or \"leave\" (names stay, and are not reported). Look at the samples, and correct what is wrong.
 ";
 
 /// The work of a scan on the charsets of directories, beside the scan itself.
@@ -76,13 +81,18 @@ impl Task {
     ///
     /// # Errors
     /// A directory cannot be read, or a file not be written.
-    pub(super) fn run(self, args: &ScanArgs) -> Result<(), CliError> {
+    pub(super) fn run(self, args: &ScanArgs, done: &ScanDone) -> Result<(), CliError> {
         let survey = CharsetSurvey::default();
         let mut options = PlanOptions::new(Policy::default(), CharsetSource::Auto);
         let file = match self {
             Self::Propose(file) => Some(file),
-            Self::Judge(map) => {
+            Self::Judge(mut map) => {
                 options.from = CharsetSource::Nothing;
+                // Names that are left on purpose are counted as well.
+                let left = map
+                    .sources_mut()
+                    .filter(|source| **source == CharsetSource::Leave);
+                left.for_each(|source| *source = CharsetSource::Nothing);
                 options.charset_map = Arc::new(map);
                 None
             }
@@ -102,31 +112,53 @@ impl Task {
             let map = args.propose_map.as_ref().map(word).unwrap_or_default();
             let directory = args.directories.first().map(word).unwrap_or_default();
             print_note(&format!(
-                "look at {map}, and go on with: utf8fs migrate --charset-map {map} {directory}"
+                "look at {map}, and go on with: utf8fs migrate --charset-map {map} {}{directory}",
+                done.migrate_options()
             ));
             return Ok(());
         }
         let mut out = Output::stdout();
         out.line("\nby the charset map, ill-formed names are")?;
         survey.totals().iter().try_for_each(|line| out.line(line))?;
-        out.flush()
+        out.flush()?;
+        charset_map::warn_of_unmatched(&options.charset_map);
+        Ok(())
     }
 }
 
-/// The ill-formed names of one directory.
-#[derive(Debug, Clone, Default)]
+/// The ill-formed names of one directory, or of several.
+#[derive(Debug, Clone)]
 struct SurveyedDirectory {
+    directories: u64,
     /// Number of names surely in each charset.
     read: BTreeMap<&'static str, u64>,
     /// The sum of the confidences of these names.
     confidence: f64,
     /// Names that are left.
     left: u64,
-    /// The map's entry for the directory: the charset that reads all names as they likely are, `auto` if no one charset does,
-    /// `leave` if no name is sure.
-    charset: &'static str,
-    /// Names and their texts, each with the number of those before it that are in the same charset.
-    samples: Vec<(usize, String)>,
+    /// The charsets in which each sure name has its text, and each other name one of its likely texts.
+    fitting: Vec<Charset>,
+    sure_samples: Vec<NameSample>,
+    left_samples: Vec<NameSample>,
+}
+
+/// A name, as a charset map shows it.
+#[derive(Debug, Clone)]
+struct NameSample {
+    /// The number of those before it in its directory that are in the same charset.
+    rank: usize,
+    path: Vec<u8>,
+    name: Box<[u8]>,
+    text: Option<String>,
+}
+
+/// An entry of a charset map, and the names that it stands for.
+#[derive(Debug)]
+struct ProposedEntry {
+    path: Path,
+    /// `None` if each name is to be guessed.
+    charset: Option<Charset>,
+    names: SurveyedDirectory,
 }
 
 /// The path of a directory from the root.
@@ -142,8 +174,9 @@ impl PlanSink for CharsetSurvey {
         let lines: Vec<&PlanLine> = plan.lines.iter().filter(is_ill_formed).collect();
         if !lines.is_empty() {
             let path = plan.directory.iter().map(|name| name.as_bytes().into());
+            let names = SurveyedDirectory::of(&lines, &plan.path());
             let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            all.insert(path.collect(), SurveyedDirectory::of(&lines));
+            all.insert(path.collect(), names);
         }
     }
 
@@ -152,71 +185,105 @@ impl PlanSink for CharsetSurvey {
 }
 
 impl SurveyedDirectory {
-    fn of(lines: &[&PlanLine]) -> Self {
-        let mut found = Self::default();
-        let mut readings = Vec::new();
+    fn none() -> Self {
+        Self {
+            directories: 0,
+            read: BTreeMap::new(),
+            confidence: 0.0,
+            left: 0,
+            fitting: Charset::all().collect(),
+            sure_samples: Vec::new(),
+            left_samples: Vec::new(),
+        }
+    }
+
+    fn of(lines: &[&PlanLine], path: &[u8]) -> Self {
+        let mut found = Self {
+            directories: 1,
+            ..Self::none()
+        };
         // By charset, and of names that are left.
         let mut ranks: BTreeMap<Option<&str>, usize> = BTreeMap::new();
         for line in lines {
-            let candidate = line.candidates.first();
-            let likely = line
-                .charset
-                .or(candidate.and_then(|candidate| candidate.charset));
             let name = line.old.as_bytes();
-            let text = likely.and_then(|charset| charset.decode_reversibly(name));
-            match line.charset.filter(|_| !line.is_left()) {
+            let texts = texts(line);
+            found.fitting.retain(|charset| {
+                let text = charset.decode_reversibly(name);
+                text.is_some_and(|text| texts.contains(&text))
+            });
+            let sure = line.charset.filter(|_| !line.is_left());
+            match sure {
                 Some(charset) => {
                     *found.read.entry(charset.label()).or_default() += 1;
                     found.confidence += line.confidence.unwrap_or(1.0);
                 }
                 None => found.left += 1,
             }
-            if let Some(text) = text {
-                let doubt = match line.is_left() {
-                    true => "is left; perhaps ",
-                    false => "",
-                };
-                let kind = likely.filter(|_| !line.is_left()).map(Charset::label);
-                let rank = ranks.entry(kind).or_insert(0);
-                if *rank < SAMPLES {
-                    let (old, new) = (quoted(name), quoted(text.as_bytes()));
-                    found.samples.push((*rank, format!("{old} {doubt}{new}")));
-                    *rank += 1;
-                }
-                readings.push((name, text));
+            let rank = ranks.entry(sure.map(Charset::label)).or_insert(0);
+            let samples = match sure {
+                Some(_) => &mut found.sure_samples,
+                None => &mut found.left_samples,
+            };
+            if *rank < SAMPLES {
+                samples.push(NameSample {
+                    rank: *rank,
+                    path: joined(path, name),
+                    name: name.into(),
+                    text: texts.into_iter().next(),
+                });
+                *rank += 1;
             }
         }
-        let reads_all = |charset: &Charset| {
-            let mut readings = readings.iter();
-            readings.all(|(name, text)| charset.decode_reversibly(name).as_ref() == Some(text))
-        };
-        let mut usual: Vec<(&str, u64)> = found
-            .read
-            .iter()
-            .map(|(label, names)| (*label, *names))
-            .collect();
-        usual.sort_by_key(|(_, names)| std::cmp::Reverse(*names));
-        let charsets = usual
-            .iter()
-            .filter_map(|(label, _)| Charset::from_label(label).ok());
-        found.charset = match charsets.clone().find(reads_all) {
-            Some(charset) => charset.label(),
-            None if usual.is_empty() => "leave",
-            None => "auto",
-        };
         found
     }
 
+    /// Returns the charset that they are in: of those that fit, the one in which most names surely are. `None` if most names are
+    /// uncertain.
+    fn charset(&self) -> Option<Charset> {
+        let names = |charset: &&Charset| self.read.get(charset.label());
+        let fitting = self.fitting.iter().rev();
+        let best = fitting.filter(|charset| names(charset).is_some());
+        let best = best.max_by_key(|charset| names(charset)).copied();
+        best.filter(|_| self.left <= self.read.values().sum())
+    }
+
     fn merge(&mut self, other: &Self) {
+        self.directories += other.directories;
         for (label, names) in &other.read {
             *self.read.entry(label).or_default() += names;
         }
         self.confidence += other.confidence;
         self.left += other.left;
-        self.samples.extend(other.samples.iter().cloned());
-        self.samples.sort_by_key(|(rank, _)| *rank);
-        self.samples.truncate(SAMPLES);
+        self.fitting
+            .retain(|charset| other.fitting.contains(charset));
+        for (samples, more) in [
+            (&mut self.sure_samples, &other.sure_samples),
+            (&mut self.left_samples, &other.left_samples),
+        ] {
+            samples.extend(more.iter().cloned());
+            samples.sort_by_key(|sample| sample.rank);
+            samples.truncate(SAMPLES);
+        }
     }
+}
+
+/// Returns the texts that an ill-formed name may likely have, the likeliest first.
+fn texts(line: &PlanLine) -> Vec<String> {
+    if let Some(charset) = line.charset {
+        let text = charset.decode_reversibly(line.old.as_bytes());
+        return text.into_iter().collect();
+    }
+    let best = line.candidates.first().and_then(|best| best.confidence);
+    let least = best.unwrap_or_default() * UNLIKELY;
+    let likely = line
+        .candidates
+        .iter()
+        .filter(|candidate| candidate.confidence >= Some(least));
+    let text = |candidate: &Candidate| {
+        let charset = candidate.charset?;
+        charset.decode_reversibly(line.old.as_bytes())
+    };
+    likely.filter_map(text).collect()
 }
 
 impl CharsetSurvey {
@@ -245,9 +312,10 @@ impl CharsetSurvey {
 
     /// Returns the charset map that it proposes.
     fn proposal(self) -> String {
-        let mut text = HEAD.to_owned();
-        push_entries(&mut text, &self.into_directories(), 0, None);
-        text
+        let mut entries = Vec::new();
+        push_entries(&mut entries, &self.into_directories(), 0, None);
+        let entries = entries.iter().map(ProposedEntry::text);
+        std::iter::once(HEAD.to_owned()).chain(entries).collect()
     }
 
     /// Returns how many names are read in which charset, and how many are left.
@@ -270,41 +338,55 @@ impl CharsetSurvey {
     }
 }
 
-/// Appends entries for `directories`, sorted by path, which have the first `depth` names in common. Where all of them agree one entry
-/// stands for them; none is needed where they agree with the one above, `inherited`.
+/// Adds `directories`, sorted by path, which have the first `depth` names in common. They are added to the entry above them,
+/// `inherited`, if its charset fits; else where all of them agree one entry stands for them. A directory whose names are guessed
+/// has an entry of its own, since somebody has to look at it.
+///
+/// Returns the entry of the first directory.
 fn push_entries(
-    text: &mut String,
+    entries: &mut Vec<ProposedEntry>,
     directories: &[(Path, SurveyedDirectory)],
     depth: usize,
-    inherited: Option<&str>,
-) {
-    let [head @ (first, own), rest @ ..] = directories else {
-        return;
+    inherited: Option<usize>,
+) -> Option<usize> {
+    let [head @ (first, _), rest @ ..] = directories else {
+        return inherited;
     };
-    if rest.iter().all(|(_, other)| other.charset == own.charset) {
-        if inherited != Some(own.charset) {
-            let last = rest.last().map_or(first, |(last, _)| last);
-            let common = first
-                .iter()
-                .zip(last)
-                .take_while(|(one, other)| one == other)
-                .count();
-            push_entry(text, first.get(..common).unwrap_or_default(), directories);
-        }
-        return;
+    let mut names = SurveyedDirectory::none();
+    directories.iter().for_each(|(_, one)| names.merge(one));
+    let above = inherited.and_then(|index| entries.get_mut(index));
+    if let Some(above) = above
+        && let Some(charset) = above.charset
+        && names.fitting.contains(&charset)
+    {
+        above.names.merge(&names);
+        return inherited;
+    }
+    let charset = names.charset();
+    if charset.is_some() || rest.is_empty() {
+        let last = rest.last().map_or(first, |(last, _)| last);
+        let same = first
+            .iter()
+            .zip(last)
+            .take_while(|(one, other)| one == other);
+        entries.push(ProposedEntry {
+            path: first.iter().take(same.count()).cloned().collect(),
+            charset,
+            names,
+        });
+        return Some(entries.len() - 1);
     }
     let (inherited, below) = match first.len() == depth {
         true => {
-            if inherited != Some(own.charset) {
-                push_entry(text, first, std::slice::from_ref(head));
-            }
-            (Some(own.charset), rest)
+            let own = std::slice::from_ref(head);
+            (push_entries(entries, own, depth, inherited), rest)
         }
         false => (inherited, directories),
     };
     for group in below.chunk_by(|(one, _), (other, _)| one.get(depth) == other.get(depth)) {
-        push_entries(text, group, depth + 1, inherited);
+        push_entries(entries, group, depth + 1, inherited);
     }
+    inherited
 }
 
 /// A basic string of TOML, harmless to a terminal.
@@ -320,41 +402,57 @@ fn toml_string(text: &str) -> String {
     string + "\""
 }
 
-fn push_entry(text: &mut String, path: &[Box<[u8]>], directories: &[(Path, SurveyedDirectory)]) {
-    let mut all = SurveyedDirectory::default();
-    directories.iter().for_each(|(_, one)| all.merge(one));
-    let read: u64 = all.read.values().sum();
-    let charset = directories.first().map_or("leave", |(_, one)| one.charset);
-    let names = counted(read + all.left, "name", "names");
-    let places = counted(
-        u64::try_from(directories.len()).unwrap_or(u64::MAX),
-        "directory",
-        "directories",
-    );
-    let mut lines = vec![format!("{names} in {places}")];
-    if read > 0 {
-        #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
-        let confidence = all.confidence / read as f64;
-        lines.push(format!("{} sure on average", percent(confidence).trim()));
-    }
-    if all.left > 0 {
-        lines.push(format!("{} not sure", all.left));
-    }
-    text.push_str(&format!("\n# {}\n", lines.join(", ")));
-    if charset == "auto" {
-        let charsets = all
-            .read
+impl ProposedEntry {
+    fn text(&self) -> String {
+        let all = &self.names;
+        let read: u64 = all.read.values().sum();
+        let names = counted(read + all.left, "name", "names");
+        let places = counted(all.directories, "directory", "directories");
+        let mut head = format!("{names} in {places}");
+        if read > 0 {
+            #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
+            let confidence = all.confidence / read as f64;
+            head += &format!(", {} sure on average", percent(confidence).trim());
+        }
+        if all.left > 0 {
+            head += &format!(", {} not sure", grouped(all.left));
+        }
+        let mut comments = vec![head];
+        if self.charset.is_none() && read > 0 {
+            let mixes = match all.read.len() {
+                1 => "sure are",
+                _ => "mixes charsets",
+            };
+            let charsets = all
+                .read
+                .iter()
+                .map(|(label, names)| format!("{label} {names}"));
+            let charsets: Vec<String> = charsets.collect();
+            comments.push(format!("{mixes}: {}", charsets.join(", ")));
+        }
+        let sure = all
+            .sure_samples
             .iter()
-            .map(|(label, names)| format!("{label} {names}"));
-        let charsets: Vec<String> = charsets.collect();
-        text.push_str(&format!("# mixes charsets: {}\n", charsets.join(", ")));
+            .map(|sample| ("", &*sample.name, sample));
+        let left = all
+            .left_samples
+            .iter()
+            .map(|sample| ("not sure: ", &*sample.path, sample));
+        for (doubt, name, sample) in sure.chain(left) {
+            let text = self
+                .charset
+                .and_then(|charset| charset.decode_reversibly(&sample.name));
+            let text = text.as_ref().or(sample.text.as_ref());
+            let text = text.map(|text| format!(" {}", quoted(text.as_bytes())));
+            let (name, text) = (quoted(name), text.unwrap_or_default());
+            comments.push(format!("  {doubt}{name}{text}"));
+        }
+        let comments: String = comments
+            .iter()
+            .map(|comment| format!("# {comment}\n"))
+            .collect();
+        let path = toml_string(&DirectoryPattern::of(self.path.iter().map(AsRef::as_ref)));
+        let charset = self.charset.map_or("auto", Charset::label);
+        format!("\n{comments}[[directory]]\npath = {path}\ncharset = \"{charset}\"\n")
     }
-    all.samples
-        .iter()
-        .for_each(|(_, sample)| text.push_str(&format!("#   {sample}\n")));
-    let path = DirectoryPattern::of(path.iter().map(AsRef::as_ref));
-    let path = toml_string(&path);
-    text.push_str(&format!(
-        "[[directory]]\npath = {path}\ncharset = \"{charset}\"\n"
-    ));
 }

@@ -2,9 +2,11 @@
 
 use std::cell::OnceCell;
 
+use crate::cli::args::ScanArgs;
 use crate::cli::guess_report::worth_showing;
 use crate::codec::guess::CERTAIN;
 use crate::names::ShellWord;
+use crate::policy::Normalization;
 use crate::records::{Finding, Name, PolicyReport, Tally};
 use crate::tree::scan::{Rules, TreeCharsets, joined};
 
@@ -18,7 +20,33 @@ pub(super) struct ScanDone {
     pub(super) part: Option<Vec<u8>>,
     /// Is a charset map proposed or judged?
     pub(super) has_map: bool,
+    /// The options by which names were judged, as the next command takes them, each with a space behind it.
+    pub(super) options: NextOptions,
     pub(super) charsets: OnceCell<TreeCharsets>,
+}
+
+/// Options of commands that lead on from a scan.
+#[derive(Debug, Default)]
+pub(super) struct NextOptions {
+    migrate: String,
+    mount: String,
+}
+
+impl NextOptions {
+    /// Returns those that ask for the same as a scan.
+    pub(super) fn of(args: &ScanArgs) -> Self {
+        let option = |option: &str, word: Option<&'static str>| {
+            word.map_or_else(String::new, |word| format!("{option} {word} "))
+        };
+        let form = args.conforming.normalization.and_then(Normalization::form);
+        let profile = option("--profile", args.conforming.profile.map(Into::into));
+        Self {
+            migrate: profile.clone() + &option("--normalize", form.map(Into::into)),
+            mount: profile
+                + &option("--normalization", form.map(Into::into))
+                + &option("--unique", args.unique.map(Into::into)),
+        }
+    }
 }
 
 impl ScanDone {
@@ -28,15 +56,11 @@ impl ScanDone {
 
     /// Returns the commands that lead on.
     pub(super) fn next(&self) -> Vec<String> {
-        let found = &self.tally.counts.found;
         let root = match &self.roots[..] {
             [root] if !root.is_empty() => ShellWord(root).to_string(),
             _ => "DIR".to_owned(),
         };
-        let fix = match found.doubly_encoded {
-            0 => "",
-            _ => "--fix-double ",
-        };
+        let options = self.migrate_options();
         let charsets = self.charsets();
         if self.has_map {
             return Vec::new();
@@ -44,19 +68,35 @@ impl ScanDone {
         if !charsets.totals.is_empty() {
             return vec![
                 format!("utf8fs scan --propose-map charsets.toml {root}"),
-                format!("utf8fs migrate --charset-map charsets.toml {fix}{root}"),
+                format!("utf8fs migrate --charset-map charsets.toml {options}{root}"),
             ];
         }
         let Some(best) = worth_showing(&charsets.guesses).next() else {
-            let fixes = (!fix.is_empty()).then(|| format!("utf8fs migrate {fix}{root}"));
+            let found = &self.tally.counts.found;
+            let is_fixed = found.doubly_encoded > 0
+                || found.forbidden > 0 && !options.is_empty()
+                || found.not_normalized > 0 && options.contains("--normalize");
+            let fixes = is_fixed.then(|| format!("utf8fs migrate {options}{root}"));
             return fixes.into_iter().collect();
         };
-        let mut next = vec![format!("utf8fs migrate --from auto {fix}{root}")];
+        let mut next = vec![format!("utf8fs migrate --from auto {options}{root}")];
         if best.confidence >= CERTAIN && best.read == best.of {
             let charset = best.charset.label();
-            next.push(format!("utf8fs mount --from {charset} {root} MOUNTPOINT"));
+            let options = &self.options.mount;
+            next.push(format!(
+                "utf8fs mount --from {charset} {options}{root} MOUNTPOINT"
+            ));
         }
         next
+    }
+
+    /// Returns the options of a migration beside the charsets, each with a space behind it.
+    pub(super) fn migrate_options(&self) -> String {
+        let fix = match self.tally.counts.found.doubly_encoded {
+            0 => "",
+            _ => "--fix-double ",
+        };
+        format!("{fix}{}", self.options.migrate)
     }
 
     /// Returns the path of a directory below a root.

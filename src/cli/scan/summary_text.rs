@@ -3,7 +3,7 @@
 use super::scan_done::ScanDone;
 use crate::cli::CliError;
 use crate::cli::guess_report::{doubled_line, guess_lines, worth_showing};
-use crate::cli::output::{Output, grouped, quoted};
+use crate::cli::output::{Output, grouped, is_verbose, quoted};
 use crate::codec::Charset;
 use crate::records::{CharsetTotal, Directory, Finding, KindLabel, Name, Sampled};
 use crate::tree::scan::joined;
@@ -131,7 +131,8 @@ fn findings(done: &ScanDone, is_offence: bool) -> Vec<String> {
             grouped(*count),
             described(kind.0, kind.1)
         ));
-        let samples = tally.samples.get(kind).into_iter().flatten();
+        let most = if is_verbose() { usize::MAX } else { SAMPLES };
+        let samples = tally.samples.get(kind).into_iter().flatten().take(most);
         lines.extend(samples.map(|sample| format!("                   {}", shown(done, sample))));
     }
     lines

@@ -80,6 +80,31 @@ fn the_exit_code_says_whether_a_name_offends() {
 }
 
 #[test]
+fn the_commands_to_run_next_ask_for_what_was_scanned_for() {
+    let old = tree(&[b"\xF0\xF2\xE9\xF7\xE5\xF4.txt", b"\xD0\xD2\xC9\xD7\xC5\xD4"]);
+    let strict: &[&[u8]] = &[b"--profile", b"portable", b"--unique", b"casefold"];
+    let run = scan(&old, strict);
+    for next in [
+        "utf8fs migrate --from auto --profile portable ",
+        "utf8fs mount --from koi8-r --profile portable --unique casefold ",
+    ] {
+        assert!(run.stdout.contains(next), "{run:?}");
+    }
+    let forbidden = scan(&tree(&[b"a:b"]), strict);
+    let next = "next\n  utf8fs migrate --profile portable ";
+    assert!(forbidden.stdout.contains(next), "{forbidden:?}");
+    assert!(!scan(&tree(&[b"a", b"A"]), strict).stdout.contains("next\n"));
+}
+
+#[test]
+fn all_twins_are_listed_with_verbose() {
+    let twins = tree(&[b"a", b"A", b"b", b"B", b"c", b"C"]);
+    let count = |arguments: &[&[u8]]| scan(&twins, arguments).stdout.matches(", like ").count();
+    assert_eq!(count(&[b"--unique", b"casefold"]), 3);
+    assert_eq!(count(&[b"--unique", b"casefold", b"--verbose"]), 6);
+}
+
+#[test]
 fn wrong_arguments_are_refused_with_exit_code_2() {
     for arguments in [
         &[&b"scan"[..]][..],

@@ -234,6 +234,59 @@ fn a_tree_of_three_charsets_is_made_clean_by_a_proposed_map_and_undone_bit_by_bi
     );
 }
 
+/// A child of which little is known goes by the entry above it; what is uncertain has an entry of its own, with samples.
+#[test]
+fn a_proposed_map_inherits_where_nothing_speaks_against_it_and_hides_nothing() {
+    let tree = Tree::new();
+    make(
+        &tree,
+        &[
+            (b"", "windows-1252", FRENCH.to_vec()),
+            (b"", "shift_jis", JAPANESE.to_vec()),
+            (b"ru", "koi8-r", RUSSIAN.to_vec()),
+            (b"ru/x", "koi8-r", vec!["да"]),
+            (b"mixed", "windows-1252", FRENCH.to_vec()),
+            (b"mixed", "shift_jis", JAPANESE.to_vec()),
+            (b"lone", "windows-1256", vec!["GRات"]),
+        ],
+    );
+    let propose: &[&[u8]] = &[b"scan", b"--propose-map", b"map", b"backing"];
+    utf8fs(tree.parent(), propose).expect(1);
+    let map = std::fs::read_to_string(tree.parent().join("map")).unwrap();
+    let found = entries(&map);
+    let auto: Vec<&str> = ["/", "/lone", "/mixed"].to_vec();
+    assert!(auto.iter().all(|path| found[*path] == "auto"), "{map}");
+    assert_eq!((found.len(), &*found["/ru"]), (4, "koi8-r"), "{map}");
+    for comment in [
+        "# 11 names in 2 directories, ",
+        "#   not sure: \"lone/GR\\xC7\\xCA\" ",
+        "# 1 name in 1 directory, 1 not sure\n",
+    ] {
+        assert!(map.contains(comment), "{comment}: {map}");
+    }
+    // Nothing uncertain is left in silence.
+    migrate(tree.parent(), &["--charset-map", "map", "backing"]).expect(1);
+    std::fs::write(
+        tree.parent().join("map"),
+        "[[directory]]\npath = ['/', 'backing/ru', 'typo']\ncharset = 'leave'\n",
+    )
+    .unwrap();
+    let judge: &[&[u8]] = &[b"scan", b"--charset-map", b"map", b"backing"];
+    let run = utf8fs(tree.parent(), judge).expect(1);
+    assert!(run.stdout.ends_with("52  left as they are\n"), "{run:?}");
+    let warning = "warning: no directory matches \"backing/ru\", \"typo\" of the charset map: ";
+    assert!(run.stderr.contains(warning), "{run:?}");
+    let run = migrate(tree.parent(), &["--charset-map", "map", "backing"]).expect(0);
+    assert!(run.stderr.contains(warning), "{run:?}");
+    let part = ["--charset-map", "map", "--only", "ru", "backing"];
+    assert!(
+        !migrate(tree.parent(), &part)
+            .expect(0)
+            .stderr
+            .contains(warning)
+    );
+}
+
 const THREE: [&[u8]; 3] = [b"a", b"b", b"c\xE9"];
 
 /// A tree of three directories, with a name that is not UTF-8 in each, and one in a directory in it.
