@@ -99,7 +99,7 @@ pub(super) fn guess_lines(guess: &Guess) -> Vec<String> {
             || format!("         {name}  not read"),
             |text| {
                 let (text, percent) = (quoted(text.as_bytes()), percent(example.confidence));
-                format!("         {name}  {text}  {}", percent.trim())
+                format!("         {name}  {text}  {} for this name", percent.trim())
             },
         )
     });

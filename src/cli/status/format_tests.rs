@@ -72,7 +72,7 @@ lookup       5       3     10   5000 µs  1000 µs         4 µs
 total      105       3    210  105.0 ms  1000 µs        16 µs
 
 inodes known        7
-open                2 files, 1 directories
+open                2 files, 1 directory
 descriptors         4 for what is open, 6 of 250 kept for inodes; 1000 in all, 64 in reserve
 indexes of names    3 directories, 2049 bytes, 9 readings
 kept by the kernel  names until changed, attributes of files 1 s; 0 names barred

@@ -254,7 +254,15 @@ fn shown(value: &Value) -> String {
             Ok(name) => vec![name.to_string()],
             Err(_) => {
                 let fields = fields.iter().filter(|(_, value)| **value != json!(0));
-                let fields = fields.map(|(key, value)| (key.replace('_', " "), shown(value)));
+                let fields = fields.map(|(key, value)| {
+                    let noun = key.strip_suffix('s').filter(|_| *value == json!(1));
+                    let noun = noun.map(|noun| match noun.strip_suffix("ie") {
+                        Some(stem) => format!("{stem}y"),
+                        None => noun.to_owned(),
+                    });
+                    let noun = noun.unwrap_or_else(|| key.clone());
+                    (noun.replace('_', " "), shown(value))
+                });
                 fields
                     .map(|(key, value)| format!("{value} {key}"))
                     .collect()

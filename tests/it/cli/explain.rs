@@ -143,8 +143,8 @@ fn a_guess_is_about_all_names_together_and_shows_their_readings() {
     let wanted = "\
 ill-formed names: 2 of 4; likely written in
    99 %  koi8-r (read alike by koi8-u), which reads 2 of 2
-         \"\\xD0\\xD2\\xC9\\xD7\\xC5\\xD4\"  \"\u{43F}\u{440}\u{438}\u{432}\u{435}\u{442}\"  99 %
-         \"\\xF0\\xF2\\xE9\\xF7\\xE5\\xF4.txt\"  \"\u{41F}\u{420}\u{418}\u{412}\u{415}\u{422}.txt\"  99 %
+         \"\\xD0\\xD2\\xC9\\xD7\\xC5\\xD4\"  \"\u{43F}\u{440}\u{438}\u{432}\u{435}\u{442}\"  99 % for this name
+         \"\\xF0\\xF2\\xE9\\xF7\\xE5\\xF4.txt\"  \"\u{41F}\u{420}\u{418}\u{412}\u{415}\u{422}.txt\"  99 % for this name
 UTF-8 that was taken for another charset and encoded again, likely: 1 of 1 names beyond ASCII
    99 %  as these show
          \"Caf\u{C3}\u{A9} de la Gare\"  \"Caf\u{E9} de la Gare\", encoded 2 times, over iso-8859-1
