@@ -32,7 +32,7 @@ use crate::tree::scan::{Kept, PathList, Reached, Rules, Scan, Shard, Tally};
 use crate::tree::tree_walk::{Mounts, walk};
 use charset_survey::Task;
 use json_lines::{Lines, Report, push_line};
-use scan_done::{NextOptions, ScanDone};
+use scan_done::ScanDone;
 
 /// Directories whose names are kept to guess from.
 const WORST: usize = 100;
@@ -121,7 +121,6 @@ fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, Cl
         tally,
         part,
         has_map: args.propose_map.is_some() || args.charset_map.is_some(),
-        options: NextOptions::of(args),
         charsets: OnceCell::new(),
     })
 }

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::json_lines::{LineCounts, Lines};
-use super::scan_done::{NextOptions, ScanDone};
+use super::scan_done::ScanDone;
 use super::shard_report::{check_lines, check_origin, rules_of};
 use crate::cli::CliError;
 use crate::cli::error::reason;
@@ -219,7 +219,6 @@ impl Parts {
             tally: self.tally,
             part: None,
             has_map: false,
-            options: NextOptions::default(),
             charsets: OnceCell::new(),
         })
     }

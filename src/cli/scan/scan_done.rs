@@ -2,11 +2,13 @@
 
 use std::cell::OnceCell;
 
-use crate::cli::args::ScanArgs;
+use strum::VariantArray;
+
 use crate::cli::guess_report::worth_showing;
+use crate::codec::Form;
 use crate::codec::guess::CERTAIN;
 use crate::names::ShellWord;
-use crate::policy::Normalization;
+use crate::policy::{Alike, Profile};
 use crate::records::{Finding, Name, PolicyReport, Tally};
 use crate::tree::scan::{Rules, TreeCharsets, joined};
 
@@ -20,33 +22,7 @@ pub(super) struct ScanDone {
     pub(super) part: Option<Vec<u8>>,
     /// Is a charset map proposed or judged?
     pub(super) has_map: bool,
-    /// The options by which names were judged, as the next command takes them, each with a space behind it.
-    pub(super) options: NextOptions,
     pub(super) charsets: OnceCell<TreeCharsets>,
-}
-
-/// Options of commands that lead on from a scan.
-#[derive(Debug, Default)]
-pub(super) struct NextOptions {
-    migrate: String,
-    mount: String,
-}
-
-impl NextOptions {
-    /// Returns those that ask for the same as a scan.
-    pub(super) fn of(args: &ScanArgs) -> Self {
-        let option = |option: &str, word: Option<&'static str>| {
-            word.map_or_else(String::new, |word| format!("{option} {word} "))
-        };
-        let form = args.conforming.normalization.and_then(Normalization::form);
-        let profile = option("--profile", args.conforming.profile.map(Into::into));
-        Self {
-            migrate: profile.clone() + &option("--normalize", form.map(Into::into)),
-            mount: profile
-                + &option("--normalization", form.map(Into::into))
-                + &option("--unique", args.unique.map(Into::into)),
-        }
-    }
 }
 
 impl ScanDone {
@@ -82,7 +58,8 @@ impl ScanDone {
         let mut next = vec![format!("utf8fs migrate --from auto {options}{root}")];
         if best.confidence >= CERTAIN && best.read == best.of {
             let charset = best.charset.label();
-            let options = &self.options.mount;
+            let options = [self.profile(), self.form("--normalization"), self.unique()];
+            let options = options.concat();
             next.push(format!(
                 "utf8fs mount --from {charset} {options}{root} MOUNTPOINT"
             ));
@@ -96,7 +73,26 @@ impl ScanDone {
             0 => "",
             _ => "--fix-double ",
         };
-        format!("{fix}{}", self.options.migrate)
+        [fix, &self.profile(), &self.form("--normalize")].concat()
+    }
+
+    /// Returns the option of the profile that forbids what the scan takes for an offence.
+    fn profile(&self) -> String {
+        let forbid = self.rules.policy().forbid;
+        let mut profiles = Profile::VARIANTS.iter().skip(1);
+        let profile = profiles.find(|profile| profile.policy().forbid == forbid);
+        option("--profile", profile.map(Into::into))
+    }
+
+    fn form(&self, name: &str) -> String {
+        option(name, self.rules.policy().form.map(Form::label))
+    }
+
+    fn unique(&self) -> String {
+        let of = |finding: Finding, alike: Alike| self.rules.is_offence(finding).then_some(alike);
+        let alike = of(Finding::CollidesInCase, Alike::Casefold);
+        let alike = alike.or(of(Finding::CollidesInForm, Alike::Nfc));
+        option("--unique", alike.map(Into::into))
     }
 
     /// Returns the path of a directory below a root.
@@ -104,6 +100,11 @@ impl ScanDone {
         let root: &[u8] = self.roots.get(root).map_or(b"", Vec::as_slice);
         joined(root, path.as_bytes())
     }
+}
+
+/// Returns an option with a space behind it; nothing without a value.
+fn option(name: &str, value: Option<&'static str>) -> String {
+    value.map_or_else(String::new, |value| format!("{name} {value} "))
 }
 
 /// Returns the record of the rules that names were judged by.
