@@ -7,6 +7,8 @@ use crate::codec::charset::is_meaningless;
 
 /// An ASCII character where no language judges it: the same for every charset, unless one takes it for half a character.
 const ASCII: f64 = 3.0;
+/// ... and a backslash, which is half a character of an East Asian charset more often than meant.
+const BACKSLASH: f64 = 8.0;
 /// ... and a letter of a word that is ASCII throughout: a little more than in a word of a language.
 const ASCII_LETTER: f64 = 3.4;
 
@@ -53,6 +55,7 @@ impl ScoredText {
             }
             match here {
                 Some(_) => run.push(c),
+                None if c == '\\' => this.shared += BACKSLASH,
                 None if c.is_ascii() => this.shared += ASCII,
                 None => {
                     let after = characters.peek().copied();

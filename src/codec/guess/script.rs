@@ -48,8 +48,10 @@ pub(super) fn switch(from: Script, to: Script) -> f64 {
         6.0
     } else if has(Script::EastAsian) {
         2.5
-    } else if has(Script::Hebrew) || has(Script::Arabic) || has(Script::Thai) {
+    } else if has(Script::Arabic) || has(Script::Thai) {
         4.0
+    } else if has(Script::Hebrew) {
+        7.0
     } else {
         8.0
     }
