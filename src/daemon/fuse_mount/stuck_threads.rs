@@ -7,14 +7,15 @@ use std::path::Path;
 
 use super::mount_handle::open_abort;
 
-/// Cuts the connection of the FUSE filesystem with this minor device number if it is held by a dead process. Where that cannot be
-/// told or done nothing is.
+/// Cuts the connection of the FUSE filesystem with this minor device number if a thread holds it that was killed and cannot end. Where
+/// that cannot be told or done nothing is.
 pub(super) fn cut(minor: u32) {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    if !processes.map(|process| process.path()).any(|process| {
-        // Most threads of a dead process are gone, the first one among them.
-        is_dead(&process) && holds(&process, minor)
-    }) {
+    let mut threads = processes.flat_map(|process| {
+        let threads = fs::read_dir(process.path().join("task"));
+        threads.into_iter().flatten().flatten()
+    });
+    if !threads.any(|thread| is_killed(&thread.path()) && holds(&thread.path(), minor)) {
         return;
     }
     match open_abort(minor).and_then(|mut file| file.write_all(b"1")) {
@@ -23,25 +24,22 @@ pub(super) fn cut(minor: u32) {
     }
 }
 
-/// Has a process ended, though its parent or a thread of it does not know yet (`proc_pid_stat(5)`)?
-fn is_dead(process: &Path) -> bool {
-    let stat = fs::read(process.join("stat")).unwrap_or_default();
-    // The command before the state can have any byte but NUL in it.
-    let state = stat.rsplit(|&octet| octet == b')').next();
-    state.is_some_and(|state| state.starts_with(b" Z"))
+/// Has a thread been killed, and did not end yet (`SigPnd` in `proc_pid_status(5)`)? Each thread of a killed process has the signal at
+/// once; the process counts as ended only some time later.
+fn is_killed(thread: &Path) -> bool {
+    let status = fs::read(thread.join("status")).unwrap_or_default();
+    // The command, which comes first, has no line break in it.
+    let mut lines = status.split(|&octet| octet == b'\n');
+    let pending = lines.find_map(|line| line.strip_prefix(b"SigPnd:\t"));
+    let pending = pending.and_then(|bits| u64::from_str_radix(str::from_utf8(bits).ok()?, 16).ok());
+    pending.is_some_and(|bits| bits & 1 << (libc::SIGKILL - 1) != 0)
 }
 
-/// Has a thread of a process this connection open (Linux 5.17 tells)?
-fn holds(process: &Path, minor: u32) -> bool {
+/// Has a thread this connection open (Linux 5.17 tells)?
+fn holds(thread: &Path, minor: u32) -> bool {
     let wanted = format!("fuse_connection:\t{minor}");
-    let threads = fs::read_dir(process.join("task"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let descriptors = threads.flat_map(|thread| {
-        let told = fs::read_dir(thread.path().join("fdinfo"));
-        told.into_iter().flatten().flatten()
-    });
+    let descriptors = fs::read_dir(thread.join("fdinfo"));
+    let descriptors = descriptors.into_iter().flatten().flatten();
     descriptors
         .filter_map(|descriptor| fs::read_to_string(descriptor.path()).ok())
         .any(|told| told.lines().any(|line| line == wanted))
