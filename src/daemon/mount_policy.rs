@@ -75,7 +75,7 @@ impl PolicySource {
         policy
     }
 
-    /// Reads the files of the policy, for a daemon that cannot: JSON of [`PolicyText`](crate::records::PolicyText).
+    /// Reads the files of the policy, for a daemon that cannot: JSON of [`PolicyText`].
     #[must_use]
     pub fn read_text(&self) -> Vec<u8> {
         let text = read_policy(&self.directory, &self.name);
