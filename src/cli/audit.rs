@@ -71,7 +71,7 @@ fn sum_up(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
     {
         let below = Name::of_path(below);
         print_warning(&format!(
-            "no record is below {below}: paths begin with the mount point"
+            "no record at or below {below} is selected; paths begin with the mount point"
         ));
     }
     if let Some(page) = page {

@@ -29,7 +29,7 @@ struct Body<'a> {
     invalid: Vec<(&'a str, u64, &'a InvalidLine)>,
 }
 
-/// The template lends numbers.
+/// A template passes numbers by reference.
 fn number(number: &u64) -> String {
     grouped(*number)
 }

@@ -14,7 +14,7 @@ use crate::daemon::mount_paths::log_directory;
 use crate::daemon::start_error::StartError;
 use crate::names::rules::Mode;
 use crate::names::{Legacy, Quoted};
-use crate::records::{List, PolicyFile, PolicyText, nearest};
+use crate::records::{List, PolicyFile, PolicyText, nearest, table_fault};
 
 /// A policy as its files say it.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +71,7 @@ impl LoadedPolicy {
             Err(faults) => {
                 for fault in faults {
                     let offset = fault.span().map_or(content.len(), |span| span.start);
-                    let text = with_remedy(fault.message());
+                    let text = with_remedy(&table_fault(&fault, "section"));
                     self.faults.error(Place { file, offset }, text);
                 }
                 return Places::new();
@@ -353,9 +353,6 @@ fn places(file: usize, text: &str) -> (Places, Vec<(Place, Places)>) {
 
 /// Says what to write instead: the key that was meant, if an unknown one is similar to it, or the place where it belongs.
 fn with_remedy(message: &str) -> String {
-    if message == "invalid type: map, expected a sequence" {
-        return "a section begins with [[section]], in double brackets".to_owned();
-    }
     let mut quoted = message.split('`').skip(1).step_by(2);
     let key = quoted.next().unwrap_or_default();
     match nearest(key, quoted) {

@@ -133,17 +133,8 @@ fn open(directory: &PolicyDirectory, name: &Path) -> Result<(File, (u64, u64)), 
 
 /// Gives `names` the numbers that they have in `table`, which is as passwd(5) and group(5) have it.
 fn number(names: &mut BTreeMap<String, Option<u32>>, table: &[u8]) {
-    for line in table.split(|&octet| octet == b'\n') {
-        let mut fields = line.split(|&octet| octet == b':');
-        let name = fields
-            .next()
-            .and_then(|name| std::str::from_utf8(name).ok());
-        let number = fields.nth(1).and_then(|id| std::str::from_utf8(id).ok());
-        if let Some(slot) = name.and_then(|name| names.get_mut(name))
-            && slot.is_none()
-        {
-            *slot = number.and_then(|number| number.parse().ok());
-        }
+    for (name, number) in names {
+        *number = ids_of(name, 0, 2, table).next();
     }
 }
 
@@ -151,35 +142,27 @@ fn number(names: &mut BTreeMap<String, Option<u32>>, table: &[u8]) {
 #[must_use]
 pub fn number_of(what: &str, name: &str) -> Option<u32> {
     let table = if what == "user" { PASSWD } else { GROUP };
-    let mut names = BTreeMap::from([(name.to_owned(), None)]);
-    number(&mut names, &std::fs::read(table).ok()?);
-    names.into_values().next().flatten()
+    ids_of(name, 0, 2, &std::fs::read(table).ok()?).next()
 }
 
 /// Returns the groups of a user by the system's own tables: the first one, and those that list the user as a member.
 #[must_use]
 pub fn groups_of(user: &str) -> BTreeSet<u32> {
-    let mut groups = ids_of(user, 0, 3, &std::fs::read(PASSWD).unwrap_or_default());
-    groups.extend(ids_of(
-        user,
-        3,
-        2,
-        &std::fs::read(GROUP).unwrap_or_default(),
-    ));
-    groups
+    let [passwd, group] = [PASSWD, GROUP].map(|table| std::fs::read(table).unwrap_or_default());
+    let first = ids_of(user, 0, 3, &passwd);
+    first.chain(ids_of(user, 3, 2, &group)).collect()
 }
 
-/// Returns the field `id` of each line of `table` whose field `names` has `user` among its names.
-fn ids_of(user: &str, names: usize, id: usize, table: &[u8]) -> BTreeSet<u32> {
-    let lines = table.split(|&octet| octet == b'\n');
-    let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
-    let ids = lines.filter_map(|line| {
-        let fields: Vec<&str> = line.split(':').collect();
-        let mut names = fields.get(names)?.split(',');
-        names.find(|name| *name == user)?;
-        fields.get(id)?.parse().ok()
-    });
-    ids.collect()
+/// Returns the field `id` of each line of `table` whose field `names` has `name` among its names. Other fields may be in any charset.
+fn ids_of(name: &str, names: usize, id: usize, table: &[u8]) -> impl Iterator<Item = u32> {
+    table
+        .split(|&octet| octet == b'\n')
+        .filter_map(move |line| {
+            let fields: Vec<&[u8]> = line.split(|&octet| octet == b':').collect();
+            let mut names = fields.get(names)?.split(|&octet| octet == b',');
+            names.find(|one| *one == name.as_bytes())?;
+            std::str::from_utf8(fields.get(id)?).ok()?.parse().ok()
+        })
 }
 
 #[cfg(test)]
@@ -188,10 +171,11 @@ mod tests {
 
     #[test]
     fn groups_of_a_user_are_the_first_and_those_with_the_user_as_a_member() {
-        let passwd = b"ana:x:7:70:,,:/:/bin/sh\nanna:x:8:80::/:\n\xFF\nbad\n";
-        assert_eq!(ids_of("ana", 0, 3, passwd), BTreeSet::from([70]));
+        let ids = |names, id, table: &[u8]| ids_of("ana", names, id, table).collect::<Vec<u32>>();
+        let passwd = b"ana:x:7:70:Ana P\xE9rez:/:/bin/sh\nanna:x:8:80::/:\n\xFF\nbad\n";
+        assert_eq!(ids(0, 3, passwd), [70]);
         let group = b"none:x:1:\na:x:2:ana\nb:x:3:anna,ana\nana:x:4:anna\nc:x:many:ana\n";
-        assert_eq!(ids_of("ana", 3, 2, group), BTreeSet::from([2, 3]));
+        assert_eq!(ids(3, 2, group), [2, 3]);
     }
 
     #[test]

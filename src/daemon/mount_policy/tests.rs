@@ -67,7 +67,7 @@ fn each_fault_is_told_with_its_line_and_column() {
         ),
         (
             "[section]\nmode = \"off\"",
-            &["p:1:1: error: a section begins with [[section]], in double brackets"],
+            &["p:1:1: error: write [[section]] with two brackets"],
         ),
         (
             "mode = [\"off\"]",

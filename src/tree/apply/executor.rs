@@ -115,18 +115,22 @@ impl<'e> Executor<'e> {
         };
         let opened = renamed.open(self.root, &job.directory, &job.id);
         let opened = opened.and_then(|dir| Stat::of(&dir).map(|stat| (dir, stat)));
-        let Ok((dir, before)) = opened else {
-            for change in &job.changes {
-                let is_of_pass = match pass {
-                    Pass::Retarget => change.target.is_some(),
-                    Pass::Rename => change.to.is_some(),
-                    Pass::NoteLinks | Pass::VerifyLinks => false,
-                };
-                if is_of_pass && only.is_none_or(|only| *only == change.name) {
-                    self.skip(job, &change.name, SkipReason::Elsewhere);
+        let (dir, before) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                let reason = SkipReason::of_directory(&error);
+                for change in &job.changes {
+                    let is_of_pass = match pass {
+                        Pass::Retarget => change.target.is_some(),
+                        Pass::Rename => change.to.is_some(),
+                        Pass::NoteLinks | Pass::VerifyLinks => false,
+                    };
+                    if is_of_pass && only.is_none_or(|only| *only == change.name) {
+                        self.skip(job, &change.name, reason);
+                    }
                 }
+                return Ok(());
             }
-            return Ok(());
         };
         let dir = OpenDir {
             job,

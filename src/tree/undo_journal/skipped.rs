@@ -81,6 +81,15 @@ impl SkipReason {
         }
     }
 
+    /// Returns the same of opening the directory of an entry, on a way without links and mounts.
+    pub(crate) fn of_directory(error: &io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(libc::EXDEV) => Self::MountPoint,
+            Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP) => Self::Elsewhere,
+            _ => Self::of(error),
+        }
+    }
+
     /// Returns the same of a renameat2(2), which not every filesystem has.
     pub(crate) fn of_rename(error: &io::Error) -> Self {
         if is_unable(error) {

@@ -37,11 +37,7 @@ pub(in crate::tree) fn verify(
     let (dir, stat) = match opened.and_then(|dir| Stat::of(&dir).map(|stat| (dir, stat))) {
         Ok(opened) => opened,
         Err(error) => {
-            let reason = match error.raw_os_error() {
-                Some(libc::EXDEV) => SkipReason::MountPoint,
-                Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP) => SkipReason::Elsewhere,
-                _ => SkipReason::of(&error),
-            };
+            let reason = SkipReason::of_directory(&error);
             changes.iter().for_each(|change| skip(change, reason));
             return None;
         }

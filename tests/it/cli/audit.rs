@@ -313,7 +313,7 @@ fn users_have_names_and_a_path_below_which_nothing_is_gets_a_warning() {
     let unknown = audit(&["--uid", "no-such-user"], &log);
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
     let below = audit(&["--below", "/x"], &log);
-    let said = "no record is below \"/x\": paths begin with the mount point";
+    let said = "no record at or below \"/x\" is selected; paths begin with the mount point";
     assert!(below.stderr.contains(said), "{below:?}");
     assert_eq!(audit(&["--below", "/mnt/x"], &log).stderr, "");
 }
