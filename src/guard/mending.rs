@@ -342,6 +342,7 @@ impl Observer for Results<'_> {
             reason @ (SkipReason::Taken
             | SkipReason::MountPoint
             | SkipReason::HardLinked
+            | SkipReason::TargetKept
             | SkipReason::Astray
             | SkipReason::Chained
             | SkipReason::Unsafe

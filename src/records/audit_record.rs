@@ -158,6 +158,7 @@ pub struct SummaryRecord<'a> {
 
 /// The fields that every record has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = "a JSON object")]
 pub struct RecordHead<'a> {
     /// When it was written.
     pub time: Time,

@@ -23,7 +23,7 @@ use crate::tree::change::{Change, TreePath, join_path};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::tree_walk::Place;
-use crate::tree::undo_journal::{Draft, Skipped};
+use crate::tree::undo_journal::{Draft, SkipReason, Skipped};
 
 /// Most entries of a directory that are reported one by one, where the rest is not.
 const FEW: usize = 5;
@@ -121,7 +121,11 @@ impl Work {
         self.counters.lock().failed += 1;
         let path = skipped.path();
         let (path, why) = (Quoted(&path), skipped.reason);
-        self.print(&format!("{path} stays: {why}{at}\n"));
+        let what = match why {
+            SkipReason::Astray => "leads elsewhere now",
+            _ => "stays",
+        };
+        self.print(&format!("{path} {what}: {why}{at}\n"));
     }
 
     /// Reports the entries that a plan leaves: a few by name, many by reason.

@@ -19,7 +19,7 @@ use crate::codec::Charset;
 use crate::names::quoted::is_dangerous;
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, ShellWord};
 use crate::policy::Policy;
-use crate::records::{Candidate, PlanLine};
+use crate::records::{Candidate, PlanLine, Reason};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::scan::joined;
@@ -211,11 +211,14 @@ impl SurveyedDirectory {
                 let text = charset.decode_reversibly(name);
                 text.is_some_and(|text| texts.contains(&text))
             });
-            let sure = line.charset.filter(|_| !line.is_left());
+            let (sure, confidence) = match line.candidates.first() {
+                Some(wanted) if line.reason == Reason::Taken => (wanted.charset, wanted.confidence),
+                _ => (line.charset.filter(|_| !line.is_left()), line.confidence),
+            };
             match sure {
                 Some(charset) => {
                     *found.read.entry(charset.label()).or_default() += 1;
-                    found.confidence += line.confidence.unwrap_or(1.0);
+                    found.confidence += confidence.unwrap_or(1.0);
                 }
                 None => found.left += 1,
             }

@@ -55,7 +55,8 @@ impl Executor<'_> {
             let mended = other.map(|other| self.retarget(dir, change, target, &other));
             let reason = match mended {
                 Some(Err(reason)) => reason,
-                Some(Ok(_)) | None => SkipReason::Astray,
+                Some(Ok(_)) => SkipReason::TargetKept,
+                None => SkipReason::Astray,
             };
             self.skip(dir.job, &change.name, reason);
         });

@@ -28,7 +28,7 @@ pub enum JournalError {
     Exists(PathBuf),
     /// Another process makes, applies or undoes this journal, or migrates this tree, one above it or one below.
     #[error(
-        "another migration of this tree, or of one that it lies in or that lies in it, is under way"
+        "another migration or a guard of this tree, or of one that it lies in or that lies in it, is at work"
     )]
     Busy,
     /// The file does not start as a journal does.

@@ -28,8 +28,11 @@ pub enum SkipReason {
     /// A symbolic link with several names, which cannot be given another target.
     #[error("a symbolic link that has several names cannot be changed")]
     HardLinked,
-    /// The entry that the link leads to was left, or got another name than was planned for.
+    /// The entry that the link leads to was left, or got another name than was planned for: it keeps its target.
     #[error("what it leads to was left, or got another name")]
+    TargetKept,
+    /// The same, but neither target leads there: it got the new one.
+    #[error("what it led to was left, or got another name than its new target has")]
     Astray,
     /// Another entry, whose name it was to take or that was to take its name, was left.
     #[error("another entry that was to take or give its name was left")]

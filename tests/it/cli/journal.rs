@@ -290,14 +290,14 @@ fn paths_that_lead_nowhere_and_trees_in_use_are_refused() {
     let lock = TreeLock::take(&place.root()).unwrap();
     let busy = place.run(&[b"undo", b"--apply"], &[]);
     assert!(
-        busy.code == Some(1) && busy.stderr.contains("under way"),
+        busy.code == Some(1) && busy.stderr.contains("at work"),
         "{busy:?}"
     );
     drop(lock);
     let journal = Journal::open(&place.journal()).unwrap();
     let busy = place.run(&[b"undo", b"--apply"], &[]);
     assert!(
-        busy.code == Some(1) && busy.stderr.contains("under way"),
+        busy.code == Some(1) && busy.stderr.contains("at work"),
         "{busy:?}"
     );
     drop(journal);

@@ -287,6 +287,22 @@ fn a_proposed_map_inherits_where_nothing_speaks_against_it_and_hides_nothing() {
     );
 }
 
+/// A name whose text another entry has is sure nonetheless.
+#[test]
+fn a_name_that_is_taken_is_not_unsure_on_a_proposed_map() {
+    let tree = Tree::new();
+    make(&tree, &[(b"old", "windows-1252", FRENCH.to_vec())]);
+    let old = at::open_dir(tree.below_dir(), b"old").unwrap();
+    for name in FRENCH {
+        at::write_new(&old, name.as_bytes(), b"").unwrap();
+    }
+    let propose: &[&[u8]] = &[b"scan", b"--propose-map", b"map", b"backing"];
+    utf8fs(tree.parent(), propose).expect(1);
+    let map = std::fs::read_to_string(tree.parent().join("map")).unwrap();
+    assert_eq!(entries(&map)["/old"], "iso-8859-1", "{map}");
+    assert!(!map.contains("not sure"), "{map}");
+}
+
 const THREE: [&[u8]; 3] = [b"a", b"b", b"c\xE9"];
 
 /// A tree of three directories, with a name that is not UTF-8 in each, and one in a directory in it.

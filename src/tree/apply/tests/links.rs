@@ -78,8 +78,8 @@ fn a_link_whose_file_got_another_name_than_was_planned_is_reported() {
     let (mut journal, _) = stage.draft_of(&groups).unwrap();
     let (_, left) = stage.apply(&mut journal);
     let expected = [
-        r"links/f\xe9: what it leads to was left, or got another name",
-        r"links/g\xe9: what it leads to was left, or got another name",
+        r"links/f\xe9: what it led to was left, or got another name than its new target has",
+        r"links/g\xe9: what it led to was left, or got another name than its new target has",
     ];
     assert_eq!(left, lines(&expected));
     let (_, left) = stage.undo(&mut journal, None);
