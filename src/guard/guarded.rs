@@ -178,6 +178,8 @@ impl Guarded {
         } = offender;
         let terms = &judgement.terms;
         let accepted = terms.map.normalized(name.as_bytes()).ok();
+        // The name itself would be alike again.
+        let accepted = accepted.filter(|_| offender.alike().is_none());
         let bytes = |name: &BackingName| name.as_bytes().to_vec();
         let record = Record {
             time: offender.time,

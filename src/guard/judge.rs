@@ -73,7 +73,12 @@ impl Judge {
         path: impl Fn() -> Vec<u8>,
     ) -> Option<Judgement> {
         let rules = &self.resolved.rules;
-        let is_member = |groups: &_| !maker.groups.is_disjoint(groups);
+        let is_member = |groups: &_| {
+            let listed = self.resolved.members.get(&maker.uid);
+            let listed = listed.filter(|_| maker.pid == 0);
+            let mut known = std::iter::once(&maker.groups).chain(listed);
+            known.any(|known| !known.is_disjoint(groups))
+        };
         let section = rules.section(maker.uid, name, &path, is_member);
         let terms = rules.terms_of(section);
         let alike = terms.unique.map(|alike| Offence {

@@ -1,6 +1,6 @@
 //! A policy file (docs/policy.md has its keys), and its text on the way from the helper process to the daemon.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::marker::PhantomData;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -225,6 +225,8 @@ pub struct PolicyText {
     pub users: BTreeMap<String, Option<u32>>,
     /// The groups that are named, with their numbers.
     pub groups: BTreeMap<String, Option<u32>>,
+    /// By the number of a user, the groups of sections that the user is in.
+    pub members: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 /// A file of a policy.

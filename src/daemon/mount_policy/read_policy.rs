@@ -3,7 +3,7 @@
 //! Where there is a helper process, that process does this, outside of the daemon's root. The daemon can name it no file: it reads
 //! what the administrator's file includes, and hands the text over.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -27,6 +27,7 @@ pub(super) fn read_policy(directory: &PolicyDirectory, name: &Path) -> PolicyTex
     let mut known = HashSet::new();
     let mut left = MOST_BYTES;
     let mut waiting = vec![(name.to_owned(), None)];
+    let mut groups = BTreeSet::new();
     while let Some((name, included_by)) = waiting.pop() {
         let content = match open(directory, &name) {
             Ok((_, identity)) if !known.insert(identity) => continue,
@@ -41,6 +42,7 @@ pub(super) fn read_policy(directory: &PolicyDirectory, name: &Path) -> PolicyTex
         for section in &keys.section {
             add_names(&mut text.users, &section.users);
             add_names(&mut text.groups, &section.groups);
+            groups.extend(section.groups.iter().flat_map(numbers));
         }
         let index = text.files.len();
         let beside = name.parent().unwrap_or(Path::new(""));
@@ -52,11 +54,11 @@ pub(super) fn read_policy(directory: &PolicyDirectory, name: &Path) -> PolicyTex
             included_by,
         });
     }
-    for (names, file) in [(&mut text.users, PASSWD), (&mut text.groups, GROUP)] {
-        if !names.is_empty() {
-            number(names, &std::fs::read(file).unwrap_or_default());
-        }
-    }
+    let [passwd, group] = [PASSWD, GROUP].map(|table| std::fs::read(table).unwrap_or_default());
+    number(&mut text.users, &passwd);
+    number(&mut text.groups, &group);
+    groups.extend(text.groups.values().flatten());
+    text.members = members_of(&groups, &passwd, &group);
     text
 }
 
@@ -98,6 +100,13 @@ fn add_names(names: &mut BTreeMap<String, Option<u32>>, ids: &Option<List<Id>>) 
         Id::Number(_) => None,
     });
     names.extend(ids);
+}
+
+fn numbers(ids: &List<Id>) -> impl Iterator<Item = u32> {
+    ids.0.iter().filter_map(|id| match id {
+        Id::Name(_) => None,
+        Id::Number(number) => Some(*number),
+    })
 }
 
 /// Returns line and column, each from 1, the column in characters, behind the first `before` bytes, which are UTF-8.
@@ -153,16 +162,45 @@ pub fn groups_of(user: &str) -> BTreeSet<u32> {
     first.chain(ids_of(user, 3, 2, &group)).collect()
 }
 
+/// Returns by the number of a user which of `groups` the user is in.
+fn members_of(groups: &BTreeSet<u32>, passwd: &[u8], group: &[u8]) -> BTreeMap<u32, BTreeSet<u32>> {
+    let users = || {
+        lines_of(passwd)
+            .filter_map(|fields| Some((*fields.first()?, id_in(&fields, 2)?, id_in(&fields, 3)?)))
+    };
+    let numbers: HashMap<&[u8], u32> = users().map(|(name, uid, _)| (name, uid)).collect();
+    let listed = lines_of(group).filter_map(|fields| Some((id_in(&fields, 2)?, *fields.get(3)?)));
+    let listed = listed.flat_map(|(gid, names)| {
+        let names = names.split(|&octet| octet == b',');
+        names.map(move |name| (gid, name))
+    });
+    let listed = listed.filter_map(|(gid, name)| Some((*numbers.get(name)?, gid)));
+    let mut members = BTreeMap::<u32, BTreeSet<u32>>::new();
+    for (uid, gid) in users().map(|(_, uid, gid)| (uid, gid)).chain(listed) {
+        if groups.contains(&gid) {
+            members.entry(uid).or_default().insert(gid);
+        }
+    }
+    members
+}
+
 /// Returns the field `id` of each line of `table` whose field `names` has `name` among its names. Other fields may be in any charset.
 fn ids_of(name: &str, names: usize, id: usize, table: &[u8]) -> impl Iterator<Item = u32> {
-    table
-        .split(|&octet| octet == b'\n')
-        .filter_map(move |line| {
-            let fields: Vec<&[u8]> = line.split(|&octet| octet == b':').collect();
-            let mut names = fields.get(names)?.split(|&octet| octet == b',');
-            names.find(|one| *one == name.as_bytes())?;
-            std::str::from_utf8(fields.get(id)?).ok()?.parse().ok()
-        })
+    lines_of(table).filter_map(move |fields| {
+        let mut names = fields.get(names)?.split(|&octet| octet == b',');
+        names.find(|one| *one == name.as_bytes())?;
+        id_in(&fields, id)
+    })
+}
+
+/// Returns the fields of each line of a table.
+fn lines_of(table: &[u8]) -> impl Iterator<Item = Vec<&[u8]>> {
+    let lines = table.split(|&octet| octet == b'\n');
+    lines.map(|line| line.split(|&octet| octet == b':').collect())
+}
+
+fn id_in(fields: &[&[u8]], index: usize) -> Option<u32> {
+    std::str::from_utf8(fields.get(index)?).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -176,6 +214,8 @@ mod tests {
         assert_eq!(ids(0, 3, passwd), [70]);
         let group = b"none:x:1:\na:x:2:ana\nb:x:3:anna,ana\nana:x:4:anna\nc:x:many:ana\n";
         assert_eq!(ids(3, 2, group), [2, 3]);
+        let members = members_of(&[2, 3, 80].into(), passwd, group);
+        assert_eq!(members, [(7, [2, 3].into()), (8, [3, 80].into())].into());
     }
 
     #[test]

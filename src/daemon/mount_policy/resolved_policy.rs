@@ -1,6 +1,6 @@
 //! A policy together with the options that override it, and what of that can change while it is mounted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -26,6 +26,8 @@ pub struct ResolvedPolicy {
     pub rules: Rules,
     /// The keys of the options and of the file together.
     pub keys: PolicyFile,
+    /// By the number of a user, the groups of sections that the user is in, as the system lists them.
+    pub members: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 /// The keys that can change while it is mounted, all of them or by what they come to.
@@ -92,6 +94,7 @@ impl ResolvedPolicy {
             unique,
             rules,
             keys,
+            members: policy.text.members.clone(),
         })
     }
 
