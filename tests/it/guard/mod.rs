@@ -11,7 +11,7 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::support::mount::binary;
-use crate::support::wait::until;
+use crate::support::wait::{until, until_some};
 use crate::support::{Tree, audit};
 
 /// A guard of the backing directory of a tree, which ends with the test.
@@ -83,14 +83,10 @@ impl<'t> Guard<'t> {
 
     /// Waits until so many offences are in the log.
     fn wait_for(&self, count: usize) -> Vec<audit::Record> {
-        until(|| self.whole_log() && audit::offences(&self.tree.audit_log()).len() >= count);
-        audit::offences(&self.tree.audit_log())
-    }
-
-    /// Is no record being written?
-    fn whole_log(&self) -> bool {
-        let log = std::fs::read(self.tree.audit_log()).unwrap_or_default();
-        log.last().is_none_or(|last| *last == b'\n')
+        until_some(|| {
+            let offences = audit::offences_so_far(&self.tree.audit_log());
+            (offences.len() >= count).then_some(offences)
+        })
     }
 
     /// Ends it in the orderly way, within a second, and returns the offences of its log.

@@ -54,10 +54,30 @@ impl Record {
 /// Every record of the log. Each line is one JSON object and cannot move a terminal's cursor (law L1).
 pub(crate) fn read(path: &Path) -> Vec<Record> {
     let log = std::fs::read(path).unwrap_or_default();
-    if let Some(last) = log.last() {
-        assert_eq!(*last, b'\n', "the last line of the log is cut off");
-    }
-    log.split_inclusive(|&byte| byte == b'\n')
+    let whole = whole_lines(&log);
+    assert_eq!(
+        log.len(),
+        whole.len(),
+        "the last line of the log is cut off"
+    );
+    records(whole)
+}
+
+/// The offences of the log so far: a line may be being written.
+pub(crate) fn offences_so_far(path: &Path) -> Vec<Record> {
+    let log = std::fs::read(path).unwrap_or_default();
+    let records = records(whole_lines(&log));
+    records.into_iter().filter(Record::is_offence).collect()
+}
+
+fn whole_lines(log: &[u8]) -> &[u8] {
+    let end = log.iter().rposition(|&byte| byte == b'\n');
+    &log[..end.map_or(0, |end| end + 1)]
+}
+
+fn records(lines: &[u8]) -> Vec<Record> {
+    lines
+        .split_inclusive(|&byte| byte == b'\n')
         .map(|line| {
             let line = line.trim_ascii_end();
             let text = std::str::from_utf8(line).unwrap();
