@@ -147,6 +147,7 @@ impl Auditor {
             mount: mount.clone(),
             shared: Arc::clone(&shared),
             complained: false,
+            is_stale: false,
             _running: running,
         };
         Self {

@@ -77,7 +77,7 @@ pub struct Counts {
     pub left_out: u64,
     /// Records lost: the queue was full, or the sink did not take them.
     pub dropped: u64,
-    /// Did the sink not take the last record?
+    /// Did the sink not take the last record, or could it not be reopened?
     pub failing: bool,
 }
 

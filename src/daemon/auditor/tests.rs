@@ -333,6 +333,24 @@ fn a_log_that_cannot_be_reopened_stays_open() {
 }
 
 #[test]
+fn a_log_that_cannot_be_reopened_fails_until_it_can_be() {
+    let (_dir, path) = place();
+    let log = auditor(UNLIMITED, &path, Format::Text);
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    for is_failing in [true, false] {
+        log.reopen();
+        until(|| log.counts().failing == is_failing);
+        // A record that the old file takes changes nothing.
+        offend(&log, latin1(), 1);
+        wait_for_the_writer(&log);
+        assert_eq!(log.counts().failing, is_failing);
+        _ = fs::remove_dir(&path);
+    }
+    assert_eq!(finish_soon(&log).written, 2);
+}
+
+#[test]
 fn a_log_that_cannot_be_opened_is_an_error() {
     let (dir, _) = place();
     let kind = SinkKind::File(dir.path().to_owned());

@@ -34,6 +34,8 @@ pub(super) struct Writer {
     pub(super) shared: Arc<Shared>,
     /// Was the trouble with the sink logged already? Once for each opening.
     pub(super) complained: bool,
+    /// Did the last reopening fail?
+    pub(super) is_stale: bool,
     /// Dropped when the summary is written or given up.
     pub(super) _running: SyncSender<()>,
 }
@@ -51,7 +53,7 @@ impl Writer {
                     if state.given_up {
                         return;
                     }
-                    state.counts.failing = !written;
+                    state.counts.failing = !written || self.is_stale;
                     if written {
                         state.counts.written += 1;
                     } else {
@@ -131,7 +133,12 @@ impl Writer {
 
     fn reopen_if_wanted(&mut self) {
         if self.shared.reopen.swap(false, Ordering::Relaxed) {
-            match self.sink.reopen() {
+            let reopened = self.sink.reopen();
+            if reopened.is_err() != self.is_stale {
+                self.is_stale = reopened.is_err();
+                self.shared.state.lock().counts.failing = self.is_stale;
+            }
+            match reopened {
                 Ok(()) => self.complained = false,
                 Err(error) => {
                     log::error!("cannot reopen the audit log: {error}; the old file stays in use");
