@@ -31,6 +31,7 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
     }
     let config = decide(args)?;
     if is_fake {
+        mount_life::check_backing(&config)?;
         return Ok(ExitCode::Ok);
     }
     Ok(match mount_life::run(config)? {

@@ -153,6 +153,24 @@ fn readers() -> usize {
     thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
 }
 
+/// Checks whether the backing directory can be opened, and has what the cache mode takes.
+///
+/// # Errors
+/// It is not so.
+pub fn check_backing(config: &MountConfig) -> Result<(), StartError> {
+    open_backing(config, Privilege::of_thread()).map(drop)
+}
+
+fn open_backing(
+    config: &MountConfig,
+    privilege: Privilege,
+) -> Result<(BackingRoot, Caching), StartError> {
+    let shown = Quoted(config.backing.as_os_str().as_bytes());
+    let backing = backing_root::open(config, privilege).doing(&format!("open {shown}"))?;
+    let caching = Caching::decide(config.cache, privilege, &backing)?;
+    Ok((backing, caching))
+}
+
 /// Opens the backing directory and the audit log, and lays the filesystem over them. Starts no thread.
 ///
 /// What the mounts below forbid is added to the flags.
@@ -164,15 +182,13 @@ fn filesystem(
     if privilege == Privilege::Root {
         credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
     }
-    let shown = Quoted(config.backing.as_os_str().as_bytes());
-    let backing = backing_root::open(config, privilege).doing(&format!("open {shown}"))?;
+    let (backing, Caching { keeping, unseen }) = open_backing(config, privilege)?;
     mount_flags::follow(config, backing.flags, backing.enters).doing("read the table of mounts")?;
     let audit = config.audit.clone();
     let mountpoint = config.mountpoint.as_os_str().as_bytes().to_vec();
     let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
         .map_err(|error| unfit_log(&config.audit.sink, &error))?;
     let auditor = Arc::new(auditor);
-    let Caching { keeping, unseen } = Caching::decide(config.cache, privilege, &backing)?;
     let BackingRoot {
         root,
         by_handle,

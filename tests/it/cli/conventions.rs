@@ -32,6 +32,14 @@ fn a_dry_run_of_mount_checks_everything_and_mounts_nothing() {
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), ""));
     let wrong = run(&[&dry[..], &[b"--from", b"nonsense"]].concat());
     assert_eq!(wrong.code, Some(2));
+    let unwatched = run(&[&dry[..2], &[b"--cache", b"watch", b"/sys", dry[3]]].concat());
+    let refusal = "error: --cache watch is not possible: ";
+    assert_eq!(unwatched.code, Some(1));
+    assert!(
+        unwatched.stderr.starts_with(refusal),
+        "{}",
+        unwatched.stderr
+    );
     // Nothing is mounted.
     let umount = run(&[b"umount", b"-n", b"--json", bytes(&point)]);
     assert_eq!(umount.code, Some(1));
