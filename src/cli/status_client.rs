@@ -66,7 +66,7 @@ pub(super) fn complain(path: &Path, answer: Answer, complaint: &[u8]) -> Result<
             PATIENCE.as_secs()
         ))
         .hint(
-            "is its daemon stopped, or waiting for a disk or a network? Its log and 'ps' may tell; 'utf8fs umount --lazy' and then kill -9 end it",
+            "is its daemon stopped, or waiting for a disk or a network? 'pgrep -ax utf8fs' shows its process; 'utf8fs umount --lazy', then kill -9 of that process, end it",
         ));
     }
     Ok(answer)
