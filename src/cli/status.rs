@@ -6,20 +6,26 @@ mod format_tests;
 mod prometheus;
 mod status_text;
 
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, absolute};
+use std::slice;
+
+use serde_json::json;
 
 use super::args::StatusArgs;
 use super::args::status_args::StatusFormat;
 use super::output::Output;
 use super::status_client::{self, Answer};
 use super::{CliError, ExitCode};
+use crate::daemon::fuse_mount::reachable_mounts;
+use crate::daemon::mountinfo::MountInfo;
 use crate::guard::{self, Found};
 use crate::names::Quoted;
-use crate::records::{FormatHead, MountStatus, STATUS_FORMAT, json_line};
+use crate::records::{BackingFault, FormatHead, MountStatus, STATUS_FORMAT, json_line};
+use all_mounts::Asked;
 use prometheus::Status;
 
-/// Asks the mount and prints its status. As metrics, one that does not answer is down.
+/// Asks the mount and prints its status. One that does not answer is down as metrics, and has its state as JSON.
 ///
 /// # Errors
 /// There is no utf8fs mount, it does not answer, or whoever asks may not.
@@ -42,30 +48,41 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
     {
         return Ok(exit);
     }
-    let told = status_client::complain(mountpoint, answer, &complaint);
-    let answer = match told {
-        Ok(Answer::Status(answer)) => answer,
-        other => {
-            if format == StatusFormat::Prometheus {
-                // Nobody is asked for the mount point's path: the mount may hang.
-                let mountpoint = absolute(mountpoint).unwrap_or_else(|_| mountpoint.clone());
-                let down = Status::of_mount(mountpoint.as_os_str().as_bytes(), None);
-                print(&prometheus::lines(&[down]))?;
-            }
-            return other.map(|_| ExitCode::Failure);
-        }
+    let (answer, silence) = match status_client::complain(mountpoint, answer, &complaint) {
+        Ok(answer) => (answer, None),
+        Err(silence) => (Answer::Silent, Some(silence)),
     };
-    let status = parse(&answer)?;
-    let lines = match format {
-        StatusFormat::Text => status_text::lines(&status),
-        StatusFormat::Json => vec![json_line(&status)],
-        StatusFormat::Prometheus => {
+    let asked = Asked::of(mount_at(mountpoint), &answer);
+    let is_well = asked.state == "well";
+    let lines = match (&asked.status, format) {
+        (Some(status), StatusFormat::Text) => status_text::lines(status),
+        (Some(status), StatusFormat::Json) => {
+            let mut object = json!(status);
+            object["state"] = json!(asked.state);
+            vec![json_line(&object)]
+        }
+        (Some(status), StatusFormat::Prometheus) => {
             let mountpoint = status.mountpoint.as_bytes();
-            prometheus::lines(&[Status::of_mount(mountpoint, Some(&status))])
+            prometheus::lines(&[Status::of_mount(mountpoint, Some(status))])
+        }
+        (None, StatusFormat::Text) => Vec::new(),
+        (None, StatusFormat::Json | StatusFormat::Prometheus) => {
+            all_mounts::lines(slice::from_ref(&asked), format)
         }
     };
     print(&lines)?;
-    Ok(exit(impairments(&status).is_empty()))
+    silence.map_or(Ok(exit(is_well)), Err)
+}
+
+/// Looks a mount up in the table of mounts, by its path alone: the mount may hang.
+fn mount_at(path: &Path) -> MountInfo {
+    let path = absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut mounts = reachable_mounts::ours().unwrap_or_default().into_iter();
+    let mount = mounts.find(|mount| mount.path() == path);
+    mount.unwrap_or_else(|| MountInfo {
+        mount_point: path.into_os_string().into_vec(),
+        ..MountInfo::default()
+    })
 }
 
 fn print(lines: &[String]) -> Result<(), CliError> {
@@ -132,17 +149,28 @@ fn parse(answer: &[u8]) -> Result<MountStatus, CliError> {
 }
 
 /// Returns what does not work as it was asked for.
-fn impairments(status: &MountStatus) -> Vec<&'static str> {
+fn impairments(status: &MountStatus) -> Vec<String> {
     let mut all = Vec::new();
+    let backing = &status.backing;
+    match status.backing_fault {
+        Some(BackingFault::Gone) => all.push(format!("the backing directory {backing} is gone")),
+        Some(BackingFault::Replaced) => all.push(format!(
+            "{backing} is another directory than the one that is mounted: it was replaced, or its filesystem unmounted"
+        )),
+        None => {}
+    }
+    let mut push = |what: &str| all.push(what.to_owned());
     if status.watch.is_some_and(|watch| !watch.alive) {
-        all.push("changes below are followed no more");
+        push("changes below are followed no more");
     }
     if status.audit_log_fails {
-        all.push("the audit log cannot be written; its records are lost");
+        push(
+            "the audit log cannot be written or reopened; records are lost, or go to the old file",
+        );
     }
     let policy = status.policy.as_ref();
     if policy.is_some_and(|policy| policy.fault.is_some()) {
-        all.push("the policy file is refused; the policy before it stays in force");
+        push("the policy file is refused; the policy before it stays in force");
     }
     all
 }

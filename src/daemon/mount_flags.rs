@@ -1,13 +1,14 @@
 //! Mount flags: inherits `ro`, `nosuid`, `nodev` and `noexec` from the backing mount, and implements access-time and
 //! sync options that the kernel ignores for FUSE.
 
+use std::borrow::Cow;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use super::mount_config::MountConfig;
 use crate::backing::{AccessTimes, Atime, set_access_times as set_times};
-use crate::daemon::mountinfo;
+use crate::daemon::mountinfo::{self, MountInfo};
 use crate::fs::Waits;
 use crate::fuse::Passthrough;
 
@@ -59,6 +60,18 @@ fn inside(directory: &Path) -> io::Result<u64> {
     Ok(flags
         .filter_map(known)
         .fold(0, |all, (flag, ..)| all | flag))
+}
+
+/// Updates the flags that a mount began with: a remount changes those that forbid, and no others matter to the kernel.
+pub(super) fn update(flags: &mut Vec<Cow<'static, str>>, mount: &MountInfo) {
+    let is_set = |word: &str| {
+        let mut set = mount.flags.split(|&byte| byte == b',');
+        set.any(|flag| flag == word.as_bytes()) || word == "ro" && mount.option(word) == Some("")
+    };
+    let words = FORBIDS.map(|(_, forbids, _)| forbids);
+    flags.retain(|flag| !words.contains(&flag.as_ref()));
+    let set = words.into_iter().filter(|word| is_set(word));
+    flags.splice(..0, set.map(Cow::from));
 }
 
 /// Has reading through `view` change access times as the mount's flags say, and never where it is read-only (law F8).

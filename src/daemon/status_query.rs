@@ -4,14 +4,17 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, fstat, stat};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
 use super::fuse_mount::{self, FS_TYPE};
+use super::mount_flags;
 use super::mountinfo::MountInfo;
 use crate::backing::{Xattr, xattr};
 use crate::fuse::status::{ATTRIBUTE, LONGEST};
+use crate::records::{BackingFault, MountStatus};
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -39,9 +42,38 @@ pub fn ask(path: &Path) -> Result<Vec<u8>, AskError> {
     let mount = mount_of(&root)?;
     become_owner(&mount).map_err(AskError::Refused)?;
     match xattr::get(&root, ATTRIBUTE, LONGEST) {
-        Ok(Xattr::Data(status)) => Ok(status),
+        Ok(Xattr::Data(status)) => Ok(complete(status, root, &mount)),
         Ok(Xattr::Size(_)) => Err(AskError::Refused(io::ErrorKind::InvalidData.into())),
         Err(error) => Err(AskError::Refused(error)),
+    }
+}
+
+/// Adds to an answer what only we see: the path of the backing directory, and the flags that the mount has by now. An
+/// answer of another version stays as it is.
+fn complete(answer: Vec<u8>, root: OwnedFd, mount: &MountInfo) -> Vec<u8> {
+    let Ok(mut status) = serde_json::from_slice::<MountStatus>(&answer) else {
+        return answer;
+    };
+    status.backing_fault = backing_fault(&status, root);
+    if let Some(options) = &mut status.options {
+        mount_flags::update(&mut options.flags, mount);
+    }
+    serde_json::to_vec(&status).unwrap_or(answer)
+}
+
+/// Compares the mount with what the path of its backing directory leads to: the root shows its inode number.
+fn backing_fault(status: &MountStatus, root: OwnedFd) -> Option<BackingFault> {
+    // Where the daemon is no process of ours, as in a container, its paths are not ours either.
+    let daemon = std::fs::read(format!("/proc/{}/comm", status.pid)).ok()?;
+    let shown = fstat(&root).ok()?.st_ino;
+    // What is below may hang. That must not keep the mount in use.
+    drop(root);
+    match stat(status.backing.as_bytes()) {
+        _ if !daemon.starts_with(b"utf8fs") => None,
+        Ok(below) => (below.st_ino != shown).then_some(BackingFault::Replaced),
+        Err(Errno::NOENT) => Some(BackingFault::Gone),
+        // Who may not look does not know.
+        Err(_) => None,
     }
 }
 

@@ -52,12 +52,14 @@ impl Adapter {
         let rings = *self.rings.lock();
         let Told { options, policy } = self.about.told.lock().clone();
         let offences = state.offences;
+        let watched = self.coherence.watched.as_ref();
         MountStatus {
             format: STATUS_FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             mountpoint: self.about.mountpoint.clone().into(),
             backing: self.about.backing.clone().into(),
+            backing_fault: None,
             uptime_seconds: whole_milliseconds(self.metrics.uptime()),
             total: request_counts(&total),
             operations,
@@ -78,11 +80,7 @@ impl Adapter {
                     no_rings: reason.label().into(),
                 },
             },
-            watch: self
-                .coherence
-                .watched
-                .as_ref()
-                .map(|watched| watched.status()),
+            watch: watched.map(|watched| watched.status()),
             offences: offences.rules(),
             offences_by_verdict: offences.by_rule,
             verdicts: offences.by_verdict(),

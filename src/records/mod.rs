@@ -34,9 +34,9 @@ pub use journal_event::{JournalEvent, JournalMark, JournalStep, StepAction};
 pub use json::{json_line, push_json};
 pub use kind::Kind;
 pub use mount_status::{
-    AuditCounts, CacheOption, CacheTimes, DescriptorCounts, FormatHead, IndexCounts, LogOption,
-    MountOptions, MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts, STATUS_FORMAT,
-    Transport, WatchStatus,
+    AuditCounts, BackingFault, CacheOption, CacheTimes, DescriptorCounts, FormatHead, IndexCounts,
+    LogOption, MountOptions, MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts,
+    STATUS_FORMAT, Transport, WatchStatus,
 };
 pub use name::Name;
 pub use plan_record::{

@@ -26,6 +26,9 @@ pub struct MountStatus {
     pub mountpoint: Name<'static>,
     /// The backing directory.
     pub backing: Name<'static>,
+    /// Trouble with its path, which is found by who asks: the daemon sees no paths.
+    #[serde(default)]
+    pub backing_fault: Option<BackingFault>,
     /// Seconds since the mount.
     pub uptime_seconds: f64,
     /// All requests.
@@ -58,13 +61,23 @@ pub struct MountStatus {
     pub verdicts: VerdictCounts,
     /// Records of offences.
     pub audit_records: AuditCounts,
-    /// Did the log not take the last record?
+    /// Did the log not take the last record, or could it not be reopened?
     #[serde(default)]
     pub audit_log_fails: bool,
     /// The policy file in force.
     pub policy: Option<PolicyStatus>,
     /// The options in force; `None` where they are too long for an answer.
     pub options: Option<MountOptions>,
+}
+
+/// The reason why the path of the backing directory does not lead to what is mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BackingFault {
+    /// Nothing is there.
+    Gone,
+    /// Another directory is there.
+    Replaced,
 }
 
 /// The way by which requests come from the kernel.

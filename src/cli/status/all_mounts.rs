@@ -37,7 +37,7 @@ pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CliError> {
     let all: Vec<Asked> = thread::scope(|scope| {
         let asking: Vec<_> = mounts
             .into_iter()
-            .map(|mount| scope.spawn(|| asked(mount)))
+            .map(|mount| scope.spawn(|| ask(mount)))
             .collect();
         let all = asking.into_iter().map(|asking| asking.join());
         all.map(|asked| asked.expect("invariant: asking does not panic"))
@@ -47,26 +47,35 @@ pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CliError> {
     Ok(exit(all.iter().all(|asked| asked.state == "well")))
 }
 
-fn asked(mount: MountInfo) -> Asked {
+fn ask(mount: MountInfo) -> Asked {
     let answer = status_client::ask(&mount.path()).unwrap_or_else(|error| {
         print_error(&error);
         Answer::Unknown
     });
-    let (state, status) = match &answer {
-        Answer::Status(answer) => match parse(answer) {
-            Ok(status) if impairments(&status).is_empty() => ("well", Some(status)),
-            Ok(status) => ("impaired", Some(status)),
-            Err(error) => {
-                print_error(&error);
-                (Answer::Unknown.into(), None)
+    Asked::of(mount, &answer)
+}
+
+impl Asked {
+    /// Reads the answer of a mount. One that is not understood is complained of.
+    pub(super) fn of(mount: MountInfo, answer: &Answer) -> Self {
+        let (state, status) = match answer {
+            Answer::Status(answer) => match parse(answer) {
+                Ok(status) if impairments(&status).is_empty() => ("well", Some(status)),
+                Ok(status) => ("impaired", Some(status)),
+                Err(error) => {
+                    print_error(&error);
+                    (Answer::Unknown.into(), None)
+                }
+            },
+            Answer::Dead | Answer::Silent | Answer::Denied | Answer::Unknown => {
+                (answer.into(), None)
             }
-        },
-        Answer::Dead | Answer::Silent | Answer::Denied | Answer::Unknown => (answer.into(), None),
-    };
-    Asked {
-        mount,
-        state,
-        status,
+        };
+        Self {
+            mount,
+            state,
+            status,
+        }
     }
 }
 
@@ -117,7 +126,7 @@ fn table(all: &[Asked]) -> Vec<String> {
 fn object(asked: &Asked) -> String {
     json_line(&json!({
         "mountpoint": Name::from(&asked.mount.mount_point),
-        "source": Name::from(&asked.mount.source),
+        "source": (!asked.mount.source.is_empty()).then(|| Name::from(&asked.mount.source)),
         "state": asked.state,
         "status": asked.status,
     }))

@@ -339,6 +339,19 @@ fn all_mounts_are_an_object_each() {
 }
 
 #[test]
+fn an_impaired_mount_is_not_well_in_its_metrics() {
+    let is_well = |status: &MountStatus| {
+        let lines = metrics(status);
+        let mut well = lines.iter().filter(|line| line.starts_with("utf8fs_well{"));
+        well.next().unwrap().ends_with("} 1")
+    };
+    let mut status = status();
+    assert!(is_well(&status));
+    status.audit_log_fails = true;
+    assert!(!is_well(&status));
+}
+
+#[test]
 fn metrics_of_all_mounts_have_one_head_each_and_say_who_answers() {
     let lines = all_mounts::lines(&two_mounts(), StatusFormat::Prometheus);
     let mut heads: Vec<&String> = lines
@@ -358,6 +371,7 @@ fn metrics_of_all_mounts_have_one_head_each_and_say_who_answers() {
         up[0].ends_with("} 1") && *up[1] == "utf8fs_up{mountpoint=\"/b\"} 0",
         "{up:?}"
     );
+    assert!(lines.contains(&"utf8fs_well{mountpoint=\"/b\"} 0".to_owned()));
     assert!(lines.iter().any(|line| line.starts_with("utf8fs_inodes{")));
 }
 
@@ -388,7 +402,7 @@ fn a_mount_whose_audit_log_takes_nothing_is_impaired() {
     let mut status = status();
     assert!(impairments(&status).is_empty());
     status.audit_log_fails = true;
-    let line = "impaired: the audit log cannot be written; its records are lost";
+    let line = "impaired: the audit log cannot be written or reopened; records are lost, or go to the old file";
     assert_eq!(text::lines(&status)[1], line);
 }
 

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::impairments;
 use crate::names::Quoted;
 use crate::records::{GuardStatus, MountStatus};
 
@@ -25,7 +26,7 @@ impl<'a> Status<'a> {
     pub(super) fn of_mount(mountpoint: &'a [u8], mount: Option<&'a MountStatus>) -> Self {
         Self {
             mountpoint,
-            document: json!({"up": mount.is_some(), "mount": mount}),
+            document: json!({"up": mount.is_some(), "well": mount.is_some_and(|mount| impairments(mount).is_empty()), "mount": mount}),
             mount,
         }
     }

@@ -6,8 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use rustix::mount::{MountFlags, mount_remount};
 use serde_json::{Value, json};
+use utf8fs::records::Name;
 
+use super::mounts_inside::Inner;
 use crate::support::mount::{binary, detach, mounted};
 use crate::support::strace::Strace;
 use crate::support::wait::until_some;
@@ -28,6 +31,20 @@ fn refusal(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(output.stdout.is_empty(), "{output:?}");
     words(&output.stderr)
+}
+
+/// The object that `utf8fs status --json` prints for `path`, with this exit code.
+fn object(code: i32, path: &Path) -> Value {
+    let output = status::run(&[OsStr::new("--json"), path.as_os_str()]);
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The exit code of `utf8fs status`, and its second line.
+fn judgement(path: &Path) -> (Option<i32>, String) {
+    let output = status::run(&[path.as_os_str()]);
+    let line = words(&output.stdout).lines().nth(1).map(str::to_owned);
+    (output.status.code(), line.unwrap_or_default())
 }
 
 /// A copy of the program that every user can run.
@@ -242,6 +259,9 @@ fn what_is_no_mount_of_utf8fs_is_said_to_be_none() {
     mount.stop();
     let gone = ask(&tree.point());
     assert!(gone.contains("is not a utf8fs mount"), "{gone}");
+    let object = object(1, &tree.point());
+    let expected = json!({ "mountpoint": Name::of_path(&tree.point()), "source": null, "state": "unknown", "status": null });
+    assert_eq!(object, expected);
 }
 
 #[test]
@@ -256,8 +276,90 @@ fn a_dead_mount_is_said_to_be_dead() {
     assert!(said.contains("hint: unmount it, or mount again"), "{said}");
     let metrics = status::run(&[OsStr::new("--format=prometheus"), point.as_os_str()]);
     assert_eq!(metrics.status.code(), Some(1));
-    let down = format!("utf8fs_up{{mountpoint={point:?}}} 0");
-    assert_eq!(words(&metrics.stdout).lines().last(), Some(&*down));
+    let metrics = words(&metrics.stdout);
+    for metric in ["up", "well"] {
+        let down = format!("utf8fs_{metric}{{mountpoint={point:?}}} 0\n");
+        assert!(metrics.contains(&down), "{metrics}");
+    }
+    let expected = json!({
+        "mountpoint": Name::of_path(&point), "source": Name::of_path(&tree.backing()), "state": "dead", "status": null
+    });
+    assert_eq!(object(1, &point), expected);
+}
+
+/// What is written goes where nobody looks.
+#[test]
+fn a_mount_whose_backing_directory_is_gone_or_another_is_impaired() {
+    let tree = Tree::in_memory();
+    let mount = tree.mount(&[]);
+    let (point, backing, away) = (mount.point(), tree.backing(), tree.parent().join("away"));
+    let well = (Some(0), "the mount is well".to_owned());
+    assert_eq!(judgement(&point), well);
+    assert_eq!(object(0, &point)["state"], "well");
+    rustix::fs::rename(&backing, &away).unwrap();
+    let gone = format!("impaired: the backing directory {backing:?} is gone");
+    assert_eq!(judgement(&point), (Some(1), gone));
+    let impaired = object(1, &point);
+    assert_eq!(impaired["state"], "impaired");
+    assert_eq!(impaired["backing_fault"], "gone");
+    std::fs::create_dir(&backing).unwrap();
+    let (code, line) = judgement(&point);
+    let replaced = format!("impaired: {backing:?} is another directory than");
+    assert!(code == Some(1) && line.starts_with(&replaced), "{line}");
+    std::fs::remove_dir(&backing).unwrap();
+    rustix::fs::rename(&away, &backing).unwrap();
+    assert_eq!(judgement(&point), well);
+    mount.stop();
+}
+
+#[test]
+fn a_mount_whose_filesystem_was_unmounted_below_is_impaired() {
+    if !needs::root("mounts below the mount") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let inner = Inner::memory(tree.backing());
+    let mount = tree.mount(&[]);
+    assert_eq!(judgement(&mount.point()).0, Some(0));
+    drop(inner);
+    let (code, line) = judgement(&mount.point());
+    assert!(
+        code == Some(1) && line.contains("its filesystem unmounted"),
+        "{line}"
+    );
+    mount.stop();
+}
+
+#[test]
+fn a_mount_over_its_own_backing_directory_is_well() {
+    if !needs::root("serving what is mounted over") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let point = Detached(tree.backing());
+    let made = Command::new(binary())
+        .args(["mount", "--background", "--quiet"])
+        .args([&point.0, &point.0])
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let well = (Some(0), "the mount is well".to_owned());
+    assert_eq!(judgement(&point.0), well);
+}
+
+#[test]
+fn the_flags_are_those_that_the_mount_has_by_now() {
+    if !needs::root("a remount") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let mount = tree.mount(&["-o", "noatime"]);
+    let flags = || status::of(&mount.point())["options"]["flags"].clone();
+    assert_eq!(flags(), json!(["nosuid", "nodev", "noatime"]));
+    let read_only = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOEXEC;
+    mount_remount(mount.point(), read_only, c"").unwrap();
+    assert_eq!(flags(), json!(["ro", "noexec", "noatime"]));
+    mount.stop();
 }
 
 #[test]
@@ -265,10 +367,14 @@ fn a_daemon_that_is_stopped_is_not_waited_for_for_ever() {
     let tree = Tree::in_memory();
     let mount = tree.mount(&[]);
     mount.pause();
-    let output = status::run(&[mount.point().as_os_str()]);
+    let output = status::run(&[OsStr::new("--json"), mount.point().as_os_str()]);
     mount.go_on();
-    let said = refusal(&output);
+    let said = words(&output.stderr);
     assert!(said.contains("does not answer for 5 seconds"), "{said}");
+    assert!(said.contains("pgrep -ax utf8fs"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(object["state"], "silent");
     mount.stop();
 }
 
