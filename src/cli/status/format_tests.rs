@@ -265,8 +265,8 @@ fn another_version_of_the_protocol_is_an_error_that_names_the_program() {
     assert!(parse(b"{\"form").is_err());
 }
 
-fn mount(point: &[u8]) -> crate::daemon::mountinfo::MountInfo {
-    crate::daemon::mountinfo::MountInfo {
+fn mount(point: &[u8]) -> MountInfo {
+    MountInfo {
         id: 1,
         parent: 0,
         mount_point: point.to_vec(),
@@ -277,8 +277,8 @@ fn mount(point: &[u8]) -> crate::daemon::mountinfo::MountInfo {
     }
 }
 
-fn two_mounts() -> [all_mounts::Asked; 2] {
-    let asked = |point: &[u8], state, status| all_mounts::Asked {
+fn two_mounts() -> [Asked; 2] {
+    let asked = |point: &[u8], state, status| Asked {
         mount: mount(point),
         state,
         status,
