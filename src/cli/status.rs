@@ -58,7 +58,9 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
         (Some(status), StatusFormat::Text) => status_text::lines(status),
         (Some(status), StatusFormat::Json) => {
             let mut object = json!(status);
-            object["state"] = json!(asked.state);
+            if let Some(fields) = object.as_object_mut() {
+                fields.insert("state".to_owned(), json!(asked.state));
+            }
             vec![json_line(&object)]
         }
         (Some(status), StatusFormat::Prometheus) => {

@@ -330,6 +330,25 @@ fn a_mount_whose_filesystem_was_unmounted_below_is_impaired() {
     mount.stop();
 }
 
+/// A container sees other directories by the same paths.
+#[test]
+fn a_mount_whose_daemon_is_outside_the_container_is_not_judged_by_paths_inside() {
+    if !needs::root("a PID namespace") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let mount = tree.mount(&[]);
+    let output = Command::new("unshare")
+        .args(["--mount", "--pid", "--fork", "--mount-proc", "sh", "-c"])
+        .arg("mount --bind / \"$0\" && \"$1\" status \"$2\"")
+        .args([&tree.backing(), Path::new(binary()), &mount.point()])
+        .output()
+        .unwrap();
+    let said = words(&output.stdout);
+    assert!(said.contains("\nthe mount is well\n"), "{output:?}");
+    mount.stop();
+}
+
 #[test]
 fn a_mount_over_its_own_backing_directory_is_well() {
     if !needs::root("serving what is mounted over") {
