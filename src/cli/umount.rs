@@ -3,6 +3,7 @@
 mod confirm_all;
 mod holders;
 
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
@@ -15,6 +16,7 @@ use super::error::reason;
 use super::output::{Output, print_error};
 use super::status_client::{self, Answer};
 use super::{CliError, ExitCode};
+use crate::backing::fanotify;
 use crate::daemon::fuse_mount::reachable_mounts::{self, Found};
 use crate::daemon::fuse_mount::{Spot, UnmountOutcome};
 use crate::names::Quoted;
@@ -22,6 +24,9 @@ use crate::records::{Name, json_line};
 
 /// Time for which a busy mount is tried again: a process that ends, or asks for the status, holds it for a moment.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Time that a daemon has to end: one whose log hangs takes two seconds (law F6).
+const END: Duration = Duration::from_secs(3);
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -91,6 +96,8 @@ fn unmount(point: &Path, spot: &Spot, lazy: bool) -> Result<(), CliError> {
             .hint("unmount it as the user who mounted it, or as root")
     };
     let attempt = || if lazy { spot.detach() } else { spot.unmount() };
+    // The users of a detached mount are served on.
+    let daemon = (!lazy).then(|| holders::daemon(spot));
     let until = Instant::now() + PATIENCE;
     let mut outcome = attempt();
     while matches!(outcome, Ok(UnmountOutcome::Busy)) && Instant::now() < until {
@@ -98,12 +105,25 @@ fn unmount(point: &Path, spot: &Spot, lazy: bool) -> Result<(), CliError> {
         outcome = attempt();
     }
     match outcome.map_err(failed)? {
-        UnmountOutcome::Done | UnmountOutcome::Gone => Ok(()),
+        UnmountOutcome::Done | UnmountOutcome::Gone => {
+            wait_for_end(spot, &daemon.unwrap_or_default());
+            Ok(())
+        }
         UnmountOutcome::Covered => Err(CliError::failure(format!(
             "{shown} has another filesystem mounted on it or in it"
         ))
         .hint("unmount that first; findmnt(8) shows it")),
         UnmountOutcome::Busy => clear(point, spot, false),
+    }
+}
+
+/// Waits until the daemon has ended, and so its audit log is complete. One that serves the mount elsewhere, as in a container, goes on.
+fn wait_for_end(spot: &Spot, daemon: &[OwnedFd]) {
+    let until = Instant::now() + END;
+    for process in daemon.iter().filter(|_| !spot.is_connected()) {
+        let rest = until.saturating_duration_since(Instant::now());
+        // The mount is gone, whatever becomes of the daemon.
+        fanotify::pause(process, rest).ok();
     }
 }
 

@@ -1,10 +1,14 @@
-//! Which processes hold something on a mount: what is told to fuser(1) and lsof(8), by `/proc`. The mount is not asked.
+//! Which processes hold something on a mount, or serve it: what is told to fuser(1) and lsof(8), by `/proc`. The mount is not asked.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::cli::status_client::ASKER;
+use crate::daemon::fuse_mount::Spot;
 use crate::names::Quoted;
 
 /// Most processes that are named; the rest is counted.
@@ -14,13 +18,10 @@ const NAMED: usize = 5;
 /// words. The last entry may be the number of others. Sees only what this user may look at; this process is no
 /// holder, nor is one that waits for the status.
 pub(super) fn of(point: &Path) -> Vec<String> {
-    let ourselves = std::process::id();
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ourselves = rustix::process::getpid().as_raw_pid();
     let mut holders = Vec::new();
-    for entry in processes {
-        let pid = entry.file_name().to_str().and_then(|pid| pid.parse().ok());
-        let process = entry.path();
-        if let Some(pid) = pid.filter(|pid| *pid != ourselves && holds(&process, point)) {
+    for (pid, process) in processes() {
+        if pid != ourselves && holds(&process, point) {
             let command = fs::read(process.join("comm")).unwrap_or_default();
             let command = command.trim_ascii_end();
             if command != ASKER.to_bytes() {
@@ -32,7 +33,31 @@ pub(super) fn of(point: &Path) -> Vec<String> {
     shown(&holders)
 }
 
-fn shown(holders: &[(u32, Vec<u8>)]) -> Vec<String> {
+/// Opens the daemon of a mount and its helper processes, which have the file open that aborts the connection.
+pub(super) fn daemon(spot: &Spot) -> Vec<OwnedFd> {
+    let abort = spot.abort_file();
+    let serving = processes().filter_map(|(pid, process)| {
+        // Before its files are looked at: a process that gets the number later is not meant.
+        let pidfd = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+        let is_daemon = links(process.join("fd")).any(|link| link.ends_with(&abort));
+        is_daemon.then_some(pidfd)
+    });
+    serving.collect()
+}
+
+/// The processes, with their directories.
+fn processes() -> impl Iterator<Item = (i32, PathBuf)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+}
+
+/// The targets of the links in a directory.
+fn links(folder: PathBuf) -> impl Iterator<Item = PathBuf> {
+    let links = fs::read_dir(folder).into_iter().flatten().flatten();
+    links.filter_map(|link| fs::read_link(link.path()).ok())
+}
+
+fn shown(holders: &[(i32, Vec<u8>)]) -> Vec<String> {
     let named = holders.iter().take(NAMED);
     let mut shown: Vec<String> = named
         .map(|(pid, command)| format!("process {pid} ({})", Quoted(command)))
@@ -45,22 +70,14 @@ fn shown(holders: &[(u32, Vec<u8>)]) -> Vec<String> {
 
 /// Compares the texts of its links, which the kernel makes without asking the filesystem.
 fn holds(process: &Path, point: &Path) -> bool {
-    let is_inside = |link: &Path| {
-        fs::read_link(link).is_ok_and(|target| {
-            // It says so of an open file whose name is gone.
-            let target = target.as_os_str().as_bytes();
-            let target = target.strip_suffix(b" (deleted)").unwrap_or(target);
-            Path::new(std::ffi::OsStr::from_bytes(target)).starts_with(point)
-        })
-    };
-    ["cwd", "root", "exe"]
-        .iter()
-        .any(|link| is_inside(&process.join(link)))
-        || ["fd", "map_files"].iter().any(|folder| {
-            let links = fs::read_dir(process.join(folder));
-            let mut links = links.into_iter().flatten().flatten();
-            links.any(|link| is_inside(&link.path()))
-        })
+    let folders = [".", "fd", "map_files"].iter();
+    let mut links = folders.flat_map(|folder| links(process.join(folder)));
+    links.any(|target| {
+        // It says so of an open file whose name is gone.
+        let target = target.as_os_str().as_bytes();
+        let target = target.strip_suffix(b" (deleted)").unwrap_or(target);
+        Path::new(std::ffi::OsStr::from_bytes(target)).starts_with(point)
+    })
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub struct MountId {
     pub number: u64,
     /// The number that the kernel never gives again; `None` before Linux 6.8.
     pub unique: Option<u64>,
+    /// The minor number of its device, which is the number of a FUSE connection.
+    pub minor: u32,
 }
 
 /// The outcome of an attempt to unmount. Its number is what the helper process answers.
@@ -101,8 +103,7 @@ impl Attached {
                     "something else is mounted there by now",
                 )
             })?;
-        let minor = status(&root, StatxFlags::MNT_ID)?.stx_dev_minor;
-        let abort = open_abort(minor)
+        let abort = open_abort(id.minor)
             .inspect_err(|error| log::debug!("the connection cannot be aborted: {error}"))
             .ok();
         Ok(Self {
@@ -226,6 +227,18 @@ impl Spot {
         &self.path
     }
 
+    /// Returns the path of the file that aborts its connection, within the kernel's list of connections.
+    #[must_use]
+    pub fn abort_file(&self) -> String {
+        format!("{}/abort", self.id.minor)
+    }
+
+    /// Is there a connection still? `false` where the kernel's list of connections is not mounted.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        Path::new(CONNECTIONS).join(self.abort_file()).is_file()
+    }
+
     /// [`Attached::unmount`], by this process.
     ///
     /// # Errors
@@ -324,6 +337,7 @@ pub(super) fn identify(fd: &OwnedFd) -> io::Result<MountId> {
     Ok(MountId {
         number: number.stx_mnt_id,
         unique: unique.map(|status| status.stx_mnt_id),
+        minor: number.stx_dev_minor,
     })
 }
 

@@ -5,14 +5,15 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::nested::umount;
 use crate::support::mount::{Mount, binary, detach, mounted, wait_until_unmounted};
 use crate::support::wait::until;
-use crate::support::{Tree, at, needs, user};
+use crate::support::{Tree, at, audit, needs, user};
 
 /// A manager that says nothing for so long says nothing at all.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -199,6 +200,64 @@ fn a_mount_that_is_only_asked_how_it_does_is_unmounted_when_it_has_answered() {
         (Some(0), String::new())
     );
     assert_eq!(mounted(&point), None);
+    mount.finish();
+}
+
+/// A script that sums the audit log up next misses nothing.
+#[test]
+fn umount_returns_when_the_daemon_has_ended_and_its_audit_log_is_complete() {
+    if !needs::root("the kernel's list of connections") {
+        return;
+    }
+    let tree = Tree::new();
+    for sandbox in ["full", "none", "full", "none"] {
+        let mut mount = tree.mount(&["--sandbox", sandbox]);
+        mount.close();
+        let done = utf8fs(&["umount"], Some(&mount.point()));
+        let log = audit::read(&tree.audit_log());
+        let last = log.last().unwrap().text("event");
+        assert_eq!((done.status.code(), last), (Some(0), "summary"));
+        mount.finish();
+    }
+}
+
+/// It does not end, and nobody asks it anything.
+#[test]
+fn umount_of_a_mount_whose_daemon_is_stopped_is_done_all_the_same() {
+    let tree = Tree::new();
+    let mut mount = tree.mount(&[]);
+    mount.close();
+    mount.pause();
+    let done = utf8fs(&["umount"], Some(&mount.point()));
+    assert_eq!((done.status.code(), &*done.stderr), (Some(0), &b""[..]));
+    assert_eq!(mounted(&mount.point()), None);
+    mount.go_on();
+    mount.finish();
+}
+
+/// As in a container: that takes no three seconds.
+#[test]
+fn umount_does_not_wait_for_a_daemon_that_serves_the_mount_elsewhere() {
+    if !needs::root("mount(8)") {
+        return;
+    }
+    let tree = Tree::new();
+    let mut mount = tree.mount(&[]);
+    mount.close();
+    let elsewhere = tree.parent().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let connections = ["-t", "fusectl", "none", "/sys/fs/fuse/connections"];
+    // It may be mounted already.
+    Command::new("mount").args(connections).output().unwrap();
+    let mut bind = Command::new("mount");
+    let bind = bind.arg("--bind").args([&mount.point(), &elsewhere]);
+    assert!(bind.status().unwrap().success());
+    let _cleared = Cleared(elsewhere.clone());
+    let start = Instant::now();
+    let done = utf8fs(&["umount"], Some(&mount.point()));
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert!(start.elapsed() < Duration::from_secs(3));
+    umount(&elsewhere);
     mount.finish();
 }
 
