@@ -21,7 +21,9 @@ use crate::daemon::fuse_mount::reachable_mounts;
 use crate::daemon::mountinfo::MountInfo;
 use crate::guard::{self, Found};
 use crate::names::Quoted;
-use crate::records::{BackingFault, FormatHead, MountStatus, STATUS_FORMAT, json_line};
+use crate::records::{
+    BackingFault, FormatHead, MountStatus, PolicyStatus, STATUS_FORMAT, json_line,
+};
 use all_mounts::Asked;
 use prometheus::Status;
 
@@ -129,7 +131,7 @@ fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, Cli
         StatusFormat::Prometheus => prometheus::lines(&[Status::of_guard(&status)]),
     };
     print(&lines)?;
-    Ok(Some(ExitCode::Ok))
+    Ok(Some(exit(refused_policy(status.policy.as_ref()).is_none())))
 }
 
 /// Reads an answer, if it is of the version that is understood here.
@@ -170,9 +172,12 @@ fn impairments(status: &MountStatus) -> Vec<String> {
             "the audit log cannot be written or reopened; records are lost, or go to the old file",
         );
     }
-    let policy = status.policy.as_ref();
-    if policy.is_some_and(|policy| policy.fault.is_some()) {
-        push("the policy file is refused; the policy before it stays in force");
-    }
+    all.extend(refused_policy(status.policy.as_ref()).map(str::to_owned));
     all
+}
+
+/// Says that the policy file is refused, if it is.
+fn refused_policy(policy: Option<&PolicyStatus>) -> Option<&'static str> {
+    let fault = policy?.fault.as_ref();
+    fault.map(|_| "the policy file is refused; the policy before it stays in force")
 }

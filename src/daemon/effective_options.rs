@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::mount_config::{CacheMode, MountConfig};
+use super::mount_policy::{PolicySource, ResolvedPolicy};
 use crate::daemon::auditor::{JOURNAL, SinkKind};
 use crate::fuse::status::{About, Told};
 use crate::names::rules::Mode;
@@ -21,7 +22,7 @@ pub(super) fn about(config: &MountConfig) -> About {
         mountpoint: config.mountpoint.as_os_str().as_bytes().to_vec(),
         told: Arc::new(Mutex::new(Told {
             options: Some(options(config)),
-            policy: policy_status(config),
+            policy: policy_status(config.policy.as_ref(), &config.resolved),
         })),
     }
 }
@@ -93,12 +94,16 @@ pub(super) fn options(config: &MountConfig) -> MountOptions {
     }
 }
 
-/// Returns the status of a policy that has come into force now; `None` without one.
-pub(super) fn policy_status(config: &MountConfig) -> Option<PolicyStatus> {
-    config.policy.as_ref().map(|source| PolicyStatus {
+/// Returns the status of a policy that has come into force now; `None` without a file.
+#[must_use]
+pub fn policy_status(
+    source: Option<&PolicySource>,
+    resolved: &ResolvedPolicy,
+) -> Option<PolicyStatus> {
+    source.map(|source| PolicyStatus {
         file: Name::of_path(&source.path).into_owned(),
         since: Time::now(),
-        sections: config.resolved.rules.sections().len(),
+        sections: resolved.rules.sections().len(),
         reloads: 0,
         failed_reloads: 0,
         fault: None,

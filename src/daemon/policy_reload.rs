@@ -1,19 +1,19 @@
-//! Reading the policy again while it is mounted.
+//! Reading the policy again while it is mounted, or while a guard has it in force.
 
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::ops::DerefMut;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::effective_options::{self, policy_status};
+use super::effective_options;
 use super::mount_config::MountConfig;
 use super::mount_policy::ResolvedPolicy;
 use crate::fs::Utf8Fs;
 use crate::fuse::status::Told;
-use crate::names::Quoted;
+use crate::names::rules::Rules;
 use crate::records::{PolicyFault, PolicyStatus, Time};
 
 /// Most faults of one reading that are told.
@@ -69,39 +69,15 @@ struct Mounted {
 
 impl Mounted {
     fn reload(&mut self) {
-        let faults = match self.read() {
-            Ok(resolved) => {
-                self.put_in_force(resolved);
-                return;
-            }
-            Err(faults) => faults,
-        };
-        // Before it is logged: who reads the log and then asks is told of it.
-        let first = faults.get(..MOST_TOLD).unwrap_or(&faults);
-        self.tell(first);
-        for fault in first {
-            log::error!("policy: {fault}");
-        }
-        if faults.len() > MOST_TOLD {
-            log::error!("policy: and {} more", faults.len() - MOST_TOLD);
-        }
-        log::error!("the policy was not reloaded: the previous one stays in force");
+        let read = self.read().map(|rules| self.put_in_force(rules));
+        note_reload(
+            MutexGuard::map(self.told.lock(), |told| &mut told.policy),
+            read,
+        );
     }
 
-    /// Has it told that these were in the way of the last reading.
-    fn tell(&self, faults: &[String]) {
-        let mut told = self.told.lock();
-        if let Some(policy) = &mut told.policy {
-            policy.failed_reloads += 1;
-            policy.fault = Some(PolicyFault {
-                time: Time::now(),
-                lines: faults.to_vec(),
-            });
-        }
-    }
-
-    /// The policy as it is in its file now, or a line for each reason why it cannot be put in force.
-    fn read(&self) -> Result<ResolvedPolicy, Vec<String>> {
+    /// The rules as they are in the file now, or a line for each reason why they cannot be put in force.
+    fn read(&self) -> Result<Rules, Vec<String>> {
         let Some(source) = &self.config.policy else {
             return Err(Vec::new());
         };
@@ -110,31 +86,56 @@ impl Mounted {
             .resolved
             .remount_faults(&resolved, &policy, self.config.background);
         if faults.is_empty() {
-            Ok(resolved)
+            Ok(resolved.rules)
         } else {
             Err(faults)
         }
     }
 
-    fn put_in_force(&mut self, resolved: ResolvedPolicy) {
-        let sections = resolved.rules.sections().len();
-        self.fs.replace_rules(resolved.rules.clone());
-        self.config.resolved.rules = resolved.rules;
-        let options = effective_options::options(&self.config);
-        let mut told = self.told.lock();
-        let before = told.policy.take();
-        *told = Told {
-            options: Some(options),
-            policy: policy_status(&self.config).map(|policy| PolicyStatus {
-                reloads: before.as_ref().map_or(0, |before| before.reloads) + 1,
-                failed_reloads: before.map_or(0, |before| before.failed_reloads),
-                ..policy
-            }),
-        };
-        drop(told);
-        if let Some(source) = &self.config.policy {
-            let file = Quoted(source.path.as_os_str().as_bytes());
-            log::info!("the policy {file} was reloaded and is in force; sections: {sections}");
-        }
+    /// Puts the rules in force, and returns the number of their sections.
+    fn put_in_force(&mut self, rules: Rules) -> usize {
+        let sections = rules.sections().len();
+        self.fs.replace_rules(rules.clone());
+        self.config.resolved.rules = rules;
+        self.told.lock().options = Some(effective_options::options(&self.config));
+        sections
     }
+}
+
+/// Logs the outcome of a reload, and notes it in the status: the number of sections in force now, or a line for each fault.
+pub fn note_reload(
+    mut status: impl DerefMut<Target = Option<PolicyStatus>>,
+    read: Result<usize, Vec<String>>,
+) {
+    let Some(policy) = &mut *status else {
+        return;
+    };
+    let time = Time::now();
+    let mut faults = match read {
+        Ok(sections) => {
+            (policy.since, policy.sections, policy.fault) = (time, sections, None);
+            policy.reloads += 1;
+            let file = policy.file.clone();
+            drop(status);
+            log::info!("the policy {file} was reloaded and is in force; sections: {sections}");
+            return;
+        }
+        Err(faults) => faults,
+    };
+    let more = faults.len().saturating_sub(MOST_TOLD);
+    faults.truncate(MOST_TOLD);
+    policy.failed_reloads += 1;
+    policy.fault = Some(PolicyFault {
+        time,
+        lines: faults.clone(),
+    });
+    // Before it is logged: who reads the log and then asks is told of it.
+    drop(status);
+    for fault in faults {
+        log::error!("policy: {fault}");
+    }
+    if more > 0 {
+        log::error!("policy: and {more} more");
+    }
+    log::error!("the policy was not reloaded: the previous one stays in force");
 }

@@ -1,7 +1,6 @@
 //! The status of a mount, put together.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use rustix::io::Errno;
 
@@ -16,6 +15,7 @@ use crate::backing::Xattr;
 use crate::fs::FsError;
 use crate::records::{
     AuditCounts, CacheTimes, MountStatus, RequestCounts, STATUS_FORMAT, Transport,
+    whole_milliseconds,
 };
 
 impl Adapter {
@@ -106,12 +106,6 @@ fn request_counts(count: &Count) -> RequestCounts {
     }
 }
 
-/// Seconds, in JSON with three places at most.
-fn whole_milliseconds(time: Duration) -> f64 {
-    let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    Duration::from_millis(milliseconds).as_secs_f64()
-}
-
 /// Returns the status as an answer of at most `size` bytes. Options that are too long, as of very many patterns, are left out.
 fn fit(mut status: MountStatus, size: u32) -> Result<Vec<u8>, Errno> {
     let size = usize::try_from(size.min(LONGEST)).unwrap_or(0);
@@ -127,22 +121,5 @@ fn fit(mut status: MountStatus, size: u32) -> Result<Vec<u8>, Errno> {
         Ok(rest)
     } else {
         Err(Errno::RANGE)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn seconds_have_three_places() {
-        let rows = [(0, "0.0"), (1_999_999, "0.001"), (1_500_000_000, "1.5")];
-        for (nanoseconds, shown) in rows {
-            let time = Duration::from_nanos(nanoseconds);
-            assert_eq!(
-                serde_json::to_string(&whole_milliseconds(time)).unwrap(),
-                shown
-            );
-        }
     }
 }

@@ -17,6 +17,7 @@ use crate::daemon::auditor::Auditor;
 use crate::fs::audit::{AuditLog, Counts, Record, Verdict};
 use crate::names::BackingName;
 use crate::policy::alike::difference;
+use crate::records::PolicyStatus;
 use crate::tree::plan::EntryList;
 
 /// Most names that are remembered.
@@ -28,6 +29,8 @@ pub(super) struct Guarded {
     /// The path of the guarded directory.
     pub(super) path: Vec<u8>,
     pub(super) directories: Directories,
+    /// The status of the policy file, if there is one.
+    pub(super) policy: Mutex<Option<PolicyStatus>>,
     judge: Mutex<Arc<Judge>>,
     auditor: Arc<Auditor>,
     pub(super) pending: Pending,
@@ -42,6 +45,7 @@ impl Guarded {
     pub(super) fn new(
         path: Vec<u8>,
         directories: Directories,
+        policy: Option<PolicyStatus>,
         judge: Judge,
         auditor: Arc<Auditor>,
         pending: Pending,
@@ -49,6 +53,7 @@ impl Guarded {
         Self {
             path,
             directories,
+            policy: Mutex::new(policy),
             judge: Mutex::new(Arc::new(judge)),
             auditor,
             pending,

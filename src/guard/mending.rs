@@ -385,6 +385,7 @@ mod tests {
         let guarded = Guarded::new(
             Vec::new(),
             Directories::new(root).unwrap(),
+            None,
             Judge::new(resolved, &Arc::default()),
             Arc::new(auditor.unwrap()),
             Pending::new(Duration::ZERO),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
+use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
@@ -21,9 +22,11 @@ use super::status::StatusFile;
 use super::{hearing, mending, scan};
 use crate::backing::{FileHandle, sys};
 use crate::daemon::auditor::Auditor;
+use crate::daemon::effective_options::policy_status;
 use crate::daemon::mount_config::Checked;
 use crate::daemon::mount_life::{Outside, tell_confinement};
 use crate::daemon::mount_policy::PolicySource;
+use crate::daemon::policy_reload::note_reload;
 use crate::daemon::sd_notify::Manager;
 use crate::daemon::start_error::{StartError, reason, unfit_log};
 use crate::guard::name_events::NameEvents;
@@ -82,6 +85,7 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
     let guarded = Guarded::new(
         path.clone(),
         directories,
+        policy_status(checked.policy.as_ref(), &checked.resolved),
         Judge::new(checked.resolved, &options.charset_map),
         Arc::clone(&auditor),
         Pending::new(options.grace),
@@ -91,6 +95,7 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
         guarded.requests.ask_for_all(ALL);
     }
     let handle = signals.handle();
+    let turn = Mutex::new(());
     let served = thread::scope(|scope| {
         let start = |name: &str| thread::Builder::new().name(name.to_owned());
         let obey = || {
@@ -101,7 +106,11 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
                 auditor.reopen();
                 // A file may lie where reading waits.
                 if let Some(policy) = &checked.policy {
-                    scope.spawn(|| reload(&guarded, policy, &options));
+                    scope.spawn(|| {
+                        // What is read last stays in force.
+                        let _turn = turn.lock();
+                        reload(&guarded, policy, &options);
+                    });
                 }
             }
             drop(keep_on);
@@ -198,27 +207,17 @@ fn catch_signals() -> io::Result<Signals> {
 
 /// Puts the policy in force that is in its file now.
 fn reload(guarded: &Guarded, source: &PolicySource, options: &GuardOptions) {
-    let resolved = source.reload().and_then(|(_, resolved)| {
+    let read = source.reload().and_then(|(_, resolved)| {
         if resolved.rules.normalizes() && options.journal.is_none() {
             return Err(vec![
                 "names are put right only by a guard that was started with a journal".to_owned(),
             ]);
         }
-        Ok(resolved)
+        let sections = resolved.rules.sections().len();
+        guarded.replace_judge(Judge::new(resolved, &options.charset_map));
+        Ok(sections)
     });
-    match resolved {
-        Ok(resolved) => {
-            guarded.replace_judge(Judge::new(resolved, &options.charset_map));
-            let file = Quoted(source.path.as_os_str().as_bytes());
-            log::info!("the policy {file} was reloaded and is in force");
-        }
-        Err(faults) => {
-            for fault in faults.iter().take(16) {
-                log::error!("policy: {fault}");
-            }
-            log::error!("the policy was not reloaded: the previous one stays in force");
-        }
-    }
+    note_reload(guarded.policy.lock(), read);
 }
 
 /// Says why the names of a filesystem cannot be heard.

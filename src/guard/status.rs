@@ -16,7 +16,9 @@ use super::guarded::Guarded;
 use crate::backing::fanotify;
 use crate::backing::{Dir, LockKind, Stat, lock};
 use crate::names::{BackingName, Quoted};
-use crate::records::{AuditCounts, GUARD_STATUS_FORMAT, GuardStatus, json_line};
+use crate::records::{
+    AuditCounts, GUARD_STATUS_FORMAT, GuardStatus, json_line, whole_milliseconds,
+};
 
 /// The directory of the status files.
 const PLACE: &str = "/run/utf8fs";
@@ -106,7 +108,8 @@ fn status(guarded: &Guarded, uptime: Duration) -> GuardStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
         directory: guarded.path.clone().into(),
-        uptime_seconds: uptime.as_secs_f64(),
+        uptime_seconds: whole_milliseconds(uptime),
+        policy: guarded.policy.lock().clone(),
         events: read(&counters.events),
         overflows: read(&counters.overflows),
         scans: read(&counters.scans),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AuditCounts, Name, RuleCounts, VerdictCounts};
+use super::{AuditCounts, Name, PolicyStatus, RuleCounts, VerdictCounts};
 
 /// The version of [`GuardStatus`]. It is counted up where a field goes or gets another meaning.
 pub const GUARD_STATUS_FORMAT: u64 = 1;
@@ -20,6 +20,8 @@ pub struct GuardStatus {
     pub directory: Name<'static>,
     /// Seconds since its start.
     pub uptime_seconds: f64,
+    /// The policy file in force.
+    pub policy: Option<PolicyStatus>,
     /// Events that the kernel reported.
     pub events: u64,
     /// Times that the kernel could not keep all events.

@@ -51,5 +51,5 @@ pub use scan_report::{
     KindTotal, PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource,
     ScanTotal, TOTAL_FORMAT, Tally,
 };
-pub use time::Time;
+pub use time::{Time, whole_milliseconds};
 pub use word::nearest;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::status_text as text;
 use super::*;
-use crate::records::{GuardStatus, MountOptions, Name, PolicyFault, PolicyStatus, Time};
+use crate::records::{GuardStatus, MountOptions, Name, PolicyFault, Time};
 use serde_json::Value;
 
 /// A directory that tries to end its line and its label, and to move the cursor.
@@ -185,7 +185,7 @@ fn each_row_of_the_table_is_a_metric_where_there_is_all() {
         fault: None,
     });
     let guard = json!({
-        "format": 1, "version": "0.1.0", "pid": 1, "directory": Name::from(b"/g"), "uptime_seconds": 1.5,
+        "format": 1, "version": "0.1.0", "pid": 1, "directory": Name::from(b"/g"), "uptime_seconds": 1.5, "policy": mount.policy,
         "events": 9, "overflows": 0, "scans": 1, "lag_milliseconds": 2, "waiting": 0, "renamed": 0, "left": 0,
         "offences": { "ill-formed": 2 }, "verdicts": { "reported": 2 },
         "audit_records": { "written": 2, "left_out": 0, "dropped": 0 },
@@ -219,6 +219,8 @@ fn each_row_of_the_table_is_a_metric_where_there_is_all() {
     assert!(lines.contains(&sample.to_owned()));
     let expected = [
         "\"/g\" guarded, for 1.5 s, by process 1, utf8fs 0.1.0",
+        "the guard is well",
+        "policy \"/p\" in force since 2026-11-21T11:49:58.500000Z; sections: 3, reloads: 2, failed reloads: 1",
         "",
         "events            9",
         "overflows         0",

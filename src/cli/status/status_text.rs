@@ -1,12 +1,16 @@
 //! The status for people.
 
+use std::fmt::Display;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::impairments;
+use super::{impairments, refused_policy};
 use crate::cli::output::harmless;
 use crate::cli::text_table::columns;
-use crate::records::{GuardStatus, MountStatus, Name, RequestCounts, Transport, WatchStatus};
+use crate::records::{
+    GuardStatus, MountStatus, Name, PolicyStatus, RequestCounts, Transport, WatchStatus,
+};
 
 /// Returns the lines of the status.
 pub(super) fn lines(status: &MountStatus) -> Vec<String> {
@@ -18,12 +22,8 @@ pub(super) fn lines(status: &MountStatus) -> Vec<String> {
         status.pid,
         harmless(&status.version),
     )];
-    let impairments = impairments(status);
-    if impairments.is_empty() {
-        lines.push("the mount is well".to_owned());
-    }
-    lines.extend(impairments.iter().map(|what| format!("impaired: {what}")));
-    lines.extend(policy(status));
+    lines.extend(health("mount", &impairments(status)));
+    lines.extend(policy(status.policy.as_ref()));
     lines.push(String::new());
     lines.extend(requests(status));
     lines.push(String::new());
@@ -37,8 +37,8 @@ pub(super) fn lines(status: &MountStatus) -> Vec<String> {
     lines
 }
 
-/// Number of fields of a guard's status that are shown in its first line, at the start of the others.
-const HEAD_FIELDS: usize = 5;
+/// Number of fields of a guard's status that are shown in its first lines, at the start of the others.
+const HEAD_FIELDS: usize = 6;
 
 /// Returns the lines of the status of a guard.
 pub(super) fn guard_lines(status: &GuardStatus) -> Vec<String> {
@@ -51,7 +51,11 @@ pub(super) fn guard_lines(status: &GuardStatus) -> Vec<String> {
     );
     let mut fields = fields(&json!(status));
     fields.drain(..HEAD_FIELDS);
-    let mut lines = vec![head, String::new()];
+    let mut lines = vec![head];
+    let refused = refused_policy(status.policy.as_ref());
+    lines.extend(health("guard", refused.as_slice()));
+    lines.extend(policy(status.policy.as_ref()));
+    lines.push(String::new());
     lines.extend(columns(&fields, &[]));
     lines
 }
@@ -63,9 +67,18 @@ fn fields(document: &Value) -> Vec<Vec<String>> {
     fields.collect()
 }
 
+/// Says what does not work, or that all does.
+fn health(of: &str, impairments: &[impl Display]) -> Vec<String> {
+    if impairments.is_empty() {
+        return vec![format!("the {of} is well")];
+    }
+    let lines = impairments.iter().map(|what| format!("impaired: {what}"));
+    lines.collect()
+}
+
 /// Says which policy file is in force, and why the one that is there now is not.
-fn policy(status: &MountStatus) -> Vec<String> {
-    let Some(policy) = &status.policy else {
+fn policy(policy: Option<&PolicyStatus>) -> Vec<String> {
+    let Some(policy) = policy else {
         return vec!["no policy file is in force".to_owned()];
     };
     let mut lines = vec![format!(

@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use super::{Guard, short};
 use crate::support::mount::binary;
 use crate::support::wait::until;
-use crate::support::{Tree, at, audit, needs, user};
+use crate::support::{Tree, at, audit, needs, status, user};
 
 fn rows(rows: &[(&str, &[u8])]) -> Vec<(String, Vec<u8>, String)> {
     let row = |(operation, path): &(&str, &[u8])| {
@@ -357,6 +357,56 @@ fn what_cannot_be_guarded_is_refused() {
     }
 }
 
+/// What `utf8fs status` says of the guard of a tree, and its exit status.
+fn ask(tree: &Tree, format: &str) -> (Option<i32>, String) {
+    let directory = tree.backing();
+    let said = status::run(&["--format".as_ref(), format.as_ref(), directory.as_ref()]);
+    (said.status.code(), String::from_utf8(said.stdout).unwrap())
+}
+
+/// As a mount is, for a monitor, which goes by the exit status.
+#[test]
+fn a_guard_is_impaired_while_its_policy_file_is_refused() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let policy = tree.logs().join("policy.toml");
+    std::fs::write(&policy, "mode = 'report'\n").unwrap();
+    let guard = Guard::start(&tree, &["--policy", policy.to_str().unwrap()]);
+    // It is written each second.
+    let status = || -> serde_json::Value {
+        let (code, said) = ask(&tree, "json");
+        let status: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let is_well = status["policy"]["fault"].is_null();
+        assert_eq!(code, Some(i32::from(!is_well)), "{said}");
+        status
+    };
+    let reload = |text: &str, count: &str, expected: u64| {
+        std::fs::write(&policy, text).unwrap();
+        guard.signal(Signal::HUP);
+        until(|| status()["policy"][count] == expected);
+        status()["policy"]["fault"]["lines"][0].to_string()
+    };
+    until(|| ask(&tree, "text").1.contains("\nthe guard is well\n"));
+    let fault = reload("\nmode = 7\n", "failed_reloads", 1);
+    assert!(fault.contains("policy.toml:2:8: error: "), "{fault}");
+    let (code, said) = ask(&tree, "text");
+    assert_eq!(code, Some(1), "{said}");
+    let impaired = "\nimpaired: the policy file is refused";
+    assert!(said.contains(impaired) && said.contains(":2:8: "), "{said}");
+    let (code, said) = ask(&tree, "prometheus");
+    let metric = said
+        .lines()
+        .find(|line| line.starts_with("utf8fs_guard_policy_fault{"));
+    assert!(code == Some(1) && metric.unwrap().ends_with(" 1"), "{said}");
+    let fault = reload("mode = 'normalize'\n", "failed_reloads", 2);
+    assert!(fault.contains("started with a journal"), "{fault}");
+    assert_eq!(reload("mode = 'off'\n", "reloads", 1), "null");
+    let said = ask(&tree, "text").1;
+    assert!(said.contains("reloads: 1, failed reloads: 2\n"), "{said}");
+}
+
 /// `utf8fs status` says how a guard does, in each format, and that it was killed.
 #[test]
 fn its_status_can_be_asked_for() {
@@ -367,17 +417,7 @@ fn its_status_can_be_asked_for() {
     let guard = Guard::start(&tree, &[]);
     at::write_new(tree.below_dir(), b"a\xE9", b"").unwrap();
     guard.wait_for(1);
-    let ask = |format: &str| {
-        let mut command = Command::new(binary());
-        command
-            .args(["status", "--format", format])
-            .arg(tree.backing());
-        let output = command.output().unwrap();
-        (
-            output.status.code(),
-            String::from_utf8(output.stdout).unwrap(),
-        )
-    };
+    let ask = |format| ask(&tree, format);
     until(|| ask("json").1.contains(r#""reported":1"#));
     let (code, json) = ask("json");
     let status: serde_json::Value = serde_json::from_str(&json).unwrap();
