@@ -160,9 +160,10 @@ fn open_journal(
     let unfit = |error: JournalError| {
         let path = Quoted(path.as_os_str().as_bytes());
         let fault = StartError::failure(format!("the journal {path} cannot be used: {error}"));
-        match error {
-            JournalError::Undone => fault.hint("move it away, or give another one with --journal"),
-            _ => fault,
+        if matches!(error, JournalError::Undone) {
+            fault.hint("move it away, or give another one with --journal")
+        } else {
+            fault
         }
     };
     let lock = TreeLock::take(directories.root()).map_err(unfit)?;

@@ -121,9 +121,10 @@ impl Work {
         self.counters.lock().failed += 1;
         let path = skipped.path();
         let (path, why) = (Quoted(&path), skipped.reason);
-        let what = match why {
-            SkipReason::Astray => "leads elsewhere now",
-            _ => "stays",
+        let what = if why == SkipReason::Astray {
+            "leads elsewhere now"
+        } else {
+            "stays"
         };
         self.print(&format!("{path} {what}: {why}{at}\n"));
     }
