@@ -65,11 +65,13 @@ fn complete(answer: Vec<u8>, root: OwnedFd, mount: &MountInfo) -> Vec<u8> {
 fn backing_fault(status: &MountStatus, root: OwnedFd) -> Option<BackingFault> {
     // Where the daemon is no process of ours, as in a container, its paths are not ours either.
     let daemon = std::fs::read(format!("/proc/{}/comm", status.pid)).ok()?;
+    if !daemon.starts_with(b"utf8fs") {
+        return None;
+    }
     let shown = fstat(&root).ok()?.st_ino;
     // What is below may hang. That must not keep the mount in use.
     drop(root);
     match stat(status.backing.as_bytes()) {
-        _ if !daemon.starts_with(b"utf8fs") => None,
         Ok(below) => (below.st_ino != shown).then_some(BackingFault::Replaced),
         Err(Errno::NOENT) => Some(BackingFault::Gone),
         // Who may not look does not know.
