@@ -81,10 +81,7 @@ impl Utf8Fs {
             let path_only = Arc::clone(&fd);
             return Ok(self.opened(caller, (fd, taken), path_only, inode, stat, flags)?);
         }
-        let path_only = match self.inodes.open_by_name(&inode) {
-            Some(fd) => Arc::new(fd),
-            None => self.inodes.fd(&inode)?,
-        };
+        let path_only = self.inodes.fd(&inode)?;
         let stat = Stat::of(&*path_only)?;
         let reopen = |flags| match self.inodes.open(&inode, flags) {
             Ok(None) => {

@@ -18,13 +18,23 @@ impl Inodes {
     /// The file is gone (`ESTALE`), or can't be opened.
     pub(super) fn open_again(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
         let open_file = inode.open_file();
-        let open = || match (&inode.identity, &self.mount) {
-            _ if let Some(file) = &open_file => file::path_only(file),
-            (Identity::Handle(handle), Some(mount)) => {
-                let opened = handle.open(mount, libc::O_PATH);
-                Ok(noting_stale(inode, opened)?.ok_or(Errno::STALE)?)
+        let open = || {
+            // Opened by its handle a file may have a dentry without a parent (`exportfs_decode_fh_raw` in
+            // fs/exportfs/expfs.c). Then nobody who has marked its directory hears how it is changed.
+            if inode.is_regular()
+                && inode.handle().is_some()
+                && let Ok(fd) = self.open_in_place(inode)
+            {
+                return Ok(fd);
             }
-            _ => noting_stale(inode, self.open_in_place(inode)),
+            match (&inode.identity, &self.mount) {
+                _ if let Some(file) = &open_file => file::path_only(file),
+                (Identity::Handle(handle), Some(mount)) => {
+                    let opened = handle.open(mount, libc::O_PATH);
+                    Ok(noting_stale(inode, opened)?.ok_or(Errno::STALE)?)
+                }
+                _ => noting_stale(inode, self.open_in_place(inode)),
+            }
         };
         let fd = self.descriptors.enough_for(open)?;
         self.prove(inode, &fd)?;
@@ -54,18 +64,6 @@ impl Inodes {
         Ok(Some(fd))
     }
 
-    /// Opens a regular file that has a handle by the name where it was last seen, with `O_PATH`; `None` where it is
-    /// not there. Opened by its handle it may have a dentry without a parent (`exportfs_decode_fh_raw` in
-    /// fs/exportfs/expfs.c). Then nobody who has marked its directory hears what is written.
-    pub(in crate::fs) fn open_by_name(&self, inode: &Inode) -> Option<OwnedFd> {
-        let handle = inode.handle().filter(|_| inode.is_regular())?;
-        let place = inode.place()?;
-        let parent = self.fd(&self.get(place.parent).ok()?).ok()?;
-        let fd = Dir::new(&*parent).child(&place.backing).ok()?;
-        let is_it = matches!(FileHandle::of(&fd), Ok(Some(there)) if there == *handle);
-        is_it.then_some(fd)
-    }
-
     /// Sees to it that `fd`, opened by the handle of an inode, is the file that is known by its number.
     ///
     /// # Errors
@@ -92,7 +90,7 @@ impl Inodes {
         self.descriptors.enough_for(open)
     }
 
-    /// Opens an inode that has no handle by the name under which it was last seen, if it is still there.
+    /// Opens an inode by the name under which it was last seen, if it is still there.
     fn open_in_place(&self, inode: &Inode) -> io::Result<OwnedFd> {
         let place = inode.place().ok_or(Errno::STALE)?;
         let parent = self.get(place.parent).map_err(|_gone| Errno::STALE)?;
@@ -104,11 +102,13 @@ impl Inodes {
             child => child?,
         };
         let stat = Stat::of(&fd)?;
-        let looks = Identity::looks(&stat, self.mount_of(&stat));
-        if looks == inode.identity && Device::new(stat.dev) == inode.device {
-            Ok(fd)
-        } else {
-            Err(Errno::STALE.into())
+        let is_it = match inode.handle() {
+            Some(handle) => FileHandle::of(&fd)?.as_ref() == Some(handle),
+            None => Identity::looks(&stat, self.mount_of(&stat)) == inode.identity,
+        };
+        match is_it && Device::new(stat.dev) == inode.device {
+            true => Ok(fd),
+            false => Err(Errno::STALE.into()),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Law F5 with `--cache watch`: what hearing of changes must not cost.
 
 use std::io::Write;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -394,38 +394,58 @@ fn f5_attributes_of_what_has_names_elsewhere_are_not_kept_for_ever() {
     mount.stop();
 }
 
-/// The second mount opens the file by its handle, which need not have a name then.
+/// Opened by its handle a file need not have a name then, and nobody hears of it.
 #[test]
-fn f5_what_another_mount_writes_is_heard_of_though_the_kernel_had_dropped_the_name() {
+fn f5_a_change_through_another_mount_is_heard_of_though_the_kernel_had_dropped_the_name() {
     if !needs::root("fanotify") {
         return;
     }
+    let changes: [fn(&Path); 5] = [
+        |file| {
+            let mut file = std::fs::OpenOptions::new().append(true).open(file).unwrap();
+            file.write_all(b"more").unwrap();
+        },
+        |file| {
+            let mut python = Command::new("python3");
+            let python = python.args(["-c", "import os, sys; os.truncate(sys.argv[1], 3)"]);
+            assert!(python.arg(file).status().unwrap().success());
+        },
+        |file| rustix::fs::chmod(file, Mode::from_raw_mode(0o600)).unwrap(),
+        |file| {
+            let file = std::fs::File::open(file).unwrap();
+            file.set_modified(UNIX_EPOCH).unwrap();
+        },
+        |file| rustix::fs::setxattr(file, c"user.a", b"b", XattrFlags::empty()).unwrap(),
+    ];
     let tree = Tree::new();
-    tree.file(b"file", b"content");
+    let names: Vec<_> = (0..changes.len()).map(|n| format!("file{n}")).collect();
+    for name in &names {
+        tree.file(name.as_bytes(), b"content");
+    }
     tree.until_idle();
     let mount = tree.mount(&["--cache=watch"]);
     let other = tempfile::tempdir().unwrap();
     let second = Beside::start(&tree.backing(), other.path(), &["--cache=watch"]);
     let other = at::open(CWD, other.path().as_os_str().as_bytes(), OFlags::PATH).unwrap();
-    let held = at::open(&other, b"file", OFlags::PATH).unwrap();
+    let open = |dir: BorrowedFd<'_>, name: &String| at::open(dir, name.as_bytes(), OFlags::PATH);
     // The first mount keeps attributes for as long as the file was not changed.
-    let changed = at::stat(mount.dir(), b"file").unwrap().st_ctime;
-    let age = || {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap()
-            .as_secs()
-    };
-    until(|| age() >= changed.cast_unsigned() + 6);
-    at::stat(mount.dir(), b"file").unwrap();
-    // Of dentries that nobody uses: not that of the first mount.
-    let first = at::open(mount.dir(), b"file", OFlags::PATH).unwrap();
-    memory::drop_unused();
-    let path = format!("/proc/self/fd/{}", held.as_raw_fd());
-    let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
-    file.write_all(b"more").unwrap();
-    within(HEARD, || rustix::fs::fstat(&first).unwrap().st_size == 11);
-    drop((file, held, first, other));
+    let made = std::fs::metadata(tree.backing().join(&names[0])).unwrap();
+    until(|| made.modified().unwrap().elapsed().unwrap().as_secs() >= 6);
+    for (name, change) in names.iter().zip(changes) {
+        // Of dentries that nobody uses: not that of the mounts.
+        let held = open(other.as_fd(), name).unwrap();
+        let first = open(mount.dir(), name).unwrap();
+        let times = || {
+            let stat = rustix::fs::fstat(&first).unwrap();
+            (stat.st_ctime, stat.st_ctime_nsec)
+        };
+        let before = times();
+        memory::drop_unused();
+        let path = format!("/proc/{}/fd/{}", std::process::id(), held.as_raw_fd());
+        change(Path::new(&path));
+        within(HEARD, || times() != before);
+    }
+    drop(other);
     second.stop();
     mount.stop();
 }
