@@ -99,13 +99,16 @@ impl PlanLine {
     }
 }
 
-/// Returns the charset of a text and its likelihood, or the reason of a change without a charset.
+/// Returns the charset of a text, its likelihood, and what else the text had; or the reason of a change without a charset.
 fn reading(charset: Option<Charset>, confidence: Option<f64>, reason: Reason) -> String {
     let mut words = charset
         .map_or_else(|| reason.describe(), Charset::label)
         .to_owned();
     if let Some(confidence) = confidence {
         words += &format!(" {}", percent(confidence));
+    }
+    if charset.is_some() && matches!(reason, Reason::Forbidden | Reason::TooLong) {
+        words += &format!(", {}", reason.describe());
     }
     words
 }
@@ -277,6 +280,15 @@ mod tests {
         let text = header.readable() + "\n" + &end.readable();
         let records = [Ok(PlanRecord::Header(header)), Ok(PlanRecord::End(end))];
         assert_eq!(read(&text), records);
+    }
+
+    #[test]
+    fn a_name_that_was_decoded_says_what_else_changed() {
+        let line = line(
+            r#"{"directory":{"text":""},"directory_inode":1,"old":{"bytes":"6To="},"new":{"text":"é%3A"},"kind":"file","inode":2,"reason":"forbidden","charset":"iso-8859-1","confidence":0.561}"#,
+        );
+        let end = "file 2  # iso-8859-1 56 %, had what the profile forbids\n";
+        assert!(line.readable().ends_with(end), "{}", line.readable());
     }
 
     #[test]
