@@ -51,8 +51,8 @@ pub struct Times {
 pub struct Keeping {
     /// For how long.
     pub times: Times,
-    /// The watcher that reports changes by others below, if they are to be followed.
-    pub watcher: Option<Watcher>,
+    /// The watcher that reports changes by others below; else the reason why they are not followed, in words.
+    pub watcher: Result<Watcher, String>,
     /// May it keep lists of names?
     pub keeps_lists: bool,
 }
@@ -85,6 +85,8 @@ pub struct Coherence {
     keeps_lists: bool,
     /// The follower of changes that others make, if they are to be followed.
     pub watched: Option<Arc<Watched>>,
+    /// Why there is none, in words.
+    pub unwatched: Option<String>,
     /// Present where lists are kept no longer than their attributes.
     lists: Option<Lists>,
     renames: Renames,
@@ -96,12 +98,16 @@ impl Coherence {
     pub fn new(fs: Arc<Utf8Fs>, keeping: Keeping) -> Self {
         let times = keeping.times;
         let watch = |watcher| Arc::new(Watched::new(Arc::clone(&fs), watcher, times));
-        let watched = keeping.watcher.map(watch);
+        let (watched, unwatched) = match keeping.watcher {
+            Ok(watcher) => (Some(watch(watcher)), None),
+            Err(reason) => (None, Some(reason)),
+        };
         Self {
             times,
             keeps_lists: keeping.keeps_lists,
             lists: watched.is_some().then(Lists::default),
             watched,
+            unwatched,
             renames: Renames::default(),
             fs,
         }

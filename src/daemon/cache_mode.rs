@@ -46,14 +46,17 @@ impl Caching {
             },
             unseen: unheard,
         };
-        let seconds = |kept| caching(kept, kept, None, false);
+        let seconds = |kept, why: &str| caching(kept, kept, Err(why.to_owned()), false);
+        let by_option = "as --cache says";
         // Lists are kept while their attributes are fresh.
-        let watching = |watcher| caching(LONGEST, USUAL, Some(watcher), true);
+        let watching = |watcher| caching(LONGEST, USUAL, Ok(watcher), true);
         let below = FsType::of(&backing.root).ok();
         let is_shared = below.is_some_and(FsType::is_shared);
         match asked {
-            Some(CacheMode::Seconds(kept)) => Ok(seconds(kept)),
-            Some(CacheMode::Exclusive) => Ok(caching(FOR_EVER, FOR_EVER, None, true)),
+            Some(CacheMode::Seconds(kept)) => Ok(seconds(kept, by_option)),
+            Some(CacheMode::Exclusive) => {
+                Ok(caching(FOR_EVER, FOR_EVER, Err(by_option.to_owned()), true))
+            }
             Some(CacheMode::Watch) => {
                 watcher(privilege, below, backing)
                     .map(watching)
@@ -65,13 +68,10 @@ impl Caching {
                         .hint("give a number of seconds, or none to see changes at once")
                     })
             }
-            None if is_shared => Ok(seconds(Duration::ZERO)),
+            None if is_shared => Ok(seconds(Duration::ZERO, "other hosts may change it")),
             None => Ok(match watcher(privilege, below, backing) {
                 Ok(watcher) => watching(watcher),
-                Err(error) => {
-                    log::debug!("changes below are not followed: {}", reason(&error));
-                    seconds(USUAL)
-                }
+                Err(error) => seconds(USUAL, &reason(&error)),
             }),
         }
     }

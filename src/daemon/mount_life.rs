@@ -199,7 +199,7 @@ fn filesystem(
         map: config.resolved.map.clone(),
         unique: config.resolved.unique,
         unseen,
-        keeps_places: keeping.watcher.is_some(),
+        keeps_places: keeping.watcher.is_ok(),
         rules: config.resolved.rules.clone(),
         rules_may_change: config.policy.is_some(),
         root,

@@ -81,6 +81,7 @@ impl Adapter {
                 },
             },
             watch: watched.map(|watched| watched.status()),
+            unwatched: self.coherence.unwatched.clone(),
             offences: offences.rules(),
             offences_by_verdict: offences.by_rule,
             verdicts: offences.by_verdict(),

@@ -53,6 +53,9 @@ pub struct MountStatus {
     pub transport: Transport,
     /// State of the watcher of changes below, if there is one.
     pub watch: Option<WatchStatus>,
+    /// Why there is none, in words.
+    #[serde(default)]
+    pub unwatched: Option<String>,
     /// Offences by rule.
     pub offences: RuleCounts,
     /// Offences by rule and verdict.

@@ -8,9 +8,7 @@ use serde_json::{Value, json};
 use super::{impairments, refused_policy};
 use crate::cli::output::harmless;
 use crate::cli::text_table::columns;
-use crate::records::{
-    GuardStatus, MountStatus, Name, PolicyStatus, RequestCounts, Transport, WatchStatus,
-};
+use crate::records::{GuardStatus, MountStatus, Name, PolicyStatus, RequestCounts, Transport};
 
 /// Returns the lines of the status.
 pub(super) fn lines(status: &MountStatus) -> Vec<String> {
@@ -199,7 +197,7 @@ fn state(status: &MountStatus) -> Vec<Vec<String>> {
         ("descriptors", json!(descriptors)),
         ("indexes of names", json!(status.indexes)),
         ("kept by the kernel", json!(kept)),
-        ("changes below", json!(watch(status.watch.as_ref()))),
+        ("changes below", json!(watch(status))),
         ("requests by", json!(transport(&status.transport))),
         ("data", json!(data)),
         ("offences", json!(status.offences.sum())),
@@ -216,9 +214,11 @@ fn state(status: &MountStatus) -> Vec<Vec<String>> {
     rows
 }
 
-fn watch(watch: Option<&WatchStatus>) -> String {
-    let Some(watch) = watch else {
-        return "not followed: visible after the times above".to_owned();
+fn watch(status: &MountStatus) -> String {
+    let Some(watch) = &status.watch else {
+        let why = status.unwatched.as_ref();
+        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+        return format!("not followed{why}: visible after the times above");
     };
     let state = if !watch.alive {
         "followed no more"

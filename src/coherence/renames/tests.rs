@@ -104,7 +104,7 @@ fn an_exchange_is_let_through_the_second_time_whatever_became_of_the_names() {
     };
     let keeping = Keeping {
         times,
-        watcher: None,
+        watcher: Err(String::new()),
         keeps_lists: false,
     };
     let coherence = Coherence::new(Arc::new(fs), keeping);

@@ -80,7 +80,7 @@ fn following(below: &Path) -> Option<Coherence> {
     });
     let keeping = Keeping {
         times: TIMES,
-        watcher: Some(watcher),
+        watcher: Ok(watcher),
         keeps_lists: true,
     };
     let coherence = Coherence::new(Arc::new(fs.unwrap()), keeping);

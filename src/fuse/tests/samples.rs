@@ -21,7 +21,7 @@ pub(crate) fn service(directory: &Path, threads: usize) -> Service {
             heard: Duration::ZERO,
             unheard: Duration::ZERO,
         },
-        watcher: None,
+        watcher: Err(String::new()),
         keeps_lists: false,
     };
     Service {
