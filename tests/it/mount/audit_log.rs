@@ -210,7 +210,7 @@ fn logrotate_turns_the_log_as_the_page_says() {
     offend(b"\xFF", 1);
     let snippet = fenced("logrotate").join("\n") + "\n";
     let snippet = snippet
-        .replace("/var/log/utf8fs/share.json", log.to_str().unwrap())
+        .replace("/var/log/utf8fs-share.json", log.to_str().unwrap())
         .replace("/mnt/share", mount.point().to_str().unwrap());
     std::fs::write(&config, snippet).unwrap();
     let turned = Command::new("logrotate")
@@ -256,7 +256,7 @@ fn the_queries_of_the_page_are_answered() {
         .collect();
     assert!(queries.len() >= 2, "{queries:?}");
     for query in queries {
-        let command = query.replace("/var/log/utf8fs/share.json", log.to_str().unwrap());
+        let command = query.replace("/var/log/utf8fs-share.json", log.to_str().unwrap());
         let output = Command::new("sh").args(["-c", &command]).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         println!("{query}\n{said}");
