@@ -1,6 +1,10 @@
 //! The documents: links, transcripts, the names of tests, the picture of the README.
 
+use std::collections::BTreeSet;
 use std::process::Command;
+
+use utf8fs::codec::{Charset, Encoding};
+use utf8fs::policy::Class;
 
 use crate::support::mount::binary;
 use crate::support::needs;
@@ -14,4 +18,50 @@ fn the_documents_say_what_the_program_does() {
     let output = command.env("UTF8FS", binary()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}");
+}
+
+/// What stands in backticks in the rows of a table; `a1` to `a3` are three.
+fn labels<'t>(rows: impl Iterator<Item = &'t str>) -> BTreeSet<String> {
+    let number = |label: &str| {
+        let stem = label.trim_end_matches(|c: char| c.is_ascii_digit());
+        (stem.to_owned(), label[stem.len()..].parse::<u32>().unwrap())
+    };
+    let mut labels = BTreeSet::new();
+    for row in rows {
+        let parts: Vec<&str> = row.split('`').collect();
+        for index in (1..parts.len()).step_by(2) {
+            labels.insert(parts[index].to_owned());
+            if parts[index - 1] == " to " {
+                let (stem, first) = number(parts[index - 2]);
+                let (_, last) = number(parts[index]);
+                labels.extend((first..last).map(|number| format!("{stem}{number}")));
+            }
+        }
+    }
+    labels
+}
+
+#[test]
+fn the_pages_have_every_charset_form_and_class() {
+    let encodings = include_str!("../../docs/encodings.md");
+    let semantics = include_str!("../../docs/internals/semantics.md");
+    let names =
+        |all: Vec<&str>| -> BTreeSet<String> { all.into_iter().map(str::to_owned).collect() };
+    let (forms, charsets) = encodings.split_once("## Legacy charsets").unwrap();
+    let forms = forms.lines().filter(|line| line.starts_with("| `"));
+    let forms = forms.filter_map(|row| row.split('|').nth(1));
+    let all = Encoding::ALL.iter().map(|form| form.label());
+    assert_eq!(labels(forms), names(all.collect()));
+    let charsets = charsets.lines().take_while(|line| !line.starts_with("**"));
+    let charsets = charsets.filter(|line| line.starts_with("| "));
+    assert_eq!(
+        labels(charsets),
+        names(Charset::all().map(Charset::label).collect())
+    );
+    let classes = semantics
+        .lines()
+        .find(|line| line.starts_with("| `forbidden` |"));
+    let classes = classes.unwrap().split('|').skip(2);
+    let all = Class::ALL.iter().map(|&class| class.into());
+    assert_eq!(labels(classes), names(all.collect()));
 }
