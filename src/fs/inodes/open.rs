@@ -21,13 +21,10 @@ impl Inodes {
         let open = || {
             // Opened by its handle a file may have a dentry without a parent (`exportfs_decode_fh_raw` in
             // fs/exportfs/expfs.c). Then nobody who has marked its directory hears how it is changed.
-            if inode.is_regular()
-                && inode.handle().is_some()
-                && let Ok(fd) = self.open_in_place(inode)
-            {
-                return Ok(fd);
-            }
+            let by_name = inode.as_directory().is_err() && inode.handle().is_some();
+            let named = by_name.then(|| self.open_in_place(inode));
             match (&inode.identity, &self.mount) {
+                _ if let Some(Ok(fd)) = named => Ok(fd),
                 _ if let Some(file) = &open_file => file::path_only(file),
                 (Identity::Handle(handle), Some(mount)) => {
                     let opened = handle.open(mount, libc::O_PATH);
@@ -49,22 +46,24 @@ impl Inodes {
     /// # Errors
     /// The file is gone (`ESTALE`), or can't be opened.
     pub(in crate::fs) fn open(&self, inode: &Inode, flags: i32) -> io::Result<Option<OwnedFd>> {
-        let (Some(handle), Some(mount)) = (inode.handle(), &self.mount) else {
+        let (Some(handle), Some(mount), true) = (inode.handle(), &self.mount, inode.is_regular())
+        else {
             return Ok(None);
         };
-        if !inode.is_regular() {
-            return Ok(None);
+        let open = |flags| {
+            let opened = self.descriptors.enough_for(|| handle.open(mount, flags));
+            noting_stale(inode, opened)
+        };
+        // Opening a FIFO would wait for its other side.
+        if inode.marks.has(UNPROVEN)
+            && let Some(fd) = open(libc::O_PATH)?
+        {
+            self.prove(inode, &fd)?;
         }
-        let flags = flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_PATH);
-        let opened = self.descriptors.enough_for(|| handle.open(mount, flags));
-        let Some(fd) = noting_stale(inode, opened)? else {
-            return Ok(None);
-        };
-        self.prove(inode, &fd)?;
-        Ok(Some(fd))
+        open(flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_PATH))
     }
 
-    /// Sees to it that `fd`, opened by the handle of an inode, is the file that is known by its number.
+    /// Sees to it that `fd`, opened by the handle of an inode, is the file that is known by its number, and of that kind.
     ///
     /// # Errors
     /// `ESTALE`: it is another. The kernel looks the name up once more then.
@@ -73,11 +72,15 @@ impl Inodes {
             return Ok(());
         }
         let stat = Stat::of(fd)?;
-        if Device::new(stat.dev) != inode.device || self.number(&stat) != inode.number {
-            return Err(Errno::STALE.into());
+        let is_it = Device::new(stat.dev) == inode.device
+            && self.number(&stat) == inode.number
+            && stat.is_file() == inode.is_regular();
+        if is_it {
+            inode.marks.set(UNPROVEN, false);
+            return Ok(());
         }
-        inode.marks.set(UNPROVEN, false);
-        Ok(())
+        inode.marks.set(STALE, true);
+        Err(Errno::STALE.into())
     }
 
     /// Opens what has the handle `handle`, an `O_PATH` descriptor.

@@ -297,3 +297,54 @@ fn files_that_had_one_number_in_turn_have_each_a_generation() {
         std::fs::remove_file(below.path().join("turn")).unwrap();
     }
 }
+
+/// Somebody exchanges names while one is looked at: the attributes are those of a file, the handle is that of a FIFO.
+#[test]
+fn a_fifo_is_not_opened_in_place_of_a_file() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let below = tempfile::tempdir_in("/dev/shm").unwrap();
+    std::fs::write(below.path().join("file"), "").unwrap();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let fifo = below.path().join("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let root = Dir::open_root(below.path()).unwrap();
+    let child = |name: &[u8]| root.child(&BackingName::parse(name).unwrap()).unwrap();
+    let (file, fifo) = (child(b"file"), child(b"fifo"));
+    let handle_of = |fd: &OwnedFd| FileHandle::of(fd).unwrap().unwrap();
+    let mount = std::fs::File::open(below.path()).unwrap().into();
+    let inodes = Inodes::new(
+        Dir::open_root(below.path()).unwrap().into_fd(),
+        Some(mount),
+        64,
+    )
+    .unwrap();
+    let enter = |by| {
+        let stat = Stat::of(&file).unwrap();
+        inodes.enter(Looked { stat, by }, None).unwrap()
+    };
+    let wrong = enter(By::Handle(handle_of(&fifo))).unwrap().inode;
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| done.send(inodes.open(&wrong, libc::O_RDONLY)));
+        let opened = is_done.recv_timeout(std::time::Duration::from_secs(5));
+        // Whoever waits there goes on.
+        drop(
+            std::fs::File::options()
+                .read(true)
+                .write(true)
+                .open(below.path().join("fifo")),
+        );
+        let error = opened.unwrap().unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ESTALE));
+    });
+    // It is looked at closely from now on.
+    let stat = Stat::of(&file).unwrap();
+    let name = BackingName::parse(b"file").unwrap();
+    let place = Place::new(ROOT, name.clone(), name.as_visible());
+    assert!(inodes.enter_known(&stat, &place).is_none());
+    assert!(enter(By::Handle(handle_of(&file))).is_err());
+    let right = enter(By::Fd(file.try_clone().unwrap())).unwrap().inode;
+    assert!(inodes.open(&right, libc::O_RDONLY).unwrap().is_some());
+}

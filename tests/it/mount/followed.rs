@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, XattrFlags, chmodat, fsetxattr};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, XattrFlags, chmodat, fsetxattr, mknodat};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
@@ -376,8 +376,8 @@ fn f5_attributes_of_what_has_names_elsewhere_are_not_kept_for_ever() {
     let elsewhere = tree.parent().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     let elsewhere = std::fs::File::open(elsewhere).unwrap();
-    let fifo = rustix::fs::FileType::Fifo;
-    rustix::fs::mknodat(&below, "fifo", fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+    let fifo = FileType::Fifo;
+    mknodat(&below, "fifo", fifo, Mode::from_raw_mode(0o666), 0).unwrap();
     at::symlink(b"target", &below, b"link").unwrap();
     tree.until_idle();
     let mount = tree.mount(&["--cache=watch"]);
@@ -400,7 +400,7 @@ fn f5_a_change_through_another_mount_is_heard_of_though_the_kernel_had_dropped_t
     if !needs::root("fanotify") {
         return;
     }
-    let changes: [fn(&Path); 5] = [
+    let changes: [fn(&Path); 6] = [
         |file| {
             let mut file = std::fs::OpenOptions::new().append(true).open(file).unwrap();
             file.write_all(b"more").unwrap();
@@ -416,12 +416,15 @@ fn f5_a_change_through_another_mount_is_heard_of_though_the_kernel_had_dropped_t
             file.set_modified(UNIX_EPOCH).unwrap();
         },
         |file| rustix::fs::setxattr(file, c"user.a", b"b", XattrFlags::empty()).unwrap(),
+        |fifo| rustix::fs::chmod(fifo, Mode::from_raw_mode(0o600)).unwrap(),
     ];
     let tree = Tree::new();
     let names: Vec<_> = (0..changes.len()).map(|n| format!("file{n}")).collect();
-    for name in &names {
+    for name in &names[..changes.len() - 1] {
         tree.file(name.as_bytes(), b"content");
     }
+    let mode = Mode::from_raw_mode(0o644);
+    mknodat(tree.below_dir(), &names[5], FileType::Fifo, mode, 0).unwrap();
     tree.until_idle();
     let mount = tree.mount(&["--cache=watch"]);
     let other = tempfile::tempdir().unwrap();
