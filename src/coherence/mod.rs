@@ -83,10 +83,8 @@ pub struct Coherence {
     /// The timeouts.
     pub times: Times,
     keeps_lists: bool,
-    /// The follower of changes that others make, if they are to be followed.
-    pub watched: Option<Arc<Watched>>,
-    /// Why there is none, in words.
-    pub unwatched: Option<String>,
+    /// The follower of changes that others make; else the reason why they are not followed, in words.
+    pub watched: Result<Arc<Watched>, String>,
     /// Present where lists are kept no longer than their attributes.
     lists: Option<Lists>,
     renames: Renames,
@@ -98,16 +96,12 @@ impl Coherence {
     pub fn new(fs: Arc<Utf8Fs>, keeping: Keeping) -> Self {
         let times = keeping.times;
         let watch = |watcher| Arc::new(Watched::new(Arc::clone(&fs), watcher, times));
-        let (watched, unwatched) = match keeping.watcher {
-            Ok(watcher) => (Some(watch(watcher)), None),
-            Err(reason) => (None, Some(reason)),
-        };
+        let watched = keeping.watcher.map(watch);
         Self {
             times,
             keeps_lists: keeping.keeps_lists,
-            lists: watched.is_some().then(Lists::default),
+            lists: watched.is_ok().then(Lists::default),
             watched,
-            unwatched,
             renames: Renames::default(),
             fs,
         }
@@ -131,14 +125,14 @@ impl Coherence {
 
     /// The kernel keeps no content of files in this mount's name: it serves them by itself.
     pub fn keeps_no_content(&self) {
-        if let Some(watched) = &self.watched {
+        if let Ok(watched) = &self.watched {
             watched.keeps_no_content();
         }
     }
 
     /// To be called before something is read of a directory that the kernel is to keep.
     fn look_into(&self, directory: &Arc<Inode>) {
-        if let Some(watched) = &self.watched {
+        if let Ok(watched) = &self.watched {
             watched.look_into(directory);
         }
     }
@@ -147,8 +141,8 @@ impl Coherence {
     fn keep(&self, directory: &Inode, name: &[u8], entry: &Entry) -> Kept {
         let may_be_kept = entry.is_only_name && self.renames.allows(directory.number, name);
         let kept = match &self.watched {
-            Some(watched) => watched.keep_name(directory, entry),
-            None => self.times.heard,
+            Ok(watched) => watched.keep_name(directory, entry),
+            Err(_) => self.times.heard,
         };
         Kept {
             name: if may_be_kept { kept } else { Duration::ZERO },
@@ -172,8 +166,8 @@ impl Coherence {
             return self.times.unheard.min(MAPPED);
         }
         match &self.watched {
-            Some(watched) => watched.keep_attributes(inode, stat),
-            None => self.times.heard,
+            Ok(watched) => watched.keep_attributes(inode, stat),
+            Err(_) => self.times.heard,
         }
     }
 
@@ -210,10 +204,10 @@ impl Coherence {
         };
         match (self.fs.absence(name), &self.watched) {
             (Absence::OfSpellings, _) => Duration::ZERO,
-            (_, None) => self.times.heard,
-            (Absence::OfOne, Some(watched)) => watched.keep_absence(&directory, name),
+            (_, Err(_)) => self.times.heard,
+            (Absence::OfOne, Ok(watched)) => watched.keep_absence(&directory, name),
             // Changes are reported by backing names, of which it may not be one.
-            (Absence::OfDecoded, Some(_)) => self.times.unheard,
+            (Absence::OfDecoded, Ok(_)) => self.times.unheard,
         }
     }
 
@@ -264,7 +258,7 @@ impl Coherence {
     }
 
     fn made(&self, directory: &Inode, name: &[u8], entry: Entry) -> (Entry, Kept) {
-        if let Some(watched) = &self.watched {
+        if let Ok(watched) = &self.watched {
             watched.made(directory.number, name);
         }
         let kept = self.keep(directory, name, &entry);
@@ -304,7 +298,7 @@ impl Coherence {
     ) -> Result<(), FsError> {
         let is_exchange = flags & libc::RENAME_EXCHANGE != 0;
         let (from, to) = (self.change(old.0)?, self.change(new.0)?);
-        if let Some(watched) = &self.watched {
+        if let Ok(watched) = &self.watched {
             watched.move_names(&from, &to);
             if is_exchange {
                 watched.move_names(&to, &from);
@@ -324,7 +318,7 @@ impl Coherence {
             self.renames.replaced(new.0, new.1);
             if is_exchange {
                 self.renames.replaced(old.0, old.1);
-            } else if let Some(watched) = &self.watched {
+            } else if let Ok(watched) = &self.watched {
                 watched.made(new.0, new.1);
             }
         }
@@ -341,7 +335,7 @@ impl Coherence {
     /// Those of [`Utf8Fs::getattr`].
     pub fn getattr(&self, number: u64) -> Result<(Shown, Duration), FsError> {
         let mut shown = self.fs.getattr(number)?;
-        if let Some(watched) = &self.watched
+        if let Ok(watched) = &self.watched
             && shown.stat.is_dir()
         {
             watched.note_idleness(&shown.inode, &shown.stat);
@@ -368,7 +362,7 @@ impl Coherence {
         let directory = self.fs.inodes().get(number)?;
         self.look_into(&directory);
         let is_followed = |watched: &Arc<Watched>| watched.is_followed(&directory);
-        let new = self.keeps_lists && self.watched.as_ref().is_none_or(is_followed);
+        let new = self.keeps_lists && self.watched.as_ref().ok().is_none_or(is_followed);
         let old = new
             && self
                 .lists
@@ -399,7 +393,7 @@ impl Coherence {
     /// The kernel takes `count` lookups of an inode back.
     pub fn forget(&self, number: u64, count: u64) {
         let gone = self.fs.inodes().forget(number, count);
-        if let Some((watched, gone)) = self.watched.as_ref().zip(gone) {
+        if let Some((watched, gone)) = self.watched.as_ref().ok().zip(gone) {
             watched.unmark(&gone);
         }
     }

@@ -390,7 +390,7 @@ impl Hooks for Life {
     fn notifier(&self, kernel: Forgetting) {
         let kernel: Arc<dyn Kernel> = Arc::new(kernel);
         let end = self.end.lock().take();
-        let Some((watched, end)) = self.coherence.watched.as_ref().zip(end) else {
+        let Some((watched, end)) = self.coherence.watched.as_ref().ok().zip(end) else {
             return;
         };
         let follower = Arc::clone(watched);

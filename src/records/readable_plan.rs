@@ -283,15 +283,6 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_was_decoded_says_what_else_changed() {
-        let line = line(
-            r#"{"directory":{"text":""},"directory_inode":1,"old":{"bytes":"6To="},"new":{"text":"é%3A"},"kind":"file","inode":2,"reason":"forbidden","charset":"iso-8859-1","confidence":0.561}"#,
-        );
-        let end = "file 2  # iso-8859-1 56 %, had what the profile forbids\n";
-        assert!(line.readable().ends_with(end), "{}", line.readable());
-    }
-
-    #[test]
     fn candidates_are_comments_to_uncomment() {
         let left = line(
             r#"{"directory":{"text":""},"directory_inode":1,"old":{"bytes":"6Q=="},"new":null,"kind":"file","inode":2,"reason":"unsure","candidates":[{"name":{"text":"é"},"charset":"iso-8859-1","confidence":0.561}]}"#,

@@ -237,7 +237,7 @@ fn each_row_of_the_table_is_a_metric_where_there_is_all() {
 }
 
 #[test]
-fn where_changes_are_not_followed_nothing_is_told_of_it() {
+fn where_changes_are_not_followed_the_reason_is_shown_and_no_metric() {
     let mut status = status();
     status.watch = None;
     status.unwatched = Some("it takes Linux 6.2".to_owned());

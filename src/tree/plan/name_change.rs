@@ -193,8 +193,8 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChang
             if stored == name {
                 return NameChange::Keep;
             }
-            let is_as_read = new.reason == Reason::Decoded && spelled.reason != Reason::Form;
-            if new.reason == Reason::Target || is_as_read {
+            let is_respelled = new.reason == Reason::Decoded && spelled.reason != Reason::Form;
+            if new.reason == Reason::Target || is_respelled {
                 new.reason = spelled.reason;
             }
             if std::str::from_utf8(&stored).is_err() {

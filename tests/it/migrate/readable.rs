@@ -21,6 +21,18 @@ fn plan(tree: &Tree) -> String {
     std::fs::read_to_string(tree.parent().join("plan")).unwrap()
 }
 
+#[test]
+fn a_plan_says_that_a_decoded_name_had_what_the_profile_forbids() {
+    let tree = Tree::new();
+    tree.file(b"caf\xE9:", b"");
+    let from = ["--from", "iso-8859-1", "--profile", "portable"];
+    let write = ["--plan", "plan", "--plan-format", "readable", "backing"];
+    migrate(tree.parent(), &[from.as_slice(), &write].concat()).expect(0);
+    let text = plan(&tree);
+    let end = "# iso-8859-1, had what the profile forbids\n";
+    assert!(text.contains(end), "{text}");
+}
+
 /// Laws T1 and L4.
 #[test]
 fn t1_a_readable_plan_is_edited_applied_and_undone_bit_by_bit() {
