@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use super::sample::words_beyond_ascii;
 use super::weigh::{Candidate, Candidates, EVIDENCE, NO_CHARSET, ScoredTexts, noise};
 use super::{Guesser, may_deceive};
 use crate::codec::Charset;
@@ -21,9 +20,10 @@ const ROUNDS: usize = 8;
 const NEGLIGIBLE: f64 = 30.0;
 
 /// The share of the siblings counts this many times, at most as 1, since a directory may hold names of two charsets.
-const SUPPORT: f64 = 1.5;
+const SUPPORT: f64 = 1.3;
 
-/// A name of `n` letters beyond ASCII can say no more by itself than `1 - DOUBTFUL_LETTERS / n`.
+/// A text can say no more by itself than `1 - DOUBTFUL_LETTERS / n`, where `n` counts the letters of its words beyond ASCII: each twice,
+/// an ASCII one half.
 const DOUBTFUL_LETTERS: f64 = 0.8;
 
 /// Shares of charsets and languages among some names.
@@ -33,6 +33,10 @@ pub struct Mixture {
     prior: Vec<f64>,
     /// The number of names of each component, each name shared out by likelihood.
     names: Vec<f64>,
+    /// The prior of no charset on offer, as a share of all.
+    prior_of_none: f64,
+    /// The number of names in no charset on offer.
+    names_of_none: f64,
 }
 
 /// A text that a name may stand for.
@@ -72,7 +76,12 @@ impl Default for Mixture {
             .map(|component| component.prior.exp())
             .collect();
         let names = vec![0.0; prior.len()];
-        Self { prior, names }
+        Self {
+            prior,
+            names,
+            prior_of_none: NO_CHARSET,
+            names_of_none: 0.0,
+        }
     }
 }
 
@@ -82,9 +91,13 @@ impl Mixture {
     pub fn part(&self) -> Self {
         let whole = self.whole();
         let mut part = Self::default();
+        let share = |usual: f64, before: f64, names: f64| {
+            UNLIKE * usual + (1.0 - UNLIKE) * (PRIOR_NAMES * before + names) / whole
+        };
+        part.prior_of_none = share(NO_CHARSET, self.prior_of_none, self.names_of_none);
         let components = part.prior.iter_mut().zip(&self.prior).zip(&self.names);
         for ((prior, before), names) in components {
-            *prior = UNLIKE * *prior + (1.0 - UNLIKE) * (PRIOR_NAMES * before + names) / whole;
+            *prior = share(*prior, *before, *names);
         }
         part
     }
@@ -117,7 +130,9 @@ impl Mixture {
         let mut parts: Vec<Vec<f64>> = names.iter().map(|name| self.parts(name, &[])).collect();
         for _ in 0..ROUNDS {
             self.names.fill(0.0);
+            self.names_of_none = 0.0;
             for (name, parts) in names.iter().zip(&parts) {
+                self.names_of_none += rest(parts);
                 for (reading, part) in name.readings.iter().zip(parts) {
                     if let Some(count) = self.names.get_mut(reading.component) {
                         *count += part;
@@ -144,8 +159,8 @@ impl Mixture {
         let own = self.parts(readings, &[]);
         let parts = self.parts(readings, &own);
         let weights = self.weights(readings, &own);
-        let whole: f64 = self.whole() * NO_CHARSET + weights.iter().sum::<f64>();
-        let doubt = doubt(name);
+        let whole: f64 = self.weight_of_none(&own) + weights.iter().sum::<f64>();
+        let deceives = may_deceive(name);
         let mut sums: HashMap<usize, TextSum> = HashMap::new();
         for ((reading, part), weight) in readings.readings.iter().zip(parts).zip(weights) {
             let sum = sums.entry(reading.text).or_default();
@@ -159,8 +174,10 @@ impl Mixture {
             .into_values()
             .filter_map(|sum| {
                 let (_, candidate) = sum.likeliest?;
+                let text = candidate.read(name)?;
+                let doubt = if deceives { 1.0 } else { doubt(&text) };
                 Some(TextGuess {
-                    text: candidate.read(name)?,
+                    text,
                     charset: candidate.charset,
                     confidence: sum.probability.min(
                         (1.0 - doubt) * sum.probability + doubt * (SUPPORT * sum.support).min(1.0),
@@ -177,7 +194,14 @@ impl Mixture {
 
     /// The number of names, and of what stands for the prior.
     fn whole(&self) -> f64 {
-        PRIOR_NAMES + self.names.iter().sum::<f64>()
+        PRIOR_NAMES + self.names.iter().sum::<f64>() + self.names_of_none
+    }
+
+    /// The number of names in no charset, without what the name itself contributed, `own` for its readings.
+    fn weight_of_none(&self, own: &[f64]) -> f64 {
+        let own = if own.is_empty() { 0.0 } else { rest(own) };
+        let names = PRIOR_NAMES * self.prior_of_none + (self.names_of_none - own).max(0.0);
+        names.max(NO_CHARSET * self.whole())
     }
 
     /// The number of names in the charset and language of each reading, without what the name itself contributed, `own`.
@@ -196,7 +220,7 @@ impl Mixture {
         for (part, reading) in parts.iter_mut().zip(&name.readings) {
             *part *= reading.likelihood;
         }
-        let whole = self.whole() * NO_CHARSET * name.noise + parts.iter().sum::<f64>();
+        let whole = self.weight_of_none(own) * name.noise + parts.iter().sum::<f64>();
         parts.iter_mut().for_each(|part| *part /= whole);
         parts
     }
@@ -236,11 +260,12 @@ impl NameReadings {
             readings.retain(is_meant);
         }
         let costs = readings.iter().map(|(_, cost)| *cost);
-        let least = costs.fold(noise(name), f64::min);
+        let noise = noise(name);
+        let least = costs.fold(noise, f64::min);
         let likelihood = |cost: f64| (EVIDENCE * (least - cost)).exp();
         readings.retain(|(_, cost)| *cost < least + NEGLIGIBLE);
         Self {
-            noise: likelihood(noise(name)),
+            noise: likelihood(noise),
             readings: readings
                 .into_iter()
                 .map(|(reading, cost)| Reading {
@@ -252,13 +277,16 @@ impl NameReadings {
     }
 }
 
-/// The share of doubt about what a name says by itself, 0.0..=1.0: chance makes short words look right more often.
-fn doubt(name: &[u8]) -> f64 {
-    if may_deceive(name) {
-        return 1.0;
-    }
-    let words = words_beyond_ascii(name);
-    let weight = |byte: &u8| if byte.is_ascii() { 1.0 } else { 2.0 };
-    let letters: f64 = words.iter().flat_map(|word| word.iter().map(weight)).sum();
+/// The probability of no charset on offer, of the probabilities of a name's readings.
+fn rest(parts: &[f64]) -> f64 {
+    (1.0 - parts.iter().sum::<f64>()).max(0.0)
+}
+
+/// The share of doubt about what a text says by itself, 0.0..=1.0: chance makes short words look right more often.
+fn doubt(text: &str) -> f64 {
+    let words = text.split(|c: char| c.is_ascii() && !c.is_ascii_alphabetic());
+    let words = words.filter(|word| !word.is_ascii());
+    let weight = |c: char| if c.is_ascii() { 0.5 } else { 2.0 };
+    let letters: f64 = words.flat_map(str::chars).map(weight).sum();
     (DOUBTFUL_LETTERS / letters).min(1.0)
 }

@@ -37,7 +37,9 @@ impl ScoredText {
             shared: 0.0,
             is_plain: false,
             is_foreign: false,
-            is_meaningless: text.chars().any(|c| !c.is_ascii() && is_meaningless(c)),
+            is_meaningless: text
+                .chars()
+                .any(|c| !c.is_ascii() && (is_meaningless(c) || is_private(c))),
             words: Vec::new(),
         };
         let mut run: Vec<char> = Vec::new();
@@ -111,6 +113,11 @@ impl ScoredText {
         }
         run.clear();
     }
+}
+
+/// A private character other than the apple, which Macintosh charsets have: names mean none, a wrong charset shows some.
+fn is_private(c: char) -> bool {
+    matches!(c, '\u{E000}'..='\u{F8FE}')
 }
 
 /// The cost of a word's capitals: `Word`, `word` and `WORD` are common, `wORD` and `WoRD` are signs of a wrong charset.

@@ -125,6 +125,26 @@ fn bytes_without_meaning_are_no_sure_guess() {
 }
 
 #[test]
+fn utf8_that_was_cut_or_put_beside_other_bytes_is_no_sure_guess() {
+    let rows: [&[u8]; 9] = [
+        "日本語".as_bytes().split_last().unwrap().1,
+        "資料集".as_bytes().split_last().unwrap().1,
+        "会议记录".as_bytes().split_last().unwrap().1,
+        "한국어".as_bytes().split_last().unwrap().1,
+        "Письмо".as_bytes().split_last().unwrap().1,
+        b"Men\xC3",
+        b"Fotos Z\xC3\xBCrich, M\xC3",
+        b"\xA4\xB8\xAD\xE6\x96\x87.txt",
+        b"\xC3\x9Cbersicht sch\xF6n.txt",
+    ];
+    for name in rows {
+        let texts = Mixture::default().read(name);
+        let sure = texts.iter().filter(|text| text.confidence >= CERTAIN);
+        assert_eq!(sure.count(), 0, "{}: {texts:?}", name.escape_ascii());
+    }
+}
+
+#[test]
 fn korean_that_could_be_an_overlong_slash_needs_siblings() {
     let charset = Charset::from_label("euc-kr").unwrap();
     let name = charset.encode("유리창.txt").unwrap();

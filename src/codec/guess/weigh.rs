@@ -20,6 +20,9 @@ const STRAY: f64 = 0.02;
 /// The cost, in nats, of a byte of no charset; names of any language cost less.
 const NOISE: f64 = 8.0;
 const ASCII_NOISE: f64 = 3.5;
+/// ... and of the first byte of a letter of Latin languages in UTF-8, behind a letter and without its second. Legacy charsets have
+/// capitals, signs and other scripts there.
+const CUT_LETTER: f64 = 3.0;
 /// Probability that names are in no charset on offer.
 pub(super) const NO_CHARSET: f64 = 1e-3;
 /// Letters of a word hang together more than pairs show, names of a directory likewise: evidence counts this part.
@@ -276,10 +279,33 @@ fn evidence<'n>(
     log_sum(sums.into_iter())
 }
 
-/// The cost of a name of no charset.
+/// The cost of a name in no charset on offer: bytes without a meaning, or UTF-8 that was cut, or put beside other bytes.
 pub(super) fn noise(name: &[u8]) -> f64 {
     let cost = |byte: &u8| if byte.is_ascii() { ASCII_NOISE } else { NOISE };
-    name.iter().map(cost).sum()
+    let bytes: f64 = name.iter().map(cost).sum();
+    let (mut text, mut rest, mut is_utf8) = (String::new(), 0.0, false);
+    for chunk in name.utf8_chunks() {
+        text.push_str(chunk.valid());
+        let is_cut_letter = match chunk.invalid() {
+            [0xC3] => text.ends_with(|c: char| c.is_ascii_alphabetic()),
+            [0xC4..=0xC5] => text.ends_with(|c: char| c.is_ascii_lowercase()),
+            _ => false,
+        };
+        rest += if is_cut_letter {
+            CUT_LETTER
+        } else {
+            chunk.invalid().iter().map(cost).sum()
+        };
+        is_utf8 |= is_cut_letter || !chunk.valid().is_ascii();
+    }
+    if !is_utf8 {
+        return bytes;
+    }
+    let text = ScoredText::new(&text);
+    let costs = model::languages()
+        .iter()
+        .map(|language| text.cost(language));
+    bytes.min(rest + costs.fold(f64::INFINITY, f64::min))
 }
 
 /// Each different text once, however many charsets read it.

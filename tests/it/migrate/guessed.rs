@@ -36,13 +36,24 @@ const SHORT_FRAMES: [&str; 4] = ["@", "@.txt", "@ #", "#@"];
 /// Most letters of a short name.
 const SHORT: usize = 5;
 
+/// What names are made of.
+#[derive(Clone, Copy)]
+enum Shape {
+    /// A phrase.
+    Phrase,
+    /// One short word of a phrase.
+    Short,
+    /// A phrase in UTF-8, cut within a character: no charset reads it right.
+    Cut,
+}
+
 /// A kind of directory.
 #[derive(Clone, Copy)]
 struct DirectoryKind {
     label: &'static str,
     /// The number of names of each of its writers, who differ in charset.
     names: &'static [usize],
-    is_short: bool,
+    shape: Shape,
     /// The number of directories for each writer.
     directories: usize,
     /// The least share of right names, in percent.
@@ -58,7 +69,7 @@ const fn kind(
     DirectoryKind {
         label,
         names,
-        is_short: false,
+        shape: Shape::Phrase,
         directories,
         least_right,
     }
@@ -66,7 +77,14 @@ const fn kind(
 
 const fn short(label: &'static str, names: &'static [usize], directories: usize) -> DirectoryKind {
     DirectoryKind {
-        is_short: true,
+        shape: Shape::Short,
+        ..kind(label, names, directories, 0.0)
+    }
+}
+
+const fn cut(label: &'static str, names: &'static [usize], directories: usize) -> DirectoryKind {
+    DirectoryKind {
+        shape: Shape::Cut,
         ..kind(label, names, directories, 0.0)
     }
 }
@@ -77,11 +95,16 @@ const SINGLE: [DirectoryKind; 3] = [
     kind("one charset, 25 names", &[25], 1, 99.0),
 ];
 const TINY: [DirectoryKind; 5] = [
-    kind("1 name", &[1], 18, 0.0),
-    kind("2 names", &[2], 9, 0.0),
-    short("1 short name", &[1], 18),
-    short("2 short names", &[2], 9),
+    kind("1 name", &[1], 360, 0.0),
+    kind("2 names", &[2], 180, 0.0),
+    short("1 short name", &[1], 360),
+    short("2 short names", &[2], 180),
     short("6 short names", &[6], 3),
+];
+const CUT: [DirectoryKind; 3] = [
+    cut("1 name of cut UTF-8", &[1], 60),
+    cut("2 names of cut UTF-8", &[2], 30),
+    cut("10 names of cut UTF-8", &[10], 6),
 ];
 const MIXED: [DirectoryKind; 4] = [
     kind("two charsets, 2 and 2 names", &[2, 2], 5, 0.0),
@@ -137,16 +160,25 @@ impl Generator {
     }
 
     /// Adds names of a writer that are not UTF-8.
-    fn add(&mut self, directory: &mut Directory, writer: &Writer, count: usize, is_short: bool) {
+    fn add(&mut self, directory: &mut Directory, writer: &Writer, count: usize, shape: Shape) {
         let wanted = directory.len() + count;
         while directory.len() < wanted {
-            let (phrase, frame) = if is_short {
-                (*self.pick(&writer.words), *self.pick(&SHORT_FRAMES))
-            } else {
-                (*self.pick(&writer.phrases), *self.pick(&FRAMES))
+            let (phrase, frame) = match shape {
+                Shape::Short => (*self.pick(&writer.words), *self.pick(&SHORT_FRAMES)),
+                Shape::Phrase | Shape::Cut => (*self.pick(&writer.phrases), *self.pick(&FRAMES)),
             };
-            let number = self.0.below(100).to_string();
-            let text = frame.replace('#', &number).replace('@', phrase);
+            let frame = frame.replace('#', &self.0.below(100).to_string());
+            if matches!(shape, Shape::Cut) {
+                let cuts = (1..phrase.len()).filter(|at| !phrase.is_char_boundary(*at));
+                if let cuts @ [_, ..] = &cuts.collect::<Vec<_>>()[..] {
+                    let phrase = &phrase.as_bytes()[..*self.pick(cuts)];
+                    let (before, after) = frame.split_once('@').unwrap();
+                    let name = [before.as_bytes(), phrase, after.as_bytes()].concat();
+                    directory.insert(name, (writer.charset, String::new()));
+                }
+                continue;
+            }
+            let text = frame.replace('@', phrase);
             // A DOS charset lacks some capitals; some names happen to be UTF-8.
             let name = writer.charset.encode(&text).unwrap_or_default();
             if str::from_utf8(&name).is_err() {
@@ -165,7 +197,7 @@ impl Generator {
         {
             let mut charsets = vec![host.charset];
             let mut directory = Directory::new();
-            self.add(&mut directory, host, kind.names[0], kind.is_short);
+            self.add(&mut directory, host, kind.names[0], kind.shape);
             for count in &kind.names[1..] {
                 let guest = loop {
                     let guest = self.pick(writers);
@@ -174,7 +206,7 @@ impl Generator {
                     }
                 };
                 charsets.push(guest.charset);
-                self.add(&mut directory, guest, *count, kind.is_short);
+                self.add(&mut directory, guest, *count, kind.shape);
             }
             directories.push(directory);
         }
@@ -264,7 +296,10 @@ fn assert_read_right(vocabulary: &'static str, kinds: &[DirectoryKind], slack: f
         let mut whole = Score::default();
         for (charset, score) in score(&directories) {
             whole += score;
-            *charsets.entry(charset).or_default() += score;
+            // What is cut is in none of them.
+            if !matches!(kind.shape, Shape::Cut) {
+                *charsets.entry(charset).or_default() += score;
+            }
         }
         rows.push((kind, whole));
     }
@@ -297,6 +332,11 @@ fn t8_few_and_short_names_are_read_right_or_left() {
 }
 
 #[test]
+fn t8_names_of_cut_utf8_are_left() {
+    assert_read_right(PHRASES, &CUT, 0.0);
+}
+
+#[test]
 fn t8_names_in_directories_of_several_charsets_are_read_right_or_left() {
     assert_read_right(PHRASES, &MIXED, 0.0);
 }
@@ -308,6 +348,6 @@ fn t8_guests_among_names_of_another_charset_are_read_right_or_left() {
 
 #[test]
 fn t8_names_of_another_vocabulary_are_read_as_well() {
-    let kinds = [&SINGLE[..], &TINY, &MIXED, &GUESTS].concat();
+    let kinds = [&SINGLE[..], &TINY, &CUT, &MIXED, &GUESTS].concat();
     assert_read_right(HELD_OUT, &kinds, 2.0);
 }
