@@ -46,20 +46,21 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
     LazyLock::force(&OURSELVES);
     let name = path.file_name().ok_or(Errno::ISDIR)?;
     let directory = directory_of(path)?;
-    let is_fifo = match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+    let is_device = match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(there) => {
             check(&there)?;
-            FileType::from_raw_mode(there.st_mode) == FileType::Fifo
+            FileType::from_raw_mode(there.st_mode) == FileType::CharacterDevice
         }
         Err(Errno::NOENT) => false,
         Err(errno) => return Err(errno.into()),
     };
     let flags =
         OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    // Linux opens a FIFO for both ways at once, and then it needs no reader and survives the loss of one (fifo(7)).
-    let way = match is_fifo {
-        true => OFlags::RDWR,
-        false => OFlags::WRONLY | OFlags::CREATE,
+    // Linux opens a FIFO for both ways at once, and then it needs no reader and survives the loss of one (fifo(7)). The end of a
+    // file is read.
+    let way = match is_device {
+        true => OFlags::WRONLY,
+        false => OFlags::RDWR | OFlags::CREATE,
     };
     let mode = Mode::from_raw_mode(0o640);
     let log = match openat(&directory, name, flags | way, mode) {

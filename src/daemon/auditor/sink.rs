@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::datagram::{self, Datagrams};
@@ -93,7 +94,7 @@ impl Sink {
         {
             // From a root of our own the path leads nowhere.
             let file = helper::open_log().map_or_else(|| open_file(path), |log| Ok(log?.into()))?;
-            (stream.file, stream.broken) = (file, false);
+            *stream = Stream::new(file, Some(path.clone()));
         }
         Ok(())
     }
@@ -135,12 +136,19 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// A stream over an open file.
+    /// A stream over an open file, which may end within a line that was cut when the disk was full.
     pub(super) fn new(file: File, path: Option<PathBuf>) -> Self {
+        let mut last = *b"\n";
+        if let Ok(there) = file.metadata()
+            && there.is_file()
+        {
+            // What cannot be read is taken for whole.
+            file.read_at(&mut last, there.len().saturating_sub(1)).ok();
+        }
         Self {
             file,
             path,
-            broken: false,
+            broken: last != *b"\n",
         }
     }
 

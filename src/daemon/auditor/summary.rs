@@ -14,7 +14,7 @@ impl Counts {
             rows.collect::<Vec<_>>().join(", ")
         }
         format!(
-            "{at} summary of mount {}: operations: {operations}; offences: {} ({}; {}); records: {} written, {} left out by the rate limit, {} dropped",
+            "{at} summary of {}: operations: {operations}; offences: {} ({}; {}); records: {} written, {} left out by the rate limit, {} dropped",
             Quoted(mount),
             self.offences(),
             list(self.rules().rows()),

@@ -149,7 +149,7 @@ fn a_second_finish_writes_nothing_and_a_late_offence_is_dropped() {
     assert_eq!(text.lines().count(), 1);
     assert!(
         text.starts_with("20")
-            && text.contains(" summary of mount \"/mnt/x\": operations: 1; offences: 0 (")
+            && text.contains(" summary of \"/mnt/x\": operations: 1; offences: 0 (")
     );
     assert_eq!(log.counts().dropped, 1);
     adds_up(log.counts());
@@ -317,6 +317,40 @@ fn a_renamed_log_is_left_and_a_new_one_begun() {
     finish_soon(&log);
     assert_eq!(fs::read_to_string(&old).unwrap(), "kept\n");
     assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+}
+
+/// Its disk was full, whoever wrote it: this mount, or one before it.
+#[test]
+fn a_log_that_ends_within_a_line_is_gone_on_with_in_a_new_one() {
+    let (_dir, path) = place();
+    fs::write(&path, "cut").unwrap();
+    let log = auditor(UNLIMITED, &path, Format::Text);
+    offend(&log, latin1(), 1);
+    wait_for_the_writer(&log);
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, whole.strip_suffix(b"\n").unwrap()).unwrap();
+    log.reopen();
+    offend(&log, latin1(), 1);
+    finish_soon(&log);
+    let text = fs::read_to_string(&path).unwrap();
+    let [cut, first, second, _summary] = text.lines().collect::<Vec<_>>()[..] else {
+        panic!("{text}");
+    };
+    assert_eq!(cut, "cut");
+    assert_eq!(
+        first.split_once(' ').unwrap().1,
+        second.split_once(' ').unwrap().1
+    );
+}
+
+/// Whoever has it opened anew has made room.
+#[test]
+fn a_log_that_could_not_be_written_is_well_once_it_is_reopened() {
+    let log = auditor(UNLIMITED, Path::new("/dev/full"), Format::Text);
+    offend(&log, latin1(), 1);
+    until(|| log.counts().failing);
+    log.reopen();
+    until(|| !log.counts().failing);
 }
 
 #[test]

@@ -134,10 +134,8 @@ impl Writer {
     fn reopen_if_wanted(&mut self) {
         if self.shared.reopen.swap(false, Ordering::Relaxed) {
             let reopened = self.sink.reopen();
-            if reopened.is_err() != self.is_stale {
-                self.is_stale = reopened.is_err();
-                self.shared.state.lock().counts.failing = self.is_stale;
-            }
+            self.is_stale = reopened.is_err();
+            self.shared.state.lock().counts.failing = self.is_stale;
             match reopened {
                 Ok(()) => self.complained = false,
                 Err(error) => {
