@@ -1,9 +1,11 @@
 //! State that the threads of a guard share, and the action on an offender.
 
 use std::collections::{HashMap, HashSet};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::counters::Counters;
@@ -119,8 +121,27 @@ impl Guarded {
         }
     }
 
-    /// Reports the newcomers in a directory of these names that are alike to an older one.
-    pub(super) fn compare(&self, newcomers: &Newcomers, names: &EntryList) {
+    /// Has the name that an offender was given compared with its siblings: its own name was not.
+    pub(super) fn compare_new(&self, offender: &Offender, new: &BackingName) {
+        let path = || offender.directory.path_of(new.as_bytes());
+        let judgement = self.judge().judge(&offender.maker, new.as_bytes(), path);
+        let Some(judgement) = judgement else {
+            return;
+        };
+        let renamed = Offender {
+            name: new.clone(),
+            time: Timestamp::now(),
+            judgement,
+            ..offender.clone()
+        };
+        if renamed.alike().is_some() {
+            self.requests.ask_to_compare(renamed);
+        }
+    }
+
+    /// Reports the newcomers in a directory of these names that are alike to an older one. One that was made since, and is not heard of
+    /// yet, is not older.
+    pub(super) fn compare(&self, newcomers: &Newcomers, names: &EntryList, dir: &Dir<impl AsFd>) {
         let Some(alike) = newcomers.values().find_map(Offender::alike) else {
             return;
         };
@@ -134,8 +155,10 @@ impl Guarded {
         for group in groups.values() {
             for offender in group.iter().filter_map(|name| newcomers.get(name)) {
                 let is_older = |name: &&BackingName| {
-                    let other = newcomers.get(*name);
-                    other.is_none_or(|other| other.age() < offender.age())
+                    newcomers.get(*name).map_or_else(
+                        || made(dir, name).is_none_or(|made| made <= offender.time),
+                        |other| other.age() < offender.age(),
+                    )
                 };
                 let Some(sibling) = group.iter().find(is_older) else {
                     continue;
@@ -212,4 +235,10 @@ impl Guarded {
         self.auditor
             .offence(record, u64::from(directory.handle.digest()));
     }
+}
+
+/// Returns when an entry was made, where the filesystem keeps that.
+fn made(dir: &Dir<impl AsFd>, name: &BackingName) -> Option<Timestamp> {
+    let born = dir.stat_child(name).ok()?.btime?;
+    Timestamp::new(born.secs, i32::try_from(born.nanos).ok()?).ok()
 }

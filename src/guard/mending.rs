@@ -327,6 +327,7 @@ impl Observer for Results<'_> {
         };
         add(&self.guarded.counters.renamed, 1);
         self.guarded.report(&waiting.offender, Some(new), None);
+        self.guarded.compare_new(&waiting.offender, new);
     }
 
     fn skipped(&self, skipped: &Skipped) {
@@ -366,19 +367,28 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
 
+    use jiff::Timestamp;
+
     use super::*;
+    use crate::backing::FileHandle;
     use crate::daemon::auditor::{AuditOptions, Auditor, Format, SinkKind};
     use crate::daemon::mount_policy::ResolvedPolicy;
+    use crate::fs::audit::Operation;
     use crate::guard::directories::Directories;
+    use crate::guard::maker::Maker;
+    use crate::guard::offender::Offender;
     use crate::guard::pending::Pending;
     use crate::guard::scan::scan;
     use crate::guard::scan_requests::ALL;
     use crate::records::PolicyFile;
     use crate::tree::undo_journal::Header;
 
-    /// A guard of a directory, in which it has found what is to be renamed.
-    fn guarded(root: &Path) -> Guarded {
-        let keys = PolicyFile::parse("mode = 'normalize'\nfrom = 'iso-8859-1'").unwrap();
+    fn renaming() -> PolicyFile {
+        PolicyFile::parse("mode = 'normalize'\nfrom = 'iso-8859-1'").unwrap()
+    }
+
+    /// A guard of a directory by this policy, which has found what offends in it.
+    fn guarded(root: &Path, keys: PolicyFile) -> Guarded {
         let resolved = ResolvedPolicy::without_file(keys).unwrap();
         let options = AuditOptions::default();
         let auditor = Auditor::new(options, SinkKind::Stderr, Format::Text, Vec::new());
@@ -399,6 +409,38 @@ mod tests {
         std::fs::write(directory.join(OsStr::from_bytes(name)), b"").unwrap();
     }
 
+    /// A sibling that is not heard of yet, and was made since, is not what a name is alike to.
+    #[test]
+    fn the_older_of_two_names_that_are_alike_does_not_offend() {
+        if !is_root() {
+            return;
+        }
+        let root = tempfile::tempdir_in("/dev/shm").unwrap();
+        let keys = PolicyFile::parse("unique = 'casefold'").unwrap();
+        let guarded = guarded(root.path(), keys);
+        let handle = FileHandle::of(guarded.directories.root()).unwrap().unwrap();
+        let (directory, dir) = guarded.open(&handle, ALL).unwrap();
+        let name = BackingName::parse(b"readme").unwrap();
+        let maker = Arc::new(Maker::default());
+        let judgement = guarded.judge().judge(&maker, b"readme", Vec::new).unwrap();
+        file(root.path(), b"readme");
+        let before = Timestamp::now() - Duration::from_secs(9);
+        file(root.path(), b"README");
+        for (time, offences) in [(before, 0), (before + Duration::from_secs(99), 1)] {
+            let offender = Offender {
+                directory: Arc::clone(&directory),
+                name: name.clone(),
+                maker: Arc::clone(&maker),
+                operation: Operation::Create,
+                time,
+                judgement: judgement.clone(),
+            };
+            let newcomers = [(name.clone(), offender)].into();
+            guarded.compare(&newcomers, &list(&dir).unwrap(), &dir);
+            assert_eq!(guarded.audit_counts().offences(), offences);
+        }
+    }
+
     /// Opening directories by their handles takes root.
     fn is_root() -> bool {
         rustix::process::geteuid().is_root()
@@ -413,7 +455,7 @@ mod tests {
         for number in b'0'..=b'9' {
             file(root.path(), &[number, 0xE9]);
         }
-        let guarded = guarded(root.path());
+        let guarded = guarded(root.path(), renaming());
         assert_eq!(guarded.pending.count(), 10);
         report_waiting(&guarded, Instant::now());
         let counts = guarded.audit_counts();
@@ -436,7 +478,7 @@ mod tests {
             directory.push(OsStr::from_bytes(b"d\xE9"));
             std::fs::create_dir(&directory).unwrap();
         }
-        let guarded = guarded(root.path());
+        let guarded = guarded(root.path(), renaming());
         let header = Header {
             root: Vec::new(),
             options: String::new(),
@@ -461,8 +503,10 @@ mod tests {
             file(root.path(), name);
             entries.push(name, Kind::File, 1);
         }
-        let keys = PolicyFile::parse("mode = 'normalize'\nfrom = 'iso-8859-1'").unwrap();
-        let judge = Judge::new(ResolvedPolicy::without_file(keys).unwrap(), &Arc::default());
+        let judge = Judge::new(
+            ResolvedPolicy::without_file(renaming()).unwrap(),
+            &Arc::default(),
+        );
         let dir = Dir::open_root(root.path()).unwrap();
         let lines = lines(&dir, judge.plan(0).unwrap(), &entries, &|_| true).unwrap();
         let planned: Vec<_> = lines

@@ -76,9 +76,10 @@ pub(super) fn scan(guarded: &Guarded, roots: Vec<OwnedFd>, since: i64) {
 /// Compares new names with their siblings.
 fn compare(guarded: &Guarded, directories: &HashMap<FileHandle, Newcomers>) {
     for (handle, newcomers) in directories.iter().take_while(|_| !guarded.is_over()) {
-        let listed = guarded.open(handle, ALL).map(|(_, dir)| list(&dir));
-        if let Some(Ok(names)) = listed {
-            guarded.compare(newcomers, &names);
+        if let Some((_, dir)) = guarded.open(handle, ALL)
+            && let Ok(names) = list(&dir)
+        {
+            guarded.compare(newcomers, &names, &dir);
         }
     }
 }
@@ -158,7 +159,7 @@ impl Visitor for Finder<'_> {
                 }
             }
         }
-        self.guarded.compare(&newcomers, names);
+        self.guarded.compare(&newcomers, names, &Dir::new(fd));
         names.clear();
     }
 

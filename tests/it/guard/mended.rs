@@ -115,6 +115,28 @@ fn collisions_and_uncertain_readings_are_left() {
     assert_eq!(at::read(&below, b"a\xC3\xA9").unwrap(), b"taken");
 }
 
+/// A new name that differs from a sibling's in case only is reported as one that somebody made: no rename comes of it.
+#[test]
+fn a_name_that_is_alike_once_it_is_put_right_is_reported() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let guard = Guard::mending(&tree, &["--unique", "casefold"]);
+    let below = tree.below_dir();
+    at::write_new(&below, "hé".as_bytes(), b"").unwrap();
+    at::write_new(&below, b"H\xE9", b"").unwrap();
+    guard.wait_for(2);
+    let log = guard.stop();
+    let [renamed, alike] = &log[..] else {
+        panic!("{log:?}");
+    };
+    assert_eq!(renamed.text("rule"), "ill-formed");
+    assert_eq!(alike.text("rule"), "not-unique");
+    assert_eq!(alike.name("name").unwrap(), "Hé".as_bytes());
+    assert_eq!(alike.name("sibling").unwrap(), "hé".as_bytes());
+}
+
 /// A file that is being written to is left alone until it is closed.
 #[test]
 fn what_is_open_for_writing_waits() {
