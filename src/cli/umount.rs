@@ -19,7 +19,7 @@ use super::{CliError, ExitCode};
 use crate::backing::fanotify;
 use crate::daemon::fuse_mount::reachable_mounts::{self, Found};
 use crate::daemon::fuse_mount::{Spot, UnmountOutcome};
-use crate::names::Quoted;
+use crate::names::{Quoted, ShellWord};
 use crate::records::{Name, json_line};
 
 /// Time for which a busy mount is tried again: a process that ends, or asks for the status, holds it for a moment.
@@ -47,6 +47,7 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
     let mut exit = ExitCode::Ok;
     for point in points {
         let done = find(&point).and_then(|spot| match args.dry_run {
+            true if matches!(spot.is_covered(), Ok(true)) => Err(covered(&point)),
             true if args.lazy || holders::of(spot.path()).is_empty() => Ok(()),
             true => clear(&point, &spot, true),
             false => unmount(&point, &spot, args.lazy),
@@ -109,11 +110,24 @@ fn unmount(point: &Path, spot: &Spot, lazy: bool) -> Result<(), CliError> {
             wait_for_end(spot, &daemon.unwrap_or_default());
             Ok(())
         }
-        UnmountOutcome::Covered => Err(CliError::failure(format!(
-            "{shown} has another filesystem mounted on it or in it"
-        ))
-        .hint("unmount that first; findmnt(8) shows it")),
+        UnmountOutcome::Covered => Err(covered(point)),
         UnmountOutcome::Busy => clear(point, spot, false),
+    }
+}
+
+/// No path leads through a dead mount, so that what is mounted in it cannot be unmounted first.
+fn covered(point: &Path) -> CliError {
+    let path = point.as_os_str().as_bytes();
+    let error = CliError::failure(format!(
+        "{} has another filesystem mounted on it or in it",
+        Quoted(path)
+    ));
+    match status_client::ask(point) {
+        Ok(Answer::Dead) => error.hint(format!(
+            "its daemon is gone, and no path leads to what is mounted in it: umount --lazy {} takes all of it away",
+            ShellWord(path)
+        )),
+        Ok(_) | Err(_) => error.hint("unmount that first; findmnt(8) shows it"),
     }
 }
 

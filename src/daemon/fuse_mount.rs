@@ -146,6 +146,12 @@ fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
             Quoted(&there.source),
             Quoted(&there.mount_point)
         );
+        for lost in mountinfo::read_inside(&there.path()).unwrap_or_default() {
+            log::warn!(
+                "with it goes {}, which is mounted in it: mount that again",
+                Quoted(&lost.mount_point)
+            );
+        }
         match detach_by_fd(&dir) {
             Err(Errno::PERM) => fusermount::detach(&there.path()),
             done => done.map_err(io::Error::from),

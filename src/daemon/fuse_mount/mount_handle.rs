@@ -277,6 +277,14 @@ impl Spot {
         Ok(UnmountOutcome::Done)
     }
 
+    /// Is another filesystem mounted on it or in it, so that it can be neither unmounted nor detached?
+    ///
+    /// # Errors
+    /// The table of mounts cannot be read.
+    pub fn is_covered(&self) -> io::Result<bool> {
+        Ok(matches!(self.standing()?, Standing::Covered))
+    }
+
     fn standing(&self) -> io::Result<Standing> {
         let mounts = mountinfo::read()?;
         let Some(listed) = mounts.iter().find(|mount| self.may_be(mount)) else {

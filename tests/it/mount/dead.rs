@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::mount::{MountFlags, mount};
 
 use super::users::prepare_for_user;
 use crate::support::mount::{binary, detach, mounted};
@@ -128,6 +129,39 @@ fn a_dead_mount_elsewhere_and_a_live_one_stay() {
     assert!(said(&output).contains("cannot be read"), "{output:?}");
     assert_eq!(mounted(&real).as_deref(), Some("fuse.utf8fs"));
     assert_eq!(mounted(&tree.point()), None);
+}
+
+/// No path leads to what is mounted in a dead mount. It goes with it, which is said.
+#[test]
+fn what_is_mounted_in_a_dead_mount_goes_with_it() {
+    if !needs::root("mounts a tmpfs") {
+        return;
+    }
+    let tree = Tree::new();
+    let program = prepare_for_user(&tree);
+    let (backing, point) = (tree.backing(), tree.point());
+    let inside = point.join("inside");
+    std::fs::create_dir(backing.join("inside")).unwrap();
+    let daemon = Daemon::start(0, &program, &backing, &point);
+    mount("none", &inside, "tmpfs", MountFlags::empty(), None).unwrap();
+    daemon.kill();
+    for dry in [true, false] {
+        let mut umount = user::command(0, &program);
+        let umount = umount.arg("umount").args(dry.then_some("-n")).arg(&point);
+        let output = umount.output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let hint = format!("umount --lazy {} takes all of it away", point.display());
+        assert!(said(&output).contains(&hint), "{output:?}");
+    }
+    let output = background(0, &program, &backing, &point);
+    let is_there = mounted(&inside).is_some();
+    detach(&point);
+    let lost = format!(
+        "with it goes \"{}\", which is mounted in it",
+        inside.display()
+    );
+    assert!(said(&output).contains(&lost), "{output:?}");
+    assert!(output.status.success() && !is_there, "{output:?}");
 }
 
 /// Root may not even look at an ordinary user's mount, dead or not.
