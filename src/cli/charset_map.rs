@@ -38,7 +38,7 @@ pub(super) fn warn_of_unmatched(map: &CharsetMap) {
         .collect();
     if !unmatched.is_empty() {
         print_warning(&format!(
-            "warning: no directory matches {} of the charset map: paths start at the root of the tree, and bytes that are not UTF-8 are written as %E9",
+            "warning: no directory matches {} of the charset map: paths start at the root of the tree, bytes that are not UTF-8 are written as %E9, and a migration renames directories: make a new map for what is left",
             unmatched.join(", ")
         ));
     }

@@ -274,7 +274,10 @@ fn verdict(end: &End, terms: &Terms, name: &[u8]) -> String {
             offence: Some((offence, _)),
             ..
         } => format!("is created as asked, and recorded: {}", rule(*offence)),
-        End::Made { offence: None, .. } if terms.map.policy.conforms(name) => "conforms".to_owned(),
+        End::Made { offence: None, .. } if terms.map.policy.conforms(name) => {
+            let unless = terms.unique.map(|_| ", unless a sibling is alike");
+            format!("conforms{}", unless.unwrap_or_default())
+        }
         End::Made { offence: None, .. } => "is created as asked; it would not conform".to_owned(),
         End::Refused { errno, offence } => {
             let why = offence.map(|offence| format!(": {}", offence.rule));

@@ -113,9 +113,8 @@ fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, StartError>
         ErrorKind::NotFound if typed == mountpoint => {
             wrong("does not exist").hint("give an existing directory")
         }
-        ErrorKind::NotFound => {
-            wrong("does not exist").hint("give an existing directory first, then the mount point")
-        }
+        ErrorKind::NotFound => wrong("does not exist")
+            .hint("give an existing directory; in a line of fstab it is the first field"),
         ErrorKind::NotADirectory => {
             wrong("is not a directory").hint("give the directory whose names are to be shown")
         }

@@ -122,9 +122,7 @@ pub(super) fn print_done_already(journal: &str, unplanned: Unplanned) {
         "this plan has already been applied{but}; its journal is {journal}"
     ));
     if !but.is_empty() {
-        print_note(
-            "make a new plan for that, or take the journal away to have this one done again",
-        );
+        print_note("make a new plan for that, or undo this one: then it can be applied again");
     }
 }
 

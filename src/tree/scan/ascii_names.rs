@@ -30,8 +30,16 @@ const LONGEST_DEVICE: usize = 7;
 
 impl Plain {
     pub(super) fn new(policy: &Policy) -> Self {
-        let limits = [policy.max_chars, policy.max_utf16];
-        let most = limits.into_iter().flatten().min();
+        // ASCII is the same in every encoding and form.
+        let Policy {
+            encoding: _,
+            max_bytes,
+            max_chars,
+            max_utf16,
+            form: _,
+            forbid,
+        } = policy;
+        let limits = [Some(*max_bytes), *max_chars, *max_utf16];
         let ask = |shape: fn(u8) -> Vec<u8>| {
             let conforms = |byte| u8::is_ascii(&byte) && policy.conforms(&shape(byte));
             std::array::from_fn(|byte| u8::try_from(byte).is_ok_and(conforms))
@@ -43,8 +51,8 @@ impl Plain {
             has_devices: !policy.conforms(b"NUL"),
         };
         Self {
-            most: most.map_or(policy.max_bytes, |most| most.min(policy.max_bytes)),
-            shapes: (!policy.forbid.is_empty()).then(|| shapes.into()),
+            most: limits.into_iter().flatten().min().unwrap_or(*max_bytes),
+            shapes: (!forbid.is_empty()).then(|| shapes.into()),
         }
     }
 

@@ -139,7 +139,7 @@ fn a_plan_that_is_done_but_for_some_steps_says_so_again() {
         assert_eq!(
             again.stderr,
             "utf8fs: this plan has already been applied, but 1 entry was left as it is; its journal is \"journal\"\n\
-             utf8fs: make a new plan for that, or take the journal away to have this one done again\n\
+             utf8fs: make a new plan for that, or undo this one: then it can be applied again\n\
              utf8fs: 1 entry was left as it is\n"
         );
     }
