@@ -34,7 +34,7 @@ pub(super) enum By {
     /// Its handle. The name was asked twice, and can have led to two inodes: the handle can be that of another than the
     /// attributes.
     Handle(FileHandle),
-    /// An open file was asked, and its handle too where it can be opened by that: all is of one inode.
+    /// An open file was asked, and its handle too where that is part of its identity: all is of one inode.
     Open(Option<FileHandle>),
 }
 
@@ -68,7 +68,7 @@ impl Utf8Fs {
     ) -> io::Result<Looked> {
         // What was just changed may be replaced again and again, so that it has another handle each time.
         let is_steady = is_before_this_tick(stat.ctime);
-        if !is_steady || !self.inodes.uses_handles() || !self.inodes.reaches(&stat) {
+        if !is_steady || !self.inodes.opens_by_handle(&stat) {
             return self.look_by_fd(dir, name);
         }
         match FileHandle::of_child(dir, name)? {
@@ -100,12 +100,7 @@ impl Utf8Fs {
     /// Those of statx(2) and `name_to_handle_at(2)`.
     pub(super) fn look_at_made(&self, opened: &OwnedFd) -> io::Result<Looked> {
         let stat = Stat::of(opened)?;
-        let has_handle = self.inodes.uses_handles() && self.inodes.reaches(&stat);
-        let handle = match has_handle {
-            true => FileHandle::of(opened)?,
-            false => None,
-        };
-        let by = By::Open(handle);
+        let by = By::Open(self.inodes.handle_of(opened, &stat)?);
         Ok(Looked { stat, by })
     }
 }

@@ -120,7 +120,7 @@ pub(super) enum Identity {
     Looks {
         /// Its inode number.
         ino: u64,
-        /// When it was made, in nanoseconds, where the filesystem keeps that; comes round every 584 years.
+        /// When it was made, in nanoseconds; comes round every 584 years. A hash of its handle where the filesystem does not keep that.
         born: i64,
         /// The kind of the file.
         kind: Kind,
@@ -130,15 +130,13 @@ pub(super) enum Identity {
 }
 
 impl Identity {
-    /// Returns the identity of a file by its attributes; it was reached through `mount`, 0 for the root's.
-    pub(super) fn looks(stat: &Stat, mount: u32) -> Self {
-        let born = stat.btime.unwrap_or_default();
+    /// Returns the identity of a file by its attributes, and its handle where it has no time of birth; it was reached through `mount`, 0
+    /// for the root's.
+    pub(super) fn looks(stat: &Stat, mount: u32, handle: Option<&FileHandle>) -> Self {
+        let digest = || handle.map_or(0, |handle| handle.digest().into());
         Self::Looks {
             ino: stat.ino,
-            born: born
-                .secs
-                .wrapping_mul(1_000_000_000)
-                .wrapping_add(born.nanos.into()),
+            born: stat.btime.map_or_else(digest, nanoseconds),
             kind: stat.kind(),
             mount,
         }
@@ -153,16 +151,17 @@ impl Identity {
     }
 }
 
+fn nanoseconds(time: Time) -> i64 {
+    let seconds = time.secs.wrapping_mul(1_000_000_000);
+    seconds.wrapping_add(time.nanos.into())
+}
+
 /// Returns a hash of the time of birth and the kind of a file, never 0; `None` where the filesystem keeps no time of
 /// birth. Two files that have one inode number in turn differ in it, unless they were made within one tick of the
 /// filesystem's clock. One in four thousand million does not.
 fn birth(stat: &Stat) -> Option<NonZeroU32> {
-    let born = stat.btime?;
-    let mixed = born
-        .secs
+    let mixed = nanoseconds(stat.btime?)
         .cast_unsigned()
-        .wrapping_mul(1_000_000_000)
-        .wrapping_add(born.nanos.into())
         .wrapping_add(u64::from(stat.mode & libc::S_IFMT) << 48)
         .wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let digest = u32::try_from(mixed >> 32).unwrap_or_default();
@@ -546,7 +545,7 @@ mod tests {
     #[test]
     fn content_is_that_of_an_earlier_open_where_the_ctime_says_so() {
         let stat = Stat::of(tempfile::tempfile().unwrap()).unwrap();
-        let inode = Inode::new(2, 0, Identity::looks(&stat, 0), &stat);
+        let inode = Inode::new(2, 0, Identity::looks(&stat, 0, None), &stat);
         let time = |secs| Time { secs, nanos: 1 };
         let open = |ctime, seconds| inode.is_as_opened_before(time(ctime), seconds);
         assert!(!open(5, 100), "the first");

@@ -84,7 +84,7 @@ impl Inodes {
         };
         let mount = mount.filter(opens);
         let above = Dir::new(&root).stat_parent()?;
-        let inode = Arc::new(Inode::new(ROOT, 0, Identity::looks(&stat, 0), &stat));
+        let inode = Arc::new(Inode::new(ROOT, 0, Identity::looks(&stat, 0, None), &stat));
         let (_root, _) = inode.hold(root);
         Ok(Self {
             root: inode,
@@ -132,7 +132,7 @@ impl Inodes {
     /// An inode that is not in the table: it has no place and can't be opened.
     pub(super) fn aside(&self, stat: &Stat) -> Arc<Inode> {
         let number = self.number(stat);
-        let identity = Identity::looks(stat, self.mount_of(stat));
+        let identity = Identity::looks(stat, self.mount_of(stat), None);
         Arc::new(Inode::new(number, 0, identity, stat))
     }
 
@@ -162,12 +162,13 @@ impl Inodes {
         self.mount.is_some()
     }
 
-    /// Can a file be opened by its handle and our descriptor?
-    pub(super) fn reaches(&self, stat: &Stat) -> bool {
-        match self.reach {
-            (0, dev) => stat.dev == dev,
-            (id, _) => stat.mnt_id == id,
-        }
+    /// Is a file opened by its handle and our descriptor?
+    pub(super) fn opens_by_handle(&self, stat: &Stat) -> bool {
+        self.uses_handles()
+            && match self.reach {
+                (0, dev) => stat.dev == dev,
+                (id, _) => stat.mnt_id == id,
+            }
     }
 
     /// Takes `count` lookups back; the inode goes with the last.

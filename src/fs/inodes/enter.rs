@@ -1,6 +1,7 @@
 //! Entering files into the table: which inode is whose, and what becomes of files whose number is another's.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -51,15 +52,11 @@ impl Inodes {
             By::Handle(handle) => (None, Some(handle)),
             By::Open(handle) => (None, handle),
             By::Fd(fd) => {
-                let handle = match self.uses_handles() && self.reaches(&stat) {
-                    true => FileHandle::of(&fd)?,
-                    false => None,
-                };
+                let handle = self.handle_of(&fd, &stat)?;
                 (Some(fd), handle)
             }
         };
-        let identity = handle.map(Identity::Handle);
-        let identity = identity.unwrap_or_else(|| Identity::looks(&stat, self.mount_of(&stat)));
+        let identity = self.identity(&stat, handle);
         let device = Device::new(stat.dev);
         let own = (device, number);
         let entered = |inode: Arc<Inode>| {
@@ -81,6 +78,28 @@ impl Inodes {
             Ok(inode) => entered(inode),
             Err(_) if !is_proven => Ok(Err(Unproven)),
             Err(identity) => entered(self.enter_renumbered(own, identity, &stat)),
+        }
+    }
+
+    /// The handle of an open file, where it is part of its identity.
+    ///
+    /// # Errors
+    /// As [`FileHandle::of`].
+    pub(in crate::fs) fn handle_of(
+        &self,
+        fd: &OwnedFd,
+        stat: &Stat,
+    ) -> io::Result<Option<FileHandle>> {
+        match self.opens_by_handle(stat) || stat.btime.is_none() {
+            true => FileHandle::of(fd),
+            false => Ok(None),
+        }
+    }
+
+    pub(super) fn identity(&self, stat: &Stat, handle: Option<FileHandle>) -> Identity {
+        match handle {
+            Some(handle) if self.opens_by_handle(stat) => Identity::Handle(handle),
+            handle => Identity::looks(stat, self.mount_of(stat), handle.as_ref()),
         }
     }
 

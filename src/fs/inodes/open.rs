@@ -105,10 +105,7 @@ impl Inodes {
             child => child?,
         };
         let stat = Stat::of(&fd)?;
-        let is_it = match inode.handle() {
-            Some(handle) => FileHandle::of(&fd)?.as_ref() == Some(handle),
-            None => Identity::looks(&stat, self.mount_of(&stat)) == inode.identity,
-        };
+        let is_it = self.identity(&stat, self.handle_of(&fd, &stat)?) == inode.identity;
         match is_it && Device::new(stat.dev) == inode.device {
             true => Ok(fd),
             false => Err(Errno::STALE.into()),

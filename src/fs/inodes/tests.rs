@@ -91,6 +91,26 @@ fn an_inode_goes_with_its_last_lookup_and_its_memory_with_it() {
     assert!(table.room() <= SHARDS * 4 * SMALL_SHARD, "{}", table.room());
 }
 
+/// Law F1, where there is neither a time of birth nor opening by handle, as on ext4 with inodes of 128 bytes mounted inside.
+#[test]
+fn f1_a_number_is_no_other_files_where_no_time_of_birth_is_kept() {
+    let table = Table::new(64);
+    let enter = |fd: OwnedFd| {
+        let (btime, by) = (None, By::Fd(fd));
+        let stat = Stat {
+            btime,
+            ..table.elsewhere(1, 7)
+        };
+        let entered = table.inodes.enter(Looked { stat, by }, None).unwrap();
+        entered.unwrap().inode
+    };
+    let old = enter(table.fd.try_clone().unwrap());
+    let other = tempfile::tempfile().unwrap();
+    let new = enter(other.into());
+    assert_ne!(old.number, new.number);
+    assert!(Arc::ptr_eq(&enter(table.fd.try_clone().unwrap()), &old));
+}
+
 /// Law F1: a request for the old file that is on its way must not reach the new one.
 #[test]
 fn f1_a_number_is_no_other_files_until_all_its_lookups_are_taken_back() {

@@ -1,11 +1,13 @@
 //! Law F7: dead mounts that cover what they show, or are another user's; and what keeps a mount from being made.
 
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::mount::{MountFlags, mount};
+use utf8fs::names::{Quoted, ShellWord};
 
 use super::users::prepare_for_user;
 use crate::support::mount::{binary, detach, mounted};
@@ -73,6 +75,10 @@ impl Drop for Daemon {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
 }
 
 fn said(output: &Output) -> String {
@@ -150,15 +156,18 @@ fn what_is_mounted_in_a_dead_mount_goes_with_it() {
         let umount = umount.arg("umount").args(dry.then_some("-n")).arg(&point);
         let output = umount.output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
-        let hint = format!("umount --lazy {} takes all of it away", point.display());
+        let hint = format!(
+            "umount --lazy {} takes all of it away",
+            ShellWord(bytes(&point))
+        );
         assert!(said(&output).contains(&hint), "{output:?}");
     }
     let output = background(0, &program, &backing, &point);
     let is_there = mounted(&inside).is_some();
     detach(&point);
     let lost = format!(
-        "with it goes \"{}\", which is mounted in it",
-        inside.display()
+        "with it goes {}, which is mounted in it",
+        Quoted(bytes(&inside))
     );
     assert!(said(&output).contains(&lost), "{output:?}");
     assert!(output.status.success() && !is_there, "{output:?}");
