@@ -112,7 +112,7 @@ impl Counts {
 
     /// Counts one offence.
     pub(crate) fn add(&mut self, rule: Rule, verdict: Verdict) {
-        *self.by_rule.of(rule.name()).of(verdict) += 1;
+        *self.by_rule.of(rule.into()).of(verdict) += 1;
     }
 
     /// Counts one offence whose record is left out (law L3).

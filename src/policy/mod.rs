@@ -9,7 +9,7 @@ pub mod profile;
 mod tests;
 
 use std::borrow::Cow;
-use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
+use strum::{EnumDiscriminants, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use crate::codec::{Charset, DecodeError, Encoding, Form, Malformed};
 pub use alike::Alike;
@@ -91,11 +91,25 @@ impl From<Option<Form>> for Normalization {
 }
 
 /// A rule that a name breaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumDiscriminants)]
+#[strum_discriminants(
+    name(RuleName),
+    doc = "The name of a rule, without what it says of the name that breaks it.",
+    derive(
+        Hash,
+        PartialOrd,
+        Ord,
+        EnumMessage,
+        EnumString,
+        IntoStaticStr,
+        VariantArray
+    ),
+    strum(serialize_all = "kebab-case")
+)]
 pub enum Rule {
-    /// Not well-formed by the definition of UTF-8 that is asked for.
+    /// Not well-formed
     IllFormed(Encoding, Malformed),
-    /// Over a limit.
+    /// Over a limit
     TooLong {
         /// Which limit.
         unit: Unit,
@@ -104,47 +118,14 @@ pub enum Rule {
         /// The limit.
         limit: usize,
     },
-    /// A forbidden character or shape.
-    Forbidden(Class),
-    /// Not in the wanted normalization form.
-    NotNormalized(Form),
-    /// With a character that the charset lacks in which names are stored (law N12).
-    Unmappable(Charset),
-    /// Like a sibling in all but case or form. Not a matter of the name alone, so that no [`Policy`] finds it.
-    NotUnique(Alike),
-    /// Empty, `.`, `..`, or with a `/` or NUL in it: not one component of a path (law C5).
-    NotAComponent,
-}
-
-/// The name of a rule, without what it says of the name that breaks it.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum RuleName {
-    /// Not well-formed
-    IllFormed,
-    /// Over a limit
-    TooLong,
     /// With a forbidden character or shape
-    Forbidden,
+    Forbidden(Class),
     /// In another normalization form
-    NotNormalized,
+    NotNormalized(Form),
     /// Not in the charset that names are stored in
-    Unmappable,
+    Unmappable(Charset),
     /// Like a sibling in all but case or form
-    NotUnique,
+    NotUnique(Alike),
     /// Not one component of a path
     NotAComponent,
 }
@@ -199,24 +180,10 @@ impl Offence {
 }
 
 impl Rule {
-    /// Returns the name of the rule.
-    #[must_use]
-    pub fn name(self) -> RuleName {
-        match self {
-            Self::IllFormed(..) => RuleName::IllFormed,
-            Self::TooLong { .. } => RuleName::TooLong,
-            Self::Forbidden(_) => RuleName::Forbidden,
-            Self::NotNormalized(_) => RuleName::NotNormalized,
-            Self::Unmappable(_) => RuleName::Unmappable,
-            Self::NotUnique(_) => RuleName::NotUnique,
-            Self::NotAComponent => RuleName::NotAComponent,
-        }
-    }
-
     /// Returns the stable name of the rule, as in JSON.
     #[must_use]
     pub fn label(self) -> &'static str {
-        self.name().into()
+        RuleName::from(self).into()
     }
 
     /// The kind within the rule: of a malformed sequence, a forbidden class, a form, a likeness, a unit of length.

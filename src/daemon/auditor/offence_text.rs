@@ -93,7 +93,7 @@ impl Record {
             operation: self.operation,
             path: Name::from(&self.path),
             name: Name::from(&self.name),
-            rule: offence.rule.name(),
+            rule: offence.rule.into(),
             kind: offence.rule.kind().map(Into::into),
             offset: offence.offset,
             length: offence.length,
