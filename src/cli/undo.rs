@@ -49,15 +49,12 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
     let root = root.into_fd();
     if let Some(later) = later(&journal) {
         let later = later.as_os_str().as_bytes();
-        let fault = format!(
+        let hint = format!("undo that first: utf8fs undo --apply {}", ShellWord(later));
+        return Err(CliError::failure(format!(
             "a later migration was not undone, by the journal {}",
             Quoted(later)
-        );
-        let hint = format!("undo that first: utf8fs undo --apply {}", ShellWord(later));
-        if args.apply {
-            return Err(CliError::failure(fault).hint(hint));
-        }
-        print_warning(&format!("{fault}; {hint}"));
+        ))
+        .hint(hint));
     }
     let printer = Printer {
         args,

@@ -198,12 +198,12 @@ fn a_later_migration_is_undone_first() {
     let place = Migrated::new();
     let later = place.0.path().join("journal.2");
     fs::copy(place.journal(), &later).unwrap();
-    let refused = place.run(&[b"undo", b"--apply"], &[]);
-    assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.stderr.ends_with("/journal.2\n"), "{refused:?}");
-    assert!(place.is_migrated());
-    let told = place.run(&[b"undo"], &[]);
-    assert!(told.stderr.contains("a later migration"), "{told:?}");
+    for command in [&[b"undo".as_slice()][..], &[b"undo", b"--apply"]] {
+        let refused = place.run(command, &[]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.ends_with("/journal.2\n"), "{refused:?}");
+        assert!(place.is_migrated());
+    }
     let command = [&b"undo"[..], b"--apply", later.as_os_str().as_bytes()];
     assert_eq!(run(&command).code, Some(0));
     let undone = place.run(&[b"undo", b"--apply"], &[]);

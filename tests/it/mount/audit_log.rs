@@ -254,7 +254,7 @@ fn the_queries_of_the_page_are_answered() {
         .iter()
         .filter(|line| line.starts_with("jq "))
         .collect();
-    assert!(queries.len() >= 2, "{queries:?}");
+    assert!(!queries.is_empty());
     for query in queries {
         let command = query.replace("/var/log/utf8fs-share.json", log.to_str().unwrap());
         let output = Command::new("sh").args(["-c", &command]).output().unwrap();

