@@ -95,14 +95,18 @@ fn dangerous() -> Classes {
         .with(Class::PrivateUse)
 }
 
-/// Could `c`, sent raw, move a cursor, end a line, reorder or hide text, or look like anything?
+/// Could `c`, sent raw, move a cursor, end a line, reorder or hide text, look like anything, or join the letter before it, so that two
+/// forms of one name look the same?
 #[must_use]
 pub fn is_dangerous(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
     }
+    if matches!(c, '\u{300}'..='\u{36F}' | '\u{3099}' | '\u{309A}') {
+        return true;
+    }
     // Letters of most alphabets, ideographs and Hangul, for speed.
-    if matches!(c, '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{34E}' | '\u{370}'..='\u{52F}' | '\u{3041}'..='\u{30FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
+    if matches!(c, '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{52F}' | '\u{3041}'..='\u{30FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
     {
         return false;
     }

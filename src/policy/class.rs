@@ -57,7 +57,7 @@ impl Class {
             Self::Invisible => "invisible character",
             Self::Noncharacter => "noncharacter",
             Self::PrivateUse => "private-use character",
-            Self::Windows => "refused by Windows",
+            Self::Windows => "refused by Windows (character, device or ending)",
             Self::LeadingDash => "dash in front",
             Self::EdgeSpace => "white space at the edge",
             Self::NonAscii => "not ASCII",

@@ -27,7 +27,7 @@ pub(super) fn check(args: &MigrateArgs, is_by_plan: bool) -> Result<(), CliError
         None if is_by_plan || changes(args).iter().any(|asked| is_given(asked).is_some()) => Ok(()),
         None => Err(
             CliError::usage("nothing is asked for").hint(match args.plan {
-                Some(_) => "to do what the plan says, give --apply; to write one, --from CHARSET or --from auto",
+                Some(_) => "to do what the plan says, give --apply, which refuses a faulty plan as a whole; to write one, --from CHARSET or --from auto",
                 None => "give --from CHARSET or --from auto; see 'utf8fs migrate --help'",
             }),
         ),

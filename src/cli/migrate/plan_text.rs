@@ -180,6 +180,9 @@ pub(super) fn print_summary(
     }
     let of = match counters.entries {
         0 => String::new(),
+        entries if args.apply && args.plan.is_some() => {
+            format!(", of {} of the plan", counted(entries, "line", "lines"))
+        }
         entries => format!(", of {}", counted(entries, "entry", "entries")),
     };
     let rest = match (is_stopped, args.apply && counters.begun > 0) {

@@ -41,6 +41,9 @@ const CHANGEABLE: [&str; 7] = [
     "exempt_uid",
 ];
 
+/// The change that gives the mode `normalize` to a mount that had it nowhere.
+const NORMALIZE: &str = "mode normalize";
+
 impl ResolvedPolicy {
     /// Resolves `options` alone.
     ///
@@ -107,8 +110,14 @@ impl ResolvedPolicy {
     ) -> Vec<String> {
         let keys = self.needs_remount(new, policy, is_background).into_iter();
         keys.map(|(key, place)| {
+            let ready = match &*key {
+                NORMALIZE => {
+                    ", with a section that has it from the start, for users = [\"nobody\"]"
+                }
+                _ => "",
+            };
             let message =
-                format!("{key} cannot change while it is mounted: unmount and mount again");
+                format!("{key} cannot change while it is mounted: unmount and mount again{ready}");
             policy.error_line(place, message)
         })
         .collect()
@@ -152,7 +161,7 @@ impl ResolvedPolicy {
         let compares = new.unique.is_some() && self.unique != new.unique;
         let unique = policy.place("unique");
         let unique = unique.or_else(|| in_section(&|section| section.unique.is_some(), "unique"));
-        keys.chain(normalizes.then(|| (mode, "mode normalize".to_owned())))
+        keys.chain(normalizes.then(|| (mode, NORMALIZE.to_owned())))
             .chain(compares.then(|| (unique, "unique".to_owned())))
             .map(|(place, key)| (key, place.unwrap_or_default()))
             .collect()

@@ -108,7 +108,7 @@ fn show_says_what_holds_and_which_lines_say_so() {
                 ("errno", "einval", ":15"),
                 ("forbid", "windows", ":1 and "),
             ],
-            "is refused with EINVAL: forbidden: refused by Windows",
+            "is refused with EINVAL: forbidden: refused by Windows (character, device or ending)",
         ),
         (
             &[b"/docs/a:b", b"--user", b"daemon"],
