@@ -111,6 +111,10 @@ impl PackedPlace {
     }
 }
 
+/// The kind of a handle that is inode number and generation, as of ext4 (`FILEID_INO32_GEN`). One of FUSE is another whenever the kernel
+/// has forgotten the inode.
+pub(super) const INODE_AND_GENERATION: i32 = 1;
+
 /// The identity of a file among all others of its device, also one that gets its number later.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Identity {
@@ -120,7 +124,8 @@ pub(super) enum Identity {
     Looks {
         /// Its inode number.
         ino: u64,
-        /// When it was made, in nanoseconds; comes round every 584 years. A hash of its handle where the filesystem does not keep that.
+        /// When it was made, in nanoseconds; comes round every 584 years. A hash of its handle where the filesystem does not keep that, if
+        /// the handle stays the same.
         born: i64,
         /// The kind of the file.
         kind: Kind,
@@ -133,7 +138,12 @@ impl Identity {
     /// Returns the identity of a file by its attributes, and its handle where it has no time of birth; it was reached through `mount`, 0
     /// for the root's.
     pub(super) fn looks(stat: &Stat, mount: u32, handle: Option<&FileHandle>) -> Self {
-        let digest = || handle.map_or(0, |handle| handle.digest().into());
+        let lasts = |handle: &&FileHandle| handle.kind() == INODE_AND_GENERATION;
+        let digest = || {
+            handle
+                .filter(lasts)
+                .map_or(0, |handle| handle.digest().into())
+        };
         Self::Looks {
             ino: stat.ino,
             born: stat.btime.map_or_else(digest, nanoseconds),

@@ -135,19 +135,13 @@ impl Utf8Fs {
         if !self.inodes.uses_handles() {
             return Err(Errno::NOSYS.into());
         }
-        let taken = self
-            .inodes
-            .descriptors
-            .pool
-            .take(new.caller.uid, Use::File)?;
+        let pool = &self.inodes.descriptors.pool;
+        let taken = pool.take(new.caller.uid, Use::File)?;
         let directory = self.open_to_change(new.parent)?;
         self.become_caller(new.caller, new.umask)?;
         let _fsetid = credentials::raise_fsetid_for(new.mode)?;
-        let create = || {
-            directory
-                .dir()
-                .create_unnamed(flags & !KERNELS_OWN, new.mode)
-        };
+        let dir = directory.dir();
+        let create = || dir.create_unnamed(flags & !KERNELS_OWN, new.mode);
         let opened = self.inodes.with_descriptors(create)?;
         let looked = self.look_at_made(&opened)?;
         let entered = self.inodes.enter(looked, None)?;
