@@ -66,6 +66,8 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
     let log = match openat(&directory, name, flags | way, mode) {
         // It became one just now.
         Err(Errno::LOOP) => return Err(refused(Unsafe::Symlink)),
+        // Ours, but not to be read.
+        Err(Errno::ACCESS) if !is_device => openat(&directory, name, flags | OFlags::WRONLY, mode)?,
         opened => opened?,
     };
     // What was looked at may have been replaced.
