@@ -102,11 +102,8 @@ pub fn is_dangerous(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
     }
-    if matches!(c, '\u{300}'..='\u{36F}' | '\u{3099}' | '\u{309A}') {
-        return true;
-    }
     // Letters of most alphabets, ideographs and Hangul, for speed.
-    if matches!(c, '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{52F}' | '\u{3041}'..='\u{30FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
+    if matches!(c, '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{2FF}' | '\u{370}'..='\u{52F}' | '\u{3041}'..='\u{3096}' | '\u{309B}'..='\u{30FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
     {
         return false;
     }
@@ -118,9 +115,11 @@ fn is_of_a_dangerous_class(c: char) -> bool {
         start: false,
         end: false,
     };
-    forbidden_between(c.encode_utf8(&mut [0; 4]), dangerous(), INSIDE)
-        .next()
-        .is_some()
+    let joins = matches!(c, '\u{300}'..='\u{36F}' | '\u{3099}' | '\u{309A}');
+    joins
+        || forbidden_between(c.encode_utf8(&mut [0; 4]), dangerous(), INSIDE)
+            .next()
+            .is_some()
 }
 
 /// `text` with all that could move a cursor, forge a line or hide as `\u{1B}`. Not for names: those are

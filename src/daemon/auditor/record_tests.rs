@@ -108,7 +108,7 @@ fn a_record_reads_as_the_golden_lines_say() {
         ),
         (
             exempt,
-            "2025-11-21T10:36:00.001234Z create \"/dir/e\u{301}\": reported, exempt by uid: not unique: differs from a sibling in normalization form alone; at byte 0: 65 CC 81; sibling: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
+            "2025-11-21T10:36:00.001234Z create \"/dir/e\\u{301}\": reported, exempt by uid: not unique: differs from a sibling in normalization form alone; at byte 0: 65 CC 81; sibling: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
         ),
         (
             refused,
@@ -116,7 +116,7 @@ fn a_record_reads_as_the_golden_lines_say() {
         ),
         (
             normalized,
-            "2025-11-21T10:36:00.001234Z rename \"/dir/e\u{301}\": normalized: not in normalization form C; at byte 0: 65 CC 81; visible: \"é\"; backing: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
+            "2025-11-21T10:36:00.001234Z rename \"/dir/e\\u{301}\": normalized: not in normalization form C; at byte 0: 65 CC 81; visible: \"é\"; backing: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
         ),
         (
             too_long,
