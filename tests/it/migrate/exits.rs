@@ -214,7 +214,7 @@ fn what_the_plan_leaves_is_told_as_its_doing() {
     assert_eq!(run.stdout, "\"a\\xE9\" stays: the plan leaves it\n");
     assert_eq!(
         run.stderr,
-        "utf8fs: 1 entry was left as it is, of 1 entry\n"
+        "utf8fs: 1 entry was left as it is, of 1 line of the plan\n"
     );
 }
 
@@ -413,7 +413,7 @@ fn a_plan_without_apply_is_told_what_is_missing() {
     let run = migrate(tree.parent(), &BY_PLAN).expect(2);
     assert!(
         run.stderr
-            .contains("hint: to do what the plan says, give --apply;"),
+            .contains("hint: to do what the plan says, give --apply, which refuses"),
         "{run:?}"
     );
 }

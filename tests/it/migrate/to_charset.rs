@@ -33,7 +33,7 @@ fn a_tree_is_stored_in_a_charset_and_undone() {
     assert_eq!(
         lines,
         [
-            "\"cafe\u{301}\" stays: the charset of --to cannot have it",
+            r#""cafe\u{301}" stays: the charset of --to cannot have it"#,
             r#""café" -> "caf\xE9"  encoded in the charset of --to"#,
             r#""link" leads to "été/ü" -> "\xE9t\xE9/\xFC""#,
             r#""prix €" stays: the charset of --to cannot have it"#,

@@ -143,7 +143,8 @@ fn f6_a_log_that_hangs_stops_no_operation_and_not_the_end() {
             wait_for_the_writer_in(&mount, &[libc::SYS_recvmsg]);
         } else {
             at::mkdir(mount.dir(), b"\xFF").unwrap_err();
-            wait_for_the_writer_in(&mount, &[libc::SYS_write, libc::SYS_ppoll]);
+            let calls = [libc::SYS_statx, libc::SYS_write, libc::SYS_ppoll];
+            wait_for_the_writer_in(&mount, &calls);
         }
 
         let (done, is_done) = channel();
