@@ -260,8 +260,9 @@ impl NameReadings {
             readings.retain(is_meant);
         }
         let costs = readings.iter().map(|(_, cost)| *cost);
-        let noise = noise(name);
-        let least = costs.fold(noise, f64::min);
+        let least = costs.fold(f64::INFINITY, f64::min);
+        let noise = noise(name, least);
+        let least = least.min(noise);
         let likelihood = |cost: f64| (EVIDENCE * (least - cost)).exp();
         readings.retain(|(_, cost)| *cost < least + NEGLIGIBLE);
         Self {

@@ -182,13 +182,17 @@ pub(super) fn groups(names: &[&[u8]], unread: &[u64], seen: &[u64; 4]) -> Vec<Gr
         .iter()
         .map(|row| names.iter().map(|name| readings.index(row, name)).collect())
         .collect();
-    let noises: Vec<f64> = names.iter().map(|name| noise(name)).collect();
     let mut in_any_language = |row: &Candidate, read: &Vec<Option<usize>>| {
         let any = |reading: &Option<usize>| Some(in_any_language(row, (*reading)?, &mut readings));
         read.iter().map(any).collect::<Vec<Option<f64>>>()
     };
     let rows = candidates.iter().zip(&reads);
     let anys: Vec<Vec<Option<f64>>> = rows.map(|(row, read)| in_any_language(row, read)).collect();
+    let noise_of = |(index, name): (usize, &&[u8])| {
+        let anys = anys.iter().filter_map(|any| any.get(index).copied()?);
+        noise(name, -anys.fold(f64::NEG_INFINITY, f64::max))
+    };
+    let noises: Vec<f64> = names.iter().enumerate().map(noise_of).collect();
     let strays = strays(candidates, &anys, &noises);
     let mut weighed: Vec<(f64, &Candidate, u64, Key)> = Vec::with_capacity(candidates.len());
     for (((row, read), any), unread) in candidates.iter().zip(reads).zip(anys).zip(unread) {
@@ -279,8 +283,9 @@ fn evidence<'n>(
     log_sum(sums.into_iter())
 }
 
-/// The cost of a name in no charset on offer: bytes without a meaning, or UTF-8 that was cut, or put beside other bytes.
-pub(super) fn noise(name: &[u8]) -> f64 {
+/// The cost of a name in no charset on offer: bytes without a meaning, or UTF-8 that was cut, or put beside other bytes. That is not
+/// weighed where those bytes alone cost more than the `least` reading.
+pub(super) fn noise(name: &[u8], least: f64) -> f64 {
     let cost = |byte: &u8| if byte.is_ascii() { ASCII_NOISE } else { NOISE };
     let bytes: f64 = name.iter().map(cost).sum();
     let (mut text, mut rest, mut is_utf8) = (String::new(), 0.0, false);
@@ -298,7 +303,7 @@ pub(super) fn noise(name: &[u8]) -> f64 {
         };
         is_utf8 |= is_cut_letter || !chunk.valid().is_ascii();
     }
-    if !is_utf8 {
+    if !is_utf8 || rest >= least {
         return bytes;
     }
     let text = ScoredText::new(&text);
