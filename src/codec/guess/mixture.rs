@@ -13,8 +13,8 @@ const PRIOR_NAMES: f64 = 1.0;
 /// The share of the general prior in that of a directory: a part of a tree may be unlike the rest.
 const UNLIKE: f64 = 0.1;
 
-/// Rounds of expectation maximization; the shares hardly change after them.
-const ROUNDS: usize = 8;
+/// Rounds of expectation maximization. In further ones, two names of a directory confirm each other's mistakes.
+const ROUNDS: usize = 2;
 
 /// A component is left out for a name that it explains worse than the best one by this many nats.
 const NEGLIGIBLE: f64 = 30.0;
