@@ -5,7 +5,7 @@
 //! print would wait for it.
 
 use std::ffi::CStr;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -154,21 +154,29 @@ pub(super) fn pass_on(path: &Path) -> Result<ExitCode, CliError> {
 }
 
 fn code(error: &AskError) -> u8 {
-    let errno = match error {
-        AskError::Refused(error) | AskError::Path(error) => error.raw_os_error(),
-        AskError::Other(_) | AskError::Inside(_) => None,
-    };
-    match errno {
-        Some(errno) if means_dead(errno) => DEAD,
-        Some(libc::EPERM | libc::EACCES) => DENIED,
+    match error {
+        AskError::Refused(error) if is_of_dead_mount(error) => DEAD,
+        AskError::Refused(error) | AskError::Path(error)
+            if error.kind() == ErrorKind::PermissionDenied =>
+        {
+            DENIED
+        }
         _ => ExitCode::Failure.code(),
     }
+}
+
+fn is_of_dead_mount(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(means_dead)
 }
 
 /// Says why there is no answer.
 fn why(path: &Path, error: AskError) -> CliError {
     let shown = Quoted(path.as_os_str().as_bytes());
     match error {
+        AskError::Path(error) if error.raw_os_error().is_some_and(means_dead) => CliError::failure(
+            format!("{shown} cannot be reached: it is inside a dead mount"),
+        )
+        .hint("'utf8fs umount --lazy' takes the dead mount and all in it away"),
         AskError::Path(error) => {
             CliError::failure(format!("{shown} cannot be looked at: {}", reason(&error)))
                 .hint("'utf8fs status --all' lists the mounts of utf8fs")
@@ -183,11 +191,11 @@ fn why(path: &Path, error: AskError) -> CliError {
             CliError::failure(format!("{shown} is inside the mount on {mount}"))
                 .hint(format!("ask {mount} itself"))
         }
+        AskError::Refused(error) if is_of_dead_mount(&error) => {
+            CliError::failure(format!("the daemon of the mount on {shown} is gone"))
+                .hint("unmount it, or mount again, which takes the dead mount away")
+        }
         AskError::Refused(error) => match error.raw_os_error() {
-            Some(errno) if means_dead(errno) => {
-                CliError::failure(format!("the daemon of the mount on {shown} is gone"))
-                    .hint("unmount it, or mount again, which takes the dead mount away")
-            }
             Some(libc::EPERM | libc::EACCES) => CliError::failure(format!(
                 "{shown}: permission denied: only root and the user who mounted it may ask"
             ))

@@ -208,7 +208,7 @@ pub enum Reason {
     NoSpelling,
     /// the charset of --to cannot have it
     Unmappable,
-    /// another entry has its new name
+    /// another entry has its new name, see --on-collision
     Taken,
     /// something is mounted on it
     MountPoint,

@@ -74,7 +74,7 @@ fn a_dry_run_prints_a_summary_by_directory_charset_and_reason() {
         r#""/p/backing": 4 of 6 entries
               3  decoded from windows-1252
                    "caf\xE8.txt" -> "cafè.txt"
-              1  stays: another entry has its new name
+              1  stays: another entry has its new name, see --on-collision
                    "\xE8"; "è"? from windows-1252
 "/p/backing/d\xE9p\xF4t": 2 of 2 entries
               1  decoded from windows-1252

@@ -52,7 +52,7 @@ fn t4_what_planning_left_is_told_by_who_goes_on() {
         let tree = tree_with_a_name_taken();
         written(&tree);
         let whole = migrate(tree.parent(), &command).expect(1);
-        let left = "\"a\\xE9\" stays: another entry has its new name";
+        let left = "\"a\\xE9\" stays: another entry has its new name, see --on-collision";
         assert!(whole.stdout.starts_with(left), "{whole:?}");
 
         let tree = tree_with_a_name_taken();
@@ -174,7 +174,7 @@ fn a_link_whose_target_is_left_counts_by_plan_as_it_does_directly() {
     let expected = [
         r#""l\xE9" -> "lé"; its target stays: it is a symbolic link with several names"#,
         r#""m\xE9" -> "mé"; its target stays: it is a symbolic link with several names"#,
-        r#""n\xE9" stays: another entry has its new name; "né"? from iso-8859-1"#,
+        r#""n\xE9" stays: another entry has its new name, see --on-collision; "né"? from iso-8859-1"#,
     ];
     let one = tree();
     assert_eq!(

@@ -107,7 +107,7 @@ fn unlike_convmv_collisions_are_in_the_exit_status() {
     let run = migrate(tree.parent(), &["--from", "iso-8859-1", "backing"]).expect(1);
     assert!(
         run.stdout.contains(
-            "stays: another entry has its new name\n                   \"caf\\xE9\"; \"café\"?"
+            "stays: another entry has its new name, see --on-collision\n                   \"caf\\xE9\"; \"café\"?"
         ),
         "{run:?}"
     );

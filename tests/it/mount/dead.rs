@@ -151,6 +151,18 @@ fn what_is_mounted_in_a_dead_mount_goes_with_it() {
     let daemon = Daemon::start(0, &program, &backing, &point);
     mount("none", &inside, "tmpfs", MountFlags::empty(), None).unwrap();
     daemon.kill();
+    let mut status = user::command(0, &program);
+    let output = status.args(["status", "--json"]).arg(&inside).output();
+    let output = output.unwrap();
+    assert!(
+        said(&output).contains("is inside a dead mount"),
+        "{output:?}"
+    );
+    let state = br#""state":"unknown""#;
+    assert!(
+        output.stdout.windows(state.len()).any(|part| part == state),
+        "{output:?}"
+    );
     for dry in [true, false] {
         let mut umount = user::command(0, &program);
         let umount = umount.arg("umount").args(dry.then_some("-n")).arg(&point);
