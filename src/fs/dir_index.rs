@@ -25,7 +25,8 @@ pub(super) struct DirectoryIndex {
     pub(super) siblings: Option<Siblings>,
     /// The bytes of these that are counted among those of all directories.
     pub(super) noted: usize,
-    pub(super) ctime: Time,
+    /// Of the directory when the index was right; `None` since it is known not to be.
+    pub(super) ctime: Option<Time>,
     /// No change can have the same ctime as the one that the index was made from.
     pub(super) settled: bool,
     pub(super) read: Instant,
@@ -40,7 +41,12 @@ impl DirectoryIndex {
         } else {
             SHARED_FOR.min(unseen).max(self.took * READING_SHARE)
         };
-        self.ctime == stat.ctime && (self.settled || self.read.elapsed() < believed)
+        self.ctime == Some(stat.ctime) && (self.settled || self.read.elapsed() < believed)
+    }
+
+    /// Is the directory not to be read again yet, by an operation that began at `began` and can do without?
+    pub(super) fn is_young(&self, began: Instant) -> bool {
+        self.read.elapsed() < self.took * READING_SHARE && began.elapsed() < self.took
     }
 
     /// Returns the visible name of a name of the directory; `None` if it is hidden, or was not there.
@@ -143,9 +149,9 @@ pub(super) fn read(
     let settled = age(stat.ctime, SystemTime::now()) > tick(stat.ctime) + read.elapsed();
     Ok(DirectoryIndex {
         index,
+        noted: siblings.as_ref().map_or(0, Siblings::footprint),
         siblings,
-        noted: 0,
-        ctime: stat.ctime,
+        ctime: Some(stat.ctime),
         settled,
         read,
         took: read.elapsed(),

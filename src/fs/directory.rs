@@ -5,21 +5,26 @@
 //! conform is not read again for each. Where a change below could hide behind one of ours, or behind the granularity
 //! of the clock, the index is trusted for a second. If readings take long, it is trusted for longer.
 //!
+//! A directory that changes all the time would be read all the time, while the kernel keeps notifications of its names waiting (law
+//! F5). So most names are told without the index ([`holder`](crate::names::NameMap::holder)): all that are looked up, and those that are listed soon after a
+//! reading.
+//!
 //! Where new names are compared with their siblings (`--unique`), all visible names are kept beside the index, in the
 //! same way.
 
 use std::cell::Cell;
 use std::io;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use parking_lot::MutexGuard;
 
-use super::descriptors::Descriptors;
+use super::Utf8Fs;
 use super::dir_index::{DirectoryIndex, read};
-use super::indexed::{EMPTY_BYTES, IndexedDirectories};
+use super::indexed::EMPTY_BYTES;
 use super::inode::OpenInode;
 use crate::backing::{Entries, Stat};
-use crate::names::{BackingName, Index, NameMap, Siblings, VisibleName};
+use crate::names::{BackingName, Holder, Siblings, VisibleName};
 
 /// Turns `EACCES` into `None`: the directory may be written and searched, but not read. What is mapped in it is not known then,
 /// and every other name is reached all the same (law F1).
@@ -34,68 +39,60 @@ pub(super) fn if_readable<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 #[derive(Debug)]
 pub(super) struct Directory<'a> {
     at: &'a OpenInode,
-    map: &'a NameMap,
-    all: &'a IndexedDirectories,
-    descriptors: &'a Descriptors,
+    fs: &'a Utf8Fs,
     state: MutexGuard<'a, Option<Box<DirectoryIndex>>>,
     /// The index is right as of this operation.
     is_checked: bool,
     /// The directory was read for this operation.
     is_read: bool,
+    began: Instant,
 }
 
-impl<'a> Directory<'a> {
-    /// Waits until nobody else has it.
+impl Utf8Fs {
+    /// The visible names of a directory, locked as long as the result lives: waits until nobody else has it.
     ///
     /// # Errors
     /// `ENOTDIR`.
-    pub(super) fn new(
-        at: &'a OpenInode,
-        map: &'a NameMap,
-        all: &'a IndexedDirectories,
-        descriptors: &'a Descriptors,
-    ) -> io::Result<Self> {
-        let listed = at.inode.as_directory()?;
-        Ok(Self {
+    pub(super) fn directory<'a>(&'a self, at: &'a OpenInode) -> io::Result<Directory<'a>> {
+        Ok(Directory {
             at,
-            map,
-            all,
-            descriptors,
-            state: listed.index.lock(),
+            fs: self,
+            state: at.inode.as_directory()?.index.lock(),
             is_checked: false,
             is_read: false,
+            began: Instant::now(),
         })
     }
+}
 
-    /// The backing name that does not conform and is visible as `name`.
+impl Directory<'_> {
+    /// The backing name that does not conform and is visible as `name`; and whether the directory was read for that.
     ///
     /// # Errors
     /// `EACCES` where the directory may not be read, and those of reading it.
-    pub(super) fn backing(&mut self, name: &VisibleName) -> io::Result<Option<BackingName>> {
+    pub(super) fn backing(
+        &mut self,
+        name: &VisibleName,
+    ) -> io::Result<(Option<BackingName>, bool)> {
         let state = self.state()?;
         let found = state.index.backing(name.as_bytes()).cloned();
         if found.is_some() || state.settled || self.is_read {
-            return Ok(found);
+            return Ok((found, self.is_read));
         }
         // Somebody may have given an entry the name that is decoded to this one, as undo(1) does, hidden by a change
         // of ours (law T7).
-        for legacy in self.map.legacy_spellings(name) {
+        for legacy in self.fs.map.legacy_spellings(name) {
             if self.at.dir().exists(&legacy)? {
                 *self.state = None;
-                return Ok(self.index()?.backing(name.as_bytes()).cloned());
+                return Ok((self.state()?.index.backing(name.as_bytes()).cloned(), true));
             }
         }
-        Ok(None)
-    }
-
-    /// Was the directory read for this operation? What was looked for in it before may have come since.
-    pub(super) fn is_read(&self) -> bool {
-        self.is_read
+        Ok((None, false))
     }
 
     /// The backing name that does not conform and would be escaped and cut as `name`; none where the directory may not be read.
     pub(super) fn cut_spelling(&mut self, name: &[u8]) -> io::Result<Option<BackingName>> {
-        let map = self.map;
+        let map = &self.fs.map;
         let state = if_readable(self.state())?;
         Ok(state.and_then(|state| state.index.cut_spelling(map, name)))
     }
@@ -105,7 +102,18 @@ impl<'a> Directory<'a> {
     /// # Errors
     /// As for [`Self::backing`].
     pub(super) fn visible(&mut self, name: &BackingName) -> io::Result<Option<VisibleName>> {
-        if let Some(visible) = self.index()?.visible(name) {
+        if !self.is_right()?
+            && let Some(state) = &*self.state
+            && state.is_young(self.began)
+            && let Some(visible) = self.fs.map.visible_alone(name)
+        {
+            match self.fs.holder(self.at, &visible)? {
+                Holder::Legacy(holder) if holder == *name => return Ok(Some(visible)),
+                Holder::Nobody => return Ok(None),
+                Holder::Legacy(_) | Holder::Itself | Holder::Unclear => {}
+            }
+        }
+        if let Some(visible) = self.state()?.index.visible(name) {
             return Ok(Some(visible.clone()));
         }
         if self.is_read {
@@ -113,7 +121,7 @@ impl<'a> Directory<'a> {
         }
         // It has come since the directory was read; once for each operation, whatever others do meanwhile.
         *self.state = None;
-        Ok(self.index()?.visible(name).cloned())
+        Ok(self.state()?.index.visible(name).cloned())
     }
 
     /// Returns the visible name of a sibling that a new name is like, other than that of `leaving`. `None` where
@@ -126,11 +134,11 @@ impl<'a> Directory<'a> {
         name: &VisibleName,
         leaving: Option<&BackingName>,
     ) -> io::Result<Option<VisibleName>> {
-        if self.all.unique.is_none() {
+        if self.fs.indexed.unique.is_none() {
             return Ok(None);
         }
         loop {
-            let map = self.map;
+            let map = &self.fs.map;
             let state = self.state()?;
             let leaving = leaving.and_then(|backing| state.visible(map, backing));
             let leaving = leaving.as_ref().map(VisibleName::as_bytes);
@@ -152,34 +160,36 @@ impl<'a> Directory<'a> {
     /// Keeps the lock across a change where siblings are compared, so that no name like the new one comes in between.
     /// Gives it up where they are not.
     pub(super) fn kept(self) -> Option<Self> {
-        self.all.unique.is_some().then_some(self)
+        self.fs.indexed.unique.is_some().then_some(self)
+    }
+
+    /// Is there an index that is right as of this operation?
+    fn is_right(&mut self) -> io::Result<bool> {
+        let listed = self.at.inode.as_directory()?;
+        let is_outdated = !self.is_checked && listed.is_outdated.swap(false, Ordering::AcqRel);
+        let Some(state) = &mut *self.state else {
+            return Ok(false);
+        };
+        self.is_checked = self.is_checked
+            || !is_outdated && state.is_right(&Stat::of(&*self.at.fd)?, self.fs.indexed.unseen);
+        if !self.is_checked {
+            state.ctime = None;
+        }
+        Ok(self.is_checked)
     }
 
     /// The index, checked or made once for each operation.
-    fn index(&mut self) -> io::Result<&Index> {
-        Ok(&self.state()?.index)
-    }
-
     fn state(&mut self) -> io::Result<&mut DirectoryIndex> {
-        let listed = self.at.inode.as_directory()?;
-        let is_outdated = !self.is_checked && listed.is_outdated.swap(false, Ordering::AcqRel);
-        let state = match self.state.take() {
-            Some(state)
-                if self.is_checked
-                    || !is_outdated
-                        && state.is_right(&Stat::of(&*self.at.fd)?, self.all.unseen) =>
-            {
-                state
-            }
-            _ => {
+        let is_right = self.is_right()?;
+        let state = match self.state.take_if(|_| is_right) {
+            Some(state) => state,
+            None => {
                 let open = || Entries::open_quietly(&*self.at.fd);
-                let entries = self.descriptors.enough_for(open)?;
-                let read = read(&self.at.fd, entries, self.map, self.all.unique)?;
-                let mut state = Box::new(read);
-                self.all.readings.fetch_add(1, Ordering::Relaxed);
-                state.noted = state.siblings.as_ref().map_or(0, Siblings::footprint);
-                let bytes = state.index.footprint() + state.noted;
-                self.all.note(&self.at.inode, bytes);
+                let entries = self.fs.inodes.descriptors.enough_for(open)?;
+                let (map, indexed) = (&self.fs.map, &self.fs.indexed);
+                let state = Box::new(read(&self.at.fd, entries, map, indexed.unique)?);
+                indexed.readings.fetch_add(1, Ordering::Relaxed);
+                indexed.note(&self.at.inode, state.index.footprint() + state.noted);
                 self.is_read = true;
                 state
             }
@@ -190,21 +200,17 @@ impl<'a> Directory<'a> {
 
     /// Gets ready for a change by us: an index that is not right now could not be told from one that the change outdates.
     pub(super) fn before_change(&mut self) -> io::Result<()> {
-        if let Some(state) = &*self.state
-            && !state.is_right(&Stat::of(&*self.at.fd)?, self.all.unseen)
-        {
-            *self.state = None;
-        }
-        Ok(())
+        self.is_checked = false;
+        self.is_right().map(drop)
     }
 
     /// Works a change of ours in: the names that it took away and made. The change is made, so that nothing fails any more: the
     /// index is dropped where it cannot be told whether it is right.
     pub(super) fn changed(&mut self, removed: Option<&BackingName>, added: Option<&BackingName>) {
-        let Some(mut state) = self.state.take() else {
+        let Some(mut state) = self.state.take_if(|state| state.ctime.is_some()) else {
             return;
         };
-        let map = self.map;
+        let map = &self.fs.map;
         let directory = self.at.dir();
         let is_told = Cell::new(true);
         let is_there = |name: &BackingName| {
@@ -223,7 +229,7 @@ impl<'a> Directory<'a> {
             && is_told.get()
             && let Ok(stat) = Stat::of(&*self.at.fd)
         {
-            state.ctime = stat.ctime;
+            state.ctime = Some(stat.ctime);
             state.settled = false;
             self.note_growth(&mut state);
             *self.state = Some(state);
@@ -234,7 +240,7 @@ impl<'a> Directory<'a> {
     fn note_growth(&self, state: &mut DirectoryIndex) {
         let bytes = state.siblings.as_ref().map_or(0, Siblings::footprint);
         if bytes > 2 * state.noted + EMPTY_BYTES {
-            self.all.note(&self.at.inode, bytes - state.noted);
+            self.fs.indexed.note(&self.at.inode, bytes - state.noted);
             state.noted = bytes;
         }
     }

@@ -178,7 +178,7 @@ impl Utf8Fs {
         alias: bool,
     ) -> Result<Result<(Resolved, bool), Offence>, FsError> {
         let legacy = if self.map.may_be_mapped(visible.as_bytes()) {
-            if_readable(self.directory(directory)?.backing(visible))?.flatten()
+            if_readable(self.mapped(directory, visible))?.and_then(|(legacy, _)| legacy)
         } else {
             None
         };

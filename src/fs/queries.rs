@@ -47,10 +47,8 @@ impl Utf8Fs {
     /// The name that a backing name is visible as, where it is another one.
     #[must_use]
     pub fn mapped_name(&self, name: &[u8]) -> Option<VisibleName> {
-        if self.map.policy.conforms(name) {
-            return None;
-        }
-        self.map.visible_alone(&BackingName::parse(name).ok()?)
+        let visible = self.map.visible_alone(&BackingName::parse(name).ok()?);
+        visible.filter(|visible| visible.as_bytes() != name)
     }
 
     /// The visible path of the name `name` in `directory`.

@@ -158,7 +158,10 @@ impl Utf8Fs {
                 if has_come && given.has(visible.as_bytes()) {
                     continue;
                 }
-                let is_contested = !is_free || self.is_second_choice(&backing, &visible);
+                // Or it is visible as an escape because a sibling has the name that it would be visible as.
+                let is_contested = !is_free
+                    || visible.as_bytes().contains(&b'%')
+                        && self.map.visible_alone(&backing).as_ref() != Some(&visible);
                 if is_contested {
                     directory = None;
                     drop(open.at.inode.as_directory()?.replacing.lock());
@@ -187,7 +190,11 @@ impl Utf8Fs {
                     visible: visible.clone(),
                     alias: false,
                 };
-                match self.look_up_listed(&open, entry) {
+                let sight = self.look_by_name(&open.at.dir(), &entry.backing);
+                match sight
+                    .map_err(FsError::from)
+                    .and_then(|sight| self.enter(sight, &open.at, entry))
+                {
                     Ok(mut entry) => {
                         if let Some(link) = self.mapped_link(entry.inode.number, &entry.stat) {
                             // Its target may lead through this directory, or one that another reads who waits for this one.
@@ -260,13 +267,6 @@ impl Utf8Fs {
         }
     }
 
-    /// Is an entry visible as an escape because a sibling has the name that it would be visible as?
-    fn is_second_choice(&self, backing: &BackingName, visible: &VisibleName) -> bool {
-        let is_escape =
-            backing.as_bytes() != visible.as_bytes() && visible.as_bytes().contains(&b'%');
-        is_escape && self.map.visible_alone(backing).as_ref() != Some(visible)
-    }
-
     /// Returns another name by which an entry can be reached, and which was not given yet: an escape. It is a
     /// spelling even where the entry has a better name by now (law N10). `None` where there is none with up to eight
     /// signs.
@@ -287,12 +287,6 @@ impl Utf8Fs {
             }
         }
         Ok(None)
-    }
-
-    /// Looks a listed entry up.
-    fn look_up_listed(&self, open: &OpenDirectory, entry: Resolved) -> Result<Entry, FsError> {
-        let sight = self.look_by_name(&open.at.dir(), &entry.backing)?;
-        self.enter(sight, &open.at, entry)
     }
 
     /// Closes a directory.

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::audit::{Operation, Verdict};
-use super::directory::{Directory, if_readable};
+use super::directory::if_readable;
 use super::inode::OpenInode;
 use super::{Caller, FsError, Utf8Fs};
 use crate::names::rules::{Rules, Terms};
-use crate::names::{BackingName, Legacy, OnViolation, VisibleName};
+use crate::names::{BackingName, Holder, Legacy, OnViolation, VisibleName};
 use crate::policy::{Class, Offence, Rule};
 
 /// A backing name that a visible name can mean.
@@ -116,20 +116,18 @@ impl Resolution<'_> {
         if !map.may_be_mapped(bytes) || !checked.err().is_none_or(is_marked) {
             return Ok(());
         }
-        let mut directory = self.fs.directory(self.directory)?;
-        let mapped = if_readable(directory.backing(name))?;
-        let is_read = directory.is_read();
-        drop(directory);
+        let looked = self.fs.mapped(self.directory, name);
         // In a directory that may not be read, what was stored by this name is reached all the same.
-        let mapped = mapped.unwrap_or_else(|| map.stored(name).ok());
-        let was_mapped = mapped.is_some();
+        let as_stored = || (map.stored(name).ok(), false);
+        let (mapped, is_looked_for) = if_readable(looked)?.unwrap_or_else(as_stored);
+        let may_have_come = is_looked_for || mapped.is_some();
         self.found.extend(mapped.map(|backing| Resolved {
             backing,
             visible: name.clone(),
             alias,
         }));
         // Somebody may have given the entry this very name since it was first looked for, as a migration does (law T7).
-        if was_mapped || is_read {
+        if may_have_come {
             self.found.extend(self.fs.itself(name, alias));
         }
         Ok(())
@@ -195,12 +193,27 @@ impl Resolution<'_> {
 }
 
 impl Utf8Fs {
-    /// The visible names of a directory, locked as long as the result lives.
+    /// Says who has a visible name in a directory, as far as that is clear without its index.
+    pub(super) fn holder(&self, at: &OpenInode, name: &VisibleName) -> io::Result<Holder> {
+        let directory = at.dir();
+        self.map.holder(name, |name| directory.exists(name))
+    }
+
+    /// The backing name that does not conform and is listed as `name`; and whether the directory was looked at for it, so that what was
+    /// looked for before may have come since. Most names are told without the index of the directory, which others may be reading.
     ///
     /// # Errors
-    /// `ENOTDIR`.
-    pub(super) fn directory<'a>(&'a self, at: &'a OpenInode) -> io::Result<Directory<'a>> {
-        Directory::new(at, &self.map, &self.indexed, &self.inodes.descriptors)
+    /// `EACCES` where the directory may not be read, and those of reading it.
+    pub(super) fn mapped(
+        &self,
+        at: &OpenInode,
+        name: &VisibleName,
+    ) -> io::Result<(Option<BackingName>, bool)> {
+        match self.holder(at, name)? {
+            Holder::Legacy(backing) => Ok((Some(backing), true)),
+            Holder::Itself | Holder::Nobody => Ok((None, true)),
+            Holder::Unclear => self.directory(at)?.backing(name),
+        }
     }
 
     /// Returns the backing names that `name` can mean in a directory.

@@ -224,15 +224,11 @@ fn attr(number: u64, stat: &Stat) -> Attr {
         nlink: stat.nlink,
         uid: stat.uid,
         gid: stat.gid,
-        rdev: low_half(stat.rdev),
+        // As devices are in the protocol (`new_encode_dev` in include/linux/kdev_t.h).
+        rdev: u32::try_from(stat.rdev & u64::from(u32::MAX)).unwrap_or(0),
         blksize: stat.blksize,
         flags: 0,
     }
-}
-
-/// The encoding of devices that the protocol has (`new_encode_dev` in `include/linux/kdev_t.h`).
-fn low_half(device: u64) -> u32 {
-    u32::try_from(device & u64::from(u32::MAX)).unwrap_or(0)
 }
 
 fn statx(number: u64, stat: &Stat) -> Statx {

@@ -5,6 +5,7 @@
 
 mod charset_map;
 mod escape;
+mod holder;
 mod index;
 mod map;
 mod patterns;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use crate::policy::{Offence, Rule, is_component};
 pub use charset_map::{CharsetMap, CharsetSource, CharsetZone, DirectoryPattern};
 pub use escape::{Escapes, percent_decoded};
+pub use holder::Holder;
 pub use index::{Index, Moves};
 pub use map::{Legacy, NameMap, OnViolation};
 pub use patterns::{PatternError, Patterns};

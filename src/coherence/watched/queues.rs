@@ -59,7 +59,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub(super) const ELSEWHERE: u64 = 0;
 
 /// Names in a directory that the kernel keeps, to be expired since it was not heard what changed.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Swept {
     /// Inodes whose places are known.
     pub(super) inodes: Vec<u64>,
@@ -84,7 +84,7 @@ impl ChangedName {
 }
 
 /// Changes of one inode, each once.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Notice {
     /// Names in the directory that changed.
     pub(super) names: HashMap<Box<[u8]>, ChangedName>,
@@ -139,18 +139,13 @@ impl Notice {
     /// The same once more: the kernel may have applied an answer that is older than the change after it was notified.
     fn repetition(&self) -> Self {
         let mut again = Self {
-            names: self.names.clone(),
-            expired: self.expired.clone(),
-            files: self.files.clone(),
-            itself: self.itself,
             swept: Swept::default(),
+            ..self.clone()
         };
         let names = again.names.values_mut();
         names.for_each(|name| name.is_first = false);
-        again
-            .files
-            .values_mut()
-            .for_each(|is_gone| *is_gone = false);
+        let files = again.files.values_mut();
+        files.for_each(|is_gone| *is_gone = false);
         again
     }
 }

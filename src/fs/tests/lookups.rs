@@ -110,3 +110,33 @@ fn a_conforming_name_costs_one_backing_lookup_in_every_mode() {
     }
     assert!(sought > 50_000, "{sought} lookups");
 }
+
+/// The kernel keeps a notification about a name waiting while somebody reads the directory (law F5).
+#[test]
+fn f5_a_directory_that_changes_is_not_read_again_for_each_of_its_names() {
+    let names: Vec<Vec<u8>> = (0..20u8).map(|n| vec![b'a' + n, 0xE9]).collect();
+    let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+    let scratch = Scratch::new(map(Legacy::Decode, &["iso-8859-1"]), &names);
+    assert_eq!(scratch.list().len(), 20);
+    let root = scratch.fs.inodes.get(super::ROOT).unwrap();
+    let index = || root.as_directory().unwrap().index.lock();
+    // As if there were many more names.
+    index().as_mut().unwrap().took = std::time::Duration::from_secs(3600);
+    for n in 0..20u8 {
+        let (made, gone) = ([b'A' + n, 0xE9], [b'a' + n, 0xE9]);
+        std::fs::write(scratch.path(&made), "").unwrap();
+        std::fs::remove_file(scratch.path(&gone)).unwrap();
+        let visible = |first: u8| format!("{}é", char::from(first)).into_bytes();
+        scratch.leads_to(&visible(b'A' + n), Some(&made));
+        scratch.leads_to(&visible(b'a' + n), None);
+        let listed = scratch.list();
+        assert!(listed.contains(&visible(b'A' + n)), "{listed:?}");
+        assert!(!listed.contains(&visible(b'a' + n)), "{listed:?}");
+        assert_eq!(listed.len(), 20, "{listed:?}");
+    }
+    // A name that has to give way is clear only by a reading.
+    std::fs::write(scratch.path("Aé".as_bytes()), "").unwrap();
+    assert_eq!(scratch.fs.indexed.counts().readings, 1);
+    assert!(scratch.list().contains(&b"A%E9".to_vec()));
+    assert_eq!(scratch.fs.indexed.counts().readings, 2);
+}
