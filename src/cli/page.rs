@@ -70,8 +70,11 @@ impl Page {
     /// No file can be made there; it is one of the `inputs`, of which `-` is standard input.
     pub(super) fn create(path: &Path, inputs: &[PathBuf]) -> Result<Self, CliError> {
         let files = inputs.iter().filter_map(|path| input(path));
-        let files = files.filter(Metadata::is_file);
-        let mode = files.fold(0o666, |mode, file| mode & file.permissions().mode());
+        // Who can read what comes through a pipe is not known.
+        let mode = files.fold(0o666, |mode, file| match file.is_file() {
+            true => mode & file.permissions().mode(),
+            false => mode & 0o600,
+        });
         let name = |path: &Path| Quoted(path.as_os_str().as_bytes()).to_string();
         if let Some(input) = inputs.iter().find(|input| is_same_file(path, input)) {
             let message = match input.as_os_str() == "-" {

@@ -113,6 +113,10 @@ fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, Cli
         Ok(Found::Status(status)) => status,
         Ok(Found::Nothing) => return Ok(None),
         Ok(Found::Dead) => {
+            if format == StatusFormat::Prometheus {
+                let down = Status::of_mount(directory.as_os_str().as_bytes(), None);
+                print(&prometheus::lines(&[down]))?;
+            }
             return Err(CliError::failure(format!("the guard of {shown} is gone"))
                 .hint("start it again: what was made meanwhile is found then"));
         }

@@ -161,7 +161,9 @@ fn code(error: &AskError) -> u8 {
         {
             DENIED
         }
-        _ => ExitCode::Failure.code(),
+        AskError::Refused(_) | AskError::Path(_) | AskError::Other(_) | AskError::Inside(_) => {
+            ExitCode::Failure.code()
+        }
     }
 }
 
@@ -176,13 +178,13 @@ fn why(path: &Path, error: AskError) -> CliError {
         AskError::Path(error) if error.raw_os_error().is_some_and(means_dead) => CliError::failure(
             format!("{shown} cannot be reached: it is inside a dead mount"),
         )
-        .hint("'utf8fs umount --lazy' takes the dead mount and all in it away"),
+        .hint("mount that again, or unmount it: it goes with all that is mounted in it"),
         AskError::Path(error) => {
             CliError::failure(format!("{shown} cannot be looked at: {}", reason(&error)))
                 .hint("'utf8fs status --all' lists the mounts of utf8fs")
         }
         AskError::Other(fs_type) => CliError::failure(format!(
-            "{shown} is not a utf8fs mount: it is on {}",
+            "{shown} is not a utf8fs mount: it is on {}; nor does a guard watch it",
             Quoted(&fs_type)
         ))
         .hint("'utf8fs status --all' lists the mounts of utf8fs"),

@@ -3,6 +3,7 @@
 mod confirm_all;
 mod holders;
 
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -18,7 +19,8 @@ use super::status_client::{self, Answer};
 use super::{CliError, ExitCode};
 use crate::backing::fanotify;
 use crate::daemon::fuse_mount::reachable_mounts::{self, Found};
-use crate::daemon::fuse_mount::{Spot, UnmountOutcome};
+use crate::daemon::fuse_mount::{Spot, UnmountOutcome, means_dead};
+use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::{Quoted, ShellWord};
 use crate::records::{Name, json_line};
 
@@ -45,17 +47,23 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
     };
     let mut out = Output::stdout();
     let mut exit = ExitCode::Ok;
-    for point in points {
-        let done = find(&point).and_then(|spot| match args.dry_run {
-            true if matches!(spot.is_covered(), Ok(true)) => Err(covered(&point)),
+    for point in &points {
+        let done = find(point).and_then(|spot| match args.dry_run {
+            true if matches!(spot.is_covered(), Ok(true)) => {
+                let inside = mountinfo::read_inside(spot.path()).unwrap_or_default();
+                match inside.iter().all(|mount| points.contains(&mount.path())) {
+                    true => Ok(()),
+                    false => covered(point, &spot, args),
+                }
+            }
             true if args.lazy || holders::of(spot.path()).is_empty() => Ok(()),
-            true => clear(&point, &spot, true),
-            false => unmount(&point, &spot, args.lazy),
+            true => clear(point, &spot, args),
+            false => unmount(point, &spot, args),
         });
         if args.json {
             let error = done.as_ref().err().map(|error| &error.message);
             out.line(&json_line(&json!({
-                "mountpoint": Name::of_path(&point),
+                "mountpoint": Name::of_path(point),
                 "unmounted": done.is_ok() && !args.dry_run,
                 "error": error,
             })))?;
@@ -73,10 +81,28 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
     Ok(exit)
 }
 
-/// Finds the mount of utf8fs on `point`.
+/// Finds the mount of utf8fs on `point`. That waits for the daemon of a mount which `point` lies in.
 fn find(point: &Path) -> Result<Spot, CliError> {
     let shown = Quoted(point.as_os_str().as_bytes());
+    let ours = reachable_mounts::ours().unwrap_or_default();
+    for outer in ours.iter().map(MountInfo::path) {
+        let is_outer = outer != point && point.starts_with(&outer);
+        if is_outer && matches!(status_client::ask(&outer), Ok(Answer::Silent)) {
+            let path = outer.as_os_str().as_bytes();
+            let message = format!("{shown} is inside {}, which does not answer", Quoted(path));
+            return Err(CliError::failure(message).hint(format!(
+                "utf8fs umount --lazy {} takes all of it away",
+                ShellWord(path)
+            )));
+        }
+    }
     let found = reachable_mounts::find(point).map_err(|error| {
+        if error.raw_os_error().is_some_and(means_dead) {
+            return CliError::failure(format!(
+                "{shown} cannot be reached: it is inside a dead mount"
+            ))
+            .hint("unmount that: it goes with all that is mounted in it");
+        }
         CliError::failure(format!("{shown} cannot be looked at: {}", reason(&error))).hint(LIST)
     })?;
     Err(match found {
@@ -90,12 +116,8 @@ fn find(point: &Path) -> Result<Spot, CliError> {
     })
 }
 
-fn unmount(point: &Path, spot: &Spot, lazy: bool) -> Result<(), CliError> {
-    let shown = Quoted(point.as_os_str().as_bytes());
-    let failed = |error: std::io::Error| {
-        CliError::failure(format!("{shown} cannot be unmounted: {}", reason(&error)))
-            .hint("unmount it as the user who mounted it, or as root")
-    };
+fn unmount(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
+    let lazy = args.lazy;
     let attempt = || if lazy { spot.detach() } else { spot.unmount() };
     // The users of a detached mount are served on.
     let daemon = (!lazy).then(|| holders::daemon(spot));
@@ -105,30 +127,54 @@ fn unmount(point: &Path, spot: &Spot, lazy: bool) -> Result<(), CliError> {
         thread::sleep(PAUSE);
         outcome = attempt();
     }
-    match outcome.map_err(failed)? {
+    match outcome.map_err(|error| failed(point, &error))? {
         UnmountOutcome::Done | UnmountOutcome::Gone => {
             wait_for_end(spot, &daemon.unwrap_or_default());
             Ok(())
         }
-        UnmountOutcome::Covered => Err(covered(point)),
-        UnmountOutcome::Busy => clear(point, spot, false),
+        UnmountOutcome::Covered => covered(point, spot, args),
+        UnmountOutcome::Busy => clear(point, spot, args),
     }
 }
 
-/// No path leads through a dead mount, so that what is mounted in it cannot be unmounted first.
-fn covered(point: &Path) -> CliError {
-    let path = point.as_os_str().as_bytes();
-    let error = CliError::failure(format!(
-        "{} has another filesystem mounted on it or in it",
-        Quoted(path)
-    ));
+/// Takes a mount away with what is mounted in it, where no path leads to that: its daemon is gone, or does not answer and is not to be
+/// waited for.
+fn covered(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
+    let shown = Quoted(point.as_os_str().as_bytes());
+    let error = || {
+        CliError::failure(format!(
+            "{shown} has another filesystem mounted on it or in it"
+        ))
+    };
     match status_client::ask(point) {
-        Ok(Answer::Dead) => error.hint(format!(
-            "its daemon is gone, and no path leads to what is mounted in it: umount --lazy {} takes all of it away",
-            ShellWord(path)
-        )),
-        Ok(_) | Err(_) => error.hint("unmount that first; findmnt(8) shows it"),
+        Ok(Answer::Dead) => {}
+        Ok(Answer::Silent) if args.lazy => {}
+        Ok(Answer::Silent) => {
+            return Err(error().hint("its daemon does not answer; --lazy takes all of it away"));
+        }
+        Ok(_) | Err(_) => {
+            return Err(error().hint("unmount that first; findmnt(8) shows it"));
+        }
     }
+    for lost in mountinfo::read_inside(spot.path()).unwrap_or_default() {
+        let lost = Quoted(&lost.mount_point);
+        log::warn!("with {shown} goes {lost}, which is mounted in it");
+    }
+    match args.dry_run {
+        true => Ok(()),
+        false => spot
+            .detach_with_inside()
+            .map_err(|error| failed(point, &error)),
+    }
+}
+
+fn failed(point: &Path, error: &io::Error) -> CliError {
+    CliError::failure(format!(
+        "{} cannot be unmounted: {}",
+        Quoted(point.as_os_str().as_bytes()),
+        reason(error)
+    ))
+    .hint("unmount it as the user who mounted it, or as root")
 }
 
 /// Waits until the daemon has ended, and so its audit log is complete. One that serves the mount elsewhere, as in a container, goes on.
@@ -142,20 +188,15 @@ fn wait_for_end(spot: &Spot, daemon: &[OwnedFd]) {
 }
 
 /// Nobody can be served by a daemon that is gone, so that whoever uses such a mount is not waited for. A dry run leaves it.
-fn clear(point: &Path, spot: &Spot, is_dry: bool) -> Result<(), CliError> {
+fn clear(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
     let answer = status_client::ask(point);
     if matches!(answer, Ok(Answer::Dead)) {
-        if is_dry {
-            return Ok(());
-        }
-        let detached = spot.detach();
-        return detached.map(drop).map_err(|error| {
-            let shown = Quoted(point.as_os_str().as_bytes());
-            CliError::failure(format!(
-                "the dead mount on {shown} cannot be taken away: {}",
-                reason(&error)
-            ))
-        });
+        return match args.dry_run {
+            true => Ok(()),
+            false => spot
+                .detach_with_inside()
+                .map_err(|error| failed(point, &error)),
+        };
     }
     let path = spot.path();
     let shown = Quoted(path.as_os_str().as_bytes());

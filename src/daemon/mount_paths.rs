@@ -140,6 +140,9 @@ fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, StartError>
         ErrorKind::NotADirectory => {
             wrong("is not a directory").hint("give an existing, best an empty, directory")
         }
+        _ if is_of_dead_mount(&error) => {
+            wrong("cannot be reached: it is inside a dead mount").hint("mount that again first")
+        }
         _ => wrong(&format!("cannot be used: {}", reason(&error)))
             .hint("give a directory that you may enter and write to"),
     };

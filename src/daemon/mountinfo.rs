@@ -53,7 +53,7 @@ pub fn read() -> io::Result<Vec<MountInfo>> {
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn read_inside(directory: &Path) -> io::Result<Vec<MountInfo>> {
+pub fn read_inside(directory: &Path) -> io::Result<Vec<MountInfo>> {
     let mut mounts = read()?;
     let is_inside = |point: &[u8]| {
         let point = Path::new(OsStr::from_bytes(point));

@@ -95,7 +95,9 @@ impl Judge {
         Some(Judgement {
             offence,
             terms: Arc::clone(terms),
-            plan: (terms.mode == Mode::Normalize && Some(offence) != alike).then_some(plan),
+            // What offends here only has no name that it stands for, as on a mount.
+            plan: (terms.mode == Mode::Normalize && !self.resolved.map.policy.conforms(name))
+                .then_some(plan),
         })
     }
 
@@ -120,11 +122,12 @@ mod tests {
         let judge = judge(
             "mode = 'normalize'\nexempt = '/old/**'\nexempt_uid = 7\n\
              [[section]]\nname = 'win'\npath = '/win/**'\nforbid = 'windows'\nmode = 'report'\n\
-             [[section]]\ngroups = 50\nmode = 'off'",
+             [[section]]\ngroups = 50\nmode = 'off'\n\
+             [[section]]\npath = '/sub/**'\nforbid = 'windows'",
         );
         // The name, the user, the path; the plan, the section.
         type Expected = Option<(Option<usize>, bool)>;
-        let rows: [(&[u8], u32, &str, Expected); 7] = [
+        let rows: [(&[u8], u32, &str, Expected); 9] = [
             (b"a\xE9", 1, "/a", Some((Some(0), false))),
             (b"a", 1, "/a", None),
             (b"a\xE9", 7, "/a", None),
@@ -132,6 +135,8 @@ mod tests {
             (b"a?", 1, "/a", None),
             (b"a?", 1, "/win/a", Some((None, true))),
             (b"a\xE9", 5, "/a", None),
+            (b"a?", 1, "/sub/a", Some((None, true))),
+            (b"a\xE9", 1, "/sub/a", Some((Some(3), true))),
         ];
         for (name, uid, path, expected) in rows {
             let maker = Maker {

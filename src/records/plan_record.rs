@@ -196,7 +196,7 @@ pub enum Reason {
     TooLong,
     /// its target changes
     Target,
-    /// no charset takes it
+    /// no charset of --from takes it
     Unreadable,
     /// its charset is uncertain
     Unsure,

@@ -188,6 +188,7 @@ impl ReadablePlan {
                 let line = PlanLine::deserialize(Value::Object(fields));
                 PlanRecord::Line(Box::new(line.map_err(|error| error.to_string())?))
             }
+            [Word("in"), ..] => return Err(r#"not a line of a plan: in "/PATH" INODE"#.to_owned()),
             _ => return Err(SHAPE.to_owned()),
         };
         Ok(Some(record))
@@ -302,6 +303,7 @@ mod tests {
     fn a_faulty_line_is_refused() {
         let rows = [
             (r#""a" -> "b" file 1"#, "it belongs to no directory"),
+            ("in \"/\"\n", "not a line of a plan: in \"/PATH\" INODE"),
             ("in \"/\" 1\n\"a\" -> b file 1", "not a line of a plan"),
             ("in \"/\" 1\n\"a\" -> \"b\"", "not a line of a plan"),
             ("in \"/\" 1\n\"a\" -> \"b\" file x", "\"x\" is not a number"),

@@ -206,7 +206,10 @@ mod tests {
             lines[31],
             "              2  stays: its charset is uncertain"
         );
-        assert_eq!(lines[33], "              2  stays: no charset takes it");
+        assert_eq!(
+            lines[33],
+            "              2  stays: no charset of --from takes it"
+        );
         assert_eq!(lines[34], r#"                   "a""#);
     }
 }

@@ -122,7 +122,7 @@ impl Work {
         let path = skipped.path();
         let (path, why) = (Quoted(&path), skipped.reason);
         let what = if why == SkipReason::Astray {
-            "leads elsewhere now"
+            "leads elsewhere or nowhere now"
         } else {
             "stays"
         };

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::impairments;
+use super::{impairments, refused_policy};
 use crate::names::Quoted;
 use crate::records::{GuardStatus, MountStatus};
 
@@ -34,7 +34,7 @@ impl<'a> Status<'a> {
     pub(super) fn of_guard(status: &'a GuardStatus) -> Self {
         Self {
             mountpoint: status.directory.as_bytes(),
-            document: json!({"guard": status}),
+            document: json!({"up": true, "well": refused_policy(status.policy.as_ref()).is_none(), "guard": status}),
             mount: None,
         }
     }

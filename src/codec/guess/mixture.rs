@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::weigh::{Candidate, Candidates, EVIDENCE, NO_CHARSET, ScoredTexts, noise};
-use super::{Guesser, may_deceive};
+use super::{Guesser, may_deceive, script};
 use crate::codec::Charset;
 
 /// The prior counts as much as this many names.
@@ -23,7 +23,7 @@ const NEGLIGIBLE: f64 = 30.0;
 const SUPPORT: f64 = 1.3;
 
 /// A text can say no more by itself than `1 - DOUBTFUL_LETTERS / n`, where `n` counts the letters of its words beyond ASCII: each twice,
-/// an ASCII one half.
+/// an ASCII one half, signs not at all.
 const DOUBTFUL_LETTERS: f64 = 0.8;
 
 /// Shares of charsets and languages among some names.
@@ -287,7 +287,11 @@ fn rest(parts: &[f64]) -> f64 {
 fn doubt(text: &str) -> f64 {
     let words = text.split(|c: char| c.is_ascii() && !c.is_ascii_alphabetic());
     let words = words.filter(|word| !word.is_ascii());
-    let weight = |c: char| if c.is_ascii() { 0.5 } else { 2.0 };
+    let weight = |c: char| match script::of(c, None) {
+        Some(_) if c.is_ascii() => 0.5,
+        Some(_) => 2.0,
+        None => 0.0,
+    };
     let letters: f64 = words.flat_map(str::chars).map(weight).sum();
     (DOUBTFUL_LETTERS / letters).min(1.0)
 }

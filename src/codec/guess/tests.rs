@@ -1,4 +1,4 @@
-use super::{CERTAIN, Doubled, Guess, Guesser, Mixture, Route, doubly_encoded};
+use super::{CERTAIN, Doubled, Guess, Guesser, Mixture, Route, TextGuess, doubly_encoded};
 use crate::codec::Charset;
 
 fn guesses<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> Vec<Guess> {
@@ -122,6 +122,27 @@ fn bytes_without_meaning_are_no_sure_guess() {
     let name = b"\xFF\xFE\x80\x03\x9D\xA0\xFF\x01\xBF\x81\xFF\xAD";
     let best = guesses([&name[..]]).remove(0);
     assert!(best.confidence < 0.5, "{best:?}");
+}
+
+#[test]
+fn bytes_that_are_no_letters_anywhere_are_no_sure_guess() {
+    let names: [&[u8]; 3] = [
+        b"DATA\xFF\xFE\x01.bin",
+        b"DATB\xFF\xFE.bin",
+        b"D\x80\xFF.bin",
+    ];
+    let mut guesser = Guesser::new();
+    names.iter().for_each(|name| guesser.add(name));
+    let mixture = Mixture::default().with(&guesser).part().with(&guesser);
+    for name in &names[..2] {
+        let texts = mixture.read(name);
+        let sure = texts.iter().filter(|text| text.confidence >= CERTAIN);
+        assert_eq!(
+            sure.collect::<Vec<_>>(),
+            Vec::<&TextGuess>::new(),
+            "{name:02X?}"
+        );
+    }
 }
 
 #[test]

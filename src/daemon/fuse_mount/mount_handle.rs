@@ -269,12 +269,20 @@ impl Spot {
             Standing::Covered => return Ok(UnmountOutcome::Covered),
             Standing::Free { root, path } => (root, path),
         };
-        match detach_by_fd(&root) {
-            Ok(()) => {}
-            Err(Errno::PERM) => fusermount::detach(&path)?,
-            Err(errno) => return Err(errno.into()),
-        }
+        take_out(&root, &path)?;
         Ok(UnmountOutcome::Done)
+    }
+
+    /// Takes it out of the tree of mounts with all that is mounted in it: no path leads there where its daemon is gone or stuck.
+    ///
+    /// # Errors
+    /// As for [`Self::unmount`]; `ENOENT` where its path leads elsewhere.
+    pub fn detach_with_inside(&self) -> io::Result<()> {
+        let root = open_root(&self.path)?;
+        match identify(&root)? == self.id {
+            true => take_out(&root, &self.path),
+            false => Err(Errno::NOENT.into()),
+        }
     }
 
     /// Is another filesystem mounted on it or in it, so that it can be neither unmounted nor detached?
@@ -320,6 +328,13 @@ impl Drop for Attached {
             let path = Quoted(self.path().as_os_str().as_bytes());
             log::error!("{path} may still be mounted, without a daemon: {error}");
         }
+    }
+}
+
+fn take_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
+    match detach_by_fd(root) {
+        Err(Errno::PERM) => fusermount::detach(path),
+        done => Ok(done?),
     }
 }
 

@@ -184,7 +184,8 @@ fn the_exit_status_says_what_is_left() {
     // Left: no charset is named for what is not UTF-8.
     let run = migrate(tree.parent(), &["--normalize", "nfc", "backing"]).expect(1);
     assert!(
-        run.stdout.contains("  2  stays: no charset takes it\n"),
+        run.stdout
+            .contains("  2  stays: no charset of --from takes it\n"),
         "{run:?}"
     );
     // Clean.

@@ -7,7 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::mount::{MountFlags, mount};
-use utf8fs::names::{Quoted, ShellWord};
+use rustix::process::{Pid, Signal, kill_process};
+use utf8fs::names::Quoted;
 
 use super::users::prepare_for_user;
 use crate::support::mount::{binary, detach, mounted};
@@ -163,26 +164,50 @@ fn what_is_mounted_in_a_dead_mount_goes_with_it() {
         output.stdout.windows(state.len()).any(|part| part == state),
         "{output:?}"
     );
-    for dry in [true, false] {
+    let lost = format!("{}, which is mounted in it", Quoted(bytes(&inside)));
+    let umount = |args: &[&str], point: &Path| {
         let mut umount = user::command(0, &program);
-        let umount = umount.arg("umount").args(dry.then_some("-n")).arg(&point);
-        let output = umount.output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
-        let hint = format!(
-            "umount --lazy {} takes all of it away",
-            ShellWord(bytes(&point))
-        );
-        assert!(said(&output).contains(&hint), "{output:?}");
-    }
+        umount.arg("umount").args(args).arg(point).output().unwrap()
+    };
+    let output = umount(&["-n"], &point);
+    assert!(output.status.success(), "{output:?}");
+    assert!(said(&output).contains(&lost), "{output:?}");
+    assert!(mounted(&inside).is_some());
     let output = background(0, &program, &backing, &point);
     let is_there = mounted(&inside).is_some();
     detach(&point);
-    let lost = format!(
-        "with it goes {}, which is mounted in it",
-        Quoted(bytes(&inside))
-    );
     assert!(said(&output).contains(&lost), "{output:?}");
     assert!(output.status.success() && !is_there, "{output:?}");
+    // A daemon that is stuck: nobody waits for it, and what is inside goes where that is asked for.
+    let daemon = Daemon::start(0, &program, &backing, &point);
+    mount("none", &inside, "tmpfs", MountFlags::empty(), None).unwrap();
+    let pid = Pid::from_child(&daemon.child);
+    kill_process(pid, Signal::STOP).unwrap();
+    let output = umount(&["--lazy"], &inside);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(
+        said(&output).contains("which does not answer"),
+        "{output:?}"
+    );
+    let output = umount(&[], &point);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(
+        said(&output).contains("--lazy takes all of it away"),
+        "{output:?}"
+    );
+    let output = umount(&["--lazy"], &point);
+    assert!(output.status.success(), "{output:?}");
+    assert!(said(&output).contains(&lost), "{output:?}");
+    assert!(mounted(&inside).is_none() && mounted(&point).is_none());
+    daemon.kill();
+    // Nor is umount(8) needed where it is dead.
+    let daemon = Daemon::start(0, &program, &backing, &point);
+    mount("none", &inside, "tmpfs", MountFlags::empty(), None).unwrap();
+    daemon.kill();
+    let output = umount(&[], &point);
+    assert!(output.status.success(), "{output:?}");
+    assert!(said(&output).contains(&lost), "{output:?}");
+    assert!(mounted(&inside).is_none() && mounted(&point).is_none());
 }
 
 /// Root may not even look at an ordinary user's mount, dead or not.
