@@ -190,14 +190,14 @@ fn the_page_is_for_those_who_may_read_the_log() {
     let place = Place::new();
     fs::write(place.at("second"), "").unwrap();
     let mode = |name: &str| fs::metadata(place.at(name)).unwrap().mode() & 0o7777;
-    let made = |umask: &str, arguments: &[&str]| {
+    let made = |umask: &str, arguments: &[&str], input: &[u8]| {
         let script = format!("umask {umask}; exec \"$@\"");
         let mut command = std::process::Command::new("sh");
         command
             .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_utf8fs")])
             .args(arguments)
             .current_dir(place.0.path());
-        assert_eq!(Run::of(command, b"").code, Some(1));
+        assert_eq!(Run::of(command, input).code, Some(1));
         mode("page")
     };
     for (umask, modes, wanted) in [
@@ -211,11 +211,14 @@ fn the_page_is_for_those_who_may_read_the_log() {
         for (name, mode) in ["log", "second"].into_iter().zip(modes) {
             fs::set_permissions(place.at(name), fs::Permissions::from_mode(mode)).unwrap();
         }
-        let page = made(umask, &["audit", "--html", "page", "log", "second"]);
+        let page = made(umask, &["audit", "--html", "page", "log", "second"], b"");
         assert_eq!(page, wanted, "{umask} {modes:?}");
     }
-    assert_eq!(made("027", &["scan", "--html", "page", "tree"]), 0o640);
-    assert_eq!(made("000", &["scan", "--html", "page", "tree"]), 0o666);
+    // Who could read what came through a pipe is not known.
+    let log = fs::read(place.at("log")).unwrap();
+    assert_eq!(made("022", &["audit", "--html", "page", "-"], &log), 0o600);
+    assert_eq!(made("027", &["scan", "--html", "page", "tree"], b""), 0o640);
+    assert_eq!(made("000", &["scan", "--html", "page", "tree"], b""), 0o666);
 }
 
 /// 1 says that there are offences, and is not for this.

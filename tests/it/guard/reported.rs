@@ -396,10 +396,16 @@ fn a_guard_is_impaired_while_its_policy_file_is_refused() {
     let impaired = "\nimpaired: the policy file is refused";
     assert!(said.contains(impaired) && said.contains(":2:8: "), "{said}");
     let (code, said) = ask(&tree, "prometheus");
-    let metric = said
-        .lines()
-        .find(|line| line.starts_with("utf8fs_guard_policy_fault{"));
-    assert!(code == Some(1) && metric.unwrap().ends_with(" 1"), "{said}");
+    let has = |name: &str, value: &str| {
+        let mut lines = said.lines();
+        lines.any(|line| line.starts_with(name) && line.ends_with(value))
+    };
+    assert!(code == Some(1), "{said}");
+    assert!(has("utf8fs_guard_policy_fault{", " 1"), "{said}");
+    assert!(
+        has("utf8fs_up{", " 1") && has("utf8fs_well{", " 0"),
+        "{said}"
+    );
     let fault = reload("mode = 'normalize'\n", "failed_reloads", 2);
     assert!(fault.contains("started with a journal"), "{fault}");
     assert_eq!(reload("mode = 'off'\n", "reloads", 1), "null");
@@ -427,8 +433,9 @@ fn its_status_can_be_asked_for() {
     );
     assert!(status["events"].as_u64().unwrap() >= 1);
     assert!(ask("text").1.contains(" guarded, for "));
-    let metric = "utf8fs_guard_offences_total{mountpoint=";
-    assert!(ask("prometheus").1.contains(metric));
+    let metrics = ask("prometheus").1;
+    assert!(metrics.contains("utf8fs_guard_offences_total{mountpoint="));
+    assert!(metrics.contains(r#"fate="written"} 1"#), "{metrics}");
     let second = Command::new(binary())
         .arg("guard")
         .arg(tree.backing())
@@ -445,6 +452,9 @@ fn its_status_can_be_asked_for() {
     // Killed.
     drop(guard);
     assert_eq!((ask("text").0, is_there()), (Some(1), true));
+    let (code, metrics) = ask("prometheus");
+    let is_down = metrics.contains("utf8fs_up{") && !metrics.contains(" 1\n");
+    assert!(code == Some(1) && is_down, "{metrics}");
     Guard::start(&tree, &[]).stop();
     assert_eq!((ask("text").0, is_there()), (Some(1), false));
 }
