@@ -27,11 +27,17 @@ impl Maker {
         if pid == 0 {
             return None;
         }
-        let status = os::status_of(pid).ok()?;
+        let by_status = || Self::of_status(&os::status_of(pid).ok()?);
+        let maker = by_status()?;
+        let command = os::command_of(pid);
+        if command.is_empty() {
+            // It may have ended since.
+            by_status()?;
+        }
         Some(Self {
             pid,
-            command: os::command_of(pid),
-            ..Self::of_status(&status)?
+            command,
+            ..maker
         })
     }
 
