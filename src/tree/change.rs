@@ -24,7 +24,8 @@ pub struct Change {
     /// Does it take the name that the change before it gives up? Those of a chain stand together, in the order in which
     /// each name is free before it is taken.
     pub is_chained: bool,
-    /// The new target of a symbolic link; `None`: it keeps its own. Its owner, times and attributes stay (law T6).
+    /// The targets of a symbolic link: the same one twice where it keeps its own, by which it is known again. Its owner, times and
+    /// attributes stay (law T6).
     pub target: Option<Retarget>,
     /// The file that it is set aside for, where they have to be compared again; no part of a journal.
     pub same_as: Option<BackingName>,
@@ -102,7 +103,12 @@ impl Change {
 
     /// Returns how many steps it has: one for its name, one for its target.
     pub(super) fn steps(&self) -> usize {
-        usize::from(self.to.is_some()) + usize::from(self.target.is_some())
+        usize::from(self.to.is_some()) + usize::from(self.is_retargeted())
+    }
+
+    /// Does a link get another target?
+    pub(super) fn is_retargeted(&self) -> bool {
+        self.target.as_ref().is_some_and(Retarget::is_change)
     }
 }
 
@@ -124,6 +130,11 @@ impl InodeId {
 }
 
 impl Retarget {
+    /// Is the new target another one?
+    pub(super) fn is_change(&self) -> bool {
+        self.old != self.new
+    }
+
     /// Returns the targets in which each name is that of before or that of after, the old target first. One of them leads on
     /// while not all names are changed. Of very many only some are returned, but always the old and the new one.
     pub(super) fn possible(&self) -> Vec<Vec<u8>> {

@@ -121,7 +121,7 @@ impl<'e> Executor<'e> {
                 let reason = SkipReason::of_directory(&error);
                 for change in &job.changes {
                     let is_of_pass = match pass {
-                        Pass::Retarget => change.target.is_some(),
+                        Pass::Retarget => change.is_retargeted(),
                         Pass::Rename => change.to.is_some(),
                         Pass::NoteLinks | Pass::VerifyLinks => false,
                     };

@@ -23,6 +23,11 @@ impl Executor<'_> {
     /// many steps the directory has of this kind.
     pub(super) fn retarget_all(&self, dir: &OpenDir<'_>, only: Option<&BackingName>) -> usize {
         self.each_link(dir, only, |number, change, target| {
+            if !target.is_change() {
+                // It is looked at in the end whether it leads on.
+                self.ends.count(dir.job.number, number, Done::Before);
+                return;
+            }
             match self.retarget(dir, change, target, self.wanted(target)) {
                 Ok(done) => {
                     self.ends.count(dir.job.number, number, done);
@@ -31,7 +36,8 @@ impl Executor<'_> {
                 Err(reason) => self.skip(dir.job, &change.name, reason),
             }
         });
-        dir.job.retargets().count()
+        let changes = dir.job.changes.iter();
+        changes.filter(|change| change.is_retargeted()).count()
     }
 
     /// Returns the target that a link is to have.
@@ -49,7 +55,7 @@ impl Executor<'_> {
         only: Option<&BackingName>,
         act: impl Fn(usize, &Change, &Retarget),
     ) {
-        for (number, change, target) in dir.job.retargets() {
+        for (number, change, target) in dir.job.links() {
             if self.is_over() {
                 break;
             }

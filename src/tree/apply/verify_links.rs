@@ -50,7 +50,9 @@ impl Executor<'_> {
             if leads(self.wanted(target)) {
                 return;
             }
-            self.count.take_back(done);
+            if target.is_change() {
+                self.count.take_back(done);
+            }
             let other = target.possible().into_iter().find(|target| leads(target));
             let mended = other.map(|other| self.retarget(dir, change, target, &other));
             let reason = match mended {

@@ -29,8 +29,8 @@ impl Job {
         self.changes.iter().map(Change::steps).sum()
     }
 
-    /// Returns the changes that give another target to a link, each with its number in the job.
-    pub(crate) fn retargets(&self) -> impl Iterator<Item = (usize, &Change, &Retarget)> {
+    /// Returns the changes of links, each with its number in the job and the link's targets.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (usize, &Change, &Retarget)> {
         let changes = self.changes.iter().enumerate();
         changes.filter_map(|(number, change)| Some((number, change, change.target.as_ref()?)))
     }

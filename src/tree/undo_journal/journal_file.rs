@@ -199,7 +199,7 @@ impl Journal {
                         offset: frame.start,
                         length: u32::try_from(payload.len()).map_err(|_long| wrong())?,
                         depth: u32::try_from(job.directory.len()).map_err(|_deep| wrong())?,
-                        has_links: job.retargets().next().is_some(),
+                        has_links: job.links().next().is_some(),
                     });
                     totals.add(&job);
                     renamed_dirs.add(&job);
@@ -415,7 +415,7 @@ fn step_events(job: &Job, report: &mut dyn FnMut(JournalEvent)) {
             action,
         }));
     };
-    for (_, change, target) in job.retargets() {
+    for (_, change, target) in job.links().filter(|(_, _, target)| target.is_change()) {
         let (target, new_target) = (target.old.clone().into(), target.new.clone().into());
         step(change, StepAction::Retarget { target, new_target });
     }

@@ -123,7 +123,14 @@ fn complete(dir: &Dir, mount: u64, change: &mut Change) -> Result<(), SkipReason
             return Err(SkipReason::Changed);
         }
         target.old = read;
-        change.target = Some(target).filter(|target| target.old != target.new);
+        change.target = Some(target);
+    } else if found.is_symlink() && found.nlink == 1 && change.to.is_some() {
+        // Another migration may make the link anew; and it is to lead on.
+        let read = read_target(dir, &change.name).ok();
+        change.target = read.map(|target| Retarget {
+            old: target.clone(),
+            new: target,
+        });
     }
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! Plans that somebody altered, and trees that somebody changed since: refused with the line, or done right.
 
+use std::ffi::OsStr;
 use std::io::Cursor;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -518,6 +520,27 @@ fn a_plan_is_done_again_after_an_undo_also_for_links() {
     let target = |name| std::fs::read_link(tree.backing().join(name)).unwrap();
     assert_eq!(target("link"), Path::new("café"));
     assert_eq!(target("other"), Path::new("elsewhere"));
+}
+
+/// The later one makes the link anew, and once more when that is taken back.
+#[test]
+fn of_two_migrations_both_are_undone_also_where_a_link_is_made_anew_between() {
+    let tree = files(&[]);
+    drop(tree.directory(b"t\xE9"));
+    let directory = tree.directory(b"d");
+    at::symlink(b"../t\xE9", &directory, b"l\xE9").unwrap();
+    let apply = ["--from", "iso-8859-1", "--apply", "backing"];
+    let first = ["--only", "/d", "--journal", "one"];
+    migrate(tree.parent(), &[&first[..], &apply].concat()).expect(0);
+    migrate(tree.parent(), &[&["--journal", "two"], &apply[..]].concat()).expect(0);
+    let link = |name: &str| std::fs::read_link(tree.backing().join("d").join(name)).unwrap();
+    assert_eq!(link("lé"), Path::new("../té"));
+    for journal in [&b"two"[..], b"one"] {
+        utf8fs(tree.parent(), &[b"undo", b"--apply", journal]).expect(0);
+    }
+    let link = tree.backing().join("d").join(OsStr::from_bytes(b"l\xE9"));
+    let target = std::fs::read_link(link).unwrap();
+    assert_eq!(target.as_os_str().as_bytes(), b"../t\xE9");
 }
 
 #[test]

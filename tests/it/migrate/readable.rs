@@ -33,6 +33,31 @@ fn a_plan_says_that_a_decoded_name_had_what_the_profile_forbids() {
     assert!(text.contains(end), "{text}");
 }
 
+/// The plan has no new target for it, since what it leads to was to stay.
+#[test]
+fn a_link_that_an_edited_plan_leaves_dangling_is_reported() {
+    let tree = Tree::new();
+    tree.file(b"\x83x", b"");
+    at::symlink(b"\x83x", tree.below_dir(), b"l\xE9").unwrap();
+    at::symlink(b"nowhere", tree.below_dir(), b"m\xE9").unwrap();
+    let from = ["--from", "iso-8859-1", "--plan", "plan"];
+    let write = ["--plan-format", "readable", "backing"];
+    migrate(tree.parent(), &[&from[..], &write].concat()).expect(1);
+    let inode = at::stat(tree.below_dir(), b"\x83x").unwrap().st_ino;
+    let text = plan(&tree);
+    let end = text.rfind("end of plan").unwrap();
+    let line = format!("\"\\x83x\" -> \"x\"  file {inode}\n");
+    let text = [&text[..end], &line, &text[end..]].concat();
+    std::fs::write(tree.parent().join("plan"), text).unwrap();
+    let run = migrate(tree.parent(), &["--plan", "plan", "--apply"]).expect(1);
+    let dangles = r#""l\xE9" leads elsewhere or nowhere now"#;
+    assert!(run.stdout.contains(dangles), "{run:?}");
+    assert!(
+        run.stderr.contains("3 steps done, 1 step not done"),
+        "{run:?}"
+    );
+}
+
 /// Laws T1 and L4.
 #[test]
 fn t1_a_readable_plan_is_edited_applied_and_undone_bit_by_bit() {
