@@ -107,7 +107,7 @@ impl Directory<'_> {
             && state.is_young(self.began)
             && let Some(visible) = self.fs.map.visible_alone(name)
         {
-            match self.fs.holder(self.at, &visible)? {
+            match self.fs.holder(self.at, &visible) {
                 Holder::Legacy(holder) if holder == *name => return Ok(Some(visible)),
                 Holder::Nobody => return Ok(None),
                 Holder::Legacy(_) | Holder::Itself | Holder::Unclear => {}

@@ -193,10 +193,11 @@ impl Resolution<'_> {
 }
 
 impl Utf8Fs {
-    /// Says who has a visible name in a directory, as far as that is clear without its index.
-    pub(super) fn holder(&self, at: &OpenInode, name: &VisibleName) -> io::Result<Holder> {
-        let directory = at.dir();
-        self.map.holder(name, |name| directory.exists(name))
+    /// Says who has a visible name in a directory, as far as that is clear without its index. Filesystems may refuse to look for bytes
+    /// that are no text.
+    pub(super) fn holder(&self, at: &OpenInode, name: &VisibleName) -> Holder {
+        let holder = self.map.holder(name, |name| at.dir().exists(name));
+        holder.unwrap_or(Holder::Unclear)
     }
 
     /// The backing name that does not conform and is listed as `name`; and whether the directory was looked at for it, so that what was
@@ -209,7 +210,7 @@ impl Utf8Fs {
         at: &OpenInode,
         name: &VisibleName,
     ) -> io::Result<(Option<BackingName>, bool)> {
-        match self.holder(at, name)? {
+        match self.holder(at, name) {
             Holder::Legacy(backing) => Ok((Some(backing), true)),
             Holder::Itself | Holder::Nobody => Ok((None, true)),
             Holder::Unclear => self.directory(at)?.backing(name),
