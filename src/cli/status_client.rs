@@ -19,7 +19,7 @@ use strum::IntoStaticStr;
 use super::error::reason;
 use super::output::{Output, print_error};
 use super::{CliError, ExitCode};
-use crate::daemon::fuse_mount::means_dead;
+use crate::daemon::fuse_mount::is_of_dead_mount;
 use crate::daemon::status_query::{self, AskError};
 use crate::names::Quoted;
 
@@ -167,17 +167,13 @@ fn code(error: &AskError) -> u8 {
     }
 }
 
-fn is_of_dead_mount(error: &io::Error) -> bool {
-    error.raw_os_error().is_some_and(means_dead)
-}
-
 /// Says why there is no answer.
 fn why(path: &Path, error: AskError) -> CliError {
     let shown = Quoted(path.as_os_str().as_bytes());
     match error {
-        AskError::Path(error) if error.raw_os_error().is_some_and(means_dead) => CliError::failure(
-            format!("{shown} cannot be reached: it is inside a dead mount"),
-        )
+        AskError::Path(error) if is_of_dead_mount(&error) => CliError::failure(format!(
+            "{shown} cannot be reached: it is inside a dead mount"
+        ))
         .hint("mount that again, or unmount it: it goes with all that is mounted in it"),
         AskError::Path(error) => {
             CliError::failure(format!("{shown} cannot be looked at: {}", reason(&error)))

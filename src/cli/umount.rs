@@ -19,7 +19,7 @@ use super::status_client::{self, Answer};
 use super::{CliError, ExitCode};
 use crate::backing::fanotify;
 use crate::daemon::fuse_mount::reachable_mounts::{self, Found};
-use crate::daemon::fuse_mount::{Spot, UnmountOutcome, means_dead};
+use crate::daemon::fuse_mount::{Spot, UnmountOutcome, is_of_dead_mount};
 use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::{Quoted, ShellWord};
 use crate::records::{Name, json_line};
@@ -97,7 +97,7 @@ fn find(point: &Path) -> Result<Spot, CliError> {
         }
     }
     let found = reachable_mounts::find(point).map_err(|error| {
-        if error.raw_os_error().is_some_and(means_dead) {
+        if is_of_dead_mount(&error) {
             return CliError::failure(format!(
                 "{shown} cannot be reached: it is inside a dead mount"
             ))
@@ -147,25 +147,29 @@ fn covered(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError>
         ))
     };
     match status_client::ask(point) {
-        Ok(Answer::Dead) => {}
-        Ok(Answer::Silent) if args.lazy => {}
+        Ok(Answer::Dead) => take_away(point, spot, args),
+        Ok(Answer::Silent) if args.lazy => take_away(point, spot, args),
         Ok(Answer::Silent) => {
-            return Err(error().hint("its daemon does not answer; --lazy takes all of it away"));
+            Err(error().hint("its daemon does not answer; --lazy takes all of it away"))
         }
-        Ok(_) | Err(_) => {
-            return Err(error().hint("unmount that first; findmnt(8) shows it"));
-        }
+        Ok(_) | Err(_) => Err(error().hint("unmount that first; findmnt(8) shows it")),
     }
+}
+
+/// Takes a mount out of the tree of mounts with what is mounted in it. A dry run leaves it.
+fn take_away(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
     for lost in mountinfo::read_inside(spot.path()).unwrap_or_default() {
-        let lost = Quoted(&lost.mount_point);
+        let (shown, lost) = (
+            Quoted(point.as_os_str().as_bytes()),
+            Quoted(&lost.mount_point),
+        );
         log::warn!("with {shown} goes {lost}, which is mounted in it");
     }
-    match args.dry_run {
-        true => Ok(()),
-        false => spot
-            .detach_with_inside()
-            .map_err(|error| failed(point, &error)),
+    if args.dry_run {
+        return Ok(());
     }
+    let done = spot.detach_with_inside();
+    done.map_err(|error| failed(point, &error))
 }
 
 fn failed(point: &Path, error: &io::Error) -> CliError {
@@ -187,16 +191,11 @@ fn wait_for_end(spot: &Spot, daemon: &[OwnedFd]) {
     }
 }
 
-/// Nobody can be served by a daemon that is gone, so that whoever uses such a mount is not waited for. A dry run leaves it.
+/// Nobody can be served by a daemon that is gone, so that whoever uses such a mount is not waited for.
 fn clear(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
     let answer = status_client::ask(point);
     if matches!(answer, Ok(Answer::Dead)) {
-        return match args.dry_run {
-            true => Ok(()),
-            false => spot
-                .detach_with_inside()
-                .map_err(|error| failed(point, &error)),
-        };
+        return take_away(point, spot, args);
     }
     let path = spot.path();
     let shown = Quoted(path.as_os_str().as_bytes());

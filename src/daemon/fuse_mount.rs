@@ -176,14 +176,17 @@ fn is_dead(root: &OwnedFd, there: &MountInfo) -> bool {
         Err(Errno::ACCESS) => ask_as_owner(root, there),
         Err(errno) => Some(errno),
     };
-    errno.is_some_and(|errno| means_dead(errno.raw_os_error()))
+    errno.is_some_and(|errno| is_of_dead_mount(&errno.into()))
 }
 
 /// Does a request that fails so say that the daemon is gone? By rings one that a thread had when it was killed is cancelled
 /// (`fuse_uring_cancel` in `fs/fuse/dev_uring.c`).
 #[must_use]
-pub fn means_dead(errno: i32) -> bool {
-    matches!(errno, libc::ENOTCONN | libc::ECONNABORTED | libc::ECANCELED)
+pub fn is_of_dead_mount(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOTCONN | libc::ECONNABORTED | libc::ECANCELED)
+    )
 }
 
 /// Returns the errno that a mount which shuts us out gives its owner; `None` for none, or if that is unknown.

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::fuse_mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount, means_dead};
+use super::fuse_mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount, is_of_dead_mount};
 use super::mountinfo::MountInfo;
 use super::start_error::{StartError, not_mounted, reason};
 use crate::names::{Quoted, ShellWord};
@@ -161,11 +161,6 @@ fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, StartError>
     }
     let kind = String::from_utf8(there.fs_type).unwrap_or_default();
     Err(wrong(&format!("is mounted already ({kind})")).hint(unmount_hint(&path, &kind)))
-}
-
-/// Does the error come from a mount whose daemon is gone?
-fn is_of_dead_mount(error: &std::io::Error) -> bool {
-    error.raw_os_error().is_some_and(means_dead)
 }
 
 fn is_fuse(mount: &MountInfo) -> bool {

@@ -6,8 +6,8 @@
 //! of the clock, the index is trusted for a second. If readings take long, it is trusted for longer.
 //!
 //! A directory that changes all the time would be read all the time, while the kernel keeps notifications of its names waiting (law
-//! F5). So most names are told without the index ([`holder`](crate::names::NameMap::holder)): all that are looked up, and those that are listed soon after a
-//! reading.
+//! F5). So most names are told without the index ([`holder`](crate::names::NameMap::holder)): those that are looked up, and those
+//! that are listed soon after a reading.
 //!
 //! Where new names are compared with their siblings (`--unique`), all visible names are kept beside the index, in the
 //! same way.

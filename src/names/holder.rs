@@ -35,7 +35,7 @@ impl NameMap {
             return Ok(Holder::Unclear);
         }
         let mut names: Vec<BackingName> = match (self.legacy, bytes.contains(&b'%')) {
-            // As many signs need another entry with fewer of them.
+            // An escape has more signs only where another entry has the one with fewer.
             (Legacy::Escape, true) if unescape(bytes).is_some_and(|(_, signs)| signs > 1) => {
                 return Ok(Holder::Unclear);
             }

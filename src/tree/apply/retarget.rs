@@ -24,7 +24,7 @@ impl Executor<'_> {
     pub(super) fn retarget_all(&self, dir: &OpenDir<'_>, only: Option<&BackingName>) -> usize {
         self.each_link(dir, only, |number, change, target| {
             if !target.is_change() {
-                // It is looked at in the end whether it leads on.
+                // Whether it leads on is verified at the end.
                 self.ends.count(dir.job.number, number, Done::Before);
                 return;
             }

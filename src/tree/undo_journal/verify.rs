@@ -125,7 +125,7 @@ fn complete(dir: &Dir, mount: u64, change: &mut Change) -> Result<(), SkipReason
         target.old = read;
         change.target = Some(target);
     } else if found.is_symlink() && found.nlink == 1 && change.to.is_some() {
-        // Another migration may make the link anew; and it is to lead on.
+        // By its target the link is known if another migration makes it anew. Whether it leads on is verified, too.
         let read = read_target(dir, &change.name).ok();
         change.target = read.map(|target| Retarget {
             old: target.clone(),

@@ -16,8 +16,8 @@ use utf8fs::tree::plan::{CharsetSource, EntryList, PlanOptions, TreeGuess};
 
 use crate::support::random::Random;
 
-/// Short words of the same languages as the phrases: letters alone, not all of them ASCII, those of a language by length. They are
-/// from Unicode's CLDR 41: names of emoji, languages and places.
+/// Short words of the same languages as the phrases: letters alone, not all of them ASCII, those of a language sorted by length. They
+/// are from Unicode's CLDR 41: names of emoji, languages and places.
 const SHORT_WORDS: &str = include_str!("../../data/short_words.txt");
 
 /// What names are made of.

@@ -77,3 +77,21 @@ fn f1_every_operation_below_runs_with_the_credentials_of_its_caller() {
     }
     mount.stop();
 }
+
+/// ZFS with `utf8only` and bindfs with iconv refuse other names where they are only looked for.
+#[test]
+fn f1_names_beyond_ascii_are_made_where_nothing_but_utf_8_may_be_looked_for() {
+    if !needs::root("users") {
+        return;
+    }
+    let tree = Tree::new();
+    let server = Server::start(&tree, &[ONE]);
+    server.take_only_utf8();
+    let mount = tree.mount(&["--from", "iso-8859-1"]);
+    let script = format!(
+        r#"cd "$PLACE/{ONE}" && ! test -e café && echo new > café && mkdir naïf && mv café ö && cat ö"#
+    );
+    let output = user::script(ONE, &mount.point(), &script);
+    assert_eq!(output.stdout, b"new\n", "{output:?}");
+    mount.stop();
+}

@@ -52,6 +52,8 @@ struct Node {
 struct State {
     nodes: BTreeMap<u64, Node>,
     asked: Vec<Asked>,
+    /// Are names that are not UTF-8 refused, also where they are looked for?
+    is_utf8_only: bool,
 }
 
 struct Served(Arc<Mutex<State>>);
@@ -88,6 +90,11 @@ impl Server {
             state,
             _session: session,
         }
+    }
+
+    /// Refuses names that are not UTF-8 from now on, as ZFS with `utf8only` does.
+    pub(crate) fn take_only_utf8(&self) {
+        self.state.lock().unwrap().is_utf8_only = true;
     }
 
     /// Makes a file of any name in the directory of `user`.
@@ -162,6 +169,9 @@ impl State {
     }
 
     fn child(&mut self, directory: u64, name: &OsStr) -> Result<u64, Errno> {
+        if self.is_utf8_only && name.to_str().is_none() {
+            return Err(Errno::EILSEQ);
+        }
         let found = self.names(directory)?.get(name);
         found.copied().ok_or(Errno::ENOENT)
     }
