@@ -92,7 +92,8 @@ pub(super) fn print_clap<P: CommandFactory>(
     if !no_text.is_empty() {
         let no_text = no_text.join(" and ");
         let message = format!("text in UTF-8 is wanted in the place of {no_text}");
-        return Err(CliError::usage(message).hint("in a pattern write ? for a byte that is not UTF-8; 'utf8fs COMMAND --help' says what there is"));
+        return Err(CliError::usage(message)
+            .hint("'utf8fs COMMAND --help' says what there is; patterns take ? for such a byte"));
     }
     let shown = args.iter().map(|arg| match arg.to_str() {
         Some(text) => harmless(text).into_owned(),
