@@ -3,7 +3,7 @@
 use super::CliError;
 use crate::cli::output::{Output, quoted};
 use crate::codec::guess::{Doubled, Guess, Guesser};
-use crate::records::{GuessRecord, json_line};
+use crate::records::{GuessRecord, json_line, percent};
 
 /// Guesses that people are shown.
 const SHOWN: usize = 5;
@@ -58,7 +58,10 @@ fn lines(guesser: &Guesser) -> Vec<String> {
             "UTF-8 that was taken for another charset and encoded again, likely: {} of {} names beyond ASCII",
             doubled.names, doubled.of
         ));
-        lines.push(format!("  {}  as these show", percent(doubled.confidence)));
+        lines.push(format!(
+            "  {:>5}  as these show",
+            percent(doubled.confidence)
+        ));
         let examples = doubled.examples.iter().take(EXAMPLES);
         lines.extend(examples.map(doubled_line));
     }
@@ -88,7 +91,7 @@ pub(super) fn guess_lines(guess: &Guess) -> Vec<String> {
         labels.push_str(&format!(" (read alike by {}{more})", alike.join(", ")));
     }
     let head = format!(
-        "  {}  {labels}, which reads {} of {}",
+        "  {:>5}  {labels}, which reads {} of {}",
         percent(guess.confidence),
         guess.read,
         guess.of
@@ -99,7 +102,7 @@ pub(super) fn guess_lines(guess: &Guess) -> Vec<String> {
             || format!("         {name}  not read"),
             |text| {
                 let (text, percent) = (quoted(text.as_bytes()), percent(example.confidence));
-                format!("         {name}  {text}  {} for this name", percent.trim())
+                format!("         {name}  {text}  {percent} for this name")
             },
         )
     });
@@ -111,12 +114,7 @@ pub(super) fn doubled_line(example: &Doubled) -> String {
         "         {}  {}, encoded {} times, over {}",
         quoted(example.encoded_again().as_bytes()),
         quoted(example.text.as_bytes()),
-        example.times,
-        example.route
+        example.times(),
+        example.labels()
     )
-}
-
-/// A confidence in percent, of five characters. Nothing is certain.
-pub(super) fn percent(confidence: f64) -> String {
-    format!("{:3.0} %", (confidence * 100.0).clamp(0.0, 99.0))
 }

@@ -58,10 +58,10 @@ pub struct DoubledName {
     pub name: Name<'static>,
     /// The text.
     pub text: Name<'static>,
-    /// The charset that it was taken for.
+    /// The charsets that it was taken for, the last first.
     pub route: String,
     /// The number of times that it was encoded, 2 or more.
-    pub times: u8,
+    pub times: usize,
     /// The likelihood, 0.0..=1.0.
     pub confidence: f64,
 }
@@ -89,8 +89,8 @@ impl From<&DoubledNames> for GuessRecord {
         let examples = doubled.examples.iter().map(|example| DoubledName {
             name: example.encoded_again().into_bytes().into(),
             text: example.text.clone().into_bytes().into(),
-            route: example.route.to_string(),
-            times: example.times,
+            route: example.labels(),
+            times: example.times(),
             confidence: example.confidence,
         });
         Self::DoublyEncoded {

@@ -113,10 +113,10 @@ fn reading(charset: Option<Charset>, confidence: Option<f64>, reason: Reason) ->
     words
 }
 
-/// Returns a likelihood in percent. Nothing is certain.
+/// Returns a likelihood in percent, rounded down: 0.896 does not reach a limit of 0.9. Nothing is certain.
 #[must_use]
 pub fn percent(confidence: f64) -> String {
-    format!("{:.0} %", (confidence * 100.0).clamp(0.0, 99.0))
+    format!("{} %", (confidence * 100.0).floor().clamp(0.0, 99.0))
 }
 
 /// A part of a line.

@@ -12,14 +12,13 @@ use super::scan_done::ScanDone;
 use crate::backing::Dir;
 use crate::cli::args::ScanArgs;
 use crate::cli::error::reason;
-use crate::cli::guess_report::percent;
 use crate::cli::output::{Output, counted, grouped, print_note, quoted};
 use crate::cli::{CliError, charset_map};
 use crate::codec::Charset;
 use crate::names::quoted::is_dangerous;
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, ShellWord};
 use crate::policy::Policy;
-use crate::records::{Candidate, PlanLine, Reason};
+use crate::records::{Candidate, PlanLine, Reason, percent};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::scan::joined;
@@ -415,7 +414,7 @@ impl ProposedEntry {
         if read > 0 {
             #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
             let confidence = all.confidence / read as f64;
-            head += &format!(", {} sure on average", percent(confidence).trim());
+            head += &format!(", {} sure on average", percent(confidence));
         }
         if all.left > 0 {
             head += &format!(", {} not sure", grouped(all.left));

@@ -11,11 +11,10 @@ use serde_json::{Value, json};
 use super::scan_done::ScanDone;
 use super::summary_text::{described, labels, total_label};
 use crate::cli::error::reason;
-use crate::cli::guess_report::percent;
 use crate::cli::page::document;
 use crate::codec::guess::{Guesser, Mixture, doubly_encoded};
 use crate::names::Quoted;
-use crate::records::{Directory, Finding, Sampled, json_line};
+use crate::records::{Directory, Finding, Sampled, json_line, percent};
 
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
@@ -164,10 +163,7 @@ fn directory_row(done: &ScanDone, directory: &Directory, names: Option<&Siblings
     let label = match done.charsets().of_directory(directory) {
         [] => names
             .and_then(|names| names.guesser.charsets().into_iter().next())
-            .map(|best| {
-                let percent = percent(best.confidence);
-                format!("{}, {}", best.charset.label(), percent.trim())
-            }),
+            .map(|best| format!("{}, {}", best.charset.label(), percent(best.confidence))),
         charsets => Some(labels(charsets)),
     };
     json!([
@@ -203,7 +199,7 @@ fn readings(sample: &Sampled, (basis, siblings): (&str, &Siblings<'_>)) -> Vec<V
     {
         let text = quoted(doubled.text.as_bytes());
         readings.push(json!([
-            doubled.route.label(),
+            doubled.labels(),
             text,
             doubled.confidence,
             "by itself"

@@ -1,7 +1,6 @@
 //! UTF-8 that was taken for a legacy charset and encoded again: `é` that became `Ã©`.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::OnceLock;
 
 use unicode_normalization::UnicodeNormalization;
@@ -12,7 +11,10 @@ use super::weigh;
 use crate::codec::Charset;
 
 /// The most times that a name is undone; real ones were seen up to three times.
-const MOST_TIMES: u8 = 7;
+const MOST_TIMES: usize = 7;
+
+/// The confidence from which a text is undone over another charset too.
+const SURE: f64 = 0.9;
 
 /// The log probability that a name was encoded again, before it is seen: through Latin-1 or Windows-1252, and through
 /// another charset.
@@ -45,19 +47,12 @@ impl Route {
     }
 }
 
-impl fmt::Display for Route {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.label())
-    }
-}
-
 /// A name that was encoded as UTF-8 more than once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Doubled {
-    /// The charset that it was taken for; of several that give the same text the first of [`Route`].
-    pub route: Route,
-    /// Number of encodings, 2 or more.
-    pub times: u8,
+    /// The charsets that it was taken for, one for each time that it was encoded again, the last time first. Of several
+    /// that give the same text it is the first of [`Route`].
+    pub routes: Vec<Route>,
     /// The text before it was encoded again.
     pub text: String,
     /// Probability that this is the text meant, 0.0..=1.0. Low where the name may be meant as it is, or is too short
@@ -66,7 +61,27 @@ pub struct Doubled {
 }
 
 impl Doubled {
-    /// The name again: the text, encoded over the route as often as it was.
+    /// Number of encodings, 2 or more.
+    #[must_use]
+    pub fn times(&self) -> usize {
+        self.routes.len() + 1
+    }
+
+    /// The label of the charset that it was taken for last.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        self.routes.first().map_or("", |route| route.label())
+    }
+
+    /// The labels of all charsets that it was taken for.
+    #[must_use]
+    pub fn labels(&self) -> String {
+        let mut labels: Vec<&str> = self.routes.iter().map(|route| route.label()).collect();
+        labels.dedup();
+        labels.join(", ")
+    }
+
+    /// The name again: the text, encoded over each route.
     ///
     /// ```
     /// use utf8fs::codec::guess::doubly_encoded;
@@ -77,12 +92,11 @@ impl Doubled {
     /// ```
     #[must_use]
     pub fn encoded_again(&self) -> String {
-        let table = tables().iter().find(|table| table.route == self.route);
-        let mut text = self.text.clone();
-        for _ in 1..self.times {
-            text = table.map_or(text.clone(), |table| table.redo(&text));
-        }
-        text
+        let routes = self.routes.iter().rev();
+        routes.fold(self.text.clone(), |text, route| {
+            let table = tables().iter().find(|table| table.route == *route);
+            table.map_or(text.clone(), |table| table.redo(&text))
+        })
     }
 }
 
@@ -94,9 +108,7 @@ impl Doubled {
 /// ```
 /// use utf8fs::codec::guess::{Route, doubly_encoded};
 /// let doubled = doubly_encoded("Ð¿Ñ€Ð¸Ð²ÐµÑ‚".as_bytes()).unwrap();
-/// assert_eq!((doubled.text.as_str(), doubled.times), ("привет", 2));
-/// assert_eq!(doubled.route, Route::Windows1252);
-/// assert!(doubled.confidence > 0.95);
+/// assert_eq!((doubled.text.as_str(), doubled.routes), ("привет", vec![Route::Windows1252]));
 /// assert_eq!(doubly_encoded("café".as_bytes()), None);
 /// ```
 #[must_use]
@@ -108,16 +120,12 @@ pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
     let mut best: Option<Doubled> = None;
     let mut as_it_is = None;
     for table in likely_tables(name) {
-        let mut levels = std::iter::successors(table.undo(name), |text| table.undo(text))
-            .take(usize::from(MOST_TIMES));
-        let Some(mut text) = levels.next() else {
+        let levels = std::iter::successors(table.undo(name), |text| table.undo(text));
+        let mut levels: Vec<String> = levels.take(MOST_TIMES).collect();
+        let times = levels.len();
+        let Some(text) = levels.pop() else {
             continue;
         };
-        let mut times = 2;
-        for next in levels {
-            text = next;
-            times += 1;
-        }
         let as_it_is = *as_it_is.get_or_insert_with(|| probability(name));
         let prior = match table.route {
             Route::Latin1 | Route::Windows1252 => USUAL_ROUTE,
@@ -130,8 +138,7 @@ pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
             Route::Latin1 | Route::Windows1252 | Route::Other(_) => enough_letters(&text),
         };
         let doubled = Doubled {
-            route: table.route,
-            times,
+            routes: vec![table.route; times],
             confidence: enough / (1.0 + (-odds).exp()),
             text,
         };
@@ -142,7 +149,15 @@ pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
             best = Some(doubled);
         }
     }
-    best
+    let mut best = best?;
+    if let Some(before) = doubly_encoded(best.text.as_bytes())
+        && before.confidence >= SURE
+    {
+        best.routes.extend(before.routes);
+        best.confidence = best.confidence.min(before.confidence);
+        best.text = before.text;
+    }
+    Some(best)
 }
 
 /// Whether any route undoes the text.

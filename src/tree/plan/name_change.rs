@@ -159,14 +159,14 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChang
             Some(doubled) if is_sure(options, choice, &doubled) => {
                 new.reason = Reason::Doubled;
                 new.confidence = Some(doubled.confidence);
-                new.charset = Charset::from_label(&doubled.route.to_string()).ok();
+                new.charset = Charset::from_label(doubled.label()).ok();
                 Cow::Owned(doubled.text)
             }
             Some(doubled) if options.policy().conforms(name) => {
                 let candidate = BackingName::parse(doubled.text.as_bytes());
                 let candidates = candidate.ok().map(|name| Candidate {
                     name,
-                    charset: Charset::from_label(&doubled.route.to_string()).ok(),
+                    charset: Charset::from_label(doubled.label()).ok(),
                     confidence: Some(doubled.confidence),
                 });
                 return NameChange::Left(Reason::Unsure, candidates.into_iter().collect());

@@ -131,7 +131,7 @@ impl Rules {
             if let Some(doubled) = doubly_encoded(name) {
                 guesser.get_or_insert_default().add(name);
                 if doubled.confidence >= LIKELY {
-                    add(Found::whole(Finding::DoublyEncoded, doubled.route.label()));
+                    add(Found::whole(Finding::DoublyEncoded, doubled.label()));
                 }
             }
         }

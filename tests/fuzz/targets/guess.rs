@@ -16,7 +16,7 @@ fuzz_target!(|input: &[u8]| {
         halves[number % 2].add(name);
         if let Some(doubled) = doubly_encoded(name) {
             assert_eq!(doubled.encoded_again().as_bytes(), *name);
-            assert!(doubled.times >= 2 && (0.0..=1.0).contains(&doubled.confidence));
+            assert!(doubled.times() >= 2 && (0.0..=1.0).contains(&doubled.confidence));
         }
     }
     let ill_formed = names
