@@ -27,8 +27,7 @@ use work::Work;
 /// # Errors
 /// Wrong arguments, a plan that is refused, a tree or journal that cannot be worked on.
 pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
-    let is_by_plan = args.apply && args.plan.is_some();
-    arguments::check(args, is_by_plan)?;
+    arguments::check(args)?;
     if args.edit {
         return edit_plan::run(args);
     }
@@ -36,7 +35,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
     let is_quiet = dry_run::prints_to_a_terminal(args);
     let progress = Progress::start(args.progress, is_quiet);
     let line = |elapsed| progress_line(&work.counters.lock(), elapsed);
-    if is_by_plan {
+    if arguments::is_by_plan(args) {
         progress.during(line, || apply_plan::run(args, &work))?;
     } else {
         let options = arguments::plan_options(args)?;

@@ -9,6 +9,7 @@ use super::work::{Work, quoted};
 use super::{arguments, plan_text};
 use crate::cli::CliError;
 use crate::cli::args::MigrateArgs;
+use crate::cli::error::reason;
 use crate::cli::output::print_note;
 use crate::names::{Quoted, ShellWord};
 use crate::tree::apply::apply;
@@ -79,6 +80,27 @@ pub(super) fn migrate(
     });
     let mut journal = draft.commit().map_err(fault)?;
     carry_out(root, &mut journal, work)
+}
+
+/// Has `fill` put into a journal that is never done what would be done in a tree, which reports what could not.
+pub(super) fn check(
+    root: &Root,
+    options: String,
+    fill: impl FnOnce(&Draft) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let directory = tempfile::tempdir().map_err(|error| {
+        CliError::failure(format!(
+            "no file for a check can be made: {}",
+            reason(&error)
+        ))
+    })?;
+    let root_path = root.bytes().to_vec();
+    let header = Header {
+        root: root_path,
+        options,
+    };
+    let draft = Draft::create(&directory.path().join("check"), &root.fd, &header);
+    fill(&draft.map_err(|error| failure(root, &error))?)
 }
 
 /// Goes on with what was begun. Returns the path of a new journal; `None` if there is nothing more to plan.

@@ -1,10 +1,10 @@
-//! A plan that was written, perhaps edited, and is done now: just that, and nothing else.
+//! A plan that was written, perhaps edited, and is checked or done now: just that, and nothing else.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use super::apply_journal::migrate;
+use super::apply_journal::{check, migrate};
 use super::arguments;
 use super::roots::{self, Root};
 use super::work::{Work, quoted};
@@ -13,8 +13,9 @@ use crate::cli::args::MigrateArgs;
 use crate::cli::error::reason;
 use crate::names::Quoted;
 use crate::tree::plan::plan_reader::{self, PlanError};
+use crate::tree::undo_journal::Draft;
 
-/// Does what the plan says. It is read to its end before anything is done: one wrong line, and nothing is.
+/// Does what the plan says, or says what it would do. It is read to its end before anything is done: one wrong line, and nothing is.
 pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
     let path = args.plan.as_deref().unwrap_or(Path::new(""));
     let refuse = |error: PlanError| {
@@ -26,7 +27,8 @@ pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
             PlanError::Io(error) => CliError::usage(format!(
                 "the plan {name} cannot be read: {}",
                 reason(&error)
-            )),
+            ))
+            .hint("to write one, give --from CHARSET or --from auto as well"),
         }
     };
     let open = || plan_reader::open(path).map_err(|error| refuse(error.into()));
@@ -44,8 +46,7 @@ pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
             break;
         }
         reader.tree().map_err(refuse)?;
-        let (journal, options) = (args.journal.as_deref(), options.clone());
-        migrate(root, journal, options, work, |draft| {
+        let fill = |draft: &Draft| {
             while let Some(plan) = reader.directory().map_err(refuse)? {
                 work.counters.lock().add_planned(&plan);
                 work.add(&plan, draft)?;
@@ -54,7 +55,12 @@ pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
                 }
             }
             Ok(())
-        })?;
+        };
+        let (journal, options) = (args.journal.as_deref(), options.clone());
+        match args.apply {
+            true => migrate(root, journal, options, work, fill)?,
+            false => check(root, options, fill)?,
+        }
     }
     Ok(())
 }

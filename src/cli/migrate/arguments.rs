@@ -12,26 +12,31 @@ use crate::tree::plan::{Filter, PlanOptions};
 /// An option that says what is planned, and its value, if it was given; empty for a flag.
 type Asked = (&'static str, Option<String>);
 
+/// Is a plan read, to be checked or done? Else one is made.
+pub(super) fn is_by_plan(args: &MigrateArgs) -> bool {
+    let is_to_write = args.plan_format.is_some() || first(changes(args)).is_some();
+    args.plan.is_some() && (args.apply || !is_to_write)
+}
+
 /// Do the arguments go together?
-pub(super) fn check(args: &MigrateArgs, is_by_plan: bool) -> Result<(), CliError> {
-    let is_given = |(option, value): &Asked| value.as_ref().map(|_| *option);
-    let mut asked = changes(args).into_iter().chain(limits(args));
-    match asked
-        .find_map(|asked| is_given(&asked))
-        .filter(|_| is_by_plan)
-    {
-        Some(option) => Err(CliError::usage(format!(
-            "{option} contradicts --plan with --apply: the plan says what is done"
+pub(super) fn check(args: &MigrateArgs) -> Result<(), CliError> {
+    let is_by_plan = is_by_plan(args);
+    let change = first(changes(args));
+    match change.or_else(|| first(limits(args))) {
+        Some(option) if is_by_plan => Err(CliError::usage(format!(
+            "{option} contradicts a plan that is read: the plan says what is done"
         ))
         .hint("make a new plan with it, or leave it out")),
-        None if is_by_plan || changes(args).iter().any(|asked| is_given(asked).is_some()) => Ok(()),
-        None => Err(
-            CliError::usage("nothing is asked for").hint(match args.plan {
-                Some(_) => "to do what the plan says, give --apply, which refuses a faulty plan as a whole; to write one, --from CHARSET or --from auto",
-                None => "give --from CHARSET or --from auto; see 'utf8fs migrate --help'",
-            }),
-        ),
+        None | Some(_) if is_by_plan || change.is_some() => Ok(()),
+        None | Some(_) => Err(CliError::usage("nothing is asked for")
+            .hint("give --from CHARSET or --from auto; see 'utf8fs migrate --help'")),
     }
+}
+
+/// Returns the first option that was given.
+fn first<const N: usize>(asked: [Asked; N]) -> Option<&'static str> {
+    let mut asked = asked.into_iter();
+    asked.find_map(|(option, value)| value.map(|_| option))
 }
 
 /// The options that ask for other names.

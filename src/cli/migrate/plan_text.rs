@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::arguments;
 use super::counters::Counters;
 use crate::cli::CliError;
 use crate::cli::args::MigrateArgs;
@@ -151,7 +152,6 @@ pub(super) fn print_summary(
     let part = |count: u64, one: &str, many: &str, what: String| {
         (count > 0).then(|| format!("{} {what}", counted(count, one, many)))
     };
-    let steps = |count, what: &str| part(count, "step", "steps", what.to_owned());
     let (names, links) = (
         format!("{would}changed"),
         format!("{would}led to new names"),
@@ -171,29 +171,39 @@ pub(super) fn print_summary(
     let rest = [
         (counters.left > 0).then(|| left(counters.left, be)),
         (counters.unread > 0).then(|| unread(counters.unread)),
-        steps(counters.done, "done").filter(|_| in_steps),
-        steps(counters.failed, "not done").filter(|_| in_steps),
     ];
-    let mut parts: Vec<String> = planned.into_iter().chain(rest).flatten().collect();
-    if parts.is_empty() {
-        parts.push("nothing to do".to_owned());
-    }
     let of = match counters.entries {
         0 => String::new(),
-        entries if args.apply && args.plan.is_some() => {
+        entries if arguments::is_by_plan(args) => {
             format!(", of {} of the plan", counted(entries, "line", "lines"))
         }
         entries => format!(", of {}", counted(entries, "entry", "entries")),
     };
-    let rest = match (is_stopped, args.apply && counters.begun > 0) {
-        (true, true) => "; it was stopped",
+    let parts: Vec<String> = planned.into_iter().chain(rest).flatten().collect();
+    let steps = [
+        (counters.done > 0).then(|| counted(counters.done, "step done", "steps done")),
+        (counters.failed > 0).then(|| counted(counters.failed, "step failed", "steps failed")),
+    ];
+    let steps: Vec<String> = steps.into_iter().flatten().filter(|_| in_steps).collect();
+    let what = match (parts.is_empty(), steps.is_empty()) {
+        (true, true) => format!("nothing to do{of}"),
+        (true, false) => String::new(),
+        (false, _) => parts.join(", ") + &of,
+    };
+    let end = match (is_stopped, args.apply && counters.begun > 0) {
+        (true, true) => "it was stopped",
         (true, false) => {
-            "; it was stopped while planning: nothing was changed, and the same command starts over"
+            "it was stopped while planning: nothing was changed, and the same command starts over"
         }
         (false, _) if args.apply => "",
-        (false, _) => "; nothing was changed",
+        (false, _) => "nothing was changed",
     };
-    print_note(&format!("{}{of}{rest}", parts.join(", ")));
+    let clauses = [what, steps.join(", "), end.to_owned()];
+    let clauses: Vec<String> = clauses
+        .into_iter()
+        .filter(|clause| !clause.is_empty())
+        .collect();
+    print_note(&clauses.join("; "));
     if counters.control > 0 {
         let names = counted(counters.control, "name", "names");
         let be = if counters.control == 1 { be.0 } else { be.1 };

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{PATIENCE, Run, migrate, utf8fs};
-use crate::support::{Tree, at, needs, user};
+use crate::support::{Tree, at, needs, snapshot, user};
 
 const DIRECT: [&str; 3] = ["--from", "iso-8859-1", "backing"];
 const BY_PLAN: [&str; 2] = ["--plan", "plan"];
@@ -64,7 +64,7 @@ fn t4_what_planning_left_is_told_by_who_goes_on() {
         let on = migrate(tree.parent(), &command).expect(1);
         let words = "is the journal of; when it was planned 1 entry was left as it is\n";
         assert!(on.stderr.contains(words), "{on:?}");
-        let words = "utf8fs: 1 entry was left as it is, 2 steps done\n";
+        let words = "utf8fs: 1 entry was left as it is; 2 steps done\n";
         assert!(on.stderr.ends_with(words), "{on:?}");
         assert!(tree.backing().join("bé").is_file() && tree.backing().join("cé").is_file());
     }
@@ -402,18 +402,32 @@ fn no_way_back_is_told_where_nothing_was_done() {
     let run = injected(tree.parent(), "renameat2:error=EPERM:when=2+", &command).expect(1);
     assert_eq!(
         run.stderr,
-        "utf8fs: 1 name to be changed, 1 step not done, of 1 entry\n"
+        "utf8fs: 1 name to be changed, of 1 entry; 1 step failed\n"
     );
 }
 
 #[test]
-fn a_plan_without_apply_is_told_what_is_missing() {
-    let tree = Tree::new();
+fn t1_a_plan_without_apply_is_checked_and_not_done() {
+    let tree = tree_with_a_name_taken();
     written(&tree);
+    at::rename(tree.below_dir(), b"b\xE9", b"elsewhere").unwrap();
+    let before = snapshot::take(&tree.backing(), snapshot::Times::Kept);
+    let check = migrate(tree.parent(), &BY_PLAN).expect(1);
+    let words = "2 names would be changed, 1 entry would be left as it is, of 3 lines of the plan; nothing was changed";
+    assert!(check.stderr.contains(words), "{check:?}");
+    assert_eq!(
+        snapshot::take(&tree.backing(), snapshot::Times::Kept),
+        before
+    );
+    assert!(at::stat(&std::fs::File::open(tree.parent()).unwrap(), b"journal").is_err());
+    let done = migrate(tree.parent(), &[&BY_PLAN[..], &APPLY].concat()).expect(1);
+    assert_eq!(check.stdout, done.stdout);
+    assert!(check.stdout.contains(r#""b\xE9" stays"#), "{check:?}");
+
+    std::fs::write(tree.parent().join("plan"), "no plan\n").unwrap();
     let run = migrate(tree.parent(), &BY_PLAN).expect(2);
     assert!(
-        run.stderr
-            .contains("hint: to do what the plan says, give --apply, which refuses"),
+        run.stderr.contains("is refused, nothing was done: line 1"),
         "{run:?}"
     );
 }

@@ -53,7 +53,7 @@ fn a_link_that_an_edited_plan_leaves_dangling_is_reported() {
     let dangles = r#""l\xE9" leads elsewhere or nowhere now"#;
     assert!(run.stdout.contains(dangles), "{run:?}");
     assert!(
-        run.stderr.contains("3 steps done, 1 step not done"),
+        run.stderr.contains("3 steps done, 1 step failed"),
         "{run:?}"
     );
 }
