@@ -20,7 +20,7 @@ pub use loaded_policy::LoadedPolicy;
 pub use name_outlook::{End, Outlook};
 use policy_directory::PolicyDirectory;
 pub use policy_faults::Place;
-pub use read_policy::{groups_of, line_and_column, number_of};
+pub use read_policy::{groups_of, line_and_column, number_of, user_names};
 use read_policy::{read_policy, unreadable};
 pub use resolved_policy::{ResolvedPolicy, charset, name_map, not_on_offer};
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::args::TimeUnit;
 use crate::cli::output::harmless;
+use crate::daemon::mount_policy::user_names;
 use crate::policy::RuleName;
 use crate::records::{
     AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts, VerdictCounts,
@@ -83,6 +84,8 @@ pub(super) struct InvalidLine {
 #[derive(Debug, Default)]
 pub(super) struct LogSummary {
     filter: Filter,
+    /// The names of the users of this system.
+    user_names: HashMap<u32, String>,
     /// Number of lines that are not empty.
     pub(super) lines: u64,
     /// Number of records that the filter admits, of any event.
@@ -90,6 +93,8 @@ pub(super) struct LogSummary {
     pub(super) rules: RuleCounts<u64>,
     pub(super) verdicts: VerdictCounts,
     kinds: HashMap<(RuleName, String), u64>,
+    /// The first offence of each kind: its path, and what would be accepted.
+    samples: HashMap<(RuleName, String), (PathBuf, Option<Name<'static>>)>,
     operations: HashMap<Operation, u64>,
     sections: HashMap<Option<Name<'static>>, u64>,
     /// With those left out.
@@ -118,6 +123,7 @@ impl LogSummary {
     pub(super) fn new(filter: Filter) -> Self {
         Self {
             filter,
+            user_names: user_names(),
             ..Self::default()
         }
     }
@@ -163,8 +169,12 @@ impl LogSummary {
         let rule = offence.rule;
         *self.rules.of(rule) += 1;
         *self.verdicts.of(offence.verdict) += 1;
-        let kind = offence.kind.as_deref().unwrap_or_default().to_owned();
-        count(&mut self.kinds, (rule, kind), 1);
+        let kind = (rule, offence.kind.as_deref().unwrap_or_default().to_owned());
+        let path = joined(&offence.mount, &offence.path);
+        let accepted = || offence.accepted.clone().map(Name::into_owned);
+        let sample = self.samples.entry(kind.clone());
+        sample.or_insert_with(|| (path.clone(), accepted()));
+        count(&mut self.kinds, kind, 1);
         count(&mut self.operations, offence.operation, 1);
         let section = offence.section.clone().map(Name::into_owned);
         count(&mut self.sections, section, 1);
@@ -176,7 +186,6 @@ impl LogSummary {
         self.left_out = self.left_out.saturating_add(left_out);
         let times = left_out.saturating_add(1);
         count(&mut self.users, offence.uid, times);
-        let path = joined(&offence.mount, &offence.path);
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         count(&mut self.directories, directory, times);
         let time = offence.time.0;
@@ -236,23 +245,33 @@ impl LogSummary {
         (unit, over_time)
     }
 
+    /// Returns the number of a user, and the name if there is one.
+    fn user(&self, uid: u32) -> String {
+        match self.user_names.get(&uid) {
+            Some(name) => format!("uid {uid} ({})", harmless(name)),
+            None => format!("uid {uid}"),
+        }
+    }
+
     /// Returns the tables of the summary, each with at most `most` rows.
     pub(super) fn tables(&self, most: usize) -> [Table; 6] {
         let has_sections = self.sections.keys().any(Option::is_some);
         [
-            Table::new(
-                "kinds",
-                "by rule and kind",
-                &self.kinds,
-                most,
-                |(rule, kind)| {
-                    let rule: &str = (*rule).into();
-                    let label = format!("{rule} {kind}");
-                    let kind = (!kind.is_empty()).then_some(kind);
-                    let fields = json!({"rule": rule, "kind": kind});
-                    (harmless(label.trim_end()).into_owned(), fields)
-                },
-            ),
+            Table::new("kinds", "by rule and kind", &self.kinds, most, |key| {
+                let (rule, kind): (&str, &str) = (key.0.into(), &key.1);
+                let mut label = harmless(format!("{rule} {kind}").trim_end()).into_owned();
+                let kind = (!kind.is_empty()).then_some(kind);
+                let sample = self.samples.get(key).map(|(path, accepted)| {
+                    let path = Name::of_path(path);
+                    label += &format!(": {path}");
+                    if let Some(accepted) = accepted {
+                        label += &format!(", would be accepted: {accepted}");
+                    }
+                    json!({"path": path, "accepted": accepted})
+                });
+                let fields = json!({"rule": rule, "kind": kind, "sample": sample});
+                (label, fields)
+            }),
             Table::new("operations", "", &self.operations, most, |operation| {
                 let label = <&str>::from(*operation);
                 (label.to_owned(), json!({"operation": label}))
@@ -277,7 +296,10 @@ impl LogSummary {
                 "by user, records left out included",
                 &self.users,
                 most,
-                |uid| (format!("uid {uid}"), json!({"uid": uid})),
+                |uid| {
+                    let fields = json!({"uid": uid, "user": self.user_names.get(uid)});
+                    (self.user(*uid), fields)
+                },
             ),
             Table::new(
                 "commands",
@@ -286,7 +308,7 @@ impl LogSummary {
                 most,
                 |(uid, command)| {
                     let fields = json!({"uid": uid, "command": command});
-                    (format!("uid {uid} {command}"), fields)
+                    (format!("{} {command}", self.user(*uid)), fields)
                 },
             ),
             Table::new(

@@ -154,6 +154,19 @@ pub fn number_of(what: &str, name: &str) -> Option<u32> {
     ids_of(name, 0, 2, &std::fs::read(table).ok()?).next()
 }
 
+/// Returns the names of the users in the system's own table by their numbers; of two for one number the first.
+#[must_use]
+pub fn user_names() -> HashMap<u32, String> {
+    let table = std::fs::read(PASSWD).unwrap_or_default();
+    let lines = lines_of(&table).filter_map(|fields| {
+        let name = std::str::from_utf8(fields.first()?).ok()?;
+        Some((id_in(&fields, 2)?, name.to_owned()))
+    });
+    let mut lines: Vec<(u32, String)> = lines.collect();
+    lines.reverse();
+    lines.into_iter().collect()
+}
+
 /// Returns the groups of a user by the system's own tables: the first one, and those that list the user as a member.
 #[must_use]
 pub fn groups_of(user: &str) -> BTreeSet<u32> {

@@ -130,7 +130,7 @@ fn the_sums_of_a_log_are_those_that_are_known() {
     for part in [
         "by day (UTC)",
         "2026-11-16",
-        "uid 1000 \"evil\\n{}\"",
+        " \"evil\\n{}\"",
         "\"/mnt/share/group00/us\\xE9r000\"",
     ] {
         assert!(
@@ -310,6 +310,17 @@ fn users_have_names_and_a_path_below_which_nothing_is_gets_a_warning() {
     std::fs::write(&log, format!("{}\n{}\n", record(0), record(7))).unwrap();
     assert_eq!(report(&["--uid", "root"], &log)["records"], 1);
     assert_eq!(report(&["--uid", "root,7"], &log)["records"], 2);
+    let users = &report(&[], &log)["users"]["rows"];
+    assert_eq!(users[0]["user"], "root", "{users}");
+    assert!(audit(&[], &log).stdout.contains("  uid 0 (root)\n"));
+    let of_root = record(0).replace("\"accepted\":null", r#""accepted":{"text":"y"}"#);
+    std::fs::write(&log, of_root).unwrap();
+    let sample = "  ill-formed control: \"/mnt/x\", would be accepted: \"y\"\n";
+    let text = audit(&[], &log).stdout;
+    assert!(text.contains(sample), "{text}");
+    let kinds = &report(&[], &log)["kinds"]["rows"];
+    let sample = json!({"path": {"text": "/mnt/x"}, "accepted": {"text": "y"}});
+    assert_eq!(kinds[0]["sample"], sample);
     let unknown = audit(&["--uid", "no-such-user"], &log);
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
     let below = audit(&["--below", "/x"], &log);
