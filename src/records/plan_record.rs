@@ -196,6 +196,8 @@ pub enum Reason {
     TooLong,
     /// its target changes
     Target,
+    /// its bytes are written as % and hex digits
+    BytesEscaped,
     /// no charset of --from takes it
     Unreadable,
     /// its charset is uncertain

@@ -89,6 +89,12 @@ pub struct MigrateArgs {
     #[arg(long, help_heading = "Names")]
     pub fix_double: bool,
 
+    /// Write the bytes of names that are not UTF-8 as % and hex digits, as a mount shows them, where no charset gives them a text
+    ///
+    /// Once the charset is known, --unescape utf8fs --from CHARSET gives them their text.
+    #[arg(long, conflicts_with_all = ["to", "unescape"], help_heading = "Names")]
+    pub escape: bool,
+
     /// Undo escapes
     #[arg(long, value_name = "WHOSE", value_parser = word::<Escapes>(), help_heading = "Names")]
     pub unescape: Option<Escapes>,

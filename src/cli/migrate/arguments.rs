@@ -40,13 +40,14 @@ fn first<const N: usize>(asked: [Asked; N]) -> Option<&'static str> {
 }
 
 /// The options that ask for other names.
-fn changes(args: &MigrateArgs) -> [Asked; 9] {
+fn changes(args: &MigrateArgs) -> [Asked; 10] {
     [
         ("--from", list(args.from.as_deref())),
         ("--to", args.to.clone()),
         ("--charset-map", args.charset_map.as_deref().map(quoted)),
         ("--set-charset", list(args.set_charset.as_deref())),
         ("--fix-double", flag(args.fix_double)),
+        ("--escape", flag(args.escape)),
         ("--unescape", word(args.unescape)),
         ("--map", word(args.map)),
         ("--normalize", word(args.normalize)),
@@ -116,6 +117,7 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> 
     }
     options.charset_map = Arc::new(map);
     options.fix_double = args.fix_double;
+    options.escape = args.escape;
     options.unescape = args.unescape;
     options.private_use = args.map;
     options.shorten = args.shorten;

@@ -70,12 +70,32 @@ pub(super) fn name_change(
     if !may_change(options, name) {
         return NameChange::Keep;
     }
-    match repeated(options, choice, name) {
+    let change = match repeated(options, choice, name) {
         NameChange::New(new) if !options.allow_control && adds_control(name, &new.name) => {
             NameChange::Left(Reason::Control, new.candidates)
         }
         change @ (NameChange::Keep | NameChange::New(_) | NameChange::Left(..)) => change,
+    };
+    match change {
+        NameChange::Left(..) if options.escape => escaped(options, name).unwrap_or(change),
+        NameChange::Keep | NameChange::New(_) | NameChange::Left(..) => change,
     }
+}
+
+/// Returns the change to the name that a mount shows of an ill-formed name without text; `None` if that is too long.
+fn escaped(options: &PlanOptions, name: &[u8]) -> Option<NameChange> {
+    let is_ill_formed = std::str::from_utf8(name).is_err();
+    let new = is_ill_formed.then(|| options.unlimited.escape_candidate(name, 1))?;
+    options.policy().conforms(new.as_bytes()).then(|| {
+        NameChange::New(NewName {
+            name: new.as_bytes().to_vec(),
+            reason: Reason::BytesEscaped,
+            warning: None,
+            charset: None,
+            confidence: None,
+            candidates: Vec::new(),
+        })
+    })
 }
 
 fn repeated(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChange {

@@ -34,6 +34,8 @@ pub struct PlanOptions {
     pub fix_double: bool,
     /// The escapes that are to be undone.
     pub unescape: Option<Escapes>,
+    /// Are ill-formed names that have no text to get the name that a mount shows, with bytes as `%` and hex digits?
+    pub escape: bool,
     /// The private-use characters that are to be mapped back.
     pub private_use: Option<PrivateUse>,
     /// May names that become too long be cut, as a mount shows them?
@@ -71,6 +73,7 @@ impl PlanOptions {
             charset_map: Arc::default(),
             fix_double: false,
             unescape: None,
+            escape: false,
             private_use: None,
             shorten: false,
             allow_control: false,

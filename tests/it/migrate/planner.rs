@@ -415,6 +415,41 @@ fn our_escapes_are_undone_and_no_others() {
 }
 
 #[test]
+fn what_has_no_text_is_escaped_where_that_is_wanted_and_read_later() {
+    let mut escape = PlanOptions::new(Policy::default(), charsets(&["windows-1252"]));
+    escape.escape = true;
+    let mut unescape = PlanOptions::new(Policy::default(), charsets(&["ibm437"]));
+    unescape.unescape = Some(Escapes::Utf8fs);
+    for (name, new, reason, later) in [
+        (&b"caf\xE9"[..], "café", Reason::Decoded, None),
+        (b"x\x81", "x%81", Reason::BytesEscaped, Some("xü")),
+        (
+            b"100%81\x81",
+            "100%2581%81",
+            Reason::BytesEscaped,
+            Some("100%81ü"),
+        ),
+        (
+            b"a\x07\x9D",
+            "a\x07%9D",
+            Reason::BytesEscaped,
+            Some("a\x07¥"),
+        ),
+    ] {
+        let line = one(name, &escape);
+        assert_eq!(line.new.unwrap().as_bytes(), new.as_bytes(), "{new}");
+        assert_eq!(line.reason, reason, "{new}");
+        if let Some(later) = later {
+            let line = one(new.as_bytes(), &unescape);
+            assert_eq!(line.new.unwrap().as_bytes(), later.as_bytes());
+        }
+    }
+    // An escape that was cut could not be read later.
+    let long = one(&b"\x81".repeat(200), &escape);
+    assert_eq!((long.new, long.reason), (None, Reason::Unreadable));
+}
+
+#[test]
 fn private_use_characters_are_mapped_back_and_then_spelled_as_the_profile_wants() {
     let name = "a\u{F022}b\u{F03F}.\u{F029}";
     for (map, new) in [
