@@ -151,9 +151,22 @@ impl PlanLine {
     /// Does the entry, or the target of the link, stay as it is although something is amiss with it?
     #[must_use]
     pub fn is_left(&self) -> bool {
-        let keeps_target = self.new_target.is_none();
-        // A link whose target is left may get a name all the same.
-        keeps_target && (self.reason.is_of_target() || self.new.is_none() && self.same_as.is_none())
+        self.what_stays().is_some()
+    }
+
+    /// Returns what of the entry stays as it is although something is amiss with it, as the start of a sentence. A link may get
+    /// a name but keep its target, and the other way round.
+    #[must_use]
+    pub fn what_stays(&self) -> Option<&'static str> {
+        let keeps_name = self.new.is_none() && self.same_as.is_none();
+        match (keeps_name, self.new_target.is_none()) {
+            (false, true) if self.reason.is_of_target() => Some("its target stays"),
+            (true, true) => Some("stays"),
+            (true, false) if self.reason.is_of_what_stays() && !self.reason.is_of_target() => {
+                Some("its name stays")
+            }
+            _ => None,
+        }
     }
 }
 
@@ -218,6 +231,8 @@ pub enum Reason {
     HardLinked,
     /// its new target would be too long
     TargetTooLong,
+    /// it leads to a file that is set aside
+    TargetSetAside,
     /// another file has its new name and the same content
     Same,
 }
@@ -226,14 +241,15 @@ impl Reason {
     /// Is it why the target of a link is left? The link may get a name all the same.
     #[must_use]
     pub fn is_of_target(self) -> bool {
-        matches!(self, Self::HardLinked | Self::TargetTooLong)
+        // They stand in this order.
+        (Self::HardLinked..=Self::TargetSetAside).contains(&self)
     }
 
     /// Is it why something is left?
     #[must_use]
     pub fn is_of_what_stays(self) -> bool {
         // They stand in this order.
-        (Self::Unreadable..=Self::TargetTooLong).contains(&self)
+        (Self::Unreadable..=Self::TargetSetAside).contains(&self)
     }
 
     /// Returns the reason in words.

@@ -47,10 +47,15 @@ impl PlanLine {
         if let Some(same) = &self.same_as {
             outcome += &format!(" is set aside for {}", Quoted(same.as_bytes()));
         }
-        if let (Some(target), Some(new)) = (&self.target, &self.new_target) {
-            outcome += &format!(" leads to {target} -> {new}");
-        }
-        outcome
+        outcome + &self.leads()
+    }
+
+    /// Returns where the link leads, and where it will lead.
+    fn leads(&self) -> String {
+        let targets = self.target.as_ref().zip(self.new_target.as_ref());
+        targets.map_or_else(String::new, |(target, new)| {
+            format!(" leads to {target} -> {new}")
+        })
     }
 
     /// Returns the line of a readable plan that starts the directory of this entry.
@@ -65,7 +70,8 @@ impl PlanLine {
         format!("\nin {} {}\n", Quoted(path), self.directory_inode)
     }
 
-    /// Returns the lines of a readable plan for this entry. An entry that is left is a comment, and so is each candidate.
+    /// Returns the lines of a readable plan for this entry. An entry that is left is a comment, and so is each candidate, or a
+    /// line into which a name can be written.
     #[must_use]
     pub fn readable(&self) -> String {
         let kind = json!(self.kind);
@@ -73,27 +79,28 @@ impl PlanLine {
         let old = Quoted(self.old.as_bytes());
         let tail = format!("{kind} {}", self.inode);
         let change = format!("{old}{}", self.outcome());
-        let mut text = match (self.is_left(), &self.new) {
-            (false, _) => {
+        let mut text = match self.what_stays() {
+            None => {
                 let reading = reading(self.charset, self.confidence, self.reason);
                 format!("{change}  {tail}  # {reading}")
             }
-            (true, None) => format!("# {change} stays: {}", self.reason.describe()),
-            (true, Some(_)) => {
-                format!(
-                    "{change}  {tail}  # its target stays: {}",
-                    self.reason.describe()
-                )
+            Some(stays) if self.outcome().is_empty() => {
+                format!("# {change} {stays}: {}", self.reason.describe())
             }
+            Some(stays) => format!("{change}  {tail}  # {stays}: {}", self.reason.describe()),
         };
         if let Some(warning) = self.warning {
             text += &format!("; beware: {}", warning.describe());
         }
         text.push('\n');
+        let leads = self.leads();
+        if self.is_left() && self.new.is_none() && self.candidates.is_empty() {
+            text += &format!("#{old} -> \"\"{leads}  {tail}\n");
+        }
         for candidate in self.candidates.iter().filter(|_| self.is_left()) {
             let name = Quoted(candidate.name.as_bytes());
             let reading = reading(candidate.charset, candidate.confidence, self.reason);
-            text += &format!("#{old} -> {name}  {tail}  # {reading}\n");
+            text += &format!("#{old} -> {name}{leads}  {tail}  # {reading}\n");
         }
         text
     }

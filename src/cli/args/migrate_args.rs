@@ -17,7 +17,7 @@ use crate::tree::plan::OnCollision;
 pub struct MigrateArgs {
     /// Directories in which names are changed, at any depth, and files that are renamed themselves
     ///
-    /// With --plan and --apply, those that the plan is about if none are given.
+    /// For a plan that is read, those that it is about if none are given.
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
 
@@ -43,7 +43,7 @@ pub struct MigrateArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Without --apply: write the plan to this file, which must not be there yet (- for standard output); with it: do what this plan says, and nothing else
+    /// With --from or another option for names: write the plan to this file, which must not be there yet (- for standard output); else: check the plan in it, and with --apply do it
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
 
@@ -89,9 +89,9 @@ pub struct MigrateArgs {
     #[arg(long, help_heading = "Names")]
     pub fix_double: bool,
 
-    /// Write the bytes of names that are not UTF-8 as % and hex digits, as a mount shows them, where no charset gives them a text
+    /// Write the bytes of names that would be left for their charset, unreadable or uncertain, as % and hex digits, as a mount shows them
     ///
-    /// Once the charset is known, --unescape utf8fs --from CHARSET gives them their text.
+    /// Decide uncertain names before. Once the charset is known, --unescape utf8fs --from CHARSET gives them their text.
     #[arg(long, conflicts_with_all = ["to", "unescape"], help_heading = "Names")]
     pub escape: bool,
 

@@ -106,19 +106,21 @@ pub(super) fn check(
 /// Goes on with what was begun. Returns the path of a new journal; `None` if there is nothing more to plan.
 fn go_on(
     root: &Root,
-    Journals { last, free }: Journals,
+    Journals { earlier, free }: Journals,
     options: &str,
     work: &Work,
 ) -> Result<Option<PathBuf>, CliError> {
-    let Some(last) = last else {
+    let Some(last) = earlier.last() else {
         return Ok(free);
     };
-    let name = quoted(&last);
+    let name = quoted(last);
     let fault = |error: JournalError| {
         CliError::failure(format!("the journal {name} cannot be resumed: {error}"))
     };
-    let mut journal = Journal::open(&last).map_err(fault)?;
-    let is_the_same = arguments::is_of_a_plan(options) && journal.header().options == options;
+    let mut journal = Journal::open(last).map_err(fault)?;
+    let is_of_this_plan =
+        |journal: &Journal| arguments::is_of_a_plan(options) && journal.header().options == options;
+    let is_the_same = is_of_this_plan(&journal);
     match journal.status() {
         Status::Pending => {
             let unplanned = journal.unplanned();
@@ -134,24 +136,35 @@ fn go_on(
             }
             Ok(free)
         }
-        Status::Finished if is_the_same => {
-            let mut unplanned = journal.unplanned();
-            unplanned.left += journal.left();
-            plan_text::print_done_already(&name, unplanned);
-            work.counters.lock().add_unplanned(unplanned);
-            Ok(None)
+        Status::Finished | Status::Undone => {
+            let is_done = |one: &Journal| one.status() == Status::Finished && is_of_this_plan(one);
+            let before = earlier.iter().rev().skip(1);
+            let before = before.filter(|_| arguments::is_of_a_plan(options));
+            let mut before = before.filter_map(|path| Journal::open(path).ok());
+            let done = if is_done(&journal) {
+                Some(journal)
+            } else {
+                before.find(is_done)
+            };
+            if let Some(done) = done {
+                let mut unplanned = done.unplanned();
+                unplanned.left += done.left();
+                plan_text::print_done_already(&quoted(done.path()), unplanned);
+                work.counters.lock().add_unplanned(unplanned);
+                return Ok(None);
+            }
+            match free {
+                Some(free) => Ok(Some(free)),
+                None => Err(
+                    CliError::failure(format!("the journal {name} is there already"))
+                        .hint("give another name: a journal is never overwritten"),
+                ),
+            }
         }
-        Status::Finished | Status::Undone => match free {
-            Some(free) => Ok(Some(free)),
-            None => Err(
-                CliError::failure(format!("the journal {name} is there already"))
-                    .hint("give another name: a journal is never overwritten"),
-            ),
-        },
         Status::Undoing => Err(CliError::failure(format!(
             "undoing the migration that {name} is the journal of was begun"
         ))
-        .hint(format!("complete it: utf8fs undo --apply {}", word(&last)))),
+        .hint(format!("complete it: utf8fs undo --apply {}", word(last)))),
     }
 }
 

@@ -49,6 +49,9 @@ pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
         let fill = |draft: &Draft| {
             while let Some(plan) = reader.directory().map_err(refuse)? {
                 work.counters.lock().add_planned(&plan);
+                if !args.apply {
+                    work.print_changes(&plan);
+                }
                 work.add(&plan, draft)?;
                 if work.stop.is_asked() {
                     break;

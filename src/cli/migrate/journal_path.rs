@@ -15,8 +15,8 @@ use crate::cli::error::reason;
 /// The paths of the journals of a tree.
 #[derive(Debug)]
 pub(super) struct Journals {
-    /// The journal of the last migration, if there was one.
-    pub(super) last: Option<PathBuf>,
+    /// The journals of earlier migrations, the last one last.
+    pub(super) earlier: Vec<PathBuf>,
     /// The path of the next one; `None` where there is but one, and it is there.
     pub(super) free: Option<PathBuf>,
 }
@@ -28,11 +28,11 @@ impl Journals {
     /// There is no directory for them, and none can be made.
     pub(super) fn of(root: &Root, journal: Option<&Path>) -> Result<Self, CliError> {
         if let Some(journal) = journal {
-            let (is_there, path) = (is_there(journal)?, journal.to_owned());
-            return Ok(Self {
-                last: Some(path.clone()).filter(|_| is_there),
-                free: Some(path).filter(|_| !is_there),
-            });
+            let (earlier, free) = match is_there(journal)? {
+                true => (vec![journal.to_owned()], None),
+                false => (Vec::new(), Some(journal.to_owned())),
+            };
+            return Ok(Self { earlier, free });
         }
         let directory = state_directory().ok_or_else(|| {
             CliError::failure("there is no place for the journal: HOME is not set")
@@ -46,16 +46,16 @@ impl Journals {
             .hint("give another place by --journal FILE")
         })?;
         let first = directory.join(name_of(root));
-        let (mut last, mut free) = (None, first.clone());
+        let (mut earlier, mut free) = (Vec::new(), first.clone());
         for number in 2.. {
             if !is_there(&free)? {
                 break;
             }
             let next = first.with_added_extension(number.to_string());
-            last = Some(mem::replace(&mut free, next));
+            earlier.push(mem::replace(&mut free, next));
         }
         let free = Some(free);
-        Ok(Self { last, free })
+        Ok(Self { earlier, free })
     }
 }
 

@@ -23,12 +23,13 @@ pub(super) fn lines(plan: &DirectoryPlan, has: impl Fn(&PlanLine) -> bool) -> St
     let mut text = String::with_capacity(plan.lines.len() * 160);
     for line in plan.lines.iter().filter(|line| has(line)) {
         let path = join_path(plan.directory.iter().chain([&line.old]));
-        let between = match (line.is_left(), &line.new) {
-            (true, Some(_)) => "; ",
-            (true, None) => " ",
+        let outcome = line.outcome();
+        let between = match (line.is_left(), outcome.is_empty()) {
+            (true, false) => "; ",
+            (true, true) => " ",
             (false, _) => "  ",
         };
-        text += &format!("{}{}", Quoted(&path), line.outcome());
+        text += &format!("{}{outcome}", Quoted(&path));
         if line.is_left() || line.reason != Reason::Target {
             text += between;
             text += &cause(line, line.confidence);
@@ -49,16 +50,13 @@ pub(super) fn change(line: &PlanLine) -> String {
 pub(super) fn cause(line: &PlanLine, confidence: Option<f64>) -> String {
     // A person decided to leave the name, and is not warned.
     let is_by_person = line.is_left() && !line.reason.is_of_what_stays();
-    let mut text = match (line.is_left(), &line.new) {
-        (true, None) => "stays: ".to_owned(),
-        (true, Some(_)) => "its target stays: ".to_owned(),
-        (false, _) => String::new(),
-    };
+    let stays = line.what_stays();
+    let mut text = stays.map_or_else(String::new, |stays| format!("{stays}: "));
     text += match is_by_person {
         true => "the plan leaves it",
         false => line.reason.describe(),
     };
-    if !line.is_left() {
+    if !line.is_left() && line.new.is_some() {
         text += &guess(line.charset, confidence);
     }
     if let Some(warning) = line.warning.filter(|_| !is_by_person) {

@@ -129,6 +129,14 @@ impl Work {
         self.print(&format!("{path} {what}: {why}{at}\n"));
     }
 
+    /// Prints what a plan would change, line by line, if that is wanted.
+    pub(super) fn print_changes(&self, plan: &DirectoryPlan) {
+        let changes = is_verbose().then(|| plan_text::lines(plan, |line| !line.is_left()));
+        if let Some(changes) = changes.filter(|changes| !changes.is_empty()) {
+            self.print(&changes);
+        }
+    }
+
     /// Reports the entries that a plan leaves: a few by name, many by reason.
     fn print_left(&self, plan: &DirectoryPlan) {
         let mut left = String::new();

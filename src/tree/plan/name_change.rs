@@ -82,10 +82,16 @@ pub(super) fn name_change(
     }
 }
 
-/// Returns the change to the name that a mount shows of an ill-formed name without text; `None` if that is too long.
+/// Returns the change to the name that a mount shows of an ill-formed name without text; `None` if there is none.
 fn escaped(options: &PlanOptions, name: &[u8]) -> Option<NameChange> {
     let is_ill_formed = std::str::from_utf8(name).is_err();
-    let new = is_ill_formed.then(|| options.unlimited.escape_candidate(name, 1))?;
+    let mut new = is_ill_formed.then(|| options.unlimited.escape_candidate(name, 1))?;
+    if options.policy().over_a_limit(new.as_bytes()).is_some() {
+        if !options.shorten {
+            return Some(NameChange::Left(Reason::WouldBeTooLong, Vec::new()));
+        }
+        new = options.map.escape_candidate(name, 1);
+    }
     options.policy().conforms(new.as_bytes()).then(|| {
         NameChange::New(NewName {
             name: new.as_bytes().to_vec(),

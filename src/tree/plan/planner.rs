@@ -63,7 +63,7 @@ impl Planner<'_> {
         };
         let states = walk(self.roots, Mounts::Stay, self.threads, &visitor)?;
         let mut names = Guesser::new();
-        for (part, ..) in states {
+        for (part, _) in states {
             names.merge(part);
         }
         Ok(TreeGuess::of(&names))
@@ -93,27 +93,23 @@ struct Names<'n> {
 }
 
 impl<'n> Visitor for Names<'n> {
-    type State = (Guesser, Scope<'n>, bool);
+    type State = (Guesser, Scope<'n>);
 
     fn start(&self) -> Self::State {
-        (Guesser::new(), self.planner.filter.scope([]), false)
+        (Guesser::new(), self.planner.filter.scope([]))
     }
 
-    fn enter(&self, (_, scope, is_guessed): &mut Self::State, place: &Arc<Place>) {
-        let names = place.names();
-        *scope = self.planner.filter.scope(names.iter().copied());
-        let names = self.planner.filter.path(names);
-        *is_guessed = self.planner.options.for_directory(names).needs_guesses();
+    fn enter(&self, (_, scope): &mut Self::State, place: &Arc<Place>) {
+        *scope = self.planner.filter.scope(place.names());
     }
 
-    fn name(&self, state: &mut Self::State, name: &[u8], _kind: Kind) {
-        let (names, scope, is_guessed) = state;
-        if *is_guessed && !name.is_ascii() && scope.includes(name) {
+    fn name(&self, (names, scope): &mut Self::State, name: &[u8], _kind: Kind) {
+        if !name.is_ascii() && scope.includes(name) {
             names.add(name);
         }
     }
 
-    fn descends(&self, (_, scope, _): &mut Self::State, name: &[u8]) -> bool {
+    fn descends(&self, (_, scope): &mut Self::State, name: &[u8]) -> bool {
         scope.enters(name)
     }
 

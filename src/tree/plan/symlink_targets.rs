@@ -17,7 +17,7 @@ use super::plan_directory::plan_open;
 use super::plan_options::PlanOptions;
 use crate::backing::{Dir, Entries, Kind, Stat, file};
 use crate::names::BackingName;
-use crate::records::{PlanLine, Reason};
+use crate::records::{Name, PlanLine, Reason};
 use crate::tree::change::LONGEST_TARGET;
 use crate::tree::tree_walk::Place;
 
@@ -30,8 +30,8 @@ const MOST_STEPS: usize = 10_000;
 /// Most other directories that are kept in mind.
 const MOST_KNOWN: usize = 64;
 
-/// The new names in a directory, by the old ones.
-type Renames = HashMap<BackingName, BackingName>;
+/// The new names in a directory, by the old ones; `None` of a file that is set aside.
+type Renames = HashMap<BackingName, Option<BackingName>>;
 
 type Identity = (u64, u64);
 
@@ -65,6 +65,8 @@ struct Way<'w> {
     stack: Vec<At>,
     followed: usize,
     steps: usize,
+    /// Does the way lead over a file that is set aside?
+    is_set_aside: bool,
     /// The directory that the link lies in is planned already.
     here: (Identity, Arc<Renames>),
 }
@@ -112,9 +114,10 @@ impl<'l> Links<'l> {
                 Some(way) => way,
                 empty => empty.insert(self.start(place, fd, lines)?),
             };
-            let Some(new_target) = way.along(&target)? else {
+            let new_target = way.along(&target)?;
+            if new_target.is_none() && !way.is_set_aside {
                 continue;
-            };
+            }
             let stat = Stat::of(&link)?;
             let index = match lines.binary_search_by(|line| line.old.cmp(name)) {
                 Ok(index) => index,
@@ -128,12 +131,11 @@ impl<'l> Links<'l> {
                 continue;
             };
             line.target = Some(target.into());
-            if new_target.len() > LONGEST_TARGET {
-                line.reason = Reason::TargetTooLong;
-            } else if stat.nlink > 1 {
-                line.reason = Reason::HardLinked;
-            } else {
-                line.new_target = Some(new_target.into());
+            match new_target {
+                _ if way.is_set_aside => line.reason = Reason::TargetSetAside,
+                Some(new) if new.len() > LONGEST_TARGET => line.reason = Reason::TargetTooLong,
+                _ if stat.nlink > 1 => line.reason = Reason::HardLinked,
+                new => line.new_target = new.map(Name::from),
             }
         }
         Ok(())
@@ -141,9 +143,6 @@ impl<'l> Links<'l> {
 
     /// Returns the way of the links of a directory, at its start.
     fn start(&self, place: &Place, fd: &OwnedFd, lines: &[PlanLine]) -> io::Result<Way<'_>> {
-        let renamed = lines
-            .iter()
-            .filter_map(|line| Some((line.old.clone(), line.new.clone()?)));
         let names = place.names().into_iter().map(Box::from).collect();
         Ok(Way {
             links: self,
@@ -153,7 +152,8 @@ impl<'l> Links<'l> {
             }],
             followed: 0,
             steps: 0,
-            here: (identity(&Stat::of(fd)?), Arc::new(renamed.collect())),
+            is_set_aside: false,
+            here: (identity(&Stat::of(fd)?), Arc::new(renames(lines))),
         })
     }
 
@@ -183,10 +183,7 @@ impl<'l> Links<'l> {
         let names = self.filter.path(inside.iter().map(AsRef::as_ref));
         let options = self.options.for_directory(names);
         let lines = plan_open(&options, self.tree, &listing, &scope, fd);
-        let renamed = lines
-            .into_iter()
-            .filter_map(|line| Some((line.old, line.new?)));
-        let renames: Arc<Renames> = Arc::new(renamed.collect());
+        let renames = Arc::new(renames(&lines));
         let mut known = self.known.lock();
         known.push_back((wanted, Arc::clone(&renames)));
         if known.len() > MOST_KNOWN {
@@ -194,6 +191,14 @@ impl<'l> Links<'l> {
         }
         Ok(renames)
     }
+}
+
+fn renames(lines: &[PlanLine]) -> Renames {
+    let lines = lines.iter();
+    let lines = lines.filter(|line| line.new.is_some() || line.same_as.is_some());
+    lines
+        .map(|line| (line.old.clone(), line.new.clone()))
+        .collect()
 }
 
 fn identity(stat: &Stat) -> Identity {
@@ -204,7 +209,7 @@ impl Way<'_> {
     /// The new target of a link in the directory that this stands in; `None` if it stays as it is.
     fn along(&mut self, target: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let start = self.stack.first().cloned();
-        (self.followed, self.steps) = (0, 0);
+        (self.followed, self.steps, self.is_set_aside) = (0, 0, false);
         let new = self.translated(target)?;
         self.stack = start.into_iter().collect();
         Ok((new != target).then_some(new))
@@ -249,7 +254,7 @@ impl Way<'_> {
     }
 
     /// The new name of an entry where this stands; `None` if it keeps its own, or is outside.
-    fn renamed(&self, name: &BackingName) -> io::Result<Option<BackingName>> {
+    fn renamed(&mut self, name: &BackingName) -> io::Result<Option<BackingName>> {
         let Some(At {
             fd,
             inside: Some((_, inside)),
@@ -271,7 +276,8 @@ impl Way<'_> {
             }
         };
         if let Some(new) = renames.get(name) {
-            return Ok(Some(new.clone()));
+            self.is_set_aside |= new.is_none();
+            return Ok(new.clone());
         }
         if Dir::new(&**fd).exists(name)? {
             return Ok(None);
@@ -280,7 +286,7 @@ impl Way<'_> {
         let new = self.alone(name, inside);
         let leads_nowhere = |new: &BackingName| {
             let is_there = Dir::new(&**fd).exists(new).unwrap_or(true);
-            !is_there && renames.values().all(|other| other != new)
+            !is_there && renames.values().flatten().all(|other| other != new)
         };
         Ok(new.filter(leads_nowhere))
     }

@@ -216,6 +216,51 @@ fn so_they_do_with_files_set_aside_and_charsets_guessed() {
     );
 }
 
+/// Law T3: it would lead nowhere.
+#[test]
+fn t3_a_link_to_a_file_that_is_set_aside_is_reported() {
+    let tree = Tree::new();
+    tree.file("café".as_bytes(), b"same");
+    tree.file(b"caf\xE9", b"same");
+    at::symlink(b"caf\xE9", tree.below_dir(), b"link").unwrap();
+    let same = ["--from", "iso-8859-1", "--on-collision", "same", "backing"];
+    let run = migrate(
+        tree.parent(),
+        &[&same[..], &["--apply", "--journal", "journal"]].concat(),
+    )
+    .expect(1);
+    assert_eq!(
+        run.stdout,
+        "\"link\" stays: it leads to a file that is set aside\n"
+    );
+    assert!(
+        run.stderr
+            .contains("1 file set aside, 1 entry was left as it is, of 3 entries"),
+        "{run:?}"
+    );
+}
+
+/// Another migration in between makes no difference.
+#[test]
+fn a_plan_that_was_applied_is_known_after_later_migrations() {
+    if !needs::root("a place for journals of its own") {
+        return;
+    }
+    let _journals = Inner::memory("/var/lib".into());
+    let tree = Tree::new();
+    tree.file(b"a\xE9", b"");
+    let run = |arguments: &[&str]| migrate(tree.parent(), arguments);
+    run(&["--from", "iso-8859-1", "--plan", "plan", "backing"]).expect(0);
+    run(&["--plan", "plan", "--apply"]).expect(0);
+    tree.file(b"b\xE9", b"");
+    run(&["--from", "iso-8859-1", "--apply", "backing"]).expect(0);
+    let again = run(&["--plan", "plan", "--apply"]).expect(0);
+    assert!(
+        again.stderr.contains("has already been applied"),
+        "{again:?}"
+    );
+}
+
 /// Law T1: a plan that somebody edited is done as it says: exchanged names, names of one's own, lines taken out.
 #[test]
 fn an_edited_plan_is_done_as_it_says() {

@@ -445,8 +445,15 @@ fn what_has_no_text_is_escaped_where_that_is_wanted_and_read_later() {
         }
     }
     // An escape that was cut could not be read later.
-    let long = one(&b"\x81".repeat(200), &escape);
-    assert_eq!((long.new, long.reason), (None, Reason::Unreadable));
+    let long = b"\x81".repeat(200);
+    let left = one(&long, &escape);
+    assert_eq!((left.new, left.reason), (None, Reason::WouldBeTooLong));
+    escape.shorten = true;
+    let cut = one(&long, &escape).new.unwrap();
+    assert!(
+        cut.as_bytes().starts_with(b"%81%81") && cut.as_bytes().contains(&b'~'),
+        "{cut:?}"
+    );
 }
 
 #[test]

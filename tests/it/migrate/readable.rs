@@ -1,5 +1,7 @@
 //! Plans in the readable format: written, edited, applied and taken back.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
 use super::{PATIENCE, Run, migrate, utf8fs};
@@ -56,6 +58,71 @@ fn a_link_that_an_edited_plan_leaves_dangling_is_reported() {
         run.stderr.contains("3 steps done, 1 step failed"),
         "{run:?}"
     );
+}
+
+/// Its target follows, and its name is counted as left.
+#[test]
+fn t3_a_link_whose_own_name_is_uncertain_is_left_though_its_target_follows() {
+    let tree = Tree::new();
+    for name in [
+        &b"Stra\xDFe der Freunde"[..],
+        b"M\xFCller und S\xF6hne",
+        b"Gr\xFC\xDFe aus K\xF6ln",
+    ] {
+        tree.file(name, b"");
+    }
+    at::symlink(b"M\xFCller und S\xF6hne", tree.below_dir(), b"\x93\x8C").unwrap();
+    let from = [
+        "--from",
+        "auto",
+        "--plan",
+        "plan",
+        "--plan-format",
+        "readable",
+        "backing",
+    ];
+    let run = migrate(tree.parent(), &from).expect(1);
+    let words = "3 names would be changed, 1 link would be led to new names, 1 entry would be left";
+    assert!(run.stderr.contains(words), "{run:?}");
+    let text = plan(&tree);
+    let inode = at::stat(tree.below_dir(), b"\x93\x8C").unwrap().st_ino;
+    let leads = r#" leads to "M\xFCller und S\xF6hne" -> "Müller und Söhne"  symlink "#;
+    let line =
+        format!("\n\"\\x93\\x8C\"{leads}{inode}  # its name stays: its charset is uncertain\n#");
+    assert!(text.contains(&line), "{line} is not in {text}");
+    let run = migrate(
+        tree.parent(),
+        &["--plan", "plan", "--apply", "--journal", "journal"],
+    )
+    .expect(0);
+    assert!(
+        run.stderr
+            .contains("3 names changed, 1 link led to new names, of 4 lines"),
+        "{run:?}"
+    );
+    let target = std::fs::read_link(tree.backing().join(OsStr::from_bytes(b"\x93\x8C"))).unwrap();
+    assert_eq!(target.to_str(), Some("Müller und Söhne"));
+}
+
+/// A line into which a name can be written.
+#[test]
+fn t1_a_name_that_nothing_can_be_made_of_is_given_one_in_the_plan() {
+    let tree = Tree::new();
+    tree.file("café".as_bytes(), b"");
+    let profile = ["--profile", "posix", "--plan", "plan"];
+    let readable = ["--plan-format", "readable", "backing"];
+    migrate(tree.parent(), &[&profile[..], &readable].concat()).expect(1);
+    let inode = at::stat(tree.below_dir(), "café".as_bytes())
+        .unwrap()
+        .st_ino;
+    let line = format!("#\"café\" -> \"\"  file {inode}\n");
+    let text = plan(&tree);
+    assert!(text.contains(&line), "{line} is not in {text}");
+    let given = format!("\"café\" -> \"coffee\"  file {inode}\n");
+    std::fs::write(tree.parent().join("plan"), text.replace(&line, &given)).unwrap();
+    let apply = ["--plan", "plan", "--apply", "--journal", "journal"];
+    migrate(tree.parent(), &apply).expect(0);
+    assert_eq!(at::sorted(tree.below_dir()), [b"coffee"]);
 }
 
 /// Laws T1 and L4.
