@@ -57,16 +57,21 @@ impl TreeCharsets {
                 true => Mixture::default(),
                 false => mixture.part(),
             };
-            all.add(
-                directory,
-                &cover(before.with_texts(names, READ_OF_DIRECTORY).1),
-            );
+            let mut shares = cover(before.with_texts(names, READ_OF_DIRECTORY).1);
+            let sure: usize = shares.iter().map(|(_, names)| names.len()).sum();
+            let read = usize::try_from(count)
+                .unwrap_or(usize::MAX)
+                .min(READ_OF_DIRECTORY);
+            if sure * 2 < read {
+                shares.clear();
+            }
+            all.add(directory, &shares);
         }
         all.totals.sort_by_key(|total| Reverse(total.names));
         all
     }
 
-    /// Returns the charsets of a directory; none if all names of the tree are in one, or none of its texts is certain.
+    /// Returns the charsets of a directory; none if all names of the tree are in one, or most of its texts are uncertain.
     #[must_use]
     pub fn of_directory(&self, directory: &Directory) -> &[Charset] {
         let key = (directory.root, directory.path.clone());

@@ -106,14 +106,21 @@ fn a_scan_leads_to_a_map_where_charsets_are_mixed_else_to_the_charset() {
             (b"ru/old", "koi8-r", RUSSIAN.to_vec()),
             (b"mixed", "windows-1252", FRENCH.to_vec()),
             (b"mixed", "shift_jis", JAPANESE.to_vec()),
+            (b"puzzle", "koi8-r", RUSSIAN[..1].to_vec()),
         ],
     );
+    let puzzle = at::open_dir_path(&tree.backing().join("puzzle"));
+    for number in 0..5 {
+        let cut_short = [b"\xE6\x97\xA5\xE6\x9C".as_slice(), &[b'0' + number]].concat();
+        at::write_new(&puzzle, &cut_short, b"").unwrap();
+    }
     let several = utf8fs(tree.parent(), &[b"scan", b"backing"]).expect(1);
     let lines: Vec<&str> = several.stdout.lines().map(str::trim_start).collect();
     for found in [
         "the ill-formed names mix charsets",
         "20  koi8-r in 2 directories",
         "20  mixed: ",
+        "6  uncertain in 1 directory",
         "10  of 10, koi8-r  \"backing/ru/old\"",
         "20  of 20, mixes ",
         "next",
