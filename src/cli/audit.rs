@@ -138,6 +138,7 @@ fn filter(args: &AuditLogArgs) -> Result<Filter, CliError> {
         since: args.since,
         until: args.until,
         rules: args.rule.clone(),
+        verdicts: args.verdict.clone(),
         uids: args.uid.clone(),
         below: args.below.clone(),
     })

@@ -212,14 +212,16 @@ impl Terms {
 }
 
 /// The result of an operation on a name that does not conform.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Verdict {
-    /// The operation failed and made nothing.
+    /// The operation failed and made nothing
     Refused,
-    /// The operation went on under the conforming name that the asked one stands for.
+    /// The operation went on under the conforming name that the asked one stands for
     Normalized,
-    /// The operation went on under the name as asked.
+    /// The operation went on under the name as asked
     Reported,
 }
 

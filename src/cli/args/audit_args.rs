@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use super::number;
 use super::values::{all_but_last, word};
 use crate::daemon::mount_policy::number_of;
+use crate::names::rules::Verdict;
 use crate::policy::RuleName;
 
 /// The unit of time for counting.
@@ -67,6 +68,10 @@ pub struct AuditLogArgs {
     /// Only offences against these rules
     #[arg(long, value_name = "RULE,...", value_parser = all_but_last::<RuleName>(), value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
     pub rule: Vec<RuleName>,
+
+    /// Only offences with these results
+    #[arg(long, value_name = "VERDICT,...", value_parser = word::<Verdict>(), value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
+    pub verdict: Vec<Verdict>,
 
     /// Only offences of these users, by name or number
     #[arg(long, value_name = "USER,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::cli::args::TimeUnit;
 use crate::cli::output::harmless;
 use crate::daemon::mount_policy::user_names;
+use crate::names::rules::Verdict;
 use crate::policy::RuleName;
 use crate::records::{
     AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts, VerdictCounts,
@@ -28,24 +29,32 @@ pub(super) struct Filter {
     pub(super) until: Option<Timestamp>,
     /// Empty: all rules.
     pub(super) rules: Vec<RuleName>,
+    /// Empty: all verdicts.
+    pub(super) verdicts: Vec<Verdict>,
     /// Empty: all users.
     pub(super) uids: Vec<u32>,
     pub(super) below: Option<PathBuf>,
 }
 
 impl Filter {
+    /// Are records selected by what only an offence has?
+    fn is_by_offence(&self) -> bool {
+        !self.rules.is_empty() || !self.verdicts.is_empty()
+    }
+
     fn admits(&self, record: &AuditRecord<'_>) -> bool {
         let has_user = |uid: u32| self.uids.is_empty() || self.uids.contains(&uid);
         let (time, path, is_of_mount, is_asked_for) = match record {
             AuditRecord::Offence(offence) => {
-                let has_rule = self.rules.is_empty() || self.rules.contains(&offence.rule);
+                let has_rule = (self.rules.is_empty() || self.rules.contains(&offence.rule))
+                    && (self.verdicts.is_empty() || self.verdicts.contains(&offence.verdict));
                 let path = joined(&offence.mount, &offence.path);
                 (offence.time, path, false, has_user(offence.uid) && has_rule)
             }
             AuditRecord::LeftOut(left_out) => {
                 let path = joined(&left_out.mount, &left_out.directory);
-                // The rules that these offences broke are not known.
-                let is_asked_for = has_user(left_out.uid) && self.rules.is_empty();
+                // The rules that these offences broke, and their verdicts, are not known.
+                let is_asked_for = has_user(left_out.uid) && !self.is_by_offence();
                 (left_out.time, path, false, is_asked_for)
             }
             AuditRecord::Summary(summary) => {
@@ -180,8 +189,8 @@ impl LogSummary {
         count(&mut self.sections, section, 1);
         let command = (offence.uid, offence.command.clone().into_owned());
         count(&mut self.commands, command, 1);
-        // With --rule the number of those left out that broke these rules is not known.
-        let is_known = self.filter.rules.is_empty();
+        // The number of those left out that broke these rules is not known.
+        let is_known = !self.filter.is_by_offence();
         let left_out = if is_known { offence.left_out } else { 0 };
         self.left_out = self.left_out.saturating_add(left_out);
         let times = left_out.saturating_add(1);

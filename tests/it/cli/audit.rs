@@ -175,6 +175,8 @@ fn only_what_was_asked_for_is_counted() {
         ),
         (&["--rule", "ill-formed"], [2, 0, 5]),
         (&["--rule", "too-long,forbidden"], [1, 0, 5]),
+        (&["--verdict", "refused"], [3, 0, 5]),
+        (&["--verdict", "normalized,reported"], [0, 0, 5]),
         (&["--uid", "2"], [1, 1, 5]),
         (&["--uid", "1,2"], [3, 12, 5]),
         (&["--below", "/mnt/a/"], [2, 11, 5]),
@@ -195,6 +197,7 @@ fn only_what_was_asked_for_is_counted() {
         &["--since", "yesterday"],
         &["--below", "mnt"],
         &["--rule", "forged"],
+        &["--verdict", "forged"],
         &["--uid", "no-such-user"],
         &["--top", "0"],
     ] {
