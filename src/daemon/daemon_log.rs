@@ -27,11 +27,8 @@ impl Write for DaemonLog {
         // The logger writes text only.
         let line = core::str::from_utf8(message).unwrap_or_default().trim_end();
         let line = line.strip_prefix("utf8fs: ").unwrap_or(line);
-        let level = if line.starts_with("info") {
-            Level::Info
-        } else {
-            Level::Warn
-        };
+        let level = line.split(':').next().and_then(|level| level.parse().ok());
+        let level = level.unwrap_or(Level::Warn);
         match self.0.send(syslog_message(line, level).as_bytes()) {
             Ok(()) => Ok(message.len()),
             Err(_nobody) => to_stderr.map(|()| message.len()),

@@ -100,6 +100,18 @@ impl Sink {
     }
 }
 
+impl Sink {
+    /// Has the filesystem of the file a free block? Other sinks are taken to have room.
+    pub(super) fn has_room(&self) -> bool {
+        match self {
+            Self::Stream(stream) => {
+                rustix::fs::fstatvfs(&stream.file).map_or(true, |found| found.f_bfree > 0)
+            }
+            Self::Syslog(_) | Self::Journald(_) => true,
+        }
+    }
+}
+
 impl SinkKind {
     /// Returns the path of the socket that messages go to.
     #[must_use]

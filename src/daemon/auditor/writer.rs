@@ -135,9 +135,16 @@ impl Writer {
         if self.shared.reopen.swap(false, Ordering::Relaxed) {
             let reopened = self.sink.reopen();
             self.is_stale = reopened.is_err();
-            self.shared.state.lock().counts.failing = self.is_stale;
+            let is_full = !self.sink.has_room();
+            self.shared.state.lock().counts.failing = self.is_stale || is_full;
             match reopened {
-                Ok(()) => self.complained = false,
+                Ok(()) if is_full => {}
+                Ok(()) => {
+                    if self.complained {
+                        log::warn!("the audit log was reopened, and has room");
+                    }
+                    self.complained = false;
+                }
                 Err(error) => {
                     log::error!("cannot reopen the audit log: {error}; the old file stays in use");
                 }

@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, inotify, mknodat};
 use rustix::process::Signal;
 
+use super::mounts_inside::Inner;
 use crate::support::mount::{binary, mounted};
 use crate::support::wait::until;
 use crate::support::{Mount, Tree, at, audit, needs, page, status, user};
@@ -105,6 +106,35 @@ fn a_log_that_became_a_link_is_not_followed_when_it_is_opened_anew() {
         assert!(!records.is_empty(), "{sandbox}: the old log is written");
         assert_eq!(std::fs::read(&victim).unwrap(), b"", "{sandbox}");
     }
+}
+
+/// It is well once it has room, and not because it was reopened.
+#[test]
+fn f6_a_log_on_a_full_disk_is_not_well_for_being_reopened() {
+    if !needs::root("a small filesystem") {
+        return;
+    }
+    let tree = Tree::new();
+    let logs = tree.logs().to_owned();
+    let _small = Inner::memory(logs.clone());
+    let mut mount = tree.mount(&[]);
+    mount.allow_warning("cannot write to the audit log");
+    mount.allow_warning("the audit log was reopened, and has room");
+    let filler = logs.join("filler");
+    let full = std::fs::write(&filler, vec![0; 4 << 20]).unwrap_err();
+    assert_eq!(full.raw_os_error(), Some(libc::ENOSPC));
+    let fails = || status::of(&mount.point())["audit_log_fails"] == true;
+    at::mkdir(mount.dir(), b"\xFE").unwrap_err();
+    until(fails);
+    let log = logs.join("audit.jsonl");
+    std::fs::rename(&log, logs.join("old")).unwrap();
+    mount.signal(Signal::HUP);
+    until(|| std::fs::symlink_metadata(&log).is_ok());
+    assert!(fails());
+    std::fs::remove_file(&filler).unwrap();
+    mount.signal(Signal::HUP);
+    until(|| !fails());
+    mount.stop();
 }
 
 /// Longest time that the stalled log may take from an operation or from the end; what would break it is for ever.
