@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -19,7 +19,7 @@ use strum::IntoStaticStr;
 use super::error::reason;
 use super::output::{Output, print_error};
 use super::{CliError, ExitCode};
-use crate::daemon::fuse_mount::is_of_dead_mount;
+use crate::daemon::fuse_mount::{is_of_dead_mount, reachable_mounts};
 use crate::daemon::status_query::{self, AskError};
 use crate::names::Quoted;
 
@@ -60,16 +60,33 @@ pub(super) fn complain(path: &Path, answer: Answer, complaint: &[u8]) -> Result<
     // As it would have been printed by ourselves: where nobody can be told, the exit status tells.
     io::stderr().write_all(complaint).ok();
     if answer == Answer::Silent {
-        return Err(CliError::failure(format!(
-            "the mount on {} does not answer for {} seconds",
-            Quoted(path.as_os_str().as_bytes()),
-            PATIENCE.as_secs()
-        ))
-        .hint(
-            "is its daemon stopped, or waiting for a disk or a network? 'pgrep -ax utf8fs' shows its process; 'utf8fs umount --lazy', then kill -9 of that process, end it",
+        let shown = Quoted(path.as_os_str().as_bytes());
+        let outer = silent_outer(path);
+        let message = match &outer {
+            Some(outer) => {
+                let outer = Quoted(outer.as_os_str().as_bytes());
+                format!("{shown} is inside {outer}, which does not answer")
+            }
+            None => {
+                let seconds = PATIENCE.as_secs();
+                format!("the mount on {shown} does not answer for {seconds} seconds")
+            }
+        };
+        return Err(CliError::failure(message).hint(
+            "is its daemon stopped, or waiting for a disk or a network? 'ps -o pid,stat,args -C utf8fs' shows it; 'kill -CONT' continues a stopped one (state T); 'utf8fs umount --lazy', then kill -9, end it",
         ));
     }
     Ok(answer)
+}
+
+/// Returns a mount of ours that `path` lies in and that does not answer.
+pub(super) fn silent_outer(path: &Path) -> Option<PathBuf> {
+    let ours = reachable_mounts::ours().unwrap_or_default().into_iter();
+    let mut outer = ours.map(|mount| mount.path());
+    outer.find(|outer| {
+        let is_outer = outer != path && path.starts_with(outer);
+        is_outer && matches!(ask(outer), Ok(Answer::Silent))
+    })
 }
 
 /// Asks the mount on `path` for its status; prints nothing.

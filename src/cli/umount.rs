@@ -20,7 +20,7 @@ use super::{CliError, ExitCode};
 use crate::backing::fanotify;
 use crate::daemon::fuse_mount::reachable_mounts::{self, Found};
 use crate::daemon::fuse_mount::{Spot, UnmountOutcome, is_of_dead_mount};
-use crate::daemon::mountinfo::{self, MountInfo};
+use crate::daemon::mountinfo;
 use crate::names::{Quoted, ShellWord};
 use crate::records::{Name, json_line};
 
@@ -84,17 +84,13 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
 /// Finds the mount of utf8fs on `point`. That waits for the daemon of a mount which `point` lies in.
 fn find(point: &Path) -> Result<Spot, CliError> {
     let shown = Quoted(point.as_os_str().as_bytes());
-    let ours = reachable_mounts::ours().unwrap_or_default();
-    for outer in ours.iter().map(MountInfo::path) {
-        let is_outer = outer != point && point.starts_with(&outer);
-        if is_outer && matches!(status_client::ask(&outer), Ok(Answer::Silent)) {
-            let path = outer.as_os_str().as_bytes();
-            let message = format!("{shown} is inside {}, which does not answer", Quoted(path));
-            return Err(CliError::failure(message).hint(format!(
-                "utf8fs umount --lazy {} takes all of it away",
-                ShellWord(path)
-            )));
-        }
+    if let Some(outer) = status_client::silent_outer(point) {
+        let path = outer.as_os_str().as_bytes();
+        let message = format!("{shown} is inside {}, which does not answer", Quoted(path));
+        return Err(CliError::failure(message).hint(format!(
+            "utf8fs umount --lazy {} takes all of it away",
+            ShellWord(path)
+        )));
     }
     let found = reachable_mounts::find(point).map_err(|error| {
         if is_of_dead_mount(&error) {

@@ -183,12 +183,17 @@ fn what_is_mounted_in_a_dead_mount_goes_with_it() {
     mount("none", &inside, "tmpfs", MountFlags::empty(), None).unwrap();
     let pid = Pid::from_child(&daemon.child);
     kill_process(pid, Signal::STOP).unwrap();
-    let output = umount(&["--lazy"], &inside);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(
-        said(&output).contains("which does not answer"),
-        "{output:?}"
-    );
+    let ask = || {
+        user::command(0, &program)
+            .arg("status")
+            .arg(&inside)
+            .output()
+    };
+    for output in [umount(&["--lazy"], &inside), ask().unwrap()] {
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let outer = format!("is inside {}, which does not answer", Quoted(bytes(&point)));
+        assert!(said(&output).contains(&outer), "{output:?}");
+    }
     let output = umount(&[], &point);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(
