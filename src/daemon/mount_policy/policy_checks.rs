@@ -113,8 +113,16 @@ pub(super) fn covers(earlier: &PolicySection, later: &PolicySection) -> bool {
             .iter()
             .any(|path| everywhere.contains(&path.as_str())),
     };
-    let holds_there =
-        is_everywhere || later.path.is_some() && within(later.path.as_ref(), earlier.path.as_ref());
+    // `/a/**` holds for all patterns that begin with `/a/`, if it is no pattern itself before that.
+    let holds_below = |path: &String| {
+        let earlier = earlier.path.iter().flat_map(|paths| &paths.0);
+        let mut tops = earlier.filter_map(|path| path.strip_suffix("**"));
+        tops.any(|top| !top.contains(['*', '?', '[', '{', '\\']) && path.starts_with(top))
+    };
+    let are_below = |later: &List<String>| later.0.iter().all(holds_below);
+    let holds_there = is_everywhere
+        || later.path.is_some() && within(later.path.as_ref(), earlier.path.as_ref())
+        || later.path.as_ref().is_some_and(are_below);
     let holds_for_those = is_for_all(earlier)
         || !is_for_all(later)
             && within(later.users.as_ref(), earlier.users.as_ref())
@@ -137,6 +145,12 @@ mod tests {
             ("path = '/a'", "path = ['/a', '/b']", false),
             ("path = ['/a', '*']", "path = '/b'", true),
             ("path = '/**'", "", true),
+            ("path = '/a/**'", "path = ['/a/b', '/a/c/*.tmp']", true),
+            ("path = '/a/**'", "path = '/a'", false),
+            ("path = '/a/**'", "path = '/ab/**'", false),
+            ("path = ['/a/**', '/b/**']", "path = ['/a/x', '/b/x']", true),
+            ("path = '/[ab]/**'", "path = '/a/b'", false),
+            ("path = '*/**'", "path = 'a'", false),
             ("users = [1, 2]", "users = 2", true),
             ("users = [1, 2]", "groups = 2", false),
             ("users = 1", "", false),
