@@ -32,9 +32,11 @@ pub(super) fn refuse(command: &str, path: &Path, directory: impl AsFd) -> Result
     let insist = "--view insists on what is shown";
     Err(error.hint(if backing.starts_with(point) {
         let above = point.parent().unwrap_or(point).as_os_str().as_bytes();
+        let name = point.file_name().unwrap_or_default().as_bytes();
+        let copy = [b"/mnt/", name].concat();
+        let (above, copy) = (ShellWord(above), ShellWord(&copy));
         format!(
-            "what lies below the mount is reached once it is unmounted, or by 'mount --bind {} /mnt' in /mnt; {insist}",
-            ShellWord(above)
+            "what lies below the mount is reached once it is unmounted, or in {copy} by 'mount --rbind --make-rprivate {above} /mnt; umount {copy}'; {insist}"
         )
     } else {
         format!("give that to 'utf8fs {command}'; {insist}")

@@ -2,10 +2,12 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::process::Command;
 
 use super::{Run, run};
 use crate::support::mount::detach;
-use crate::support::{Tree, at};
+use crate::support::{Tree, at, needs};
+use utf8fs::names::ShellWord;
 
 const COMMANDS: [&[&[u8]]; 2] = [&[b"scan"], &[b"migrate", b"--from", b"iso-8859-1"]];
 
@@ -49,9 +51,13 @@ impl Drop for Over {
 
 #[test]
 fn a_directory_that_utf8fs_is_mounted_over_is_no_all_clear() {
-    let tree = Tree::new();
+    if !needs::root("bind mounts") {
+        return;
+    }
+    let tree = Tree::in_memory();
     tree.file(b"caf\xE9", b"");
     let path = tree.backing();
+    let name = path.file_name().unwrap().as_bytes().to_owned();
     let octets = path.as_os_str().as_bytes();
     let mounted = run(&[
         b"mount",
@@ -69,8 +75,16 @@ fn a_directory_that_utf8fs_is_mounted_over_is_no_all_clear() {
         let (error, hint) = refused.refusal();
         assert!(error.contains("is shown by utf8fs"), "{error}");
         assert!(
-            hint.contains("unmounted") && hint.contains("mount --bind"),
+            hint.contains("unmounted") && hint.contains("mount --rbind"),
             "{hint}"
         );
+        // What the hint says is done, also where the directory is a mount itself.
+        let (_, recipe) = hint.split_once(" by '").unwrap();
+        let (recipe, _) = recipe.split_once("';").unwrap();
+        let script = format!("{recipe}; ls {}", ShellWord(&[b"/mnt/", &*name].concat()));
+        let below = Command::new("unshare")
+            .args(["--mount", "sh", "-c", &script])
+            .output();
+        assert_eq!(below.unwrap().stdout, b"caf\xE9\n");
     }
 }
