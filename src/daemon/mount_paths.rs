@@ -135,8 +135,9 @@ fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, StartError>
 )]
 fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, StartError> {
     let wrong = |what: &str| StartError::usage(format!("the mount point {} {what}", quoted(typed)));
-    let told = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => wrong("does not exist").hint("make the directory first, with mkdir"),
+    let told = |error: std::io::Error| {
+        match error.kind() {
+        ErrorKind::NotFound => wrong("does not exist").hint("make the directory first, with mkdir; if it is to be inside another mount, mount that first"),
         ErrorKind::NotADirectory => {
             wrong("is not a directory").hint("give an existing, best an empty, directory")
         }
@@ -145,6 +146,7 @@ fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, StartError>
         }
         _ => wrong(&format!("cannot be used: {}", reason(&error)))
             .hint("give a directory that you may enter and write to"),
+    }
     };
     // This asks no filesystem, so that a dead mount gives an answer too.
     let Some(there) = already_mounted(typed).map_err(told)? else {
