@@ -1,18 +1,17 @@
 //! The audit log: who asked for which name that does not conform, where, and what came of it (laws L2, L3, F6).
 //!
-//! An operation hands its [`Record`] to [`AuditLog::offence`], which counts it, asks the rate limit, and puts it in a
+//! An operation hands its [`OffenceRecord`] to [`AuditLog::offence`], which counts it, asks the rate limit, and puts it in a
 //! bounded queue. One thread formats and writes. Whatever is wrong with the sink, an operation neither waits nor
 //! fails. Losses are counted: each offence ends up as written, left out by the rate limit, or dropped.
 
 mod datagram;
 mod journald;
 mod log_file;
-mod offence_text;
 mod rate_limit;
 #[cfg(test)]
 mod record_tests;
+mod record_text;
 mod sink;
-mod summary;
 mod syslog;
 #[cfg(test)]
 mod tests;
@@ -38,11 +37,11 @@ pub use syslog::SYSLOG;
 pub(super) use syslog::message as syslog_message;
 use writer::{Job, Writer};
 
-use crate::fs::audit::{AuditLog, Counts, Record, Verdict};
+use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::os;
 use crate::policy::Rule;
 pub use crate::records::LogFormat as Format;
-use crate::records::Time;
+use crate::records::{Event, OffenceRecord, SummaryRecord, Time};
 
 /// Most records that wait for the writer.
 const QUEUE: usize = 4096;
@@ -92,7 +91,7 @@ struct State {
 
 impl State {
     /// Asks the rate limit for a record: how many were left out before it. Counts one that is left out.
-    fn admit(&mut self, record: &Record, directory: u64, now: Instant) -> Option<u64> {
+    fn admit(&mut self, record: &OffenceRecord<'_>, directory: u64, now: Instant) -> Option<u64> {
         let Some(queue) = &self.queue else {
             // It will find no queue, whatever the rate limit says.
             return Some(0);
@@ -104,7 +103,7 @@ impl State {
             queue.try_send(Job::Leftover(Box::new(leftover))).ok();
         }
         if admission.passes.is_none() {
-            self.counts.leave_out(record.offence.rule, record.verdict);
+            self.counts.leave_out(record.rule, record.verdict);
         }
         admission.passes
     }
@@ -176,7 +175,7 @@ impl Auditor {
 
     fn offence_at(
         &self,
-        mut record: Record,
+        mut record: OffenceRecord<'static>,
         directory: u64,
         now: Instant,
         command_of: impl FnOnce(u32) -> Vec<u8>,
@@ -184,12 +183,13 @@ impl Auditor {
         let Some(left_out) = self.shared.state.lock().admit(&record, directory, now) else {
             return;
         };
-        if record.command.is_empty() && record.pid != 0 {
-            record.command = command_of(record.pid);
+        record.left_out = left_out;
+        if record.command.as_bytes().is_empty() && record.pid != 0 {
+            record.command = command_of(record.pid).into();
         }
         let mut state = self.shared.state.lock();
-        state.counts.add(record.offence.rule, record.verdict);
-        let job = Job::Record(Box::new(record), left_out);
+        state.counts.add(record.rule, record.verdict);
+        let job = Job::Record(Box::new(record));
         // The queue may have been closed meanwhile.
         let refused = |queue: &SyncSender<Job>| queue.try_send(job).is_err();
         if state.queue.as_ref().is_none_or(refused) {
@@ -237,7 +237,7 @@ impl Auditor {
             state.counts
         };
         if !(self.is_beside_log && in_time) {
-            farewell(counts.text(Time::now(), &self.mount, operations));
+            farewell(summary(&counts, &self.mount, operations).text());
         }
     }
 }
@@ -245,12 +245,30 @@ impl Auditor {
 impl AuditLog for Auditor {
     /// A record over the rate limit of its user and directory (law L3), or one that finds the queue full, is only counted. The command
     /// name of the record's process is looked for only where the rate limit admits it, and while no lock is held.
-    fn offence(&self, record: Record, directory: u64) {
+    fn offence(&self, record: OffenceRecord<'static>, directory: u64) {
         self.offence_at(record, directory, Instant::now(), os::command_of);
     }
 
     fn counts(&self) -> Counts {
         self.shared.state.lock().counts
+    }
+}
+
+/// Returns the summary of what was counted.
+fn summary<'m>(counts: &Counts, mount: &'m [u8], operations: u64) -> SummaryRecord<'m> {
+    let verdicts = counts.by_verdict();
+    SummaryRecord {
+        time: Time::now(),
+        event: Event::Summary,
+        mount: mount.into(),
+        operations,
+        offences: counts.rules(),
+        refused: verdicts.refused,
+        normalized: verdicts.normalized,
+        reported: verdicts.reported,
+        written: counts.written,
+        left_out: counts.left_out,
+        dropped: counts.dropped,
     }
 }
 

@@ -2,65 +2,20 @@
 //! written is for others to know.
 
 use std::fmt;
-use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::names::rules::Exempt;
 pub use crate::names::rules::Verdict;
-use crate::policy::{Offence, Rule};
+use crate::policy::RuleName;
 pub use crate::records::Operation;
-use crate::records::{RuleCounts, VerdictCounts};
+use crate::records::{OffenceRecord, RuleCounts, VerdictCounts};
 
 /// Takes offences. No operation waits for it or fails by it (law F6).
 pub trait AuditLog: fmt::Debug + Send + Sync {
-    /// Takes the record of an offence in the directory of this number, which is the same for the same directory.
-    fn offence(&self, record: Record, directory: u64);
+    /// Takes the record of an offence in the directory of this number, which is the same for the same directory. The command of its
+    /// process may be empty: it is asked for where the rate limit admits the record.
+    fn offence(&self, record: OffenceRecord<'static>, directory: u64);
 
     /// Returns the counts so far.
     fn counts(&self) -> Counts;
-}
-
-/// An offence against the policy: the caller, the name, and the outcome.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// When it was asked.
-    pub time: Timestamp,
-    /// Path of the mount point.
-    pub mount: Vec<u8>,
-    /// The operation.
-    pub operation: Operation,
-    /// Visible path of the parent, `/`, and the asked name, or that of the symlink whose target holds the asked name.
-    /// Starts with `/`, the root of the mount.
-    pub path: Vec<u8>,
-    /// The name as asked.
-    pub name: Vec<u8>,
-    /// The section of the policy that decided, as [`Terms::section`](crate::names::rules::Terms::section) has it.
-    pub section: Option<Arc<str>>,
-    /// The rule that it breaks, and where.
-    pub offence: Offence,
-    /// The action taken.
-    pub verdict: Verdict,
-    /// Why it was let through, though others are refused it.
-    pub exempt: Option<Exempt>,
-    /// The errno of a refusal.
-    pub errno: Option<i32>,
-    /// The name that it became, or stays visible as.
-    pub visible: Option<Vec<u8>>,
-    /// The name that was stored.
-    pub backing: Option<Vec<u8>>,
-    /// A name that would be accepted instead.
-    pub accepted: Option<Vec<u8>>,
-    /// The visible name of the sibling that it is like, where that is the offence.
-    pub sibling: Option<Vec<u8>>,
-    /// User id of the caller.
-    pub uid: u32,
-    /// Group id of the caller.
-    pub gid: u32,
-    /// Process id of the caller.
-    pub pid: u32,
-    /// Command name of the caller; empty where it is not known, and until the rate limit has admitted the record.
-    pub command: Vec<u8>,
 }
 
 /// Offences since the mount, by rule and by verdict, and what became of their records.
@@ -111,12 +66,12 @@ impl Counts {
     }
 
     /// Counts one offence.
-    pub(crate) fn add(&mut self, rule: Rule, verdict: Verdict) {
+    pub(crate) fn add(&mut self, rule: impl Into<RuleName>, verdict: Verdict) {
         *self.by_rule.of(rule.into()).of(verdict) += 1;
     }
 
     /// Counts one offence whose record is left out (law L3).
-    pub(crate) fn leave_out(&mut self, rule: Rule, verdict: Verdict) {
+    pub(crate) fn leave_out(&mut self, rule: impl Into<RuleName>, verdict: Verdict) {
         self.add(rule, verdict);
         self.left_out += 1;
     }

@@ -1,11 +1,13 @@
 //! Names that offend: the refusal to the caller, the record to the audit log.
 
-use super::audit::{Record, Verdict};
+use super::audit::Verdict;
 use super::resolve::{Making, NewName};
 use super::{FsError, Utf8Fs};
 use crate::names::rules::{Exempt, Terms};
 use crate::names::{BackingName, VisibleName};
+use crate::policy::errno::symbol;
 use crate::policy::{Offence, Rule};
+use crate::records::{Event, Name, OffenceRecord, Time};
 
 impl Terms {
     /// The refusal of a name.
@@ -87,26 +89,34 @@ impl Utf8Fs {
             Verdict::Refused | Verdict::Normalized => None,
         };
         let directory = &making.directory.inode;
-        let bytes = |name: &VisibleName| name.as_bytes().to_vec();
-        let record = Record {
-            time: jiff::Timestamp::now(),
-            mount: self.mountpoint.clone(),
+        let owned = |bytes: &[u8]| Name::from(bytes.to_vec());
+        let visible = |name: &VisibleName| owned(name.as_bytes());
+        let record = OffenceRecord {
+            time: Time::now(),
+            event: Event::Offence,
+            mount: owned(&self.mountpoint),
             operation: making.operation,
-            section: terms.section.clone(),
-            path: self.visible_path(directory, making.name),
-            name: name.to_vec(),
-            offence,
+            path: self.visible_path(directory, making.name).into(),
+            name: owned(name),
+            rule: offence.rule.into(),
+            fault: offence.rule.to_string(),
+            kind: offence.rule.kind().map(Into::into),
+            offset: offence.offset,
+            length: offence.length,
+            code_point: offence.code_point.map(|code| format!("U+{code:04X}")),
             verdict: outcome.verdict,
             exempt,
-            errno: outcome.errno,
-            visible: outcome.visible.map(bytes),
-            backing: outcome.backing.map(|name| name.as_bytes().to_vec()),
-            accepted: accepted.as_ref().map(bytes),
-            sibling: outcome.sibling.map(bytes),
+            errno: outcome.errno.map(|errno| symbol(errno).into()),
+            visible: outcome.visible.map(visible),
+            backing: outcome.backing.map(|name| owned(name.as_bytes())),
+            accepted: accepted.as_ref().map(visible),
+            sibling: outcome.sibling.map(visible),
             uid: making.caller.uid,
             gid: making.caller.gid,
             pid: making.caller.pid,
-            command: Vec::new(),
+            command: Name::default(),
+            left_out: 0,
+            section: terms.section.as_ref().map(|name| owned(name.as_bytes())),
         };
         self.auditor.offence(record, directory.number);
     }

@@ -16,10 +16,10 @@ use super::pending::Pending;
 use super::scan_requests::{ALL, Requests};
 use crate::backing::{Dir, FileHandle};
 use crate::daemon::auditor::Auditor;
-use crate::fs::audit::{AuditLog, Counts, Record, Verdict};
+use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::names::BackingName;
 use crate::policy::alike::difference;
-use crate::records::PolicyStatus;
+use crate::records::{Event, Name, OffenceRecord, PolicyStatus, Time};
 use crate::tree::plan::EntryList;
 
 /// Most names that are remembered.
@@ -208,29 +208,38 @@ impl Guarded {
         let accepted = terms.map.normalized(name.as_bytes()).ok();
         // The name itself would be alike again.
         let accepted = accepted.filter(|_| offender.alike().is_none());
-        let bytes = |name: &BackingName| name.as_bytes().to_vec();
-        let record = Record {
-            time: offender.time,
-            mount: self.path.clone(),
+        let offence = judgement.offence;
+        let owned = |bytes: &[u8]| Name::from(bytes.to_vec());
+        let backing = |name: &BackingName| owned(name.as_bytes());
+        let record = OffenceRecord {
+            time: Time(offender.time),
+            event: Event::Offence,
+            mount: owned(&self.path),
             operation: offender.operation,
-            path: directory.path_of(name.as_bytes()),
-            name: bytes(name),
-            section: terms.section.clone(),
-            offence: judgement.offence,
+            path: directory.path_of(name.as_bytes()).into(),
+            name: backing(name),
+            rule: offence.rule.into(),
+            fault: offence.rule.to_string(),
+            kind: offence.rule.kind().map(Into::into),
+            offset: offence.offset,
+            length: offence.length,
+            code_point: offence.code_point.map(|code| format!("U+{code:04X}")),
             verdict: match new {
                 Some(_) => Verdict::Normalized,
                 None => Verdict::Reported,
             },
             exempt: None,
             errno: None,
-            visible: new.map(bytes),
-            backing: Some(bytes(new.unwrap_or(name))),
-            accepted: accepted.map(|name| name.as_bytes().to_vec()),
-            sibling: sibling.map(bytes),
+            visible: new.map(backing),
+            backing: Some(backing(new.unwrap_or(name))),
+            accepted: accepted.map(|name| owned(name.as_bytes())),
+            sibling: sibling.map(backing),
             uid: maker.uid,
             gid: maker.gid,
             pid: maker.pid,
-            command: maker.command.clone(),
+            command: owned(&maker.command),
+            left_out: 0,
+            section: terms.section.as_ref().map(|name| owned(name.as_bytes())),
         };
         self.auditor
             .offence(record, u64::from(directory.handle.digest()));

@@ -75,6 +75,9 @@ pub struct OffenceRecord<'a> {
     pub name: Name<'a>,
     /// The rule that it breaks.
     pub rule: RuleName,
+    /// What that rule says of the name, in words; empty in a record that was read.
+    #[serde(skip)]
+    pub fault: String,
     /// The kind within the rule.
     pub kind: Option<Cow<'a, str>>,
     /// Offset of the bytes of `name` that offend.

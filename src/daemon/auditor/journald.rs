@@ -1,7 +1,6 @@
 //! Messages to the systemd journal: each record with its facts as fields, as docs/audit.md promises them. They are in
 //! the journal's own protocol (<https://systemd.io/JOURNAL_NATIVE_PROTOCOL/>).
 
-use log::Level;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -12,27 +11,27 @@ use crate::records::{AuditRecord, Name, json_line};
 /// (systemd-journald.service(8)).
 pub const JOURNAL: &str = "/run/systemd/journal/socket";
 
-/// Returns the datagram: `MESSAGE` is the line, `UTF8FS_RECORD` the document as a line of JSON, and each field of it is a field
+/// Returns the datagram: `MESSAGE` is the line, `UTF8FS_RECORD` the record as a line of JSON, and each field of it is a field
 /// besides. Names are quoted in those, so that no tool that prints a field prints a name raw (law L1).
-pub(super) fn message(line: &str, document: &AuditRecord<'_>, level: Level) -> Vec<u8> {
+pub(super) fn message(line: &str, record: &AuditRecord<'_>) -> Vec<u8> {
     let mut message = Vec::with_capacity(2048);
     let mut add = |key: &str, value: &str| push_field(&mut message, key, value.as_bytes());
     add("MESSAGE", line);
-    add("PRIORITY", &severity(level).to_string());
+    add("PRIORITY", &severity(record.level()).to_string());
     add("SYSLOG_FACILITY", &DAEMON.to_string());
     add("SYSLOG_IDENTIFIER", "utf8fs");
-    if let Some(id) = message_id(document) {
+    if let Some(id) = message_id(record) {
         add("MESSAGE_ID", id);
     }
-    add("UTF8FS_RECORD", &json_line(document));
-    let fields = serde_json::to_value(document).unwrap_or_default();
+    add("UTF8FS_RECORD", &json_line(record));
+    let fields = serde_json::to_value(record).unwrap_or_default();
     push_fields(&mut add, "UTF8FS", &fields);
     message
 }
 
 /// Returns the kind of a message, by which the journal finds all of that kind.
-fn message_id(document: &AuditRecord<'_>) -> Option<&'static str> {
-    match document {
+fn message_id(record: &AuditRecord<'_>) -> Option<&'static str> {
+    match record {
         AuditRecord::Offence(_) => Some("b2a7e0c0a6f94f5d9a1d6a5f3d1c7e41"),
         AuditRecord::LeftOut(_) => Some("5f0c6d8be2a54c6c8c3b0f3b7e9d2a12"),
         AuditRecord::Summary(_) => Some("e94b1d7a3c0f4be08f6a92c5d71b6f83"),
@@ -72,12 +71,12 @@ fn push_field(message: &mut Vec<u8>, key: &str, value: &[u8]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::summary;
     use super::{message, push_field};
     use crate::fs::audit::Counts;
     use crate::names::rules::Verdict;
     use crate::policy::{Alike, Rule};
-    use crate::records::{AuditRecord, Time, json_line};
-    use log::Level;
+    use crate::records::{AuditRecord, SummaryRecord, Time, json_line};
 
     #[test]
     fn each_field_of_a_record_is_one_of_the_journal_and_names_are_quoted() {
@@ -85,8 +84,11 @@ mod tests {
         counts.add(Rule::NotUnique(Alike::Nfc), Verdict::Refused);
         let time = Time("2026-11-21T11:49:58.965881Z".parse().unwrap());
         let mount = b"/caf\xE9\nMESSAGE=forged";
-        let summary = AuditRecord::Summary(counts.document(time, mount, 9));
-        let text = String::from_utf8(message("line", &summary, Level::Info)).unwrap();
+        let summary = AuditRecord::Summary(SummaryRecord {
+            time,
+            ..summary(&counts, mount, 9)
+        });
+        let text = String::from_utf8(message("line", &summary)).unwrap();
         let fields: Vec<&str> = text.lines().collect();
         assert_eq!(
             fields,

@@ -3,38 +3,43 @@
 use jiff::Timestamp;
 
 use crate::codec::{Encoding, Form, Malformed};
-use crate::fs::audit::{Operation, Record, Verdict};
-use crate::names::Quoted;
+use crate::fs::audit::{Operation, Verdict};
 use crate::names::rules::Exempt;
-use crate::policy::{Alike, Class, Offence, Rule, Unit};
-use crate::records::json_line;
+use crate::policy::{Alike, Class, Rule, Unit};
+use crate::records::{Event, Name, OffenceRecord, Time, json_line};
 
 /// An offence by the name `name`, at this place of it.
-pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> Record {
-    Record {
-        time: Timestamp::new(1_763_721_360, 1_234_999).unwrap(),
-        mount: b"/mnt/x".to_vec(),
+pub(super) fn record(
+    name: &[u8],
+    rule: Rule,
+    offset: usize,
+    length: usize,
+) -> OffenceRecord<'static> {
+    OffenceRecord {
+        time: Time(Timestamp::new(1_763_721_360, 1_234_999).unwrap()),
+        event: Event::Offence,
+        mount: b"/mnt/x".into(),
         operation: Operation::Create,
-        section: None,
-        path: [b"/dir/", name].concat(),
-        name: name.to_vec(),
-        offence: Offence {
-            rule,
-            offset,
-            length,
-            code_point: match rule {
-                Rule::IllFormed(_, malformed) => malformed.code_point(),
-                Rule::TooLong { .. }
-                | Rule::Forbidden(_)
-                | Rule::NotNormalized(_)
-                | Rule::Unmappable(_)
-                | Rule::NotUnique(_)
-                | Rule::NotAComponent => None,
-            },
-        },
+        path: [b"/dir/", name].concat().into(),
+        name: name.to_vec().into(),
+        rule: rule.into(),
+        fault: rule.to_string(),
+        kind: rule.kind().map(Into::into),
+        offset,
+        length,
+        code_point: match rule {
+            Rule::IllFormed(_, malformed) => malformed.code_point(),
+            Rule::TooLong { .. }
+            | Rule::Forbidden(_)
+            | Rule::NotNormalized(_)
+            | Rule::Unmappable(_)
+            | Rule::NotUnique(_)
+            | Rule::NotAComponent => None,
+        }
+        .map(|code| format!("U+{code:04X}")),
         verdict: Verdict::Refused,
         exempt: None,
-        errno: Some(libc::EILSEQ),
+        errno: Some("EILSEQ".into()),
         visible: None,
         backing: None,
         accepted: None,
@@ -42,12 +47,14 @@ pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> R
         uid: 1000,
         gid: 100,
         pid: 4242,
-        command: b"touch".to_vec(),
+        command: b"touch".into(),
+        left_out: 0,
+        section: None,
     }
 }
 
 /// An offence by a name in Latin-1.
-pub(super) fn latin1() -> Record {
+pub(super) fn latin1() -> OffenceRecord<'static> {
     record(
         b"caf\xE9",
         Rule::IllFormed(Encoding::Utf8, Malformed::Truncated),
@@ -59,16 +66,16 @@ pub(super) fn latin1() -> Record {
 /// Law L2: all facts, in one line.
 #[test]
 fn a_record_reads_as_the_golden_lines_say() {
-    let refused = Record {
-        accepted: Some("café".into()),
+    let refused = OffenceRecord {
+        accepted: Some(Name::from("café")),
         ..latin1()
     };
-    let normalized = Record {
+    let normalized = OffenceRecord {
         operation: Operation::Rename,
         verdict: Verdict::Normalized,
         errno: None,
-        visible: Some("é".into()),
-        backing: Some("é".into()),
+        visible: Some(Name::from("é")),
+        backing: Some(Name::from("é")),
         ..record("e\u{301}".as_bytes(), Rule::NotNormalized(Form::Nfc), 0, 3)
     };
     let long = Rule::TooLong {
@@ -76,29 +83,29 @@ fn a_record_reads_as_the_golden_lines_say() {
         actual: 300,
         limit: 255,
     };
-    let too_long = Record {
-        errno: Some(libc::ENAMETOOLONG),
-        path: b"/a".to_vec(),
-        command: Vec::new(),
+    let too_long = OffenceRecord {
+        errno: Some("ENAMETOOLONG".into()),
+        path: b"/a".into(),
+        command: Name::default(),
         ..record(&[b'a'; 300], long, 255, 45)
     };
-    let reported = Record {
+    let reported = OffenceRecord {
         verdict: Verdict::Reported,
         errno: None,
-        command: b"a\nb\x1B".to_vec(),
+        command: b"a\nb\x1B".into(),
         ..record("a\u{202E}b".as_bytes(), Rule::Forbidden(Class::Bidi), 1, 3)
     };
-    let clash = Record {
+    let clash = OffenceRecord {
         operation: Operation::Mkdir,
-        errno: Some(libc::EEXIST),
-        sibling: Some(b"readme".to_vec()),
+        errno: Some("EEXIST".into()),
+        sibling: Some(Name::from(b"readme")),
         ..record(b"README", Rule::NotUnique(Alike::Casefold), 0, 6)
     };
-    let exempt = Record {
+    let exempt = OffenceRecord {
         exempt: Some(Exempt::Uid),
         verdict: Verdict::Reported,
         errno: None,
-        sibling: Some("é".into()),
+        sibling: Some(Name::from("é")),
         ..record("e\u{301}".as_bytes(), Rule::NotUnique(Alike::Nfc), 0, 3)
     };
     let rows = [
@@ -128,17 +135,21 @@ fn a_record_reads_as_the_golden_lines_say() {
         ),
     ];
     for (record, expected) in rows {
-        assert_eq!(record.text(0), expected);
+        assert_eq!(record.text(), expected);
     }
-    let told = latin1().text(12);
+    let told = OffenceRecord {
+        left_out: 12,
+        ..latin1()
+    };
+    let told = told.text();
     assert!(told.ends_with("; before it 12 of this uid in this directory left out"));
 }
 
 /// Laws L2 and L4: these keys, in this order.
 #[test]
 fn a_record_in_json_reads_as_the_golden_lines_say() {
-    let overlong = Record {
-        accepted: Some(b"a%C0%AF".to_vec()),
+    let overlong = OffenceRecord {
+        accepted: Some(Name::from(b"a%C0%AF")),
         ..record(
             b"a\xC0\xAF",
             Rule::IllFormed(Encoding::Utf8, Malformed::Overlong(0x2F)),
@@ -147,7 +158,7 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
         )
     };
     assert_eq!(
-        json_line(&overlong.document(0)),
+        json_line(&overlong),
         concat!(
             r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
             r#""path":{"bytes":"L2Rpci9hwK8="},"name":{"bytes":"YcCv"},"rule":"ill-formed","kind":"overlong","#,
@@ -156,16 +167,17 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
             r#""command":{"text":"touch"},"left_out":0}"#
         )
     );
-    let reported = Record {
+    let reported = OffenceRecord {
         verdict: Verdict::Reported,
         errno: None,
         exempt: Some(Exempt::Path),
-        visible: Some("\u{202E}".into()),
-        backing: Some("\u{202E}".into()),
+        left_out: 7,
+        visible: Some(Name::from("\u{202E}")),
+        backing: Some(Name::from("\u{202E}")),
         ..record("\u{202E}".as_bytes(), Rule::Forbidden(Class::Bidi), 0, 3)
     };
     assert_eq!(
-        json_line(&reported.document(7)),
+        json_line(&reported),
         concat!(
             r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
             r#""path":{"text":"/dir/\u202e"},"name":{"text":"\u202e"},"rule":"forbidden","kind":"bidi","#,
@@ -179,18 +191,18 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
 /// A section's name is quoted as names are; without a section nothing is said of one.
 #[test]
 fn l1_the_section_that_decided_is_told_and_quoted() {
-    let told = Record {
-        section: Some("a\n\u{1B}[2Jé".into()),
+    let told = OffenceRecord {
+        section: Some(Name::from("a\n\u{1B}[2Jé")),
         ..latin1()
     };
-    let text = told.text(0);
+    let text = told.text();
     let expected = r#": refused with EILSEQ in section "a\n\x1B[2Jé": ill-formed"#;
     assert!(text.contains(expected), "{text}");
-    let json = json_line(&told.document(0));
+    let json = json_line(&told);
     let expected = r#","left_out":0,"section":{"text":"a\n\u001b[2Jé"}}"#;
     assert!(json.ends_with(expected), "{json}");
-    assert!(!latin1().text(0).contains("section"));
-    assert_eq!(latin1().document(0).section, None);
+    assert!(!latin1().text().contains("section"));
+    assert_eq!(latin1().section, None);
 }
 
 #[test]
@@ -203,9 +215,9 @@ fn the_directory_of_a_record_is_its_path_without_the_name() {
         (b"/d/e/\xFF", b"\xFF", b"/d/e"),
     ];
     for (path, name, directory) in rows {
-        let record = Record {
-            path: path.to_vec(),
-            name: name.to_vec(),
+        let record = OffenceRecord {
+            path: path.into(),
+            name: name.into(),
             ..latin1()
         };
         assert_eq!(record.directory(), directory);
@@ -214,12 +226,12 @@ fn the_directory_of_a_record_is_its_path_without_the_name() {
 
 #[test]
 fn a_name_in_the_target_of_a_link_is_told_beside_the_path_of_the_link() {
-    let record = Record {
+    let record = OffenceRecord {
         operation: Operation::Symlink,
-        path: b"/dir/link".to_vec(),
+        path: b"/dir/link".into(),
         ..latin1()
     };
-    let told = format!("; in the target: {}", Quoted(&record.name));
-    assert!(record.text(0).contains(&told), "{}", record.text(0));
-    assert!(!latin1().text(0).contains("in the target"));
+    let told = format!("; in the target: {}", record.name);
+    assert!(record.text().contains(&told), "{}", record.text());
+    assert!(!latin1().text().contains("in the target"));
 }

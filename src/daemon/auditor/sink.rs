@@ -12,7 +12,6 @@ use super::syslog::SYSLOG;
 use super::{journald, syslog};
 use crate::os::helper;
 use crate::records::AuditRecord;
-use log::Level;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Time that a line may wait for a sink that takes nothing, so that a log that was replaced is opened anew.
@@ -67,20 +66,15 @@ impl Sink {
         }
     }
 
-    /// Writes `line`, which has no newline in it; `document` is the same for a sink that takes fields.
+    /// Writes `line`, which has no newline in it; `record` is the same for a sink that takes fields.
     ///
     /// # Errors
     /// The line was not written, or not wholly; the next one is not harmed by that.
-    pub(super) fn write_line(
-        &mut self,
-        line: &str,
-        document: &AuditRecord<'_>,
-        level: Level,
-    ) -> io::Result<()> {
+    pub(super) fn write_line(&mut self, line: &str, record: &AuditRecord<'_>) -> io::Result<()> {
         match self {
             Self::Stream(stream) => stream.write_line(line),
-            Self::Syslog(log) => log.send(syslog::message(line, level).as_bytes()),
-            Self::Journald(log) => log.send(&journald::message(line, document, level)),
+            Self::Syslog(log) => log.send(syslog::message(line, record.level()).as_bytes()),
+            Self::Journald(log) => log.send(&journald::message(line, record)),
         }
     }
 

@@ -15,8 +15,9 @@ use super::record_tests::{latin1, record};
 use super::sink::{Sink, SinkKind, Stream};
 use super::{AuditOptions, Auditor, Format};
 use crate::codec::Form;
-use crate::fs::audit::{AuditLog, Counts, Record, Verdict};
+use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::policy::{Class, Rule};
+use crate::records::{Name, OffenceRecord};
 use crate::wait::until;
 
 const UNLIMITED: AuditOptions = AuditOptions {
@@ -54,8 +55,8 @@ fn over(sink: Sink) -> Auditor {
 }
 
 /// Hands on a record with the command name that it has.
-fn offend(log: &Auditor, record: Record, directory: u64) {
-    let command = record.command.clone();
+fn offend(log: &Auditor, record: OffenceRecord<'static>, directory: u64) {
+    let command = record.command.as_bytes().to_vec();
     log.offence_at(record, directory, Instant::now(), |_pid| command);
 }
 
@@ -98,8 +99,8 @@ fn a_newline_in_a_name_forges_no_line() {
     for format in [Format::Text, Format::Json] {
         let (_dir, path) = place();
         let log = auditor(UNLIMITED, &path, format);
-        let forged = Record {
-            command: b"\n\n".to_vec(),
+        let forged = OffenceRecord {
+            command: b"\n\n".into(),
             ..record(name, Rule::Forbidden(Class::Control), 1, 1)
         };
         offend(&log, forged, 1);
@@ -115,7 +116,7 @@ fn the_log_is_made_for_its_owner_and_group_and_ends_in_a_summary() {
     let (_dir, path) = place();
     let log = auditor(UNLIMITED, &path, Format::Json);
     offend(&log, latin1(), 1);
-    let normalized = Record {
+    let normalized = OffenceRecord {
         verdict: Verdict::Normalized,
         ..record(b"x", Rule::NotNormalized(Form::Nfd), 0, 1)
     };
@@ -207,8 +208,8 @@ fn the_command_is_asked_for_only_where_the_rate_limit_admits_the_record() {
         per_minute: 0,
     };
     let log = auditor(options, &path, Format::Json);
-    let unnamed = || Record {
-        command: Vec::new(),
+    let unnamed = || OffenceRecord {
+        command: Name::default(),
         ..latin1()
     };
     let mut asked = Vec::new();
@@ -237,7 +238,7 @@ fn a_flood_from_four_threads_adds_up() {
                 let log = &log;
                 scope.spawn(move || {
                     for number in 0..EACH {
-                        let record = Record { uid, ..latin1() };
+                        let record = OffenceRecord { uid, ..latin1() };
                         offend(log, record, u64::from(number % 3));
                     }
                 });
@@ -413,7 +414,7 @@ fn the_system_log_gets_datagrams_once_it_is_there() {
         String::from_utf8(buffer[..length].to_vec()).unwrap()
     };
     let tag = format!("utf8fs[{}]: ", std::process::id());
-    assert_eq!(receive(), format!("<28>{tag}{}", latin1().text(0)));
+    assert_eq!(receive(), format!("<28>{tag}{}", latin1().text()));
     assert!(receive().starts_with(&format!("<30>{tag}20")));
 }
 
@@ -446,5 +447,5 @@ fn a_fifo_survives_its_reader() {
     let next = File::open(&path).unwrap();
     assert_eq!(finish_soon(&log).written, 1);
     let first = BufReader::new(next).lines().next().unwrap().unwrap();
-    assert_eq!(first, latin1().text(0));
+    assert_eq!(first, latin1().text());
 }

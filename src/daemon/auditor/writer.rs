@@ -5,20 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use log::Level;
-
 use super::rate_limit::Leftover;
 use super::sink::Sink;
-use super::{Format, Shared};
-use crate::fs::audit::Record;
-use crate::names::Quoted;
-use crate::records::{AuditRecord, Event, LeftOutRecord, Name, Time, json_line};
+use super::{Format, Shared, summary};
+use crate::records::{AuditRecord, Event, LeftOutRecord, OffenceRecord, Time, json_line};
 
 /// An item of the writer's queue.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// A record, and how many of its pair were left out before it.
-    Record(Box<Record>, u64),
+    /// A record.
+    Record(Box<OffenceRecord<'static>>),
     /// Records left out of a pair that is forgotten.
     Leftover(Box<Leftover>),
     /// Look whether the sink is to be reopened.
@@ -46,9 +42,8 @@ impl Writer {
         for job in queue {
             self.reopen_if_wanted();
             match job {
-                Job::Record(record, left_out) => {
-                    let document = AuditRecord::Offence(Box::new(record.document(left_out)));
-                    let written = self.write(&document, || record.text(left_out), Level::Warn);
+                Job::Record(record) => {
+                    let written = self.write(&AuditRecord::Offence(record));
                     let mut state = self.shared.state.lock();
                     if state.given_up {
                         return;
@@ -60,7 +55,7 @@ impl Writer {
                         state.counts.dropped += 1;
                     }
                 }
-                Job::Leftover(leftover) => self.tell(&leftover),
+                Job::Leftover(leftover) => self.tell(*leftover),
                 Job::Wake => {}
             }
         }
@@ -69,7 +64,7 @@ impl Writer {
             let mut state = self.shared.state.lock();
             (state.operations, state.limit.drain())
         };
-        for leftover in &leftovers {
+        for leftover in leftovers {
             self.tell(leftover);
             if self.shared.state.lock().given_up {
                 return;
@@ -77,47 +72,29 @@ impl Writer {
         }
         // From here on no record is on its way: the sender is gone, and the queue is empty.
         let counts = self.shared.state.lock().counts;
-        let now = Time::now();
         let mount = self.mount.clone();
-        let document = AuditRecord::Summary(counts.document(now, &mount, operations));
-        let text = || counts.text(now, &mount, operations);
-        self.write(&document, text, Level::Info);
+        self.write(&AuditRecord::Summary(summary(&counts, &mount, operations)));
     }
 
     /// Tells what was left out of a pair.
-    fn tell(&mut self, leftover: &Leftover) {
-        let Leftover {
-            uid,
-            directory,
-            left_out,
-        } = leftover;
-        let (time, mount) = (Time::now(), self.mount.clone());
-        let document = AuditRecord::LeftOut(LeftOutRecord {
-            time,
+    fn tell(&mut self, leftover: Leftover) {
+        self.write(&AuditRecord::LeftOut(LeftOutRecord {
+            time: Time::now(),
             event: Event::LeftOut,
-            mount: Name::from(&mount),
-            directory: Name::from(directory),
-            uid: *uid,
-            left_out: *left_out,
-        });
-        let (directory, mount) = (Quoted(directory), Quoted(&mount));
-        let text =
-            || format!("{time} left out: {left_out} of uid {uid} in {directory}; mount {mount}");
-        self.write(&document, text, Level::Warn);
+            mount: self.mount.clone().into(),
+            directory: leftover.directory.into(),
+            uid: leftover.uid,
+            left_out: leftover.left_out,
+        }));
     }
 
     /// Writes a line; returns whether the sink took it.
-    fn write(
-        &mut self,
-        document: &AuditRecord<'_>,
-        text: impl FnOnce() -> String,
-        level: Level,
-    ) -> bool {
+    fn write(&mut self, record: &AuditRecord<'_>) -> bool {
         let line = match self.format {
-            Format::Json => json_line(document),
-            Format::Text => text(),
+            Format::Json => json_line(record),
+            Format::Text => record.text(),
         };
-        let result = self.sink.write_line(&line, document, level);
+        let result = self.sink.write_line(&line, record);
         if let Err(error) = &result {
             self.complain(error);
         }

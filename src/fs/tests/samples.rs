@@ -4,13 +4,14 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::audit::{AuditLog, Counts, Record};
+use super::audit::{AuditLog, Counts};
 use super::{Caller, Config, LocksAt, NewEntry, Waits};
 use crate::codec::Charset;
 use crate::names::rules::{Exemptions, Rules, Terms};
 use crate::names::{Legacy, NameMap, OnViolation};
 use crate::os::Privilege;
 use crate::policy::{ErrnoChoice, Policy};
+use crate::records::OffenceRecord;
 
 /// Somebody.
 pub(crate) const CALLER: Caller = Caller {
@@ -61,7 +62,7 @@ pub(crate) fn rules(map: &NameMap, exempt: Exemptions) -> Rules {
 struct Unread;
 
 impl AuditLog for Unread {
-    fn offence(&self, _record: Record, _directory: u64) {}
+    fn offence(&self, _record: OffenceRecord<'static>, _directory: u64) {}
 
     fn counts(&self) -> Counts {
         Counts::default()
