@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-use super::counters::Counters;
 use super::directories::{Away, Directories, Directory};
 use super::judge::Judge;
 use super::offender::{Newcomers, Offender};
@@ -19,7 +19,9 @@ use crate::daemon::auditor::Auditor;
 use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::names::BackingName;
 use crate::policy::alike::difference;
-use crate::records::{Event, Name, OffenceRecord, PolicyStatus, Time};
+use crate::records::{
+    Event, GUARD_STATUS_FORMAT, GuardStatus, Name, OffenceRecord, PolicyStatus, Time,
+};
 use crate::tree::plan::EntryList;
 
 /// Most names that are remembered.
@@ -31,13 +33,14 @@ pub(super) struct Guarded {
     /// The path of the guarded directory.
     pub(super) path: Vec<u8>,
     pub(super) directories: Directories,
-    /// The status of the policy file, if there is one.
-    pub(super) policy: Mutex<Option<PolicyStatus>>,
+    /// The status, as far as it is not read elsewhere when it is asked for.
+    pub(super) status: Mutex<GuardStatus>,
+    /// The number of directories that were renamed, anywhere on the filesystem.
+    pub(super) moves: AtomicU64,
     judge: Mutex<Arc<Judge>>,
     auditor: Arc<Auditor>,
     pub(super) pending: Pending,
     pub(super) requests: Requests,
-    pub(super) counters: Counters,
     /// The names that were met since all events had been read, or a scan began: one that is both heard of and found counts once.
     met: Mutex<HashSet<(FileHandle, BackingName)>>,
     is_over: AtomicBool,
@@ -50,17 +53,24 @@ impl Guarded {
         policy: Option<PolicyStatus>,
         judge: Judge,
         auditor: Arc<Auditor>,
-        pending: Pending,
+        grace: Duration,
     ) -> Self {
         Self {
+            status: Mutex::new(GuardStatus {
+                format: GUARD_STATUS_FORMAT,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                pid: std::process::id(),
+                directory: path.clone().into(),
+                policy,
+                ..GuardStatus::default()
+            }),
+            moves: AtomicU64::new(0),
             path,
             directories,
-            policy: Mutex::new(policy),
             judge: Mutex::new(Arc::new(judge)),
             auditor,
-            pending,
+            pending: Pending::new(grace),
             requests: Requests::default(),
-            counters: Counters::default(),
             met: Mutex::default(),
             is_over: AtomicBool::new(false),
         }

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::counters::add;
 use super::directories::Directory;
 use super::guarded::Guarded;
 use super::judge::Judge;
@@ -57,7 +56,7 @@ pub(super) fn hear(guarded: &Guarded, mut events: NameEvents, end: &PipeReader) 
             let start = Timestamp::now();
             let mut batch = Hearing::new(guarded, complete);
             let count = events.take(|event| batch.take(event))?;
-            add(&guarded.counters.events, count);
+            guarded.status.lock().events += count;
             if count < MANY {
                 complete = start;
             }
@@ -100,7 +99,7 @@ impl<'g> Hearing<'g> {
     fn take(&mut self, event: NameEvent<'_>) {
         match event {
             NameEvent::Overflow => {
-                add(&self.guarded.counters.overflows, 1);
+                self.guarded.status.lock().overflows += 1;
                 log::warn!(
                     "more names were made than the kernel could report: the directory is scanned"
                 );
@@ -134,7 +133,7 @@ impl<'g> Hearing<'g> {
     fn directory_moved(&mut self, new: &NewName<'_>) {
         let directories = &self.guarded.directories;
         directories.forget();
-        add(&self.guarded.counters.moves, 1);
+        self.guarded.moves.fetch_add(1, Ordering::Relaxed);
         self.opened.clear();
         let Some((_, dir)) = self.guarded.open(&new.directory, ALL) else {
             return;
@@ -176,7 +175,7 @@ impl<'g> Hearing<'g> {
                 stat.ctime.secs.saturating_mul(1000) + i64::from(stat.ctime.nanos / 1_000_000);
             let lag = time.as_millisecond().saturating_sub(made);
             let lag = u64::try_from(lag).unwrap_or(0);
-            self.guarded.counters.lag.store(lag, Ordering::Relaxed);
+            self.guarded.status.lock().lag_milliseconds = lag;
         }
         let offender = Offender {
             directory,

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
-use super::counters::add;
 use super::directories::Away;
 use super::guarded::Guarded;
 use super::judge::Judge;
@@ -247,7 +246,7 @@ fn lines(
 
 /// Leaves an entry for which the planner has no new name.
 fn leave(guarded: &Guarded, waiting: &Waiting, line: &PlanLine) {
-    add(&guarded.counters.left, 1);
+    guarded.status.lock().left += 1;
     let wanted = line.candidates.first().map(|candidate| &candidate.name);
     let sibling = wanted.filter(|_| line.reason == Reason::Taken);
     report_left(guarded, waiting, sibling);
@@ -325,7 +324,7 @@ impl Observer for Results<'_> {
         let (Some(waiting), Movement::To(new)) = (self.take(directory, name), movement) else {
             return;
         };
-        add(&self.guarded.counters.renamed, 1);
+        self.guarded.status.lock().renamed += 1;
         self.guarded.report(&waiting.offender, Some(new), None);
         self.guarded.compare_new(&waiting.offender, new);
     }
@@ -348,7 +347,7 @@ impl Observer for Results<'_> {
             | SkipReason::Chained
             | SkipReason::Unsafe
             | SkipReason::System(_)) => {
-                add(&self.guarded.counters.left, 1);
+                self.guarded.status.lock().left += 1;
                 report_left(self.guarded, &waiting, None);
                 let path = join_path(skipped.directory.iter().chain([&skipped.name]));
                 log::debug!("{} is left: {reason}", Quoted(&path));
@@ -377,7 +376,6 @@ mod tests {
     use crate::guard::directories::Directories;
     use crate::guard::maker::Maker;
     use crate::guard::offender::Offender;
-    use crate::guard::pending::Pending;
     use crate::guard::scan::scan;
     use crate::guard::scan_requests::ALL;
     use crate::records::PolicyFile;
@@ -398,7 +396,7 @@ mod tests {
             None,
             Judge::new(resolved, &Arc::default()),
             Arc::new(auditor.unwrap()),
-            Pending::new(Duration::ZERO),
+            Duration::ZERO,
         );
         let opened = guarded.directories.root().try_clone().unwrap();
         scan(&guarded, vec![opened], ALL);

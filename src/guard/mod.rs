@@ -5,7 +5,6 @@
 //! reads the events (`name_events`), `scan` finds what was not heard, `mending` renames. Shared state is in `guarded`.
 
 mod config;
-mod counters;
 mod directories;
 mod guarded;
 mod hearing;

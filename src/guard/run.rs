@@ -4,10 +4,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
@@ -16,7 +15,6 @@ use super::config::{GuardConfig, GuardOptions};
 use super::directories::Directories;
 use super::guarded::Guarded;
 use super::judge::Judge;
-use super::pending::Pending;
 use super::scan_requests::ALL;
 use super::status::StatusFile;
 use super::{hearing, mending, scan};
@@ -88,7 +86,7 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
         policy_status(checked.policy.as_ref(), &checked.resolved),
         Judge::new(checked.resolved, &options.charset_map),
         Arc::clone(&auditor),
-        Pending::new(options.grace),
+        options.grace,
     );
     auditor.begin().map_err(failed("write the audit log"))?;
     if options.initial_scan {
@@ -141,7 +139,7 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
         guarded.end();
         served
     });
-    auditor.finish(guarded.counters.events.load(Ordering::Relaxed));
+    auditor.finish(guarded.status.lock().events);
     if let Err(error) = helper::dismiss() {
         log::debug!("the helper process may live on: {error}");
     }
@@ -218,7 +216,8 @@ fn reload(guarded: &Guarded, source: &PolicySource, options: &GuardOptions) {
         guarded.replace_judge(Judge::new(resolved, &options.charset_map));
         Ok(sections)
     });
-    note_reload(guarded.policy.lock(), read);
+    let status = guarded.status.lock();
+    note_reload(MutexGuard::map(status, |status| &mut status.policy), read);
 }
 
 /// Says why the names of a filesystem cannot be heard.

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::counters::add;
 use super::guarded::Guarded;
 use super::judge::Judge;
 use super::maker::Maker;
@@ -64,13 +63,13 @@ pub(super) fn scan(guarded: &Guarded, roots: Vec<OwnedFd>, since: i64) {
     let finder = Finder {
         guarded,
         judge: guarded.judge(),
-        moves: guarded.counters.moves.load(Ordering::Relaxed),
+        moves: guarded.moves.load(Ordering::Relaxed),
         since,
     };
     if let Err(error) = walk(&roots, Mounts::Stay, 1, &finder) {
         log::error!("the directory cannot be scanned: {error}");
     }
-    add(&guarded.counters.scans, 1);
+    guarded.status.lock().scans += 1;
 }
 
 /// Compares new names with their siblings.
@@ -168,7 +167,7 @@ impl Visitor for Finder<'_> {
         match error.raw_os_error() {
             // It was removed meanwhile, or moved.
             Some(libc::ENOENT | libc::ESTALE | libc::ENOTDIR) => {
-                if self.guarded.counters.moves.load(Ordering::Relaxed) != self.moves {
+                if self.guarded.moves.load(Ordering::Relaxed) != self.moves {
                     self.guarded.requests.ask_for_all(self.since);
                 }
             }

@@ -9,16 +9,13 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::guarded::Guarded;
 use crate::backing::fanotify;
 use crate::backing::{Dir, LockKind, Stat, lock};
 use crate::names::{BackingName, Quoted};
-use crate::records::{
-    AuditCounts, GUARD_STATUS_FORMAT, GuardStatus, json_line, whole_milliseconds,
-};
+use crate::records::{AuditCounts, GuardStatus, json_line, whole_milliseconds};
 
 /// The directory of the status files.
 const PLACE: &str = "/run/utf8fs";
@@ -100,23 +97,10 @@ impl StatusFile {
 }
 
 fn status(guarded: &Guarded, uptime: Duration) -> GuardStatus {
-    let counters = &guarded.counters;
-    let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let counts = guarded.audit_counts();
     GuardStatus {
-        format: GUARD_STATUS_FORMAT,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        pid: std::process::id(),
-        directory: guarded.path.clone().into(),
         uptime_seconds: whole_milliseconds(uptime),
-        policy: guarded.policy.lock().clone(),
-        events: read(&counters.events),
-        overflows: read(&counters.overflows),
-        scans: read(&counters.scans),
-        lag_milliseconds: read(&counters.lag),
         waiting: u64::try_from(guarded.pending.count()).unwrap_or(u64::MAX),
-        renamed: read(&counters.renamed),
-        left: read(&counters.left),
         offences: counts.rules(),
         verdicts: counts.by_verdict(),
         audit_records: AuditCounts {
@@ -124,6 +108,7 @@ fn status(guarded: &Guarded, uptime: Duration) -> GuardStatus {
             left_out: counts.left_out,
             dropped: counts.dropped,
         },
+        ..guarded.status.lock().clone()
     }
 }
 

@@ -8,7 +8,7 @@ use super::{AuditCounts, Name, PolicyStatus, RuleCounts, VerdictCounts};
 pub const GUARD_STATUS_FORMAT: u64 = 1;
 
 /// The status of a guard.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GuardStatus {
     /// [`GUARD_STATUS_FORMAT`].
     pub format: u64,

@@ -179,7 +179,7 @@ pub struct WatchStatus {
 }
 
 /// Numbers of records of offences.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditCounts {
     /// Number of records written.
     pub written: u64,
