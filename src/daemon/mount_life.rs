@@ -17,7 +17,7 @@ use super::mount_config::MountConfig;
 use super::mount_policy::PolicySource;
 use super::policy_reload::Reloader;
 use super::sd_notify::Manager;
-use super::session::{Ended, Hooks, Signals, serve};
+use super::session::{Ended, Hooks, catch_signals, serve};
 use super::start_error::{Doing, StartError, cannot_act, not_mounted, reason, unfit_log};
 use super::transport::{make_rings, plan_rings};
 use super::{effective_options, mount_flags, mountinfo};
@@ -66,8 +66,12 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
         let code = background::start().doing("start the daemon")?;
         return Ok(MountEnd::Started(code));
     }
-    let signals = Signals::catch().doing("catch signals")?;
-    let manager = manager(&config);
+    let signals = catch_signals().doing("catch signals")?;
+    // In the background the manager did not start this very process, and waits for another.
+    let manager = match config.background {
+        true => Manager::default(),
+        false => Manager::find(),
+    };
     credentials::raise_limits();
     let descriptors = credentials::raise_nofile()
         .doing("raise the limit of open files")?
@@ -109,8 +113,6 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
         daemon: Mutex::new(daemon),
         manager,
         shown: shown(&config),
-        end: Mutex::new(Some(end)),
-        follower: Mutex::default(),
     });
     map_large_blocks();
     let Mounted { fuse_fd, attached } = mounted;
@@ -121,12 +123,18 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
         readers: readers(),
         about,
     };
+    let mut follower = None;
     let served = Connection::open(service, rings, fuse_fd)
-        .and_then(|connection| serve(connection, attached, signals, Arc::clone(&hooks) as _))
+        .and_then(|connection| {
+            follower = follow(&hooks.coherence, connection.forgetting(), end);
+            serve(connection, attached, signals, Arc::clone(&hooks) as _)
+        })
         .doing("serve the mount");
     drop(keep_on);
     hooks.stopping();
-    hooks.stop_following();
+    if follower.is_some_and(|follower| follower.join().is_err()) {
+        log::error!("following changes below ended by an internal error; please report it");
+    }
     auditor.finish(fs.operations());
     if let Err(error) = helper::dismiss() {
         log::debug!("the helper process may live on: {error}");
@@ -137,15 +145,22 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     }
 }
 
-/// The service manager, where it started this very process. In the background it did not, and waits for another.
-fn manager(config: &MountConfig) -> Option<Manager> {
-    if config.background {
-        return None;
-    }
-    Manager::find().unwrap_or_else(|error| {
-        log::warn!("cannot notify the service manager when the mount answers: {error}");
-        None
-    })
+/// Starts the thread that follows changes below, if they are to be followed, until the other side of `end` is closed. It holds the
+/// connection open, so it must not outlive the session.
+fn follow(coherence: &Coherence, kernel: Forgetting, end: PipeReader) -> Option<JoinHandle<()>> {
+    let kernel: Arc<dyn Kernel> = Arc::new(kernel);
+    let watched = coherence.watched.as_ref().ok()?;
+    let follower = Arc::clone(watched);
+    thread::Builder::new()
+        .name("changes".to_owned())
+        .spawn(move || follower.follow(&kernel, end))
+        .inspect_err(|error| {
+            watched.follow_no_more();
+            log::error!(
+                "changes in the backing directory cannot be followed, so nothing is cached: {error}"
+            );
+        })
+        .ok()
 }
 
 /// More than one thread per CPU serve nobody faster, nor do very many.
@@ -367,62 +382,24 @@ struct Life {
     coherence: Arc<Coherence>,
     auditor: Arc<Auditor>,
     daemon: Mutex<Option<Daemon>>,
-    manager: Option<Manager>,
+    manager: Manager,
     /// The message of a mount that answers.
     shown: String,
-    /// Closed at its other end when changes are to be followed no more.
-    end: Mutex<Option<PipeReader>>,
-    follower: Mutex<Option<JoinHandle<()>>>,
     reloader: Option<Reloader>,
 }
 
-impl Life {
-    /// Waits for the thread that follows changes, which has been told to end.
-    fn stop_following(&self) {
-        let follower = self.follower.lock().take();
-        if follower.is_some_and(|follower| follower.join().is_err()) {
-            log::error!("following changes below ended by an internal error; please report it");
-        }
-    }
-}
-
 impl Hooks for Life {
-    fn notifier(&self, kernel: Forgetting) {
-        let kernel: Arc<dyn Kernel> = Arc::new(kernel);
-        let end = self.end.lock().take();
-        let Some((watched, end)) = self.coherence.watched.as_ref().ok().zip(end) else {
-            return;
-        };
-        let follower = Arc::clone(watched);
-        let follower = thread::Builder::new()
-            .name("changes".to_owned())
-            .spawn(move || follower.follow(&kernel, end));
-        match follower {
-            Ok(follower) => *self.follower.lock() = Some(follower),
-            Err(error) => {
-                watched.follow_no_more();
-                log::error!(
-                    "changes in the backing directory cannot be followed, so nothing is cached: {error}"
-                );
-            }
-        }
-    }
-
     fn ready(&self) -> io::Result<()> {
         // Not earlier: whoever reads it may unmount at once. Not later: a daemon in the background closes standard error.
         log::info!("{}", self.shown);
         let daemon = self.daemon.lock().take();
         daemon.map_or(Ok(()), Daemon::ready)?;
-        if let Some(manager) = &self.manager {
-            manager.ready(&self.shown);
-        }
+        self.manager.ready(&self.shown);
         Ok(())
     }
 
     fn stopping(&self) {
-        if let Some(manager) = &self.manager {
-            manager.stopping();
-        }
+        self.manager.stopping();
     }
 
     fn reopen(&self) {

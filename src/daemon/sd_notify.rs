@@ -10,20 +10,20 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 /// The variable that names the manager's socket: a path, or a name without a file behind `@`.
 const SOCKET: &str = "NOTIFY_SOCKET";
 
-/// The way to the service manager. It is connected from the start: a confined daemon finds no path.
-#[derive(Debug)]
-pub struct Manager(UnixDatagram);
+/// The way to the service manager, if there is one. It is connected from the start: a confined daemon finds no path.
+#[derive(Debug, Default)]
+pub struct Manager(Option<UnixDatagram>);
 
 impl Manager {
-    /// The manager that started this process; `None` where there is none.
-    ///
-    /// # Errors
-    /// Its socket cannot be reached.
-    pub fn find() -> io::Result<Option<Self>> {
-        match std::env::var_os(SOCKET) {
-            Some(name) if !name.is_empty() => Self::at(&name).map(Some),
-            _ => Ok(None),
-        }
+    /// Finds the manager that started this process. Logs that its socket cannot be reached.
+    #[must_use]
+    pub fn find() -> Self {
+        let name = std::env::var_os(SOCKET).filter(|name| !name.is_empty());
+        let found = name.map_or_else(|| Ok(Self::default()), |name| Self::at(&name));
+        found.unwrap_or_else(|error| {
+            log::warn!("cannot notify the service manager: {error}");
+            Self::default()
+        })
     }
 
     fn at(name: &OsStr) -> io::Result<Self> {
@@ -35,21 +35,25 @@ impl Manager {
         socket.connect_addr(&address)?;
         // A manager that does not read must not keep the mount from being served or ended.
         socket.set_nonblocking(true)?;
-        Ok(Self(socket))
+        Ok(Self(Some(socket)))
     }
 
-    /// The mount answers. `status` is for people, on one line.
+    /// The mount answers, or the guard hears. `status` is for people, on one line.
     pub fn ready(&self, status: &str) {
         self.say(&format!("READY=1\nSTATUS={status}"));
     }
 
-    /// The mount is being taken away.
+    /// The end has come.
     pub fn stopping(&self) {
         self.say("STOPPING=1\nSTATUS=ending");
     }
 
     fn say(&self, message: &str) {
-        if let Err(error) = self.0.send(message.as_bytes()) {
+        let sent = self
+            .0
+            .as_ref()
+            .map(|socket| socket.send(message.as_bytes()));
+        if let Some(Err(error)) = sent {
             log::warn!("cannot notify the service manager: {error}");
         }
     }

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::{flag, iterator};
+use signal_hook::flag;
+use signal_hook::iterator::Signals;
 
 use super::fuse_mount::{Attached, UnmountOutcome};
-use crate::fuse::{Connection, Forgetting};
+use crate::fuse::Connection;
 use crate::names::Quoted;
 use crate::os::unblock_signals;
 
@@ -21,13 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The program's part in a session's life. Called from threads of the session, one call at a time per method.
 pub trait Hooks: Send + Sync + 'static {
-    /// Takes what can tell the kernel to forget what it keeps; once, before anything is served.
-    ///
-    /// It holds the connection open, so it must not outlive the session.
-    fn notifier(&self, notifier: Forgetting) {
-        drop(notifier);
-    }
-
     /// The mount answers; called once, never if it does not come to that.
     ///
     /// # Errors
@@ -57,27 +51,21 @@ pub enum Ended {
     Aborted,
 }
 
-/// SIGINT, SIGTERM and SIGHUP, caught from the moment this exists until [`serve`] acts on them.
+/// Catches SIGINT, SIGTERM and SIGHUP, for the whole process, also where whoever started it had them blocked.
 ///
-/// Made before mounting, so that no signal finds a mount without a daemon. Dropped, the signals do nothing at all:
-/// the process is expected to exit then.
-#[derive(Debug)]
-pub struct Signals(iterator::Signals);
-
-impl Signals {
-    /// Catches the signals, for the whole process, also where whoever started it had them blocked. For the thread that
-    /// starts all others. From now on a write beyond the limit of file sizes gives `EFBIG`, and no SIGXFSZ ends the process.
-    ///
-    /// # Errors
-    /// The system refused.
-    pub fn catch() -> io::Result<Self> {
-        let ends = [SIGINT, SIGTERM, SIGHUP];
-        let signals = iterator::Signals::new(ends)?;
-        // Programs that this one runs do not inherit it, as they would an ignored one.
-        flag::register(libc::SIGXFSZ, Arc::default())?;
-        unblock_signals(&ends)?;
-        Ok(Self(signals))
-    }
+/// For the thread that starts all others, before mounting, so that no signal finds a mount without a daemon. Dropped, the signals do
+/// nothing at all: the process is expected to exit then. From now on a write beyond the limit of file sizes gives `EFBIG`, and no
+/// SIGXFSZ ends the process.
+///
+/// # Errors
+/// The system refused.
+pub fn catch_signals() -> io::Result<Signals> {
+    let ends = [SIGINT, SIGTERM, SIGHUP];
+    let signals = Signals::new(ends)?;
+    // Programs that this one runs do not inherit it, as they would an ignored one.
+    flag::register(libc::SIGXFSZ, Arc::default())?;
+    unblock_signals(&ends)?;
+    Ok(signals)
 }
 
 /// Serves a mount until it is unmounted, and leaves no mount behind.
@@ -93,8 +81,6 @@ pub fn serve(
     signals: Signals,
     hooks: Arc<dyn Hooks>,
 ) -> io::Result<Ended> {
-    hooks.notifier(connection.forgetting());
-
     let life = Arc::new(Life {
         attached,
         hooks,
@@ -102,7 +88,7 @@ pub fn serve(
         unmounted: AtomicBool::new(false),
         aborted: AtomicBool::new(false),
     });
-    let handle = signals.0.handle();
+    let handle = signals.handle();
     let watcher = spawn("signals", &life, |life| life.watch(signals))?;
     let mut ready = Ok(());
     let result = connection.run(|answers| ready = life.start(answers));
@@ -154,7 +140,7 @@ impl Life {
     }
 
     fn watch(&self, mut signals: Signals) {
-        for signal in signals.0.forever() {
+        for signal in signals.forever() {
             if signal == SIGHUP {
                 self.hooks.reopen();
             } else {

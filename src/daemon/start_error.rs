@@ -55,7 +55,7 @@ impl StartError {
 }
 
 /// The result of a system call, whose error is for a person.
-pub(super) trait Doing<T> {
+pub(crate) trait Doing<T> {
     /// Says in the error what was done.
     fn doing(self, what: &str) -> Result<T, StartError>;
 }

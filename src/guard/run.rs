@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::thread;
 
 use parking_lot::{Mutex, MutexGuard};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
-use signal_hook::iterator::Signals;
 
 use super::config::{GuardConfig, GuardOptions};
 use super::directories::Directories;
@@ -26,12 +25,13 @@ use crate::daemon::mount_life::{Outside, tell_confinement};
 use crate::daemon::mount_policy::PolicySource;
 use crate::daemon::policy_reload::note_reload;
 use crate::daemon::sd_notify::Manager;
-use crate::daemon::start_error::{StartError, reason, unfit_log};
+use crate::daemon::session::catch_signals;
+use crate::daemon::start_error::{Doing, StartError, reason, unfit_log};
 use crate::guard::name_events::NameEvents;
 use crate::names::Quoted;
 use crate::os::helper;
 use crate::os::sandbox::{self, Setting};
-use crate::os::{Privilege, Sandbox, credentials, unblock_signals};
+use crate::os::{Privilege, Sandbox, credentials};
 use crate::tree::tree_lock::TreeLock;
 use crate::tree::undo_journal::{Header, Journal, JournalError};
 
@@ -43,20 +43,18 @@ const NICE: i32 = -10;
 /// # Errors
 /// What stands in the way of the guard, or ended it.
 pub fn run(config: GuardConfig) -> Result<(), StartError> {
-    let failed = |doing: &'static str| move |error: io::Error| StartError::io(doing, &error);
     let GuardConfig {
         options,
         mut checked,
     } = config;
     let path = checked.backing.as_os_str().as_bytes().to_vec();
-    let mut signals = catch_signals().map_err(failed("catch signals"))?;
-    let manager = Manager::find().unwrap_or_else(|error| {
-        log::warn!("the service manager cannot be told when the guard is ready: {error}");
-        None
-    });
-    let directories = Directories::new(&checked.backing).map_err(failed("open the directory"))?;
+    let mut signals = catch_signals().doing("catch signals")?;
+    // By it the kernel asks a lease back.
+    flag::register(libc::SIGIO, Arc::default()).doing("catch signals")?;
+    let manager = Manager::find();
+    let directories = Directories::new(&checked.backing).doing("open the directory")?;
     let events = NameEvents::of(directories.root()).map_err(|error| cannot_hear(&path, &error))?;
-    let handle = FileHandle::of(directories.root()).map_err(failed("look at the directory"))?;
+    let handle = FileHandle::of(directories.root()).doing("look at the directory")?;
     if handle.is_none_or(|handle| directories.find(&handle).is_none()) {
         return Err(cannot_hear(
             &path,
@@ -73,13 +71,13 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
     let auditor = Auditor::new(audit.limit, audit.sink, audit.format, path.clone())
         .map_err(|error| unfit_log(&checked.audit.sink, &error))?;
     let auditor = Arc::new(auditor);
-    let (end, keep_on) = io::pipe().map_err(failed("make a pipe"))?;
+    let (end, keep_on) = io::pipe().doing("make a pipe")?;
     // Beside many busy programs an equal share of the processors does not do: the kernel's queue would overflow.
     if let Err(error) = sys::set_nice(NICE) {
         log::debug!("new names are read at no higher priority: {error}");
     }
     // No thread runs yet, so that all of them inherit what is given up.
-    confine(options.sandbox, &mut checked).map_err(failed("confine the guard"))?;
+    confine(options.sandbox, &mut checked).doing("confine the guard")?;
     let guarded = Guarded::new(
         path.clone(),
         directories,
@@ -88,7 +86,7 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
         Arc::clone(&auditor),
         options.grace,
     );
-    auditor.begin().map_err(failed("write the audit log"))?;
+    auditor.begin().doing("write the audit log")?;
     if options.initial_scan {
         guarded.requests.ask_for_all(ALL);
     }
@@ -122,17 +120,13 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
             }
             Ok(())
         };
-        let served = others().map_err(failed("start a thread")).and_then(|()| {
+        let served = others().doing("start a thread").and_then(|()| {
             let shown = format!("{} is guarded", Quoted(&path));
             log::info!("{shown}");
-            if let Some(manager) = &manager {
-                manager.ready(&shown);
-            }
+            manager.ready(&shown);
             let heard = hearing::hear(&guarded, events, &end);
-            if let Some(manager) = &manager {
-                manager.stopping();
-            }
-            heard.map_err(failed("hear of new names"))
+            manager.stopping();
+            heard.doing("hear of new names")
         });
         handle.close();
         // The others see what was heard last.
@@ -191,17 +185,6 @@ fn confine(sandbox: Sandbox, checked: &mut Checked) -> io::Result<()> {
         policy.release();
     }
     Ok(())
-}
-
-/// Catches what ends the guard or has it read the policy again. SIGIO, by which the kernel asks a lease back, does nothing.
-fn catch_signals() -> io::Result<Signals> {
-    let ends = [SIGINT, SIGTERM, SIGHUP];
-    let signals = Signals::new(ends)?;
-    for ignored in [libc::SIGIO, libc::SIGXFSZ] {
-        flag::register(ignored, Arc::default())?;
-    }
-    unblock_signals(&ends)?;
-    Ok(signals)
 }
 
 /// Puts the policy in force that is in its file now.

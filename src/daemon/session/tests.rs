@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, mpsc};
+use std::sync::mpsc;
 
 use rustix::fs::{Mode, OFlags, fstat};
 use rustix::process::{Pid, Signal, kill_process};
@@ -21,7 +21,7 @@ use crate::fuse::{NoRings, Plan, Rings, Service};
 const NOBODY: u32 = 65534;
 
 /// Says everything on standard output.
-struct Talk(Mutex<Option<Forgetting>>);
+struct Talk;
 
 fn say(line: &str) {
     // In one write, past the test harness's capturing.
@@ -31,10 +31,6 @@ fn say(line: &str) {
 }
 
 impl Hooks for Talk {
-    fn notifier(&self, notifier: Forgetting) {
-        // Kept for good, which is the wrong thing to do.
-        *self.0.lock().unwrap() = Some(notifier);
-    }
     fn ready(&self) -> io::Result<()> {
         say("ready");
         if env::var_os("UNWANTED").is_some() {
@@ -68,7 +64,7 @@ fn daemon() {
     let Some(spec) = env::var_os("SERVE") else {
         return;
     };
-    log::set_boxed_logger(Box::new(Talk(Mutex::default()))).unwrap();
+    log::set_boxed_logger(Box::new(Talk)).unwrap();
     log::set_max_level(log::LevelFilter::Info);
     let spec = crate::daemon::fuse_mount::MountSpec {
         source: "/back".into(),
@@ -77,11 +73,10 @@ fn daemon() {
         allow_other: env::var_os("ALLOW_OTHER").is_some(),
         checks_rights: true,
     };
-    let signals = Signals::catch().unwrap();
+    let signals = catch_signals().unwrap();
     match mount(&spec) {
         Ok(mounted) => {
             say(&format!("mounted {:?}", mounted.attached.via()));
-            let hooks = Arc::new(Talk(Mutex::default()));
             let empty = tempfile::tempdir().unwrap();
             let service = match env::var_os("SILENT") {
                 None => service(empty.path(), 2),
@@ -97,12 +92,11 @@ fn daemon() {
             };
             say(&format!(
                 "ended {:?}",
-                Connection::open(service, rings, mounted.fuse_fd).and_then(|connection| serve(
-                    connection,
-                    mounted.attached,
-                    signals,
-                    hooks
-                ))
+                Connection::open(service, rings, mounted.fuse_fd).and_then(|connection| {
+                    // Kept for good, which is the wrong thing to do.
+                    std::mem::forget(connection.forgetting());
+                    serve(connection, mounted.attached, signals, Arc::new(Talk))
+                })
             ));
         }
         Err(error) => say(&format!(
