@@ -1,12 +1,12 @@
 //! The meaning of the arguments of `utf8fs mount`, and of those on names of other commands.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::CliError;
 use super::args::{AuditArgs, ConformingArgs, MountArgs, PolicyArgs};
 use super::mount_options::MountOptions;
 use crate::codec::{Charset, Coding, Encoding};
-use crate::daemon::mount_config::{Checked, MountConfig, check};
+use crate::daemon::mount_config::{MountConfig, check};
 use crate::daemon::mount_policy;
 use crate::fuse::Passthrough;
 use crate::names::NameMap;
@@ -23,31 +23,22 @@ const THREADS: usize = 32;
 pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
     let options = MountOptions::read(&args)?;
     let background = args.background && !args.foreground;
-    let policy: Option<PathBuf> = args.policy_file.policy.clone();
-    let Checked {
-        backing,
-        mountpoint,
-        resolved,
-        policy,
-        audit,
-    } = check(
+    let checked = check(
         &args.backing,
         &args.mountpoint,
-        policy.as_deref(),
+        args.policy_file.policy.as_deref(),
         mount_keys(&args),
         background,
     )?;
     Ok(MountConfig {
-        fsname: options.fsname.unwrap_or_else(|| backing.clone().into()),
-        backing,
-        mountpoint,
-        resolved,
-        policy,
+        fsname: options
+            .fsname
+            .unwrap_or_else(|| checked.backing.clone().into()),
+        checked,
         cache: args.cache,
         flags: options.flags,
         words: options.words,
         allow_other: options.allow_other,
-        audit,
         passthrough: args.passthrough.unwrap_or(Passthrough::Auto),
         locks: args.locks.unwrap_or_default(),
         cross_mounts: args.cross_mounts,

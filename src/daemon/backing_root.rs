@@ -29,7 +29,7 @@ pub(super) struct BackingRoot {
 /// ours included, do not appear (law F2). With `--cross-mounts` it is the directory as all others see it, except for
 /// mounts over the directory itself.
 pub(super) fn open(config: &MountConfig, privilege: Privilege) -> io::Result<BackingRoot> {
-    let root = Dir::open_root(&config.backing)?.into_fd();
+    let root = Dir::open_root(&config.checked.backing)?.into_fd();
     // Only who may list it can show it.
     drop(Entries::open(&root)?);
     let flags = stat_filesystem(&root)?.f_flag.bits();

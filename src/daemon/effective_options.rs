@@ -11,18 +11,17 @@ use super::mount_policy::{PolicySource, ResolvedPolicy};
 use crate::daemon::auditor::{JOURNAL, SinkKind};
 use crate::fuse::status::{About, Told};
 use crate::names::rules::Mode;
-use crate::os::credentials;
 use crate::records::{CacheOption, LogOption, MountOptions, Name, PolicyStatus, Time};
 
 /// Returns the fixed part of a mount's status.
 pub(super) fn about(config: &MountConfig) -> About {
     About {
         owner: rustix::process::getuid().as_raw(),
-        backing: config.backing.as_os_str().as_bytes().to_vec(),
-        mountpoint: config.mountpoint.as_os_str().as_bytes().to_vec(),
+        backing: config.checked.backing.as_os_str().as_bytes().to_vec(),
+        mountpoint: config.checked.mountpoint.as_os_str().as_bytes().to_vec(),
         told: Arc::new(Mutex::new(Told {
             options: Some(options(config)),
-            policy: policy_status(config.policy.as_ref(), &config.resolved),
+            policy: policy_status(config.checked.policy.as_ref(), &config.checked.resolved),
         })),
     }
 }
@@ -32,12 +31,16 @@ pub(super) fn options(config: &MountConfig) -> MountOptions {
     fn word(value: impl Into<&'static str>) -> Cow<'static, str> {
         Cow::Borrowed(value.into())
     }
-    let (resolved, audit) = (&config.resolved, &config.audit);
+    let (resolved, audit) = (&config.checked.resolved, &config.checked.audit);
     let (map, policy) = (&resolved.map, &resolved.map.policy);
     let (rules, all) = (&resolved.rules, resolved.rules.all());
     let file = |path: &std::path::Path| Name::of_path(path).into_owned();
     MountOptions {
-        policy: config.policy.as_ref().map(|source| file(&source.path)),
+        policy: config
+            .checked
+            .policy
+            .as_ref()
+            .map(|source| file(&source.path)),
         encoding: policy.encoding,
         from: map
             .from
@@ -87,9 +90,7 @@ pub(super) fn options(config: &MountConfig) -> MountOptions {
         audit_per_minute: audit.limit.per_minute,
         background: config.background,
         fsname: config.fsname.as_bytes().to_vec().into(),
-        allow_other: config
-            .allow_other
-            .unwrap_or_else(credentials::is_privileged),
+        allow_other: config.allows_others(),
         flags: config.flags.words().map(Cow::from).collect(),
     }
 }

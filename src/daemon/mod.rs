@@ -5,6 +5,7 @@ pub mod auditor;
 pub mod background;
 mod backing_root;
 mod cache_mode;
+pub mod confinement;
 pub mod daemon_log;
 pub mod effective_options;
 pub mod fuse_mount;

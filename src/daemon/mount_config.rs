@@ -3,32 +3,27 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::audit_config::{AuditConfig, audit_config};
-use super::auditor::{SinkKind, connect};
+use super::auditor::{Auditor, SinkKind, connect};
 use super::fuse_mount::MountFlags;
 use super::mount_paths;
 use super::mount_policy::{LoadedPolicy, PolicySource, ResolvedPolicy};
-use super::start_error::{StartError, reason};
+use super::start_error::{StartError, reason, unfit_log};
 use super::transport::Uring;
 use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
 use crate::names::Quoted;
-use crate::os::Sandbox;
+use crate::os::{Sandbox, credentials};
 use crate::records::PolicyFile;
 
 /// A mount. The directories were fit when it was made.
 #[derive(Debug, Clone)]
 pub struct MountConfig {
-    /// The backing directory: absolute, without symlinks.
-    pub backing: PathBuf,
-    /// The mount point: absolute, without symlinks. A dead mount of ours may lie on it.
-    pub mountpoint: PathBuf,
-    /// Which names conform, what is visible as what, and what holds for new names.
-    pub resolved: ResolvedPolicy,
-    /// The policy file, if there is one.
-    pub policy: Option<PolicySource>,
+    /// The directories, the policy and the audit log.
+    pub checked: Checked,
     /// The cache mode; `None` to choose by the backing filesystem.
     pub cache: Option<CacheMode>,
     /// Flags of the mount.
@@ -39,8 +34,6 @@ pub struct MountConfig {
     pub allow_other: Option<bool>,
     /// The source that `/proc/mounts` shows.
     pub fsname: OsString,
-    /// The audit log.
-    pub audit: AuditConfig,
     /// May the kernel read and write files by itself?
     pub passthrough: Passthrough,
     /// The place where locks are held.
@@ -73,14 +66,35 @@ pub enum CacheMode {
 pub struct Checked {
     /// The backing directory: absolute, without symlinks.
     pub backing: PathBuf,
-    /// The mount point: absolute, without symlinks.
+    /// The mount point: absolute, without symlinks. A dead mount of ours may lie on it.
     pub mountpoint: PathBuf,
-    /// The policy in force.
+    /// Which names conform, what is visible as what, and what holds for new names.
     pub resolved: ResolvedPolicy,
     /// The policy file, if there is one.
     pub policy: Option<PolicySource>,
     /// The audit log.
     pub audit: AuditConfig,
+}
+
+impl MountConfig {
+    /// May users use the mount other than the one who mounts?
+    pub(super) fn allows_others(&self) -> bool {
+        self.allow_other.unwrap_or_else(credentials::is_privileged)
+    }
+}
+
+impl Checked {
+    /// Opens the audit log.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open_log(&self) -> Result<Arc<Auditor>, StartError> {
+        let mount = self.mountpoint.as_os_str().as_bytes().to_vec();
+        let audit = self.audit.clone();
+        let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mount);
+        let auditor = auditor.map_err(|error| unfit_log(&self.audit.sink, &error))?;
+        Ok(Arc::new(auditor))
+    }
 }
 
 /// Checks the options and the policy, then the directories, then that neither the log nor the policy lies in them.

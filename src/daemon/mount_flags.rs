@@ -29,7 +29,7 @@ const FORBIDS: [(u64, &str, &str); 4] = [
 pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::Result<()> {
     let mut forbidden = below;
     if enters {
-        forbidden |= inside(&config.backing)?;
+        forbidden |= inside(&config.checked.backing)?;
     }
     for (flag, forbids, allows) in FORBIDS {
         let before = config.flags;

@@ -1,32 +1,31 @@
 //! The life of a mount: from a [`MountConfig`] to a served mount and its end.
 
 use std::io::{self, PipeReader};
-use std::os::fd::BorrowedFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use parking_lot::Mutex;
 
-use super::auditor::{self, Auditor, SYSLOG, SinkKind};
+use super::auditor::Auditor;
 use super::background::{self, Daemon};
 use super::backing_root::{self, BackingRoot};
 use super::cache_mode::Caching;
-use super::fuse_mount::{MountSpec, Mounted, Spot, UnmountOutcome, Via, mount};
+use super::confinement::confine;
+use super::fuse_mount::{MountSpec, Mounted, Via, mount};
 use super::mount_config::MountConfig;
-use super::mount_policy::PolicySource;
 use super::policy_reload::Reloader;
 use super::sd_notify::Manager;
 use super::session::{Ended, Hooks, catch_signals, serve};
-use super::start_error::{Doing, StartError, cannot_act, not_mounted, reason, unfit_log};
+use super::start_error::{Doing, StartError, cannot_act, not_mounted};
 use super::transport::{make_rings, plan_rings};
 use super::{effective_options, mount_flags, mountinfo};
 use crate::coherence::{Coherence, Kernel};
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::{Connection, Forgetting, Plan, Service};
 use crate::names::Quoted;
-use crate::os::helper::{self, Answer, Errand, Errands};
-use crate::os::sandbox::{self, Confined, Setting};
+use crate::os::helper;
+use crate::os::sandbox::Setting;
 use crate::os::{Privilege, Sandbox, credentials, map_large_blocks};
 
 /// Descriptors of the daemon beside its threads: standard streams, logs, signals, the backing directory.
@@ -94,14 +93,7 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     warn_of_limits(&config, &mounted);
     let rings = make_rings(rings, &mounted.fuse_fd);
     // No thread runs yet, so that all of them inherit what is given up.
-    confine(&config, &mut mounted).doing("confine the daemon")?;
-    if let Some(policy) = config
-        .policy
-        .as_mut()
-        .filter(|_| config.sandbox != Sandbox::None)
-    {
-        policy.release();
-    }
+    confine_daemon(&mut config, &mut mounted).doing("confine the daemon")?;
     auditor.begin().doing("write the audit log")?;
     let about = effective_options::about(&config);
     let reloader =
@@ -180,7 +172,7 @@ fn open_backing(
     config: &MountConfig,
     privilege: Privilege,
 ) -> Result<(BackingRoot, Caching), StartError> {
-    let shown = Quoted(config.backing.as_os_str().as_bytes());
+    let shown = Quoted(config.checked.backing.as_os_str().as_bytes());
     let backing = backing_root::open(config, privilege).doing(&format!("open {shown}"))?;
     let caching = Caching::decide(config.cache, privilege, &backing)?;
     Ok((backing, caching))
@@ -199,11 +191,8 @@ fn filesystem(
     }
     let (backing, Caching { keeping, unseen }) = open_backing(config, privilege)?;
     mount_flags::follow(config, backing.flags, backing.enters).doing("read the table of mounts")?;
-    let audit = config.audit.clone();
-    let mountpoint = config.mountpoint.as_os_str().as_bytes().to_vec();
-    let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mountpoint.clone())
-        .map_err(|error| unfit_log(&config.audit.sink, &error))?;
-    let auditor = Arc::new(auditor);
+    let checked = config.checked.clone();
+    let auditor = checked.open_log()?;
     let BackingRoot {
         root,
         by_handle,
@@ -211,12 +200,12 @@ fn filesystem(
         ..
     } = backing;
     let fs = Utf8Fs::new(Config {
-        map: config.resolved.map.clone(),
-        unique: config.resolved.unique,
+        map: checked.resolved.map,
+        unique: checked.resolved.unique,
         unseen,
         keeps_places: keeping.watcher.is_ok(),
-        rules: config.resolved.rules.clone(),
-        rules_may_change: config.policy.is_some(),
+        rules: checked.resolved.rules,
+        rules_may_change: checked.policy.is_some(),
         root,
         by_handle,
         locks: config.locks,
@@ -226,39 +215,32 @@ fn filesystem(
         is_shared: is_shared(config),
         most_descriptors: usize::try_from(descriptors).unwrap_or(usize::MAX),
         auditor: Arc::clone(&auditor) as _,
-        mountpoint,
-        covers_backing: config.mountpoint == config.backing,
+        covers_backing: checked.mountpoint == checked.backing,
+        mountpoint: checked.mountpoint.into_os_string().into_vec(),
     })
     .doing("look at the backing directory")?;
     let coherence = Coherence::new(Arc::new(fs), keeping);
     Ok((Arc::new(coherence), auditor))
 }
 
-/// May other users use the mount?
-fn allows_others(config: &MountConfig) -> bool {
-    config
-        .allow_other
-        .unwrap_or_else(credentials::is_privileged)
-}
-
 /// Do others use the mount than the user of this process, or may this process do more than other programs of that user?
 fn is_shared(config: &MountConfig) -> bool {
-    allows_others(config) || credentials::has_capabilities()
+    config.allows_others() || credentials::has_capabilities()
 }
 
 fn mount_it(config: &MountConfig, fs: &Utf8Fs) -> Result<Mounted, StartError> {
     let spec = MountSpec {
         source: config.fsname.clone(),
-        mountpoint: config.mountpoint.clone(),
+        mountpoint: config.checked.mountpoint.clone(),
         flags: config.flags,
-        allow_other: allows_others(config),
+        allow_other: config.allows_others(),
         checks_rights: fs.is_shared(),
     };
-    mount(&spec).map_err(|error| not_mounted(&config.mountpoint, &error))
+    mount(&spec).map_err(|error| not_mounted(&config.checked.mountpoint, &error))
 }
 
 /// Gives up what serving does not take.
-fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
+fn confine_daemon(config: &mut MountConfig, mounted: &mut Mounted) -> io::Result<()> {
     let privilege = Privilege::of_thread();
     if config.sandbox == Sandbox::None {
         // Those are of the matter: the kernel clears set-id bits only for who has not all of them.
@@ -272,79 +254,26 @@ fn confine(config: &MountConfig, mounted: &mut Mounted) -> io::Result<()> {
     } else {
         Setting::Alone
     };
-    let outside = Outside {
-        spot: Some(mounted.attached.spot()),
-        log: &config.audit.sink,
-        policy: config.policy.as_ref(),
-        cutter: mounted.attached.cutter(),
-    };
-    let confined = sandbox::confine(&outside, privilege, setting, credentials::KEPT)?;
-    tell_confinement(&confined);
-    mounted.attached.leave_to(confined.helper);
+    let helper = confine(
+        &mut config.checked,
+        Some(&mounted.attached),
+        privilege,
+        setting,
+        credentials::KEPT,
+    )?;
+    mounted.attached.leave_to(helper);
     if setting == Setting::AmongAll && privilege == Privilege::Root {
         log::warn!("the sandbox is weaker with --cross-mounts: there is no root of its own");
     }
     Ok(())
 }
 
-/// Logs what confines the process.
-pub fn tell_confinement(confined: &Confined) {
-    log::debug!("sandbox: {}", confined.holds.join(", "));
-    if !confined.lacks.is_empty() {
-        let lacks: Vec<String> = confined
-            .lacks
-            .iter()
-            .map(|(piece, error)| format!("{piece} ({})", reason(error)))
-            .collect();
-        log::warn!(
-            "the sandbox is weaker than it should be; this system lacks: {}",
-            lacks.join(", ")
-        );
-    }
-}
-
-/// The errands of the helper process, which has one descriptor of the daemon's: no other may be used by these.
-#[derive(Debug)]
-pub struct Outside<'a> {
-    /// What is mounted where; `None` for a guard.
-    pub spot: Option<&'a Spot>,
-    /// Where offences are logged.
-    pub log: &'a SinkKind,
-    /// The policy file, if there is one.
-    pub policy: Option<&'a PolicySource>,
-    /// What cuts the connection to the kernel, if that can be had.
-    pub cutter: Option<BorrowedFd<'a>>,
-}
-
-impl Errands for Outside<'_> {
-    fn run(&self, errand: Errand) -> io::Result<Answer> {
-        let outcome = |outcome: UnmountOutcome| (vec![outcome as u8], None);
-        let opened = |descriptor| (Vec::new(), Some(descriptor));
-        match (errand, self.spot, self.policy) {
-            (Errand::Unmount, Some(spot), _) => spot.unmount().map(outcome),
-            (Errand::Detach, Some(spot), _) => spot.detach().map(outcome),
-            (Errand::OpenLog, ..) => self.log.open_log().map(opened),
-            (Errand::ConnectSyslog, ..) => auditor::connect(SYSLOG.as_ref()).map(opened),
-            (Errand::ReadPolicy, _, Some(policy)) => Ok((policy.read_text(), None)),
-            _ => Err(io::ErrorKind::Unsupported.into()),
-        }
-    }
-
-    fn policy_directory(&self) -> Option<BorrowedFd<'_>> {
-        self.policy.and_then(PolicySource::descriptor)
-    }
-
-    fn cutter(&self) -> Option<BorrowedFd<'_>> {
-        self.cutter
-    }
-}
-
 /// The message of a mount that answers: what is mounted where.
 fn shown(config: &MountConfig) -> String {
     format!(
         "{} is shown at {}",
-        Quoted(config.backing.as_os_str().as_bytes()),
-        Quoted(config.mountpoint.as_os_str().as_bytes())
+        Quoted(config.checked.backing.as_os_str().as_bytes()),
+        Quoted(config.checked.mountpoint.as_os_str().as_bytes())
     )
 }
 
@@ -367,8 +296,8 @@ fn enters_mounts(config: &MountConfig, mounted: &Mounted) -> bool {
 
 /// Says which mounts inside the backing directory are not shown.
 fn warn_of_mounts_inside(config: &MountConfig) {
-    for mount in mountinfo::read_inside(&config.backing).unwrap_or_default() {
-        if mount.mount_point != config.mountpoint.as_os_str().as_bytes() {
+    for mount in mountinfo::read_inside(&config.checked.backing).unwrap_or_default() {
+        if mount.mount_point != config.checked.mountpoint.as_os_str().as_bytes() {
             log::warn!(
                 "{} is mounted inside the backing directory; what it covers is shown instead of it",
                 Quoted(&mount.mount_point)

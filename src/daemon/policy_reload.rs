@@ -33,11 +33,11 @@ impl Reloader {
         fs: &Arc<Utf8Fs>,
         told: &Arc<Mutex<Told>>,
     ) -> io::Result<Option<Self>> {
-        if config.policy.is_none() {
+        if config.checked.policy.is_none() {
             return Ok(None);
         }
         let mut mounted = Mounted {
-            resolved: config.resolved.clone(),
+            resolved: config.checked.resolved.clone(),
             config: config.clone(),
             fs: Arc::clone(fs),
             told: Arc::clone(told),
@@ -78,7 +78,7 @@ impl Mounted {
 
     /// The rules as they are in the file now, or a line for each reason why they cannot be put in force.
     fn read(&self) -> Result<Rules, Vec<String>> {
-        let Some(source) = &self.config.policy else {
+        let Some(source) = &self.config.checked.policy else {
             return Err(Vec::new());
         };
         let (policy, resolved) = source.reload()?;
@@ -96,7 +96,7 @@ impl Mounted {
     fn put_in_force(&mut self, rules: Rules) -> usize {
         let sections = rules.sections().len();
         self.fs.replace_rules(rules.clone());
-        self.config.resolved.rules = rules;
+        self.config.checked.resolved.rules = rules;
         self.told.lock().options = Some(effective_options::options(&self.config));
         sections
     }

@@ -18,19 +18,17 @@ use super::scan_requests::ALL;
 use super::status::StatusFile;
 use super::{hearing, mending, scan};
 use crate::backing::{FileHandle, sys};
-use crate::daemon::auditor::Auditor;
+use crate::daemon::confinement::confine;
 use crate::daemon::effective_options::policy_status;
-use crate::daemon::mount_config::Checked;
-use crate::daemon::mount_life::{Outside, tell_confinement};
 use crate::daemon::mount_policy::PolicySource;
 use crate::daemon::policy_reload::note_reload;
 use crate::daemon::sd_notify::Manager;
 use crate::daemon::session::catch_signals;
-use crate::daemon::start_error::{Doing, StartError, reason, unfit_log};
+use crate::daemon::start_error::{Doing, StartError, reason};
 use crate::guard::name_events::NameEvents;
 use crate::names::Quoted;
 use crate::os::helper;
-use crate::os::sandbox::{self, Setting};
+use crate::os::sandbox::Setting;
 use crate::os::{Privilege, Sandbox, credentials};
 use crate::tree::tree_lock::TreeLock;
 use crate::tree::undo_journal::{Header, Journal, JournalError};
@@ -67,17 +65,17 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
     })?;
     let lock_and_journal =
         open_journal(options.journal.as_deref(), &checked.backing, &directories)?;
-    let audit = checked.audit.clone();
-    let auditor = Auditor::new(audit.limit, audit.sink, audit.format, path.clone())
-        .map_err(|error| unfit_log(&checked.audit.sink, &error))?;
-    let auditor = Arc::new(auditor);
+    let auditor = checked.open_log()?;
     let (end, keep_on) = io::pipe().doing("make a pipe")?;
     // Beside many busy programs an equal share of the processors does not do: the kernel's queue would overflow.
     if let Err(error) = sys::set_nice(NICE) {
         log::debug!("new names are read at no higher priority: {error}");
     }
     // No thread runs yet, so that all of them inherit what is given up.
-    confine(options.sandbox, &mut checked).doing("confine the guard")?;
+    if options.sandbox == Sandbox::Full {
+        let (privilege, kept) = (Privilege::Root, credentials::KEPT_BY_GUARD);
+        confine(&mut checked, None, privilege, Setting::Alone, kept).doing("confine the guard")?;
+    }
     let guarded = Guarded::new(
         path.clone(),
         directories,
@@ -165,26 +163,6 @@ fn open_journal(
     };
     let journal = Journal::open_growing(path, directories.root(), &header).map_err(unfit)?;
     Ok(Some((lock, journal)))
-}
-
-/// Gives up what guarding does not take.
-fn confine(sandbox: Sandbox, checked: &mut Checked) -> io::Result<()> {
-    if sandbox == Sandbox::None {
-        return Ok(());
-    }
-    let outside = Outside {
-        spot: None,
-        log: &checked.audit.sink,
-        policy: checked.policy.as_ref(),
-        cutter: None,
-    };
-    let kept = credentials::KEPT_BY_GUARD;
-    let confined = sandbox::confine(&outside, Privilege::Root, Setting::Alone, kept)?;
-    tell_confinement(&confined);
-    if let Some(policy) = &mut checked.policy {
-        policy.release();
-    }
-    Ok(())
 }
 
 /// Puts the policy in force that is in its file now.

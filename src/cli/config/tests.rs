@@ -40,23 +40,27 @@ fn refused(options: &[&str]) -> (String, String) {
 #[test]
 fn without_options_only_ill_formed_and_too_long_names_offend() {
     let config = decided(&[]).unwrap();
-    assert_eq!(config.resolved.map.policy, Profile::Utf8.policy());
-    assert_eq!(config.resolved.map.policy.max_bytes, NAME_MAX);
+    assert_eq!(config.checked.resolved.map.policy, Profile::Utf8.policy());
+    assert_eq!(config.checked.resolved.map.policy.max_bytes, NAME_MAX);
     assert_eq!(
-        (config.resolved.map.legacy, config.resolved.map.on_violation),
+        (
+            config.checked.resolved.map.legacy,
+            config.checked.resolved.map.on_violation
+        ),
         (Legacy::Escape, OnViolation::Reject)
     );
-    assert_eq!(config.audit.sink, SinkKind::Stderr);
-    assert_eq!(config.fsname, config.backing.as_os_str());
+    assert_eq!(config.checked.audit.sink, SinkKind::Stderr);
+    assert_eq!(config.fsname, config.checked.backing.as_os_str());
     assert!(!config.background);
     assert_eq!(config.threads, THREADS);
-    assert!(config.backing.is_absolute() && config.mountpoint.is_absolute());
+    assert!(config.checked.backing.is_absolute() && config.checked.mountpoint.is_absolute());
 }
 
 #[test]
 fn names_are_decoded_where_a_charset_is_given() {
     let map = decided(&["--from", "iso-8859-1,koi8-r"])
         .unwrap()
+        .checked
         .resolved
         .map;
     assert_eq!(map.legacy, Legacy::Decode);
@@ -76,7 +80,7 @@ fn options_make_a_profile_stricter() {
         "--max-chars",
         "40",
     ];
-    let policy = decided(&options).unwrap().resolved.map.policy;
+    let policy = decided(&options).unwrap().checked.resolved.map.policy;
     for class in [
         Class::Control,
         Class::LeadingDash,
@@ -128,10 +132,10 @@ fn a_charset_that_is_not_offered_is_refused_with_the_near_ones_or_the_reason() {
 #[test]
 fn new_names_can_be_compared_and_exempt() {
     let plain = decided(&[]).unwrap();
-    assert_eq!(plain.resolved.unique, None);
+    assert_eq!(plain.checked.resolved.unique, None);
     let options = "--unique casefold --exempt *.tmp --exempt /a/{b,c}/** --exempt-uid 0,1000";
     let config = decided(&options.split(' ').collect::<Vec<_>>()).unwrap();
-    assert_eq!(config.resolved.unique, Some(Alike::Casefold));
+    assert_eq!(config.checked.resolved.unique, Some(Alike::Casefold));
     let (message, hint) = refused(&["--exempt", "/a/"]);
     assert_eq!(
         message,
@@ -144,22 +148,26 @@ fn new_names_can_be_compared_and_exempt() {
 #[test]
 fn in_the_background_offences_go_to_the_system_log() {
     assert_eq!(
-        decided(&["--background"]).unwrap().audit.sink,
+        decided(&["--background"]).unwrap().checked.audit.sink,
         SinkKind::Syslog
     );
     assert_eq!(
-        decided(&["--audit-log", "syslog"]).unwrap().audit.sink,
+        decided(&["--audit-log", "syslog"])
+            .unwrap()
+            .checked
+            .audit
+            .sink,
         SinkKind::Syslog
     );
     assert_eq!(
-        decided(&["--audit-log", "-"]).unwrap().audit.sink,
+        decided(&["--audit-log", "-"]).unwrap().checked.audit.sink,
         SinkKind::Stderr
     );
 }
 
 #[test]
 fn the_journal_has_a_socket_of_its_own() {
-    let sink = |log: &str| decided(&["--audit-log", log]).unwrap().audit.sink;
+    let sink = |log: &str| decided(&["--audit-log", log]).unwrap().checked.audit.sink;
     assert_eq!(
         sink("journald"),
         SinkKind::Journal("/run/systemd/journal/socket".into())
@@ -178,7 +186,12 @@ fn the_journal_has_a_socket_of_its_own() {
 
 #[test]
 fn the_audit_log_is_found_again_from_anywhere() {
-    let SinkKind::File(log) = decided(&["--audit-log", "./syslog"]).unwrap().audit.sink else {
+    let SinkKind::File(log) = decided(&["--audit-log", "./syslog"])
+        .unwrap()
+        .checked
+        .audit
+        .sink
+    else {
         panic!("./syslog is a file");
     };
     assert!(log.is_absolute() && log.ends_with("syslog"));
