@@ -1,6 +1,5 @@
 //! A policy file (docs/policy.md has its keys), and its text on the way from the helper process to the daemon.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::marker::PhantomData;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -216,17 +215,15 @@ impl PolicyFile {
     }
 }
 
-/// The files of a policy as they were read.
+/// The files of a policy as they were read, with the system's own tables of users and groups.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyText {
     /// The file itself, then those that it includes, each followed by those that it includes itself.
     pub files: Vec<TextFile>,
-    /// The users that are named, with their numbers.
-    pub users: BTreeMap<String, Option<u32>>,
-    /// The groups that are named, with their numbers.
-    pub groups: BTreeMap<String, Option<u32>>,
-    /// By the number of a user, the groups of sections that the user is in.
-    pub members: BTreeMap<u32, BTreeSet<u32>>,
+    /// The table of users (passwd(5)).
+    pub passwd: Name<'static>,
+    /// The table of groups (group(5)).
+    pub group: Name<'static>,
 }
 
 /// A file of a policy.

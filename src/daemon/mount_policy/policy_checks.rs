@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::policy_faults::{Faults, Place, Places};
+use super::read_policy::number_in;
 use crate::daemon::start_error::StartError;
 use crate::names::{Patterns, Quoted};
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
@@ -63,14 +64,14 @@ impl Table<'_> {
     /// Checks users or groups. A name that the system does not know matches nobody.
     pub(super) fn check_ids(&mut self, key: &str, list: &Option<List<Id>>) {
         let (what, table, known) = match key {
-            "groups" => ("group", "group", &self.text.groups),
-            _ => ("user", "passwd", &self.text.users),
+            "groups" => ("group", "group", self.text.group.as_bytes()),
+            _ => ("user", "passwd", self.text.passwd.as_bytes()),
         };
         for id in list.iter().flat_map(|list| &list.0) {
             match id {
                 // The last one is that of nobody at all: chown(2).
                 Id::Number(u32::MAX) => self.error(key, format!("{key} is out of range")),
-                Id::Name(name) if known.get(name).copied().flatten().is_none() => {
+                Id::Name(name) if number_in(known, name).is_none() => {
                     let remedy = match name.parse::<u32>() {
                         Ok(number) => format!("write {number} without quotes"),
                         Err(_) => format!("names are those of /etc/{table}, others go by number"),

@@ -1,4 +1,4 @@
-//! Reading a policy file and those that it includes, with the numbers of the users and groups that they name.
+//! Reading a policy file and those that it includes, and the tables of users and groups.
 //!
 //! Where there is a helper process, that process does this, outside of the daemon's root. The daemon can name it no file: it reads
 //! what the administrator's file includes, and hands the text over.
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::policy_directory::PolicyDirectory;
 use crate::daemon::start_error::reason;
-use crate::records::{Id, List, Name, PolicyFile, PolicyText, TextFile};
+use crate::records::{Name, PolicyFile, PolicyText, TextFile};
 
 /// Most bytes of all files.
 const MOST_BYTES: u64 = 1 << 20;
@@ -22,31 +22,26 @@ const GROUP: &str = "/etc/group";
 
 /// Reads the file that is `name` within `directory`, and all that it includes, each once. What is wrong is in what is returned.
 pub(super) fn read_policy(directory: &PolicyDirectory, name: &Path) -> PolicyText {
-    let mut text = PolicyText::default();
+    let mut text = PolicyText {
+        files: Vec::new(),
+        passwd: table(PASSWD).into(),
+        group: table(GROUP).into(),
+    };
     // Device and inode of each file that was read.
     let mut known = HashSet::new();
     let mut left = MOST_BYTES;
     let mut waiting = vec![(name.to_owned(), None)];
-    let mut groups = BTreeSet::new();
     while let Some((name, included_by)) = waiting.pop() {
         let content = match open(directory, &name) {
             Ok((_, identity)) if !known.insert(identity) => continue,
             opened => opened.and_then(|(file, _)| read(file, &mut left)),
         };
-        let keys = content
-            .as_ref()
-            .ok()
-            .and_then(|text| PolicyFile::parse(text).ok());
-        let keys = keys.unwrap_or_default();
-        add_names(&mut text.users, &keys.exempt_uid);
-        for section in &keys.section {
-            add_names(&mut text.users, &section.users);
-            add_names(&mut text.groups, &section.groups);
-            groups.extend(section.groups.iter().flat_map(numbers));
-        }
+        let keys = content.as_ref().ok();
+        let keys = keys.and_then(|text| PolicyFile::parse(text).ok());
         let index = text.files.len();
         let beside = name.parent().unwrap_or(Path::new(""));
-        let includes = keys.include.iter().flat_map(|list| &list.0).rev();
+        let includes = keys.and_then(|keys| keys.include);
+        let includes = includes.into_iter().flat_map(|list| list.0).rev();
         waiting.extend(includes.map(|include| (beside.join(include), Some(index))));
         text.files.push(TextFile {
             path: Name::of_path(&directory.path_of(&name)).into_owned(),
@@ -54,12 +49,11 @@ pub(super) fn read_policy(directory: &PolicyDirectory, name: &Path) -> PolicyTex
             included_by,
         });
     }
-    let [passwd, group] = [PASSWD, GROUP].map(|table| std::fs::read(table).unwrap_or_default());
-    number(&mut text.users, &passwd);
-    number(&mut text.groups, &group);
-    groups.extend(text.groups.values().flatten());
-    text.members = members_of(&groups, &passwd, &group);
     text
+}
+
+fn table(path: &str) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_default()
 }
 
 /// Returns the text of a policy that cannot be read, for `why`.
@@ -90,22 +84,6 @@ fn read(file: File, left: &mut u64) -> Result<String, String> {
         let at = error.utf8_error().valid_up_to();
         let (line, column) = line_and_column(error.as_bytes(), at);
         format!("is not well-formed UTF-8 from line {line}, column {column} on (byte {at})")
-    })
-}
-
-fn add_names(names: &mut BTreeMap<String, Option<u32>>, ids: &Option<List<Id>>) {
-    let ids = ids.iter().flat_map(|list| &list.0);
-    let ids = ids.filter_map(|id| match id {
-        Id::Name(name) => Some((name.clone(), None)),
-        Id::Number(_) => None,
-    });
-    names.extend(ids);
-}
-
-fn numbers(ids: &List<Id>) -> impl Iterator<Item = u32> {
-    ids.0.iter().filter_map(|id| match id {
-        Id::Name(_) => None,
-        Id::Number(number) => Some(*number),
     })
 }
 
@@ -140,18 +118,15 @@ fn open(directory: &PolicyDirectory, name: &Path) -> Result<(File, (u64, u64)), 
     Err(what.to_owned())
 }
 
-/// Gives `names` the numbers that they have in `table`, which is as passwd(5) and group(5) have it.
-fn number(names: &mut BTreeMap<String, Option<u32>>, table: &[u8]) {
-    for (name, number) in names {
-        *number = ids_of(name, 0, 2, table).next();
-    }
+/// Returns the number of a user or group by its name in a table as of passwd(5) or group(5).
+pub(super) fn number_in(table: &[u8], name: &str) -> Option<u32> {
+    ids_of(name, 0, 2, table).next()
 }
 
 /// Returns the number of a `user` or `group` by its name in the system's own tables.
 #[must_use]
 pub fn number_of(what: &str, name: &str) -> Option<u32> {
-    let table = if what == "user" { PASSWD } else { GROUP };
-    ids_of(name, 0, 2, &std::fs::read(table).ok()?).next()
+    number_in(&table(if what == "user" { PASSWD } else { GROUP }), name)
 }
 
 /// Returns the names of the users in the system's own table by their numbers; of two for one number the first.
@@ -170,13 +145,17 @@ pub fn user_names() -> HashMap<u32, String> {
 /// Returns the groups of a user by the system's own tables: the first one, and those that list the user as a member.
 #[must_use]
 pub fn groups_of(user: &str) -> BTreeSet<u32> {
-    let [passwd, group] = [PASSWD, GROUP].map(|table| std::fs::read(table).unwrap_or_default());
+    let [passwd, group] = [PASSWD, GROUP].map(table);
     let first = ids_of(user, 0, 3, &passwd);
     first.chain(ids_of(user, 3, 2, &group)).collect()
 }
 
 /// Returns by the number of a user which of `groups` the user is in.
-fn members_of(groups: &BTreeSet<u32>, passwd: &[u8], group: &[u8]) -> BTreeMap<u32, BTreeSet<u32>> {
+pub(super) fn members_of(
+    groups: &BTreeSet<u32>,
+    passwd: &[u8],
+    group: &[u8],
+) -> BTreeMap<u32, BTreeSet<u32>> {
     let users = || {
         lines_of(passwd)
             .filter_map(|fields| Some((*fields.first()?, id_in(&fields, 2)?, id_in(&fields, 3)?)))
@@ -233,14 +212,8 @@ mod tests {
 
     #[test]
     fn users_have_the_numbers_of_the_table() {
-        let names = ["root", "b", "none", "bad"];
-        let mut names: BTreeMap<String, Option<u32>> = names
-            .iter()
-            .map(|name| ((*name).to_owned(), None))
-            .collect();
         let table = b"root:x:0:0:r:/root:/bin/sh\n\xFF:x:4\nb:x:17\nb:x:18:1\nbad:x:many:1\n";
-        number(&mut names, table);
-        let found: Vec<Option<u32>> = names.into_values().collect();
+        let found = ["b", "bad", "none", "root"].map(|name| number_in(table, name));
         assert_eq!(found, [Some(17), None, None, Some(0)]);
     }
 }

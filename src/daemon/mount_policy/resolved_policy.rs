@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::loaded_policy::LoadedPolicy;
 use super::policy_faults::Place;
+use super::read_policy::{members_of, number_in};
 use crate::codec::{Charset, Encoding, UnknownCharset};
 use crate::daemon::audit_config::audit_config;
 use crate::daemon::start_error::StartError;
@@ -63,7 +64,8 @@ impl ResolvedPolicy {
         }
         let keys = options.or(policy.keys.clone());
         let mut map = name_map(&keys)?;
-        let users = |list: &Option<List<Id>>| ids(list.as_ref(), &policy.text.users);
+        let (passwd, group) = (policy.text.passwd.as_bytes(), policy.text.group.as_bytes());
+        let users = |list: &Option<List<Id>>| ids(list, passwd);
         let exempt = exemptions(users(&keys.exempt_uid), keys.exempt.as_ref())?;
         let whole = keys.unique.and_then(Comparison::alike);
         let mut elsewhere = keys.section.iter();
@@ -78,9 +80,7 @@ impl ResolvedPolicy {
         let sections = keys.section.iter().zip(1..).map(|(section, number)| {
             let people = (section.users.is_some() || section.groups.is_some()).then(|| People {
                 users: users(&section.users).into_iter().collect(),
-                groups: ids(section.groups.as_ref(), &policy.text.groups)
-                    .into_iter()
-                    .collect(),
+                groups: ids(&section.groups, group).into_iter().collect(),
             });
             resolve_section(section, number, people, &all, whole, unique)
         });
@@ -92,12 +92,17 @@ impl ResolvedPolicy {
                 OnViolation::Reject
             };
         }
+        let groups = keys
+            .section
+            .iter()
+            .map(|section| ids(&section.groups, group));
+        let members = members_of(&groups.flatten().collect(), passwd, group);
         Ok(Self {
             map,
             unique,
             rules,
             keys,
-            members: policy.text.members.clone(),
+            members,
         })
     }
 
@@ -238,12 +243,12 @@ fn exemptions(uids: Vec<u32>, patterns: Option<&List<String>>) -> Result<Exempti
     })
 }
 
-/// Returns the numbers of users or groups. A name that the system does not know has none.
-fn ids(list: Option<&List<Id>>, known: &BTreeMap<String, Option<u32>>) -> Vec<u32> {
+/// Returns the numbers of users or groups, by their table. A name that is not there has none.
+fn ids(list: &Option<List<Id>>, table: &[u8]) -> Vec<u32> {
     let list = list.iter().flat_map(|list| &list.0);
     list.filter_map(|id| match id {
         Id::Number(number) => Some(*number),
-        Id::Name(name) => known.get(name).copied().flatten(),
+        Id::Name(name) => number_in(table, name),
     })
     .collect()
 }
