@@ -2,7 +2,6 @@
 
 mod fusermount;
 mod kernel_flags;
-mod mount_error;
 mod mount_handle;
 pub mod reachable_mounts;
 mod stuck_threads;
@@ -19,10 +18,10 @@ use rustix::mount as sys;
 use rustix::process::{getegid, geteuid};
 
 use crate::daemon::mountinfo::{self, MountInfo};
+use crate::daemon::start_error::{Doing, StartError};
 use crate::names::Quoted;
 use crate::os::{Reply, ask_as};
 pub use kernel_flags::MountFlags;
-pub use mount_error::MountError;
 pub use mount_handle::{Attached, MountId, Spot, UnmountOutcome};
 use mount_handle::{detach_by_fd, identify, status};
 
@@ -32,9 +31,6 @@ pub const FS_TYPE: &str = "fuse.utf8fs";
 const SUBTYPE: &str = "utf8fs";
 /// Number of dead mounts, one upon the other, that are cleared away.
 const DEAD_MOUNTS: usize = 64;
-
-/// The purpose in [`MountError`] for a dead mount.
-const TAKE_AWAY: &str = "take the dead mount away";
 
 /// The parameters of a mount.
 #[derive(Debug, Clone)]
@@ -77,21 +73,23 @@ pub struct Mounted {
 /// Dead mounts of ours at the mount point, left behind by killed daemons, are taken away first (law F7).
 ///
 /// # Errors
-/// See [`MountError`]; nothing is mounted then.
-pub fn mount(spec: &MountSpec) -> Result<Mounted, MountError> {
+/// Why nothing is mounted.
+pub fn mount(spec: &MountSpec) -> Result<Mounted, StartError> {
+    try_mount(spec).map_err(|error| error.on(&spec.mountpoint))
+}
+
+fn try_mount(spec: &MountSpec) -> Result<Mounted, StartError> {
     let target = clear_target(&spec.mountpoint)?;
     let (fuse_fd, via) = if let Some(fuse_fd) = mount_direct(spec, &target)? {
         (fuse_fd, Via::Direct)
     } else {
-        let path = path_of(&target).map_err(MountError::io("find the path of the mount point"))?;
+        let path = path_of(&target).doing("find the path of the mount point")?;
         (fusermount::mount(spec, &path)?, Via::Fusermount)
     };
     // Asked only now, so that a directory above that was renamed meanwhile does no harm.
-    let path = path_of(&target).map_err(MountError::io("find the path of the mount point"))?;
-    let under =
-        identify(&target).map_err(MountError::io("identify the directory below the mount"))?;
-    let attached =
-        Attached::find(path, via, under).map_err(MountError::io("find the new mount"))?;
+    let path = path_of(&target).doing("find the path of the mount point")?;
+    let under = identify(&target).doing("identify the directory below the mount")?;
+    let attached = Attached::find(path, via, under).doing("find the new mount")?;
     Ok(Mounted { fuse_fd, attached })
 }
 
@@ -117,29 +115,34 @@ pub fn is_dead_mount(path: &Path, there: &MountInfo) -> io::Result<bool> {
 ///
 /// # Errors
 /// As for [`mount`], where there is a dead one.
-pub fn clear_dead(path: &Path) -> Result<bool, MountError> {
+pub fn clear_dead(path: &Path) -> Result<bool, StartError> {
     let Ok(Some(there)) = already_mounted(path) else {
         return Ok(false);
     };
-    let is_dead = is_dead_mount(path, &there).map_err(MountError::io("open the mount point"))?;
-    if is_dead {
-        clear_target(path)?;
-    }
-    Ok(is_dead)
+    let clear = || {
+        let is_dead = is_dead_mount(path, &there).doing("open the mount point")?;
+        if is_dead {
+            clear_target(path)?;
+        }
+        Ok(is_dead)
+    };
+    clear().map_err(|error: StartError| error.on(path))
 }
 
 /// The directory to mount on, free of dead mounts of ours.
-fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
+fn clear_target(path: &Path) -> Result<OwnedFd, StartError> {
     for _ in 0..DEAD_MOUNTS {
-        let dir = open_directory(path).map_err(MountError::io("open the mount point"))?;
-        let there = mounted_at(&dir).map_err(MountError::io("read the table of mounts"))?;
+        let dir = open_directory(path).doing("open the mount point")?;
+        let there = mounted_at(&dir).doing("read the table of mounts")?;
         let Some(there) = there.filter(|mount| mount.fs_type == FS_TYPE.as_bytes()) else {
             return Ok(dir);
         };
         if !is_dead(&dir, &there) {
-            return Err(MountError::AlreadyMounted {
-                backing: there.source,
-            });
+            let shown = Quoted(&there.source);
+            return Err(
+                StartError::usage(format!("already mounted: {shown} is shown there"))
+                    .hint("unmount it first, by utf8fs umount"),
+            );
         }
         log::warn!(
             "the mount of {} at {} is dead: its daemon was killed; taking it away",
@@ -156,12 +159,13 @@ fn clear_target(path: &Path) -> Result<OwnedFd, MountError> {
             Err(Errno::PERM) => fusermount::detach(&there.path()),
             done => done.map_err(io::Error::from),
         }
-        .map_err(MountError::io(TAKE_AWAY))?;
+        .doing("take the dead mount away")
+        .map_err(|error| error.hint("run as the user who mounted it, or as root"))?;
     }
-    Err(MountError::Io {
-        doing: "take the dead mounts away",
-        error: Errno::LOOP.into(),
-    })
+    Err(StartError::io(
+        "take the dead mounts away",
+        &Errno::LOOP.into(),
+    ))
 }
 
 /// Whether the daemon of the FUSE mount `there` is gone, whose root is `root`. Waits for the daemon where it lives, but for
@@ -236,13 +240,13 @@ fn proc_path(fd: impl AsFd) -> String {
 }
 
 /// Mounts by mount(2); `None` where only the helper process may.
-fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, MountError> {
+fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, StartError> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let fuse_fd = match rustix::fs::open("/dev/fuse", flags, Mode::empty()) {
         Ok(fd) => fd,
         Err(Errno::ACCESS | Errno::PERM) => return Ok(None),
-        Err(Errno::NOENT | Errno::NODEV | Errno::NXIO) => return Err(MountError::NoDevice),
-        Err(errno) => return Err(MountError::io("open /dev/fuse")(errno.into())),
+        Err(Errno::NOENT | Errno::NODEV | Errno::NXIO) => return Err(no_device()),
+        Err(errno) => return Err(StartError::io("open /dev/fuse", &errno.into())),
     };
     let mut data = format!(
         "fd={},rootmode=40000,user_id={},group_id={}",
@@ -256,7 +260,7 @@ fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, M
     if spec.allow_other {
         data.push_str(",allow_other");
     }
-    let data = CString::new(data).map_err(|error| MountError::io("mount")(error.into()))?;
+    let data = CString::new(data).doing("mount")?;
     let source: &OsStr = &spec.source;
     match sys::mount(
         source,
@@ -267,9 +271,14 @@ fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, M
     ) {
         Ok(()) => Ok(Some(fuse_fd)),
         Err(Errno::PERM) => Ok(None),
-        Err(Errno::NODEV) => Err(MountError::NoDevice),
-        Err(errno) => Err(MountError::io("mount")(errno.into())),
+        Err(Errno::NODEV) => Err(no_device()),
+        Err(errno) => Err(StartError::io("mount", &errno.into())),
     }
+}
+
+fn no_device() -> StartError {
+    StartError::failure("this kernel offers no FUSE: /dev/fuse is missing")
+        .hint("load the kernel's module: modprobe fuse")
 }
 
 #[cfg(test)]

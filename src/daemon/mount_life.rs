@@ -17,7 +17,7 @@ use super::mount_config::MountConfig;
 use super::policy_reload::Reloader;
 use super::sd_notify::Manager;
 use super::session::{Ended, Hooks, catch_signals, serve};
-use super::start_error::{Doing, StartError, cannot_act, not_mounted};
+use super::start_error::{Doing, StartError, cannot_act};
 use super::transport::{make_rings, plan_rings};
 use super::{effective_options, mount_flags, mountinfo};
 use crate::coherence::{Coherence, Kernel};
@@ -236,7 +236,7 @@ fn mount_it(config: &MountConfig, fs: &Utf8Fs) -> Result<Mounted, StartError> {
         allow_other: config.allows_others(),
         checks_rights: fs.is_shared(),
     };
-    mount(&spec).map_err(|error| not_mounted(&config.checked.mountpoint, &error))
+    mount(&spec)
 }
 
 /// Gives up what serving does not take.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::fuse_mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount, is_of_dead_mount};
 use super::mountinfo::MountInfo;
-use super::start_error::{StartError, not_mounted, reason};
+use super::start_error::{StartError, reason};
 use crate::names::{Quoted, ShellWord};
 
 /// Checks both directories and gives their absolute paths, without symlinks.
@@ -103,7 +103,7 @@ fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, StartError>
         // A dead mount of ours may cover it (law F7), which shuts root out where it is another user's.
         Err(error)
             if (is_of_dead_mount(&error) || error.kind() == ErrorKind::PermissionDenied)
-                && clear_dead(mountpoint).map_err(|error| not_mounted(mountpoint, &error))? =>
+                && clear_dead(mountpoint)? =>
         {
             open()
         }

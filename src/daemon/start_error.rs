@@ -3,7 +3,6 @@
 use std::io;
 
 use super::auditor::{SinkKind, is_unsafe_log};
-use super::fuse_mount::MountError;
 use crate::names::Quoted;
 use crate::os::credentials;
 use std::os::unix::ffi::OsStrExt;
@@ -44,6 +43,16 @@ impl StartError {
         Self::failure(format!("cannot {doing}: {}", reason(error)))
     }
 
+    /// Says that it keeps a mount from being made on `mountpoint`.
+    #[must_use]
+    pub(super) fn on(self, mountpoint: &Path) -> Self {
+        let mountpoint = Quoted(mountpoint.as_os_str().as_bytes());
+        Self {
+            message: format!("cannot mount on {mountpoint}: {}", self.message),
+            ..self
+        }
+    }
+
     /// Adds what to do.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
@@ -60,9 +69,9 @@ pub(crate) trait Doing<T> {
     fn doing(self, what: &str) -> Result<T, StartError>;
 }
 
-impl<T> Doing<T> for io::Result<T> {
+impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
     fn doing(self, what: &str) -> Result<T, StartError> {
-        self.map_err(|error| StartError::io(what, &error))
+        self.map_err(|error| StartError::io(what, &error.into()))
     }
 }
 
@@ -86,8 +95,7 @@ pub(super) fn cannot_act(error: &io::Error) -> StartError {
 }
 
 /// Returns why the audit log cannot be opened.
-#[must_use]
-pub fn unfit_log(sink: &SinkKind, error: &io::Error) -> StartError {
+pub(super) fn unfit_log(sink: &SinkKind, error: &io::Error) -> StartError {
     let SinkKind::File(path) = sink else {
         return StartError::io("open the audit log", error);
     };
@@ -98,25 +106,6 @@ pub fn unfit_log(sink: &SinkKind, error: &io::Error) -> StartError {
     } else {
         "name a file that can be written, or one in a directory where it can be made"
     })
-}
-
-/// Returns why nothing is mounted on `mountpoint`.
-pub(super) fn not_mounted(mountpoint: &Path, error: &MountError) -> StartError {
-    let mountpoint = Quoted(mountpoint.as_os_str().as_bytes());
-    let message = format!("cannot mount on {mountpoint}: {error}");
-    let failure = match error {
-        MountError::AlreadyMounted { .. } | MountError::AllowOther | MountError::Helper { .. } => {
-            StartError::usage(message)
-        }
-        MountError::Io { .. }
-        | MountError::NoDevice
-        | MountError::DeviceDenied
-        | MountError::NoHelper => StartError::failure(message),
-    };
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
 }
 
 #[cfg(test)]

@@ -9,27 +9,25 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use super::{MountError, MountSpec, SUBTYPE, UnmountOutcome};
+use super::{MountSpec, SUBTYPE, UnmountOutcome, no_device};
+use crate::daemon::start_error::{Doing, StartError};
+use crate::names::Quoted;
 use crate::os::helper::receive;
 
 /// Tried in this order; found by `PATH`.
 const PROGRAMS: [&str; 2] = ["fusermount3", "fusermount"];
 /// The variable by which the helper learns the socket that takes the descriptor.
 const SOCKET_VARIABLE: &str = "_FUSE_COMMFD";
+/// The fault where none of the programs is there.
+const NO_HELPER: &str = "an ordinary user needs fusermount3 to mount, and it is not installed";
 
 /// Mounts on `path` and returns the connection.
-pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, MountError> {
+pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, StartError> {
     let options = options(spec);
-    let failed = MountError::io("run fusermount3");
-    let (ours, theirs) = match socketpair(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        SocketFlags::CLOEXEC,
-        None,
-    ) {
-        Ok(pair) => pair,
-        Err(errno) => return Err(failed(errno.into())),
-    };
+    let doing = "run fusermount3";
+    let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+    let pair = socketpair(family, kind, SocketFlags::CLOEXEC, None);
+    let (ours, theirs) = pair.doing(doing)?;
     let child = spawn(|command| {
         // As its standard input the socket gets past exec without being open to other programs that we may run.
         command.env(SOCKET_VARIABLE, "0").stdin(theirs.try_clone()?);
@@ -37,21 +35,19 @@ pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, MountError
         Ok(())
     });
     drop(theirs);
-    let child = match child {
-        Ok(child) => child,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(MountError::NoHelper),
-        Err(error) => return Err(failed(error)),
-    };
+    if matches!(&child, Err(error) if error.kind() == io::ErrorKind::NotFound) {
+        return Err(
+            StartError::failure(NO_HELPER).hint("install the package fuse3, or run as root")
+        );
+    }
+    let child = child.doing(doing)?;
     // It hangs up without a descriptor if it refuses.
     let received = receive(ours.as_fd(), &mut [0]);
     let output = child.wait_with_output();
-    match received {
-        Ok((_, Some(fuse_fd))) => Ok(fuse_fd),
-        Ok((_, None)) => match output {
-            Ok(output) => Err(refusal(&output.stderr)),
-            Err(error) => Err(failed(error)),
-        },
-        Err(errno) => Err(failed(errno.into())),
+    let (_, fuse_fd) = received.doing(doing)?;
+    match fuse_fd {
+        Some(fuse_fd) => Ok(fuse_fd),
+        None => Err(refusal(&output.doing(doing)?.stderr)),
     }
 }
 
@@ -64,7 +60,7 @@ pub(super) fn unmount(path: &Path) -> io::Result<UnmountOutcome> {
             io::ErrorKind::PermissionDenied,
             "another user mounted it",
         )),
-        Some(message) => Err(io::Error::other(MountError::Helper { message })),
+        Some(message) => Err(io::Error::other(refused(&message))),
     }
 }
 
@@ -72,7 +68,7 @@ pub(super) fn unmount(path: &Path) -> io::Result<UnmountOutcome> {
 pub(super) fn detach(path: &Path) -> io::Result<()> {
     match run_unmount(path, "-uz")? {
         None => Ok(()),
-        Some(message) => Err(io::Error::other(MountError::Helper { message })),
+        Some(message) => Err(io::Error::other(refused(&message))),
     }
 }
 
@@ -85,7 +81,7 @@ fn run_unmount(path: &Path, action: &str) -> io::Result<Option<Vec<u8>>> {
     let output = match child {
         Ok(child) => child.wait_with_output()?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(io::Error::other(MountError::NoHelper));
+            return Err(io::Error::other(NO_HELPER));
         }
         Err(error) => return Err(error),
     };
@@ -141,17 +137,23 @@ fn escape(value: &[u8]) -> Vec<u8> {
     out
 }
 
-fn refusal(stderr: &[u8]) -> MountError {
+fn refusal(stderr: &[u8]) -> StartError {
     let message = one_line(stderr);
     if contains(&message, b"user_allow_other") {
-        MountError::AllowOther
+        StartError::usage("ordinary users may not mount with allow_other on this machine")
+            .hint("leave allow_other out, or have the administrator write user_allow_other into /etc/fuse.conf")
     } else if contains(&message, b"modprobe fuse") {
-        MountError::NoDevice
+        no_device()
     } else if contains(&message, b"open /dev/fuse: Permission denied") {
-        MountError::DeviceDenied
+        StartError::failure("ordinary users may not open /dev/fuse on this machine")
+            .hint("run as root, or have the administrator set its mode to 0666, as udev does")
     } else {
-        MountError::Helper { message }
+        StartError::usage(refused(&message))
     }
+}
+
+fn refused(message: &[u8]) -> String {
+    format!("fusermount3 refused: {}", Quoted(message))
 }
 
 fn one_line(stderr: &[u8]) -> Vec<u8> {
@@ -194,18 +196,11 @@ mod tests {
         ];
         for (stderr, hint) in rows {
             let error = refusal(stderr);
-            assert_eq!(error.hint().is_some(), hint.is_some(), "{error}");
-            assert!(
-                error
-                    .hint()
-                    .unwrap_or_default()
-                    .contains(hint.unwrap_or_default())
-            );
+            assert_eq!(error.hint.is_some(), hint.is_some(), "{error:?}");
+            let told = error.hint.unwrap_or_default();
+            assert!(told.contains(hint.unwrap_or_default()));
         }
-        assert!(
-            refusal(b"no\x1b[2J\n")
-                .to_string()
-                .ends_with("\"no\\x1B[2J\"")
-        );
+        let refused = refusal(b"no\x1b[2J\n").message;
+        assert!(refused.ends_with("\"no\\x1B[2J\""), "{refused}");
     }
 }

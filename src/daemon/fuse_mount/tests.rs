@@ -252,10 +252,8 @@ fn a_file_is_no_mount_point() {
         checks_rights: true,
     };
     let error = mount(&spec).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "cannot open the mount point: Not a directory (os error 20)"
-    );
+    let end = ": cannot open the mount point: Not a directory";
+    assert!(error.message.ends_with(end), "{error:?}");
 }
 
 #[test]

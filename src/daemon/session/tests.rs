@@ -100,8 +100,9 @@ fn daemon() {
             ));
         }
         Err(error) => say(&format!(
-            "failed {error}; {}",
-            error.hint().unwrap_or_default()
+            "failed {}; {}",
+            error.message,
+            error.hint.unwrap_or_default()
         )),
     }
 }
@@ -208,7 +209,7 @@ fn f7_a_killed_daemon_can_be_replaced_at_once() {
     daemon.says("ready");
     assert_eq!(place.mounts(), ["fuse.utf8fs"]);
     let second = Daemon::start(&place, |_| ());
-    second.says("failed already mounted: \"/back\" is shown there; unmount it first");
+    second.says("already mounted: \"/back\" is shown there; unmount it first");
     daemon.signal(Signal::TERM);
     daemon.says("ended Ok(Signalled)");
 }
