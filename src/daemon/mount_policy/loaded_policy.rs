@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
-use super::policy_checks::{Table, compares, covers};
+use super::policy_checks::{
+    check_ids, check_limits, check_not_empty, check_patterns, compares, covers,
+};
 use super::policy_directory::Ruled;
-use super::policy_faults::{self, Fault, Faults, Place, Places, Severity, line};
+use super::policy_faults::{self, Fault, Faults, Place, Severity, Table, line};
 use super::resolved_policy::{ResolvedPolicy, charset};
 use crate::daemon::audit_config::{log_sink, log_target};
 use crate::daemon::auditor::SinkKind;
@@ -22,9 +24,9 @@ pub struct LoadedPolicy {
     pub(super) text: PolicyText,
     /// For each key what was said first: by the file itself, then by those that it includes, in order.
     pub keys: PolicyFile,
-    places: Places,
-    /// The places of the sections and of their keys, in the order of `keys.section`.
-    sections: Vec<(Place, Places)>,
+    whole: Table,
+    /// The tables of the sections, in the order of `keys.section`.
+    sections: Vec<Table>,
     pub(super) faults: Faults,
 }
 
@@ -39,7 +41,7 @@ impl LoadedPolicy {
             let from = source
                 .included_by
                 .and_then(|including| includes.get(including));
-            let places = match &source.text {
+            let whole = match &source.text {
                 Ok(content) => policy.add(file, content),
                 Err(why) => {
                     let (place, message) = match from {
@@ -50,12 +52,12 @@ impl LoadedPolicy {
                         None => (start, why.clone()),
                     };
                     policy.faults.error(place, message);
-                    Places::new()
+                    Table::default()
                 }
             };
-            includes.push(places.get("include").copied().unwrap_or(start));
-            for (key, place) in places {
-                policy.places.entry(key).or_insert(place);
+            includes.push(whole.keys.get("include").copied().unwrap_or(start));
+            for (key, place) in whole.keys {
+                policy.whole.keys.entry(key).or_insert(place);
             }
         }
         policy.text = text;
@@ -65,7 +67,7 @@ impl LoadedPolicy {
     }
 
     /// Adds what a file says; returns the places of its keys.
-    fn add(&mut self, file: usize, content: &str) -> Places {
+    fn add(&mut self, file: usize, content: &str) -> Table {
         let keys = match PolicyFile::parse(content) {
             Ok(keys) => keys,
             Err(faults) => {
@@ -74,31 +76,31 @@ impl LoadedPolicy {
                     let text = with_remedy(&table_fault(&fault, "section"));
                     self.faults.error(Place { file, offset }, text);
                 }
-                return Places::new();
+                return Table::default();
             }
         };
-        let (places, sections) = places(file, content);
+        let (whole, sections) = tables(file, content);
         self.keys = std::mem::take(&mut self.keys).or(keys);
         self.sections.extend(sections);
-        places
+        whole
     }
 
     /// Returns where the key is said of the whole mount.
     #[must_use]
     pub fn place(&self, key: &str) -> Option<Place> {
-        self.places.get(key).copied()
+        self.whole.keys.get(key).copied()
     }
 
     /// Returns where a section begins.
     #[must_use]
     pub fn section_place(&self, section: usize) -> Option<Place> {
-        self.sections.get(section).map(|(place, _)| *place)
+        self.sections.get(section).map(|table| table.start)
     }
 
     /// Returns where the key is said in a section.
     #[must_use]
     pub fn place_in(&self, section: usize, key: &str) -> Option<Place> {
-        self.sections.get(section)?.1.get(key).copied()
+        self.sections.get(section)?.keys.get(key).copied()
     }
 
     /// Returns `FILE:LINE`.
@@ -164,48 +166,48 @@ impl LoadedPolicy {
         })
     }
 
-    /// Returns what is said of the whole mount, to be checked.
-    fn whole(&mut self) -> (Table<'_>, &PolicyFile) {
-        let table = Table {
-            text: &self.text,
-            places: &self.places,
-            start: Place::default(),
-            faults: &mut self.faults,
-        };
-        (table, &self.keys)
-    }
-
     fn check_whole(&mut self) {
-        let (mut whole, keys) = self.whole();
+        let Self {
+            text,
+            keys,
+            whole,
+            faults,
+            ..
+        } = self;
         if keys.store_as.is_some() && keys.legacy.is_some_and(|legacy| legacy != Legacy::Decode) {
             let message = "legacy contradicts store_as, which needs names to be decoded";
-            whole.error("legacy", message);
+            faults.error(whole.at("legacy"), message);
         }
         if let Some(log) = &keys.audit_log
             && let Err(error) = log_sink(&log_target(log))
         {
-            whole.wrong_value("audit_log", &error);
+            faults.wrong_value(whole, "audit_log", &error);
         }
         let from = keys.from.iter().flat_map(|from| &from.0);
         let labels = from.map(|label| ("from", label));
         for (key, label) in labels.chain(keys.store_as.iter().map(|label| ("store_as", label))) {
             if let Err(error) = charset(key, label) {
-                whole.wrong_value(key, &error);
+                faults.wrong_value(whole, key, &error);
             }
         }
-        whole.check_limits(keys.max_bytes, keys.max_chars);
-        whole.check_patterns("exempt", &keys.exempt);
-        whole.check_ids("exempt_uid", &keys.exempt_uid);
+        check_limits(faults, whole, keys.max_bytes, keys.max_chars);
+        check_patterns(faults, whole, "exempt", &keys.exempt);
+        check_ids(faults, text, whole, "exempt_uid", &keys.exempt_uid);
     }
 
     /// Adds what keeps the policy from being in force where no option is given beside it, or some are.
     pub(super) fn check_alone(&mut self) {
         let mut options = PolicyFile::default();
-        let (mut whole, keys) = self.whole();
+        let Self {
+            keys,
+            whole,
+            faults,
+            ..
+        } = self;
         let has_charsets = keys.from.as_ref().is_some_and(|from| !from.0.is_empty());
         if keys.legacy == Some(Legacy::Decode) && !has_charsets && keys.store_as.is_none() {
             let message = "legacy is decode without from: it can be in force only where --from is given as well";
-            whole.warning("legacy", message);
+            faults.warning(whole.at("legacy"), message);
             options.from = Some(List(vec!["iso-8859-1".to_owned()]));
         }
         match keys
@@ -216,11 +218,11 @@ impl LoadedPolicy {
             Some(Ok(SinkKind::Stderr)) => {
                 let message =
                     "audit_log is standard error: it can be in force only without --background";
-                whole.warning("audit_log", message);
+                faults.warning(whole.at("audit_log"), message);
             }
             Some(Ok(SinkKind::File(path))) => {
                 if let Err(error) = log_directory(&path) {
-                    whole.wrong_value("audit_log", &error);
+                    faults.wrong_value(whole, "audit_log", &error);
                 }
             }
             Some(Ok(SinkKind::Syslog | SinkKind::Journal(_)) | Err(_)) | None => {}
@@ -235,9 +237,9 @@ impl LoadedPolicy {
     /// Warns of patterns that begin with a directory that the policy rules: they match nothing.
     pub(super) fn check_paths(&mut self, ruled: &[Ruled]) {
         let sections = self.keys.section.iter().zip(&self.sections);
-        let sections = sections.map(|(section, (_, places))| ("path", &section.path, places));
-        let whole = ("exempt", &self.keys.exempt, &self.places);
-        for (key, patterns, places) in sections.chain([whole]) {
+        let sections = sections.map(|(section, table)| ("path", &section.path, table));
+        let whole = ("exempt", &self.keys.exempt, &self.whole);
+        for (key, patterns, table) in sections.chain([whole]) {
             for pattern in patterns.iter().flat_map(|list| &list.0) {
                 let is_in = |directory: &Path| {
                     directory.parent().is_some() && Path::new(pattern).starts_with(directory)
@@ -247,8 +249,7 @@ impl LoadedPolicy {
                     let message = format!(
                         "{key}: {pattern} begins with the {what}; paths begin at the root of the mount"
                     );
-                    let place = places.get(key).copied();
-                    self.faults.warning(place.unwrap_or_default(), message);
+                    self.faults.warning(table.at(key), message);
                 }
             }
         }
@@ -258,48 +259,40 @@ impl LoadedPolicy {
         let Self {
             text,
             keys,
-            places: of_whole,
+            whole,
             sections,
             faults,
         } = self;
         // Siblings are compared in one way on a mount.
-        let mut compared = compares(keys.unique).zip(of_whole.get("unique").copied());
-        for ((index, section), (start, places)) in keys.section.iter().enumerate().zip(&*sections) {
-            let mut table = Table {
-                text,
-                places,
-                start: *start,
-                faults,
-            };
-            table.check_limits(section.max_bytes, section.max_chars);
+        let mut compared = compares(keys.unique).zip(whole.keys.get("unique").copied());
+        for ((index, section), table) in keys.section.iter().enumerate().zip(&*sections) {
+            check_limits(faults, table, section.max_bytes, section.max_chars);
             let limits = [
                 ("max_bytes", section.max_bytes.zip(keys.max_bytes)),
                 ("max_chars", section.max_chars.zip(keys.max_chars)),
             ];
             for (key, limits) in limits {
-                if let Some((_, whole)) = limits.filter(|(own, whole)| own > whole)
-                    && let Some(place) = of_whole.get(key)
-                {
-                    let at = line(text, *place);
+                if let Some((_, limit)) = limits.filter(|(own, whole)| own > whole) {
+                    let at = line(text, whole.at(key));
                     let message = format!(
-                        "{key} is more than the {whole} of the whole mount ({at}); a section can only be stricter"
+                        "{key} is more than the {limit} of the whole mount ({at}); a section can only be stricter"
                     );
-                    table.error(key, message);
+                    faults.error(table.at(key), message);
                 }
             }
-            table.check_patterns("path", &section.path);
-            table.check_ids("users", &section.users);
-            table.check_ids("groups", &section.groups);
-            table.check_not_empty("path", &section.path);
-            table.check_not_empty("users", &section.users);
-            table.check_not_empty("groups", &section.groups);
+            check_patterns(faults, table, "path", &section.path);
+            check_ids(faults, text, table, "users", &section.users);
+            check_ids(faults, text, table, "groups", &section.groups);
+            check_not_empty(faults, table, "path", &section.path);
+            check_not_empty(faults, table, "users", &section.users);
+            check_not_empty(faults, table, "groups", &section.groups);
             match (compares(section.unique), compared) {
                 (Some(how), Some((other, first))) if other != how => {
                     let (other, at) = (<&str>::from(other), line(text, first));
                     let message = format!(
                         "unique contradicts {other} of {at}: names of a mount are compared in one way"
                     );
-                    table.error("unique", message);
+                    faults.error(table.at("unique"), message);
                 }
                 (Some(how), None) => compared = Some((how, table.at("unique"))),
                 (_, Some(_)) | (None, None) => {}
@@ -310,45 +303,42 @@ impl LoadedPolicy {
                 Some(Mode::Enforce | Mode::Normalize) | None => &[],
             };
             let mode = section.mode.map_or("", Into::into);
-            for key in idle.iter().filter(|key| places.contains_key(**key)) {
-                table.warning(key, format!("{key} has no effect: mode is {mode} here"));
+            for key in idle.iter().filter(|key| table.keys.contains_key(**key)) {
+                let message = format!("{key} has no effect: mode is {mode} here");
+                faults.warning(table.at(key), message);
             }
             let mut earlier = keys.section.iter().take(index).zip(&*sections);
-            if let Some((_, (first, _))) = earlier.find(|(earlier, _)| covers(earlier, section)) {
-                let at = line(text, *first);
+            if let Some((_, first)) = earlier.find(|(earlier, _)| covers(earlier, section)) {
+                let at = line(text, first.start);
                 let message = format!(
                     "this section is never reached: that of {at} holds for all that it holds for"
                 );
-                faults.warning(*start, message);
+                faults.warning(table.start, message);
             }
         }
     }
 }
 
-/// Returns the places of the keys of a file, and those of each section and its keys.
-fn places(file: usize, text: &str) -> (Places, Vec<(Place, Places)>) {
-    let keys = |table: &DeTable<'_>| -> Places {
-        let keys = table.iter().map(|(key, value)| {
-            let offset = value.span().start;
-            (key.get_ref().to_string(), Place { file, offset })
-        });
-        keys.collect()
+/// Returns the places of the keys of a file, and those of each section.
+fn tables(file: usize, text: &str) -> (Table, Vec<Table>) {
+    let table = |start: usize, keys: &DeTable<'_>| {
+        let place = |offset| Place { file, offset };
+        let keys = keys.iter();
+        let keys = keys.map(|(key, value)| (key.get_ref().to_string(), place(value.span().start)));
+        Table {
+            start: place(start),
+            keys: keys.collect(),
+        }
     };
     let (document, _faults) = DeTable::parse_recoverable(text);
-    let sections = document
-        .get_ref()
-        .get("section")
-        .map(|sections| sections.get_ref());
-    let sections = sections
-        .and_then(DeValue::as_array)
-        .into_iter()
-        .flat_map(|all| all.iter());
-    let sections = sections.map(|section| {
-        let offset = section.span().start;
-        let own = section.get_ref().as_table().map(keys);
-        (Place { file, offset }, own.unwrap_or_default())
+    let sections = document.get_ref().get("section");
+    let sections = sections.and_then(|sections| sections.get_ref().as_array());
+    let sections = sections.into_iter().flat_map(|all| all.iter());
+    let sections = sections.filter_map(|section| {
+        let keys = section.get_ref().as_table()?;
+        Some(table(section.span().start, keys))
     });
-    (keys(document.get_ref()), sections.collect())
+    (table(0, document.get_ref()), sections.collect())
 }
 
 /// Says what to write instead: the key that was meant, if an unknown one is similar to it, or the place where it belongs.

@@ -2,94 +2,85 @@
 
 use std::collections::BTreeSet;
 
-use super::policy_faults::{Faults, Place, Places};
+use super::policy_faults::{Faults, Table};
 use super::read_policy::number_in;
-use crate::daemon::start_error::StartError;
 use crate::names::{Patterns, Quoted};
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
 use crate::records::{Comparison, Id, List, PolicySection, PolicyText};
 
-/// The keys of the whole mount, or of one section, while they are checked.
-pub(super) struct Table<'a> {
-    pub(super) text: &'a PolicyText,
-    /// The places of its keys.
-    pub(super) places: &'a Places,
-    /// The place where it begins.
-    pub(super) start: Place,
-    pub(super) faults: &'a mut Faults,
+/// Checks the limits of names.
+pub(super) fn check_limits(
+    faults: &mut Faults,
+    table: &Table,
+    max_bytes: Option<usize>,
+    max_chars: Option<usize>,
+) {
+    if max_bytes.is_some_and(|limit| !(SMALLEST_LIMIT..=NAME_MAX).contains(&limit)) {
+        let message = format!("max_bytes must be {SMALLEST_LIMIT} to {NAME_MAX}");
+        faults.error(table.at("max_bytes"), message);
+    }
+    if max_chars.is_some_and(|limit| limit < SMALLEST_LIMIT) {
+        let message = format!("max_chars must be {SMALLEST_LIMIT} or more");
+        faults.error(table.at("max_chars"), message);
+    }
 }
 
-impl Table<'_> {
-    /// Returns where the key is said, else where the table begins.
-    pub(super) fn at(&self, key: &str) -> Place {
-        self.places.get(key).copied().unwrap_or(self.start)
-    }
-
-    pub(super) fn error(&mut self, key: &str, message: impl Into<String>) {
-        self.faults.error(self.at(key), message);
-    }
-
-    pub(super) fn warning(&mut self, key: &str, message: impl Into<String>) {
-        self.faults.warning(self.at(key), message);
-    }
-
-    /// Adds the error of the value of `key`, with what to do about it.
-    pub(super) fn wrong_value(&mut self, key: &str, error: &StartError) {
-        let hint = error.hint.as_deref().map(|hint| format!("; {hint}"));
-        let hint = hint.unwrap_or_default();
-        self.error(key, format!("{key}: {}{hint}", error.message));
-    }
-
-    pub(super) fn check_limits(&mut self, max_bytes: Option<usize>, max_chars: Option<usize>) {
-        if max_bytes.is_some_and(|limit| !(SMALLEST_LIMIT..=NAME_MAX).contains(&limit)) {
-            let message = format!("max_bytes must be {SMALLEST_LIMIT} to {NAME_MAX}");
-            self.error("max_bytes", message);
-        }
-        if max_chars.is_some_and(|limit| limit < SMALLEST_LIMIT) {
-            let message = format!("max_chars must be {SMALLEST_LIMIT} or more");
-            self.error("max_chars", message);
+/// Checks patterns.
+pub(super) fn check_patterns(
+    faults: &mut Faults,
+    table: &Table,
+    key: &str,
+    list: &Option<List<String>>,
+) {
+    for pattern in list.iter().flat_map(|list| &list.0) {
+        if let Err(error) = Patterns::new(std::slice::from_ref(pattern)) {
+            let pattern = Quoted(pattern.as_bytes());
+            let message = format!("{key}: {pattern} is not a pattern: {}", error.reason);
+            faults.error(table.at(key), message);
         }
     }
+}
 
-    pub(super) fn check_patterns(&mut self, key: &str, list: &Option<List<String>>) {
-        for pattern in list.iter().flat_map(|list| &list.0) {
-            if let Err(error) = Patterns::new(std::slice::from_ref(pattern)) {
-                let pattern = Quoted(pattern.as_bytes());
-                let message = format!("{key}: {pattern} is not a pattern: {}", error.reason);
-                self.error(key, message);
+/// Checks users or groups. A name that the system does not know matches nobody.
+pub(super) fn check_ids(
+    faults: &mut Faults,
+    text: &PolicyText,
+    table: &Table,
+    key: &str,
+    list: &Option<List<Id>>,
+) {
+    let (what, file, known) = match key {
+        "groups" => ("group", "group", text.group.as_bytes()),
+        _ => ("user", "passwd", text.passwd.as_bytes()),
+    };
+    for id in list.iter().flat_map(|list| &list.0) {
+        match id {
+            // The last one is that of nobody at all: chown(2).
+            Id::Number(u32::MAX) => faults.error(table.at(key), format!("{key} is out of range")),
+            Id::Name(name) if number_in(known, name).is_none() => {
+                let remedy = match name.parse::<u32>() {
+                    Ok(number) => format!("write {number} without quotes"),
+                    Err(_) => format!("names are those of /etc/{file}, others go by number"),
+                };
+                let name = Quoted(name.as_bytes());
+                let message = format!("{key}: unknown {what} {name} matches nobody; {remedy}");
+                faults.warning(table.at(key), message);
             }
+            Id::Number(_) | Id::Name(_) => {}
         }
     }
+}
 
-    /// Checks users or groups. A name that the system does not know matches nobody.
-    pub(super) fn check_ids(&mut self, key: &str, list: &Option<List<Id>>) {
-        let (what, table, known) = match key {
-            "groups" => ("group", "group", self.text.group.as_bytes()),
-            _ => ("user", "passwd", self.text.passwd.as_bytes()),
-        };
-        for id in list.iter().flat_map(|list| &list.0) {
-            match id {
-                // The last one is that of nobody at all: chown(2).
-                Id::Number(u32::MAX) => self.error(key, format!("{key} is out of range")),
-                Id::Name(name) if number_in(known, name).is_none() => {
-                    let remedy = match name.parse::<u32>() {
-                        Ok(number) => format!("write {number} without quotes"),
-                        Err(_) => format!("names are those of /etc/{table}, others go by number"),
-                    };
-                    let name = Quoted(name.as_bytes());
-                    let message = format!("{key}: unknown {what} {name} matches nobody; {remedy}");
-                    self.warning(key, message);
-                }
-                Id::Number(_) | Id::Name(_) => {}
-            }
-        }
-    }
-
-    pub(super) fn check_not_empty<T>(&mut self, key: &str, list: &Option<List<T>>) {
-        if list.as_ref().is_some_and(|list| list.0.is_empty()) {
-            let message = format!("{key} is empty: leave it out if the section is for all");
-            self.error(key, message);
-        }
+/// Refuses an empty list.
+pub(super) fn check_not_empty<T>(
+    faults: &mut Faults,
+    table: &Table,
+    key: &str,
+    list: &Option<List<T>>,
+) {
+    if list.as_ref().is_some_and(|list| list.0.is_empty()) {
+        let message = format!("{key} is empty: leave it out if the section is for all");
+        faults.error(table.at(key), message);
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use strum::IntoStaticStr;
 
 use super::read_policy::line_and_column;
+use crate::daemon::start_error::StartError;
 use crate::names::Quoted;
 use crate::names::quoted::harmless;
 use crate::records::PolicyText;
@@ -18,8 +19,21 @@ pub struct Place {
     pub(super) offset: usize,
 }
 
-/// The places of the keys of a table.
-pub(super) type Places = BTreeMap<String, Place>;
+/// The places of a table: that of the whole mount, or of a section.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Table {
+    /// The place where it begins.
+    pub(super) start: Place,
+    /// The places of its keys.
+    pub(super) keys: BTreeMap<String, Place>,
+}
+
+impl Table {
+    /// Returns where the key is said, else where the table begins.
+    pub(super) fn at(&self, key: &str) -> Place {
+        self.keys.get(key).copied().unwrap_or(self.start)
+    }
+}
 
 /// The effect of a fault on the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -60,6 +74,13 @@ impl Faults {
 
     pub(super) fn warning(&mut self, place: Place, message: impl Into<String>) {
         self.add(place, Severity::Warning, message.into());
+    }
+
+    /// Adds the error of the value of `key`, with what to do about it.
+    pub(super) fn wrong_value(&mut self, table: &Table, key: &str, error: &StartError) {
+        let hint = error.hint.as_deref().map(|hint| format!("; {hint}"));
+        let hint = hint.unwrap_or_default();
+        self.error(table.at(key), format!("{key}: {}{hint}", error.message));
     }
 
     fn add(&mut self, place: Place, severity: Severity, message: String) {
