@@ -1,7 +1,8 @@
 //! Destination and format of the audit log, from the options and the policy.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use super::auditor::{AuditOptions, Format, JOURNAL, SinkKind};
 use super::mount_paths::log_name;
@@ -28,10 +29,7 @@ pub(super) fn audit_config(
     keys: &PolicyFile,
     is_background: bool,
 ) -> Result<AuditConfig, StartError> {
-    let sink = keys
-        .audit_log
-        .as_ref()
-        .map(|log| log_sink(&log_target(log)));
+    let sink = keys.audit_log.as_ref().map(log_sink);
     let sink = match sink.transpose()? {
         Some(SinkKind::Stderr) if is_background => {
             return Err(StartError::usage(
@@ -54,20 +52,16 @@ pub(super) fn audit_config(
     })
 }
 
-/// Returns the value of `--audit-log`.
-pub(super) fn log_target(log: &LogOption) -> OsString {
-    match log {
-        LogOption::Word(text) => OsString::from(text.as_ref()),
-        LogOption::File(name) => OsString::from_vec(name.as_bytes().to_vec()),
-    }
-}
-
 /// Decides where a log is that was named so.
 ///
 /// # Errors
 /// It is on no system.
-pub(super) fn log_sink(log: &OsStr) -> Result<SinkKind, StartError> {
-    Ok(match log.as_bytes() {
+pub(super) fn log_sink(log: &LogOption) -> Result<SinkKind, StartError> {
+    let log = match log {
+        LogOption::Word(text) => text.as_bytes(),
+        LogOption::File(name) => name.as_bytes(),
+    };
+    Ok(match log {
         b"-" => SinkKind::Stderr,
         b"syslog" => SinkKind::Syslog,
         b"journald" => SinkKind::Journal(JOURNAL.into()),
@@ -83,8 +77,9 @@ pub(super) fn log_sink(log: &OsStr) -> Result<SinkKind, StartError> {
                 .hint("a file of such a name is written as ./journald:...; the journal of the namespace NAME is journald:/run/systemd/journal.NAME/socket"));
             }
             None => {
-                log_name(log.as_ref())?;
-                SinkKind::File(log.into())
+                let path = Path::new(OsStr::from_bytes(log));
+                log_name(path)?;
+                SinkKind::File(path.into())
             }
         },
     })

@@ -10,10 +10,8 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::effective_options;
 use super::mount_config::MountConfig;
-use super::mount_policy::ResolvedPolicy;
 use crate::fs::Utf8Fs;
 use crate::fuse::status::Told;
-use crate::names::rules::Rules;
 use crate::records::{PolicyFault, PolicyStatus, Time};
 
 /// Most faults of one reading that are told.
@@ -33,23 +31,32 @@ impl Reloader {
         fs: &Arc<Utf8Fs>,
         told: &Arc<Mutex<Told>>,
     ) -> io::Result<Option<Self>> {
-        if config.checked.policy.is_none() {
+        let Some(source) = config.checked.policy.clone() else {
             return Ok(None);
-        }
-        let mut mounted = Mounted {
-            resolved: config.checked.resolved.clone(),
-            config: config.clone(),
-            fs: Arc::clone(fs),
-            told: Arc::clone(told),
+        };
+        let (mut config, fs, told) = (config.clone(), Arc::clone(fs), Arc::clone(told));
+        let mut reload = move || {
+            let read = source.reload().and_then(|(policy, new)| {
+                let old = &config.checked.resolved;
+                match old.remount_faults(&new, &policy, config.background) {
+                    faults if faults.is_empty() => Ok(new.rules),
+                    faults => Err(faults),
+                }
+            });
+            let read = read.map(|rules| {
+                let sections = rules.sections().len();
+                fs.replace_rules(rules.clone());
+                config.checked.resolved.rules = rules;
+                told.lock().options = Some(effective_options::options(&config));
+                sections
+            });
+            let status = MutexGuard::map(told.lock(), |told| &mut told.policy);
+            note_reload(status, read);
         };
         let (knock, knocks) = sync_channel(1);
         thread::Builder::new()
             .name("policy".to_owned())
-            .spawn(move || {
-                while knocks.recv().is_ok() {
-                    mounted.reload();
-                }
-            })?;
+            .spawn(move || knocks.into_iter().for_each(|()| reload()))?;
         Ok(Some(Self(knock)))
     }
 
@@ -57,48 +64,6 @@ impl Reloader {
     pub(super) fn knock(&self) {
         // One that waits already will see the file as it is now.
         self.0.try_send(()).ok();
-    }
-}
-
-struct Mounted {
-    resolved: ResolvedPolicy,
-    config: MountConfig,
-    fs: Arc<Utf8Fs>,
-    told: Arc<Mutex<Told>>,
-}
-
-impl Mounted {
-    fn reload(&mut self) {
-        let read = self.read().map(|rules| self.put_in_force(rules));
-        note_reload(
-            MutexGuard::map(self.told.lock(), |told| &mut told.policy),
-            read,
-        );
-    }
-
-    /// The rules as they are in the file now, or a line for each reason why they cannot be put in force.
-    fn read(&self) -> Result<Rules, Vec<String>> {
-        let Some(source) = &self.config.checked.policy else {
-            return Err(Vec::new());
-        };
-        let (policy, resolved) = source.reload()?;
-        let faults = self
-            .resolved
-            .remount_faults(&resolved, &policy, self.config.background);
-        if faults.is_empty() {
-            Ok(resolved.rules)
-        } else {
-            Err(faults)
-        }
-    }
-
-    /// Puts the rules in force, and returns the number of their sections.
-    fn put_in_force(&mut self, rules: Rules) -> usize {
-        let sections = rules.sections().len();
-        self.fs.replace_rules(rules.clone());
-        self.config.checked.resolved.rules = rules;
-        self.told.lock().options = Some(effective_options::options(&self.config));
-        sections
     }
 }
 

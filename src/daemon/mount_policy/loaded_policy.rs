@@ -10,7 +10,7 @@ use super::policy_checks::{
 use super::policy_directory::Ruled;
 use super::policy_faults::{self, Fault, Faults, Place, Severity, Table, line};
 use super::resolved_policy::{ResolvedPolicy, charset};
-use crate::daemon::audit_config::{log_sink, log_target};
+use crate::daemon::audit_config::log_sink;
 use crate::daemon::auditor::SinkKind;
 use crate::daemon::mount_paths::log_directory;
 use crate::daemon::start_error::StartError;
@@ -179,7 +179,7 @@ impl LoadedPolicy {
             faults.error(whole.at("legacy"), message);
         }
         if let Some(log) = &keys.audit_log
-            && let Err(error) = log_sink(&log_target(log))
+            && let Err(error) = log_sink(log)
         {
             faults.wrong_value(whole, "audit_log", &error);
         }
@@ -210,11 +210,7 @@ impl LoadedPolicy {
             faults.warning(whole.at("legacy"), message);
             options.from = Some(List(vec!["iso-8859-1".to_owned()]));
         }
-        match keys
-            .audit_log
-            .as_ref()
-            .map(|log| log_sink(&log_target(log)))
-        {
+        match keys.audit_log.as_ref().map(log_sink) {
             Some(Ok(SinkKind::Stderr)) => {
                 let message =
                     "audit_log is standard error: it can be in force only without --background";
