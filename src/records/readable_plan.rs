@@ -202,29 +202,32 @@ impl ReadablePlan {
     }
 }
 
-/// Returns the fields that stand between the old name and the kind of an entry.
+/// Returns the fields that stand between the old name and the kind of an entry: words, and a name behind them, of each.
 fn changes_of<'t>(tokens: &'t [Token<'_>]) -> Result<Vec<(&'static str, &'t Vec<u8>)>, String> {
-    Ok(match tokens {
-        [] => Vec::new(),
-        [Word("->"), Quote(new), rest @ ..] => [vec![("new", new)], changes_of(rest)?].concat(),
-        [
-            Word("is"),
-            Word("set"),
-            Word("aside"),
-            Word("for"),
-            Quote(same),
-        ] => vec![("same_as", same)],
-        [
-            Word("leads"),
-            Word("to"),
-            Quote(target),
-            Word("->"),
-            Quote(new),
-        ] => {
-            vec![("target", target), ("new_target", new)]
-        }
-        _ => return Err(SHAPE.to_owned()),
-    })
+    let (mut fields, mut words) = (Vec::new(), Vec::new());
+    for token in tokens {
+        let name = match token {
+            Word(word) => {
+                words.push(*word);
+                continue;
+            }
+            Quote(name) => name,
+        };
+        let before = fields.last().map(|(field, _)| *field);
+        let field = match (before, words.join(" ").as_str()) {
+            (None, "->") => "new",
+            (None | Some("new"), "is set aside for") => "same_as",
+            (None | Some("new"), "leads to") => "target",
+            (Some("target"), "->") => "new_target",
+            _ => return Err(SHAPE.to_owned()),
+        };
+        fields.push((field, name));
+        words.clear();
+    }
+    match (fields.last(), words.is_empty()) {
+        (Some(("target", _)), _) | (_, false) => Err(SHAPE.to_owned()),
+        _ => Ok(fields),
+    }
 }
 
 /// Cuts a line into words and quoted names, without the comment.
