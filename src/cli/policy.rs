@@ -11,11 +11,11 @@ use super::args::PolicyAction;
 use super::output::{Output, harmless};
 use super::{CliError, ExitCode};
 use crate::daemon::mount_policy::{
-    End, LoadedPolicy, Place, ResolvedPolicy, groups_of, load, load_and_check, number_of,
+    LoadedPolicy, Place, ResolvedPolicy, groups_of, load, load_and_check, number_of,
 };
 use crate::names::Quoted;
-use crate::names::rules::{Exempt, Mode, Terms, Verdict};
-use crate::policy::{Class, Normalization, Offence, Profile, errno::symbol};
+use crate::names::rules::{Exempt, Mode, Settled, Terms, Verdict};
+use crate::policy::{Class, Normalization, Profile, errno::symbol};
 use crate::records::{Id, List, Name, PolicyFile, json_line};
 
 /// Runs `utf8fs policy`.
@@ -259,30 +259,31 @@ fn section_rows(policy: &LoadedPolicy, section: Option<usize>) -> Vec<Row> {
 }
 
 /// Returns what becomes of a new name, in words.
-fn verdict(end: &End, terms: &Terms, name: &[u8]) -> String {
-    let rule = |offence: Offence| offence.rule;
+fn verdict(end: &Settled, terms: &Terms, name: &[u8]) -> String {
     match end {
-        End::Made {
+        Settled::Made {
             visible,
             offence: Some((offence, Verdict::Normalized)),
-        } => format!(
-            "is created as {}: {}",
-            Quoted(visible.as_bytes()),
-            rule(*offence)
-        ),
-        End::Made {
+            ..
+        } => {
+            let visible = Quoted(visible.as_bytes());
+            format!("is created as {visible}: {}", offence.rule)
+        }
+        Settled::Made {
             offence: Some((offence, _)),
             ..
-        } => format!("is created as asked, and recorded: {}", rule(*offence)),
-        End::Made { offence: None, .. } if terms.map.policy.conforms(name) => {
+        } => format!("is created as asked, and recorded: {}", offence.rule),
+        Settled::Made { offence: None, .. } if terms.map.policy.conforms(name) => {
             let unless = terms.unique.map(|_| ", unless a sibling is alike");
             format!("conforms{}", unless.unwrap_or_default())
         }
-        End::Made { offence: None, .. } => "is created as asked; it would not conform".to_owned(),
-        End::Refused { errno, offence } => {
-            let why = offence.map(|offence| format!(": {}", offence.rule));
-            let why = why.unwrap_or_else(|| ": no name can be so long".to_owned());
-            format!("is refused with {}{why}", symbol(*errno))
+        Settled::Made { offence: None, .. } => {
+            "is created as asked; it would not conform".to_owned()
         }
+        Settled::Refused(offence) => {
+            let errno = symbol(terms.map.errno.errno(offence.rule));
+            format!("is refused with {errno}: {}", offence.rule)
+        }
+        Settled::TooLong => "is refused with ENAMETOOLONG: no name can be so long".to_owned(),
     }
 }

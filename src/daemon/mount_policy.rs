@@ -17,7 +17,7 @@ use super::start_error::StartError;
 use crate::os::helper;
 use crate::records::{PolicyFile, PolicyText};
 pub use loaded_policy::LoadedPolicy;
-pub use name_outlook::{End, Outlook};
+pub use name_outlook::Outlook;
 use policy_directory::PolicyDirectory;
 pub use policy_faults::Place;
 pub use read_policy::{groups_of, line_and_column, number_of, user_names};

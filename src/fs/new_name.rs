@@ -61,7 +61,7 @@ impl Utf8Fs {
             },
         };
         match settled {
-            Settled::AsAsked {
+            Settled::Made {
                 visible,
                 alias,
                 offence,

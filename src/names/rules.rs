@@ -249,14 +249,14 @@ pub enum Fate {
     Settled(Settled),
 }
 
-/// The decision about a new name that does not conform, or cannot be stored.
+/// The decision about a new name that does not conform, or cannot be stored; or about any, once it is known to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// Create it by the bytes that were asked for.
-    AsAsked {
-        /// The bytes as a name.
+    /// Create it.
+    Made {
+        /// The name: if it does not conform, the bytes that were asked for.
         visible: VisibleName,
-        /// Will it be listed as another?
+        /// Is it another than was asked for, or will it be listed as another?
         alias: bool,
         /// The record to write when it is created.
         offence: Option<(Offence, Verdict)>,
@@ -323,7 +323,7 @@ impl Terms {
                 code_point: None,
             }),
             Mode::Off if name.len() > NAME_MAX => Settled::TooLong,
-            Mode::Report | Mode::Off => Settled::AsAsked {
+            Mode::Report | Mode::Off => Settled::Made {
                 offence: self.noted(offence),
                 visible: asked,
                 alias: true,
@@ -343,7 +343,7 @@ impl Terms {
         if is_offender || !self.lets_through() && !is_exempt() {
             return Settled::Refused(offence);
         }
-        Settled::AsAsked {
+        Settled::Made {
             visible,
             alias: false,
             offence: self.noted(offence),

@@ -9,6 +9,7 @@ use proptest::sample::{select, subsequence};
 use super::*;
 use crate::backing::Dir;
 use crate::fs::{Caller, Config, NewEntry, ROOT, Utf8Fs, samples};
+use crate::names::rules::Settled;
 
 /// The user who runs the tests: the filesystem makes what it makes as its own user.
 fn me() -> Caller {
@@ -150,13 +151,17 @@ proptest! {
         for name in names {
             for (number, directory, prefix) in [(ROOT, root.clone(), "/"), (web, root.join("web"), "/web/")] {
                 let path = [prefix.as_bytes(), &name].concat();
-                let Outlook { end, .. } = resolved.outlook(me().uid, &groups, &path, &name).unwrap();
+                let Outlook { section, end, .. } = resolved.outlook(me().uid, &groups, &path, &name).unwrap();
                 let new = NewEntry { caller: me(), parent: number, name: &name, mode: 0o755, umask: 0o022 };
                 let made = fs.mkdir(&new);
                 let what = format!("{text}{}", path.escape_ascii());
                 match (end, made) {
-                    (End::Refused { errno, .. }, Err(error)) => prop_assert_eq!(errno, error.errno(), "{}", what),
-                    (End::Made { visible, .. }, Ok(_)) => {
+                    (Settled::Refused(offence), Err(error)) => {
+                        let errno = resolved.rules.terms_of(section).map.errno.errno(offence.rule);
+                        prop_assert_eq!(errno, error.errno(), "{}", what);
+                    }
+                    (Settled::TooLong, Err(error)) => prop_assert_eq!(libc::ENAMETOOLONG, error.errno(), "{}", what),
+                    (Settled::Made { visible, .. }, Ok(_)) => {
                         let expected = resolved.map.stored(&visible);
                         let expected = expected.unwrap_or_else(|_lacking| visible.as_backing());
                         let found = below(&directory);
