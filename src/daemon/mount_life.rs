@@ -98,14 +98,14 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     let about = effective_options::about(&config);
     let reloader =
         Reloader::start(&config, &fs, &about.told).doing("start the thread of the policy")?;
-    let hooks = Arc::new(Life {
+    let hooks = Life {
         reloader,
         coherence: Arc::clone(&coherence),
         auditor: Arc::clone(&auditor),
         daemon: Mutex::new(daemon),
         manager,
         shown: shown(&config),
-    });
+    };
     map_large_blocks();
     let Mounted { fuse_fd, attached } = mounted;
     let service = Service {
@@ -119,7 +119,7 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     let served = Connection::open(service, rings, fuse_fd)
         .and_then(|connection| {
             follower = follow(&hooks.coherence, connection.forgetting(), end);
-            serve(connection, attached, signals, Arc::clone(&hooks) as _)
+            serve(connection, attached, signals, &hooks)
         })
         .doing("serve the mount");
     drop(keep_on);
@@ -279,8 +279,14 @@ fn shown(config: &MountConfig) -> String {
 
 /// Logs what this mount does not show or cannot do.
 fn warn_of_limits(config: &MountConfig, mounted: &Mounted) {
-    if !enters_mounts(config, mounted) {
-        warn_of_mounts_inside(config);
+    let checked = &config.checked;
+    let inside = mountinfo::read_inside(&checked.backing).unwrap_or_default();
+    let inside = inside.iter().filter(|_| !enters_mounts(config, mounted));
+    for mount in inside.filter(|mount| mount.path() != checked.mountpoint) {
+        log::warn!(
+            "{} is mounted inside the backing directory; what it covers is shown instead of it",
+            Quoted(&mount.mount_point)
+        );
     }
     if mounted.attached.via() == Via::Fusermount {
         log::info!(
@@ -292,18 +298,6 @@ fn warn_of_limits(config: &MountConfig, mounted: &Mounted) {
 /// Are mounts inside the backing directory entered?
 fn enters_mounts(config: &MountConfig, mounted: &Mounted) -> bool {
     config.cross_mounts || mounted.attached.via() == Via::Fusermount
-}
-
-/// Says which mounts inside the backing directory are not shown.
-fn warn_of_mounts_inside(config: &MountConfig) {
-    for mount in mountinfo::read_inside(&config.checked.backing).unwrap_or_default() {
-        if mount.mount_point != config.checked.mountpoint.as_os_str().as_bytes() {
-            log::warn!(
-                "{} is mounted inside the backing directory; what it covers is shown instead of it",
-                Quoted(&mount.mount_point)
-            );
-        }
-    }
 }
 
 /// The program's part in the session's life.

@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -21,7 +21,7 @@ use crate::os::unblock_signals;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The program's part in a session's life. Called from threads of the session, one call at a time per method.
-pub trait Hooks: Send + Sync + 'static {
+pub trait Hooks: Sync {
     /// The mount answers; called once, never if it does not come to that.
     ///
     /// # Errors
@@ -78,48 +78,34 @@ pub fn catch_signals() -> io::Result<Signals> {
 pub fn serve(
     connection: Connection,
     attached: Attached,
-    signals: Signals,
-    hooks: Arc<dyn Hooks>,
+    mut signals: Signals,
+    hooks: &dyn Hooks,
 ) -> io::Result<Ended> {
-    let life = Arc::new(Life {
+    let life = Life {
         attached,
         hooks,
         stopping: AtomicBool::new(false),
         unmounted: AtomicBool::new(false),
         aborted: AtomicBool::new(false),
-    });
+    };
     let handle = signals.handle();
-    let watcher = spawn("signals", &life, |life| life.watch(signals))?;
-    let mut ready = Ok(());
-    let result = connection.run(|answers| ready = life.start(answers));
-    let ended = life.end(result);
-    handle.close();
-    join(watcher)?;
-    ready?;
-    ended
-}
-
-fn spawn<T: Send + 'static>(
-    name: &str,
-    life: &Arc<Life>,
-    work: impl FnOnce(&Life) -> T + Send + 'static,
-) -> io::Result<JoinHandle<T>> {
-    let life = Arc::clone(life);
-    thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(move || work(&life))
-}
-
-fn join<T>(thread: JoinHandle<T>) -> io::Result<T> {
-    thread
-        .join()
-        .map_err(|_panic| io::Error::other("a thread of the session panicked"))
+    thread::scope(|scope| {
+        let watcher = thread::Builder::new().name("signals".to_owned());
+        let watcher = watcher.spawn_scoped(scope, || life.watch(&mut signals))?;
+        let mut ready = Ok(());
+        let result = connection.run(|answers| ready = life.start(answers));
+        let ended = life.end(result);
+        handle.close();
+        let panicked = |_panic| io::Error::other("a thread of the session panicked");
+        watcher.join().map_err(panicked)?;
+        ready.and(ended)
+    })
 }
 
 /// State that the threads around a session share.
-struct Life {
+struct Life<'h> {
     attached: Attached,
-    hooks: Arc<dyn Hooks>,
+    hooks: &'h dyn Hooks,
     /// A signal asked for the end.
     stopping: AtomicBool,
     /// We unmounted.
@@ -128,7 +114,7 @@ struct Life {
     aborted: AtomicBool,
 }
 
-impl Life {
+impl Life<'_> {
     /// Says that the mount answers. Where its root does not, or nobody wants it any more, takes it away.
     fn start(&self, answers: io::Result<()>) -> io::Result<()> {
         let ready = answers.and_then(|()| self.hooks.ready());
@@ -139,7 +125,7 @@ impl Life {
         ready
     }
 
-    fn watch(&self, mut signals: Signals) {
+    fn watch(&self, signals: &mut Signals) {
         for signal in signals.forever() {
             if signal == SIGHUP {
                 self.hooks.reopen();

@@ -95,7 +95,7 @@ fn daemon() {
                 Connection::open(service, rings, mounted.fuse_fd).and_then(|connection| {
                     // Kept for good, which is the wrong thing to do.
                     std::mem::forget(connection.forgetting());
-                    serve(connection, mounted.attached, signals, Arc::new(Talk))
+                    serve(connection, mounted.attached, signals, &Talk)
                 })
             ));
         }
