@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::backing::Stat;
-use crate::os;
-
-/// The start of a line in the status of a process that has memory.
-const MEMORY: &[u8] = b"\nVmSize:";
+use crate::os::{self, status_field};
 
 /// The maker of a name: the process, or where that has ended, the owner of the entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,16 +50,12 @@ impl Maker {
 
     /// Reads the ids by which files are made from the status of a process (proc(5)).
     fn of_status(status: &[u8]) -> Option<Self> {
-        let numbers = |key: &str| {
-            let mut lines = status.split(|&byte| byte == b'\n');
-            let line = lines.find_map(|line| line.strip_prefix(key.as_bytes()))?;
-            let words = std::str::from_utf8(line).ok()?.split_whitespace();
-            words
-                .map(|word| word.parse().ok())
-                .collect::<Option<Vec<u32>>>()
+        let numbers = |name: &str| -> Option<Vec<u32>> {
+            let words = status_field(status, name).split_whitespace();
+            words.map(|word| word.parse().ok()).collect()
         };
         // Neither a process that has ended nor a thread of the kernel has memory.
-        if !status.windows(MEMORY.len()).any(|line| line == MEMORY) {
+        if status_field(status, "VmSize:").is_empty() {
             return None;
         }
         // The last of four is the one of the filesystem.

@@ -57,36 +57,36 @@ impl Asked {
 impl Requests {
     /// Asks for a scan of all of the guarded directory, for names that were made at that second or later.
     pub(super) fn ask_for_all(&self, since: i64) {
-        let mut asked = self.asked.lock();
-        asked.all = Some(asked.all.map_or(since, |before| before.min(since)));
-        drop(asked);
-        self.changed.notify_all();
+        self.ask(|asked| asked.all = Some(asked.all.map_or(since, |before| before.min(since))));
     }
 
     /// Asks for a scan of a directory in it.
     pub(super) fn ask_for(&self, directory: FileHandle) {
-        let mut asked = self.asked.lock();
-        if asked.directories.len() < MOST {
-            asked.directories.insert(directory);
-        } else {
-            asked.all = Some(ALL);
-        }
-        drop(asked);
-        self.changed.notify_all();
+        self.ask(|asked| {
+            if asked.directories.len() < MOST {
+                asked.directories.insert(directory);
+            } else {
+                asked.all = Some(ALL);
+            }
+        });
     }
 
     /// Asks for a new name to be compared with its siblings.
     pub(super) fn ask_to_compare(&self, offender: Offender) {
-        let mut asked = self.asked.lock();
-        if asked.count < MOST_COMPARED {
-            let directory = offender.directory.handle.clone();
-            let newcomers = asked.newcomers.entry(directory).or_default();
-            newcomers.insert(offender.name.clone(), offender);
-            asked.count += 1;
-        } else {
-            asked.all = Some(ALL);
-        }
-        drop(asked);
+        self.ask(|asked| {
+            if asked.count < MOST_COMPARED {
+                let directory = offender.directory.handle.clone();
+                let newcomers = asked.newcomers.entry(directory).or_default();
+                newcomers.insert(offender.name.clone(), offender);
+                asked.count += 1;
+            } else {
+                asked.all = Some(ALL);
+            }
+        });
+    }
+
+    fn ask(&self, ask: impl FnOnce(&mut Asked)) {
+        ask(&mut self.asked.lock());
         self.changed.notify_all();
     }
 

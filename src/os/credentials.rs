@@ -13,6 +13,7 @@ use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
+use super::status_field;
 use crate::backing::sys;
 
 /// The daemon's power over callers' credentials.
@@ -296,21 +297,14 @@ pub fn may_keep_sgid(pid: u32, gid: u32, group: u32) -> bool {
 
 /// [`may_keep_sgid`] by what proc(5) says of a process's supplementary groups and effective capabilities.
 fn status_keeps_sgid(status: &[u8], group: u32) -> bool {
-    let effective = u64::from_str_radix(field(status, "CapEff:").trim(), 16);
+    let effective = u64::from_str_radix(status_field(status, "CapEff:"), 16);
     is_in(status, |member| member == group)
         || effective.is_ok_and(|set| set & CapabilitySet::FSETID.bits() != 0)
 }
 
-/// The value of a field in the status of a process; empty where it has none.
-fn field<'a>(status: &'a [u8], name: &str) -> &'a str {
-    let mut lines = status.split(|&octet| octet == b'\n');
-    let value = lines.find_map(|line| line.strip_prefix(name.as_bytes()));
-    std::str::from_utf8(value.unwrap_or_default()).unwrap_or_default()
-}
-
 /// Does one of the supplementary groups in the status of a process fit?
 fn is_in(status: &[u8], fits: impl Fn(u32) -> bool) -> bool {
-    let mut groups = field(status, "Groups:").split_ascii_whitespace();
+    let mut groups = status_field(status, "Groups:").split_ascii_whitespace();
     groups.any(|group| group.parse().is_ok_and(&fits))
 }
 

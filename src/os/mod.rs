@@ -21,6 +21,15 @@ pub fn status_of(pid: u32) -> std::io::Result<Vec<u8>> {
     helper::status_of(pid).unwrap_or_else(|| std::fs::read(format!("/proc/{pid}/status")))
 }
 
+/// Returns the value of a field in the status of a process or thread; empty where it has none.
+#[must_use]
+pub fn status_field<'a>(status: &'a [u8], name: &str) -> &'a str {
+    // The command, which comes first, has no line break in it.
+    let mut lines = status.split(|&octet| octet == b'\n');
+    let value = lines.find_map(|line| line.strip_prefix(name.as_bytes()));
+    str::from_utf8(value.unwrap_or_default()).map_or("", str::trim)
+}
+
 /// The command name of a process (proc(5), `comm`); empty if it can't be told, as for a process of another namespace.
 #[must_use]
 pub fn command_of(pid: u32) -> Vec<u8> {

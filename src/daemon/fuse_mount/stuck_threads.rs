@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::mount_handle::open_abort;
+use crate::os::status_field;
 
 /// Cuts the connection of the FUSE filesystem with this minor device number if a thread holds it that was killed and cannot end. Where
 /// that cannot be told or done nothing is.
@@ -28,11 +29,8 @@ pub(super) fn cut(minor: u32) {
 /// once; the process counts as ended only some time later.
 fn is_killed(thread: &Path) -> bool {
     let status = fs::read(thread.join("status")).unwrap_or_default();
-    // The command, which comes first, has no line break in it.
-    let mut lines = status.split(|&octet| octet == b'\n');
-    let pending = lines.find_map(|line| line.strip_prefix(b"SigPnd:\t"));
-    let pending = pending.and_then(|bits| u64::from_str_radix(str::from_utf8(bits).ok()?, 16).ok());
-    pending.is_some_and(|bits| bits & 1 << (libc::SIGKILL - 1) != 0)
+    let pending = u64::from_str_radix(status_field(&status, "SigPnd:"), 16);
+    pending.is_ok_and(|bits| bits & 1 << (libc::SIGKILL - 1) != 0)
 }
 
 /// Has a thread this connection open (Linux 5.17 tells)?
