@@ -19,61 +19,47 @@ const USUAL: Duration = Duration::from_secs(1);
 /// An endless timeout: longer than machines run.
 const FOR_EVER: Duration = Duration::from_secs(86_400 * 3650);
 
-/// The timeouts of the kernel's caches.
-#[derive(Debug)]
-pub(super) struct Caching {
-    /// The cache mode.
-    pub(super) keeping: Keeping,
-    /// Longest time that a change may go unseen.
-    pub(super) unseen: Duration,
-}
-
-impl Caching {
-    /// Returns the mode that was asked for, or the right one for the filesystem of `backing`.
-    ///
-    /// # Errors
-    /// `--cache watch` was asked for and cannot be had.
-    pub(super) fn decide(
-        asked: Option<CacheMode>,
-        privilege: Privilege,
-        backing: &BackingRoot,
-    ) -> Result<Self, StartError> {
-        let caching = |heard, unheard, watcher, keeps_lists| Self {
-            keeping: Keeping {
-                times: Times { heard, unheard },
-                watcher,
-                keeps_lists,
-            },
-            unseen: unheard,
-        };
-        let seconds = |kept, why: &str| caching(kept, kept, Err(why.to_owned()), false);
-        let by_option = "as --cache says";
-        // Lists are kept while their attributes are fresh.
-        let watching = |watcher| caching(LONGEST, USUAL, Ok(watcher), true);
-        let below = FsType::of(&backing.root).ok();
-        let is_shared = below.is_some_and(FsType::is_shared);
-        match asked {
-            Some(CacheMode::Seconds(kept)) => Ok(seconds(kept, by_option)),
-            Some(CacheMode::Exclusive) => {
-                Ok(caching(FOR_EVER, FOR_EVER, Err(by_option.to_owned()), true))
-            }
-            Some(CacheMode::Watch) => {
-                watcher(privilege, below, backing)
-                    .map(watching)
-                    .map_err(|error| {
-                        StartError::failure(format!(
-                            "--cache watch is not possible: {}",
-                            reason(&error)
-                        ))
-                        .hint("give a number of seconds, or none to see changes at once")
-                    })
-            }
-            None if is_shared => Ok(seconds(Duration::ZERO, "other hosts may change it")),
-            None => Ok(match watcher(privilege, below, backing) {
-                Ok(watcher) => watching(watcher),
-                Err(error) => seconds(USUAL, &reason(&error)),
-            }),
+/// Returns the mode that was asked for, or the right one for the filesystem of `backing`.
+///
+/// # Errors
+/// `--cache watch` was asked for and cannot be had.
+pub(super) fn decide(
+    asked: Option<CacheMode>,
+    privilege: Privilege,
+    backing: &BackingRoot,
+) -> Result<Keeping, StartError> {
+    let keeping = |heard, unheard, watcher, keeps_lists| Keeping {
+        times: Times { heard, unheard },
+        watcher,
+        keeps_lists,
+    };
+    let seconds = |kept, why: &str| keeping(kept, kept, Err(why.to_owned()), false);
+    let by_option = "as --cache says";
+    // Lists are kept while their attributes are fresh.
+    let watching = |watcher| keeping(LONGEST, USUAL, Ok(watcher), true);
+    let below = FsType::of(&backing.root).ok();
+    let is_shared = below.is_some_and(FsType::is_shared);
+    match asked {
+        Some(CacheMode::Seconds(kept)) => Ok(seconds(kept, by_option)),
+        Some(CacheMode::Exclusive) => {
+            Ok(keeping(FOR_EVER, FOR_EVER, Err(by_option.to_owned()), true))
         }
+        Some(CacheMode::Watch) => {
+            watcher(privilege, below, backing)
+                .map(watching)
+                .map_err(|error| {
+                    StartError::failure(format!(
+                        "--cache watch is not possible: {}",
+                        reason(&error)
+                    ))
+                    .hint("give a number of seconds, or none to see changes at once")
+                })
+        }
+        None if is_shared => Ok(seconds(Duration::ZERO, "other hosts may change it")),
+        None => Ok(match watcher(privilege, below, backing) {
+            Ok(watcher) => watching(watcher),
+            Err(error) => seconds(USUAL, &reason(&error)),
+        }),
     }
 }
 

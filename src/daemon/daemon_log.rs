@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use log::Level;
 
 use super::auditor::{Datagrams, SYSLOG, syslog_message};
+use crate::os::helper;
 
 /// Standard error, which somebody reads until the mount answers and which is `/dev/null` then, and the system's log.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ impl DaemonLog {
     /// # Errors
     /// No socket could be made.
     pub fn new() -> io::Result<Self> {
-        Datagrams::syslog(SYSLOG.into()).map(Self)
+        Datagrams::new(SYSLOG.into(), helper::connect_syslog).map(Self)
     }
 }
 

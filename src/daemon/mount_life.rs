@@ -10,7 +10,6 @@ use parking_lot::Mutex;
 use super::auditor::Auditor;
 use super::background::{self, Daemon};
 use super::backing_root::{self, BackingRoot};
-use super::cache_mode::Caching;
 use super::confinement::confine;
 use super::fuse_mount::{MountSpec, Mounted, Via, mount};
 use super::mount_config::MountConfig;
@@ -19,8 +18,8 @@ use super::sd_notify::Manager;
 use super::session::{Ended, Hooks, catch_signals, serve};
 use super::start_error::{Doing, StartError, cannot_act};
 use super::transport::{make_rings, plan_rings};
-use super::{effective_options, mount_flags, mountinfo};
-use crate::coherence::{Coherence, Kernel};
+use super::{cache_mode, effective_options, mount_flags, mountinfo};
+use crate::coherence::{Coherence, Keeping, Kernel};
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::{Connection, Forgetting, Plan, Service};
 use crate::names::Quoted;
@@ -171,11 +170,11 @@ pub fn check_backing(config: &MountConfig) -> Result<(), StartError> {
 fn open_backing(
     config: &MountConfig,
     privilege: Privilege,
-) -> Result<(BackingRoot, Caching), StartError> {
+) -> Result<(BackingRoot, Keeping), StartError> {
     let shown = Quoted(config.checked.backing.as_os_str().as_bytes());
     let backing = backing_root::open(config, privilege).doing(&format!("open {shown}"))?;
-    let caching = Caching::decide(config.cache, privilege, &backing)?;
-    Ok((backing, caching))
+    let keeping = cache_mode::decide(config.cache, privilege, &backing)?;
+    Ok((backing, keeping))
 }
 
 /// Opens the backing directory and the audit log, and lays the filesystem over them. Starts no thread.
@@ -189,7 +188,7 @@ fn filesystem(
     if privilege == Privilege::Root {
         credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
     }
-    let (backing, Caching { keeping, unseen }) = open_backing(config, privilege)?;
+    let (backing, keeping) = open_backing(config, privilege)?;
     mount_flags::follow(config, backing.flags, backing.enters).doing("read the table of mounts")?;
     let checked = config.checked.clone();
     let auditor = checked.open_log()?;
@@ -202,7 +201,7 @@ fn filesystem(
     let fs = Utf8Fs::new(Config {
         map: checked.resolved.map,
         unique: checked.resolved.unique,
-        unseen,
+        unseen: keeping.times.unheard,
         keeps_places: keeping.watcher.is_ok(),
         rules: checked.resolved.rules,
         rules_may_change: checked.policy.is_some(),

@@ -6,8 +6,6 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::os::helper;
-
 /// Time that one message may wait for a log that takes nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -34,23 +32,15 @@ pub fn connect(path: &Path) -> io::Result<OwnedFd> {
 }
 
 impl Datagrams {
-    /// Returns a sender to the journal's socket at `path`, which need not be there yet.
+    /// Returns a sender to the socket at `path`, which need not be there yet. Where there is a helper process, `by_helper` has it
+    /// connect a socket to that.
     ///
     /// # Errors
     /// No socket could be made.
-    pub(super) fn journald(path: PathBuf) -> io::Result<Self> {
-        Self::new(path, helper::open_log)
-    }
-
-    /// Returns a sender to the socket of syslog at `path`, which need not be there yet.
-    ///
-    /// # Errors
-    /// No socket could be made.
-    pub(in crate::daemon) fn syslog(path: PathBuf) -> io::Result<Self> {
-        Self::new(path, helper::connect_syslog)
-    }
-
-    fn new(path: PathBuf, by_helper: fn() -> Option<io::Result<OwnedFd>>) -> io::Result<Self> {
+    pub(in crate::daemon) fn new(
+        path: PathBuf,
+        by_helper: fn() -> Option<io::Result<OwnedFd>>,
+    ) -> io::Result<Self> {
         let socket = UnixDatagram::unbound()?;
         socket.set_write_timeout(Some(PATIENCE))?;
         Ok(Self {

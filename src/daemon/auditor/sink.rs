@@ -61,8 +61,10 @@ impl Sink {
                 let file = open_file(&path)?;
                 Ok(Self::Stream(Stream::new(file, Some(path))))
             }
-            SinkKind::Syslog => Datagrams::syslog(SYSLOG.into()).map(Self::Syslog),
-            SinkKind::Journal(path) => Datagrams::journald(path).map(Self::Journald),
+            SinkKind::Syslog => {
+                Datagrams::new(SYSLOG.into(), helper::connect_syslog).map(Self::Syslog)
+            }
+            SinkKind::Journal(path) => Datagrams::new(path, helper::open_log).map(Self::Journald),
         }
     }
 
