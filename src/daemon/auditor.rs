@@ -193,7 +193,7 @@ impl Auditor {
         // The queue may have been closed meanwhile.
         let refused = |queue: &SyncSender<Job>| queue.try_send(job).is_err();
         if state.queue.as_ref().is_none_or(refused) {
-            state.counts.dropped += 1;
+            state.counts.records.dropped += 1;
         }
     }
 
@@ -231,8 +231,9 @@ impl Auditor {
             let mut state = self.shared.state.lock();
             if !in_time {
                 state.given_up = true;
-                let counts = &mut state.counts;
-                counts.dropped = counts.offences() - counts.written - counts.left_out;
+                let offences = state.counts.offences();
+                let records = &mut state.counts.records;
+                records.dropped = offences - records.written - records.left_out;
             }
             state.counts
         };
@@ -266,9 +267,9 @@ fn summary<'m>(counts: &Counts, mount: &'m [u8], operations: u64) -> SummaryReco
         refused: verdicts.refused,
         normalized: verdicts.normalized,
         reported: verdicts.reported,
-        written: counts.written,
-        left_out: counts.left_out,
-        dropped: counts.dropped,
+        written: counts.records.written,
+        left_out: counts.records.left_out,
+        dropped: counts.records.dropped,
     }
 }
 

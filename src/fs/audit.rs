@@ -6,7 +6,7 @@ use std::fmt;
 pub use crate::names::rules::Verdict;
 use crate::policy::RuleName;
 pub use crate::records::Operation;
-use crate::records::{OffenceRecord, RuleCounts, VerdictCounts};
+use crate::records::{AuditCounts, OffenceRecord, RuleCounts, VerdictCounts};
 
 /// Takes offences. No operation waits for it or fails by it (law F6).
 pub trait AuditLog: fmt::Debug + Send + Sync {
@@ -20,18 +20,14 @@ pub trait AuditLog: fmt::Debug + Send + Sync {
 
 /// Offences since the mount, by rule and by verdict, and what became of their records.
 ///
-/// When the log is finished, `offences() == written + left_out + dropped`; before that,
+/// When the log is finished, `offences()` is the sum of `records`; before that,
 /// records that wait in the queue are in none of the three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Offences by rule and by verdict.
     pub by_rule: RuleCounts<VerdictCounts>,
-    /// Records written.
-    pub written: u64,
-    /// Records left out by the rate limit.
-    pub left_out: u64,
-    /// Records lost: the queue was full, or the sink did not take them.
-    pub dropped: u64,
+    /// Records by what became of them.
+    pub records: AuditCounts,
     /// Did the sink not take the last record, or could it not be reopened?
     pub failing: bool,
 }
@@ -73,7 +69,7 @@ impl Counts {
     /// Counts one offence whose record is left out (law L3).
     pub(crate) fn leave_out(&mut self, rule: impl Into<RuleName>, verdict: Verdict) {
         self.add(rule, verdict);
-        self.left_out += 1;
+        self.records.left_out += 1;
     }
 }
 

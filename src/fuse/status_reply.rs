@@ -14,8 +14,7 @@ use super::status::{LONGEST, Told};
 use crate::backing::Xattr;
 use crate::fs::FsError;
 use crate::records::{
-    AuditCounts, CacheTimes, MountStatus, RequestCounts, STATUS_FORMAT, Transport,
-    whole_milliseconds,
+    CacheTimes, MountStatus, RequestCounts, STATUS_FORMAT, Transport, whole_milliseconds,
 };
 
 impl Adapter {
@@ -85,11 +84,7 @@ impl Adapter {
             offences: offences.rules(),
             offences_by_verdict: offences.by_rule,
             verdicts: offences.by_verdict(),
-            audit_records: AuditCounts {
-                written: offences.written,
-                left_out: offences.left_out,
-                dropped: offences.dropped,
-            },
+            audit_records: offences.records,
             audit_log_fails: offences.failing,
             policy,
             options,

@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(guarded.pending.count(), 10);
         report_waiting(&guarded, Instant::now());
         let counts = guarded.audit_counts();
-        assert_eq!((counts.offences(), counts.left_out), (10, 10));
+        assert_eq!((counts.offences(), counts.records.left_out), (10, 10));
         assert_eq!(guarded.pending.count(), 0);
     }
 

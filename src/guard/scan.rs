@@ -109,8 +109,6 @@ impl Visitor for Finder<'_> {
         }
     }
 
-    fn leave(&self, _: &mut Self::State, _: &Arc<tree_walk::Place>) {}
-
     fn finish(&self, names: &mut Self::State, _: &Arc<tree_walk::Place>, fd: &OwnedFd) {
         if names.is_empty() {
             return;
@@ -174,8 +172,6 @@ impl Visitor for Finder<'_> {
             _ => log::warn!("{} cannot be scanned: {error}", Quoted(&place.path())),
         }
     }
-
-    fn left_out(&self, _: &mut Self::State, _: &Arc<tree_walk::Place>) {}
 
     fn is_over(&self) -> bool {
         self.guarded.is_over()

@@ -15,7 +15,7 @@ use super::guarded::Guarded;
 use crate::backing::fanotify;
 use crate::backing::{Dir, LockKind, Stat, lock};
 use crate::names::{BackingName, Quoted};
-use crate::records::{AuditCounts, GuardStatus, json_line, whole_milliseconds};
+use crate::records::{GuardStatus, json_line, whole_milliseconds};
 
 /// The directory of the status files.
 const PLACE: &str = "/run/utf8fs";
@@ -103,11 +103,7 @@ fn status(guarded: &Guarded, uptime: Duration) -> GuardStatus {
         waiting: u64::try_from(guarded.pending.count()).unwrap_or(u64::MAX),
         offences: counts.rules(),
         verdicts: counts.by_verdict(),
-        audit_records: AuditCounts {
-            written: counts.written,
-            left_out: counts.left_out,
-            dropped: counts.dropped,
-        },
+        audit_records: counts.records,
         ..guarded.status.lock().clone()
     }
 }

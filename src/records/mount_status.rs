@@ -185,7 +185,7 @@ pub struct AuditCounts {
     pub written: u64,
     /// Number of records that the rate limit left out.
     pub left_out: u64,
-    /// Number of records that the log did not take.
+    /// Number of records that were lost: the queue was full, or the log did not take them.
     pub dropped: u64,
 }
 

@@ -65,7 +65,7 @@ fn offend(log: &Auditor, record: OffenceRecord<'static>, directory: u64) {
 fn adds_up(counts: Counts) {
     assert_eq!(
         counts.offences(),
-        counts.written + counts.left_out + counts.dropped,
+        counts.records.written + counts.records.left_out + counts.records.dropped,
         "{counts:?}"
     );
 }
@@ -73,8 +73,10 @@ fn adds_up(counts: Counts) {
 /// Waits until the queue is empty, for logs of more than can be written in the time of [`Auditor::finish`] by a thread that
 /// gets little of the processor.
 fn wait_for_the_writer(auditor: &Auditor) {
-    let is_behind =
-        |counts: Counts| counts.offences() > counts.written + counts.left_out + counts.dropped;
+    let is_behind = |counts: Counts| {
+        counts.offences()
+            > counts.records.written + counts.records.left_out + counts.records.dropped
+    };
     until(|| !is_behind(auditor.counts()));
 }
 
@@ -153,7 +155,7 @@ fn a_second_finish_writes_nothing_and_a_late_offence_is_dropped() {
         text.starts_with("20")
             && text.contains(" summary of \"/mnt/x\": operations: 1; offences: 0 (")
     );
-    assert_eq!(log.counts().dropped, 1);
+    assert_eq!(log.counts().records.dropped, 1);
     adds_up(log.counts());
 }
 
@@ -176,7 +178,7 @@ fn what_is_left_out_is_told() {
         });
     }
     let counts = finish_soon(&log);
-    assert_eq!((counts.written, counts.left_out), (3, 6));
+    assert_eq!((counts.records.written, counts.records.left_out), (3, 6));
     let lines: Vec<Value> = fs::read_to_string(&path)
         .unwrap()
         .lines()
@@ -221,7 +223,7 @@ fn the_command_is_asked_for_only_where_the_rate_limit_admits_the_record() {
         });
     }
     let counts = finish_soon(&log);
-    assert_eq!((counts.written, counts.left_out), (2, 3));
+    assert_eq!((counts.records.written, counts.records.left_out), (2, 3));
     assert_eq!(asked, [latin1().pid; 2]);
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains("command 0") && text.contains("command 1"));
@@ -250,10 +252,13 @@ fn a_flood_from_four_threads_adds_up() {
         assert_eq!(log.counts().offences(), 4 * u64::from(EACH));
         let text = fs::read_to_string(&path).unwrap();
         let records = text.lines().filter(|line| line.contains(r#""offence""#));
-        assert_eq!(u64::try_from(records.count()).unwrap(), counts.written);
+        assert_eq!(
+            u64::try_from(records.count()).unwrap(),
+            counts.records.written
+        );
         if options != UNLIMITED {
             assert!(
-                counts.written >= 12 * 100 && counts.left_out > 0,
+                counts.records.written >= 12 * 100 && counts.records.left_out > 0,
                 "{counts:?}"
             );
         }
@@ -270,7 +275,10 @@ fn a_fifo_without_a_reader_blocks_nobody() {
         offend(&log, latin1(), 1);
     }
     let counts = finish_soon(&log);
-    assert!(counts.written > 0 && counts.dropped > 0, "{counts:?}");
+    assert!(
+        counts.records.written > 0 && counts.records.dropped > 0,
+        "{counts:?}"
+    );
 }
 
 /// Law F6, with a write that never returns.
@@ -288,7 +296,10 @@ fn a_blocked_writer_does_not_keep_the_mount() {
         offend(&log, latin1(), 1);
     }
     let counts = finish_soon(&log);
-    assert_eq!((counts.written, counts.dropped), (0, 10_001));
+    assert_eq!(
+        (counts.records.written, counts.records.dropped),
+        (0, 10_001)
+    );
     // Let go, the writer ends without counting or writing more.
     let mut taken = Vec::new();
     File::from(read).read_to_end(&mut taken).unwrap();
@@ -304,7 +315,7 @@ fn a_full_disk_costs_records_only() {
         offend(&log, latin1(), 1);
     }
     let counts = finish_soon(&log);
-    assert_eq!((counts.written, counts.dropped), (0, 10));
+    assert_eq!((counts.records.written, counts.records.dropped), (0, 10));
 }
 
 #[test]
@@ -383,7 +394,7 @@ fn a_log_that_cannot_be_reopened_fails_until_it_can_be() {
         assert_eq!(log.counts().failing, is_failing);
         fs::remove_dir(&path).ok();
     }
-    assert_eq!(finish_soon(&log).written, 2);
+    assert_eq!(finish_soon(&log).records.written, 2);
 }
 
 #[test]
@@ -404,13 +415,13 @@ fn the_system_log_gets_datagrams_once_it_is_there() {
     ));
     offend(&missing, latin1(), 1);
     let counts = finish_soon(&missing);
-    assert_eq!((counts.dropped, counts.failing), (1, true));
+    assert_eq!((counts.records.dropped, counts.failing), (1, true));
 
     let socket = UnixDatagram::bind(&path).unwrap();
     let log = over(Sink::Syslog(Datagrams::new(path, connect_syslog).unwrap()));
     offend(&log, latin1(), 1);
     let counts = finish_soon(&log);
-    assert_eq!((counts.written, counts.failing), (1, false));
+    assert_eq!((counts.records.written, counts.failing), (1, false));
     let mut buffer = [0; 4096];
     let mut receive = || {
         let length = socket.recv(&mut buffer).unwrap();
@@ -436,7 +447,10 @@ fn a_hanging_or_choosy_system_log_costs_records_only() {
         offend(&log, latin1(), 1);
     }
     let counts = finish_soon(&log);
-    assert!(counts.written > 0 && counts.dropped > 0, "{counts:?}");
+    assert!(
+        counts.records.written > 0 && counts.records.dropped > 0,
+        "{counts:?}"
+    );
 }
 
 /// A FIFO whose reader went away is read on by the next one.
@@ -448,7 +462,7 @@ fn a_fifo_survives_its_reader() {
     drop(File::open(&path).unwrap());
     offend(&log, latin1(), 1);
     let next = File::open(&path).unwrap();
-    assert_eq!(finish_soon(&log).written, 1);
+    assert_eq!(finish_soon(&log).records.written, 1);
     let first = BufReader::new(next).lines().next().unwrap().unwrap();
     assert_eq!(first, latin1().text());
 }

@@ -50,9 +50,9 @@ impl Writer {
                     }
                     state.counts.failing = !written || self.is_stale;
                     if written {
-                        state.counts.written += 1;
+                        state.counts.records.written += 1;
                     } else {
-                        state.counts.dropped += 1;
+                        state.counts.records.dropped += 1;
                     }
                 }
                 Job::Leftover(leftover) => self.tell(*leftover),
