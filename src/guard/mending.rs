@@ -5,7 +5,7 @@
 //! T2, T4, T5).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 use std::thread;
@@ -135,7 +135,8 @@ fn change(
         }
         return None;
     };
-    let (mut ready, mut entries) = (Batch::new(), EntryList::default());
+    // Those that can be renamed now, by the options that put them right.
+    let mut ready: BTreeMap<Option<usize>, (Batch, EntryList)> = BTreeMap::new();
     for (name, mut waiting) in batch {
         waiting.offender.directory = Arc::clone(&directory);
         if guarded.is_over() {
@@ -149,8 +150,9 @@ fn change(
         };
         let wait = match quiet(&dir, &name, &stat, guarded.pending.grace()) {
             Quiet::Yes => {
+                let (batch, entries) = ready.entry(waiting.offender.judgement.plan).or_default();
                 entries.push(name.as_bytes(), stat.kind(), stat.ino);
-                ready.insert(name, waiting);
+                batch.insert(name, waiting);
                 continue;
             }
             Quiet::In(time) => Some(time),
@@ -164,30 +166,25 @@ fn change(
         guarded.pending.put_back(waiting, wait);
     }
     let mut changes = Vec::new();
-    let numbers: BTreeSet<usize> = ready
-        .values()
-        .filter_map(|one| one.offender.judgement.plan)
-        .collect();
-    for number in numbers {
-        let Some(options) = judge.plan(number) else {
+    for (plan, (mut batch, entries)) in ready {
+        let planned = match plan.and_then(|number| judge.plan(number)) {
+            Some(options) => {
+                let names = directory.path.iter().map(BackingName::as_bytes);
+                let is_included = |name: &[u8]| {
+                    BackingName::parse(name).is_ok_and(|name| batch.contains_key(&name))
+                };
+                lines(&dir, &options.for_directory(names), &entries, &is_included)
+            }
+            // A policy without them is in force by now.
+            None => Ok(Vec::new()),
+        };
+        let Some(planned) = planned.ok().filter(|_| !guarded.is_over()) else {
+            let waiting = batch.into_values();
+            waiting.for_each(|waiting| guarded.pending.put_back(waiting, None));
             continue;
         };
-        let is_of_plan = |name: &[u8]| {
-            let waiting = BackingName::parse(name)
-                .ok()
-                .and_then(|name| ready.get(&name));
-            waiting.is_some_and(|one| one.offender.judgement.plan == Some(number))
-        };
-        let names = directory.path.iter().map(BackingName::as_bytes);
-        let options = options.for_directory(names);
-        let lines = lines(&dir, &options, &entries, &is_of_plan);
-        let Some(lines) = lines.ok().filter(|_| !guarded.is_over()) else {
-            let waiting = ready.into_values();
-            waiting.for_each(|waiting| guarded.pending.put_back(waiting, None));
-            return None;
-        };
-        for line in lines {
-            let Some(waiting) = ready.remove(&line.old) else {
+        for line in planned {
+            let Some(waiting) = batch.remove(&line.old) else {
                 continue;
             };
             match Change::of(&line) {
@@ -198,10 +195,10 @@ fn change(
                 None => leave(guarded, &waiting, &line),
             }
         }
-    }
-    // What the planner keeps, by a policy that was replaced since, or is gone.
-    for waiting in ready.values() {
-        report_left(guarded, waiting, None);
+        // What the planner keeps, or is gone.
+        for waiting in batch.values() {
+            report_left(guarded, waiting, None);
+        }
     }
     (!changes.is_empty()).then(|| (directory.path.clone(), stat.ino, changes))
 }
