@@ -11,11 +11,11 @@ use super::mount_config::Checked;
 use super::mount_policy::PolicySource;
 use super::start_error::reason;
 use crate::os::Privilege;
-use crate::os::helper::{Answer, Errand, Errands, MountLine};
+use crate::os::helper::{Answer, Errand, Errands};
 use crate::os::sandbox::{self, Setting};
 
 /// Gives up all that serving does not take, but for the capabilities `kept`, and leaves reading the policy to the helper process.
-/// Returns the way to that. It unmounts what is `attached`, if anything is.
+/// That also unmounts what is `attached`, if anything is.
 ///
 /// # Errors
 /// Those of [`sandbox::confine`].
@@ -25,7 +25,7 @@ pub fn confine(
     privilege: Privilege,
     setting: Setting,
     kept: CapabilitySet,
-) -> io::Result<MountLine> {
+) -> io::Result<()> {
     let outside = Outside {
         spot: attached.map(Attached::spot),
         log: &checked.audit.sink,
@@ -47,7 +47,7 @@ pub fn confine(
     if let Some(policy) = &mut checked.policy {
         policy.release();
     }
-    Ok(confined.helper)
+    Ok(())
 }
 
 /// The errands of the helper process, which has one descriptor of the daemon's: no other may be used by these.

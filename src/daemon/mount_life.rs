@@ -84,7 +84,7 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     // Whoever follows changes does so until its other end is closed.
     let (end, keep_on) = io::pipe().doing("make a pipe")?;
     // Where nothing is mounted there is nothing to sum up.
-    let mut mounted = mount_it(&config, &fs)?;
+    let mounted = mount_it(&config, &fs)?;
     let device = mounted.attached.device().doing("look at the mount")?;
     if enters_mounts(&config, &mounted) {
         fs.mounted_as(device);
@@ -92,7 +92,7 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     warn_of_limits(&config, &mounted);
     let rings = make_rings(rings, &mounted.fuse_fd);
     // No thread runs yet, so that all of them inherit what is given up.
-    confine_daemon(&mut config, &mut mounted).doing("confine the daemon")?;
+    confine_daemon(&mut config, &mounted).doing("confine the daemon")?;
     auditor.begin().doing("write the audit log")?;
     let about = effective_options::about(&config);
     let reloader =
@@ -239,7 +239,7 @@ fn mount_it(config: &MountConfig, fs: &Utf8Fs) -> Result<Mounted, StartError> {
 }
 
 /// Gives up what serving does not take.
-fn confine_daemon(config: &mut MountConfig, mounted: &mut Mounted) -> io::Result<()> {
+fn confine_daemon(config: &mut MountConfig, mounted: &Mounted) -> io::Result<()> {
     let privilege = Privilege::of_thread();
     if config.sandbox == Sandbox::None {
         // Those are of the matter: the kernel clears set-id bits only for who has not all of them.
@@ -253,14 +253,13 @@ fn confine_daemon(config: &mut MountConfig, mounted: &mut Mounted) -> io::Result
     } else {
         Setting::Alone
     };
-    let helper = confine(
+    confine(
         &mut config.checked,
         Some(&mounted.attached),
         privilege,
         setting,
         credentials::KEPT,
     )?;
-    mounted.attached.leave_to(helper);
     if setting == Setting::AmongAll && privilege == Privilege::Root {
         log::warn!("the sandbox is weaker with --cross-mounts: there is no root of its own");
     }

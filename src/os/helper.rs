@@ -94,33 +94,6 @@ pub trait Errands: Sync {
     fn cutter(&self) -> Option<BorrowedFd<'_>>;
 }
 
-/// The line for unmounting.
-#[derive(Debug)]
-pub struct MountLine(Line);
-
-impl MountLine {
-    /// Has the helper process run [`Errand::Unmount`].
-    ///
-    /// # Errors
-    /// Those of the errand; `BrokenPipe` if the helper processes are gone.
-    pub fn unmount(&self) -> io::Result<u8> {
-        self.outcome(Errand::Unmount)
-    }
-
-    /// Has the helper process run [`Errand::Detach`].
-    ///
-    /// # Errors
-    /// As for [`Self::unmount`].
-    pub fn detach(&self) -> io::Result<u8> {
-        self.outcome(Errand::Detach)
-    }
-
-    fn outcome(&self, errand: Errand) -> io::Result<u8> {
-        let (answer, _none) = self.0.ask(&[errand as u8])?;
-        answer.first().copied().ok_or_else(garbled)
-    }
-}
-
 /// Sockets to the helper processes, for one request at a time and its answer.
 #[derive(Debug, Default)]
 struct Line {
@@ -129,12 +102,13 @@ struct Line {
     turn: Mutex<usize>,
 }
 
-/// The helper processes, and the daemon's lines to them beside [`MountLine`].
+/// The helper processes, and the daemon's lines to them.
 #[derive(Debug)]
 struct Helper {
     pids: Vec<Pid>,
     /// Requests wait for this one. Its errands only read /proc.
     processes: Line,
+    mount: Line,
     policy: Line,
     log: Line,
     syslog: Line,
@@ -171,6 +145,29 @@ pub fn dismiss() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The outcome of [`Errand::Unmount`]; `None` without a helper process.
+///
+/// # Errors
+/// Those of the errand; `BrokenPipe` if the helper processes are gone.
+#[must_use]
+pub fn unmount() -> Option<io::Result<u8>> {
+    outcome(Errand::Unmount)
+}
+
+/// The outcome of [`Errand::Detach`]; `None` without a helper process.
+///
+/// # Errors
+/// As for [`unmount`].
+#[must_use]
+pub fn detach() -> Option<io::Result<u8>> {
+    outcome(Errand::Detach)
+}
+
+fn outcome(errand: Errand) -> Option<io::Result<u8>> {
+    let answer = HELPER.get()?.mount.ask(&[errand as u8]);
+    Some(answer.and_then(|(outcome, _none)| outcome.first().copied().ok_or_else(garbled)))
 }
 
 /// The audit log, reopened by the helper process; `None` without one.
@@ -222,7 +219,7 @@ fn of_process(errand: Errand, pid: u32) -> Option<io::Result<Vec<u8>>> {
 ///
 /// # Errors
 /// `EBUSY` if there are threads or helper processes; one could not be started or could not give up what it is to.
-pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLine> {
+pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<()> {
     let mut lines: [Line; LINES] = Default::default();
     let mut pids = Vec::new();
     for _ in 0..HELPERS {
@@ -236,14 +233,14 @@ pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<MountLi
     let helper = Helper {
         pids,
         processes,
+        mount,
         policy,
         log,
         syslog,
     };
     HELPER
         .set(helper)
-        .map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))?;
-    Ok(MountLine(mount))
+        .map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))
 }
 
 /// Starts a helper process; returns its number and our end of each socket.

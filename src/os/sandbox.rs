@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
 pub use seccomp::{Call, DAEMON, HELPER, OLDER};
 
-use super::helper::{self, Errands, MountLine};
+use super::helper::{self, Errands};
 use super::{Privilege, credentials};
 
 /// The degree to which the daemon confines itself.
@@ -43,8 +43,6 @@ pub enum Setting {
 /// The confinement of the process in force, and the one that was wanted.
 #[derive(Debug)]
 pub struct Confined {
-    /// The way to the helper process.
-    pub helper: MountLine,
     /// Each piece that holds, in a few words.
     pub holds: Vec<&'static str>,
     /// Each piece that this system lacks, and what it said.
@@ -72,9 +70,8 @@ pub fn confine(
     setting: Setting,
     kept: CapabilitySet,
 ) -> io::Result<Confined> {
-    let helper = helper::start(errands, privilege)?;
+    helper::start(errands, privilege)?;
     let mut confined = Confined {
-        helper,
         holds: Vec::new(),
         lacks: Vec::new(),
     };

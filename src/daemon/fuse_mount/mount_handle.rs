@@ -18,7 +18,7 @@ use strum::FromRepr;
 use super::{FS_TYPE, Via, fusermount, proc_path};
 use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
-use crate::os::helper::MountLine;
+use crate::os::helper;
 
 /// `STATX_MNT_ID_UNIQUE`: asks for the number that is never given twice.
 const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
@@ -76,15 +76,14 @@ pub struct Spot {
     source: Vec<u8>,
 }
 
-/// A mount of ours. Dropped, it is detached, unless it is gone or covered.
+/// The mount of this process. Dropped, it is detached, unless it is gone or covered. Where there is a helper process, that unmounts
+/// and detaches it: this process cannot.
 #[derive(Debug)]
 pub struct Attached {
     spot: Spot,
     /// Cuts the connection when written to. Open from the start: it stands for this connection even after the
     /// kernel has given its number to another.
     abort: Option<File>,
-    /// The helper process that unmounts for us.
-    helper: Option<MountLine>,
 }
 
 impl Attached {
@@ -114,7 +113,6 @@ impl Attached {
                 source: mount.source,
             },
             abort,
-            helper: None,
         })
     }
 
@@ -144,11 +142,6 @@ impl Attached {
         ))
     }
 
-    /// From now on the helper process unmounts and detaches: this process cannot.
-    pub fn leave_to(&mut self, helper: MountLine) {
-        self.helper = Some(helper);
-    }
-
     /// The mount point, without symlinks.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -173,8 +166,8 @@ impl Attached {
     /// The system refused for another reason than use, or fusermount3 is not there; `BrokenPipe` if the
     /// helper processes are gone.
     pub fn unmount(&self) -> io::Result<UnmountOutcome> {
-        match &self.helper {
-            Some(helper) => UnmountOutcome::from_number(helper.unmount()?),
+        match helper::unmount() {
+            Some(outcome) => UnmountOutcome::from_number(outcome?),
             None => self.spot.unmount(),
         }
     }
@@ -185,8 +178,8 @@ impl Attached {
     /// # Errors
     /// As for [`Self::unmount`].
     pub fn detach(&self) -> io::Result<UnmountOutcome> {
-        match &self.helper {
-            Some(helper) => UnmountOutcome::from_number(helper.detach()?),
+        match helper::detach() {
+            Some(outcome) => UnmountOutcome::from_number(outcome?),
             None => self.spot.detach(),
         }
     }
