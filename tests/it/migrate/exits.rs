@@ -419,7 +419,7 @@ fn t1_a_plan_without_apply_is_checked_and_not_done() {
         snapshot::take(&tree.backing(), snapshot::Times::Kept),
         before
     );
-    assert!(at::stat(&std::fs::File::open(tree.parent()).unwrap(), b"journal").is_err());
+    assert!(at::stat(std::fs::File::open(tree.parent()).unwrap(), b"journal").is_err());
     let done = migrate(tree.parent(), &[&BY_PLAN[..], &APPLY].concat()).expect(1);
     assert_eq!(check.stdout, done.stdout);
     assert!(check.stdout.contains(r#""b\xE9" stays"#), "{check:?}");

@@ -127,7 +127,7 @@ fn f6_a_log_on_a_full_disk_is_not_well_for_being_reopened() {
     at::mkdir(mount.dir(), b"\xFE").unwrap_err();
     until(fails);
     let log = logs.join("audit.jsonl");
-    std::fs::rename(&log, logs.join("old")).unwrap();
+    rustix::fs::rename(&log, logs.join("old")).unwrap();
     mount.signal(Signal::HUP);
     until(|| std::fs::symlink_metadata(&log).is_ok());
     assert!(fails());
