@@ -208,6 +208,8 @@ fn each_row_of_the_table_is_a_metric_where_there_is_all() {
         "policy_reloads_total{M,result=\"good\"} 2",
         "policy_reloads_total{M,result=\"failed\"} 1",
         "policy_fault{M} 0",
+        "backing_fault{M} 0",
+        "audit_log_fails{M} 0",
         "policy_good_reading_timestamp_seconds{M} 1795261798.500000",
         "policy_sections{M} 3",
     ] {
