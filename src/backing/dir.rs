@@ -172,18 +172,7 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of statx(2), but for `ENOENT` and `ENAMETOOLONG`.
     pub fn exists(&self, name: &BackingName) -> io::Result<bool> {
-        match self.stat_child(name) {
-            Ok(_) => Ok(true),
-            Err(error)
-                if matches!(
-                    error.raw_os_error(),
-                    Some(libc::ENOENT | libc::ENAMETOOLONG)
-                ) =>
-            {
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
+        Ok(if_there(self.stat_child(name))?.is_some())
     }
 
     /// Creates and opens a regular file, with `O_CREAT` and the given open(2) flags.
@@ -295,6 +284,22 @@ impl<F: AsFd> Dir<F> {
             rustix::fs::renameat_with(&self.0, from, &new_dir.0, to, flags)
         })
     }
+}
+
+/// Turns "there is none" into `None`; no name is there that is longer than names can be.
+pub(crate) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if is_absent(&error) => Ok(None),
+        result => result.map(Some),
+    }
+}
+
+/// Does an error of a system call say that an entry that it names is not there? No name is that is longer than names can be.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOENT | libc::ENAMETOOLONG)
+    )
 }
 
 /// Makes a mount of what `path` leads to from `fd`, which no directory shows; of `fd` itself for the empty path.

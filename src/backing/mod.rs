@@ -22,8 +22,8 @@ pub mod watch;
 pub mod xattr;
 
 pub use crate::records::Kind;
-pub(crate) use dir::clone_mount;
 pub use dir::{AccessTimes, Atime, Dir, private_clone, quiet_clone, set_access_times};
+pub(crate) use dir::{clone_mount, if_there, is_absent};
 pub use entries::{Entries, Entry};
 pub use file_handle::FileHandle;
 pub use fs_type::FsType;

@@ -16,9 +16,9 @@ use super::identify::Sight;
 use super::inodes::{Entered, Unproven};
 use super::io::{KERNELS_OWN, Opened};
 use super::namespace::MOST_ATTEMPTS;
-use super::resolve::{Making, NewName, if_there};
+use super::resolve::{Making, NewName};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
-use crate::backing::{Dir, Kind, Stat};
+use crate::backing::{Dir, Kind, Stat, if_there};
 use crate::names::BackingName;
 use crate::os::{become_caller, credentials};
 

@@ -7,9 +7,9 @@ use super::audit::Operation;
 use super::identify::Sight;
 use super::inode::{OpenInode, Place};
 use super::inodes::{Entered, Unproven};
-use super::resolve::{Making, Resolved, if_there, is_absent};
+use super::resolve::{Making, Resolved};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
-use crate::backing::Dir;
+use crate::backing::{Dir, if_there, is_absent};
 use crate::names::BackingName;
 
 /// Number of times that an entry is looked up or made again after others removed or replaced it.

@@ -7,8 +7,9 @@ use rustix::io::Errno;
 
 use super::directory::if_readable;
 use super::inode::OpenInode;
-use super::resolve::{Making, NewName, Resolved, if_there};
+use super::resolve::{Making, NewName, Resolved};
 use super::{FsError, Utf8Fs};
+use crate::backing::if_there;
 use crate::names::VisibleName;
 use crate::names::rules::{Fate, Mode, Settled, Terms};
 use crate::os::credentials;

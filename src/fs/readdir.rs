@@ -8,9 +8,9 @@ use super::descriptors::Use;
 use super::directory::Directory;
 use super::handle::OpenDirectory;
 use super::listed_names::ListedNames;
-use super::resolve::{Resolved, if_there};
+use super::resolve::Resolved;
 use super::{Caller, Entry, FsError, Utf8Fs};
-use crate::backing::{Entries, Kind, Stat, file};
+use crate::backing::{Entries, Kind, Stat, file, if_there};
 use crate::codec::charset::is_meaningless;
 use crate::names::{BackingName, Legacy, Quoted, VisibleName};
 

@@ -54,22 +54,6 @@ pub(super) struct Making<'a> {
     pub(super) name: &'a [u8],
 }
 
-/// Turns "there is none" into `None`; no name is there that is longer than names can be.
-pub(super) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Err(error) if is_absent(&error) => Ok(None),
-        result => result.map(Some),
-    }
-}
-
-/// Does an error of a system call say that an entry that it names is not there? No name is that is longer than names can be.
-pub(super) fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(libc::ENOENT | libc::ENAMETOOLONG)
-    )
-}
-
 /// The backing names that a visible name can mean in a directory, best first. An operation takes one after the other until it
 /// finds one that is there.
 ///

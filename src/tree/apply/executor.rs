@@ -8,7 +8,7 @@ use super::aside_dir::{AsideDir, is_near};
 use super::link_ends::LinkEnds;
 use super::observer::{Observer, Progress};
 use super::step_count::StepCount;
-use crate::backing::{Dir, SetTime, Stat, Time, is_read_only};
+use crate::backing::{Dir, SetTime, Stat, Time, if_there, is_read_only};
 use crate::names::BackingName;
 use crate::tree::failpoints;
 use crate::tree::undo_journal::{Job, Journal, JournalError, SkipReason, Skipped};
@@ -195,13 +195,7 @@ impl OpenDir<'_> {
         dir: &Dir<F>,
         name: &BackingName,
     ) -> Result<Option<Stat>, SkipReason> {
-        match dir.stat_child(name) {
-            Ok(stat) => Ok(Some(stat)),
-            Err(error) => match error.raw_os_error() {
-                Some(libc::ENOENT | libc::ENAMETOOLONG) => Ok(None),
-                _ => Err(SkipReason::of(&error)),
-            },
-        }
+        if_there(dir.stat_child(name)).map_err(|error| SkipReason::of(&error))
     }
 
     /// Notes an entry that is one of the migration's.
