@@ -46,6 +46,13 @@ pub struct Times {
     pub unheard: Duration,
 }
 
+impl Times {
+    /// Returns the timeout of what changes heard or not.
+    fn of(self, is_heard: bool) -> Duration {
+        if is_heard { self.heard } else { self.unheard }
+    }
+}
+
 /// The cache mode of a mount.
 #[derive(Debug)]
 pub struct Keeping {
@@ -363,11 +370,8 @@ impl Coherence {
         self.look_into(&directory);
         let is_followed = |watched: &Arc<Watched>| watched.is_followed(&directory);
         let new = self.keeps_lists && self.watched.as_ref().ok().is_none_or(is_followed);
-        let old = new
-            && self
-                .lists
-                .as_ref()
-                .is_none_or(|lists| lists.is_fresh(number));
+        let is_fresh = |lists: &Lists| lists.is_fresh(number);
+        let old = new && self.lists.as_ref().is_none_or(is_fresh);
         Ok(KeptList { new, old })
     }
 

@@ -227,10 +227,7 @@ impl Watched {
         }
         // Asked last: whoever expires everything finds this name from now on.
         let is_remembered = stat.is_dir() || stat.nlink <= 1;
-        match is_remembered && self.is_followed(directory) {
-            true => self.times.heard,
-            false => self.times.unheard,
-        }
+        self.times.of(is_remembered && self.is_followed(directory))
     }
 
     /// Returns the timeout of a negative dentry in `directory`, where it may be kept at all.
@@ -240,10 +237,7 @@ impl Watched {
         }
         let is_remembered = self.absent.add(directory.number, name);
         // As above.
-        match is_remembered && self.is_heard() {
-            true => self.times.heard,
-            false => self.times.unheard,
-        }
+        self.times.of(is_remembered && self.is_heard())
     }
 
     /// The name exists now: the kernel keeps no negative dentry of it.

@@ -135,19 +135,12 @@ impl Inodes {
     /// Does a directory of another mount lie below the root? It was opened by its name, by way of the directory of the
     /// root's mount that it is mounted below: that one must.
     fn is_mounted_below(&self, inode: &Inode) -> io::Result<bool> {
-        let mut above = inode.place().map(|place| place.parent);
-        // A path has at most PATH_MAX / 2 components.
-        for _ in 0..2048 {
-            let Some(Ok(directory)) = above.map(|number| self.get(number)) else {
-                return Ok(false);
-            };
-            if directory.number == ROOT {
-                return Ok(true);
+        for place in self.places(inode) {
+            if let Ok(above) = self.get(place.parent)
+                && !above.is_elsewhere()
+            {
+                return Ok(above.number == ROOT || self.is_below(&above, &*self.fd(&above)?)?);
             }
-            if !directory.is_elsewhere() {
-                return self.is_below(&directory, &*self.fd(&directory)?);
-            }
-            above = directory.place().map(|place| place.parent);
         }
         Ok(false)
     }

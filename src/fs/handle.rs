@@ -9,7 +9,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::FsError;
 use super::descriptors::Taken;
-use super::inode::{Inode, OpenAs, OpenInode};
+use super::inode::{Inode, OpenInode};
 use super::listed_names::ListedNames;
 use crate::backing::Entries;
 
@@ -22,25 +22,7 @@ pub struct OpenFile {
     pub(super) inode: Arc<Inode>,
     /// User and group of the opener, who therefore writes to it.
     pub(super) opener: (u32, u32),
-    _taken: Taken,
-}
-
-impl OpenFile {
-    pub(super) fn new(
-        fd: Arc<OwnedFd>,
-        inode: Arc<Inode>,
-        opener: (u32, u32),
-        how: OpenAs,
-        taken: Taken,
-    ) -> Self {
-        inode.opened(&fd, how);
-        Self {
-            fd,
-            inode,
-            opener,
-            _taken: taken,
-        }
-    }
+    pub(super) _taken: Taken,
 }
 
 impl Drop for OpenFile {

@@ -69,7 +69,7 @@ impl Place {
 
 /// A [`Place`] in one piece of memory: how many bytes the parent's number has, these, the backing name, and after a `/` the
 /// visible one. There is one for each file where changes are followed.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct PackedPlace(Box<[u8]>);
 
 impl From<&Place> for PackedPlace {
@@ -138,12 +138,8 @@ impl Identity {
     /// Returns the identity of a file by its attributes, and its handle where it has no time of birth; it was reached through `mount`, 0
     /// for the root's.
     pub(super) fn looks(stat: &Stat, mount: u32, handle: Option<&FileHandle>) -> Self {
-        let lasts = |handle: &&FileHandle| handle.kind() == INODE_AND_GENERATION;
-        let digest = || {
-            handle
-                .filter(lasts)
-                .map_or(0, |handle| handle.digest().into())
-        };
+        let lasting = handle.filter(|handle| handle.kind() == INODE_AND_GENERATION);
+        let digest = || lasting.map_or(0, |handle| handle.digest().into());
         Self::Looks {
             ino: stat.ino,
             born: stat.btime.map_or_else(digest, nanoseconds),
@@ -480,15 +476,12 @@ impl Inode {
         if !self.marks.has(PLACED) {
             return None;
         }
-        let packed = PackedPlace::from(place);
+        let place = PackedPlace::from(place);
         let mut state = self.state.lock();
-        let is_same = state
-            .place
-            .as_ref()
-            .is_some_and(|place| place.0 == packed.0);
-        let left = state.place.replace(packed);
+        let left = state.place.take().filter(|left| *left != place);
+        state.place = Some(place);
         drop(state);
-        left.filter(|_| !is_same)?.unpack()
+        left?.unpack()
     }
 }
 

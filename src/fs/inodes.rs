@@ -88,9 +88,7 @@ impl Inodes {
         let (_root, _) = inode.hold(root);
         Ok(Self {
             root: inode,
-            shards: std::iter::repeat_with(Mutex::default)
-                .take(SHARDS)
-                .collect(),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             count: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             numbering: Numbering::new(stat.dev, stat.ino),
@@ -277,10 +275,8 @@ impl Inodes {
         while let Some(place) = next
             && places.len() < 2048
         {
-            next = match place.parent {
-                ROOT => None,
-                parent => self.get(parent).ok().and_then(|parent| parent.place()),
-            };
+            // The root has none.
+            next = self.get(place.parent).ok().and_then(|above| above.place());
             places.push(place);
         }
         places

@@ -111,7 +111,7 @@ impl Utf8Fs {
     pub(super) fn opened(
         &self,
         caller: Caller,
-        (fd, taken): (Arc<OwnedFd>, Taken),
+        (fd, _taken): (Arc<OwnedFd>, Taken),
         backing_file: Arc<OwnedFd>,
         inode: Arc<Inode>,
         stat: Stat,
@@ -138,11 +138,19 @@ impl Utf8Fs {
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
         let closes_quietly =
             self.below.is_local() && !self.carries_locks() && !inode.is_elsewhere();
+        inode.opened(&fd, how);
+        let id = inode.id();
+        let file = OpenFile {
+            fd,
+            inode,
+            opener,
+            _taken,
+        };
         Ok(Opened {
-            inode: inode.id(),
+            inode: id,
             stat,
             writes,
-            handle: self.files.add(OpenFile::new(fd, inode, opener, how, taken)),
+            handle: self.files.add(file),
             backing_file,
             identity,
             closes_quietly,

@@ -44,11 +44,8 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn opendir(&self, caller: Caller, number: u64, flags: i32) -> Result<u64, FsError> {
-        let taken = self
-            .inodes
-            .descriptors
-            .pool
-            .take(caller.uid, Use::Directory)?;
+        let pool = &self.inodes.descriptors.pool;
+        let taken = pool.take(caller.uid, Use::Directory)?;
         let at = self.open_directory(number)?;
         let open = || match self.reads_quietly {
             true => Entries::open_quietly(&*at.fd),

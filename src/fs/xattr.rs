@@ -1,6 +1,6 @@
 //! Extended attributes. Their names are not file names: they pass as they are.
 
-use std::io;
+use rustix::io::Errno;
 
 use super::attr::Clears;
 use super::inode::OpenInode;
@@ -50,13 +50,10 @@ impl Utf8Fs {
     /// The inode is gone, or the system's error.
     pub fn getxattr(&self, number: u64, name: &[u8], limit: u32) -> Result<Xattr, FsError> {
         let OpenInode { fd, .. } = self.open_inode(number)?;
-        xattr::get(&*fd, name, limit).map_err(|error| {
-            let has_none = error.raw_os_error() == Some(libc::EOPNOTSUPP);
-            if has_none && (name == ACCESS_ACL || name == DEFAULT_ACL) {
-                FsError::from(io::Error::from_raw_os_error(libc::ENODATA))
-            } else {
-                FsError::from(error)
-            }
+        let is_acl = name == ACCESS_ACL || name == DEFAULT_ACL;
+        xattr::get(&*fd, name, limit).map_err(|error| match error.raw_os_error() {
+            Some(libc::EOPNOTSUPP) if is_acl => Errno::NODATA.into(),
+            _ => error.into(),
         })
     }
 
@@ -79,12 +76,10 @@ impl Utf8Fs {
         let told = names.split_inclusive(|&octet| octet == 0);
         let told: Vec<&[u8]> = told.filter(|name| !name.starts_with(TRUSTED)).collect();
         let told = told.concat();
-        match usize::try_from(limit) {
-            Ok(0) => Ok(Xattr::Size(told.len())),
-            Ok(limit) if limit < told.len() => {
-                Err(io::Error::from_raw_os_error(libc::ERANGE).into())
-            }
-            Ok(_) | Err(_) => Ok(Xattr::Data(told)),
+        match usize::try_from(limit).unwrap_or(usize::MAX) {
+            0 => Ok(Xattr::Size(told.len())),
+            limit if limit < told.len() => Err(Errno::RANGE.into()),
+            _ => Ok(Xattr::Data(told)),
         }
     }
 

@@ -74,10 +74,8 @@ fn range(time: Duration) -> usize {
 impl Counters {
     fn end(&self, time: Duration, calls: u64, has_failed: bool) {
         add(&self.calls, calls);
-        add(
-            &self.nanoseconds,
-            u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
-        );
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        add(&self.nanoseconds, nanoseconds);
         if let Some(times) = self.times.get(range(time)) {
             add(times, 1);
         }
@@ -123,9 +121,7 @@ impl Metrics {
     /// Nothing was counted yet; `threads` will count.
     pub(super) fn new(threads: usize) -> Self {
         Self {
-            sheets: std::iter::repeat_with(OnceLock::new)
-                .take(threads)
-                .collect(),
+            sheets: (0..threads).map(|_| OnceLock::new()).collect(),
             late_errors: std::array::from_fn(|_| AtomicU64::new(0)),
             started: Instant::now(),
         }
@@ -146,13 +142,10 @@ impl Metrics {
 
     /// Begins a request on the thread with this seat.
     pub(super) fn begin(&self, operation: Operation, seat: usize) -> Counted<'_> {
-        let counters = self.counters(operation, seat);
         // Counted before the answer, so that who has the answer finds it counted.
-        if let Some(counters) = counters {
-            add(&counters.requests, 1);
-        }
+        self.note(operation, seat);
         Counted {
-            counters,
+            counters: self.counters(operation, seat),
             calls: calls::made(),
             begun: Instant::now(),
             has_failed: Cell::new(false),

@@ -217,10 +217,9 @@ impl Adapter {
             ),
         };
         let handle = has(valid::HANDLE).then_some(asked.handle);
-        let shown = self
-            .fs
-            .setattr(request.caller, request.node, handle, change)?;
-        Ok(reply.attributes(request.node, self.coherence.keep_shown(shown))?)
+        let (caller, node) = (request.caller, request.node);
+        let shown = self.fs.setattr(caller, node, handle, change)?;
+        Ok(reply.attributes(node, self.coherence.keep_shown(shown))?)
     }
 
     fn access(&self, mut request: Request<'_>) -> Result<(), FsError> {
@@ -394,10 +393,8 @@ impl Adapter {
     fn getlk(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let asked: LockIn = request.arguments.record()?;
         let mut lock = asked.lock;
-        match self
-            .fs
-            .test_lock(asked.handle, lock_request(&request, &asked)?)?
-        {
+        let wanted = lock_request(&request, &asked)?;
+        match self.fs.test_lock(asked.handle, wanted)? {
             Some(held) => {
                 (lock.start, lock.end) = (held.range.start, held.range.end);
                 lock.pid = held.pid.unwrap_or(0);

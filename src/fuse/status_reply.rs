@@ -113,9 +113,6 @@ fn fit(mut status: MountStatus, size: u32) -> Result<Vec<u8>, Errno> {
     }
     status.options = None;
     let rest = answer(&status)?;
-    if rest.len() <= size {
-        Ok(rest)
-    } else {
-        Err(Errno::RANGE)
-    }
+    let fits = rest.len() <= size;
+    fits.then_some(rest).ok_or(Errno::RANGE)
 }

@@ -171,11 +171,8 @@ impl Watched {
         if self.stalls.fetch_add(1, Ordering::Relaxed) > 0 {
             return;
         }
-        let path = self
-            .fs
-            .inodes()
-            .get(number)
-            .map(|inode| self.fs.inodes().path(&inode));
+        let inodes = self.fs.inodes();
+        let path = inodes.get(number).map(|inode| inodes.path(&inode));
         let path = path.unwrap_or_default();
         log::info!(
             "the kernel has held back a notification about {} for over a second, since a program works there: until it is sent, nothing is cached for longer than a second",
@@ -257,20 +254,17 @@ impl Watched {
     /// Expires names that may have changed, until one is known to have.
     fn expire_swept(&self, kernel: &dyn Kernel, number: u64, mut swept: Swept, job: &Job<'_>) {
         while job.step() {
-            let name = if let Some(name) = swept.absent.pop() {
+            if let Some(name) = swept.absent.pop() {
                 self.absent.remove(number, &name);
-                Some(name)
+                kernel.expire_name(number, &name);
             } else if let Some(inode) = swept.inodes.pop() {
                 let inode = self.fs.inodes().get(inode).ok();
                 let place = inode.and_then(|inode| inode.place());
-                place
-                    .filter(|place| place.parent == number)
-                    .map(|place| place.shown().into())
+                if let Some(place) = place.filter(|place| place.parent == number) {
+                    kernel.expire_name(number, place.shown());
+                }
             } else {
                 return;
-            };
-            if let Some(name) = name {
-                kernel.expire_name(number, &name);
             }
         }
         self.queues.add_swept([(number, swept)]);
@@ -301,13 +295,9 @@ impl Watched {
             if !kernel.expire_attributes(number) {
                 self.await_inode(number);
             }
-            let parent = self
-                .fs
-                .inodes()
-                .get(number)
-                .ok()
-                .and_then(|inode| inode.parent());
-            if let Some(parent) = parent {
+            if let Ok(inode) = self.fs.inodes().get(number)
+                && let Some(parent) = inode.parent()
+            {
                 swept.entry(parent).or_default().inodes.push(number);
             }
         }
@@ -344,10 +334,8 @@ impl Watched {
 
 impl Changed {
     fn add(&mut self, change: Change, directory: Option<u64>) {
-        let notice = self
-            .notices
-            .entry(directory.unwrap_or(ELSEWHERE))
-            .or_default();
+        let number = directory.unwrap_or(ELSEWHERE);
+        let notice = self.notices.entry(number).or_default();
         let is_itself = change.name == b".";
         if directory.is_some() {
             notice.itself |= change.is_of_name || is_itself;
