@@ -160,8 +160,11 @@ impl Utf8Fs {
                     || visible.as_bytes().contains(&b'%')
                         && self.map.visible_alone(&backing).as_ref() != Some(&visible);
                 if is_contested {
-                    directory = None;
-                    drop(open.at.inode.as_directory()?.replacing.lock());
+                    let replacing = &open.at.inode.as_directory()?.replacing;
+                    if replacing.try_lock().is_none() {
+                        directory = None;
+                        drop(replacing.lock());
+                    }
                     let Some(stat) = if_there(open.at.dir().stat_child(&backing))? else {
                         // It has its first choice by now, which it was just renamed to.
                         continue;

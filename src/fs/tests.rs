@@ -1,6 +1,7 @@
 //! The filesystem without FUSE, over temporary directories.
 
 mod lengths;
+mod listings;
 mod lookups;
 mod unique;
 
