@@ -2,25 +2,27 @@
 //!
 //! A name may go from one entry to another while a directory is read. Where `café` is renamed away, the legacy
 //! sibling that was to be `caf%E9` becomes visible as `café`. A program that renames or removes each name as it reads
-//! would then take the second entry for the first one come back, and lose a file.
+//! would then take the second entry for the first one come back, and lose a file. Nor is one entry listed by two names.
 //!
 //! An entry may also go from one name to another, as all do while a migration gives them their UTF-8 names. The
 //! stream may have passed its new place by then, or not go as far. So a directory that has changed by the end of the
-//! stream is read once more, for visible names not yet given. An entry that is renamed once stays in one place during
+//! stream is read once more, for entries and names not yet given. An entry that is renamed once stays in one place during
 //! one of the two readings (law T7).
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 
 use crate::backing::Time;
 
-/// The names listed, by hash, with the backing names of their entries. Two names of one hash only cost the second its
-/// best name.
+/// The names listed, by hash. Among ten million names two have one hash once in some 300,000 times.
 #[derive(Debug, Default)]
 pub(super) struct ListedNames {
-    entries: HashMap<u64, ListedEntry>,
+    /// The inodes of the entries by the names that these were listed by.
+    names: HashMap<u64, u64>,
+    /// The backing names of the entries.
+    backings: HashSet<u64>,
     hasher: RandomState,
     /// The ctime of the directory when the stream began, where a name that it shows can be that of two backing names.
     since: Option<Time>,
@@ -30,9 +32,10 @@ pub(super) struct ListedNames {
     last: LastReply,
 }
 
-/// The entry that a name was given for: its backing name, by its hash, and its inode number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// An entry that was listed: its names, by hash, and its inode number.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct ListedEntry {
+    visible: u64,
     backing: u64,
     inode: u64,
 }
@@ -52,8 +55,8 @@ struct LastReply {
 struct SentEntry {
     /// The cookie at which the stream goes on after it.
     cookie: u64,
-    /// The hash of its name, if that was noted with it for the first time.
-    noted: Option<u64>,
+    /// The note of it, if its name was noted with it for the first time.
+    noted: Option<ListedEntry>,
     /// Was it given by the second reading of the directory?
     in_second: bool,
 }
@@ -62,13 +65,10 @@ impl ListedNames {
     /// Begins a reading that goes on at `cookie`. Does it go on with the second reading of the directory?
     pub(super) fn goes_on(&mut self, cookie: u64) -> bool {
         let last = std::mem::take(&mut self.last);
-        let place = last.entries.iter().rposition(|gave| gave.cookie == cookie);
+        let mut sent = last.entries.iter().enumerate();
         // What came after that never arrived, and may be elsewhere by now.
-        let (arrived, is_second) = match place {
-            Some(place) => (
-                place + 1,
-                last.entries.get(place).is_some_and(|gave| gave.in_second),
-            ),
+        let (arrived, is_second) = match sent.rfind(|(_, gave)| gave.cookie == cookie) {
+            Some((place, gave)) => (place + 1, gave.in_second),
             None if last.cookie == cookie => (0, last.began_second),
             // It was sought elsewhere: what comes from there on may come again.
             None => {
@@ -77,10 +77,10 @@ impl ListedNames {
                 (last.entries.len(), false)
             }
         };
-        for gave in last.entries.get(arrived..).unwrap_or_default() {
-            if let Some(visible) = gave.noted {
-                self.entries.remove(&visible);
-            }
+        let lost = last.entries.get(arrived..).unwrap_or_default();
+        for entry in lost.iter().filter_map(|gave| gave.noted) {
+            self.names.remove(&entry.visible);
+            self.backings.remove(&entry.backing);
         }
         self.last = LastReply {
             cookie,
@@ -92,28 +92,25 @@ impl ListedNames {
 
     /// The stream is read from its start, of a directory of that ctime.
     pub(super) fn start(&mut self, ctime: Option<Time>) {
-        self.entries.clear();
+        self.names.clear();
+        self.backings.clear();
         self.since = ctime;
         self.is_in_order = true;
     }
 
-    /// May `visible` be listed for the entry that lies below as `backing`?
-    pub(super) fn is_free(&self, visible: &[u8], backing: &[u8]) -> bool {
-        self.entries
-            .get(&self.hasher.hash_one(visible))
-            .is_none_or(|entry| entry.backing == self.hasher.hash_one(backing))
-    }
-
-    /// Was that name given for the entry of that inode, which may have had another backing name then?
+    /// Was that name given for the entry of that inode?
     pub(super) fn is_of(&self, visible: &[u8], inode: u64) -> bool {
-        self.entries
-            .get(&self.hasher.hash_one(visible))
-            .is_some_and(|entry| entry.inode == inode)
+        self.names.get(&self.hasher.hash_one(visible)) == Some(&inode)
     }
 
     /// Was that name given, for whatever entry?
-    pub(super) fn has(&self, visible: &[u8]) -> bool {
-        self.entries.contains_key(&self.hasher.hash_one(visible))
+    pub(super) fn has_name(&self, visible: &[u8]) -> bool {
+        self.names.contains_key(&self.hasher.hash_one(visible))
+    }
+
+    /// Was the entry given that lies below as `backing`, by whatever name?
+    pub(super) fn has_entry(&self, backing: &[u8]) -> bool {
+        self.backings.contains(&self.hasher.hash_one(backing))
     }
 
     /// Was nothing sought since the stream was at its start? Then what comes again has moved (tmpfs puts what is renamed in front,
@@ -122,22 +119,22 @@ impl ListedNames {
         self.is_in_order
     }
 
-    /// Returns the note of a name, and of the entry that it is to be given for.
-    pub(super) fn pair(&self, visible: &[u8], backing: &[u8], inode: u64) -> (u64, ListedEntry) {
-        let backing = self.hasher.hash_one(backing);
-        (
-            self.hasher.hash_one(visible),
-            ListedEntry { backing, inode },
-        )
+    /// Returns the note of an entry that is to be given.
+    pub(super) fn note(&self, visible: &[u8], backing: &[u8], inode: u64) -> ListedEntry {
+        ListedEntry {
+            visible: self.hasher.hash_one(visible),
+            backing: self.hasher.hash_one(backing),
+            inode,
+        }
     }
 
-    /// Notes that an entry was given, after which the stream goes on at `cookie`, and its name if that matters.
-    pub(super) fn gave(&mut self, cookie: u64, pair: Option<(u64, ListedEntry)>, in_second: bool) {
-        let noted = pair.and_then(|(visible, whose)| match self.entries.entry(visible) {
-            Slot::Occupied(_) => None,
+    /// Notes that an entry was given, after which the stream goes on at `cookie`, and its names if they matter.
+    pub(super) fn gave(&mut self, cookie: u64, entry: Option<ListedEntry>, in_second: bool) {
+        let noted = entry.filter(|entry| match self.names.entry(entry.visible) {
+            Slot::Occupied(_) => false,
             Slot::Vacant(slot) => {
-                slot.insert(whose);
-                Some(visible)
+                slot.insert(entry.inode);
+                self.backings.insert(entry.backing)
             }
         });
         self.last.entries.push(SentEntry {

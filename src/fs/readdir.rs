@@ -147,12 +147,10 @@ impl Utf8Fs {
             };
             let mut noted = None;
             if self.map.may_be_mapped(visible.as_bytes()) {
-                let is_itself = backing.as_bytes() == visible.as_bytes();
-                let is_free = given.is_free(visible.as_bytes(), backing.as_bytes());
-                let has_come = is_second
-                    || is_itself && !is_free // by its old name
-                    || is_free && given.is_in_order(); // at its old place
-                if has_come && given.has(visible.as_bytes()) {
+                let is_free = !given.has_name(visible.as_bytes());
+                // It is conforming, and was given by its old name.
+                let is_renamed = !is_free && backing.as_bytes() == visible.as_bytes();
+                if given.has_entry(backing.as_bytes()) || is_renamed || is_second && !is_free {
                     continue;
                 }
                 // Or it is visible as an escape because a sibling has the name that it would be visible as.
@@ -179,7 +177,7 @@ impl Utf8Fs {
                     directory = None;
                     visible = self.other_name(&open, &given, &backing)?.unwrap_or(visible);
                 }
-                noted = Some(given.pair(visible.as_bytes(), backing.as_bytes(), ino));
+                noted = Some(given.note(visible.as_bytes(), backing.as_bytes(), ino));
             } else if is_second {
                 continue;
             }
@@ -278,7 +276,7 @@ impl Utf8Fs {
     ) -> Result<Option<VisibleName>, FsError> {
         for signs in 1..=8 {
             let escape = self.map.escape_candidate(backing.as_bytes(), signs);
-            if !given.is_free(escape.as_bytes(), backing.as_bytes()) {
+            if given.has_name(escape.as_bytes()) {
                 continue;
             }
             let found = self.existing(&open.at, escape.as_bytes())?;

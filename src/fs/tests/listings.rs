@@ -1,5 +1,7 @@
 //! Directories that others change while they are listed.
 
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use super::{CALLER, Legacy, Plus, ROOT, Scratch, map};
@@ -8,8 +10,70 @@ use super::{CALLER, Legacy, Plus, ROOT, Scratch, map};
 const IN_IBM850: &[u8] = b"c\x81\xE9";
 const IN_WINDOWS: &[u8] = b"c\xFC\xDA";
 
+/// The same text in UTF-8.
+const CONFORMING: &str = "c\u{FC}\u{DA}";
+
 fn scratch(names: &[&[u8]]) -> Scratch {
     Scratch::new(map(Legacy::Decode, &["windows-1252", "ibm850"]), names)
+}
+
+impl Scratch {
+    /// Lists the root, a name in each request, and calls `act` after each; returns the names by inode.
+    fn list_slowly(&self, mut act: impl FnMut(&[u8])) -> BTreeMap<u64, Vec<Vec<u8>>> {
+        let handle = self.fs.opendir(CALLER, ROOT, 0).unwrap();
+        let mut all: BTreeMap<u64, Vec<Vec<u8>>> = BTreeMap::new();
+        let mut cookie = 0;
+        loop {
+            let mut given = None;
+            let give = |listed: super::super::Listed<'_>| {
+                let is_full = given.is_some();
+                given.get_or_insert((listed.cookie, listed.number, listed.name.to_vec()));
+                is_full
+            };
+            self.fs.readdir(handle, cookie, Plus::No, give).unwrap();
+            let Some((next, number, name)) = given else {
+                break;
+            };
+            cookie = next;
+            act(&name);
+            all.entry(number).or_default().push(name);
+        }
+        self.fs.releasedir(handle);
+        all
+    }
+}
+
+/// Law F4: an entry is listed once, also if a sibling takes the name that it was listed by, or leaves a better one to it.
+#[test]
+fn f4_an_entry_is_listed_once_though_siblings_take_and_leave_its_name() {
+    let conforming = CONFORMING.as_bytes();
+    for sibling in [IN_IBM850, conforming] {
+        for is_there in [false, true] {
+            let names: &[&[u8]] = match is_there {
+                true => &[IN_WINDOWS, sibling],
+                false => &[IN_WINDOWS],
+            };
+            let scratch = scratch(names);
+            for n in 0..20 {
+                std::fs::write(scratch.path(format!("other{n}").as_bytes()), "").unwrap();
+            }
+            let change = || match is_there {
+                true => std::fs::remove_file(scratch.path(sibling)),
+                false => std::fs::write(scratch.path(sibling), ""),
+            };
+            let lost = |name: &[u8]| name == conforming && !is_there || name == b"c%FC%DA";
+            let listed = scratch.list_slowly(|name| {
+                if lost(name) {
+                    std::thread::sleep(Duration::from_millis(10));
+                    change().unwrap();
+                }
+            });
+            let entry = std::fs::metadata(scratch.path(IN_WINDOWS)).unwrap().ino();
+            assert_eq!(listed[&entry].len(), 1, "{:?}", listed[&entry]);
+            let names: Vec<_> = listed.into_values().flatten().collect();
+            assert!(names.len() >= 23, "{names:?}");
+        }
+    }
 }
 
 /// Hostile directories: names that give way to each other cost no reading of the directory each while others change it.
