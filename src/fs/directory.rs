@@ -240,7 +240,8 @@ impl Directory<'_> {
     fn note_growth(&self, state: &mut DirectoryIndex) {
         let bytes = state.siblings.as_ref().map_or(0, Siblings::footprint);
         if bytes > 2 * state.noted + EMPTY_BYTES {
-            self.fs.indexed.note(&self.at.inode, bytes - state.noted);
+            let all = state.index.footprint() + bytes;
+            self.fs.indexed.note(&self.at.inode, all);
             state.noted = bytes;
         }
     }

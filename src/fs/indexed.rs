@@ -75,9 +75,15 @@ impl IndexedDirectories {
         }
     }
 
-    /// Notes a new index, or what one has grown by; drops the oldest ones while all together are too large.
+    /// Notes a new index, or one that has grown, in place of what was noted of it. Drops the oldest ones while all together
+    /// are too large.
     pub(super) fn note(&self, directory: &Arc<Inode>, bytes: usize) {
         let mut indexed = self.all.lock();
+        let is_this = |noted: &Weak<Inode>| std::ptr::eq(noted.as_ptr(), Arc::as_ptr(directory));
+        // What is read anew was mostly read not long ago.
+        let before = indexed.queue.iter().rposition(|(noted, _)| is_this(noted));
+        let before = before.and_then(|at| indexed.queue.remove(at));
+        indexed.bytes -= before.map_or(0, |(_, bytes)| bytes);
         let bytes = bytes + EMPTY_BYTES;
         indexed.queue.push_back((Arc::downgrade(directory), bytes));
         indexed.bytes += bytes;

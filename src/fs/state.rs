@@ -15,7 +15,7 @@ pub struct State {
     pub open: OpenCounts,
     /// The process's descriptors.
     pub descriptors: DescriptorCounts,
-    /// Indexes of visible names; a directory that was read anew counts twice for a while.
+    /// Indexes of visible names.
     pub indexes: IndexCounts,
     /// Offences since the mount.
     pub offences: Counts,

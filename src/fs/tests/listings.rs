@@ -98,3 +98,21 @@ fn names_that_want_the_same_text_do_not_cost_a_reading_each() {
     let readings = scratch.fs.indexed.counts().readings;
     assert!(readings <= 4, "{readings} readings");
 }
+
+/// An index counts for its memory once, however often its directory is read.
+#[test]
+fn a_directory_counts_once_however_often_it_is_read() {
+    let scratch = scratch(&[IN_WINDOWS]);
+    assert_eq!(scratch.list(), [CONFORMING.as_bytes()]);
+    let once = scratch.fs.indexed.counts();
+    for n in 0..5_u8 {
+        std::thread::sleep(Duration::from_millis(10));
+        std::fs::write(scratch.path(&[b'a' + n, 0xFC]), "").unwrap();
+        assert_eq!(scratch.list().len(), usize::from(n) + 2);
+    }
+    let after = scratch.fs.indexed.counts();
+    assert!(after.readings >= 4, "{after:?}");
+    assert_eq!((once.directories, after.directories), (1, 1));
+    assert!(after.bytes < 8 * once.bytes, "{once:?} {after:?}");
+    assert!(after.bytes > once.bytes, "{once:?} {after:?}");
+}
