@@ -67,6 +67,8 @@ pub struct Inodes {
     pub(super) keeps_places: bool,
     /// The start of the clock of [`Inode::confined`].
     pub(super) started: Instant,
+    /// Cloned while something is renamed, until its place is noted.
+    pub(super) renaming: Arc<()>,
 }
 
 impl Inodes {
@@ -102,6 +104,7 @@ impl Inodes {
             is_mount_root: (above.dev, above.ino) == (stat.dev, stat.ino),
             keeps_places: false,
             started: Instant::now(),
+            renaming: Arc::default(),
         })
     }
 
@@ -235,14 +238,6 @@ impl Inodes {
             numbers.extend(shard.lock().iter().map(|known| known.0.number));
         }
         numbers
-    }
-
-    /// An `O_PATH` descriptor of the inode, opened again if it had to be closed.
-    ///
-    /// # Errors
-    /// The file is gone (`ESTALE`), or can't be opened.
-    pub fn fd(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
-        inode.held().map_or_else(|| self.open_again(inode), Ok)
     }
 
     /// Runs `act`; where it fails for want of a descriptor, once more after closing those that nobody needs.

@@ -3,6 +3,7 @@
 mod lengths;
 mod listings;
 mod lookups;
+mod places;
 mod unique;
 
 use std::os::fd::OwnedFd;

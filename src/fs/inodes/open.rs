@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use rustix::io::Errno;
 
@@ -11,12 +13,38 @@ use crate::backing::{Dir, FileHandle, Stat, file};
 use crate::fs::inode::{Identity, Inode, STALE, UNPROVEN};
 use crate::fs::number::Device;
 
+/// The pauses before an inode is looked for again that is not found while others rename, in microseconds. Who renames may
+/// wait for a processor before the new place is noted.
+const PAUSES: [u64; 10] = [
+    100, 200, 400, 800, 1600, 3200, 6400, 25_000, 50_000, 100_000,
+];
+
 impl Inodes {
-    /// Opens an inode of which no descriptor is held, an `O_PATH` descriptor.
+    /// An `O_PATH` descriptor of the inode, opened again if it had to be closed. What has no handle is looked for several
+    /// times: its place, or that of a directory above it, may change meanwhile, and not be noted yet.
     ///
     /// # Errors
     /// The file is gone (`ESTALE`), or can't be opened.
-    pub(super) fn open_again(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
+    pub fn fd(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
+        for pause in PAUSES {
+            let found = self.find(inode);
+            if inode.handle().is_some() || !found.as_ref().is_err_and(is_stale) {
+                return found;
+            }
+            if Arc::strong_count(&self.renaming) > 1 {
+                thread::sleep(Duration::from_micros(pause));
+            }
+        }
+        self.find(inode)
+    }
+
+    /// The same, looked for once.
+    fn find(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
+        inode.held().map_or_else(|| self.open_again(inode), Ok)
+    }
+
+    /// Opens an inode of which no descriptor is held, an `O_PATH` descriptor.
+    fn open_again(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
         let open_file = inode.open_file();
         let open = || {
             // Opened by its handle a file may have a dentry without a parent (`exportfs_decode_fh_raw` in
@@ -97,7 +125,8 @@ impl Inodes {
     fn open_in_place(&self, inode: &Inode) -> io::Result<OwnedFd> {
         let place = inode.place().ok_or(Errno::STALE)?;
         let parent = self.get(place.parent).map_err(|_gone| Errno::STALE)?;
-        let fd = match Dir::new(&*self.fd(&parent)?).child(&place.backing) {
+        let parent = self.find(&parent)?;
+        let fd = match Dir::new(&*parent).child(&place.backing) {
             // The name is gone, which says nothing about the file: whoever asks looks it up again.
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
                 return Err(Errno::STALE.into());
@@ -116,8 +145,12 @@ impl Inodes {
 /// Has an inode that was found stale be looked at closely when it is looked up next.
 fn noting_stale<T>(inode: &Inode, opened: io::Result<T>) -> io::Result<T> {
     opened.inspect_err(|error| {
-        if error.raw_os_error() == Some(libc::ESTALE) {
+        if is_stale(error) {
             inode.marks.set(STALE, true);
         }
     })
+}
+
+fn is_stale(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ESTALE)
 }

@@ -1,0 +1,63 @@
+//! Files and directories without file handles, which are opened where they were last seen.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::io::Errno;
+
+use super::{CALLER, Legacy, ROOT, Scratch, map};
+
+impl Scratch {
+    /// Closes all descriptors, so that each inode is opened again.
+    fn close_all(&self) {
+        let failed: std::io::Result<()> =
+            self.fs.inodes.with_descriptors(|| Err(Errno::MFILE.into()));
+        failed.unwrap_err();
+    }
+
+    /// Looks names up, each in the one before; returns the number of the last.
+    fn walk(&self, names: &[&[u8]]) -> u64 {
+        let look =
+            |parent, name: &&[u8]| self.fs.lookup(CALLER, parent, name).unwrap().inode.number;
+        names.iter().fold(ROOT, look)
+    }
+}
+
+/// Law F3: whoever works below a directory notices nothing of it when others rename that through the mount.
+#[test]
+fn f3_what_lies_below_a_directory_is_found_while_that_is_renamed() {
+    const ROUNDS: usize = 4000;
+    for flags in [0, libc::RENAME_EXCHANGE] {
+        let scratch = Scratch::new(map(Legacy::Escape, &[]), &[]);
+        std::fs::create_dir_all(scratch.path(b"here/sub")).unwrap();
+        if flags != 0 {
+            std::fs::create_dir_all(scratch.path(b"there/sub")).unwrap();
+            scratch.walk(&[b"there", b"sub"]);
+        }
+        let sub = scratch.walk(&[b"here", b"sub"]);
+        let is_over = AtomicBool::new(false);
+        let names: [&[u8]; 2] = [b"here", b"there"];
+        let (mut tried, mut failed) = (0, 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0..ROUNDS {
+                    let (from, to) = (names[round % 2], names[1 - round % 2]);
+                    let may = || Ok(());
+                    let renamed = scratch
+                        .fs
+                        .rename(CALLER, (ROOT, from), (ROOT, to), flags, may);
+                    renamed.unwrap();
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+            while !is_over.load(Ordering::Relaxed) {
+                scratch.close_all();
+                tried += 1;
+                failed += usize::from(scratch.fs.getattr(sub).is_err());
+            }
+        });
+        // One on a busy machine may wait longer than is waited for it.
+        assert!(failed <= tried / 1000, "{flags}: {failed} of {tried}");
+        scratch.close_all();
+        scratch.fs.getattr(sub).unwrap();
+    }
+}
