@@ -185,6 +185,9 @@ struct OpenedAt {
     seconds: u64,
 }
 
+/// Most places that are kept of a file beside the last.
+const MOST_PLACES: usize = 16;
+
 /// The number and generation of an inode, which tell it from every other.
 pub type InodeId = (u64, u64);
 
@@ -274,6 +277,8 @@ struct Held {
     files: Vec<(Weak<OwnedFd>, OpenAs)>,
     /// The ctime and the moment of an open.
     opened_at: Option<OpenedAt>,
+    /// Places where a file of several names was seen before, the last one first.
+    places: Vec<PackedPlace>,
 }
 
 impl State {
@@ -281,7 +286,8 @@ impl State {
     fn hold<T>(&mut self, change: impl FnOnce(&mut Held) -> T) -> T {
         let held = self.held.get_or_insert_default();
         let done = change(held);
-        if held.fd.is_none() && held.files.is_empty() && held.opened_at.is_none() {
+        let has_file = held.fd.is_some() || !held.files.is_empty();
+        if !has_file && held.opened_at.is_none() && held.places.is_empty() {
             self.held = None;
         }
         done
@@ -454,6 +460,24 @@ impl Inode {
     #[must_use]
     pub fn place(&self) -> Option<Place> {
         self.state.lock().place.as_ref()?.unpack()
+    }
+
+    /// Keeps another place of a file that has several names: its last one may go.
+    pub(super) fn keep_place(&self, place: &Place) {
+        let place = PackedPlace::from(place);
+        self.state.lock().hold(|held| {
+            held.places.retain(|other| *other != place);
+            held.places.truncate(MOST_PLACES - 1);
+            held.places.insert(0, place);
+        });
+    }
+
+    /// Returns all places where it was seen that are kept, the last one first.
+    pub(super) fn all_places(&self) -> Vec<Place> {
+        let state = self.state.lock();
+        let kept = state.held.iter().flat_map(|held| &held.places);
+        let all = state.place.iter().chain(kept);
+        all.filter_map(PackedPlace::unpack).collect()
     }
 
     /// The number of the directory where it was last seen, if that is kept.

@@ -164,12 +164,16 @@ impl Inodes {
 
     /// Notes where a file was seen, if it has a name.
     fn seen(&self, inode: Arc<Inode>, stat: Stat, place: Option<&Place>) -> Entered {
+        let is_one_of_many = stat.is_file() && stat.nlink > 1;
+        let has_handle = inode.handle().is_some();
         // Of the names of a file that has several, the one that it had when that was its only one stays known.
-        let is_one_of_many = self.keeps_places && stat.is_file() && stat.nlink > 1;
-        let left = match is_one_of_many && inode.handle().is_some() {
+        let left = match self.keeps_places && is_one_of_many && has_handle {
             true => None,
             false => place.and_then(|place| inode.set_place(place)),
         };
+        if let Some(left) = left.as_ref().filter(|_| is_one_of_many && !has_handle) {
+            inode.keep_place(left);
+        }
         Entered { inode, stat, left }
     }
 

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::Inodes;
 use crate::backing::{Dir, FileHandle, Stat, file};
-use crate::fs::inode::{Identity, Inode, STALE, UNPROVEN};
+use crate::fs::inode::{Identity, Inode, Place, STALE, UNPROVEN};
 use crate::fs::number::Device;
 
 /// The pauses before an inode is looked for again that is not found while others rename, in microseconds. Who renames may
@@ -121,9 +121,19 @@ impl Inodes {
         self.descriptors.enough_for(open)
     }
 
-    /// Opens an inode by the name under which it was last seen, if it is still there.
+    /// Opens an inode by the name under which it was last seen, or by another of its names, if it is still there.
     fn open_in_place(&self, inode: &Inode) -> io::Result<OwnedFd> {
-        let place = inode.place().ok_or(Errno::STALE)?;
+        let mut opened = Err(Errno::STALE.into());
+        for place in inode.all_places() {
+            if opened.as_ref().is_err_and(is_stale) {
+                opened = self.open_at(inode, &place);
+            }
+        }
+        opened
+    }
+
+    /// Opens an inode at a place, if it is there.
+    fn open_at(&self, inode: &Inode, place: &Place) -> io::Result<OwnedFd> {
         let parent = self.get(place.parent).map_err(|_gone| Errno::STALE)?;
         let parent = self.find(&parent)?;
         let fd = match Dir::new(&*parent).child(&place.backing) {

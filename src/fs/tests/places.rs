@@ -61,3 +61,48 @@ fn f3_what_lies_below_a_directory_is_found_while_that_is_renamed() {
         scratch.fs.getattr(sub).unwrap();
     }
 }
+
+/// Law F3: a file that has another name is found by that.
+#[test]
+fn f3_a_file_that_loses_the_name_it_was_last_seen_by_is_found_by_another() {
+    type Lose = fn(&Scratch);
+    let rows: [(&str, Lose); 3] = [
+        ("removed", |scratch| {
+            scratch.fs.unlink(ROOT, b"last").unwrap()
+        }),
+        ("renamed below", |scratch| {
+            std::fs::rename(scratch.path(b"last"), scratch.path(b"elsewhere")).unwrap();
+        }),
+        ("replaced", |scratch| {
+            let replaced = scratch
+                .fs
+                .rename(CALLER, (ROOT, b"other"), (ROOT, b"last"), 0, || Ok(()));
+            replaced.unwrap();
+        }),
+    ];
+    for (what, lose) in rows {
+        let scratch = Scratch::new(map(Legacy::Escape, &[]), &[b"first", b"other"]);
+        for name in [&b"second"[..], b"third", b"last"] {
+            std::fs::hard_link(scratch.path(b"first"), scratch.path(name)).unwrap();
+        }
+        let mut number = 0;
+        for name in [&b"first"[..], b"second", b"third", b"second", b"last"] {
+            number = scratch.walk(&[name]);
+        }
+        lose(&scratch);
+        for gone in [&b"third"[..], b"first"] {
+            scratch.close_all();
+            assert!(scratch.fs.getattr(number).is_ok(), "{what}");
+            std::fs::remove_file(scratch.path(gone)).unwrap();
+        }
+        scratch.close_all();
+        assert!(scratch.fs.getattr(number).is_ok(), "{what}");
+        std::fs::remove_file(scratch.path(b"second")).unwrap();
+        scratch.close_all();
+        assert_eq!(
+            scratch.fs.getattr(number).unwrap_err().errno(),
+            libc::ESTALE,
+            "{what}"
+        );
+    }
+}
