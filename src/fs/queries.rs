@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::inode::Inode;
 use super::resolve::Resolved;
-use super::{Inodes, Utf8Fs};
+use super::{FsError, Inodes, Utf8Fs};
 use crate::backing::{FileHandle, Stat};
 use crate::names::{BackingName, OnViolation, VisibleName};
 
@@ -33,6 +33,14 @@ impl Utf8Fs {
     pub fn known_by(&self, handle: &FileHandle) -> Option<(Arc<Inode>, Stat)> {
         let stat = Stat::of(self.inodes.open_handle(handle).ok()?).ok()?;
         Some((self.inodes.known(&stat)?, stat))
+    }
+
+    /// Does a file handle belong to a known directory that was moved out of the backing directory?
+    #[must_use]
+    pub fn was_moved_out(&self, handle: &FileHandle) -> bool {
+        let known = self.known_by(handle).filter(|(_, stat)| stat.is_dir());
+        let confine = |(inode, _): (Arc<Inode>, Stat)| self.open_to_change(inode.number);
+        matches!(known.map(confine), Some(Err(FsError::Stale)))
     }
 
     /// Looks at a name below in a directory now: its attributes, and its inode if that is known.

@@ -352,6 +352,37 @@ fn f2_a_directory_that_is_moved_out_is_looked_into_for_a_second_at_most() {
     mount.stop();
 }
 
+/// Nor by a name that a program has open, which the kernel therefore keeps when the directory's own is invalidated.
+#[test]
+fn f2_a_name_that_is_open_leads_into_a_directory_that_is_moved_out_for_two_seconds_at_most() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let tree = Tree::new();
+    let below = tree.directory(b"dir");
+    at::mkdir(&below, b"sub").unwrap();
+    for name in [&b"file"[..], b"sub/file"] {
+        at::write_new(&below, name, b"content").unwrap();
+    }
+    tree.until_idle();
+    let parent = at::open_dir_path(tree.parent());
+    let mount = tree.mount(&["--cache=watch"]);
+    let dir = mount.sub("dir");
+    let open = |name: &[u8]| at::open(&dir, name, OFlags::RDONLY);
+    let held = [&b"file"[..], b"sub/file"].map(|name| open(name).unwrap());
+    let (from, to) = (b"dir".as_slice(), b"outside".as_slice());
+    rustix::fs::renameat(tree.below_dir(), from, &parent, to).unwrap();
+    let moved = Instant::now();
+    until(|| open(b"file").err() == Some(Errno::STALE) && open(b"sub/file").is_err());
+    assert!(
+        moved.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        moved.elapsed()
+    );
+    drop((held, dir));
+    mount.stop();
+}
+
 #[test]
 fn f2_a_directory_that_is_moved_out_below_is_not_followed() {
     let tree = Tree::new();
