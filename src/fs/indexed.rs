@@ -1,6 +1,6 @@
 //! All directories that have an index of visible names, and the memory that these take together.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -34,8 +34,10 @@ pub(super) struct IndexedDirectories {
 
 #[derive(Debug, Default)]
 struct Indexed {
-    /// Oldest first, each with the bytes that its index was noted with.
-    queue: VecDeque<(Weak<Inode>, usize)>,
+    /// By the number of their notes, so oldest first, each with the bytes that its index was noted with.
+    queue: BTreeMap<u64, (Weak<Inode>, usize)>,
+    /// The number of the last note.
+    last: u64,
     bytes: usize,
     /// Length of the queue at which forgotten entries are taken out.
     sweep_at: usize,
@@ -48,9 +50,8 @@ impl Indexed {
             return;
         }
         self.queue
-            .retain(|(directory, _)| directory.strong_count() > 0);
-        self.queue.shrink_to_fit();
-        self.bytes = self.queue.iter().map(|(_, bytes)| bytes).sum();
+            .retain(|_, (directory, _)| directory.strong_count() > 0);
+        self.bytes = self.queue.values().map(|(_, bytes)| bytes).sum();
         self.sweep_at = 2 * self.queue.len().max(SHORT_QUEUE);
     }
 }
@@ -79,17 +80,19 @@ impl IndexedDirectories {
     /// are too large.
     pub(super) fn note(&self, directory: &Arc<Inode>, bytes: usize) {
         let mut indexed = self.all.lock();
-        let is_this = |noted: &Weak<Inode>| std::ptr::eq(noted.as_ptr(), Arc::as_ptr(directory));
-        // What is read anew was mostly read not long ago.
-        let before = indexed.queue.iter().rposition(|(noted, _)| is_this(noted));
-        let before = before.and_then(|at| indexed.queue.remove(at));
+        indexed.last += 1;
+        let number = indexed.last;
+        let listed = directory.as_directory();
+        let before = listed.map_or(0, |listed| listed.noted.swap(number, Ordering::Relaxed));
+        let before = indexed.queue.remove(&before);
         indexed.bytes -= before.map_or(0, |(_, bytes)| bytes);
         let bytes = bytes + EMPTY_BYTES;
-        indexed.queue.push_back((Arc::downgrade(directory), bytes));
+        let noted = (Arc::downgrade(directory), bytes);
+        indexed.queue.insert(number, noted);
         indexed.bytes += bytes;
         indexed.sweep();
         while indexed.bytes > MOST_BYTES && indexed.queue.len() > 1 {
-            let Some((oldest, bytes)) = indexed.queue.pop_front() else {
+            let Some((_, (oldest, bytes))) = indexed.queue.pop_first() else {
                 break;
             };
             indexed.bytes -= bytes;

@@ -247,6 +247,8 @@ pub(super) struct AsDirectory {
     pub(super) replacing: Mutex<()>,
     /// Did others change a name in it since the index was made? Its ctime does not tell where a change of ours came after theirs.
     pub(super) is_outdated: AtomicBool,
+    /// The number of the last note of its index; 0 for none.
+    pub(super) noted: AtomicU64,
     /// When it was last known to lie below the root, by the clock of the table; 0 for never.
     pub(super) confined: AtomicU32,
 }
