@@ -89,8 +89,8 @@ fn names_that_want_the_same_text_do_not_cost_a_reading_each() {
     let handle = scratch.fs.opendir(CALLER, ROOT, 0).unwrap();
     let change = |_: super::super::Listed<'_>| {
         std::thread::sleep(Duration::from_millis(10));
-        std::fs::rename(scratch.path(names[0]), scratch.path(b"moved")).unwrap();
-        std::fs::rename(scratch.path(b"moved"), scratch.path(names[0])).unwrap();
+        rustix::fs::rename(scratch.path(names[0]), scratch.path(b"moved")).unwrap();
+        rustix::fs::rename(scratch.path(b"moved"), scratch.path(names[0])).unwrap();
         false
     };
     scratch.fs.readdir(handle, 0, Plus::No, change).unwrap();
