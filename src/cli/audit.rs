@@ -13,13 +13,13 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::args::AuditLogArgs;
-use super::error::reason;
-use super::output::{grouped, print_warning};
+use super::error::cannot_be;
+use super::output::{grouped, input_name, print_lines, print_warning};
 use super::page::Page;
 use super::{CliError, ExitCode};
 use crate::names::Quoted;
-use crate::records::{AuditRecord, Name};
-use log_summary::{Filter, InvalidLine, LogSummary};
+use crate::records::{AuditRecord, Name, json_line};
+use log_summary::{InvalidLine, LogSummary};
 
 /// Longest line that is read, in bytes: names and paths in a record have limits.
 const LONGEST_LINE: usize = 1 << 20;
@@ -38,30 +38,19 @@ struct Report<'a> {
 /// Reads logs and prints what is in them.
 ///
 /// # Errors
-/// Wrong arguments; output that can't be written: exit code 3, since 1 says that there are offences. A log that cannot be read is
-/// reported, and ends it with exit code 3 as well.
+/// Wrong arguments; output that can't be written. A log that cannot be read is reported, and makes the summary incomplete.
 pub(super) fn run(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
-    sum_up(args).map_err(CliError::of_what_judges)
-}
-
-fn sum_up(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
-    let filter = filter(args)?;
-    let page = args.html.as_deref();
-    let page = page.map(|page| Page::create(page, &args.files));
-    let page = page.transpose()?;
+    check(args)?;
+    let page = Page::create(args.html.as_deref(), &args.files)?;
     let mut report = Report {
         args,
-        summary: LogSummary::new(filter),
+        summary: LogSummary::new(),
         unread: 0,
     };
     for (index, file) in args.files.iter().enumerate() {
-        if let Err(error) = read_log(&mut report.summary, index, file) {
+        if let Err(error) = report.read_log(index, file) {
             report.unread += 1;
-            print_warning(&format!(
-                "{} cannot be read: {}",
-                name_of(file),
-                reason(&error)
-            ));
+            print_warning(&cannot_be("read", input_name(file), &error));
         }
     }
     let summary = &report.summary;
@@ -77,11 +66,11 @@ fn sum_up(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
     if let Some(page) = page {
         page.write(&summary_page::page(&report))?;
     }
-    if args.json {
-        summary_json::print(&report)?;
+    print_lines(if args.json {
+        vec![json_line(&summary_json::document(&report))]
     } else {
-        audit_text::print(&report)?;
-    }
+        audit_text::lines(&report)
+    })?;
     Ok(exit(&report))
 }
 
@@ -108,9 +97,52 @@ fn exit(report: &Report<'_>) -> ExitCode {
 }
 
 impl Report<'_> {
+    fn read_log(&mut self, index: usize, file: &Path) -> io::Result<()> {
+        let input: Box<dyn Read> = if file.as_os_str() == "-" {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(File::open(file)?)
+        };
+        let mut input = BufReader::with_capacity(1 << 18, input);
+        let mut text = Vec::new();
+        let most = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
+        for number in 1.. {
+            text.clear();
+            if input.by_ref().take(most).read_until(b'\n', &mut text)? == 0 {
+                break;
+            }
+            if number == 1 && text.starts_with(b"\x1F\x8B") {
+                let remedy = "it is compressed; try zcat FILE | utf8fs audit -";
+                return Err(io::Error::other(remedy));
+            }
+            let is_whole = text.last() == Some(&b'\n');
+            let line = text.trim_ascii();
+            let record = if !is_whole && text.len() >= LONGEST_LINE {
+                input.skip_until(b'\n')?;
+                Err(format!("it is longer than {LONGEST_LINE} bytes"))
+            } else if line.is_empty() {
+                continue;
+            } else {
+                AuditRecord::parse(line).map_err(|error| why_invalid(&error, line))
+            };
+            self.summary.lines += 1;
+            match record {
+                Ok(record) => self.summary.add(self.args, &record),
+                Err(reason) => self.summary.add_invalid(InvalidLine {
+                    file: index,
+                    line: number,
+                    reason,
+                    start: line.iter().copied().take(SHOWN).collect(),
+                    is_cut: line.len() > SHOWN,
+                }),
+            }
+        }
+        Ok(())
+    }
+
     fn file_name(&self, line: &InvalidLine) -> String {
         let file = self.args.files.get(line.file);
-        file.map_or_else(String::new, |file| name_of(file))
+        file.map_or_else(String::new, |file| input_name(file))
     }
 }
 
@@ -122,7 +154,8 @@ impl InvalidLine {
     }
 }
 
-fn filter(args: &AuditLogArgs) -> Result<Filter, CliError> {
+/// Checks the arguments that select records.
+fn check(args: &AuditLogArgs) -> Result<(), CliError> {
     if let (Some(since), Some(until)) = (args.since, args.until)
         && since >= until
     {
@@ -133,63 +166,6 @@ fn filter(args: &AuditLogArgs) -> Result<Filter, CliError> {
         let message = format!("--below {}: it does not begin with /", Name::of_path(below));
         return Err(CliError::usage(message)
             .hint("it is a path as it is seen through the mount, mount point and all"));
-    }
-    Ok(Filter {
-        since: args.since,
-        until: args.until,
-        rules: args.rule.clone(),
-        verdicts: args.verdict.clone(),
-        uids: args.uid.clone(),
-        below: args.below.clone(),
-    })
-}
-
-fn name_of(file: &Path) -> String {
-    if file.as_os_str() == "-" {
-        return "standard input".to_owned();
-    }
-    Name::of_path(file).to_string()
-}
-
-fn read_log(summary: &mut LogSummary, index: usize, file: &Path) -> io::Result<()> {
-    let input: Box<dyn Read> = if file.as_os_str() == "-" {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(File::open(file)?)
-    };
-    let mut input = BufReader::with_capacity(1 << 18, input);
-    let mut text = Vec::new();
-    let most = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
-    for number in 1.. {
-        text.clear();
-        if input.by_ref().take(most).read_until(b'\n', &mut text)? == 0 {
-            break;
-        }
-        if number == 1 && text.starts_with(b"\x1F\x8B") {
-            let remedy = "it is compressed; try zcat FILE | utf8fs audit -";
-            return Err(io::Error::other(remedy));
-        }
-        let is_whole = text.last() == Some(&b'\n');
-        let line = text.trim_ascii();
-        let record = if !is_whole && text.len() >= LONGEST_LINE {
-            input.skip_until(b'\n')?;
-            Err(format!("it is longer than {LONGEST_LINE} bytes"))
-        } else if line.is_empty() {
-            continue;
-        } else {
-            AuditRecord::parse(line).map_err(|error| why_invalid(&error, line))
-        };
-        summary.lines += 1;
-        match record {
-            Ok(record) => summary.add(&record),
-            Err(reason) => summary.add_invalid(InvalidLine {
-                file: index,
-                line: number,
-                reason,
-                start: line.iter().copied().take(SHOWN).collect(),
-                is_cut: line.len() > SHOWN,
-            }),
-        }
     }
     Ok(())
 }

@@ -1,12 +1,11 @@
 //! The charsets of names, as options say them: `--from`, `--charset-map`, `--set-charset`.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::error::reason;
+use super::CliError;
+use super::error::cannot_be;
 use super::output::{print_warning, quoted};
-use super::{CliError, config};
-use crate::daemon::mount_policy::line_and_column;
+use crate::daemon::mount_policy::{self, line_and_column};
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
 use crate::records::{CharsetMapFile, charset_source, table_fault};
 
@@ -15,10 +14,10 @@ use crate::records::{CharsetMapFile, charset_source, table_fault};
 /// # Errors
 /// It cannot be read, or is none.
 pub(super) fn read(path: &Path) -> Result<CharsetMap, CliError> {
-    let name = Quoted(path.as_os_str().as_bytes());
+    let name = Quoted::of(path);
     let text = std::fs::read_to_string(path).map_err(|error| {
-        let why = reason(&error);
-        CliError::usage(format!("the charset map {name} cannot be read: {why}"))
+        let what = format!("the charset map {name}");
+        CliError::usage(cannot_be("read", what, &error))
             .hint("utf8fs scan --propose-map FILE DIR writes one")
     })?;
     CharsetMapFile::parse(&text).map_err(|fault| {
@@ -32,10 +31,8 @@ pub(super) fn read(path: &Path) -> Result<CharsetMap, CliError> {
 
 /// Warns of entries that no directory of those that were read matches.
 pub(super) fn warn_of_unmatched(map: &CharsetMap) {
-    let unmatched: Vec<String> = map
-        .unmatched()
-        .map(|path| quoted(path.as_bytes()))
-        .collect();
+    let unmatched = map.unmatched().map(|path| quoted(path.as_bytes()));
+    let unmatched: Vec<String> = unmatched.collect();
     if !unmatched.is_empty() {
         print_warning(&format!(
             "warning: no directory matches {} of the charset map: paths start at the root of the tree, bytes that are not UTF-8 are written as %E9, and a migration renames directories: make a new map for what is left",
@@ -51,7 +48,7 @@ pub(super) fn warn_of_unmatched(map: &CharsetMap) {
 pub(super) fn set(map: &mut CharsetMap, entry: &str) -> Result<(), CliError> {
     const HINT: &str = "such as /letters=koi8-r, with the path from the root of the tree, or letters=koi8-r for a name anywhere";
     let wrong = |why: &str| {
-        let entry = Quoted(entry.as_bytes());
+        let entry = Quoted::of(entry);
         CliError::usage(format!("--set-charset {entry}: {why}")).hint(HINT)
     };
     let parts = entry.rsplit_once('=');
@@ -67,7 +64,7 @@ pub(super) fn set(map: &mut CharsetMap, entry: &str) -> Result<(), CliError> {
 /// # Errors
 /// A charset that is not on offer, or a word among others.
 pub(super) fn source(option: &str, labels: &[&str]) -> Result<CharsetSource, CliError> {
-    let charset = |label: &str| config::charset(option, label);
+    let charset = |label: &str| mount_policy::charset(option, label);
     charset_source(labels, charset, |word| {
         CliError::usage(format!("{option} {word} comes alone"))
             .hint("either name the charsets, or have them guessed")

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::CliError;
 use super::args::{AuditArgs, ConformingArgs, MountArgs, PolicyArgs};
 use super::mount_options::MountOptions;
-use crate::codec::{Charset, Coding, Encoding};
+use crate::codec::{Coding, Encoding};
 use crate::daemon::mount_config::{MountConfig, check};
 use crate::daemon::mount_policy;
 use crate::fuse::Passthrough;
@@ -23,17 +23,12 @@ const THREADS: usize = 32;
 pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
     let options = MountOptions::read(&args)?;
     let background = args.background && !args.foreground;
-    let checked = check(
-        &args.backing,
-        &args.mountpoint,
-        args.policy_file.policy.as_deref(),
-        mount_keys(&args),
-        background,
-    )?;
+    let policy = args.policy_file.policy.as_deref();
+    let keys = mount_keys(&args);
+    let checked = check(&args.backing, &args.mountpoint, policy, keys, background)?;
+    let source = || checked.backing.clone().into();
     Ok(MountConfig {
-        fsname: options
-            .fsname
-            .unwrap_or_else(|| checked.backing.clone().into()),
+        fsname: options.fsname.unwrap_or_else(source),
         checked,
         cache: args.cache,
         flags: options.flags,
@@ -108,10 +103,10 @@ pub(super) fn conforming_keys(args: &ConformingArgs) -> PolicyFile {
 /// # Errors
 /// A charset that is not on offer, or options that contradict each other.
 pub(super) fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CliError> {
-    Ok(mount_policy::name_map(&PolicyFile {
+    mount_policy::name_map(&PolicyFile {
         encoding: Some(encoding),
         ..policy_keys(args)
-    })?)
+    })
 }
 
 /// Decides which names conform, being well-formed by `encoding`.
@@ -126,24 +121,15 @@ pub(super) fn policy(args: &ConformingArgs, encoding: Encoding) -> Result<Policy
     Ok(map.policy)
 }
 
-/// Decides on a charset; `option` is the one that names it.
-///
-/// # Errors
-/// A label that is not on offer.
-pub(super) fn charset(option: &str, label: &str) -> Result<Charset, CliError> {
-    Ok(mount_policy::charset(option, label)?)
-}
-
 /// Decides what `convert` reads or writes; `option` is the one that says so.
 ///
 /// # Errors
 /// A label that is not on offer.
 pub(super) fn coding(option: &str, label: &str) -> Result<Coding, CliError> {
-    Ok(Coding::from_label(label).map_err(|mut unknown| {
+    Coding::from_label(label).map_err(|mut unknown| {
         let key = |label: &str| label.to_ascii_lowercase().replace(['-', '_'], "");
-        let like: Vec<&str> = Encoding::ALL
-            .iter()
-            .map(|encoding| encoding.label())
+        let forms = Encoding::ALL.iter().map(|encoding| encoding.label());
+        let like: Vec<&str> = forms
             .filter(|form| key(form).starts_with(&key(label)) && key(label).len() > 3)
             .collect();
         if !like.is_empty() {
@@ -152,7 +138,7 @@ pub(super) fn coding(option: &str, label: &str) -> Result<Coding, CliError> {
         }
         let offer = format!("'utf8fs convert --list' lists what {option} takes");
         mount_policy::not_on_offer(&unknown, &offer)
-    })?)
+    })
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 use super::args::{ConvertArgs, values};
 use super::config::coding;
-use super::error::reason;
-use super::output::{Output, counted, print_note};
+use super::error::cannot_be;
+use super::output::{Output, counted, print_lines, print_note};
 use super::{CliError, ExitCode};
 use crate::codec::{Charset, Coding, ConvertError, ConvertFault, Converter, Encoding, Repair};
 
@@ -14,46 +14,34 @@ use crate::codec::{Charset, Coding, ConvertError, ConvertFault, Converter, Encod
 /// # Errors
 /// Wrong arguments; input that is malformed or unmappable; standard input or output fails.
 pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
-    let mut out = Output::stdout();
     if args.list {
-        list(&mut out)?;
+        print_lines(labels())?;
         return Ok(ExitCode::Ok);
     }
+    let mut out = Output::stdout();
     let from = coding("--from", args.from.as_deref().unwrap_or_default())?;
     let to = coding("--to", args.to.as_deref().unwrap_or_default())?;
     if let Some(repair) = args.lossy
         && repair != Repair::Replace
         && !from.is_of_octets()
     {
-        let message = format!(
-            "--lossy {} is about single bytes, and {} has none",
-            <&str>::from(repair),
-            from.label()
-        );
+        let (repair, label) = (<&str>::from(repair), from.label());
+        let message = format!("--lossy {repair} is about single bytes, and {label} has none");
         return Err(CliError::usage(message).hint("use --lossy replace"));
     }
     let mut converter = Converter::new(from, to, args.lossy);
     let explain = |error: ConvertError| {
-        let ConvertError {
-            offset,
-            length,
-            fault,
-            no_repair,
-        } = error;
-        let (what, side) = match fault {
+        let (what, side) = match error.fault {
             ConvertFault::Malformed(_) => ("malformed", from.label()),
             ConvertFault::Unmappable(_) => ("unmappable", to.label()),
         };
-        let mut message =
-            format!("{what} input for {side}: offset {offset}, length {length}, {fault}");
-        if let Some((code_point, repair)) = no_repair.zip(args.lossy) {
-            let repair = <&str>::from(repair);
-            message.push_str(&format!(
-                "; --lossy {repair} makes U+{code_point:04X} of it, which {} lacks",
-                to.label()
-            ));
+        let mut message = format!("{what} input for {side}: {}", place(&error));
+        if let Some((code_point, repair)) = error.no_repair.zip(args.lossy) {
+            let (repair, to) = (<&str>::from(repair), to.label());
+            message +=
+                &format!("; --lossy {repair} makes U+{code_point:04X} of it, which {to} lacks");
         }
-        CliError::failure(message).hint(match no_repair {
+        CliError::failure(message).hint(match error.no_repair {
             Some(0xDC80..=0xDCFF) => {
                 "wtf-8, utf-8b, ucs-2 and older forms can hold what --lossy utf-8b makes".to_owned()
             }
@@ -65,15 +53,20 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
     done?;
     let repairs = converter.repairs();
     if let Some(first) = repairs.first {
+        let sequences = counted(repairs.count, "sequence", "sequences");
         print_note(&format!(
-            "repaired {}, the first at offset {}, length {}, {}",
-            counted(repairs.count, "sequence", "sequences"),
-            first.offset,
-            first.length,
-            first.fault
+            "repaired {sequences}, the first at {}",
+            place(&first)
         ));
     }
     Ok(ExitCode::Ok)
+}
+
+fn place(error: &ConvertError) -> String {
+    format!(
+        "offset {}, length {}, {}",
+        error.offset, error.length, error.fault
+    )
 }
 
 /// Returns what `--lossy replace` writes in this target.
@@ -99,7 +92,7 @@ fn pump(
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => {
-                let message = format!("standard input cannot be read: {}", reason(&error));
+                let message = cannot_be("read", "standard input", &error);
                 return Err(CliError::failure(message));
             }
         };
@@ -119,19 +112,14 @@ fn pump(
     Ok(())
 }
 
-/// A line for each label: the label, a tab, and what it stands for or what else it is called.
-fn list(out: &mut Output) -> Result<(), CliError> {
-    for encoding in Encoding::ALL {
-        let help = values::help(encoding);
-        out.line(&format!(
-            "{}\t{}",
-            encoding.label(),
-            help.trim_end_matches(" (default)")
-        ))?;
-    }
-    for charset in Charset::all() {
+/// Returns a line for each label: the label, a tab, and what it stands for or what else it is called.
+fn labels() -> impl Iterator<Item = String> {
+    let forms = Encoding::ALL.iter().map(|encoding| {
+        let help = values::help(*encoding).trim_end_matches(" (default)");
+        format!("{}\t{help}", encoding.label())
+    });
+    forms.chain(Charset::all().map(|charset| {
         let aliases: Vec<&str> = charset.aliases().collect();
-        out.line(&format!("{}\t{}", charset.label(), aliases.join(" ")))?;
-    }
-    out.flush()
+        format!("{}\t{}", charset.label(), aliases.join(" "))
+    }))
 }

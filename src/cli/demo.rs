@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::error::reason;
 use super::output::Output;
 use super::text_table::padded;
 use super::{CliError, ExitCode};
@@ -41,7 +40,7 @@ pub(super) fn run() -> Result<ExitCode, CliError> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
-            .map_err(|error| failed("catch signals", &error))?;
+            .map_err(|error| CliError::io("catch signals", &error))?;
     }
     let directory = tempfile::Builder::new().prefix("utf8fs-demo-").tempdir();
     let directory = directory.map_err(not_made)?;
@@ -61,7 +60,7 @@ pub(super) fn run() -> Result<ExitCode, CliError> {
     let is_read = !demo.out.is_closed();
     drop(demo);
     let removed = directory.close();
-    let removed = removed.map_err(|error| failed("remove the demo's directory", &error));
+    let removed = removed.map_err(|error| CliError::io("remove the demo's directory", &error));
     if interrupted.load(Ordering::Relaxed) {
         let message = "interrupted; all that was made is removed";
         return removed.and(Err(CliError::failure(message)));
@@ -146,7 +145,7 @@ impl Demo<'_> {
         self.mount = None;
         self.text(&format!("$ {command}"))?;
         self.out.flush()?;
-        let not_run = |error| failed("run utf8fs mount", &error);
+        let not_run = |error| CliError::io("run utf8fs mount", &error);
         let (log, stderr) = io::pipe().map_err(not_run)?;
         let daemon = Command::new("/proc/self/exe")
             .env_remove("UTF8FS_LOG")
@@ -180,7 +179,8 @@ impl Demo<'_> {
         let mut seen = HashMap::new();
         for name in entries(&mounted)? {
             let content = fs::read(mounted.join(&name));
-            let content = content.map_err(|error| failed("read through the mount", &error))?;
+            let content =
+                content.map_err(|error| CliError::io("read through the mount", &error))?;
             seen.insert(content, name);
         }
         let files = self.files.iter().filter(|file| file.directory == directory);
@@ -221,7 +221,7 @@ impl Demo<'_> {
         let asked = self.root.join("mnt").join(OsStr::from_bytes(ASKED));
         fs::write(&asked, "made by an old program\n")
             .and_then(|()| fs::read(&asked))
-            .map_err(|error| failed(&format!("make and read {}", Quoted(ASKED)), &error))?;
+            .map_err(|error| CliError::io(&format!("make and read {}", Quoted(ASKED)), &error))?;
         let made = entries(&self.root.join("new"))?;
         let made = made.first().map_or(&[][..], |name| name.as_bytes());
         self.text(&format!(
@@ -283,14 +283,10 @@ fn shown(name: &[u8]) -> String {
 fn entries(directory: &Path) -> Result<Vec<OsString>, CliError> {
     fs::read_dir(directory)
         .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect())
-        .map_err(|error| failed("list a directory", &error))
+        .map_err(|error| CliError::io("list a directory", &error))
 }
 
 fn not_made(error: io::Error) -> CliError {
-    failed("make a temporary directory", &error)
+    CliError::io("make a temporary directory", &error)
         .hint("set TMPDIR to a directory on ext4, xfs, btrfs or tmpfs that you may write to")
-}
-
-fn failed(doing: &str, error: &io::Error) -> CliError {
-    CliError::failure(format!("cannot {doing}: {}", reason(error)))
 }

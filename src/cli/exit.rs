@@ -16,10 +16,9 @@ pub enum ExitCode {
     Incomplete,
     /// 128 plus the signal that it stopped for, as 130 for SIGINT; what was begun can be gone on with.
     Stopped(u8),
-    /// The exit code of the daemon in the background, or 128 plus the signal that killed it; 0 if it serves.
-    Daemon(u8),
-    /// The code of the process that asks a daemon for `status`, for the one that started it.
-    Asked(u8),
+    /// The exit code between two processes of this program: of the daemon in the background, or 128 plus the signal that killed it, 0 if
+    /// it serves; or of the one that asks a daemon for `status`.
+    Passed(u8),
 }
 
 impl ExitCode {
@@ -32,7 +31,7 @@ impl ExitCode {
             Self::Usage => 2,
             Self::Incomplete => 3,
             Self::Stopped(signal) => signal.saturating_add(128),
-            Self::Daemon(code) | Self::Asked(code) => code,
+            Self::Passed(code) => code,
         }
     }
 }

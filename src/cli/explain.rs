@@ -8,7 +8,7 @@ use std::io::{self, BufRead};
 use std::os::unix::ffi::OsStrExt;
 
 use super::args::{ExplainArgs, PolicyArgs};
-use super::error::reason;
+use super::error::cannot_be;
 use super::output::Output;
 use super::{CliError, ExitCode, config, guess_report};
 use crate::codec::Encoding;
@@ -116,18 +116,15 @@ fn explain(
     if args.json {
         return out.line(&explanation.to_json());
     }
-    explanation
-        .to_lines()
-        .iter()
-        .try_for_each(|line| out.line(line))
+    out.lines(explanation.to_lines())
 }
 
 /// Reads up to the next NUL or the end; `false` if there is nothing left.
 fn next_name(input: &mut impl BufRead, name: &mut Vec<u8>) -> Result<bool, CliError> {
     name.clear();
-    let read = input.read_until(0, name).map_err(|error| {
-        CliError::failure(format!("standard input cannot be read: {}", reason(&error)))
-    })?;
+    let read = input.read_until(0, name);
+    let read =
+        read.map_err(|error| CliError::failure(cannot_be("read", "standard input", &error)))?;
     if name.last() == Some(&0) {
         name.pop();
     }

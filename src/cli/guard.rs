@@ -26,7 +26,7 @@ fn decide(args: GuardArgs) -> Result<GuardConfig, CliError> {
     let keys = keys.or(config::conforming_keys(&args.conforming));
     let charset_map = args.charset_map.as_deref().map(charset_map::read);
     let charset_map = Arc::new(charset_map.transpose()?.unwrap_or_default());
-    Ok(guard::check(GuardOptions {
+    guard::check(GuardOptions {
         directory: args.directory,
         policy: args.policy_file.policy,
         keys,
@@ -35,5 +35,5 @@ fn decide(args: GuardArgs) -> Result<GuardConfig, CliError> {
         journal: args.journal,
         initial_scan: !args.no_initial_scan,
         sandbox: args.sandbox.unwrap_or_default(),
-    })?)
+    })
 }

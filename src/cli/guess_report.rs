@@ -31,28 +31,22 @@ pub(super) fn print(guesser: &Guesser, is_json: bool, out: &mut Output) -> Resul
     } else {
         lines(guesser)
     };
-    lines.iter().try_for_each(|line| out.line(line))
+    out.lines(lines)
 }
 
 fn lines(guesser: &Guesser) -> Vec<String> {
     let all = guesser.ill_formed + guesser.well_formed;
-    let mut lines = Vec::new();
     let guesses = guesser.guesses();
-    if guesses.is_empty() {
-        let none = "no charset on offer reads any of them";
-        lines.push(match guesser.ill_formed {
-            0 => format!("ill-formed names: 0 of {all}; there is no charset to guess"),
-            ill_formed => format!("ill-formed names: {ill_formed} of {all}; {none}"),
-        });
-    } else {
-        let ill_formed = guesser.ill_formed;
-        lines.push(format!(
-            "ill-formed names: {ill_formed} of {all}; likely written in"
-        ));
-    }
-    for guess in worth_showing(&guesses) {
-        lines.extend(guess_lines(guess));
-    }
+    let what = match (guesser.ill_formed, guesses.is_empty()) {
+        (0, true) => "there is no charset to guess",
+        (_, true) => "no charset on offer reads any of them",
+        (_, false) => "likely written in",
+    };
+    let mut lines = vec![format!(
+        "ill-formed names: {} of {all}; {what}",
+        guesser.ill_formed
+    )];
+    lines.extend(worth_showing(&guesses).flat_map(guess_lines));
     if let Some(doubled) = guesser.doubled() {
         lines.push(format!(
             "UTF-8 that was taken for another charset and encoded again, likely: {} of {} names beyond ASCII",
@@ -77,12 +71,8 @@ pub(super) fn worth_showing(guesses: &[Guess]) -> impl Iterator<Item = &Guess> {
 /// A guess and some examples, for people.
 pub(super) fn guess_lines(guess: &Guess) -> Vec<String> {
     let mut labels = guess.charset.label().to_owned();
-    let alike = guess
-        .alike
-        .iter()
-        .take(ALIKE)
-        .map(|charset| charset.label());
-    let alike: Vec<&str> = alike.collect();
+    let alike = guess.alike.iter().take(ALIKE);
+    let alike: Vec<&str> = alike.map(|charset| charset.label()).collect();
     let more = match guess.alike.len().saturating_sub(ALIKE) {
         0 => String::new(),
         more => format!(" and {more} others"),
@@ -90,31 +80,25 @@ pub(super) fn guess_lines(guess: &Guess) -> Vec<String> {
     if !alike.is_empty() {
         labels.push_str(&format!(" (read alike by {}{more})", alike.join(", ")));
     }
-    let head = format!(
-        "  {:>5}  {labels}, which reads {} of {}",
-        percent(guess.confidence),
-        guess.read,
-        guess.of
-    );
+    let (percent_read, read, of) = (percent(guess.confidence), guess.read, guess.of);
+    let head = format!("  {percent_read:>5}  {labels}, which reads {read} of {of}");
     let examples = guess.examples.iter().take(EXAMPLES).map(|example| {
         let name = quoted(&example.name);
-        example.text.as_ref().map_or_else(
-            || format!("         {name}  not read"),
-            |text| {
-                let (text, percent) = (quoted(text.as_bytes()), percent(example.confidence));
-                format!("         {name}  {text}  {percent} for this name")
-            },
-        )
+        let Some(text) = &example.text else {
+            return format!("         {name}  not read");
+        };
+        let (text, percent) = (quoted(text.as_bytes()), percent(example.confidence));
+        format!("         {name}  {text}  {percent} for this name")
     });
     std::iter::once(head).chain(examples).collect()
 }
 
 pub(super) fn doubled_line(example: &Doubled) -> String {
-    format!(
-        "         {}  {}, encoded {} times, over {}",
-        quoted(example.encoded_again().as_bytes()),
+    let name = quoted(example.encoded_again().as_bytes());
+    let (text, times, route) = (
         quoted(example.text.as_bytes()),
         example.times(),
-        example.labels()
-    )
+        example.labels(),
+    );
+    format!("         {name}  {text}, encoded {times} times, over {route}")
 }

@@ -118,9 +118,8 @@ impl Invocation {
     /// The exit code for who called: mount(8) has its own.
     pub(super) fn code(&self, exit: ExitCode) -> u8 {
         match exit {
-            ExitCode::Ok => 0,
             // What the daemon of a mount in the background ended with is such a code already.
-            ExitCode::Daemon(code) | ExitCode::Asked(code) => code,
+            ExitCode::Ok | ExitCode::Passed(_) => exit.code(),
             ExitCode::Usage if self.by_mount => MOUNT_USAGE,
             _ if self.by_mount => MOUNT_FAILED,
             ExitCode::Usage
@@ -242,7 +241,7 @@ mod tests {
             ExitCode::Ok,
             ExitCode::Usage,
             ExitCode::Failure,
-            ExitCode::Daemon(32),
+            ExitCode::Passed(32),
         ];
         assert_eq!(all.map(|exit| called.code(exit)), [0, 1, 32, 32]);
         called.by_mount = false;

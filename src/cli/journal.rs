@@ -1,7 +1,6 @@
 //! `utf8fs journal`: the content of a journal.
 
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::args::JournalArgs;
@@ -46,7 +45,7 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CliError> {
 
 /// Explains what is wrong with a journal.
 pub(super) fn explain(journal: &Path, error: &JournalError) -> CliError {
-    let path = Quoted(journal.as_os_str().as_bytes());
+    let path = Quoted::of(journal);
     let text = if let JournalError::Io { what, error } = error {
         format!("cannot {what}: {}", super::error::reason(error))
     } else {

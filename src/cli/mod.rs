@@ -48,7 +48,7 @@ pub use error::CliError;
 use error::print_clap;
 pub use exit::ExitCode;
 use invocation::{Invocation, MountHelper};
-use output::{Output, harmless, print_error, print_warning};
+use output::{harmless, print_error, print_lines, print_warning};
 
 /// Runs the program on the arguments of the process.
 #[must_use]
@@ -67,8 +67,15 @@ pub fn run() -> std::process::ExitCode {
     let parsed = command
         .try_get_matches_from(&args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
+    let mut failure = ExitCode::Failure;
     let done = match parsed {
-        Ok(cli) => dispatch(cli, &invocation),
+        Ok(cli) => {
+            // An exit code of 1 says that names do not conform.
+            if let Some(Command::Scan(_) | Command::Audit(_)) = cli.command {
+                failure = ExitCode::Incomplete;
+            }
+            dispatch(cli, &invocation)
+        }
         Err(error) => {
             if let Some(mountpoint) = invocation.mountpoint() {
                 print_warning(&format!("cannot mount on {mountpoint}"));
@@ -88,7 +95,11 @@ pub fn run() -> std::process::ExitCode {
             error.message = format!("mount.utf8fs: {mountpoint}: {}", error.message);
         }
         print_error(&error);
-        error.code
+        if error.is_usage {
+            ExitCode::Usage
+        } else {
+            failure
+        }
     });
     invocation.code(exit).into()
 }
@@ -141,17 +152,16 @@ fn dispatch(cli: Cli, invocation: &Invocation) -> Result<ExitCode, CliError> {
 }
 
 fn version(is_verbose: bool) -> Result<ExitCode, CliError> {
-    let mut out = Output::stdout();
-    out.line(concat!("utf8fs ", env!("CARGO_PKG_VERSION")))?;
+    let mut lines = vec![concat!("utf8fs ", env!("CARGO_PKG_VERSION")).to_owned()];
     if is_verbose {
         for (what, (major, minor, update)) in [
             ("normalization", normalize::UNICODE_VERSION),
             ("case folding", caseless::UNICODE_VERSION),
         ] {
-            out.line(&format!("{what}: Unicode {major}.{minor}.{update}"))?;
+            lines.push(format!("{what}: Unicode {major}.{minor}.{update}"));
         }
     }
-    out.flush()?;
+    print_lines(lines)?;
     Ok(ExitCode::Ok)
 }
 

@@ -26,7 +26,7 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
     };
     let log = args.audit.audit_log.as_ref().filter(is_file);
     if let Some(log) = log.filter(|log| invocation.by_mount && Path::new(log).is_relative()) {
-        let message = format!("the audit log {} is relative", Quoted(log.as_bytes()));
+        let message = format!("the audit log {} is relative", Quoted::of(log));
         return Err(CliError::usage(message).hint("mount(8) runs anywhere: begin the path with /"));
     }
     let config = decide(args)?;
@@ -37,7 +37,7 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
     Ok(match mount_life::run(config)? {
         MountEnd::Unmounted => ExitCode::Ok,
         MountEnd::Aborted => ExitCode::Failure,
-        MountEnd::Started(code) => ExitCode::Daemon(code),
+        MountEnd::Started(code) => ExitCode::Passed(code),
     })
 }
 

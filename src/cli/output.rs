@@ -1,12 +1,13 @@
 //! The one place that writes to standard output and standard error. Output is data, errors are talk.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::Path;
 
 use indicatif::HumanCount;
 use log::LevelFilter;
 
 use super::CliError;
-use super::error::reason;
+use super::error::{cannot_be, reason};
 use crate::names::Quoted;
 pub(super) use crate::names::quoted::harmless;
 use crate::tree::change::{TreePath, join_path};
@@ -35,6 +36,18 @@ impl Output {
     pub(super) fn line(&mut self, line: &str) -> Result<(), CliError> {
         let written = writeln!(self.out, "{line}");
         self.check(written)
+    }
+
+    /// Writes lines, as [`Output::line`] does.
+    ///
+    /// # Errors
+    /// As for [`Output::line`].
+    pub(super) fn lines(
+        &mut self,
+        lines: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<(), CliError> {
+        let mut lines = lines.into_iter();
+        lines.try_for_each(|line| self.line(line.as_ref()))
     }
 
     /// Writes `bytes` as they are: the data that a filter was asked for.
@@ -72,6 +85,18 @@ impl Output {
     }
 }
 
+/// Writes lines to standard output, and nothing else.
+///
+/// # Errors
+/// As for [`Output::line`].
+pub(super) fn print_lines(
+    lines: impl IntoIterator<Item = impl AsRef<str>>,
+) -> Result<(), CliError> {
+    let mut out = Output::stdout();
+    out.lines(lines)?;
+    out.flush()
+}
+
 /// Writes `bytes` to standard output at once, for threads that share it. `false` if the reader is gone.
 ///
 /// # Errors
@@ -85,10 +110,7 @@ pub(super) fn print_shared(bytes: &[u8]) -> Result<bool, CliError> {
 }
 
 fn unwritten(error: &io::Error) -> CliError {
-    CliError::failure(format!(
-        "standard output cannot be written: {}",
-        reason(error)
-    ))
+    CliError::failure(cannot_be("written", "standard output", error))
 }
 
 /// Writes `error` to standard error. One that cannot be written is lost: there is nobody left to tell.
@@ -141,6 +163,14 @@ pub(super) fn quoted(name: &[u8]) -> String {
     let start = name.get(..end.unwrap_or(SHOWN)).unwrap_or_default();
     let length = u64::try_from(name.len()).unwrap_or(u64::MAX);
     format!("{}... ({} bytes)", Quoted(start), grouped(length))
+}
+
+/// Quotes the path of an input; `-` is standard input.
+pub(super) fn input_name(path: &Path) -> String {
+    if path.as_os_str() == "-" {
+        return "standard input".to_owned();
+    }
+    Quoted::of(path).to_string()
 }
 
 /// A number with its noun.

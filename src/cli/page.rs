@@ -5,7 +5,6 @@
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,8 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use super::CliError;
-use super::error::reason;
+use super::error::cannot_be;
+use super::output::input_name;
 use crate::names::Quoted;
 
 /// The style of all pages.
@@ -63,39 +63,38 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Makes room for it, so that long work is not in vain. A symlink is followed, a regular file is replaced, and what is none is
-    /// written to. Nobody can read it who cannot read each of the inputs, since it tells what is in them.
+    /// Makes room for a page that is asked for, so that long work is not in vain. A symlink is followed, a regular file is
+    /// replaced, and what is none is written to. Nobody can read it who cannot read each of the inputs, since it tells what is
+    /// in them.
     ///
     /// # Errors
     /// No file can be made there; it is one of the `inputs`, of which `-` is standard input.
-    pub(super) fn create(path: &Path, inputs: &[PathBuf]) -> Result<Self, CliError> {
+    pub(super) fn create(
+        path: Option<&Path>,
+        inputs: &[PathBuf],
+    ) -> Result<Option<Self>, CliError> {
+        let Some(path) = path else {
+            return Ok(None);
+        };
         let files = inputs.iter().filter_map(|path| input(path));
         // Who can read what comes through a pipe is not known.
         let mode = files.fold(0o666, |mode, file| match file.is_file() {
             true => mode & file.permissions().mode(),
             false => mode & 0o600,
         });
-        let name = |path: &Path| Quoted(path.as_os_str().as_bytes()).to_string();
         if let Some(input) = inputs.iter().find(|input| is_same_file(path, input)) {
-            let message = match input.as_os_str() == "-" {
-                true => format!("{} is read, as standard input", name(path)),
-                false => format!("{} is read, as {}", name(path), name(input)),
-            };
-            return Err(CliError::usage(message)
-                .hint("--html takes another file, which the report goes to"));
+            let input = input_name(input);
+            return Err(
+                CliError::usage(format!("{} is read, as {input}", Quoted::of(path)))
+                    .hint("--html takes another file, which the report goes to"),
+            );
         }
-        let refuse = |error: io::Error| {
-            CliError::usage(format!(
-                "{} cannot be written: {}",
-                name(path),
-                reason(&error)
-            ))
-            .hint("--html takes the file that the report goes to")
-        };
-        Ok(Self {
-            path: path.to_owned(),
-            way: Way::to(path, mode).map_err(refuse)?,
-        })
+        let way = Way::to(path, mode).map_err(|error| {
+            CliError::usage(cannot_be("written", Quoted::of(path), &error))
+                .hint("--html takes the file that the report goes to")
+        })?;
+        let path = path.to_owned();
+        Ok(Some(Self { path, way }))
     }
 
     /// # Errors
@@ -111,8 +110,7 @@ impl Page {
                 .and_then(|()| file.persist(&path).map(drop).map_err(io::Error::from)),
         };
         written.map_err(|error| {
-            let name = Quoted(self.path.as_os_str().as_bytes());
-            CliError::failure(format!("{name} cannot be written: {}", reason(&error)))
+            CliError::failure(cannot_be("written", Quoted::of(&self.path), &error))
         })
     }
 }

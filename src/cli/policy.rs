@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::PolicyAction;
-use super::output::{Output, harmless};
+use super::output::{harmless, print_lines};
 use super::{CliError, ExitCode};
 use crate::daemon::mount_policy::{
-    LoadedPolicy, Place, ResolvedPolicy, groups_of, load, load_and_check, number_of,
+    LoadedPolicy, ResolvedPolicy, groups_of, load, load_and_check, number_of,
 };
 use crate::names::Quoted;
 use crate::names::rules::{Exempt, Mode, Settled, Terms, Verdict};
-use crate::policy::{Class, Normalization, Profile, errno::symbol};
+use crate::policy::{Class, Normalization, errno::symbol};
 use crate::records::{Id, List, Name, PolicyFile, json_line};
 
 /// Runs `utf8fs policy`.
@@ -36,27 +36,24 @@ pub(super) fn run(action: PolicyAction) -> Result<ExitCode, CliError> {
 }
 
 fn check(files: &[PathBuf], is_json: bool) -> Result<ExitCode, CliError> {
-    let mut out = Output::stdout();
     let mut exit = ExitCode::Ok;
     for file in files {
         let policy = load_and_check(file)?;
-        let lines = policy.fault_lines();
+        let (mut lines, is_valid) = (policy.fault_lines(), policy.is_valid());
         let count = policy.keys.section.len();
         if is_json {
             let file = Name::of_path(file);
-            let fields = json!({"file": file, "valid": policy.is_valid(), "sections": count, "faults": lines});
-            out.line(&json_line(&fields))?;
-        } else {
-            lines.iter().try_for_each(|line| out.line(line))?;
-            if policy.is_valid() {
-                out.line(&format!("{}: ok; sections: {count}", policy.shown()))?;
-            }
+            let fields =
+                json!({"file": file, "valid": is_valid, "sections": count, "faults": lines});
+            lines = vec![json_line(&fields)];
+        } else if is_valid {
+            lines.push(format!("{}: ok; sections: {count}", policy.shown()));
         }
-        if !policy.is_valid() {
+        print_lines(lines)?;
+        if !is_valid {
             exit = ExitCode::Failure;
         }
     }
-    out.flush()?;
     Ok(exit)
 }
 
@@ -64,7 +61,7 @@ fn check(files: &[PathBuf], is_json: bool) -> Result<ExitCode, CliError> {
 fn id(what: &str, typed: &str) -> Result<u32, CliError> {
     let id = typed.parse().ok().or_else(|| number_of(what, typed));
     id.ok_or_else(|| {
-        CliError::usage(format!("unknown {what} {}", Quoted(typed.as_bytes())))
+        CliError::usage(format!("unknown {what} {}", Quoted::of(typed)))
             .hint("give a number, or a name of the system's own tables")
     })
 }
@@ -79,150 +76,151 @@ fn show(
     let uid = user.map_or(Ok(0), |user| id("user", user))?;
     let groups: BTreeSet<u32> = match user {
         Some(user) if groups.is_empty() => groups_of(user),
-        _ => groups
-            .iter()
-            .map(|group| id("group", group))
-            .collect::<Result<_, _>>()?,
+        _ => {
+            let groups = groups.iter().map(|group| id("group", group));
+            groups.collect::<Result<_, _>>()?
+        }
     };
     let mut path = path.into_vec();
     if !path.starts_with(b"/") {
         path.insert(0, b'/');
     }
     let mut components = path.split(|&octet| octet == b'/').skip(1);
-    let wrong = components.find(|component| !crate::policy::is_component(component));
-    if let Some(wrong) = wrong {
-        let shown = Quoted(&path).to_string();
+    let shown = Quoted(&path);
+    if let Some(wrong) = components.find(|component| !crate::policy::is_component(component)) {
         let what = match wrong {
             b"" => "an empty component".to_owned(),
             wrong => format!("{} as a component", Quoted(wrong)),
         };
-        return Err(
-            CliError::usage(format!("{shown} is not the path of a name: it has {what}")).hint(
-                "give a path from the root of the mount as it is there, such as /docs/report.txt",
-            ),
-        );
+        let message = format!("{shown} is not the path of a name: it has {what}");
+        let hint =
+            "give a path from the root of the mount as it is there, such as /docs/report.txt";
+        return Err(CliError::usage(message).hint(hint));
     }
     let name = path.rsplit(|&octet| octet == b'/').next();
-    let name = name.unwrap_or_default().to_vec();
+    let name = name.unwrap_or_default();
     let policy = load(file)?;
     let resolved = ResolvedPolicy::new(PolicyFile::default(), &policy);
     let resolved = resolved.map_err(|error| CliError {
-        code: ExitCode::Failure,
-        ..error.into()
+        is_usage: false,
+        ..error
     })?;
-    let outlook = resolved.outlook(uid, &groups, &path, &name)?;
+    let outlook = resolved.outlook(uid, &groups, &path, name)?;
     let terms = resolved.rules.terms_of(outlook.section);
-    let mut rows = rows(&policy, outlook.section, terms);
+    let mut rows = section_rows(&policy, outlook.section);
+    rows.extend(key_rows(&policy, outlook.section, terms));
     if let Some(exempt) = outlook.exempt {
         let key = match exempt {
             Exempt::Uid => "exempt_uid",
             Exempt::Path => "exempt",
         };
+        let value = format!("by {}, as mode report", exempt.label());
         let place = policy.place(key).map(|place| policy.line(place));
-        rows.push(Row {
-            key: "exempt",
-            value: format!("by {}, as mode report", exempt.label()),
-            places: place.unwrap_or_default(),
-        });
+        rows.push(("exempt", value, place.unwrap_or_default()));
     }
-    let verdict = verdict(&outlook.end, terms, &name);
-    let mut out = Output::stdout();
-    if is_json {
+    let verdict = verdict(&outlook.end, terms, name);
+    print_lines(if is_json {
+        let rows = rows.iter();
         let rows = rows
-            .iter()
-            .map(|row| json!({"key": row.key.trim(), "value": row.value, "from": row.places}));
+            .map(|(key, value, places)| json!({"key": key.trim(), "value": value, "from": places}));
         let rows: Vec<_> = rows.collect();
         let path = Name::from(path.as_slice());
         let fields =
             json!({"path": path, "uid": uid, "groups": groups, "rows": rows, "verdict": verdict});
-        out.line(&json_line(&fields))?;
+        vec![json_line(&fields)]
     } else {
         let by = groups.iter().map(|group| format!(" and group {group}"));
-        let by: String = by.collect();
-        out.line(&format!("{} by user {uid}{by}", Quoted(&path)))?;
-        for Row { key, value, places } in rows {
-            out.line(format!("  {key:<14} {value:<28} {places}").trim_end())?;
-        }
-        out.line(&format!("  result         {verdict}"))?;
-    }
-    out.flush()?;
+        let mut lines = vec![format!("{shown} by user {uid}{}", by.collect::<String>())];
+        lines.extend(rows.iter().map(|(key, value, places)| {
+            let line = format!("  {key:<14} {value:<28} {places}");
+            line.trim_end().to_owned()
+        }));
+        lines.push(format!("  result         {verdict}"));
+        lines
+    })?;
     Ok(ExitCode::Ok)
 }
 
 /// A key, its value, and the lines that say so.
-struct Row {
-    key: &'static str,
-    value: String,
-    places: String,
-}
+type Row = (&'static str, String, String);
 
-/// Returns what holds in a section, or that none does.
-fn rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> Vec<Row> {
-    let mut rows = section_rows(policy, section);
-    let at = |places: &[Option<Place>]| {
-        let lines = places.iter().flatten().map(|place| policy.line(*place));
-        let lines: Vec<String> = lines.collect();
-        if lines.is_empty() {
-            "default".to_owned()
-        } else {
-            lines.join(" and ")
-        }
-    };
+/// Returns what holds in a section.
+fn key_rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> [Row; 8] {
     let own = |key: &str| section.and_then(|section| policy.place_in(section, key));
     // What the section says, else what is said of the whole mount.
     let here = |key: &str| own(key).or_else(|| policy.place(key));
-    let mut row = |key, value: &str, places: &[Option<Place>]| {
-        let (value, places) = (value.to_owned(), at(places));
-        rows.push(Row { key, value, places });
-    };
-    let mode = here("mode");
-    row("mode", <&str>::from(terms.mode), &[mode]);
-    row("errno", <&str>::from(terms.map.errno), &[here("errno")]);
-    let profile = policy.keys.profile.unwrap_or(Profile::Utf8);
-    let profile_place = policy.place("profile");
-    row("profile", profile.into(), &[profile_place]);
     let names = &terms.map.policy;
-    let form = <&str>::from(Normalization::from(names.form));
-    row("normalization", form, &[policy.place("normalization")]);
+    let profile = policy.place("profile");
     let classes: Vec<&str> = names.forbid.iter().map(Class::label).collect();
     let classes = match classes.as_slice() {
         [] => "nothing".to_owned(),
         classes => classes.join(" "),
     };
-    let forbid = [profile_place, policy.place("forbid"), own("forbid")];
-    row("forbid", &classes, &forbid);
-    row(
-        "max_bytes",
-        &names.max_bytes.to_string(),
-        &[here("max_bytes")],
-    );
     let chars = names.max_chars.map(|most| most.to_string());
-    let chars = chars.unwrap_or_else(|| "no limit".to_owned());
-    row("max_chars", &chars, &[here("max_chars")]);
     let in_section = section.and_then(|section| policy.keys.section.get(section));
-    let unique = in_section
-        .and_then(|section| section.unique)
-        .or(policy.keys.unique);
-    let wants_comparison = unique.is_some_and(|unique| unique.alike().is_some());
-    match terms.unique {
-        None if terms.mode == Mode::Off && wants_comparison => {
-            row("unique", "none: mode is off", &[mode]);
-        }
-        None => row("unique", "none", &[here("unique")]),
-        Some(alike) => row("unique", alike.label(), &[here("unique")]),
-    }
-    rows
+    let in_section = in_section.and_then(|section| section.unique);
+    let unique = in_section.or(policy.keys.unique);
+    let is_compared = unique.is_some_and(|unique| unique.alike().is_some());
+    let (unique, unique_key) = match terms.unique {
+        None if terms.mode == Mode::Off && is_compared => ("none: mode is off", "mode"),
+        None => ("none", "unique"),
+        Some(alike) => (alike.label(), "unique"),
+    };
+    let normalization = <&str>::from(Normalization::from(names.form));
+    let rows = [
+        (
+            "mode",
+            <&str>::from(terms.mode).to_owned(),
+            vec![here("mode")],
+        ),
+        (
+            "errno",
+            <&str>::from(terms.map.errno).to_owned(),
+            vec![here("errno")],
+        ),
+        (
+            "profile",
+            <&str>::from(policy.keys.profile.unwrap_or_default()).to_owned(),
+            vec![profile],
+        ),
+        (
+            "normalization",
+            normalization.to_owned(),
+            vec![policy.place("normalization")],
+        ),
+        (
+            "forbid",
+            classes,
+            vec![profile, policy.place("forbid"), own("forbid")],
+        ),
+        (
+            "max_bytes",
+            names.max_bytes.to_string(),
+            vec![here("max_bytes")],
+        ),
+        (
+            "max_chars",
+            chars.unwrap_or_else(|| "no limit".to_owned()),
+            vec![here("max_chars")],
+        ),
+        ("unique", unique.to_owned(), vec![here(unique_key)]),
+    ];
+    rows.map(|(key, value, places)| {
+        let lines = places.into_iter().flatten().map(|place| policy.line(place));
+        let lines: Vec<String> = lines.collect();
+        let places = match lines.as_slice() {
+            [] => "default".to_owned(),
+            lines => lines.join(" and "),
+        };
+        (key, value, places)
+    })
 }
 
 /// Returns which section holds, and for what.
 fn section_rows(policy: &LoadedPolicy, section: Option<usize>) -> Vec<Row> {
     let found = section.and_then(|index| Some((index, policy.keys.section.get(index)?)));
     let Some((index, section)) = found else {
-        return vec![Row {
-            key: "section",
-            value: "none".to_owned(),
-            places: String::new(),
-        }];
+        return vec![("section", "none".to_owned(), String::new())];
     };
     let ids = |ids: &List<Id>, what: &str| {
         let ids = ids.0.iter().filter_map(|id| match id {
@@ -230,10 +228,9 @@ fn section_rows(policy: &LoadedPolicy, section: Option<usize>) -> Vec<Row> {
             Id::Name(name) => number_of(what, name),
         });
         let ids: Vec<String> = ids.map(|id| id.to_string()).collect();
-        if ids.is_empty() {
-            "nobody".to_owned()
-        } else {
-            ids.join(" ")
+        match ids.as_slice() {
+            [] => "nobody".to_owned(),
+            ids => ids.join(" "),
         }
     };
     let name = section.name.as_deref().unwrap_or("first matching section");
@@ -249,11 +246,8 @@ fn section_rows(policy: &LoadedPolicy, section: Option<usize>) -> Vec<Row> {
         ("  groups", groups, policy.place_in(index, "groups")),
     ];
     let rows = rows.into_iter().filter_map(|(key, value, place)| {
-        Some(Row {
-            key,
-            value: value?,
-            places: place.map(|place| policy.line(place)).unwrap_or_default(),
-        })
+        let place = place.map(|place| policy.line(place));
+        Some((key, value?, place.unwrap_or_default()))
     });
     rows.collect()
 }

@@ -81,10 +81,8 @@ impl Progress {
 /// Returns the rate per second; 0 where no time has passed.
 pub(super) fn per_second(count: u64, elapsed: Duration) -> u64 {
     let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
-    count
-        .saturating_mul(1000)
-        .checked_div(milliseconds)
-        .unwrap_or(0)
+    let rate = count.saturating_mul(1000).checked_div(milliseconds);
+    rate.unwrap_or(0)
 }
 
 /// Formats a progress line: done, total, rate, remaining time, directory.
@@ -95,10 +93,8 @@ pub(super) fn steps(done: u64, all: u64, elapsed: Duration, here: &[u8]) -> Stri
         Some(seconds) => format!(", {seconds} seconds to go"),
         None => String::new(),
     };
-    format!(
-        "{done} of {all} steps, {rate} a second{left}{}",
-        inside(here)
-    )
+    let inside = inside(here);
+    format!("{done} of {all} steps, {rate} a second{left}{inside}")
 }
 
 /// In which directory it is; nothing of the root.

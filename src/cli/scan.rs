@@ -11,15 +11,14 @@ mod summary_text;
 use std::cell::OnceCell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::args::ScanArgs;
-use super::error::reason;
-use super::output::{grouped, is_verbose, print_warning, quoted};
+use super::error::{cannot_be, reason};
+use super::output::{grouped, is_verbose, print_lines, print_warning, quoted};
 use super::page::Page;
 use super::progress::{Progress, per_second};
 use super::{CliError, ExitCode, config, view};
@@ -49,13 +48,9 @@ const WAITING: usize = 2;
 /// Scans, and prints what was found.
 ///
 /// # Errors
-/// Wrong arguments, no directory of those given; output that can't be written: exit code 3, since 1 says that names offend. What else
-/// cannot be read is told, and ends it with exit code 3 as well.
+/// Wrong arguments, no directory of those given; output that can't be written. What else cannot be read is told, and makes the scan
+/// incomplete.
 pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CliError> {
-    report(args).map_err(CliError::of_what_judges)
-}
-
-fn report(args: &ScanArgs) -> Result<ExitCode, CliError> {
     let encoding = args.encoding.unwrap_or(Encoding::Utf8);
     let policy = config::policy(&args.conforming, encoding)?;
     let task = Task::of(args)?;
@@ -63,8 +58,7 @@ fn report(args: &ScanArgs) -> Result<ExitCode, CliError> {
     let reports = args.directories.iter().filter(|_| args.merge);
     let reports = reports.map(|report| Path::new(".").join(report));
     let inputs: Vec<PathBuf> = reports.chain(args.names_from.clone()).collect();
-    let page = args.html.as_deref();
-    let page = page.map(|page| Page::create(page, &inputs)).transpose()?;
+    let page = Page::create(args.html.as_deref(), &inputs)?;
     let sink = Lines::new(match (args.json, args.null) {
         (true, _) => Report::Json,
         (_, true) => Report::Paths,
@@ -82,7 +76,7 @@ fn report(args: &ScanArgs) -> Result<ExitCode, CliError> {
     match (args.json, args.null) {
         (true, _) => sink.finish(&done)?,
         (_, true) => {}
-        _ => summary_text::print(&done)?,
+        _ => print_lines([summary_text::text(&done)])?,
     }
     let exit = exit(&done);
     if let Some(task) = task {
@@ -130,19 +124,13 @@ fn exit(done: &ScanDone) -> ExitCode {
     let unread = &done.tally.unread;
     for failure in &unread.first {
         let error = io::Error::from_raw_os_error(failure.errno);
-        let path = done.path(failure.root, &failure.path);
-        print_warning(&format!(
-            "{} could not be read: {}",
-            quoted(&path),
-            reason(&error)
-        ));
+        let path = quoted(&done.path(failure.root, &failure.path));
+        print_warning(&format!("{path} could not be read: {}", reason(&error)));
     }
     let told = u64::try_from(unread.first.len()).unwrap_or(u64::MAX);
     if unread.count > told {
-        print_warning(&format!(
-            "{} more could not be read",
-            grouped(unread.count - told)
-        ));
+        let more = grouped(unread.count - told);
+        print_warning(&format!("{more} more could not be read"));
     }
     match (unread.count, done.tally.counts.offending) {
         (0, 0) => ExitCode::Ok,
@@ -188,9 +176,8 @@ fn walked(
         }
     }
     if roots.is_empty() {
-        let failed = unopened
-            .iter()
-            .map(|(name, error)| format!("{} cannot be read: {}", Quoted(name), reason(error)));
+        let failed = unopened.iter();
+        let failed = failed.map(|(name, error)| cannot_be("read", Quoted(name), error));
         let failed: Vec<String> = failed.collect();
         return Err(CliError::usage(failed.join("; ")));
     }
@@ -209,17 +196,17 @@ fn walked(
         .threads
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from) + WAITING);
     let scan = &*scan;
-    let work = |roots: &[OwnedFd]| walk(roots, crossing, threads, scan);
-    let states = progress
-        .during(
-            |elapsed| progress_line(scan.reached, elapsed),
-            || work(&roots),
-        )
-        .map_err(|error| CliError::failure(format!("the walk failed: {}", reason(&error))))?;
+    let line = |elapsed| progress_line(scan.reached, elapsed);
+    let states = progress.during(line, || walk(&roots, crossing, threads, scan));
+    let states = states.map_err(|error| walk_failed(&error))?;
     for state in states {
         all.merge(state.done(scan));
     }
     Ok(all)
+}
+
+fn walk_failed(error: &io::Error) -> CliError {
+    CliError::failure(format!("the walk failed: {}", reason(error)))
 }
 
 fn listed(scan: &mut Scan<'_, Lines>, list: &Path, progress: Progress) -> Result<Tally, CliError> {
@@ -228,18 +215,15 @@ fn listed(scan: &mut Scan<'_, Lines>, list: &Path, progress: Progress) -> Result
         Box::new(io::stdin().lock())
     } else {
         let file = File::open(list).map_err(|error| {
-            let list = Quoted(list.as_os_str().as_bytes());
-            CliError::usage(format!("{list} cannot be read: {}", reason(&error)))
+            CliError::usage(cannot_be("read", Quoted::of(list), &error))
                 .hint("--names-from takes a file of paths, each ended by a NUL, or -")
         })?;
         Box::new(BufReader::with_capacity(1 << 18, file))
     };
     scan.roots.push(Vec::new());
     let scan = &*scan;
-    let read = progress.during(
-        |elapsed| progress_line(scan.reached, elapsed),
-        || PathList::new(scan).read(&mut input),
-    );
+    let line = |elapsed| progress_line(scan.reached, elapsed);
+    let read = progress.during(line, || PathList::new(scan).read(&mut input));
     read.or_else(|failed| {
         let mut state = scan.state();
         let name = match is_stdin {

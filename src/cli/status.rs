@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::args::StatusArgs;
 use super::args::status_args::StatusFormat;
-use super::output::Output;
+use super::output::print_lines;
 use super::status_client::{self, Answer};
 use super::{CliError, ExitCode};
 use crate::daemon::fuse_mount::reachable_mounts;
@@ -74,7 +74,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
             all_mounts::lines(slice::from_ref(&asked), format)
         }
     };
-    print(&lines)?;
+    print_lines(lines)?;
     silence.map_or(Ok(exit(is_well)), Err)
 }
 
@@ -87,12 +87,6 @@ fn mount_at(path: &Path) -> MountInfo {
         mount_point: path.into_os_string().into_vec(),
         ..MountInfo::default()
     })
-}
-
-fn print(lines: &[String]) -> Result<(), CliError> {
-    let mut out = Output::stdout();
-    lines.iter().try_for_each(|line| out.line(line))?;
-    out.flush()
 }
 
 fn exit(is_well: bool) -> ExitCode {
@@ -108,14 +102,14 @@ fn exit(is_well: bool) -> ExitCode {
 /// # Errors
 /// It is gone, or whoever asks may not.
 fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, CliError> {
-    let shown = Quoted(directory.as_os_str().as_bytes());
+    let shown = Quoted::of(directory);
     let status = match guard::find_status(directory) {
         Ok(Found::Status(status)) => status,
         Ok(Found::Nothing) => return Ok(None),
         Ok(Found::Dead) => {
             if format == StatusFormat::Prometheus {
                 let down = Status::of_mount(directory.as_os_str().as_bytes(), None);
-                print(&prometheus::lines(&[down]))?;
+                print_lines(prometheus::lines(&[down]))?;
             }
             return Err(CliError::failure(format!("the guard of {shown} is gone"))
                 .hint("start it again: what was made meanwhile is found then"));
@@ -134,7 +128,7 @@ fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, Cli
         StatusFormat::Json => vec![json_line(&status)],
         StatusFormat::Prometheus => prometheus::lines(&[Status::of_guard(&status)]),
     };
-    print(&lines)?;
+    print_lines(lines)?;
     Ok(Some(exit(refused_policy(status.policy.as_ref()).is_none())))
 }
 

@@ -6,7 +6,6 @@
 
 use std::ffi::CStr;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +15,7 @@ use std::time::Duration;
 
 use strum::IntoStaticStr;
 
-use super::error::reason;
+use super::error::{cannot_be, reason};
 use super::output::{Output, print_error};
 use super::{CliError, ExitCode};
 use crate::daemon::fuse_mount::{is_of_dead_mount, reachable_mounts};
@@ -26,7 +25,8 @@ use crate::names::Quoted;
 /// Time that a daemon has to answer. It waits for nothing but its turn.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Exit codes of the asking process without an answer, by the reason; 1 is for all else.
+/// Exit codes of the asking process without an answer, by the reason.
+const FAILED: u8 = 1;
 const DEAD: u8 = 3;
 const DENIED: u8 = 4;
 
@@ -60,11 +60,10 @@ pub(super) fn complain(path: &Path, answer: Answer, complaint: &[u8]) -> Result<
     // As it would have been printed by ourselves: where nobody can be told, the exit status tells.
     io::stderr().write_all(complaint).ok();
     if answer == Answer::Silent {
-        let shown = Quoted(path.as_os_str().as_bytes());
-        let outer = silent_outer(path);
-        let message = match &outer {
+        let shown = Quoted::of(path);
+        let message = match silent_outer(path) {
             Some(outer) => {
-                let outer = Quoted(outer.as_os_str().as_bytes());
+                let outer = Quoted::of(&outer);
                 format!("{shown} is inside {outer}, which does not answer")
             }
             None => {
@@ -159,9 +158,9 @@ pub(super) fn pass_on(path: &Path) -> Result<ExitCode, CliError> {
     let status = match status_query::ask(path) {
         Ok(status) => status,
         Err(error) => {
-            let code = code(&error);
-            print_error(&why(path, error));
-            return Ok(ExitCode::Asked(code));
+            let (code, error) = why(path, error);
+            print_error(&error);
+            return Ok(ExitCode::Passed(code));
         }
     };
     let mut out = Output::stdout();
@@ -170,56 +169,60 @@ pub(super) fn pass_on(path: &Path) -> Result<ExitCode, CliError> {
     Ok(ExitCode::Ok)
 }
 
-fn code(error: &AskError) -> u8 {
-    match error {
-        AskError::Refused(error) if is_of_dead_mount(error) => DEAD,
-        AskError::Refused(error) | AskError::Path(error)
-            if error.kind() == ErrorKind::PermissionDenied =>
-        {
-            DENIED
+/// Returns why there is no answer, after the exit code that says so.
+fn why(path: &Path, error: AskError) -> (u8, CliError) {
+    const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
+    let shown = Quoted::of(path);
+    let denied = |error: &io::Error| match error.kind() == ErrorKind::PermissionDenied {
+        true => DENIED,
+        false => FAILED,
+    };
+    let (code, message, hint) = match error {
+        AskError::Path(error) if is_of_dead_mount(&error) => (
+            FAILED,
+            format!("{shown} cannot be reached: it is inside a dead mount"),
+            "mount that again, or unmount it: it goes with all that is mounted in it".into(),
+        ),
+        AskError::Path(error) => (
+            denied(&error),
+            cannot_be("looked at", shown, &error),
+            LIST.into(),
+        ),
+        AskError::Other(fs_type) => {
+            let fs_type = Quoted(&fs_type);
+            let message = format!(
+                "{shown} is not a utf8fs mount: it is on {fs_type}; nor does a guard watch it"
+            );
+            (FAILED, message, LIST.into())
         }
-        AskError::Refused(_) | AskError::Path(_) | AskError::Other(_) | AskError::Inside(_) => {
-            ExitCode::Failure.code()
-        }
-    }
-}
-
-/// Says why there is no answer.
-fn why(path: &Path, error: AskError) -> CliError {
-    let shown = Quoted(path.as_os_str().as_bytes());
-    match error {
-        AskError::Path(error) if is_of_dead_mount(&error) => CliError::failure(format!(
-            "{shown} cannot be reached: it is inside a dead mount"
-        ))
-        .hint("mount that again, or unmount it: it goes with all that is mounted in it"),
-        AskError::Path(error) => {
-            CliError::failure(format!("{shown} cannot be looked at: {}", reason(&error)))
-                .hint("'utf8fs status --all' lists the mounts of utf8fs")
-        }
-        AskError::Other(fs_type) => CliError::failure(format!(
-            "{shown} is not a utf8fs mount: it is on {}; nor does a guard watch it",
-            Quoted(&fs_type)
-        ))
-        .hint("'utf8fs status --all' lists the mounts of utf8fs"),
         AskError::Inside(mount) => {
             let mount = Quoted(&mount);
-            CliError::failure(format!("{shown} is inside the mount on {mount}"))
-                .hint(format!("ask {mount} itself"))
+            let message = format!("{shown} is inside the mount on {mount}");
+            (FAILED, message, format!("ask {mount} itself"))
         }
-        AskError::Refused(error) if is_of_dead_mount(&error) => {
-            CliError::failure(format!("the daemon of the mount on {shown} is gone"))
-                .hint("unmount it, or mount again, which takes the dead mount away")
-        }
+        AskError::Refused(error) if is_of_dead_mount(&error) => (
+            DEAD,
+            format!("the daemon of the mount on {shown} is gone"),
+            "unmount it, or mount again, which takes the dead mount away".into(),
+        ),
         AskError::Refused(error) => match error.raw_os_error() {
-            Some(libc::EPERM | libc::EACCES) => CliError::failure(format!(
-                "{shown}: permission denied: only root and the user who mounted it may ask"
-            ))
-            .hint("ask as root or as the user who mounted"),
-            Some(libc::EOPNOTSUPP | libc::ENODATA) => CliError::failure(format!(
-                "{shown} has no status: its daemon does not know this question"
-            ))
-            .hint("it is of an older version, or only a part of a mount is mounted here"),
-            _ => CliError::failure(format!("{shown} does not answer: {}", reason(&error))),
+            Some(libc::EPERM | libc::EACCES) => (
+                DENIED,
+                format!(
+                    "{shown}: permission denied: only root and the user who mounted it may ask"
+                ),
+                "ask as root or as the user who mounted".into(),
+            ),
+            Some(libc::EOPNOTSUPP | libc::ENODATA) => (
+                FAILED,
+                format!("{shown} has no status: its daemon does not know this question"),
+                "it is of an older version, or only a part of a mount is mounted here".into(),
+            ),
+            _ => {
+                let message = format!("{shown} does not answer: {}", reason(&error));
+                return (FAILED, CliError::failure(message));
+            }
         },
-    }
+    };
+    (code, CliError::failure(message).hint(hint))
 }

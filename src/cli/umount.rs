@@ -5,7 +5,6 @@ mod holders;
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::UmountArgs;
-use super::error::reason;
+use super::error::cannot_be;
 use super::output::{Output, print_error};
 use super::status_client::{self, Answer};
 use super::{CliError, ExitCode};
@@ -51,10 +50,10 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
         let done = find(point).and_then(|spot| match args.dry_run {
             true if matches!(spot.is_covered(), Ok(true)) => {
                 let inside = mountinfo::read_inside(spot.path()).unwrap_or_default();
-                match inside.iter().all(|mount| points.contains(&mount.path())) {
-                    true => Ok(()),
-                    false => covered(point, &spot, args),
+                if inside.iter().all(|mount| points.contains(&mount.path())) {
+                    return Ok(());
                 }
+                covered(point, &spot, args)
             }
             true if args.lazy || holders::of(spot.path()).is_empty() => Ok(()),
             true => clear(point, &spot, args),
@@ -69,8 +68,7 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
             })))?;
         } else if done.is_ok() && (args.all || args.dry_run) {
             let verb = if args.dry_run { "would be" } else { "is" };
-            let shown = Quoted(point.as_os_str().as_bytes());
-            out.line(&format!("{shown} {verb} unmounted"))?;
+            out.line(&format!("{} {verb} unmounted", Quoted::of(point)))?;
         }
         out.flush()?;
         if let Err(error) = done {
@@ -83,33 +81,30 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
 
 /// Finds the mount of utf8fs on `point`. That waits for the daemon of a mount which `point` lies in.
 fn find(point: &Path) -> Result<Spot, CliError> {
-    let shown = Quoted(point.as_os_str().as_bytes());
+    let shown = Quoted::of(point);
     if let Some(outer) = status_client::silent_outer(point) {
-        let path = outer.as_os_str().as_bytes();
-        let message = format!("{shown} is inside {}, which does not answer", Quoted(path));
-        return Err(CliError::failure(message).hint(format!(
-            "utf8fs umount --lazy {} takes all of it away",
-            ShellWord(path)
-        )));
+        let (shown_outer, word) = (Quoted::of(&outer), ShellWord::of(&outer));
+        let message = format!("{shown} is inside {shown_outer}, which does not answer");
+        let hint = format!("utf8fs umount --lazy {word} takes all of it away");
+        return Err(CliError::failure(message).hint(hint));
     }
     let found = reachable_mounts::find(point).map_err(|error| {
         if is_of_dead_mount(&error) {
-            return CliError::failure(format!(
-                "{shown} cannot be reached: it is inside a dead mount"
-            ))
-            .hint("unmount that: it goes with all that is mounted in it");
+            let message = format!("{shown} cannot be reached: it is inside a dead mount");
+            let hint = "unmount that: it goes with all that is mounted in it";
+            return CliError::failure(message).hint(hint);
         }
-        CliError::failure(format!("{shown} cannot be looked at: {}", reason(&error))).hint(LIST)
+        CliError::failure(cannot_be("looked at", shown, &error)).hint(LIST)
     })?;
-    Err(match found {
+    let (message, hint) = match found {
         Found::Ours(spot) => return Ok(spot),
-        Found::Other(fs_type) => CliError::failure(format!(
-            "{shown} is not a utf8fs mount, but of {}",
-            Quoted(&fs_type)
-        ))
-        .hint("umount(8) unmounts any filesystem"),
-        Found::Nothing => CliError::failure(format!("nothing is mounted on {shown}")).hint(LIST),
-    })
+        Found::Other(fs_type) => (
+            format!("{shown} is not a utf8fs mount, but of {}", Quoted(&fs_type)),
+            "umount(8) unmounts any filesystem",
+        ),
+        Found::Nothing => (format!("nothing is mounted on {shown}"), LIST),
+    };
+    Err(CliError::failure(message).hint(hint))
 }
 
 fn unmount(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
@@ -136,29 +131,21 @@ fn unmount(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError>
 /// Takes a mount away with what is mounted in it, where no path leads to that: its daemon is gone, or does not answer and is not to be
 /// waited for.
 fn covered(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
-    let shown = Quoted(point.as_os_str().as_bytes());
-    let error = || {
-        CliError::failure(format!(
-            "{shown} has another filesystem mounted on it or in it"
-        ))
+    let hint = match status_client::ask(point) {
+        Ok(Answer::Dead) => return take_away(point, spot, args),
+        Ok(Answer::Silent) if args.lazy => return take_away(point, spot, args),
+        Ok(Answer::Silent) => "its daemon does not answer; --lazy takes all of it away",
+        Ok(_) | Err(_) => "unmount that first; findmnt(8) shows it",
     };
-    match status_client::ask(point) {
-        Ok(Answer::Dead) => take_away(point, spot, args),
-        Ok(Answer::Silent) if args.lazy => take_away(point, spot, args),
-        Ok(Answer::Silent) => {
-            Err(error().hint("its daemon does not answer; --lazy takes all of it away"))
-        }
-        Ok(_) | Err(_) => Err(error().hint("unmount that first; findmnt(8) shows it")),
-    }
+    let shown = Quoted::of(point);
+    let message = format!("{shown} has another filesystem mounted on it or in it");
+    Err(CliError::failure(message).hint(hint))
 }
 
 /// Takes a mount out of the tree of mounts with what is mounted in it. A dry run leaves it.
 fn take_away(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
     for lost in mountinfo::read_inside(spot.path()).unwrap_or_default() {
-        let (shown, lost) = (
-            Quoted(point.as_os_str().as_bytes()),
-            Quoted(&lost.mount_point),
-        );
+        let (shown, lost) = (Quoted::of(point), Quoted(&lost.mount_point));
         log::warn!("with {shown} goes {lost}, which is mounted in it");
     }
     if args.dry_run {
@@ -169,12 +156,8 @@ fn take_away(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliErro
 }
 
 fn failed(point: &Path, error: &io::Error) -> CliError {
-    CliError::failure(format!(
-        "{} cannot be unmounted: {}",
-        Quoted(point.as_os_str().as_bytes()),
-        reason(error)
-    ))
-    .hint("unmount it as the user who mounted it, or as root")
+    CliError::failure(cannot_be("unmounted", Quoted::of(point), error))
+        .hint("unmount it as the user who mounted it, or as root")
 }
 
 /// Waits until the daemon has ended, and so its audit log is complete. One that serves the mount elsewhere, as in a container, goes on.
@@ -194,7 +177,7 @@ fn clear(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
         return take_away(point, spot, args);
     }
     let path = spot.path();
-    let shown = Quoted(path.as_os_str().as_bytes());
+    let shown = Quoted::of(path);
     let busy = CliError::failure(format!("{shown} is in use"));
     Err(match &*holders::of(path) {
         [] if matches!(answer, Ok(Answer::Silent)) => {

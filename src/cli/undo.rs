@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::args::UndoArgs;
-use super::error::reason;
+use super::error::cannot_be;
 use super::journal::explain;
 use super::output::{counted, print_note, print_shared, print_warning, warn_of_lost_time};
 use super::progress::{self, Progress};
@@ -42,19 +42,15 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
     let only = args.only.as_deref().map(|only| names(only, path));
     let only = only.transpose()?;
     let root = Dir::open_root(path).map_err(|error| {
-        let path = Quoted(path.as_os_str().as_bytes());
-        CliError::usage(format!("{path} cannot be opened: {}", reason(&error)))
+        CliError::usage(cannot_be("opened", Quoted::of(path), &error))
             .hint("give the place of the tree with --root")
     })?;
     let root = root.into_fd();
     if let Some(later) = later(&journal) {
-        let later = later.as_os_str().as_bytes();
-        let hint = format!("undo that first: utf8fs undo --apply {}", ShellWord(later));
-        return Err(CliError::failure(format!(
-            "a later migration was not undone, by the journal {}",
-            Quoted(later)
-        ))
-        .hint(hint));
+        let (shown, word) = (Quoted::of(&later), ShellWord::of(&later));
+        let message = format!("a later migration was not undone, by the journal {shown}");
+        let hint = format!("undo that first: utf8fs undo --apply {word}");
+        return Err(CliError::failure(message).hint(hint));
     }
     let printer = Printer {
         args,
@@ -97,11 +93,9 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
     }
     let is_nothing = only.is_some() && outcome.done + outcome.before + outcome.left == 0;
     if let Some(only) = args.only.as_ref().filter(|_| is_nothing) {
-        let (only, what) = (
-            Quoted(only.as_bytes()),
-            "the journal has no entry at or below",
-        );
-        return Err(CliError::failure(format!("{what} {only}")));
+        let only = Quoted::of(only);
+        let message = format!("the journal has no entry at or below {only}");
+        return Err(CliError::failure(message));
     }
     if !args.apply && done > 0 {
         print_note("nothing was done; do it with --apply");
@@ -118,9 +112,8 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
 /// Returns the journal of the last migration of the same tree after this one, of those beside it that are not undone.
 fn later(journal: &Journal) -> Option<PathBuf> {
     let path = journal.path();
-    let number = path
-        .extension()
-        .and_then(|number| number.to_str()?.parse::<u16>().ok());
+    let number = path.extension().and_then(OsStr::to_str);
+    let number = number.and_then(|number| number.parse::<u16>().ok());
     let first = number.map_or(path.to_owned(), |_| path.with_extension(""));
     let later = u32::from(number.unwrap_or(1)) + 1..;
     let later = later.map(|number| first.with_added_extension(number.to_string()));
@@ -135,27 +128,22 @@ fn later(journal: &Journal) -> Option<PathBuf> {
 /// The names of a path within the tree, which may be given from the root of the tree or of the filesystem.
 fn names(only: &OsStr, root: &Path) -> Result<TreePath, CliError> {
     let path = Path::new(only);
-    let path = path
-        .strip_prefix(root)
-        .unwrap_or(path)
-        .as_os_str()
-        .as_bytes();
-    let names = path
-        .split(|&octet| octet == b'/')
-        .filter(|name| !name.is_empty());
+    let path = path.strip_prefix(root).unwrap_or(path).as_os_str();
+    let names = path.as_bytes().split(|&octet| octet == b'/');
+    let names = names.filter(|name| !name.is_empty());
     let names: Result<TreePath, _> = names.map(BackingName::parse).collect();
-    let only = Quoted(only.as_bytes());
-    match names {
-        Ok(names) if !names.is_empty() => Ok(names),
-        Ok(_) => Err(
-            CliError::usage(format!("{only} is all of the tree, or nothing of it"))
-                .hint("leave --only out to undo all"),
+    let (what, hint) = match names {
+        Ok(names) if !names.is_empty() => return Ok(names),
+        Ok(_) => (
+            "all of the tree, or nothing of it",
+            "leave --only out to undo all",
         ),
-        Err(_) => Err(
-            CliError::usage(format!("{only} is not a path within the tree"))
-                .hint("give it from the root of the tree on, without '.' and '..'"),
+        Err(_) => (
+            "not a path within the tree",
+            "give it from the root of the tree on, without '.' and '..'",
         ),
-    }
+    };
+    Err(CliError::usage(format!("{} is {what}", Quoted::of(only))).hint(hint))
 }
 
 /// Prints what would be done to standard output, and what is left to standard error; hears signals.

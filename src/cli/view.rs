@@ -24,17 +24,15 @@ pub(super) fn refuse(command: &str, path: &Path, directory: impl AsFd) -> Result
         return Ok(());
     };
     let (point, backing) = (path_of(&mount.mount_point), path_of(&mount.source));
+    let (path, source) = (Quoted::of(path), Quoted(&mount.source));
     let error = CliError::usage(format!(
-        "{} is shown by utf8fs: its names are not those on disk, in {}",
-        Quoted(path.as_os_str().as_bytes()),
-        Quoted(&mount.source),
+        "{path} is shown by utf8fs: its names are not those on disk, in {source}"
     ));
     let insist = "--view insists on what is shown";
     Err(error.hint(if backing.starts_with(point) {
-        let above = point.parent().unwrap_or(point).as_os_str().as_bytes();
-        let name = point.file_name().unwrap_or_default().as_bytes();
-        let copy = [b"/mnt/", name].concat();
-        let (above, copy) = (ShellWord(above), ShellWord(&copy));
+        let above = ShellWord::of(point.parent().unwrap_or(point));
+        let copy = Path::new("/mnt").join(point.file_name().unwrap_or_default());
+        let copy = ShellWord::of(&copy);
         format!(
             "what lies below the mount is reached once it is unmounted, or in {copy} by 'mount --rbind --make-rprivate {above} /mnt; umount {copy}'; {insist}"
         )

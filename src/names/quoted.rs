@@ -1,7 +1,9 @@
 //! Names for people and logs (law L1): quoted, lossless, harmless to a terminal.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt::{Display, Formatter, Result, Write};
+use std::os::unix::ffi::OsStrExt;
 
 use crate::policy::class::{Class, Classes, Edges, forbidden, forbidden_between};
 
@@ -13,6 +15,14 @@ use crate::policy::class::{Class, Classes, Edges, forbidden, forbidden_between};
 /// same; width and alignment of the format are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quoted<'a>(pub &'a [u8]);
+
+impl<'a> Quoted<'a> {
+    /// Quotes a path, or other text of the system.
+    #[must_use]
+    pub fn of(text: &'a (impl AsRef<OsStr> + ?Sized)) -> Self {
+        Self(text.as_ref().as_bytes())
+    }
+}
 
 impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {

@@ -1,6 +1,8 @@
 //! Paths in command lines that people paste into a shell.
 
 use std::fmt::{Display, Formatter, Result, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use super::quoted::is_dangerous;
 
@@ -27,7 +29,13 @@ impl Display for ShellWord<'_> {
     }
 }
 
-impl ShellWord<'_> {
+impl<'a> ShellWord<'a> {
+    /// Spells a path.
+    #[must_use]
+    pub fn of(path: &'a Path) -> Self {
+        Self(path.as_os_str().as_bytes())
+    }
+
     fn escaped(self, f: &mut Formatter<'_>) -> Result {
         f.write_str("$'")?;
         for chunk in self.0.utf8_chunks() {

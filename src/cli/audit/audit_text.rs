@@ -1,11 +1,8 @@
 //! The summary for people.
 
-use std::borrow::Cow;
-
 use super::Report;
 use super::log_summary::moment;
-use crate::cli::CliError;
-use crate::cli::output::{Output, counted, grouped, harmless};
+use crate::cli::output::{counted, grouped, harmless};
 
 /// Most rows of each table, by default.
 const TOP: usize = 10;
@@ -16,48 +13,35 @@ const MOMENTS: usize = 48;
 /// Length of the longest bar over time.
 const BAR: u64 = 40;
 
-/// Prints the summary.
-///
-/// # Errors
-/// Standard output cannot be written.
-pub(super) fn print(report: &Report<'_>) -> Result<(), CliError> {
-    let mut out = Output::stdout();
-    head(report).iter().try_for_each(|line| out.line(line))?;
-    let missing = report.summary.missing().into_iter();
+/// Returns the lines of the summary.
+pub(super) fn lines(report: &Report<'_>) -> Vec<String> {
+    let summary = &report.summary;
+    let mut lines = head(report);
+    let missing = summary.missing().into_iter();
     let missing = missing.filter(|(_, count)| *count > 0);
-    print_rows(&mut out, missing.map(|(what, count)| (what.into(), count)))?;
-    let tables = report.summary.tables(report.args.top.unwrap_or(TOP));
+    lines.extend(missing.map(|(what, count)| row(what, count)));
+    let tables = summary.tables(report.args.top.unwrap_or(TOP));
     for table in tables.iter().filter(|table| table.is_for_people()) {
-        out.line("")?;
-        out.line(table.title)?;
+        lines.extend([String::new(), table.title.to_owned()]);
         let rows = table.rows.iter();
-        let rows = rows.map(|row| (row.label.as_str().into(), row.offences));
-        print_rows(&mut out, rows)?;
-        match table.distinct - table.rows.len() {
-            0 => {}
-            more => out.line(&format!("  and {more} more"))?,
-        }
+        lines.extend(rows.map(|of| row(&of.label, of.offences)));
+        let more = table.distinct - table.rows.len();
+        lines.extend((more > 0).then(|| format!("  and {more} more")));
     }
-    print_over_time(&mut out, report)?;
-    let reasons = report.summary.reasons();
+    lines.extend(over_time(report));
+    let reasons = summary.reasons();
     if !reasons.is_empty() {
         // The first line of each is on standard error.
-        out.line("")?;
-        out.line("lines that are not records, by reason")?;
+        let title = "lines that are not records, by reason".to_owned();
+        lines.extend([String::new(), title]);
         let reasons = reasons.into_iter();
-        print_rows(
-            &mut out,
-            reasons.map(|(reason, count, _)| (harmless(reason), count)),
-        )?;
+        lines.extend(reasons.map(|(reason, count, _)| row(&harmless(reason), count)));
     }
-    out.flush()
+    lines
 }
 
-fn print_rows<'a>(
-    out: &mut Output,
-    mut rows: impl Iterator<Item = (Cow<'a, str>, u64)>,
-) -> Result<(), CliError> {
-    rows.try_for_each(|(label, count)| out.line(&format!("  {:>13}  {label}", grouped(count))))
+fn row(label: &str, count: u64) -> String {
+    format!("  {:>13}  {label}", grouped(count))
 }
 
 fn head(report: &Report<'_>) -> Vec<String> {
@@ -78,24 +62,21 @@ fn head(report: &Report<'_>) -> Vec<String> {
     lines
 }
 
-fn print_over_time(out: &mut Output, report: &Report<'_>) -> Result<(), CliError> {
+fn over_time(report: &Report<'_>) -> Vec<String> {
     let (unit, over_time) = report.summary.over_time(report.args.by);
     let sums = over_time.iter().map(|(hour, counts)| (*hour, counts.sum()));
     let sums: Vec<(i64, u64)> = sums.collect();
     let most = sums.iter().map(|(_, sum)| *sum).max().unwrap_or_default();
     if most == 0 {
-        return Ok(());
+        return Vec::new();
     }
+    let mut lines = vec![String::new(), format!("by {} (UTC)", unit.label())];
     let before = sums.len().saturating_sub(MOMENTS);
-    out.line("")?;
-    out.line(&format!("by {} (UTC)", unit.label()))?;
-    if before > 0 {
-        out.line(&format!("  {before} before that"))?;
-    }
-    let rows = sums.iter().skip(before).map(|(hour, sum)| {
+    lines.extend((before > 0).then(|| format!("  {before} before that")));
+    lines.extend(sums.iter().skip(before).map(|(hour, sum)| {
         let bar = (u128::from(*sum) * u128::from(BAR)).div_ceil(u128::from(most));
         let bar = "#".repeat(usize::try_from(bar).unwrap_or_default());
-        (format!("{}  {bar}", moment(*hour, unit)).into(), *sum)
-    });
-    print_rows(out, rows)
+        row(&format!("{}  {bar}", moment(*hour, unit)), *sum)
+    }));
+    lines
 }

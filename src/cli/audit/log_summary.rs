@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cli::args::TimeUnit;
+use crate::cli::args::{AuditLogArgs, TimeUnit};
 use crate::cli::output::harmless;
 use crate::daemon::mount_policy::user_names;
-use crate::names::rules::Verdict;
 use crate::policy::RuleName;
 use crate::records::{
     AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts, VerdictCounts,
@@ -22,57 +21,42 @@ const MOST_INVALID: usize = 100;
 /// Most different reasons why lines are no records.
 const MOST_REASONS: usize = 100;
 
-/// The conditions on the records that are counted.
-#[derive(Debug, Default)]
-pub(super) struct Filter {
-    pub(super) since: Option<Timestamp>,
-    pub(super) until: Option<Timestamp>,
-    /// Empty: all rules.
-    pub(super) rules: Vec<RuleName>,
-    /// Empty: all verdicts.
-    pub(super) verdicts: Vec<Verdict>,
-    /// Empty: all users.
-    pub(super) uids: Vec<u32>,
-    pub(super) below: Option<PathBuf>,
+/// Do the arguments select records by what only an offence has?
+fn is_by_offence(args: &AuditLogArgs) -> bool {
+    !args.rule.is_empty() || !args.verdict.is_empty()
 }
 
-impl Filter {
-    /// Are records selected by what only an offence has?
-    fn is_by_offence(&self) -> bool {
-        !self.rules.is_empty() || !self.verdicts.is_empty()
-    }
-
-    fn admits(&self, record: &AuditRecord<'_>) -> bool {
-        let has_user = |uid: u32| self.uids.is_empty() || self.uids.contains(&uid);
-        let (time, path, is_of_mount, is_asked_for) = match record {
-            AuditRecord::Offence(offence) => {
-                let has_rule = (self.rules.is_empty() || self.rules.contains(&offence.rule))
-                    && (self.verdicts.is_empty() || self.verdicts.contains(&offence.verdict));
-                let path = joined(&offence.mount, &offence.path);
-                (offence.time, path, false, has_user(offence.uid) && has_rule)
-            }
-            AuditRecord::LeftOut(left_out) => {
-                let path = joined(&left_out.mount, &left_out.directory);
-                // The rules that these offences broke, and their verdicts, are not known.
-                let is_asked_for = has_user(left_out.uid) && !self.is_by_offence();
-                (left_out.time, path, false, is_asked_for)
-            }
-            AuditRecord::Summary(summary) => {
-                (summary.time, summary.mount.as_path().to_owned(), true, true)
-            }
-            AuditRecord::Unknown(head) => {
-                let mount = head.mount.as_ref().map_or(Path::new("/"), Name::as_path);
-                (head.time, mount.to_owned(), true, true)
-            }
-        };
-        let is_in_time = self.since.is_none_or(|since| time.0 >= since)
-            && self.until.is_none_or(|until| time.0 < until);
-        let is_there = self.below.as_ref().is_none_or(|below| {
-            // The end of a mount is of interest to whoever asks for something in it.
-            path.starts_with(below) || (is_of_mount && below.starts_with(&path))
-        });
-        is_in_time && is_there && is_asked_for
-    }
+/// Do the arguments select this record?
+fn is_selected(args: &AuditLogArgs, record: &AuditRecord<'_>) -> bool {
+    let has_user = |uid: u32| args.uid.is_empty() || args.uid.contains(&uid);
+    let (time, path, is_of_mount, is_asked_for) = match record {
+        AuditRecord::Offence(offence) => {
+            let has_rule = (args.rule.is_empty() || args.rule.contains(&offence.rule))
+                && (args.verdict.is_empty() || args.verdict.contains(&offence.verdict));
+            let path = joined(&offence.mount, &offence.path);
+            (offence.time, path, false, has_user(offence.uid) && has_rule)
+        }
+        AuditRecord::LeftOut(left_out) => {
+            let path = joined(&left_out.mount, &left_out.directory);
+            // The rules that these offences broke, and their verdicts, are not known.
+            let is_asked_for = has_user(left_out.uid) && !is_by_offence(args);
+            (left_out.time, path, false, is_asked_for)
+        }
+        AuditRecord::Summary(summary) => {
+            (summary.time, summary.mount.as_path().to_owned(), true, true)
+        }
+        AuditRecord::Unknown(head) => {
+            let mount = head.mount.as_ref().map_or(Path::new("/"), Name::as_path);
+            (head.time, mount.to_owned(), true, true)
+        }
+    };
+    let is_in_time = args.since.is_none_or(|since| time.0 >= since)
+        && args.until.is_none_or(|until| time.0 < until);
+    let is_there = args.below.as_ref().is_none_or(|below| {
+        // The end of a mount is of interest to whoever asks for something in it.
+        path.starts_with(below) || (is_of_mount && below.starts_with(&path))
+    });
+    is_in_time && is_there && is_asked_for
 }
 
 /// A line that is no record.
@@ -92,12 +76,11 @@ pub(super) struct InvalidLine {
 /// The counts of all records.
 #[derive(Debug, Default)]
 pub(super) struct LogSummary {
-    filter: Filter,
     /// The names of the users of this system.
     user_names: HashMap<u32, String>,
     /// Number of lines that are not empty.
     pub(super) lines: u64,
-    /// Number of records that the filter admits, of any event.
+    /// Number of records that are selected, of any event.
     pub(super) records: u64,
     pub(super) rules: RuleCounts<u64>,
     pub(super) verdicts: VerdictCounts,
@@ -129,9 +112,8 @@ pub(super) struct LogSummary {
 }
 
 impl LogSummary {
-    pub(super) fn new(filter: Filter) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            filter,
             user_names: user_names(),
             ..Self::default()
         }
@@ -151,13 +133,18 @@ impl LogSummary {
         ]
     }
 
-    pub(super) fn add(&mut self, record: &AuditRecord<'_>) {
-        if !self.filter.admits(record) {
+    /// Adds a record, if the arguments select it.
+    pub(super) fn add(&mut self, args: &AuditLogArgs, record: &AuditRecord<'_>) {
+        if !is_selected(args, record) {
             return;
         }
         self.records += 1;
         match record {
-            AuditRecord::Offence(offence) => self.add_offence(offence),
+            AuditRecord::Offence(offence) => {
+                // The number of those left out that broke these rules is not known.
+                let is_known = !is_by_offence(args);
+                self.add_offence(offence, if is_known { offence.left_out } else { 0 });
+            }
             AuditRecord::LeftOut(record) => self.add_left_out(record),
             AuditRecord::Summary(summary) => {
                 self.summaries += 1;
@@ -174,7 +161,7 @@ impl LogSummary {
         count(&mut self.directories, directory, record.left_out);
     }
 
-    fn add_offence(&mut self, offence: &OffenceRecord<'_>) {
+    fn add_offence(&mut self, offence: &OffenceRecord<'_>, left_out: u64) {
         let rule = offence.rule;
         *self.rules.of(rule) += 1;
         *self.verdicts.of(offence.verdict) += 1;
@@ -189,9 +176,6 @@ impl LogSummary {
         count(&mut self.sections, section, 1);
         let command = (offence.uid, offence.command.clone().into_owned());
         count(&mut self.commands, command, 1);
-        // The number of those left out that broke these rules is not known.
-        let is_known = !self.filter.is_by_offence();
-        let left_out = if is_known { offence.left_out } else { 0 };
         self.left_out = self.left_out.saturating_add(left_out);
         let times = left_out.saturating_add(1);
         count(&mut self.users, offence.uid, times);
@@ -264,71 +248,72 @@ impl LogSummary {
 
     /// Returns the tables of the summary, each with at most `most` rows.
     pub(super) fn tables(&self, most: usize) -> [Table; 6] {
+        let kind = |key: &(RuleName, String)| {
+            let (rule, kind): (&str, &str) = (key.0.into(), &key.1);
+            let mut label = harmless(format!("{rule} {kind}").trim_end()).into_owned();
+            let kind = (!kind.is_empty()).then_some(kind);
+            let sample = self.samples.get(key).map(|(path, accepted)| {
+                let path = Name::of_path(path);
+                label += &format!(": {path}");
+                if let Some(accepted) = accepted {
+                    label += &format!(", would be accepted: {accepted}");
+                }
+                json!({"path": path, "accepted": accepted})
+            });
+            let fields = json!({"rule": rule, "kind": kind, "sample": sample});
+            (label, fields)
+        };
+        let operation = |operation: &Operation| {
+            let label = <&str>::from(*operation);
+            (label.to_owned(), json!({"operation": label}))
+        };
+        let section = |section: &Option<Name<'_>>| {
+            let label = section.as_ref().map(Name::to_string);
+            let label = label.unwrap_or_else(|| "no section".to_owned());
+            (label, json!({"section": section}))
+        };
+        let user = |uid: &u32| {
+            let fields = json!({"uid": uid, "user": self.user_names.get(uid)});
+            (self.user(*uid), fields)
+        };
+        let command = |(uid, command): &(u32, Name<'_>)| {
+            let fields = json!({"uid": uid, "command": command});
+            (format!("{} {command}", self.user(*uid)), fields)
+        };
+        let directory = |directory: &PathBuf| {
+            let directory = Name::of_path(directory);
+            (directory.to_string(), json!({"path": directory}))
+        };
         let has_sections = self.sections.keys().any(Option::is_some);
+        let by_section = if has_sections {
+            "by section of the policy"
+        } else {
+            ""
+        };
         [
-            Table::new("kinds", "by rule and kind", &self.kinds, most, |key| {
-                let (rule, kind): (&str, &str) = (key.0.into(), &key.1);
-                let mut label = harmless(format!("{rule} {kind}").trim_end()).into_owned();
-                let kind = (!kind.is_empty()).then_some(kind);
-                let sample = self.samples.get(key).map(|(path, accepted)| {
-                    let path = Name::of_path(path);
-                    label += &format!(": {path}");
-                    if let Some(accepted) = accepted {
-                        label += &format!(", would be accepted: {accepted}");
-                    }
-                    json!({"path": path, "accepted": accepted})
-                });
-                let fields = json!({"rule": rule, "kind": kind, "sample": sample});
-                (label, fields)
-            }),
-            Table::new("operations", "", &self.operations, most, |operation| {
-                let label = <&str>::from(*operation);
-                (label.to_owned(), json!({"operation": label}))
-            }),
-            Table::new(
-                "sections",
-                if has_sections {
-                    "by section of the policy"
-                } else {
-                    ""
-                },
-                &self.sections,
-                most,
-                |section| {
-                    let label = section.as_ref().map(Name::to_string);
-                    let label = label.unwrap_or_else(|| "no section".to_owned());
-                    (label, json!({"section": section}))
-                },
-            ),
+            Table::new("kinds", "by rule and kind", &self.kinds, most, kind),
+            Table::new("operations", "", &self.operations, most, operation),
+            Table::new("sections", by_section, &self.sections, most, section),
             Table::new(
                 "users",
                 "by user, records left out included",
                 &self.users,
                 most,
-                |uid| {
-                    let fields = json!({"uid": uid, "user": self.user_names.get(uid)});
-                    (self.user(*uid), fields)
-                },
+                user,
             ),
             Table::new(
                 "commands",
                 "by user and command",
                 &self.commands,
                 most,
-                |(uid, command)| {
-                    let fields = json!({"uid": uid, "command": command});
-                    (format!("{} {command}", self.user(*uid)), fields)
-                },
+                command,
             ),
             Table::new(
                 "directories",
                 "by directory, records left out included",
                 &self.directories,
                 most,
-                |directory| {
-                    let directory = Name::of_path(directory);
-                    (directory.to_string(), json!({"path": directory}))
-                },
+                directory,
             ),
         ]
     }

@@ -4,25 +4,14 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Report;
-use super::log_summary::{InvalidLine, Row, Table};
-use crate::cli::CliError;
-use crate::cli::output::Output;
-use crate::records::{Name, Time, json_line};
+use super::log_summary::{InvalidLine, Table};
+use crate::records::{Name, Time};
 
 /// Most rows of each table, by default.
 const TOP: usize = 100;
 
-/// Prints the summary.
-///
-/// # Errors
-/// Standard output cannot be written.
-pub(super) fn print(report: &Report<'_>) -> Result<(), CliError> {
-    let mut out = Output::stdout();
-    out.line(&json_line(&document(report)))?;
-    out.flush()
-}
-
-fn document(report: &Report<'_>) -> Value {
+/// Returns the summary.
+pub(super) fn document(report: &Report<'_>) -> Value {
     let summary = &report.summary;
     let file = |line: &InvalidLine| {
         let file = report.args.files.get(line.file);
@@ -71,17 +60,11 @@ fn document(report: &Report<'_>) -> Value {
 }
 
 fn table_document(table: Table) -> Value {
-    let rows = table.rows.into_iter().map(
-        |Row {
-             mut fields,
-             offences,
-             ..
-         }| {
-            if let Some(fields) = fields.as_object_mut() {
-                fields.insert("offences".to_owned(), offences.into());
-            }
-            fields
-        },
-    );
+    let rows = table.rows.into_iter().map(|mut row| {
+        if let Some(fields) = row.fields.as_object_mut() {
+            fields.insert("offences".to_owned(), row.offences.into());
+        }
+        row.fields
+    });
     json!({"rows": rows.collect::<Vec<_>>(), "distinct": table.distinct})
 }

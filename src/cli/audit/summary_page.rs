@@ -2,10 +2,10 @@
 
 use askama::Template;
 
+use super::Report;
 use super::log_summary::{InvalidLine, Table};
 use super::plot::Plot;
-use super::{Report, name_of};
-use crate::cli::output::{grouped, harmless};
+use crate::cli::output::{grouped, harmless, input_name};
 use crate::cli::page::document;
 
 const STYLE: &str = include_str!("page.css");
@@ -38,7 +38,12 @@ fn number(number: &u64) -> String {
 pub(super) fn page(report: &Report<'_>) -> String {
     let summary = &report.summary;
     let (unit, over_time) = summary.over_time(report.args.by);
-    let files: Vec<String> = report.args.files.iter().map(|file| name_of(file)).collect();
+    let files: Vec<String> = report
+        .args
+        .files
+        .iter()
+        .map(|file| input_name(file))
+        .collect();
     let verdicts = summary.verdicts.rows().into_iter();
     let verdicts = verdicts.map(|(verdict, count)| (verdict.label(), count));
     let all = [("offences in the log", summary.offences())].into_iter();

@@ -33,7 +33,7 @@ fn decided(options: &[&str]) -> Result<MountConfig, CliError> {
 
 fn refused(options: &[&str]) -> (String, String) {
     let error = decided(options).unwrap_err();
-    assert_eq!(error.code.code(), 2);
+    assert!(error.is_usage);
     (error.message, error.hint.unwrap())
 }
 

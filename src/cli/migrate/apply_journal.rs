@@ -1,6 +1,5 @@
 //! A migration that is done: into a journal first, then by it.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::journal_path::Journals;
@@ -193,7 +192,7 @@ fn carry_out(root: &Root, journal: &mut Journal, work: &Work) -> Result<(), CliE
 
 /// A path of the system, for a shell.
 fn word(path: &Path) -> ShellWord<'_> {
-    ShellWord(path.as_os_str().as_bytes())
+    ShellWord::of(path)
 }
 
 fn failure(root: &Root, error: &JournalError) -> CliError {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::work::quoted;
 use crate::cli::args::MigrateArgs;
 use crate::cli::args::migrate_args::Confidence;
-use crate::cli::{CliError, charset_map, config};
+use crate::cli::{CliError, charset_map};
+use crate::daemon::mount_policy;
 use crate::names::{Patterns, Quoted};
 use crate::tree::plan::{Filter, PlanOptions};
 
@@ -125,7 +126,7 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> 
     options.least = args.min_confidence.map_or(options.least, Confidence::get);
     options.on_collision = args.on_collision.unwrap_or(options.on_collision);
     if let Some(to) = &args.to {
-        options.store_as(config::charset("--to", to)?);
+        options.store_as(mount_policy::charset("--to", to)?);
     }
     Ok(options)
 }

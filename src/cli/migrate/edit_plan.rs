@@ -3,7 +3,6 @@
 use std::fs::Permissions;
 use std::io::{IsTerminal, stdin};
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -37,7 +36,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
     let done = super::run(&args);
     if matches!(done, Err(_) | Ok(ExitCode::Stopped(_))) {
         drop(directory.keep());
-        let plan = ShellWord(plan.as_os_str().as_bytes());
+        let plan = ShellWord::of(&plan);
         print_note(&format!("to go on: utf8fs migrate --plan {plan} --apply"));
     }
     done

@@ -97,7 +97,7 @@ fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>)
         parent.join(path.file_name().unwrap_or_default())
     };
     let no_entry = |why: &str| {
-        let path = Quoted(path.as_os_str().as_bytes());
+        let path = Quoted::of(path);
         CliError::usage(format!("{path} cannot be renamed itself: {why}"))
             .hint("leave --own-name out")
     };
@@ -112,7 +112,7 @@ fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>)
 }
 
 fn fault(path: &Path, error: &std::io::Error) -> CliError {
-    let path = Quoted(path.as_os_str().as_bytes());
+    let path = Quoted::of(path);
     CliError::usage(format!("{path} cannot be migrated: {}", reason(error)))
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use parking_lot::Mutex;
@@ -223,5 +222,5 @@ fn or_root(path: &[u8]) -> String {
 
 /// A path of the system, quoted.
 pub(super) fn quoted(path: &Path) -> String {
-    Quoted(path.as_os_str().as_bytes()).to_string()
+    Quoted::of(path).to_string()
 }

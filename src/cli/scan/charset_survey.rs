@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::scan_done::ScanDone;
+use super::walk_failed;
 use crate::backing::Dir;
 use crate::cli::args::ScanArgs;
-use crate::cli::error::reason;
-use crate::cli::output::{Output, counted, grouped, print_note, quoted};
+use crate::cli::error::cannot_be;
+use crate::cli::output::{counted, grouped, print_lines, print_note, quoted};
 use crate::cli::{CliError, charset_map};
 use crate::codec::Charset;
 use crate::names::quoted::is_dangerous;
-use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, ShellWord};
+use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted, ShellWord};
 use crate::policy::Policy;
 use crate::records::{Candidate, PlanLine, Reason, percent};
 use crate::tree::plan::planner::Planner;
@@ -66,12 +68,9 @@ impl Task {
                 .hint("the paths in a charset map start there"));
         }
         let file = File::create_new(path).map_err(|error| {
-            let name = quoted(path.as_os_str().as_bytes());
-            CliError::usage(format!(
-                "the charset map {name} cannot be written: {}",
-                reason(&error)
-            ))
-            .hint("give the name of a file that is not there yet")
+            let what = format!("the charset map {}", Quoted::of(path));
+            CliError::usage(cannot_be("written", what, &error))
+                .hint("give the name of a file that is not there yet")
         })?;
         Ok(Some(Self::Propose(file)))
     }
@@ -88,9 +87,8 @@ impl Task {
             Self::Judge(mut map) => {
                 options.from = CharsetSource::Nothing;
                 // Names that are left on purpose are counted as well.
-                let left = map
-                    .sources_mut()
-                    .filter(|source| **source == CharsetSource::Leave);
+                let sources = map.sources_mut();
+                let left = sources.filter(|source| **source == CharsetSource::Leave);
                 left.for_each(|source| *source = CharsetSource::Nothing);
                 options.charset_map = Arc::new(map);
                 None
@@ -102,31 +100,26 @@ impl Task {
         if let Some(mut file) = file {
             let written = file.write_all(survey.proposal().as_bytes());
             written.map_err(|error| {
-                CliError::failure(format!(
-                    "the charset map cannot be written: {}",
-                    reason(&error)
-                ))
+                CliError::failure(cannot_be("written", "the charset map", &error))
             })?;
-            let word = |path: &PathBuf| ShellWord(path.as_os_str().as_bytes()).to_string();
+            let word = |path: &PathBuf| ShellWord::of(path).to_string();
             let map = args.propose_map.as_ref().map(word).unwrap_or_default();
             let directory = args.directories.first().map(word).unwrap_or_default();
+            let options = done.migrate_options();
             print_note(&format!(
-                "look at {map}, and go on with: utf8fs migrate --charset-map {map} {}{directory}",
-                done.migrate_options()
+                "look at {map}, and go on with: utf8fs migrate --charset-map {map} {options}{directory}"
             ));
             return Ok(());
         }
-        let mut out = Output::stdout();
-        out.line("\nby the charset map, ill-formed names are")?;
-        survey.totals().iter().try_for_each(|line| out.line(line))?;
-        out.flush()?;
+        let head = "\nby the charset map, ill-formed names are".to_owned();
+        print_lines([head].into_iter().chain(survey.totals()))?;
         charset_map::warn_of_unmatched(&options.charset_map);
         Ok(())
     }
 }
 
 /// The ill-formed names of one directory, or of several.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct SurveyedDirectory {
     directories: u64,
     /// Number of names surely in each charset.
@@ -137,8 +130,8 @@ struct SurveyedDirectory {
     left: u64,
     /// The charsets in which each sure name has its text, and each other name one of its likely texts.
     fitting: Vec<Charset>,
-    sure_samples: Vec<NameSample>,
-    left_samples: Vec<NameSample>,
+    /// A few of the names that are read, then of those that are left.
+    samples: [Vec<NameSample>; 2],
 }
 
 /// A name, as a charset map shows it.
@@ -174,8 +167,7 @@ impl PlanSink for CharsetSurvey {
         if !lines.is_empty() {
             let path = plan.directory.iter().map(|name| name.as_bytes().into());
             let names = SurveyedDirectory::of(&lines, &plan.path());
-            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            all.insert(path.collect(), names);
+            self.0.lock().insert(path.collect(), names);
         }
     }
 
@@ -186,21 +178,14 @@ impl PlanSink for CharsetSurvey {
 impl SurveyedDirectory {
     fn none() -> Self {
         Self {
-            directories: 0,
-            read: BTreeMap::new(),
-            confidence: 0.0,
-            left: 0,
             fitting: Charset::all().collect(),
-            sure_samples: Vec::new(),
-            left_samples: Vec::new(),
+            ..Self::default()
         }
     }
 
     fn of(lines: &[&PlanLine], path: &[u8]) -> Self {
-        let mut found = Self {
-            directories: 1,
-            ..Self::none()
-        };
+        let mut found = Self::none();
+        found.directories = 1;
         // By charset, and of names that are left.
         let mut ranks: BTreeMap<Option<&str>, usize> = BTreeMap::new();
         for line in lines {
@@ -222,10 +207,8 @@ impl SurveyedDirectory {
                 None => found.left += 1,
             }
             let rank = ranks.entry(sure.map(Charset::label)).or_insert(0);
-            let samples = match sure {
-                Some(_) => &mut found.sure_samples,
-                None => &mut found.left_samples,
-            };
+            let [of_read, of_left] = &mut found.samples;
+            let samples = if sure.is_some() { of_read } else { of_left };
             if *rank < SAMPLES {
                 samples.push(NameSample {
                     rank: *rank,
@@ -258,10 +241,7 @@ impl SurveyedDirectory {
         self.left += other.left;
         self.fitting
             .retain(|charset| other.fitting.contains(charset));
-        for (samples, more) in [
-            (&mut self.sure_samples, &other.sure_samples),
-            (&mut self.left_samples, &other.left_samples),
-        ] {
+        for (samples, more) in self.samples.iter_mut().zip(&other.samples) {
             samples.extend(more.iter().cloned());
             samples.sort_by_key(|sample| sample.rank);
             samples.truncate(SAMPLES);
@@ -277,10 +257,8 @@ fn texts(line: &PlanLine) -> Vec<String> {
     }
     let best = line.candidates.first().and_then(|best| best.confidence);
     let least = best.unwrap_or_default() * UNLIKELY;
-    let likely = line
-        .candidates
-        .iter()
-        .filter(|candidate| candidate.confidence >= Some(least));
+    let likely = line.candidates.iter();
+    let likely = likely.filter(|candidate| candidate.confidence >= Some(least));
     let text = |candidate: &Candidate| {
         let charset = candidate.charset?;
         charset.decode_reversibly(line.old.as_bytes())
@@ -304,18 +282,14 @@ impl CharsetSurvey {
             planner.plan(&planner.guess(&|| false)?, self)
         };
         let read = Dir::open_root(root).and_then(read);
-        read.map_err(|error| CliError::failure(format!("the walk failed: {}", reason(&error))))
-    }
-
-    fn into_directories(self) -> Vec<(Path, SurveyedDirectory)> {
-        let all = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        all.into_iter().collect()
+        read.map_err(|error| walk_failed(&error))
     }
 
     /// Returns the charset map that it proposes.
     fn proposal(self) -> String {
         let mut entries = Vec::new();
-        push_entries(&mut entries, &self.into_directories(), 0, None);
+        let directories: Vec<_> = self.0.into_inner().into_iter().collect();
+        push_entries(&mut entries, &directories, 0, None);
         let entries = entries.iter().map(ProposedEntry::text);
         std::iter::once(HEAD.to_owned()).chain(entries).collect()
     }
@@ -324,7 +298,7 @@ impl CharsetSurvey {
     fn totals(self) -> Vec<String> {
         let mut charsets: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         let mut left = 0;
-        for (_, directory) in self.into_directories() {
+        for directory in self.0.into_inner().into_values() {
             for (label, names) in directory.read {
                 let total = charsets.entry(label).or_default();
                 *total = (total.0 + names, total.1 + 1);
@@ -367,10 +341,8 @@ fn push_entries(
     let charset = names.charset();
     if charset.is_some() || rest.is_empty() {
         let last = rest.last().map_or(first, |(last, _)| last);
-        let same = first
-            .iter()
-            .zip(last)
-            .take_while(|(one, other)| one == other);
+        let both = first.iter().zip(last);
+        let same = both.take_while(|(one, other)| one == other);
         entries.push(ProposedEntry {
             path: first.iter().take(same.count()).cloned().collect(),
             charset,
@@ -378,12 +350,11 @@ fn push_entries(
         });
         return Some(entries.len() - 1);
     }
-    let (inherited, below) = match first.len() == depth {
-        true => {
-            let own = std::slice::from_ref(head);
-            (push_entries(entries, own, depth, inherited), rest)
-        }
-        false => (inherited, directories),
+    let (inherited, below) = if first.len() == depth {
+        let own = std::slice::from_ref(head);
+        (push_entries(entries, own, depth, inherited), rest)
+    } else {
+        (inherited, directories)
     };
     for group in below.chunk_by(|(one, _), (other, _)| one.get(depth) == other.get(depth)) {
         push_entries(entries, group, depth + 1, inherited);
@@ -425,34 +396,25 @@ impl ProposedEntry {
                 1 => "sure are",
                 _ => "mixes charsets",
             };
-            let charsets = all
-                .read
-                .iter()
-                .map(|(label, names)| format!("{label} {names}"));
+            let charsets = all.read.iter();
+            let charsets = charsets.map(|(label, names)| format!("{label} {names}"));
             let charsets: Vec<String> = charsets.collect();
             comments.push(format!("{mixes}: {}", charsets.join(", ")));
         }
-        let sure = all
-            .sure_samples
-            .iter()
-            .map(|sample| ("", &*sample.name, sample));
-        let left = all
-            .left_samples
-            .iter()
-            .map(|sample| ("not sure: ", &*sample.path, sample));
-        for (doubt, name, sample) in sure.chain(left) {
-            let text = self
-                .charset
-                .and_then(|charset| charset.decode_reversibly(&sample.name));
+        let [read, left] = &all.samples;
+        let read = read.iter().map(|sample| ("", &*sample.name, sample));
+        let left = left.iter();
+        let left = left.map(|sample| ("not sure: ", &*sample.path, sample));
+        for (doubt, name, sample) in read.chain(left) {
+            let charset = self.charset;
+            let text = charset.and_then(|charset| charset.decode_reversibly(&sample.name));
             let text = text.as_ref().or(sample.text.as_ref());
             let text = text.map(|text| format!(" {}", quoted(text.as_bytes())));
             let (name, text) = (quoted(name), text.unwrap_or_default());
             comments.push(format!("  {doubt}{name}{text}"));
         }
-        let comments: String = comments
-            .iter()
-            .map(|comment| format!("# {comment}\n"))
-            .collect();
+        let comments = comments.iter().map(|comment| format!("# {comment}\n"));
+        let comments: String = comments.collect();
         let path = toml_string(&DirectoryPattern::of(self.path.iter().map(AsRef::as_ref)));
         let charset = self.charset.map_or("auto", Charset::label);
         format!("\n{comments}[[directory]]\npath = {path}\ncharset = \"{charset}\"\n")

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::scan_done::{ScanDone, policy_report};
 use crate::cli::CliError;
@@ -52,9 +53,9 @@ impl Lines {
     pub(super) fn new(report: Report) -> Self {
         Self {
             report,
-            failed: Mutex::new(None),
-            entries: AtomicU64::new(0),
-            unread: AtomicU64::new(0),
+            failed: Mutex::default(),
+            entries: AtomicU64::default(),
+            unread: AtomicU64::default(),
         }
     }
 
@@ -76,8 +77,7 @@ impl Lines {
 
     /// Returns the first error of writing; none if the reader is gone.
     pub(super) fn result(&self) -> Result<(), CliError> {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.take().map_or(Ok(()), Err)
+        self.failed.lock().take().map_or(Ok(()), Err)
     }
 
     /// Prints the whole, in JSON.
@@ -135,8 +135,7 @@ impl Sink for Lines {
 
     fn take(&self, out: &[u8]) -> bool {
         print_shared(out).unwrap_or_else(|error| {
-            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.get_or_insert(error);
+            self.failed.lock().get_or_insert(error);
             false
         })
     }

@@ -69,32 +69,29 @@ fn quoted(name: &[u8]) -> String {
 fn data(done: &ScanDone) -> Value {
     let tally = &done.tally;
     let all = Siblings::new(&tally.guesser);
-    let worst: WorstNames<'_> = tally
-        .worst
-        .iter()
-        .filter_map(|directory| {
-            let names = Siblings::new(directory.guesser.as_deref()?);
-            Some(((directory.root, directory.path.as_bytes()), names))
-        })
-        .collect();
+    let worst = tally.worst.iter().filter_map(|directory| {
+        let names = Siblings::new(directory.guesser.as_deref()?);
+        Some(((directory.root, directory.path.as_bytes()), names))
+    });
+    let worst: WorstNames<'_> = worst.collect();
     let mut names: Vec<&Sampled> = tally.samples.values().flatten().collect();
     names.sort_unstable();
     names.dedup();
     let kinds = tally.kinds.iter().map(|((finding, kind), count)| {
         json!({
-            "finding": finding_index(*finding), "what": described(*finding, *kind), "names": count,
+            "finding": *finding as usize, "what": described(*finding, *kind), "names": count,
             "offence": done.rules.is_offence(*finding),
         })
     });
     let charsets = done.charsets();
     let is_mixed = !charsets.totals.is_empty();
+    let example = |name: &[u8], text: &[u8]| json!([quoted(name), quoted(text)]);
     let totals = charsets.totals.iter().map(|total| {
-        let examples = total.examples.iter().filter_map(|example| {
-            let text = example.text.as_ref()?;
-            Some(json!([
-                quoted(example.name.as_bytes()),
-                quoted(text.as_bytes())
-            ]))
+        let examples = total.examples.iter().filter_map(|read| {
+            Some(example(
+                read.name.as_bytes(),
+                read.text.as_ref()?.as_bytes(),
+            ))
         });
         json!({
             "charset": total_label(total), "names": total.names, "directories": total.directories,
@@ -103,10 +100,9 @@ fn data(done: &ScanDone) -> Value {
     });
     let guesses = charsets.guesses.iter().filter(|_| !is_mixed).take(5).map(|guess| {
         let alike = guess.alike.iter().map(|charset| charset.label());
-        let examples = guess.examples.iter().filter_map(|example| {
-            let text = example.text.as_ref()?;
-            Some(json!([quoted(&example.name), quoted(text.as_bytes())]))
-        });
+        let examples = guess.examples.iter();
+        let examples = examples
+            .filter_map(|read| Some(example(&read.name, read.text.as_ref()?.as_bytes())));
         json!({
             "charset": guess.charset.label(), "alike": alike.collect::<Vec<_>>(), "confidence": guess.confidence,
             "read": guess.read, "of": guess.of, "examples": examples.collect::<Vec<_>>(),
@@ -114,10 +110,8 @@ fn data(done: &ScanDone) -> Value {
     });
     let unread = tally.unread.first.iter().map(|failure| {
         let error = std::io::Error::from_raw_os_error(failure.errno);
-        json!([
-            quoted(&done.path(failure.root, &failure.path)),
-            reason(&error)
-        ])
+        let path = done.path(failure.root, &failure.path);
+        json!([quoted(&path), reason(&error)])
     });
     let directories = tally.on_map.iter();
     let directories = directories.map(|directory| {
@@ -133,10 +127,7 @@ fn data(done: &ScanDone) -> Value {
         })),
         "directories": tally.directories,
         "troubled": tally.troubled_directories,
-        "counts": {
-            "names": tally.counts.entries, "ascii": tally.counts.ascii, "utf8": tally.counts.beyond_ascii,
-            "illFormed": tally.counts.ill_formed, "offending": tally.counts.offending, "remarked": tally.counts.remarked,
-        },
+        "counts": tally.counts,
         "kinds": kinds.collect::<Vec<_>>(),
         "guesses": guesses.collect::<Vec<_>>(),
         "totals": totals.collect::<Vec<_>>(),
@@ -152,22 +143,18 @@ fn data(done: &ScanDone) -> Value {
     })
 }
 
-fn finding_index(finding: Finding) -> usize {
-    finding as usize
-}
-
 /// Path, names, offending ones, those with remarks, by finding, the likely charsets, and labels on the map.
 fn directory_row(done: &ScanDone, directory: &Directory, names: Option<&Siblings<'_>>) -> Value {
     let counts = &directory.counts;
-    let path = done.path(directory.root, &directory.path);
     let label = match done.charsets().of_directory(directory) {
-        [] => names
-            .and_then(|names| names.guesser.charsets().into_iter().next())
-            .map(|best| format!("{}, {}", best.charset.label(), percent(best.confidence))),
+        [] => {
+            let best = names.and_then(|names| names.guesser.charsets().into_iter().next());
+            best.map(|best| format!("{}, {}", best.charset.label(), percent(best.confidence)))
+        }
         charsets => Some(labels(charsets)),
     };
     json!([
-        quoted(if path.is_empty() { b"." } else { &path }),
+        quoted(&done.path_or_dot(directory.root, &directory.path)),
         counts.entries,
         counts.offending,
         counts.remarked,
@@ -197,13 +184,8 @@ fn readings(sample: &Sampled, (basis, siblings): (&str, &Siblings<'_>)) -> Vec<V
     if has(Finding::DoublyEncoded)
         && let Some(doubled) = doubly_encoded(name)
     {
-        let text = quoted(doubled.text.as_bytes());
-        readings.push(json!([
-            doubled.labels(),
-            text,
-            doubled.confidence,
-            "by itself"
-        ]));
+        let (charset, text) = (doubled.labels(), quoted(doubled.text.as_bytes()));
+        readings.push(json!([charset, text, doubled.confidence, "by itself"]));
     }
     if has(Finding::IllFormed) {
         let mixture = || Mixture::default().with(siblings.guesser);
@@ -219,7 +201,6 @@ fn readings(sample: &Sampled, (basis, siblings): (&str, &Siblings<'_>)) -> Vec<V
 
 /// Name, directory, findings, each as its number and words, readings, and a sibling that it is like.
 fn name_row(done: &ScanDone, sample: &Sampled, siblings: (&str, &Siblings<'_>)) -> Value {
-    let directory = done.path(sample.root, &sample.directory);
     let findings = sample.found.iter().map(|found| {
         let place = match found.offset.zip(found.length) {
             Some((offset, length)) if length > 1 => {
@@ -229,15 +210,11 @@ fn name_row(done: &ScanDone, sample: &Sampled, siblings: (&str, &Siblings<'_>)) 
             None => String::new(),
         };
         let what = described(found.finding, found.kind);
-        json!([finding_index(found.finding), format!("{what}{place}")])
+        json!([found.finding as usize, format!("{what}{place}")])
     });
     json!([
         quoted(sample.name.as_bytes()),
-        quoted(if directory.is_empty() {
-            b"."
-        } else {
-            &directory
-        }),
+        quoted(&done.path_or_dot(sample.root, &sample.directory)),
         findings.collect::<Vec<_>>(),
         readings(sample, siblings),
         sample.like.as_ref().map(|like| quoted(like.as_bytes())),

@@ -4,15 +4,13 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::json_lines::{LineCounts, Lines};
 use super::scan_done::ScanDone;
 use super::shard_report::{check_lines, check_origin, rules_of};
 use crate::cli::CliError;
-use crate::cli::error::reason;
-use crate::cli::output::harmless;
+use crate::cli::error::cannot_be;
 use crate::names::Quoted;
 use crate::records::{FormatHead, Kept, Name, ScanLine, ScanPart, ScanSource, Tally};
 use crate::tree::scan::Sink;
@@ -46,12 +44,8 @@ pub(super) fn merged(reports: &[PathBuf], kept: Kept, sink: &Lines) -> Result<Sc
     Ok(done)
 }
 
-fn quoted(path: &Path) -> String {
-    Quoted(path.as_os_str().as_bytes()).to_string()
-}
-
 fn unfit(report: &Path, line: u64, what: &str) -> CliError {
-    CliError::usage(format!("{}: line {line} {what}", quoted(report))).hint(HOW)
+    CliError::usage(format!("{}: line {line} {what}", Quoted::of(report))).hint(HOW)
 }
 
 /// Calls `take` with the number and the text of each line, and what it says.
@@ -60,12 +54,8 @@ fn each_line(
     mut take: impl FnMut(u64, &[u8], ScanLine<'_>) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let unread = |error: std::io::Error| {
-        CliError::usage(format!(
-            "{} cannot be read: {}",
-            quoted(report),
-            reason(&error)
-        ))
-        .hint("--merge takes the files that scan --shard I/N --json wrote")
+        CliError::usage(cannot_be("read", Quoted::of(report), &error))
+            .hint("--merge takes the files that scan --shard I/N --json wrote")
     };
     let mut file = BufReader::with_capacity(1 << 18, File::open(report).map_err(unread)?);
     let mut line = Vec::new();
@@ -80,15 +70,10 @@ fn each_line(
         }
         let parsed = serde_json::from_slice(&line).map_err(|error| {
             // The line of a part of another version may have other fields.
-            let origin = serde_json::from_slice::<FormatHead>(&line).ok();
-            let fault = origin
-                .and_then(|FormatHead { format, version }| check_origin(format, &version?).err());
-            let fault = fault.unwrap_or_else(|| {
-                format!(
-                    "is none of a report of scan --json: {}",
-                    harmless(&error.to_string())
-                )
-            });
+            let head = serde_json::from_slice::<FormatHead>(&line).ok();
+            let fault = head.and_then(|head| check_origin(head.format, &head.version?).err());
+            let fault =
+                fault.unwrap_or_else(|| format!("is none of a report of scan --json: {error}"));
             unfit(report, number, &fault)
         })?;
         take(number, &line, parsed)?;
@@ -101,22 +86,21 @@ fn read_part(report: &Path) -> Result<ScanPart, CliError> {
     let (mut found, mut has_end) = (None, false);
     let mut lines = LineCounts::default();
     each_line(report, |number, _, line| {
-        if has_end {
-            let what = "comes after the end of the report: a file is of one part";
-            return Err(unfit(report, number, what));
-        }
+        let refused = |what: &str| Err(unfit(report, number, what));
         match line {
+            _ if has_end => {
+                return refused("comes after the end of the report: a file is of one part");
+            }
             ScanLine::Entry(_) => lines.entries += 1,
             ScanLine::Unread { .. } => lines.unread += 1,
             ScanLine::Part(_) if found.is_some() => {
-                let what = "is of a second part: a file is of one part";
-                return Err(unfit(report, number, what));
+                return refused("is of a second part: a file is of one part");
             }
             ScanLine::Part(part) => {
                 check_origin(part.format, &part.version)
                     .map_err(|what| unfit(report, number, &what))?;
                 if !(1..=part.of).contains(&part.shard) {
-                    return Err(unfit(report, number, "is of a part that there is not"));
+                    return refused("is of a part that there is not");
                 }
                 found = Some((number, part));
             }
@@ -125,12 +109,13 @@ fn read_part(report: &Path) -> Result<ScanPart, CliError> {
         }
         Ok(())
     })?;
+    let name = Quoted::of(report);
     let Some((number, part)) = found else {
-        let message = format!("{} is not the report of a part", quoted(report));
+        let message = format!("{name} is not the report of a part");
         return Err(CliError::usage(message).hint(HOW));
     };
     if !has_end {
-        let message = format!("{} is cut off: its last line is missing", quoted(report));
+        let message = format!("{name} is cut off: its last line is missing");
         return Err(CliError::usage(message).hint("scan that part again"));
     }
     check_lines(&part, lines)
@@ -150,7 +135,7 @@ struct Parts {
 
 impl Parts {
     fn add(&mut self, mut part: ScanPart, report: &Path) -> Result<(), CliError> {
-        let refuse = |what: &str| CliError::usage(format!("{}: {what}", quoted(report)));
+        let name = Quoted::of(report);
         let tally = std::mem::take(&mut part.tally);
         let first = self.first.get_or_insert_with(|| part.clone());
         let is_alone = part.of == 1;
@@ -165,22 +150,19 @@ impl Parts {
             (is_alone || first.roots == part.roots, "the directories"),
         ];
         if let Some((_, what)) = same.iter().find(|(is_same, _)| !is_same) {
-            return Err(
-                refuse(&format!("{what} is another than in the part before it"))
-                    .hint("parts are of one scan if all was typed alike but the I of I/N"),
-            );
+            let message = format!("{name}: {what} is another than in the part before it");
+            return Err(CliError::usage(message)
+                .hint("parts are of one scan if all was typed alike but the I of I/N"));
         }
         let number = if is_alone {
             u64::try_from(self.files.len()).unwrap_or(u64::MAX) + 1
         } else {
             part.shard
         };
-        if let Some(other) = self.files.insert(number, quoted(report)) {
-            return Err(refuse(&format!(
-                "part {number} of {} is there twice, also in {other}",
-                part.of
-            ))
-            .hint("name each part once"));
+        if let Some(other) = self.files.insert(number, name.to_string()) {
+            let of = part.of;
+            let message = format!("{name}: part {number} of {of} is there twice, also in {other}");
+            return Err(CliError::usage(message).hint("name each part once"));
         }
         // Those of several trees come one after the other; a list has none.
         let first_root = match (is_alone, part.source) {
@@ -206,12 +188,9 @@ impl Parts {
             .take(20)
             .collect();
         if !missing.is_empty() {
-            return Err(CliError::usage(format!(
-                "not all of {} parts are there: {} missing",
-                first.of,
-                missing.join(", ")
-            ))
-            .hint("scan what is missing, and name all reports"));
+            let (of, missing) = (first.of, missing.join(", "));
+            let message = format!("not all of {of} parts are there: {missing} missing");
+            return Err(CliError::usage(message).hint("scan what is missing, and name all reports"));
         }
         Ok(ScanDone {
             rules: rules_of(&first.policy),

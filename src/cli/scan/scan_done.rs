@@ -100,6 +100,12 @@ impl ScanDone {
         let root: &[u8] = self.roots.get(root).map_or(b"", Vec::as_slice);
         joined(root, path.as_bytes())
     }
+
+    /// Returns the path of a directory below a root; a dot for that of a list.
+    pub(super) fn path_or_dot(&self, root: usize, path: &Name<'_>) -> Vec<u8> {
+        let path = self.path(root, path);
+        if path.is_empty() { b".".to_vec() } else { path }
+    }
 }
 
 /// Returns an option with a space behind it; nothing without a value.

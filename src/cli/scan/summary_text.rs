@@ -1,9 +1,8 @@
 //! The summary of a scan, for people.
 
 use super::scan_done::ScanDone;
-use crate::cli::CliError;
 use crate::cli::guess_report::{doubled_line, guess_lines, worth_showing};
-use crate::cli::output::{Output, grouped, is_verbose, quoted};
+use crate::cli::output::{counted, grouped, is_verbose, quoted};
 use crate::codec::Charset;
 use crate::records::{CharsetTotal, Directory, Finding, KindLabel, Name, Sampled};
 use crate::tree::scan::joined;
@@ -44,13 +43,9 @@ pub(super) fn described(finding: Finding, kind: KindLabel) -> String {
     }
 }
 
-/// Prints the summary.
-///
-/// # Errors
-/// Standard output cannot be written.
-pub(super) fn print(done: &ScanDone) -> Result<(), CliError> {
-    let mut out = Output::stdout();
-    let lines = [
+/// Returns the summary, without the end of its last line.
+pub(super) fn text(done: &ScanDone) -> String {
+    let paragraphs = [
         head(done),
         findings(done, true),
         findings(done, false),
@@ -59,14 +54,9 @@ pub(super) fn print(done: &ScanDone) -> Result<(), CliError> {
         left_out(done),
         next(done),
     ];
-    let paragraphs = lines.iter().filter(|lines| !lines.is_empty());
-    for (index, lines) in paragraphs.enumerate() {
-        if index > 0 {
-            out.line("")?;
-        }
-        lines.iter().try_for_each(|line| out.line(line))?;
-    }
-    out.flush()
+    let paragraphs = paragraphs.into_iter().filter(|lines| !lines.is_empty());
+    let paragraphs: Vec<String> = paragraphs.map(|lines| lines.join("\n")).collect();
+    paragraphs.join("\n\n")
 }
 
 fn head(done: &ScanDone) -> Vec<String> {
@@ -79,8 +69,8 @@ fn head(done: &ScanDone) -> Vec<String> {
     let mut lines = vec![format!(
         "{}: {} in {}",
         roots.join(", "),
-        number_of(counts.entries, "name"),
-        number_of_directories(tally.directories),
+        counted(counts.entries, "name", "names"),
+        directories(tally.directories),
     )];
     let parts = [
         (counts.ascii, "ASCII"),
@@ -108,16 +98,14 @@ fn head(done: &ScanDone) -> Vec<String> {
 /// Returns the findings that are offences, or those that are none.
 fn findings(done: &ScanDone, is_offence: bool) -> Vec<String> {
     let tally = &done.tally;
-    let kinds = tally.kinds.iter();
-    let mut kinds: Vec<_> = kinds
-        .filter(|((finding, _), _)| done.rules.is_offence(*finding) == is_offence)
-        .collect();
+    let mut kinds: Vec<_> = tally.kinds.iter().collect();
+    kinds.retain(|((finding, _), _)| done.rules.is_offence(*finding) == is_offence);
     if kinds.is_empty() {
         return Vec::new();
     }
     kinds.sort_by_key(|((finding, kind), count)| (*finding, std::cmp::Reverse(**count), *kind));
     let mut lines = vec![if is_offence {
-        let names = number_of(tally.counts.offending, "name");
+        let names = counted(tally.counts.offending, "name", "names");
         match tally.counts.offending {
             1 => format!("{names} offends"),
             _ => format!("{names} offend, some perhaps in several ways"),
@@ -126,11 +114,8 @@ fn findings(done: &ScanDone, is_offence: bool) -> Vec<String> {
         "remarks: allowed by the options given".to_owned()
     }];
     for (kind, count) in kinds {
-        lines.push(format!(
-            "  {:>13}  {}",
-            grouped(*count),
-            described(kind.0, kind.1)
-        ));
+        let (count, kind_label) = (grouped(*count), described(kind.0, kind.1));
+        lines.push(format!("  {count:>13}  {kind_label}"));
         let most = if is_verbose() { usize::MAX } else { SAMPLES };
         let samples = tally.samples.get(kind).into_iter().flatten().take(most);
         lines.extend(samples.map(|sample| format!("                   {}", shown(done, sample))));
@@ -174,11 +159,9 @@ fn totals(done: &ScanDone) -> Vec<String> {
     let mut lines = vec!["the ill-formed names mix charsets".to_owned()];
     for total in totals {
         let number = grouped(total.names);
-        let places = number_of_directories(total.directories);
-        lines.push(format!(
-            "  {number:>13}  {} in {places}",
-            total_label(total)
-        ));
+        let places = directories(total.directories);
+        let label = total_label(total);
+        lines.push(format!("  {number:>13}  {label} in {places}"));
         lines.extend(total.examples.iter().map(|example| {
             let text = example.text.as_ref().map_or(&b""[..], Name::as_bytes);
             let name = quoted(example.name.as_bytes());
@@ -188,10 +171,8 @@ fn totals(done: &ScanDone) -> Vec<String> {
     let read: u64 = totals.iter().map(|total| total.names).sum();
     let rest = done.tally.counts.ill_formed.saturating_sub(read);
     if rest > 0 {
-        lines.push(format!(
-            "  {:>13}  in directories with fewer offences",
-            grouped(rest)
-        ));
+        let rest = grouped(rest);
+        lines.push(format!("  {rest:>13}  in directories with fewer offences"));
     }
     lines
 }
@@ -220,8 +201,7 @@ fn next(done: &ScanDone) -> Vec<String> {
 }
 
 fn worst(done: &ScanDone) -> Vec<String> {
-    let directories = &done.tally.worst;
-    let offending = directories.iter();
+    let offending = done.tally.worst.iter();
     let offending = offending.filter(|directory| directory.counts.offending > 0);
     let offending: Vec<_> = offending.collect();
     if offending.len() < 2 {
@@ -229,15 +209,11 @@ fn worst(done: &ScanDone) -> Vec<String> {
     }
     let mut lines = vec!["directories with the most offences (own entries only)".to_owned()];
     for directory in offending.into_iter().take(WORST) {
-        let counts = &directory.counts;
-        let path = done.path(directory.root, &directory.path);
-        lines.push(format!(
-            "  {:>13}  of {}{}  {}",
-            grouped(counts.offending),
-            grouped(counts.entries),
-            charsets(done, directory),
-            quoted(if path.is_empty() { b"." } else { &path }),
-        ));
+        let path = quoted(&done.path_or_dot(directory.root, &directory.path));
+        let charsets = charsets(done, directory);
+        let of = grouped(directory.counts.entries);
+        let offending = grouped(directory.counts.offending);
+        lines.push(format!("  {offending:>13}  of {of}{charsets}  {path}"));
     }
     lines
 }
@@ -255,9 +231,9 @@ fn left_out(done: &ScanDone) -> Vec<String> {
     let tally = &done.tally;
     let mut lines = Vec::new();
     if tally.left_out.count > 0 {
+        let directories = directories(tally.left_out.count);
         lines.push(format!(
-            "{} on other mounts left out; --cross-mounts enters them",
-            number_of_directories(tally.left_out.count)
+            "{directories} on other mounts left out; --cross-mounts enters them"
         ));
         let shown = tally.left_out.first.iter().take(LEFT_OUT);
         lines.extend(shown.map(|failure| {
@@ -266,24 +242,14 @@ fn left_out(done: &ScanDone) -> Vec<String> {
         }));
     }
     if tally.unread.count > 0 {
+        let directories = directories(tally.unread.count);
         lines.push(format!(
-            "{} could not be read: the numbers are without",
-            number_of_directories(tally.unread.count)
+            "{directories} could not be read: the numbers are without"
         ));
     }
     lines
 }
 
-fn number_of(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", grouped(count))
-}
-
-fn number_of_directories(count: u64) -> String {
-    let what = if count == 1 {
-        "directory"
-    } else {
-        "directories"
-    };
-    format!("{} {what}", grouped(count))
+fn directories(count: u64) -> String {
+    counted(count, "directory", "directories")
 }

@@ -5,15 +5,14 @@ use std::thread;
 use serde_json::json;
 
 use super::prometheus::{self, Status};
-use super::{exit, impairments, parse, print, status_text};
+use super::{exit, impairments, parse, status_text};
 use crate::cli::args::status_args::StatusFormat;
-use crate::cli::output::print_error;
+use crate::cli::output::{print_error, print_lines};
 use crate::cli::status_client::{self, Answer};
 use crate::cli::text_table::columns;
 use crate::cli::{CliError, ExitCode};
 use crate::daemon::fuse_mount::reachable_mounts;
 use crate::daemon::mountinfo::MountInfo;
-use crate::daemon::start_error::StartError;
 use crate::names::Quoted;
 use crate::records::{MountStatus, Name, json_line};
 
@@ -33,7 +32,7 @@ pub(super) struct Asked {
 /// The table of mounts cannot be read.
 pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CliError> {
     let mounts = reachable_mounts::ours()
-        .map_err(|error| StartError::io("read the table of mounts", &error))?;
+        .map_err(|error| CliError::io("read the table of mounts", &error))?;
     let all: Vec<Asked> = thread::scope(|scope| {
         let asking: Vec<_> = mounts
             .into_iter()
@@ -43,7 +42,7 @@ pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CliError> {
         all.map(|asked| asked.expect("invariant: asking does not panic"))
             .collect()
     });
-    print(&lines(&all, format))?;
+    print_lines(lines(&all, format))?;
     Ok(exit(all.iter().all(|asked| asked.state == "well")))
 }
 

@@ -84,20 +84,13 @@ fn walk(value: &Value, path: &str, labels: String, samples: &mut Vec<Sample>) {
     let found = match value {
         _ if step == "?" => u8::from(!value.is_null()).to_string(),
         Value::Object(fields) => {
-            let of_all = step
-                .strip_prefix('{')
-                .and_then(|step| step.strip_suffix('}'));
-            for (key, value) in fields
-                .iter()
-                .filter(|(key, _)| of_all.is_some() || *key == step)
-            {
+            let of_all = step.strip_prefix('{');
+            let of_all = of_all.and_then(|step| step.strip_suffix('}'));
+            let fields = fields.iter();
+            for (key, value) in fields.filter(|(key, _)| of_all.is_some() || *key == step) {
                 let more = of_all.map(|name| format!(",{}", label(name, key.as_bytes())));
-                walk(
-                    value,
-                    rest,
-                    labels.clone() + &more.unwrap_or_default(),
-                    samples,
-                );
+                let labels = labels.clone() + &more.unwrap_or_default();
+                walk(value, rest, labels, samples);
             }
             return;
         }

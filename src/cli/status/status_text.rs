@@ -12,13 +12,12 @@ use crate::records::{GuardStatus, MountStatus, Name, PolicyStatus, RequestCounts
 
 /// Returns the lines of the status.
 pub(super) fn lines(status: &MountStatus) -> Vec<String> {
-    let mut lines = vec![format!(
-        "{} shown at {}, for {}, by process {}, utf8fs {}",
-        status.backing,
-        status.mountpoint,
-        span(status.uptime_seconds),
+    let head = format!("{} shown at {}", status.backing, status.mountpoint);
+    let mut lines = vec![served(
+        &head,
+        status.uptime_seconds,
         status.pid,
-        harmless(&status.version),
+        &status.version,
     )];
     lines.extend(health("mount", &impairments(status)));
     lines.extend(policy(status.policy.as_ref()));
@@ -35,21 +34,26 @@ pub(super) fn lines(status: &MountStatus) -> Vec<String> {
     lines
 }
 
+/// Says for how long and by which process.
+fn served(what: &str, seconds: f64, pid: u32, version: &str) -> String {
+    let (span, version) = (span(seconds), harmless(version));
+    format!("{what}, for {span}, by process {pid}, utf8fs {version}")
+}
+
 /// Number of fields of a guard's status that are shown in its first lines, at the start of the others.
 const HEAD_FIELDS: usize = 6;
 
 /// Returns the lines of the status of a guard.
 pub(super) fn guard_lines(status: &GuardStatus) -> Vec<String> {
-    let head = format!(
-        "{} guarded, for {}, by process {}, utf8fs {}",
-        status.directory,
-        span(status.uptime_seconds),
-        status.pid,
-        harmless(&status.version),
-    );
+    let head = format!("{} guarded", status.directory);
     let mut fields = fields(&json!(status));
     fields.drain(..HEAD_FIELDS);
-    let mut lines = vec![head];
+    let mut lines = vec![served(
+        &head,
+        status.uptime_seconds,
+        status.pid,
+        &status.version,
+    )];
     let refused = refused_policy(status.policy.as_ref());
     lines.extend(health("guard", refused.as_slice()));
     lines.extend(policy(status.policy.as_ref()));
@@ -103,10 +107,8 @@ fn requests(status: &MountStatus) -> Vec<String> {
         "99 % within",
     ];
     let mut table = vec![head.map(str::to_owned).to_vec()];
-    let operations = status.operations.iter();
-    let mut seen: Vec<_> = operations
-        .filter(|(_, counts)| counts.requests > 0)
-        .collect();
+    let mut seen: Vec<_> = status.operations.iter().collect();
+    seen.retain(|(_, counts)| counts.requests > 0);
     seen.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.requests));
     let limits = &status.times_below_microseconds;
     let mut all = vec![0; limits.len() + 1];
@@ -171,12 +173,9 @@ fn transport(transport: &Transport) -> String {
 /// Returns a row for each thing that the daemon holds, keeps or counts besides.
 fn state(status: &MountStatus) -> Vec<Vec<String>> {
     let kept = &status.kept;
-    let kept = format!(
-        "names {}, attributes of files {}; {} names barred",
-        span(kept.names_seconds),
-        span(kept.files_seconds),
-        kept.names_barred,
-    );
+    let (names, files) = (span(kept.names_seconds), span(kept.files_seconds));
+    let barred = kept.names_barred;
+    let kept = format!("names {names}, attributes of files {files}; {barred} names barred");
     let descriptors = &status.descriptors;
     let descriptors = format!(
         "{} for what is open, {} of {} kept for inodes; {} in all, {} in reserve",
@@ -268,17 +267,15 @@ fn shown(value: &Value) -> String {
             Err(_) => {
                 let fields = fields.iter().filter(|(_, value)| **value != json!(0));
                 let fields = fields.map(|(key, value)| {
-                    let noun = key.strip_suffix('s').filter(|_| *value == json!(1));
-                    let noun = noun.map(|noun| match noun.strip_suffix("ie") {
-                        Some(stem) => format!("{stem}y"),
-                        None => noun.to_owned(),
-                    });
-                    let noun = noun.unwrap_or_else(|| key.clone());
-                    (noun.replace('_', " "), shown(value))
+                    let one = key.strip_suffix('s').filter(|_| *value == json!(1));
+                    let noun = match one.map(|one| one.strip_suffix("ie").ok_or(one)) {
+                        Some(Ok(stem)) => format!("{stem}y"),
+                        Some(Err(one)) => one.to_owned(),
+                        None => key.clone(),
+                    };
+                    format!("{} {}", shown(value), noun.replace('_', " "))
                 });
-                fields
-                    .map(|(key, value)| format!("{value} {key}"))
-                    .collect()
+                fields.collect()
             }
         },
     };

@@ -9,7 +9,6 @@ use crate::cli::args::UmountArgs;
 use crate::cli::output::{Output, harmless};
 use crate::daemon::fuse_mount::reachable_mounts;
 use crate::daemon::mountinfo::MountInfo;
-use crate::daemon::start_error::StartError;
 use crate::names::Quoted;
 
 /// Returns the mount points to unmount, the youngest first: it may be inside another. Lists them and asks, unless that is
@@ -28,7 +27,7 @@ pub(super) fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CliError> {
 /// Returns the mounts that this user may unmount: root all, others their own.
 fn removable() -> Result<Vec<MountInfo>, CliError> {
     let mut mounts = reachable_mounts::ours()
-        .map_err(|error| StartError::io("read the table of mounts", &error))?;
+        .map_err(|error| CliError::io("read the table of mounts", &error))?;
     let user = rustix::process::getuid();
     let user_id = user.to_string();
     mounts.retain(|mount| user.is_root() || mount.option("user_id=") == Some(&user_id));

@@ -33,7 +33,7 @@ function summary() {
   data.roots.forEach((root, index) => host("roots").append(index ? ", " : "", name(root)));
   for (const [count, what] of [
     [counts.names, "names"], [counts.offending, "offend"], [counts.remarked, "others worth a look"],
-    [counts.ascii, "in ASCII"], [counts.utf8, "in UTF-8 beyond ASCII"], [counts.illFormed, "ill-formed"],
+    [counts.ascii, "in ASCII"], [counts.utf8, "in UTF-8 beyond ASCII"], [counts.ill_formed, "ill-formed"],
     [data.directories, "directories"], [data.troubled, "with findings"],
   ]) {
     const card = make("div", "card");
@@ -201,7 +201,7 @@ function examples(box, rows) {
 }
 
 function charsets() {
-  host("charsets").hidden = !data.counts.illFormed && !data.next.length;
+  host("charsets").hidden = !data.counts.ill_formed && !data.next.length;
   if (data.totals.length) host("guesses").append(make("p", "", "The ill-formed names mix charsets."));
   for (const total of data.totals) {
     const box = make("div", "guess");
@@ -215,7 +215,7 @@ function charsets() {
     if (guess.alike.length) box.append(make("div", "alike", "read alike by " + guess.alike.join(", ")));
     examples(box, guess.examples);
   }
-  if (data.counts.illFormed && !host("guesses").firstChild) host("guesses").append(make("p", "empty", "No charset on offer reads them."));
+  if (data.counts.ill_formed && !host("guesses").firstChild) host("guesses").append(make("p", "empty", "No charset on offer reads them."));
   if (data.next.length) host("next").append("Next: ", make("br"), name(data.next.join("\n")));
 }
 
