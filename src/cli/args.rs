@@ -4,7 +4,6 @@ pub mod audit_args;
 pub mod guard_args;
 pub mod journal_args;
 pub mod migrate_args;
-pub mod new_name_args;
 pub mod policy_args;
 pub mod scan_args;
 pub mod status_args;
@@ -27,13 +26,12 @@ use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
 use crate::names::{Legacy, OnViolation};
 use crate::os::Sandbox;
-use crate::policy::{Class, ErrnoChoice, NAME_MAX, Normalization, Profile, SMALLEST_LIMIT};
+use crate::policy::{Alike, Class, ErrnoChoice, NAME_MAX, Normalization, Profile, SMALLEST_LIMIT};
 pub use audit_args::{AuditLogArgs, TimeUnit};
 pub use guard_args::GuardArgs;
 pub use journal_args::{JournalArgs, UndoArgs};
 pub use migrate_args::{MigrateArgs, PlanFormat};
-pub use new_name_args::NewNameArgs;
-pub use policy_args::{PolicyAction, PolicyFileArgs};
+pub use policy_args::{PolicyAction, PolicyFileArgs, PolicyShowArgs};
 pub use scan_args::ScanArgs;
 pub use status_args::StatusArgs;
 pub use umount_args::UmountArgs;
@@ -351,9 +349,22 @@ pub struct MountArgs {
     #[command(flatten)]
     pub policy_file: PolicyFileArgs,
 
-    /// Which new names are refused or let through besides.
-    #[command(flatten)]
-    pub new_names: NewNameArgs,
+    /// Refuse, with EEXIST, a new name that differs from a sibling only in this
+    ///
+    /// For volumes shared with Windows and macOS. Such names that exist are shown and can be opened.
+    #[arg(long, value_name = "HOW", value_parser = word::<Alike>(), help_heading = "Names")]
+    pub unique: Option<Alike>,
+
+    /// Users, by number, whose new names are created unchanged, as with --on-violation report
+    #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
+    pub exempt_uid: Option<Vec<u32>>,
+
+    /// New names that are created unchanged, as with --on-violation report: a glob; may be repeated
+    ///
+    /// A pattern with a / matches the visible path from the root of the mount, as in /backups/**. One without matches the name
+    /// in every directory. ? is one byte, * any number of them but /, ** any number of components.
+    #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]
+    pub exempt: Option<Vec<String>>,
 
     /// Where offences are logged.
     #[command(flatten)]
@@ -457,6 +468,15 @@ pub(super) fn number<const LEAST: usize, const MOST: usize>(text: &str) -> Resul
         usize::MAX => format!("it must be {LEAST} or more"),
         _ => format!("it must be {LEAST} to {MOST}"),
     })
+}
+
+/// Takes a user id.
+fn uid(text: &str) -> Result<u32, String> {
+    const HINT: &str = "it must be the number of a user, as 'id -u NAME' prints it";
+    let uid: Option<u32> = text.parse().ok();
+    // The last one is that of nobody at all: chown(2).
+    uid.filter(|&uid| uid != u32::MAX)
+        .ok_or_else(|| HINT.to_owned())
 }
 
 fn hex(text: &str) -> Result<Octets, String> {

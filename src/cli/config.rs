@@ -46,11 +46,10 @@ pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
 
 /// Returns the options of a mount as keys of a policy.
 fn mount_keys(args: &MountArgs) -> PolicyFile {
-    let exempt = args.new_names.exempt.clone();
-    let keys = keys(exempt, args.new_names.exempt_uid.clone(), &args.audit);
+    let keys = keys(args.exempt.clone(), args.exempt_uid.clone(), &args.audit);
     PolicyFile {
         encoding: args.encoding,
-        unique: args.new_names.unique.map(Into::into),
+        unique: args.unique.map(Into::into),
         ..keys.or(policy_keys(&args.policy))
     }
 }

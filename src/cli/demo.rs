@@ -48,11 +48,15 @@ pub(super) fn run() -> Result<ExitCode, CliError> {
     for name in ["mnt", "new"] {
         fs::create_dir(root.join(name)).map_err(not_made)?;
     }
+    for (directory, name, what) in old_files() {
+        let directory = root.join("old").join(directory);
+        fs::create_dir_all(&directory).map_err(not_made)?;
+        fs::write(directory.join(OsStr::from_bytes(&name)), what).map_err(not_made)?;
+    }
     let mut demo = Demo {
         out: Output::stdout(),
         interrupted: &interrupted,
         root,
-        files: Vec::new(),
         mount: None,
         record: String::new(),
     };
@@ -86,18 +90,19 @@ impl Drop for Mount {
     }
 }
 
-/// A file as it lies on an old disk. No two descriptions are alike.
-struct OldFile {
-    directory: &'static str,
-    name: Vec<u8>,
-    what: &'static str,
+/// Returns the files of the old disk: the directory, the name, and the description, of which no two are alike.
+fn old_files() -> impl Iterator<Item = (&'static str, Vec<u8>, &'static str)> {
+    SCRIPT.lines().filter_map(|line| {
+        let (directory, rest) = line.strip_prefix("@file ")?.split_once(' ')?;
+        let (name, what) = unquote(rest)?;
+        Some((directory, name, what.trim_start()))
+    })
 }
 
 struct Demo<'a> {
     out: Output,
     interrupted: &'a AtomicBool,
     root: PathBuf,
-    files: Vec<OldFile>,
     /// The latest mount.
     mount: Option<Mount>,
     /// The latest refusal in its audit log.
@@ -109,35 +114,17 @@ impl Demo<'_> {
         for line in SCRIPT.lines() {
             let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
             let (first, quoted) = rest.split_once(' ').unwrap_or_default();
-            let (name, what) = unquote(quoted).unwrap_or_default();
             match verb {
                 "$" => self.mount(rest)?,
-                "@file" => self.make_file(first, name, what.trim_start())?,
+                "@file" => {}
                 "@show" => self.show(rest)?,
-                "@try" => self.attempt(first, &name)?,
+                "@try" => self.attempt(first, &unquote(quoted).unwrap_or_default().0)?,
                 "@record" => self.text(&format!("  {}", self.record.clone()))?,
                 "@normalize" => self.show_normalized()?,
                 _ => self.text(line)?,
             }
         }
         self.out.flush()
-    }
-
-    fn make_file(
-        &mut self,
-        directory: &'static str,
-        name: Vec<u8>,
-        what: &'static str,
-    ) -> Result<(), CliError> {
-        let path = self.root.join("old").join(directory);
-        fs::create_dir_all(&path).map_err(not_made)?;
-        fs::write(path.join(OsStr::from_bytes(&name)), what).map_err(not_made)?;
-        self.files.push(OldFile {
-            directory,
-            name,
-            what,
-        });
-        Ok(())
     }
 
     /// Prints the command that a user would type, and runs it.
@@ -183,17 +170,15 @@ impl Demo<'_> {
                 content.map_err(|error| CliError::io("read through the mount", &error))?;
             seen.insert(content, name);
         }
-        let files = self.files.iter().filter(|file| file.directory == directory);
-        let rows = files.map(|OldFile { name, what, .. }| {
+        for (_, name, what) in old_files().filter(|(of, ..)| *of == directory) {
             let visible = seen.get(what.as_bytes());
             let visible =
                 visible.ok_or_else(|| CliError::failure("a file is missing in the mount"))?;
-            let on_disk = padded(&shown(name), 28);
+            let on_disk = padded(&shown(&name), 28);
             let visible = padded(&shown(visible.as_bytes()), 25);
-            Ok(format!("  {on_disk}{visible}{what}"))
-        });
-        let rows: Vec<String> = rows.collect::<Result<_, CliError>>()?;
-        rows.iter().try_for_each(|row| self.text(row))
+            self.text(&format!("  {on_disk}{visible}{what}"))?;
+        }
+        Ok(())
     }
 
     /// Tries to make a name, and shows what the log says of a refusal.

@@ -138,7 +138,7 @@ fn mount_command() -> Command {
 }
 
 /// The options of `-o` for the mount itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct MountOptions {
     /// Flags of the mount.
     pub(super) flags: MountFlags,
@@ -156,15 +156,9 @@ impl MountOptions {
     /// # Errors
     /// An unknown word, or one with a value too much or too few.
     pub(super) fn read(args: &MountArgs) -> Result<Self, CliError> {
-        let mut flags = MountFlags::default();
-        flags.set("nosuid");
-        flags.set("nodev");
-        let mut options = Self {
-            flags,
-            words: Vec::new(),
-            allow_other: None,
-            fsname: None,
-        };
+        let mut options = Self::default();
+        options.flags.set("nosuid");
+        options.flags.set("nodev");
         let is_sloppy = args.options.iter().any(|word| word == "sloppy");
         for word in &args.options {
             if !options.take(word.as_bytes())? {
@@ -193,9 +187,10 @@ impl MountOptions {
             .hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone, which drops what is left out: mount -i -o remount,bind,ro,nosuid,nodev MOUNTPOINT"));
         }
         if key == FSNAME {
-            let value = value.filter(|value| !value.is_empty()).ok_or_else(|| {
-                CliError::usage("-o fsname needs a value").hint("write -o fsname=VALUE")
-            })?;
+            let Some(value @ [_, ..]) = value else {
+                let error = CliError::usage("-o fsname needs a value");
+                return Err(error.hint("write -o fsname=VALUE"));
+            };
             self.fsname = Some(OsString::from_vec(value.to_vec()));
             return Ok(true);
         }

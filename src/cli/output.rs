@@ -75,13 +75,8 @@ impl Output {
     }
 
     fn check(&mut self, result: io::Result<()>) -> Result<(), CliError> {
-        match result {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.is_closed = true;
-                Ok(())
-            }
-            result => result.map_err(|error| unwritten(&error)),
-        }
+        self.is_closed |= !is_read(result)?;
+        Ok(())
     }
 }
 
@@ -103,14 +98,20 @@ pub(super) fn print_lines(
 /// As for [`Output::line`].
 pub(super) fn print_shared(bytes: &[u8]) -> Result<bool, CliError> {
     let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        result => result.map(|()| true).map_err(|error| unwritten(&error)),
-    }
+    is_read(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-fn unwritten(error: &io::Error) -> CliError {
-    CliError::failure(cannot_be("written", "standard output", error))
+/// Is there still a reader, by the result of writing to standard output?
+fn is_read(written: io::Result<()>) -> Result<bool, CliError> {
+    match written {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(CliError::failure(cannot_be(
+            "written",
+            "standard output",
+            &error,
+        ))),
+    }
 }
 
 /// Writes `error` to standard error. One that cannot be written is lost: there is nobody left to tell.

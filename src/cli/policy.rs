@@ -1,13 +1,12 @@
 //! `utf8fs policy`: checking a file, and what holds by it.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::args::PolicyAction;
+use super::args::{PolicyAction, PolicyShowArgs};
 use super::output::{harmless, print_lines};
 use super::{CliError, ExitCode};
 use crate::daemon::mount_policy::{
@@ -25,13 +24,7 @@ use crate::records::{Id, List, Name, PolicyFile, json_line};
 pub(super) fn run(action: PolicyAction) -> Result<ExitCode, CliError> {
     match action {
         PolicyAction::Check { files, json } => check(&files, json),
-        PolicyAction::Show {
-            file,
-            path,
-            user,
-            group,
-            json,
-        } => show(&file, path, user.as_deref(), &group, json),
+        PolicyAction::Show(args) => show(args),
     }
 }
 
@@ -66,22 +59,15 @@ fn id(what: &str, typed: &str) -> Result<u32, CliError> {
     })
 }
 
-fn show(
-    file: &Path,
-    path: OsString,
-    user: Option<&str>,
-    groups: &[String],
-    is_json: bool,
-) -> Result<ExitCode, CliError> {
+fn show(args: PolicyShowArgs) -> Result<ExitCode, CliError> {
+    let user = args.user.as_deref();
     let uid = user.map_or(Ok(0), |user| id("user", user))?;
-    let groups: BTreeSet<u32> = match user {
-        Some(user) if groups.is_empty() => groups_of(user),
-        _ => {
-            let groups = groups.iter().map(|group| id("group", group));
-            groups.collect::<Result<_, _>>()?
-        }
-    };
-    let mut path = path.into_vec();
+    let groups = args.group.iter().map(|group| id("group", group));
+    let mut groups = groups.collect::<Result<BTreeSet<u32>, _>>()?;
+    if args.group.is_empty() {
+        groups.extend(user.map(groups_of).into_iter().flatten());
+    }
+    let mut path = args.path.into_vec();
     if !path.starts_with(b"/") {
         path.insert(0, b'/');
     }
@@ -99,7 +85,7 @@ fn show(
     }
     let name = path.rsplit(|&octet| octet == b'/').next();
     let name = name.unwrap_or_default();
-    let policy = load(file)?;
+    let policy = load(&args.file)?;
     let resolved = ResolvedPolicy::new(PolicyFile::default(), &policy);
     let resolved = resolved.map_err(|error| CliError {
         is_usage: false,
@@ -119,7 +105,7 @@ fn show(
         rows.push(("exempt", value, place.unwrap_or_default()));
     }
     let verdict = verdict(&outlook.end, terms, name);
-    print_lines(if is_json {
+    print_lines(if args.json {
         let rows = rows.iter();
         let rows = rows
             .map(|(key, value, places)| json!({"key": key.trim(), "value": value, "from": places}));

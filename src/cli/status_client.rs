@@ -5,7 +5,7 @@
 //! print would wait for it.
 
 use std::ffi::CStr;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,6 +13,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use strum::IntoStaticStr;
 
 use super::error::{cannot_be, reason};
@@ -104,7 +105,7 @@ pub(super) fn start_asking(path: &Path) -> Result<(Answer, Vec<u8>), CliError> {
     let failed = |error: io::Error| {
         CliError::failure(format!("no process can be started: {}", reason(&error)))
     };
-    let mut child = Command::new("/proc/self/exe")
+    let child = Command::new("/proc/self/exe")
         .arg0("utf8fs")
         .args(ASKING)
         .arg(path)
@@ -113,39 +114,25 @@ pub(super) fn start_asking(path: &Path) -> Result<(Answer, Vec<u8>), CliError> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(failed)?;
-    let (answer, complaint) = (child.stdout.take(), child.stderr.take());
+    let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+    let process = process.map_err(|errno| failed(errno.into()))?;
     let (done, is_done) = sync_channel(1);
-    thread::Builder::new()
-        .name("answer".to_owned())
-        .spawn(move || {
-            // It says one thing or the other, so that it does not wait for us to read both.
-            done.try_send(all(answer).and_then(|answer| Ok((answer, all(complaint)?))))
-                .ok();
-        })
-        .map_err(failed)?;
-    let Ok(read) = is_done.recv_timeout(PATIENCE) else {
+    let wait = move || done.try_send(child.wait_with_output()).ok();
+    let waiting = thread::Builder::new().name("answer".to_owned()).spawn(wait);
+    waiting.map_err(failed)?;
+    let Ok(ended) = is_done.recv_timeout(PATIENCE) else {
         // Not waited for: it ends when it can.
-        child.kill().ok();
+        pidfd_send_signal(&process, Signal::KILL).ok();
         return Ok((Answer::Silent, Vec::new()));
     };
-    let (answer, complaint) = read.map_err(failed)?;
-    let ended = child.wait().map_err(failed)?;
-    let answer = match ended.code().map(u8::try_from) {
-        Some(Ok(0)) => Answer::Status(answer),
+    let ended = ended.map_err(failed)?;
+    let answer = match ended.status.code().map(u8::try_from) {
+        Some(Ok(0)) => Answer::Status(ended.stdout),
         Some(Ok(DEAD)) => Answer::Dead,
         Some(Ok(DENIED)) => Answer::Denied,
         _ => Answer::Unknown,
     };
-    Ok((answer, complaint))
-}
-
-/// All that there is to read.
-fn all(from: Option<impl Read>) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    if let Some(mut from) = from {
-        from.read_to_end(&mut bytes)?;
-    }
-    Ok(bytes)
+    Ok((answer, ended.stderr))
 }
 
 /// Asks in this process, and passes the answer on to who started it.

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueHint};
 
-use super::new_name_args::uid;
 use super::values::word;
-use super::{AuditArgs, ConformingArgs, PolicyFileArgs, seconds};
+use super::{AuditArgs, ConformingArgs, PolicyFileArgs, seconds, uid};
 use crate::guard::Action;
 use crate::os::Sandbox;
 use crate::policy::Alike;

@@ -12,7 +12,7 @@ use crate::policy::Profile;
 use crate::tree::plan::OnCollision;
 
 /// `utf8fs migrate`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(after_long_help = include_str!("help/migrate.txt"))]
 pub struct MigrateArgs {
     /// Directories in which names are changed, at any depth, and files that are renamed themselves
@@ -125,7 +125,7 @@ pub struct MigrateArgs {
     ///
     /// [default: 0.9]
     #[arg(long, value_name = "P", value_parser = confidence, verbatim_doc_comment, help_heading = "Names")]
-    pub min_confidence: Option<Confidence>,
+    pub min_confidence: Option<f64>,
 
     /// What becomes of a name whose new one another entry has, or gets
     #[arg(long, value_name = "WHAT", value_parser = word::<OnCollision>(), help_heading = "Names")]
@@ -166,21 +166,9 @@ pub enum PlanFormat {
     Readable,
 }
 
-/// A probability, as its bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Confidence(u64);
-
-impl Confidence {
-    /// 0.0..=1.0.
-    #[must_use]
-    pub fn get(self) -> f64 {
-        f64::from_bits(self.0)
-    }
-}
-
-fn confidence(text: &str) -> Result<Confidence, &'static str> {
+/// Takes a probability.
+fn confidence(text: &str) -> Result<f64, &'static str> {
     let number = text.parse().ok();
     let number = number.filter(|number| (0.0..=1.0).contains(number));
-    let confidence = number.map(|number: f64| Confidence(number.to_bits()));
-    confidence.ok_or("it must be a number from 0 to 1, such as 0.95")
+    number.ok_or("it must be a number from 0 to 1, such as 0.95")
 }

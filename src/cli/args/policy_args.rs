@@ -31,30 +31,34 @@ pub enum PolicyAction {
         json: bool,
     },
     /// Explain what happens to a new name, by which lines of the file
-    #[command(after_long_help = include_str!("help/policy-show.txt"))]
-    Show {
-        /// The policy file
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
+    Show(PolicyShowArgs),
+}
 
-        /// Visible path of the new name, from the root of the mount
-        #[arg(value_name = "PATH")]
-        path: OsString,
+/// `utf8fs policy show`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_long_help = include_str!("help/policy-show.txt"))]
+pub struct PolicyShowArgs {
+    /// The policy file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
 
-        /// User who creates it, by name or number
-        ///
-        /// [default: root]
-        #[arg(long, value_name = "USER")]
-        user: Option<String>,
+    /// Visible path of the new name, from the root of the mount
+    #[arg(value_name = "PATH")]
+    pub path: OsString,
 
-        /// Group of that user, by name or number; may be repeated
-        ///
-        /// [default: those of /etc/passwd and /etc/group, if the user is given by name]
-        #[arg(long, value_name = "GROUP")]
-        group: Vec<String>,
+    /// User who creates it, by name or number
+    ///
+    /// [default: root]
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
 
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
+    /// Group of that user, by name or number; may be repeated
+    ///
+    /// [default: those of /etc/passwd and /etc/group, if the user is given by name]
+    #[arg(long, value_name = "GROUP")]
+    pub group: Vec<String>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }

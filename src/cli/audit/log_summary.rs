@@ -219,17 +219,14 @@ impl LogSummary {
         &self,
         unit: Option<TimeUnit>,
     ) -> (TimeUnit, BTreeMap<i64, RuleCounts<u64>>) {
-        let ends = self
-            .hours
-            .first_key_value()
-            .zip(self.hours.last_key_value());
-        let span = ends.map_or(0, |((first, _), (last, _))| last - first);
-        let usual = if span < 72 {
-            TimeUnit::Hour
-        } else {
-            TimeUnit::Day
-        };
-        let unit = unit.unwrap_or(usual);
+        let [first, last] = [self.hours.first_key_value(), self.hours.last_key_value()];
+        let span = last
+            .zip(first)
+            .map_or(0, |((last, _), (first, _))| last - first);
+        let unit = unit.unwrap_or(match span {
+            ..72 => TimeUnit::Hour,
+            _ => TimeUnit::Day,
+        });
         let mut over_time = BTreeMap::new();
         for (hour, counts) in &self.hours {
             let start = hour.div_euclid(unit.hours()) * unit.hours();
@@ -285,36 +282,17 @@ impl LogSummary {
             (directory.to_string(), json!({"path": directory}))
         };
         let has_sections = self.sections.keys().any(Option::is_some);
-        let by_section = if has_sections {
-            "by section of the policy"
-        } else {
-            ""
-        };
+        let by_section = has_sections.then_some("by section of the policy");
         [
-            Table::new("kinds", "by rule and kind", &self.kinds, most, kind),
-            Table::new("operations", "", &self.operations, most, operation),
-            Table::new("sections", by_section, &self.sections, most, section),
-            Table::new(
-                "users",
-                "by user, records left out included",
-                &self.users,
-                most,
-                user,
-            ),
-            Table::new(
-                "commands",
-                "by user and command",
-                &self.commands,
-                most,
-                command,
-            ),
-            Table::new(
-                "directories",
-                "by directory, records left out included",
-                &self.directories,
-                most,
-                directory,
-            ),
+            Table::new("kinds", &self.kinds, most, kind).titled("by rule and kind"),
+            Table::new("operations", &self.operations, most, operation),
+            Table::new("sections", &self.sections, most, section)
+                .titled(by_section.unwrap_or_default()),
+            Table::new("users", &self.users, most, user)
+                .titled("by user, records left out included"),
+            Table::new("commands", &self.commands, most, command).titled("by user and command"),
+            Table::new("directories", &self.directories, most, directory)
+                .titled("by directory, records left out included"),
         ]
     }
 }
@@ -353,7 +331,6 @@ impl Table {
 
     fn new<K: Ord>(
         key: &'static str,
-        title: &'static str,
         counts: &HashMap<K, u64>,
         most: usize,
         row: impl Fn(&K) -> (String, Value),
@@ -361,20 +338,24 @@ impl Table {
         let mut all: Vec<(&K, &u64)> = counts.iter().collect();
         all.sort_unstable_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
         all.truncate(most);
-        let row = |(key, offences): (&K, &u64)| {
+        let rows = all.into_iter().map(|(key, &offences)| {
             let (label, fields) = row(key);
             Row {
                 label,
                 fields,
-                offences: *offences,
+                offences,
             }
-        };
+        });
         Self {
             key,
-            title,
-            rows: all.into_iter().map(row).collect(),
+            title: "",
+            rows: rows.collect(),
             distinct: counts.len(),
         }
+    }
+
+    fn titled(self, title: &'static str) -> Self {
+        Self { title, ..self }
     }
 }
 

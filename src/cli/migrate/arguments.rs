@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::work::quoted;
 use crate::cli::args::MigrateArgs;
-use crate::cli::args::migrate_args::Confidence;
 use crate::cli::{CliError, charset_map};
 use crate::daemon::mount_policy;
 use crate::names::{Patterns, Quoted};
@@ -58,7 +57,7 @@ fn changes(args: &MigrateArgs) -> [Asked; 10] {
 
 /// The options that limit or refine this.
 fn limits(args: &MigrateArgs) -> [Asked; 7] {
-    let least = args.min_confidence.map(|least| least.get().to_string());
+    let least = args.min_confidence.map(|least| least.to_string());
     [
         ("--shorten", flag(args.shorten)),
         ("--allow-control", flag(args.allow_control)),
@@ -123,7 +122,7 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> 
     options.private_use = args.map;
     options.shorten = args.shorten;
     options.allow_control = args.allow_control;
-    options.least = args.min_confidence.map_or(options.least, Confidence::get);
+    options.least = args.min_confidence.unwrap_or(options.least);
     options.on_collision = args.on_collision.unwrap_or(options.on_collision);
     if let Some(to) = &args.to {
         options.store_as(mount_policy::charset("--to", to)?);

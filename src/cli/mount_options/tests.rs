@@ -137,10 +137,10 @@ fn exemptions_add_up() {
         "0,1000",
     ])
     .unwrap();
-    let mut patterns = args.new_names.exempt.unwrap();
+    let mut patterns = args.exempt.unwrap();
     patterns.sort();
     assert_eq!(patterns, ["*.bak", "*.tmp", "/a/**", "/d/*", "{b,c}"]);
-    assert_eq!(args.new_names.exempt_uid.unwrap(), [0, 1000, 0, 1000]);
+    assert_eq!(args.exempt_uid.unwrap(), [0, 1000, 0, 1000]);
 }
 
 #[test]

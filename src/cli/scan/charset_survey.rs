@@ -80,37 +80,32 @@ impl Task {
     /// # Errors
     /// A directory cannot be read, or a file not be written.
     pub(super) fn run(self, args: &ScanArgs, done: &ScanDone) -> Result<(), CliError> {
-        let survey = CharsetSurvey::default();
         let mut options = PlanOptions::new(Policy::default(), CharsetSource::Auto);
-        let file = match self {
-            Self::Propose(file) => Some(file),
-            Self::Judge(mut map) => {
-                options.from = CharsetSource::Nothing;
-                // Names that are left on purpose are counted as well.
-                let sources = map.sources_mut();
-                let left = sources.filter(|source| **source == CharsetSource::Leave);
-                left.for_each(|source| *source = CharsetSource::Nothing);
-                options.charset_map = Arc::new(map);
-                None
+        let mut map = match self {
+            Self::Propose(mut file) => {
+                let survey = CharsetSurvey::of(&args.directories, &options)?;
+                let written = file.write_all(survey.proposal().as_bytes());
+                written.map_err(|error| {
+                    CliError::failure(cannot_be("written", "the charset map", &error))
+                })?;
+                let word = |path: &PathBuf| ShellWord::of(path).to_string();
+                let map = args.propose_map.as_ref().map(word).unwrap_or_default();
+                let directory = args.directories.first().map(word).unwrap_or_default();
+                let options = done.migrate_options();
+                print_note(&format!(
+                    "look at {map}, and go on with: utf8fs migrate --charset-map {map} {options}{directory}"
+                ));
+                return Ok(());
             }
+            Self::Judge(map) => map,
         };
-        for directory in &args.directories {
-            survey.add(directory, &options)?;
-        }
-        if let Some(mut file) = file {
-            let written = file.write_all(survey.proposal().as_bytes());
-            written.map_err(|error| {
-                CliError::failure(cannot_be("written", "the charset map", &error))
-            })?;
-            let word = |path: &PathBuf| ShellWord::of(path).to_string();
-            let map = args.propose_map.as_ref().map(word).unwrap_or_default();
-            let directory = args.directories.first().map(word).unwrap_or_default();
-            let options = done.migrate_options();
-            print_note(&format!(
-                "look at {map}, and go on with: utf8fs migrate --charset-map {map} {options}{directory}"
-            ));
-            return Ok(());
-        }
+        options.from = CharsetSource::Nothing;
+        // Names that are left on purpose are counted as well.
+        let sources = map.sources_mut();
+        let left = sources.filter(|source| **source == CharsetSource::Leave);
+        left.for_each(|source| *source = CharsetSource::Nothing);
+        options.charset_map = Arc::new(map);
+        let survey = CharsetSurvey::of(&args.directories, &options)?;
         let head = "\nby the charset map, ill-formed names are".to_owned();
         print_lines([head].into_iter().chain(survey.totals()))?;
         charset_map::warn_of_unmatched(&options.charset_map);
@@ -267,11 +262,12 @@ fn texts(line: &PlanLine) -> Vec<String> {
 }
 
 impl CharsetSurvey {
-    /// Reads the tree below `root`.
+    /// Reads trees.
     ///
     /// # Errors
-    /// The root cannot be read.
-    fn add(&self, root: &std::path::Path, options: &PlanOptions) -> Result<(), CliError> {
+    /// A root cannot be read.
+    fn of(directories: &[PathBuf], options: &PlanOptions) -> Result<Self, CliError> {
+        let survey = Self::default();
         let read = |root: Dir<OwnedFd>| {
             let planner = Planner {
                 roots: &[root.into_fd()],
@@ -279,10 +275,13 @@ impl CharsetSurvey {
                 filter: &Filter::default(),
                 threads: THREADS,
             };
-            planner.plan(&planner.guess(&|| false)?, self)
+            planner.plan(&planner.guess(&|| false)?, &survey)
         };
-        let read = Dir::open_root(root).and_then(read);
-        read.map_err(|error| walk_failed(&error))
+        for directory in directories {
+            let read = Dir::open_root(directory).and_then(read);
+            read.map_err(|error| walk_failed(&error))?;
+        }
+        Ok(survey)
     }
 
     /// Returns the charset map that it proposes.
@@ -381,16 +380,15 @@ impl ProposedEntry {
         let read: u64 = all.read.values().sum();
         let names = counted(read + all.left, "name", "names");
         let places = counted(all.directories, "directory", "directories");
-        let mut head = format!("{names} in {places}");
+        let mut text = format!("\n# {names} in {places}");
         if read > 0 {
             #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
             let confidence = all.confidence / read as f64;
-            head += &format!(", {} sure on average", percent(confidence));
+            text += &format!(", {} sure on average", percent(confidence));
         }
         if all.left > 0 {
-            head += &format!(", {} not sure", grouped(all.left));
+            text += &format!(", {} not sure", grouped(all.left));
         }
-        let mut comments = vec![head];
         if self.charset.is_none() && read > 0 {
             let mixes = match all.read.len() {
                 1 => "sure are",
@@ -399,7 +397,7 @@ impl ProposedEntry {
             let charsets = all.read.iter();
             let charsets = charsets.map(|(label, names)| format!("{label} {names}"));
             let charsets: Vec<String> = charsets.collect();
-            comments.push(format!("{mixes}: {}", charsets.join(", ")));
+            text += &format!("\n# {mixes}: {}", charsets.join(", "));
         }
         let [read, left] = &all.samples;
         let read = read.iter().map(|sample| ("", &*sample.name, sample));
@@ -407,16 +405,14 @@ impl ProposedEntry {
         let left = left.map(|sample| ("not sure: ", &*sample.path, sample));
         for (doubt, name, sample) in read.chain(left) {
             let charset = self.charset;
-            let text = charset.and_then(|charset| charset.decode_reversibly(&sample.name));
-            let text = text.as_ref().or(sample.text.as_ref());
-            let text = text.map(|text| format!(" {}", quoted(text.as_bytes())));
-            let (name, text) = (quoted(name), text.unwrap_or_default());
-            comments.push(format!("  {doubt}{name}{text}"));
+            let read = charset.and_then(|charset| charset.decode_reversibly(&sample.name));
+            text += &format!("\n#   {doubt}{}", quoted(name));
+            if let Some(read) = read.as_ref().or(sample.text.as_ref()) {
+                text += &format!(" {}", quoted(read.as_bytes()));
+            }
         }
-        let comments = comments.iter().map(|comment| format!("# {comment}\n"));
-        let comments: String = comments.collect();
         let path = toml_string(&DirectoryPattern::of(self.path.iter().map(AsRef::as_ref)));
         let charset = self.charset.map_or("auto", Charset::label);
-        format!("\n{comments}[[directory]]\npath = {path}\ncharset = \"{charset}\"\n")
+        format!("{text}\n[[directory]]\npath = {path}\ncharset = \"{charset}\"\n")
     }
 }
