@@ -10,6 +10,7 @@ mod edit_plan;
 mod journal_path;
 mod plan_summary;
 mod plan_text;
+mod planned_links;
 mod roots;
 mod work;
 

@@ -146,10 +146,11 @@ fn go_on(
                 before.find(is_done)
             };
             if let Some(done) = done {
-                let mut unplanned = done.unplanned();
-                unplanned.left += done.left();
-                plan_text::print_done_already(&quoted(done.path()), unplanned);
-                work.counters.lock().add_unplanned(unplanned);
+                let (unplanned, failed) = (done.unplanned(), done.left());
+                plan_text::print_done_already(&quoted(done.path()), unplanned, failed);
+                let mut counters = work.counters.lock();
+                counters.add_unplanned(unplanned);
+                counters.failed += failed;
                 return Ok(None);
             }
             match free {

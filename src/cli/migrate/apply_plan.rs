@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::apply_journal::{check, migrate};
 use super::arguments;
+use super::planned_links::PlannedLinks;
 use super::roots::{self, Root};
 use super::work::{Work, quoted};
 use crate::cli::CliError;
@@ -46,11 +47,13 @@ pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
             break;
         }
         reader.tree().map_err(refuse)?;
+        let mut links = PlannedLinks::default();
         let fill = |draft: &Draft| {
             while let Some(plan) = reader.directory().map_err(refuse)? {
                 work.counters.lock().add_planned(&plan);
                 if !args.apply {
                     work.print_changes(&plan);
+                    links.add(&plan);
                 }
                 work.add(&plan, draft)?;
                 if work.stop.is_asked() {
@@ -62,7 +65,10 @@ pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
         let (journal, options) = (args.journal.as_deref(), options.clone());
         match args.apply {
             true => migrate(root, journal, options, work, fill)?,
-            false => check(root, options, fill)?,
+            false => {
+                check(root, options, fill)?;
+                work.print_dead_links(&links.leading_nowhere(root));
+            }
         }
     }
     Ok(())

@@ -111,9 +111,12 @@ fn in_words(unplanned: Unplanned) -> String {
     words.join(", and ")
 }
 
-/// Prints that a plan was done before, and what of it was left.
-pub(super) fn print_done_already(journal: &str, unplanned: Unplanned) {
-    let but = match in_words(unplanned).as_str() {
+/// Prints that a plan was done before, what of it was left, and how many steps failed.
+pub(super) fn print_done_already(journal: &str, unplanned: Unplanned, failed: u64) {
+    let failed = (failed > 0).then(|| counted(failed, "step failed", "steps failed"));
+    let words = Some(in_words(unplanned)).filter(|words| !words.is_empty());
+    let words: Vec<String> = words.into_iter().chain(failed).collect();
+    let but = match words.join(", and ").as_str() {
         "" => String::new(),
         words => format!(", but {words}"),
     };

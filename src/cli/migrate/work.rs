@@ -136,6 +136,14 @@ impl Work {
         }
     }
 
+    /// Reports links that a plan would lead nowhere.
+    pub(super) fn print_dead_links(&self, links: &[Vec<u8>]) {
+        for link in links {
+            self.counters.lock().failed += 1;
+            self.print(&format!("{} would lead nowhere\n", Quoted(link)));
+        }
+    }
+
     /// Reports the entries that a plan leaves: a few by name, many by reason.
     fn print_left(&self, plan: &DirectoryPlan) {
         let mut left = String::new();
