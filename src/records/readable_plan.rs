@@ -81,7 +81,10 @@ impl PlanLine {
         let change = format!("{old}{}", self.outcome());
         let mut text = match self.what_stays() {
             None => {
-                let reading = reading(self.charset, self.confidence, self.reason);
+                // A name that is not given has no text.
+                let charset = self.charset.filter(|_| self.new.is_some());
+                let confidence = self.confidence.filter(|_| self.new.is_some());
+                let reading = reading(charset, confidence, self.reason);
                 format!("{change}  {tail}  # {reading}")
             }
             Some(stays) if self.outcome().is_empty() => {

@@ -224,6 +224,12 @@ fn t3_a_link_to_a_file_that_is_set_aside_is_reported() {
     tree.file(b"caf\xE9", b"same");
     at::symlink(b"caf\xE9", tree.below_dir(), b"link").unwrap();
     let same = ["--from", "iso-8859-1", "--on-collision", "same", "backing"];
+    let readable = ["--plan", "-", "--plan-format", "readable"];
+    let plan = migrate(tree.parent(), &[&same[..], &readable].concat()).expect(1);
+    let inode = at::stat(tree.below_dir(), b"caf\xE9").unwrap().st_ino;
+    let why = "another file has its new name and the same content";
+    let line = format!("\n\"caf\\xE9\" is set aside for \"café\"  file {inode}  # {why}\n");
+    assert!(plan.stdout.contains(&line), "{plan:?}");
     let run = migrate(
         tree.parent(),
         &[&same[..], &["--apply", "--journal", "journal"]].concat(),
