@@ -9,8 +9,8 @@
 //! stream is read once more, for entries and names not yet given. An entry that is renamed once stays in one place during
 //! one of the two readings (law T7).
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
-use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 
@@ -21,8 +21,8 @@ use crate::backing::Time;
 pub(super) struct ListedNames {
     /// The inodes of the entries by the names that these were listed by.
     names: HashMap<u64, u64>,
-    /// The backing names of the entries.
-    backings: HashSet<u64>,
+    /// The inodes of the entries by their backing names, which others may get.
+    backings: HashMap<u64, u64>,
     hasher: RandomState,
     /// The ctime of the directory when the stream began, where a name that it shows can be that of two backing names.
     since: Option<Time>,
@@ -108,9 +108,9 @@ impl ListedNames {
         self.names.contains_key(&self.hasher.hash_one(visible))
     }
 
-    /// Was the entry given that lies below as `backing`, by whatever name?
-    pub(super) fn has_entry(&self, backing: &[u8]) -> bool {
-        self.backings.contains(&self.hasher.hash_one(backing))
+    /// Was the entry of that inode given that lies below as `backing`, by whatever name?
+    pub(super) fn has_entry(&self, backing: &[u8], inode: u64) -> bool {
+        self.backings.get(&self.hasher.hash_one(backing)) == Some(&inode)
     }
 
     /// Was nothing sought since the stream was at its start? Then what comes again has moved (tmpfs puts what is renamed in front,
@@ -134,7 +134,8 @@ impl ListedNames {
             Slot::Occupied(_) => false,
             Slot::Vacant(slot) => {
                 slot.insert(entry.inode);
-                self.backings.insert(entry.backing)
+                let before = self.backings.insert(entry.backing, entry.inode);
+                before.is_none()
             }
         });
         self.last.entries.push(SentEntry {

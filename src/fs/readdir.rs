@@ -150,7 +150,7 @@ impl Utf8Fs {
                 let is_free = !given.has_name(visible.as_bytes());
                 // It is conforming, and was given by its old name.
                 let is_renamed = !is_free && backing.as_bytes() == visible.as_bytes();
-                if given.has_entry(backing.as_bytes()) || is_renamed || is_second && !is_free {
+                if given.has_entry(backing.as_bytes(), ino) || is_renamed || is_second && !is_free {
                     continue;
                 }
                 // Or it is visible as an escape because a sibling has the name that it would be visible as.

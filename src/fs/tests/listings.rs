@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use super::{CALLER, Legacy, Plus, ROOT, Scratch, map};
+use crate::fs::listed_names::ListedNames;
 
 /// Two names of one text: in IBM850, and in windows-1252, which is tried first but comes later in the order of bytes.
 const IN_IBM850: &[u8] = b"c\x81\xE9";
@@ -74,6 +75,18 @@ fn f4_an_entry_is_listed_once_though_siblings_take_and_leave_its_name() {
             assert!(names.len() >= 23, "{names:?}");
         }
     }
+}
+
+/// Law F4: an entry that gets the backing name of one that was listed before is another one. Without that it was missed, wherever
+/// it was renamed while the directory was listed.
+#[test]
+fn f4_an_entry_that_takes_over_a_backing_name_was_not_listed() {
+    let mut listed = ListedNames::default();
+    listed.start(None);
+    let note = listed.note("c\u{FC}".as_bytes(), b"c\x81", 5);
+    listed.gave(1, Some(note), false);
+    assert!(listed.has_entry(b"c\x81", 5));
+    assert!(!listed.has_entry(b"c\x81", 6));
 }
 
 /// Hostile directories: names that give way to each other cost no reading of the directory each while others change it.
