@@ -85,8 +85,12 @@ pub(super) fn migrate(
 pub(super) fn check(
     root: &Root,
     options: String,
+    work: &Work,
     fill: impl FnOnce(&Draft) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
+    if was_done(&Journals::usual(root)?.earlier, &options, work) {
+        return Ok(());
+    }
     let directory = tempfile::tempdir().map_err(|error| {
         CliError::failure(format!(
             "no file for a check can be made: {}",
@@ -100,6 +104,26 @@ pub(super) fn check(
     };
     let draft = Draft::create(&directory.path().join("check"), &root.fd, &header);
     fill(&draft.map_err(|error| failure(root, &error))?)
+}
+
+/// Was the plan with these options done before? That is told then.
+fn was_done(earlier: &[PathBuf], options: &str, work: &Work) -> bool {
+    let journals = earlier
+        .iter()
+        .rev()
+        .filter(|_| arguments::is_of_a_plan(options));
+    let mut journals = journals.filter_map(|path| Journal::open(path).ok());
+    let done = journals.find(|journal| {
+        journal.status() == Status::Finished && journal.header().options == options
+    });
+    if let Some(journal) = &done {
+        let (unplanned, failed) = (journal.unplanned(), journal.left());
+        plan_text::print_done_already(&quoted(journal.path()), unplanned, failed);
+        let mut counters = work.counters.lock();
+        counters.add_unplanned(unplanned);
+        counters.failed += failed;
+    }
+    done.is_some()
 }
 
 /// Goes on with what was begun. Returns the path of a new journal; `None` if there is nothing more to plan.
@@ -117,9 +141,7 @@ fn go_on(
         CliError::failure(format!("the journal {name} cannot be resumed: {error}"))
     };
     let mut journal = Journal::open(last).map_err(fault)?;
-    let is_of_this_plan =
-        |journal: &Journal| arguments::is_of_a_plan(options) && journal.header().options == options;
-    let is_the_same = is_of_this_plan(&journal);
+    let is_the_same = arguments::is_of_a_plan(options) && journal.header().options == options;
     match journal.status() {
         Status::Pending => {
             let unplanned = journal.unplanned();
@@ -136,21 +158,8 @@ fn go_on(
             Ok(free)
         }
         Status::Finished | Status::Undone => {
-            let is_done = |one: &Journal| one.status() == Status::Finished && is_of_this_plan(one);
-            let before = earlier.iter().rev().skip(1);
-            let before = before.filter(|_| arguments::is_of_a_plan(options));
-            let mut before = before.filter_map(|path| Journal::open(path).ok());
-            let done = if is_done(&journal) {
-                Some(journal)
-            } else {
-                before.find(is_done)
-            };
-            if let Some(done) = done {
-                let (unplanned, failed) = (done.unplanned(), done.left());
-                plan_text::print_done_already(&quoted(done.path()), unplanned, failed);
-                let mut counters = work.counters.lock();
-                counters.add_unplanned(unplanned);
-                counters.failed += failed;
+            drop(journal);
+            if was_done(&earlier, options, work) {
                 return Ok(None);
             }
             match free {

@@ -66,8 +66,8 @@ pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
         match args.apply {
             true => migrate(root, journal, options, work, fill)?,
             false => {
-                check(root, options, fill)?;
-                work.print_dead_links(&links.leading_nowhere(root));
+                check(root, options, work, fill)?;
+                work.print_astray(&links.astray(root));
             }
         }
     }

@@ -45,6 +45,18 @@ impl Journals {
             ))
             .hint("give another place by --journal FILE")
         })?;
+        Self::within(&directory, root)
+    }
+
+    /// Finds the journals of a tree in the usual place, and makes nothing.
+    ///
+    /// # Errors
+    /// They cannot be reached.
+    pub(super) fn usual(root: &Root) -> Result<Self, CliError> {
+        Self::within(&state_directory().unwrap_or_default(), root)
+    }
+
+    fn within(directory: &Path, root: &Root) -> Result<Self, CliError> {
         let first = directory.join(name_of(root));
         let (mut earlier, mut free) = (Vec::new(), first.clone());
         for number in 2.. {

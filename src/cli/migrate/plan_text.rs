@@ -183,8 +183,12 @@ pub(super) fn print_summary(
     let parts: Vec<String> = planned.into_iter().chain(rest).flatten().collect();
     let steps = [
         (counters.done > 0).then(|| counted(counters.done, "step done", "steps done")),
-        (counters.failed > 0).then(|| counted(counters.failed, "step failed", "steps failed")),
+        (counters.failed > 0).then(|| match args.apply {
+            true => counted(counters.failed, "step failed", "steps failed"),
+            false => counted(counters.failed, "step would fail", "steps would fail"),
+        }),
     ];
+    let in_steps = in_steps || !args.apply;
     let steps: Vec<String> = steps.into_iter().flatten().filter(|_| in_steps).collect();
     let what = match (parts.is_empty(), steps.is_empty()) {
         (true, true) => format!("nothing to do{of}"),

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use super::roots::Root;
@@ -19,6 +20,15 @@ pub(super) struct PlannedLinks {
     directories: HashMap<TreePath, Renames>,
     /// The directory and the name of each link, and the target that it gets.
     links: Vec<(TreePath, BackingName, Option<Vec<u8>>)>,
+}
+
+/// The end of a way.
+enum End {
+    /// It leads over another link or out of the tree.
+    Unknown,
+    Nowhere,
+    /// The path, by the names of now.
+    At(PathBuf),
 }
 
 /// The renames in a directory.
@@ -46,29 +56,33 @@ impl PlannedLinks {
         }
     }
 
-    /// Returns the links that lead somewhere now and would lead nowhere, by their paths. Ways over other links or out of the tree
-    /// are taken for good.
-    pub(super) fn leading_nowhere(&self, root: &Root) -> Vec<Vec<u8>> {
+    /// Returns the links that would lead elsewhere or nowhere, by their paths.
+    pub(super) fn astray(&self, root: &Root) -> Vec<Vec<u8>> {
         let links = self.links.iter().filter(|(directory, name, target)| {
             let link = path(root, directory).join(OsStr::from_bytes(name.as_bytes()));
-            let now = fs::read_link(&link)
-                .unwrap_or_default()
-                .into_os_string()
-                .into_vec();
-            let target = target.as_ref().unwrap_or(&now);
-            fs::metadata(&link).is_ok() && !self.leads(root, directory, target)
+            let now = fs::read_link(&link).unwrap_or_default();
+            let target = target.as_deref().unwrap_or(now.as_os_str().as_bytes());
+            let Ok(before) = fs::metadata(&link) else {
+                return false;
+            };
+            match self.end(root, directory, target) {
+                End::Unknown => false,
+                End::Nowhere => true,
+                End::At(path) => fs::metadata(path)
+                    .is_ok_and(|end| (end.dev(), end.ino()) != (before.dev(), before.ino())),
+            }
         });
         let links = links.map(|(directory, name, _)| join_path(directory.iter().chain([name])));
         links.collect()
     }
 
-    /// Would a target lead somewhere, from that directory?
-    fn leads(&self, root: &Root, directory: &TreePath, target: &[u8]) -> bool {
+    /// Finds where a target would lead from that directory.
+    fn end(&self, root: &Root, directory: &TreePath, target: &[u8]) -> End {
         let mut at = directory.to_vec();
         let mut rest = target;
         if target.starts_with(b"/") {
             let Some(inside) = target.strip_prefix(root.bytes()) else {
-                return true;
+                return End::Unknown;
             };
             at.clear();
             rest = inside;
@@ -76,26 +90,27 @@ impl PlannedLinks {
         for part in rest.split(|&byte| byte == b'/') {
             match part {
                 b"" | b"." => continue,
-                b".." if at.pop().is_none() => return true,
+                b".." if at.pop().is_none() => return End::Unknown,
                 b".." => continue,
                 _ => {}
             }
             let Ok(name) = BackingName::parse(part) else {
-                return false;
+                return End::Nowhere;
             };
             let renames = self.directories.get(at.as_slice());
             let given = renames.and_then(|renames| renames.given.get(&name));
             if given.is_none() && renames.is_some_and(|renames| renames.left.contains(&name)) {
-                return false;
+                return End::Nowhere;
             }
             at.push(given.unwrap_or(&name).clone());
             match fs::symlink_metadata(path(root, &at)) {
-                Ok(found) if found.is_symlink() => return true,
+                Ok(found) if found.is_symlink() => return End::Unknown,
                 Ok(_) => {}
-                Err(error) => return error.kind() != ErrorKind::NotFound,
+                Err(error) if error.kind() == ErrorKind::NotFound => return End::Nowhere,
+                Err(_) => return End::Unknown,
             }
         }
-        true
+        End::At(path(root, &at))
     }
 }
 

@@ -136,11 +136,14 @@ impl Work {
         }
     }
 
-    /// Reports links that a plan would lead nowhere.
-    pub(super) fn print_dead_links(&self, links: &[Vec<u8>]) {
+    /// Reports links that a plan would lead elsewhere or nowhere.
+    pub(super) fn print_astray(&self, links: &[Vec<u8>]) {
         for link in links {
             self.counters.lock().failed += 1;
-            self.print(&format!("{} would lead nowhere\n", Quoted(link)));
+            self.print(&format!(
+                "{} would lead elsewhere or nowhere\n",
+                Quoted(link)
+            ));
         }
     }
 

@@ -139,6 +139,7 @@ impl PlanOptions {
     pub(super) fn may_give_ascii(&self) -> bool {
         let policy = &self.map.policy;
         self.shorten
+            || self.escape
             || self.unescape.is_some()
             || self.private_use.is_some()
             || policy.form.is_some()

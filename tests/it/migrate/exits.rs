@@ -418,7 +418,7 @@ fn t1_a_plan_without_apply_is_checked_and_not_done() {
     at::rename(tree.below_dir(), b"b\xE9", b"elsewhere").unwrap();
     let before = snapshot::take(&tree.backing(), snapshot::Times::Kept);
     let check = migrate(tree.parent(), &BY_PLAN).expect(1);
-    let words = "2 names would be changed, 1 entry would be left as it is, of 3 lines of the plan; nothing was changed";
+    let words = "2 names would be changed, 1 entry would be left as it is, of 3 lines of the plan; 1 step would fail; nothing was changed";
     assert!(check.stderr.contains(words), "{check:?}");
     assert_eq!(
         snapshot::take(&tree.backing(), snapshot::Times::Kept),

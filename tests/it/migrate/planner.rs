@@ -444,6 +444,11 @@ fn what_has_no_text_is_escaped_where_that_is_wanted_and_read_later() {
             assert_eq!(line.new.unwrap().as_bytes(), later.as_bytes());
         }
     }
+    let taken = planned(&escape, &listed(&[b"x\xFF\x81", b"x%FF%81"]));
+    assert!(
+        taken.len() == 1 && taken[0].reason == Reason::Taken,
+        "{taken:?}"
+    );
     // An escape that was cut could not be read later.
     let long = b"\x81".repeat(200);
     let left = one(&long, &escape);
