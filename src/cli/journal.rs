@@ -60,7 +60,7 @@ pub(super) fn explain(journal: &Path, error: &JournalError) -> CliError {
     };
     match error {
         JournalError::NotThisTree => {
-            fault.hint("give the directory that it was made for with --root; a copy of that cannot be undone, since its inode numbers are others")
+            fault.hint("give the directory that it was made for with --root; a copy of that cannot be undone, nor perhaps a tree on overlayfs that was mounted again: their inode numbers are others")
         }
         JournalError::Version(_) => fault.hint("use the version of utf8fs that wrote it"),
         JournalError::Busy => fault.hint("wait until that has ended"),

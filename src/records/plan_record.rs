@@ -211,7 +211,7 @@ pub enum Reason {
     Target,
     /// its bytes are written as % and hex digits
     BytesEscaped,
-    /// no charset of --from takes it
+    /// none of the charsets tried reads it
     Unreadable,
     /// its charset is uncertain
     Unsure,

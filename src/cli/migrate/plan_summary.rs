@@ -208,7 +208,7 @@ mod tests {
         );
         assert_eq!(
             lines[33],
-            "              2  stays: no charset of --from takes it"
+            "              2  stays: none of the charsets tried reads it"
         );
         assert_eq!(lines[34], r#"                   "a""#);
     }

@@ -240,12 +240,12 @@ fn in_words(error: &serde_json::Error) -> String {
 fn check_line(line: &PlanLine, is_to_charset: bool) -> Result<(), String> {
     if let Some(new) = &line.new {
         if !is_to_charset && std::str::from_utf8(new.as_bytes()).is_err() {
-            return Err("\"new\" is not well-formed UTF-8".into());
+            return Err("the new name is not well-formed UTF-8".into());
         }
         let length = new.as_bytes().len();
         if length > NAME_MAX {
             return Err(format!(
-                "\"new\" is too long: {length} bytes, the limit is {NAME_MAX}"
+                "the new name is too long: {length} bytes, the limit is {NAME_MAX}"
             ));
         }
     }

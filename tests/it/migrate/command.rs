@@ -185,7 +185,7 @@ fn the_exit_status_says_what_is_left() {
     let run = migrate(tree.parent(), &["--normalize", "nfc", "backing"]).expect(1);
     assert!(
         run.stdout
-            .contains("  2  stays: no charset of --from takes it\n"),
+            .contains("  2  stays: none of the charsets tried reads it\n"),
         "{run:?}"
     );
     // Clean.
