@@ -286,7 +286,7 @@ impl<F: AsFd> Dir<F> {
     }
 }
 
-/// Turns "there is none" into `None`; no name is there that is longer than names can be.
+/// Turns the error that an entry is absent into `None`.
 pub(crate) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(error) if is_absent(&error) => Ok(None),
@@ -294,7 +294,7 @@ pub(crate) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Does an error of a system call say that an entry that it names is not there? No name is that is longer than names can be.
+/// Does an error of a system call say that the entry is absent? No entry has a name that is too long.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),

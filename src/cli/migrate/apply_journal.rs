@@ -81,7 +81,7 @@ pub(super) fn migrate(
     carry_out(root, &mut journal, work)
 }
 
-/// Has `fill` put into a journal that is never done what would be done in a tree, which reports what could not.
+/// Checks what would be done in a tree. `fill` puts it into a journal that is never committed, and reports what cannot be done.
 pub(super) fn check(
     root: &Root,
     options: String,
@@ -106,7 +106,7 @@ pub(super) fn check(
     fill(&draft.map_err(|error| failure(root, &error))?)
 }
 
-/// Was the plan with these options done before? That is told then.
+/// Was the plan with these options done before? If so, says it.
 fn was_done(earlier: &[PathBuf], options: &str, work: &Work) -> bool {
     let journals = earlier
         .iter()

@@ -22,7 +22,7 @@ pub(super) struct PlannedLinks {
     links: Vec<(TreePath, BackingName, Option<Vec<u8>>)>,
 }
 
-/// The end of a way.
+/// The end of the way along a target.
 enum End {
     /// It leads over another link or out of the tree.
     Unknown,

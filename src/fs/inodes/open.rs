@@ -38,7 +38,7 @@ impl Inodes {
         self.find(inode)
     }
 
-    /// The same, looked for once.
+    /// Returns the same, after one attempt.
     fn find(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
         inode.held().map_or_else(|| self.open_again(inode), Ok)
     }
