@@ -7,8 +7,8 @@ use super::plan_options::PlanOptions;
 use crate::codec::Charset;
 use crate::codec::charset::is_meaningless;
 use crate::codec::guess::{Doubled, TextGuess, doubly_encoded};
-use crate::names::{BackingName, CharsetSource, Escapes, VisibleName, percent_decoded};
-use crate::records::{Candidate, Reason, Warning};
+use crate::names::{BackingName, CharsetSource, Escapes, percent_decoded};
+use crate::records::{Candidate, Kind, PlanLine, Reason, Warning};
 
 /// A name that is less likely than this to have been encoded again is meant as it is.
 const LIKELY: f64 = 0.25;
@@ -21,29 +21,6 @@ const MOST_ROUNDS: usize = 4;
 
 /// Most readings that a plan lists.
 const CANDIDATES: usize = 3;
-
-/// The change of a name.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum NameChange {
-    /// Nothing is amiss with it.
-    Keep,
-    /// The entry gets another name.
-    New(NewName),
-    /// Something is amiss, but it stays.
-    Left(Reason, Vec<Candidate>),
-}
-
-/// A new name, and why.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct NewName {
-    pub(super) name: Vec<u8>,
-    pub(super) reason: Reason,
-    pub(super) warning: Option<Warning>,
-    pub(super) charset: Option<Charset>,
-    pub(super) confidence: Option<f64>,
-    /// Other names that the guesses make of it.
-    pub(super) candidates: Vec<Candidate>,
-}
 
 /// May `name` get another name? Whatever this says no to is kept.
 pub(super) fn may_change(options: &PlanOptions, name: &[u8]) -> bool {
@@ -60,194 +37,187 @@ pub(super) fn may_change(options: &PlanOptions, name: &[u8]) -> bool {
         || text.is_some_and(|text| restored(options, text).is_some())
 }
 
-/// Returns the change of `name`, were it alone in its directory. A new name conforms, and is kept by the same options. It has no
-/// control character that the name has not, unless that is allowed (law T8).
+/// Returns the line of a plan for a name, were it alone in its directory; `None` if nothing is amiss with it. Kind and inode are
+/// left to the caller. A new name conforms, and is kept by the same options. It has no control character that the name has
+/// not, unless that is allowed (law T8).
 pub(super) fn name_change(
     options: &PlanOptions,
     choice: &CharsetChoice,
-    name: &[u8],
-) -> NameChange {
-    if !may_change(options, name) {
-        return NameChange::Keep;
+    old: &BackingName,
+) -> Option<PlanLine> {
+    if !may_change(options, old.as_bytes()) {
+        return None;
     }
-    let change = match repeated(options, choice, name) {
-        NameChange::New(new) if !options.allow_control && adds_control(name, &new.name) => {
-            NameChange::Left(Reason::Control, new.candidates)
-        }
-        change @ (NameChange::Keep | NameChange::New(_) | NameChange::Left(..)) => change,
-    };
-    match change {
-        NameChange::Left(..) if options.escape => escaped(options, name).unwrap_or(change),
-        NameChange::Keep | NameChange::New(_) | NameChange::Left(..) => change,
+    let mut line = repeated(options, choice, old)?;
+    let is_unwanted = |new: &BackingName| adds_control(old.as_bytes(), new.as_bytes());
+    if !options.allow_control && line.new.as_ref().is_some_and(is_unwanted) {
+        line = left(old, Reason::Control, line.candidates);
+    }
+    match line.new {
+        None if options.escape => escaped(options, old).or(Some(line)),
+        _ => Some(line),
+    }
+}
+
+/// Returns the line of a name that stays.
+fn left(
+    old: &BackingName,
+    reason: Reason,
+    candidates: impl IntoIterator<Item = Candidate>,
+) -> PlanLine {
+    PlanLine {
+        candidates: candidates.into_iter().collect(),
+        ..PlanLine::new(old.clone(), Kind::Unknown, 0, reason)
     }
 }
 
 /// Returns the change to the name that a mount shows of an ill-formed name without text; `None` if there is none.
-fn escaped(options: &PlanOptions, name: &[u8]) -> Option<NameChange> {
+fn escaped(options: &PlanOptions, old: &BackingName) -> Option<PlanLine> {
+    let name = old.as_bytes();
     let is_ill_formed = std::str::from_utf8(name).is_err();
     let mut new = is_ill_formed.then(|| options.unlimited.escape_candidate(name, 1))?;
     if options.policy().over_a_limit(new.as_bytes()).is_some() {
         if !options.shorten {
-            return Some(NameChange::Left(Reason::WouldBeTooLong, Vec::new()));
+            return Some(left(old, Reason::WouldBeTooLong, None));
         }
         new = options.map.escape_candidate(name, 1);
     }
-    options.policy().conforms(new.as_bytes()).then(|| {
-        NameChange::New(NewName {
-            name: new.as_bytes().to_vec(),
-            reason: Reason::BytesEscaped,
-            warning: None,
-            charset: None,
-            confidence: None,
-            candidates: Vec::new(),
-        })
+    options.policy().conforms(new.as_bytes()).then(|| PlanLine {
+        new: Some(new.as_backing()),
+        ..left(old, Reason::BytesEscaped, None)
     })
 }
 
-fn repeated(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChange {
-    let mut change = once(options, choice, name);
+fn repeated(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Option<PlanLine> {
+    let mut line = once(options, choice, old)?;
     for _ in 0..MOST_ROUNDS {
-        let NameChange::New(new) = &mut change else {
-            return change;
+        let new = line.new.as_ref();
+        let new = new.filter(|new| may_change(options, new.as_bytes()));
+        let next = new.and_then(|new| once(options, choice, new));
+        let Some(next) = next.filter(|next| next.new.is_some()) else {
+            return Some(line);
         };
-        if !may_change(options, &new.name) {
-            return change;
+        if next.new.as_ref() == Some(old) {
+            return None;
         }
-        let NameChange::New(next) = once(options, choice, &new.name) else {
-            return change;
-        };
-        if next.name == name {
-            return NameChange::Keep;
-        }
-        new.name = next.name;
-        new.warning = new.warning.or(next.warning);
-        new.charset = new.charset.or(next.charset);
-        new.confidence = match (new.confidence, next.confidence) {
+        line.new = next.new;
+        line.warning = line.warning.or(next.warning);
+        line.charset = line.charset.or(next.charset);
+        line.confidence = match (line.confidence, next.confidence) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
     }
-    NameChange::Left(Reason::NoSpelling, Vec::new())
+    Some(left(old, Reason::NoSpelling, None))
 }
 
-fn once(options: &PlanOptions, choice: &CharsetChoice, name: &[u8]) -> NameChange {
-    let mut new = NewName {
-        name: Vec::new(),
-        // Until something else is found; then it is about the characters, or the form.
-        reason: Reason::Target,
-        warning: None,
-        charset: None,
-        confidence: None,
-        candidates: Vec::new(),
-    };
+fn once(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Option<PlanLine> {
+    let name = old.as_bytes();
+    // The reason until something else is found; then it is about the characters, or the form.
+    let mut line = left(old, Reason::Target, None);
     let mut bytes = Cow::Borrowed(name);
     if let Some(unescaped) = options.unescape.and_then(|of| unescaped(options, of, name)) {
         bytes = Cow::Owned(unescaped);
-        new.reason = Reason::Escaped;
+        line.reason = Reason::Escaped;
         // Text beside bytes of a charset: neither reading would be right for both.
         let is_text = |name: &[u8]| std::str::from_utf8(name).is_ok();
         if !is_text(&bytes) && is_text(name) && !name.is_ascii() {
-            return NameChange::Left(Reason::NoSpelling, Vec::new());
+            return Some(left(old, Reason::NoSpelling, None));
         }
     }
-    let text = match std::str::from_utf8(&bytes) {
+    let mut text = match std::str::from_utf8(&bytes) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) if options.from == CharsetSource::Leave => return NameChange::Keep,
+        Err(_) if options.from == CharsetSource::Leave => return None,
         Err(_) => {
-            let mut confidence = None;
-            let read = if options.from == CharsetSource::Auto {
+            let (text, charset) = if options.from == CharsetSource::Auto {
                 let mut guesses = choice.guessed(&bytes);
                 let is_likely = |best: &TextGuess| best.confidence >= options.least;
                 if !guesses.first().is_some_and(is_likely) {
-                    return unread(Reason::Unsure, candidates(options, &guesses, &bytes));
+                    let candidates = candidates(options, &guesses, &bytes);
+                    let reason = match candidates.as_slice() {
+                        [] => Reason::Unreadable,
+                        _ => Reason::Unsure,
+                    };
+                    return Some(left(old, reason, candidates));
                 }
                 let best = guesses.remove(0);
-                new.candidates = candidates(options, &guesses, &bytes);
-                confidence = Some(best.confidence);
-                Some((best.text, best.charset))
+                line.candidates = candidates(options, &guesses, &bytes);
+                line.confidence = Some(best.confidence);
+                (best.text, best.charset)
+            } else if let Some(read) = choice.named(&bytes) {
+                read
             } else {
-                choice.named(&bytes)
+                return Some(left(old, Reason::Unreadable, None));
             };
-            let Some((text, charset)) = read else {
-                return unread(Reason::Unreadable, Vec::new());
-            };
-            if new.reason == Reason::Target {
-                new.reason = Reason::Decoded;
+            if line.reason == Reason::Target {
+                line.reason = Reason::Decoded;
             }
-            new.warning = warning(&text);
-            new.charset = Some(charset);
-            new.confidence = confidence;
+            line.warning = warning(&text);
+            line.charset = Some(charset);
             Cow::Owned(text)
         }
     };
-    let text = if options.fix_double && new.reason == Reason::Target {
-        match doubled(&text) {
-            Some(doubled) if is_sure(options, choice, &doubled) => {
-                new.reason = Reason::Doubled;
-                new.confidence = Some(doubled.confidence);
-                new.charset = Charset::from_label(doubled.label()).ok();
-                Cow::Owned(doubled.text)
-            }
-            Some(doubled) if options.policy().conforms(name) => {
-                let candidate = BackingName::parse(doubled.text.as_bytes());
-                let candidates = candidate.ok().map(|name| Candidate {
-                    name,
-                    charset: Charset::from_label(doubled.label()).ok(),
-                    confidence: Some(doubled.confidence),
-                });
-                return NameChange::Left(Reason::Unsure, candidates.into_iter().collect());
-            }
-            _ => text,
-        }
-    } else {
-        text
-    };
-    let text = match restored(options, &text) {
-        Some(restored) => {
-            if new.reason == Reason::Target {
-                new.reason = Reason::Mapped;
-            }
-            Cow::Owned(restored)
-        }
-        None => text,
-    };
-    match spelled(options, &text, name) {
-        Ok(spelled) => {
-            let Some(stored) = stored(options, spelled.name) else {
-                return NameChange::Left(Reason::Unmappable, Vec::new());
-            };
-            if stored == name {
-                return NameChange::Keep;
-            }
-            let is_respelled = new.reason == Reason::Decoded && spelled.reason != Reason::Form;
-            if new.reason == Reason::Target || is_respelled {
-                new.reason = spelled.reason;
-            }
-            if std::str::from_utf8(&stored).is_err() {
-                new.reason = Reason::Encoded;
-            }
-            new.name = stored;
-            NameChange::New(new)
-        }
-        Err((reason, cut)) => {
-            let cut = cut.and_then(|cut| BackingName::parse(&cut).ok());
-            let candidates = cut.map(|name| Candidate {
+    if options.fix_double
+        && line.reason == Reason::Target
+        && let Some(doubled) = doubled(&text)
+    {
+        let charset = Charset::from_label(doubled.label()).ok();
+        let confidence = Some(doubled.confidence);
+        if is_sure(options, choice, &doubled) {
+            line.reason = Reason::Doubled;
+            (line.charset, line.confidence) = (charset, confidence);
+            text = Cow::Owned(doubled.text);
+        } else if options.policy().conforms(name) {
+            let candidate = BackingName::parse(doubled.text.as_bytes()).ok();
+            let candidate = candidate.map(|name| Candidate {
                 name,
-                charset: new.charset,
-                confidence: new.confidence,
+                charset,
+                confidence,
             });
-            NameChange::Left(reason, candidates.into_iter().collect())
+            return Some(left(old, Reason::Unsure, candidate));
         }
     }
+    if let Some(restored) = restored(options, &text) {
+        if line.reason == Reason::Target {
+            line.reason = Reason::Mapped;
+        }
+        text = Cow::Owned(restored);
+    }
+    let (new, reason) = match spelled(options, &text, name) {
+        Ok(spelled) => spelled,
+        Err((reason, cut)) => {
+            let cut = cut.map(|name| Candidate {
+                name,
+                charset: line.charset,
+                confidence: line.confidence,
+            });
+            return Some(left(old, reason, cut));
+        }
+    };
+    let Some(stored) = stored(options, new) else {
+        return Some(left(old, Reason::Unmappable, None));
+    };
+    if stored == *old {
+        return None;
+    }
+    let is_respelled = line.reason == Reason::Decoded && reason != Reason::Form;
+    if line.reason == Reason::Target || is_respelled {
+        line.reason = reason;
+    }
+    if std::str::from_utf8(stored.as_bytes()).is_err() {
+        line.reason = Reason::Encoded;
+    }
+    line.new = Some(stored);
+    Some(line)
 }
 
 /// The name in the charset that names are stored in; `None` if that lacks a character, or its bytes would be UTF-8.
-fn stored(options: &PlanOptions, name: Vec<u8>) -> Option<Vec<u8>> {
-    if options.map.store_as.is_none() || name.is_ascii() {
+fn stored(options: &PlanOptions, name: BackingName) -> Option<BackingName> {
+    if options.map.store_as.is_none() || name.as_bytes().is_ascii() {
         return Some(name);
     }
-    let stored = options.map.stored(&VisibleName::parse(&name).ok()?).ok()?;
-    (stored.as_bytes() != name).then(|| stored.as_bytes().to_vec())
+    let stored = options.map.stored(&name.as_visible()).ok()?;
+    (stored != name).then_some(stored)
 }
 
 /// The text that private-use characters stand for; `None` if there are none, or they are to stay.
@@ -266,14 +236,6 @@ fn unescaped(options: &PlanOptions, escapes: Escapes, name: &[u8]) -> Option<Vec
     }
 }
 
-/// A name of which no reading is taken.
-fn unread(reason: Reason, candidates: Vec<Candidate>) -> NameChange {
-    match candidates.as_slice() {
-        [] => NameChange::Left(Reason::Unreadable, candidates),
-        _ => NameChange::Left(reason, candidates),
-    }
-}
-
 /// The names that these readings make of it, each once, but for those that would have control characters.
 pub(super) fn candidates(
     options: &PlanOptions,
@@ -282,10 +244,10 @@ pub(super) fn candidates(
 ) -> Vec<Candidate> {
     let mut candidates: Vec<Candidate> = Vec::new();
     for guess in guesses {
-        let new = spelled(options, &guess.text, name)
-            .ok()
-            .filter(|spelled| spelled.name != name && !adds_control(name, &spelled.name))
-            .and_then(|spelled| BackingName::parse(&spelled.name).ok());
+        let new = spelled(options, &guess.text, name).ok();
+        let new = new
+            .map(|(new, _)| new)
+            .filter(|new| new.as_bytes() != name && !adds_control(name, new.as_bytes()));
         if let Some(new) = new
             && candidates.len() < CANDIDATES
             && candidates.iter().all(|other| other.name != new)
@@ -311,48 +273,34 @@ fn is_sure(options: &PlanOptions, choice: &CharsetChoice, doubled: &Doubled) -> 
         || (doubled.confidence >= AMONG_OTHERS && choice.doubled >= options.least)
 }
 
-/// A name that conforms.
-struct Spelled {
-    name: Vec<u8>,
-    /// The problem of the text, if it was not taken as it is.
-    reason: Reason,
-}
-
-/// The conforming name of a text that the name on disk stands for; else why there is none, and what it would be cut to.
+/// The conforming name of a text that the name on disk stands for, and the problem of the text, if it was not taken as it is; else
+/// why there is none, and what it would be cut to.
 fn spelled(
     options: &PlanOptions,
     text: &str,
     name: &[u8],
-) -> Result<Spelled, (Reason, Option<Vec<u8>>)> {
+) -> Result<(BackingName, Reason), (Reason, Option<BackingName>)> {
     let policy = options.policy();
-    if policy.conforms(text.as_bytes()) {
-        return Ok(Spelled {
-            name: text.as_bytes().to_vec(),
-            reason: Reason::Form,
-        });
+    // Checked after the last step: it is one component of a path (law C5).
+    if policy.conforms(text.as_bytes())
+        && let Ok(new) = BackingName::parse(text.as_bytes())
+    {
+        return Ok((new, Reason::Form));
     }
     let whole = options.unlimited.spelled(text.as_bytes(), name);
     let whole = whole.filter(|whole| options.unlimited.policy.conforms(whole.as_bytes()));
     let whole = whole.ok_or((Reason::NoSpelling, None))?;
-    let is_out_of_form = policy.form.is_some_and(|form| !form.holds(text));
     if policy.over_a_limit(whole.as_bytes()).is_none() {
-        return Ok(Spelled {
-            name: whole.as_bytes().to_vec(),
-            reason: if is_out_of_form {
-                Reason::Form
-            } else {
-                Reason::Forbidden
-            },
-        });
+        let reason = match policy.form {
+            Some(form) if !form.holds(text) => Reason::Form,
+            _ => Reason::Forbidden,
+        };
+        return Ok((whole.as_backing(), reason));
     }
     let cut = options.map.spelled(text.as_bytes(), name);
     let cut = cut.filter(|cut| policy.conforms(cut.as_bytes()));
-    let cut = cut.map(|cut| cut.as_bytes().to_vec());
-    match cut {
-        Some(name) if options.shorten => Ok(Spelled {
-            name,
-            reason: Reason::TooLong,
-        }),
+    match cut.map(|cut| cut.as_backing()) {
+        Some(cut) if options.shorten => Ok((cut, Reason::TooLong)),
         cut => Err((Reason::WouldBeTooLong, cut)),
     }
 }

@@ -6,7 +6,7 @@ use super::charset_choice::{CharsetChoice, TreeGuess};
 use super::collisions::{self, Same};
 use super::entry_list::{EntryList, ListedEntry};
 use super::filter::Scope;
-use super::name_change::{NameChange, candidates, may_change, name_change};
+use super::name_change::{candidates, may_change, name_change};
 use super::plan_options::PlanOptions;
 use crate::backing::Dir;
 use crate::codec::guess::may_deceive;
@@ -56,26 +56,11 @@ pub fn plan(
 fn line(options: &PlanOptions, choice: &CharsetChoice, entry: ListedEntry<'_>) -> Option<PlanLine> {
     // A broken filesystem may give what is no name.
     let old = BackingName::parse(entry.name).ok()?;
-    let mut line = PlanLine::new(old, entry.kind, entry.inode, Reason::NoSpelling);
+    let mut line = name_change(options, choice, &old)?;
+    (line.kind, line.inode) = (entry.kind, entry.inode);
     let is_suspicious = options.from == CharsetSource::Auto && may_deceive(entry.name);
-    line.warning = is_suspicious.then_some(Warning::Overlong);
-    match name_change(options, choice, entry.name) {
-        NameChange::Keep => return None,
-        NameChange::Left(reason, candidates) => {
-            line.reason = reason;
-            line.candidates = candidates;
-        }
-        // Checked after the last step: it is one component of a path (law C5).
-        NameChange::New(new) => {
-            if let Ok(name) = BackingName::parse(&new.name) {
-                line.new = Some(name);
-                line.reason = new.reason;
-                line.warning = line.warning.or(new.warning);
-                line.charset = new.charset;
-                line.confidence = new.confidence;
-                line.candidates = new.candidates;
-            }
-        }
+    if is_suspicious {
+        line.warning = Some(Warning::Overlong);
     }
     Some(line)
 }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::charset_choice::{CharsetChoice, TreeGuess};
 use super::entry_list::EntryList;
 use super::filter::Filter;
-use super::name_change::{NameChange, may_change, name_change};
+use super::name_change::{may_change, name_change};
 use super::plan_directory::plan_open;
 use super::plan_options::PlanOptions;
 use crate::backing::{Dir, Entries, Kind, Stat, file};
@@ -295,10 +295,7 @@ impl Way<'_> {
         let names = self.links.filter.path(inside.iter().map(AsRef::as_ref));
         let options = self.links.options.for_directory(names);
         let choice = CharsetChoice::alone(&options, self.links.tree);
-        match name_change(&options, &choice, name.as_bytes()) {
-            NameChange::New(new) => BackingName::parse(&new.name).ok(),
-            NameChange::Keep | NameChange::Left(..) => None,
-        }
+        name_change(&options, &choice, name)?.new
     }
 
     /// Goes to the root of the filesystem.
