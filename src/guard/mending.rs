@@ -17,7 +17,7 @@ use super::directories::Away;
 use super::guarded::Guarded;
 use super::judge::Judge;
 use super::pending::{Batch, Waiting};
-use crate::backing::{Dir, Entries, Stat, file};
+use crate::backing::{Dir, Stat, file};
 use crate::names::{BackingName, Quoted};
 use crate::records::{Kind, PlanLine, Reason, TreePath};
 use crate::tree::apply::{Movement, Observer, apply_live};
@@ -217,7 +217,7 @@ fn lines(
     let tree = TreeGuess::default();
     let plan = |listing: &_| plan(options, &tree, listing, is_included, &mut |_, _| false);
     if options.needs_guesses() {
-        let mut lines = plan(&list(dir)?);
+        let mut lines = plan(&EntryList::read(dir)?);
         // A listing may have other numbers than statx(2), as that of overlayfs has for directories.
         let looked_at: HashMap<_, _> = entries
             .iter()
@@ -285,21 +285,6 @@ fn quiet(dir: &Dir, name: &BackingName, stat: &Stat, grace: Duration) -> Quiet {
         // There are no leases here, or the file cannot be read: the time of the last change says enough.
         Ok(false) | Err(_) => Quiet::Yes,
     }
-}
-
-/// Lists a directory.
-///
-/// # Errors
-/// Those of reading it.
-pub(super) fn list(dir: &Dir) -> io::Result<EntryList> {
-    let mut entries = Entries::open_quietly(dir)?;
-    let mut listing = EntryList::default();
-    while let Some(entry) = entries.next()? {
-        if !entry.is_dot() {
-            listing.push(entry.name, entry.kind, entry.ino);
-        }
-    }
-    Ok(listing)
 }
 
 /// Takes what comes of the renames.
@@ -431,7 +416,7 @@ mod tests {
                 judgement: judgement.clone(),
             };
             let newcomers = [(name.clone(), offender)].into();
-            guarded.compare(&newcomers, &list(&dir).unwrap(), &dir);
+            guarded.compare(&newcomers, &EntryList::read(&dir).unwrap(), &dir);
             assert_eq!(guarded.audit_counts().offences(), offences);
         }
     }

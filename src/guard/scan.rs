@@ -12,7 +12,6 @@ use jiff::Timestamp;
 use super::guarded::Guarded;
 use super::judge::Judge;
 use super::maker::Maker;
-use super::mending::list;
 use super::offender::{Newcomers, Offender};
 use super::scan_requests::{ALL, Request};
 use crate::backing::{Dir, FileHandle, Kind};
@@ -76,7 +75,7 @@ pub(super) fn scan(guarded: &Guarded, roots: Vec<OwnedFd>, since: i64) {
 fn compare(guarded: &Guarded, directories: &HashMap<FileHandle, Newcomers>) {
     for (handle, newcomers) in directories.iter().take_while(|_| !guarded.is_over()) {
         if let Some((_, dir)) = guarded.open(handle, ALL)
-            && let Ok(names) = list(&dir)
+            && let Ok(names) = EntryList::read(&dir)
         {
             guarded.compare(newcomers, &names, &dir);
         }

@@ -164,10 +164,11 @@ mod tests {
 
     fn plan(directory: &str, names: &[&str], reason: Reason) -> DirectoryPlan {
         let name = |name: &&str| BackingName::parse(name.as_bytes()).unwrap();
-        let line = |old: &&str| PlanLine::new(name(old), Kind::File, 1, reason);
-        DirectoryPlan {
+        let line = |old: &&str| PlanLine {
             directory: [name(&directory)].into_iter().collect(),
-            inode: 1,
+            ..PlanLine::new(name(old), Kind::File, 1, reason)
+        };
+        DirectoryPlan {
             entries: 9,
             lines: names.iter().map(line).collect(),
         }

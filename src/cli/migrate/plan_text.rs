@@ -22,7 +22,7 @@ const SHOWN: usize = 2;
 pub(super) fn lines(plan: &DirectoryPlan, has: impl Fn(&PlanLine) -> bool) -> String {
     let mut text = String::with_capacity(plan.lines.len() * 160);
     for line in plan.lines.iter().filter(|line| has(line)) {
-        let path = join_path(plan.directory.iter().chain([&line.old]));
+        let path = join_path(line.directory.iter().chain([&line.old]));
         let outcome = line.outcome();
         let between = match (line.is_left(), outcome.is_empty()) {
             (true, false) => "; ",

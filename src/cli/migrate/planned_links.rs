@@ -1,116 +1,88 @@
 //! Where the links of a plan would lead once it is done, told without doing it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use super::roots::Root;
 use crate::backing::Kind;
 use crate::names::BackingName;
+use crate::records::PlanLine;
 use crate::tree::change::{TreePath, join_path};
 use crate::tree::plan::DirectoryPlan;
 
 /// The names and targets that a plan gives in a tree.
 #[derive(Debug, Default)]
 pub(super) struct PlannedLinks {
-    directories: HashMap<TreePath, Renames>,
-    /// The directory and the name of each link, and the target that it gets.
-    links: Vec<(TreePath, BackingName, Option<Vec<u8>>)>,
-}
-
-/// The end of the way along a target.
-enum End {
-    /// It leads over another link or out of the tree.
-    Unknown,
-    Nowhere,
-    /// The path, by the names of now.
-    At(PathBuf),
-}
-
-/// The renames in a directory.
-#[derive(Debug, Default)]
-struct Renames {
-    /// The old names by the new ones.
-    given: HashMap<BackingName, BackingName>,
-    /// The old names.
-    left: HashSet<BackingName>,
+    /// The old names by the new ones, in each directory; `None` for a name that is given up.
+    names: HashMap<TreePath, HashMap<BackingName, Option<BackingName>>>,
+    links: Vec<PlanLine>,
 }
 
 impl PlannedLinks {
     pub(super) fn add(&mut self, plan: &DirectoryPlan) {
-        let renames = self.directories.entry(plan.directory.clone()).or_default();
         for line in &plan.lines {
             if let Some(new) = &line.new {
-                renames.given.insert(new.clone(), line.old.clone());
-                renames.left.insert(line.old.clone());
+                let names = self.names.entry(line.directory.clone()).or_default();
+                names.insert(new.clone(), Some(line.old.clone()));
+                names.entry(line.old.clone()).or_insert(None);
             }
             if line.kind == Kind::Symlink {
-                let target = line.new_target.as_ref().map(|new| new.as_bytes().to_vec());
-                let directory = plan.directory.clone();
-                self.links.push((directory, line.old.clone(), target));
+                self.links.push(line.clone());
             }
         }
     }
 
     /// Returns the links that would lead elsewhere or nowhere, by their paths.
     pub(super) fn astray(&self, root: &Root) -> Vec<Vec<u8>> {
-        let links = self.links.iter().filter(|(directory, name, target)| {
-            let link = path(root, directory).join(OsStr::from_bytes(name.as_bytes()));
-            let now = fs::read_link(&link).unwrap_or_default();
-            let target = target.as_deref().unwrap_or(now.as_os_str().as_bytes());
-            let Ok(before) = fs::metadata(&link) else {
-                return false;
-            };
-            match self.end(root, directory, target) {
-                End::Unknown => false,
-                End::Nowhere => true,
-                End::At(path) => fs::metadata(path)
-                    .is_ok_and(|end| (end.dev(), end.ino()) != (before.dev(), before.ino())),
-            }
-        });
-        let links = links.map(|(directory, name, _)| join_path(directory.iter().chain([name])));
-        links.collect()
+        let is_astray = |link: &&PlanLine| self.is_astray(root, link).unwrap_or(false);
+        let astray = self.links.iter().filter(is_astray);
+        let paths = astray.map(|link| join_path(link.directory.iter().chain([&link.old])));
+        paths.collect()
     }
 
-    /// Finds where a target would lead from that directory.
-    fn end(&self, root: &Root, directory: &TreePath, target: &[u8]) -> End {
-        let mut at = directory.to_vec();
-        let mut rest = target;
+    /// Would a link that leads somewhere lead elsewhere or nowhere? `None` if its way leads over another link or out of the tree.
+    fn is_astray(&self, root: &Root, link: &PlanLine) -> Option<bool> {
+        let mut at = link.directory.to_vec();
+        let own = path(root, &at).join(OsStr::from_bytes(link.old.as_bytes()));
+        let before = fs::metadata(&own).ok()?;
+        let target = match &link.new_target {
+            Some(new) => new.as_bytes().to_vec(),
+            None => fs::read_link(own).ok()?.into_os_string().into_vec(),
+        };
+        let mut rest = target.as_slice();
         if target.starts_with(b"/") {
-            let Some(inside) = target.strip_prefix(root.bytes()) else {
-                return End::Unknown;
-            };
+            rest = target.strip_prefix(root.bytes())?;
             at.clear();
-            rest = inside;
         }
         for part in rest.split(|&byte| byte == b'/') {
-            match part {
+            let name = match part {
                 b"" | b"." => continue,
-                b".." if at.pop().is_none() => return End::Unknown,
-                b".." => continue,
-                _ => {}
-            }
-            let Ok(name) = BackingName::parse(part) else {
-                return End::Nowhere;
+                b".." => {
+                    at.pop()?;
+                    continue;
+                }
+                name => BackingName::parse(name).ok()?,
             };
-            let renames = self.directories.get(at.as_slice());
-            let given = renames.and_then(|renames| renames.given.get(&name));
-            if given.is_none() && renames.is_some_and(|renames| renames.left.contains(&name)) {
-                return End::Nowhere;
+            let names = self.names.get(at.as_slice());
+            match names.and_then(|names| names.get(&name)) {
+                Some(None) => return Some(true),
+                Some(Some(old)) => at.push(old.clone()),
+                None => at.push(name),
             }
-            at.push(given.unwrap_or(&name).clone());
             match fs::symlink_metadata(path(root, &at)) {
-                Ok(found) if found.is_symlink() => return End::Unknown,
+                Ok(found) if found.is_symlink() => return None,
                 Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::NotFound => return End::Nowhere,
-                Err(_) => return End::Unknown,
+                Err(error) if error.kind() == ErrorKind::NotFound => return Some(true),
+                Err(_) => return None,
             }
         }
-        End::At(path(root, &at))
+        let end = fs::metadata(path(root, &at)).ok()?;
+        Some((end.dev(), end.ino()) != (before.dev(), before.ino()))
     }
 }
 

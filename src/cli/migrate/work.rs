@@ -77,7 +77,7 @@ impl Work {
             ..filter.clone()
         };
         let planner = Planner {
-            roots: std::slice::from_ref(&root.fd),
+            root: &root.fd,
             options,
             filter: &filter,
             threads: self.threads,
@@ -96,10 +96,10 @@ impl Work {
     pub(super) fn add(&self, plan: &DirectoryPlan, draft: &Draft) -> Result<(), CliError> {
         self.print_left(plan);
         let changes: Vec<Change> = plan.lines.iter().filter_map(Change::of).collect();
-        if changes.is_empty() {
+        let Some(first) = plan.lines.first().filter(|_| !changes.is_empty()) else {
             return Ok(());
-        }
-        let skipped = draft.add(&plan.directory, plan.inode, changes);
+        };
+        let skipped = draft.add(&first.directory, first.directory_inode, changes);
         let skipped =
             skipped.map_err(|error| CliError::failure(format!("{error}; nothing was changed")))?;
         let lines = plan.lines.iter().filter(|line| line.number > 0);

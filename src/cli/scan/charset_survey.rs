@@ -160,7 +160,7 @@ impl PlanSink for CharsetSurvey {
         let is_ill_formed = |line: &&PlanLine| std::str::from_utf8(line.old.as_bytes()).is_err();
         let lines: Vec<&PlanLine> = plan.lines.iter().filter(is_ill_formed).collect();
         if !lines.is_empty() {
-            let path = plan.directory.iter().map(|name| name.as_bytes().into());
+            let path = plan.directory().iter().map(|name| name.as_bytes().into());
             let names = SurveyedDirectory::of(&lines, &plan.path());
             self.0.lock().insert(path.collect(), names);
         }
@@ -270,7 +270,7 @@ impl CharsetSurvey {
         let survey = Self::default();
         let read = |root: Dir<OwnedFd>| {
             let planner = Planner {
-                roots: &[root.into_fd()],
+                root: &root.into_fd(),
                 options,
                 filter: &Filter::default(),
                 threads: THREADS,

@@ -1,6 +1,9 @@
 //! The names of one directory, as it was read.
 
-use crate::backing::Kind;
+use std::io;
+use std::os::fd::AsFd;
+
+use crate::backing::{Entries, Kind};
 
 /// An entry as the directory tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,21 @@ pub struct EntryList {
 }
 
 impl EntryList {
+    /// Reads a directory, and leaves its access time where that is for us to say.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    pub fn read(directory: impl AsFd) -> io::Result<Self> {
+        let mut list = Self::default();
+        let mut entries = Entries::open_quietly(directory)?;
+        while let Some(entry) = entries.next()? {
+            if !entry.is_dot() {
+                list.push(entry.name, entry.kind, entry.ino);
+            }
+        }
+        Ok(list)
+    }
+
     /// Forgets all entries, and keeps the memory for the next ones.
     pub fn clear(&mut self) {
         self.names.clear();

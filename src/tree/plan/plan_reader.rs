@@ -120,8 +120,6 @@ impl<R: BufRead> Reader<R> {
             return Err(PlanError::Line { line, what });
         }
         Ok(Some(DirectoryPlan {
-            directory: first.directory.clone(),
-            inode: first.directory_inode,
             entries: lines.len(),
             lines,
         }))

@@ -25,20 +25,17 @@ pub trait PlanSink: Sync {
     /// A directory could not be read; nothing is planned in it (law T3).
     fn failed(&self, place: &Place, error: &io::Error);
 
-    /// A directory on another mount is left out.
-    fn left_out(&self, _place: &Place) {}
-
     /// Is it to end before its end?
     fn is_over(&self) -> bool {
         false
     }
 }
 
-/// A planner of trees.
+/// A planner of a tree.
 #[derive(Debug)]
 pub struct Planner<'s> {
-    /// The directories at its tops.
-    pub roots: &'s [OwnedFd],
+    /// The directory at its top.
+    pub root: &'s OwnedFd,
     /// The options.
     pub options: &'s PlanOptions,
     /// The entries that are in question.
@@ -52,7 +49,7 @@ impl Planner<'_> {
     /// can't be read is left out. `is_over` is asked before each directory.
     ///
     /// # Errors
-    /// A root can't be looked at.
+    /// The root can't be looked at.
     pub fn guess(&self, is_over: &(dyn Fn() -> bool + Sync)) -> io::Result<TreeGuess> {
         if !self.options.needs_guesses() {
             return Ok(TreeGuess::default());
@@ -61,7 +58,7 @@ impl Planner<'_> {
             planner: self,
             is_over,
         };
-        let states = walk(self.roots, Mounts::Stay, self.threads, &visitor)?;
+        let states = self.walk(&visitor)?;
         let mut names = Guesser::new();
         for (part, _) in states {
             names.merge(part);
@@ -72,17 +69,15 @@ impl Planner<'_> {
     /// Plans every directory.
     ///
     /// # Errors
-    /// A root can't be looked at.
+    /// The root can't be looked at.
     pub fn plan(&self, tree: &TreeGuess, sink: &dyn PlanSink) -> io::Result<()> {
-        let links = Links::new(self.roots, self.options, self.filter, tree)?;
-        let visitor = PlanVisitor {
-            planner: self,
-            tree,
-            links: &links,
-            sink,
-        };
-        walk(self.roots, Mounts::Stay, self.threads, &visitor)?;
-        Ok(())
+        let links = Links::new(self.root, self.options, self.filter, tree)?;
+        self.walk(&PlanVisitor { links, sink }).map(drop)
+    }
+
+    fn walk<V: Visitor>(&self, visitor: &V) -> io::Result<Vec<V::State>> {
+        let roots = std::slice::from_ref(self.root);
+        walk(roots, Mounts::Stay, self.threads, visitor)
     }
 }
 
@@ -119,9 +114,7 @@ impl<'n> Visitor for Names<'n> {
 }
 
 struct PlanVisitor<'p> {
-    planner: &'p Planner<'p>,
-    tree: &'p TreeGuess,
-    links: &'p Links<'p>,
+    links: Links<'p>,
     sink: &'p dyn PlanSink,
 }
 
@@ -140,7 +133,7 @@ impl<'p> Visitor for PlanVisitor<'p> {
         Reading {
             listing: EntryList::default(),
             links: Vec::new(),
-            scope: self.planner.filter.scope([]),
+            scope: self.links.filter.scope([]),
             is_broken: false,
         }
     }
@@ -148,7 +141,7 @@ impl<'p> Visitor for PlanVisitor<'p> {
     fn enter(&self, here: &mut Self::State, place: &Arc<Place>) {
         here.listing.clear();
         here.links.clear();
-        here.scope = self.planner.filter.scope(place.names());
+        here.scope = self.links.filter.scope(place.names());
         here.is_broken = false;
     }
 
@@ -182,10 +175,6 @@ impl<'p> Visitor for PlanVisitor<'p> {
         self.sink.failed(place, &error);
     }
 
-    fn left_out(&self, _: &mut Self::State, place: &Arc<Place>) {
-        self.sink.left_out(place);
-    }
-
     fn is_over(&self) -> bool {
         self.sink.is_over()
     }
@@ -198,32 +187,24 @@ impl PlanVisitor<'_> {
         place: &Place,
         fd: &OwnedFd,
     ) -> io::Result<DirectoryPlan> {
-        let names = self.planner.filter.path(place.names());
-        let options = self.planner.options.for_directory(names);
-        let mut lines = plan_open(&options, self.tree, &here.listing, &here.scope, fd);
-        let entries = here.listing.len();
-        if lines.is_empty() && here.links.is_empty() {
-            return Ok(DirectoryPlan {
-                entries,
-                ..DirectoryPlan::default()
-            });
-        }
-        let stat = Stat::of(fd)?;
-        look_at(&mut lines, fd, &stat);
-        if !here.links.is_empty() {
-            self.links.retarget(place, fd, &here.links, &mut lines)?;
-        }
-        let names = place.names().into_iter().map(BackingName::parse);
-        // A broken filesystem may give what is no name.
-        let directory: TreePath = names.filter_map(Result::ok).collect();
-        for line in &mut lines {
-            line.directory.clone_from(&directory);
-            line.directory_inode = stat.ino;
+        let options = self.links.options_at(place.names());
+        let mut lines = plan_open(&options, self.links.tree, &here.listing, &here.scope, fd);
+        if !lines.is_empty() || !here.links.is_empty() {
+            let stat = Stat::of(fd)?;
+            look_at(&mut lines, fd, &stat);
+            if !here.links.is_empty() {
+                self.links.retarget(place, fd, &here.links, &mut lines)?;
+            }
+            let names = place.names().into_iter().map(BackingName::parse);
+            // A broken filesystem may give what is no name.
+            let directory: TreePath = names.filter_map(Result::ok).collect();
+            for line in &mut lines {
+                line.directory.clone_from(&directory);
+                line.directory_inode = stat.ino;
+            }
         }
         Ok(DirectoryPlan {
-            directory,
-            inode: stat.ino,
-            entries,
+            entries: here.listing.len(),
             lines,
         })
     }

@@ -1,6 +1,7 @@
 //! New targets of symbolic links: components that are renamed get their new names, on the way that the kernel goes.
 //! From where a target leads out of the tree, it is left alone.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,7 +16,7 @@ use super::filter::Filter;
 use super::name_change::{may_change, name_change};
 use super::plan_directory::plan_open;
 use super::plan_options::PlanOptions;
-use crate::backing::{Dir, Entries, Kind, Stat, file};
+use crate::backing::{Dir, Kind, Stat, file};
 use crate::names::BackingName;
 use crate::records::{Name, PlanLine, Reason};
 use crate::tree::change::LONGEST_TARGET;
@@ -35,17 +36,17 @@ type Renames = HashMap<BackingName, Option<BackingName>>;
 
 type Identity = (u64, u64);
 
-/// The tree that a directory lies in, and the names that lead to it from there.
-type Inside = (usize, Vec<Box<[u8]>>);
+/// The names that lead to a directory from the root of the tree.
+type Inside = Vec<Box<[u8]>>;
 
-/// The trees whose links get new targets.
+/// The tree whose links get new targets.
 #[derive(Debug)]
 pub(super) struct Links<'l> {
-    /// Inode, device and mount of each root.
-    tops: Vec<Stat>,
+    /// Inode, device and mount of the root.
+    top: Stat,
     options: &'l PlanOptions,
-    filter: &'l Filter,
-    tree: &'l TreeGuess,
+    pub(super) filter: &'l Filter,
+    pub(super) tree: &'l TreeGuess,
     /// Directories that many links lead to, planned once.
     known: Mutex<VecDeque<(Identity, Arc<Renames>)>>,
 }
@@ -73,13 +74,13 @@ struct Way<'w> {
 
 impl<'l> Links<'l> {
     pub(super) fn new(
-        roots: &'l [OwnedFd],
+        root: &OwnedFd,
         options: &'l PlanOptions,
         filter: &'l Filter,
         tree: &'l TreeGuess,
     ) -> io::Result<Self> {
         Ok(Self {
-            tops: roots.iter().map(Stat::of).collect::<io::Result<_>>()?,
+            top: Stat::of(root)?,
             options,
             filter,
             tree,
@@ -148,7 +149,7 @@ impl<'l> Links<'l> {
             links: self,
             stack: vec![At {
                 fd: Some(Arc::new(fd.try_clone()?)),
-                inside: Some((place.root(), names)),
+                inside: Some(names),
             }],
             followed: 0,
             steps: 0,
@@ -157,11 +158,18 @@ impl<'l> Links<'l> {
         })
     }
 
-    /// Returns the root that a directory is.
+    /// Returns the names that lead to the root, if that directory is it.
     fn root(&self, stat: &Stat) -> Option<Inside> {
-        let is_it = |top: &Stat| identity(top) == identity(stat) && top.mnt_id == stat.mnt_id;
-        let root = self.tops.iter().position(is_it)?;
-        Some((root, Vec::new()))
+        let is_it = identity(&self.top) == identity(stat) && self.top.mnt_id == stat.mnt_id;
+        is_it.then(Inside::new)
+    }
+
+    /// Returns the options for the names in the directory that these names lead to.
+    pub(super) fn options_at<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n [u8]>,
+    ) -> Cow<'l, PlanOptions> {
+        self.options.for_directory(self.filter.path(names))
     }
 
     /// The new names in a directory, which is planned if it was not yet.
@@ -172,16 +180,9 @@ impl<'l> Links<'l> {
         if let Some((_, renames)) = self.known.lock().iter().find(known) {
             return Ok(Arc::clone(renames));
         }
-        let mut listing = EntryList::default();
-        let mut entries = Entries::open(fd)?;
-        while let Some(entry) = entries.next()? {
-            if !entry.is_dot() {
-                listing.push(entry.name, entry.kind, entry.ino);
-            }
-        }
+        let listing = EntryList::read(fd)?;
         let scope = self.filter.scope(inside.iter().map(AsRef::as_ref));
-        let names = self.filter.path(inside.iter().map(AsRef::as_ref));
-        let options = self.options.for_directory(names);
+        let options = self.options_at(inside.iter().map(AsRef::as_ref));
         let lines = plan_open(&options, self.tree, &listing, &scope, fd);
         let renames = Arc::new(renames(&lines));
         let mut known = self.known.lock();
@@ -257,7 +258,7 @@ impl Way<'_> {
     fn renamed(&mut self, name: &BackingName) -> io::Result<Option<BackingName>> {
         let Some(At {
             fd,
-            inside: Some((_, inside)),
+            inside: Some(inside),
         }) = self.stack.last()
         else {
             return Ok(None);
@@ -292,8 +293,7 @@ impl Way<'_> {
     }
 
     fn alone(&self, name: &BackingName, inside: &[Box<[u8]>]) -> Option<BackingName> {
-        let names = self.links.filter.path(inside.iter().map(AsRef::as_ref));
-        let options = self.links.options.for_directory(names);
+        let options = self.links.options_at(inside.iter().map(AsRef::as_ref));
         let choice = CharsetChoice::alone(&options, self.links.tree);
         name_change(&options, &choice, name)?.new
     }
@@ -320,9 +320,9 @@ impl Way<'_> {
         };
         let fd = Dir::new(&*fd).parent()?;
         let inside = match left.inside {
-            Some((root, mut names)) if !names.is_empty() => {
+            Some(mut names) if !names.is_empty() => {
                 names.pop();
-                Some((root, names))
+                Some(names)
             }
             _ => self.links.root(&Stat::of(&fd)?),
         };
@@ -341,7 +341,7 @@ impl Way<'_> {
             .as_ref()
             .and_then(|fd| Dir::new(&**fd).child(name).ok());
         let mut inside = here.inside.clone();
-        if let Some((_, names)) = &mut inside {
+        if let Some(names) = &mut inside {
             names.push(name.as_bytes().into());
         }
         let Some(child) = child else {
@@ -353,11 +353,7 @@ impl Way<'_> {
             return self.follow(&file::readlink(&child)?);
         }
         inside = self.links.root(&stat).or(inside);
-        let is_of_tree = |root: usize| {
-            let top = self.links.tops.get(root);
-            top.is_some_and(|top| top.mnt_id == stat.mnt_id)
-        };
-        inside = inside.filter(|(root, _)| is_of_tree(*root));
+        inside = inside.filter(|_| self.links.top.mnt_id == stat.mnt_id);
         let fd = stat.is_dir().then(|| Arc::new(child));
         self.stack.push(At { fd, inside });
         Ok(true)

@@ -79,14 +79,14 @@ fn a_plan_is_read_as_it_was_written() {
         panic!("{directories:?}");
     };
     assert_eq!(roots, [b"/srv/old"]);
-    assert_eq!(a.directory[0].as_bytes(), b"a");
+    assert_eq!(a.directory()[0].as_bytes(), b"a");
     assert_eq!(
         a.lines.iter().map(|line| line.number).collect::<Vec<_>>(),
         [2, 3]
     );
     let new = a.lines[1].new.as_ref().unwrap();
     assert_eq!(new.as_bytes(), "è\":\\".as_bytes());
-    assert_eq!((root.directory.len(), root.lines[0].number), (0, 5));
+    assert_eq!((root.directory().len(), root.lines[0].number), (0, 5));
 }
 
 /// T1, T2, C5: nothing of it can lead out, overwrite, or be something else than it says.
@@ -302,8 +302,9 @@ impl<'t> Edited<'t> {
         let draft = Draft::create(&journals.path().join("journal"), &root, &header).unwrap();
         let rows = self.rows();
         let changes = rows.lines.iter().filter_map(Change::of).collect();
+        let (directory, inode) = (&rows.lines[0].directory, rows.lines[0].directory_inode);
         let stay = Stay::default();
-        for skipped in draft.add(&rows.directory, rows.inode, changes).unwrap() {
+        for skipped in draft.add(directory, inode, changes).unwrap() {
             stay.skipped(&skipped);
         }
         apply(&root, &mut draft.commit().unwrap(), 1, &stay).unwrap();

@@ -128,10 +128,10 @@ fn planned(root: &Path, options: &PlanOptions) -> Lines {
             panic!("{place:?}: {error}");
         }
     }
-    let roots = [Dir::open_root(root).unwrap().into_fd()];
+    let root = Dir::open_root(root).unwrap().into_fd();
     let filter = Filter::default();
     let planner = Planner {
-        roots: &roots,
+        root: &root,
         options,
         filter: &filter,
         threads: 2,
