@@ -12,14 +12,6 @@ use crate::records::{Candidate, PlanLine, Reason, Warning};
 /// Tells whether two regular files of a directory, by their names, have the same content.
 pub type Same<'s> = dyn FnMut(&[u8], &[u8]) -> bool + 's;
 
-/// The entry that has a name, or gets it.
-enum Holder<'l> {
-    /// An entry of the listing.
-    Sibling(ListedEntry<'l>),
-    /// The entry of that line.
-    Line(usize),
-}
-
 /// Resolves collisions: then no new name of `lines` is taken, and no two are one. The lines are in the order of the old names.
 ///
 /// Of several entries that want one name, the winner is the entry that a mount shows under it. That is the entry that
@@ -34,14 +26,14 @@ pub(super) fn resolve(
     if lines.iter().all(|line| line.new.is_none()) {
         return;
     }
-    let may_be_wanted =
-        |entry: &ListedEntry<'_>| options.may_give_ascii() || !entry.name.is_ascii();
-    let may_be_wanted =
-        |entry: &ListedEntry<'_>| may_be_wanted(entry) && options.may_give(entry.name);
+    let may_be_wanted = |entry: &ListedEntry<'_>| {
+        (options.may_give_ascii() || !entry.name.is_ascii()) && options.may_give(entry.name)
+    };
     let listed = listing.iter().filter(may_be_wanted);
-    let listed: HashMap<&[u8], ListedEntry<'_>> = listed.map(|entry| (entry.name, entry)).collect();
-    let mut given: HashMap<BackingName, usize> = HashMap::with_capacity(lines.len());
-    let mut losers: Vec<(usize, Holder<'_>)> = Vec::new();
+    let listed: HashMap<&[u8], Kind> = listed.map(|entry| (entry.name, entry.kind)).collect();
+    // The entry that gets a name, by the one of before.
+    let mut given: HashMap<BackingName, (BackingName, Kind)> = HashMap::with_capacity(lines.len());
+    let mut losers: Vec<(usize, (BackingName, Kind))> = Vec::new();
     for is_conforming in [false, true] {
         for (index, line) in lines.iter().enumerate() {
             let Some(new) = &line.new else {
@@ -50,27 +42,21 @@ pub(super) fn resolve(
             if options.policy().conforms(line.old.as_bytes()) != is_conforming {
                 continue;
             }
-            if let Some(sibling) = listed.get(new.as_bytes()) {
-                losers.push((index, Holder::Sibling(*sibling)));
+            if let Some(kind) = listed.get(new.as_bytes()) {
+                losers.push((index, (new.clone(), *kind)));
                 continue;
             }
             match given.entry(new.clone()) {
-                Entry::Occupied(first) => losers.push((index, Holder::Line(*first.get()))),
+                Entry::Occupied(first) => losers.push((index, first.get().clone())),
                 Entry::Vacant(free) => {
-                    free.insert(index);
+                    free.insert((line.old.clone(), line.kind));
                 }
             }
         }
     }
     let mut numbers: HashMap<BackingName, u32> = HashMap::new();
-    for (index, holder) in losers {
-        let holder = match holder {
-            Holder::Sibling(entry) => BackingName::parse(entry.name)
-                .ok()
-                .map(|name| (name, entry.kind)),
-            Holder::Line(first) => lines.get(first).map(|line| (line.old.clone(), line.kind)),
-        };
-        let (Some(line), Some((holder, kind))) = (lines.get_mut(index), holder) else {
+    for (index, (holder, kind)) in losers {
+        let Some(line) = lines.get_mut(index) else {
             continue;
         };
         let Some(wanted) = line.new.take() else {
@@ -93,7 +79,7 @@ pub(super) fn resolve(
         }
         if let Some(new) = &line.new {
             line.warning.get_or_insert(Warning::Numbered);
-            given.insert(new.clone(), index);
+            given.insert(new.clone(), (line.old.clone(), line.kind));
         } else if line.same_as.is_none() {
             line.reason = Reason::Taken;
             let wanted = Candidate {
