@@ -37,20 +37,18 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
     let progress = Progress::start(args.progress, is_quiet);
     let line = |elapsed| progress_line(&work.counters.lock(), elapsed);
     if arguments::is_by_plan(args) {
-        progress.during(line, || apply_plan::run(args, &work))?;
+        progress.during(line, || apply_plan::run(&work))?;
     } else {
-        let options = arguments::plan_options(args)?;
-        let filter = arguments::filter(args)?;
         let roots = roots::open_all(args)?;
         progress.during(line, || match args.apply {
-            true => apply_journal::run(args, &roots, &options, &filter, &work),
-            false => dry_run::run(args, &roots, &options, &filter, &work),
+            true => apply_journal::run(&roots, &work),
+            false => dry_run::run(&roots, &work),
         })?;
         let is_partial = args.only.is_some() || args.exclude.is_some();
         let is_whole = !is_partial && roots.iter().all(|root| root.entries.is_empty());
         // One that only went on with an earlier migration planned nothing.
         if is_whole && !work.stop.is_asked() && work.counters.lock().entries > 0 {
-            charset_map::warn_of_unmatched(&options.charset_map);
+            charset_map::warn_of_unmatched(&work.options.charset_map);
         }
     }
     plan_text::print_summary(args, &work.counters.lock(), work.stop.is_asked())?;

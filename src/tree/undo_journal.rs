@@ -31,4 +31,5 @@ pub use journal_file::{Journal, Status};
 pub(crate) use mark::Mark;
 pub(crate) use skipped::is_unable;
 pub use skipped::{SkipReason, Skipped};
+pub use verify::check;
 pub(super) use verify::verify;

@@ -1,41 +1,30 @@
 //! A migration that is done: into a journal first, then by it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::journal_path::Journals;
 use super::roots::Root;
-use super::work::{Work, quoted};
+use super::work::Work;
 use super::{arguments, plan_text};
 use crate::cli::CliError;
-use crate::cli::args::MigrateArgs;
-use crate::cli::error::reason;
 use crate::cli::output::print_note;
 use crate::names::{Quoted, ShellWord};
 use crate::tree::apply::apply;
-use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions};
 use crate::tree::tree_lock::TreeLock;
 use crate::tree::undo_journal::{Draft, Header, Journal, JournalError, Status, Unplanned};
 
 /// Plans each tree, and does it.
-pub(super) fn run(
-    args: &MigrateArgs,
-    roots: &[Root],
-    plan_options: &PlanOptions,
-    filter: &Filter,
-    work: &Work,
-) -> Result<(), CliError> {
-    if args.journal.is_some() && roots.len() > 1 {
+pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CliError> {
+    if work.args.journal.is_some() && roots.len() > 1 {
         return Err(CliError::usage("--journal is for one directory")
             .hint("migrate them one by one, or leave it out"));
     }
     for root in roots {
-        let options = arguments::typed(args);
-        migrate(root, args.journal.as_deref(), options, work, |draft| {
-            // It may lie in the tree.
-            let mut filter = filter.clone();
-            filter.own.extend(draft.file_id().ok());
-            let take = |plan: &DirectoryPlan| work.add(plan, draft).map(|()| true);
-            work.plan(root, plan_options, &filter, &take)
+        migrate(root, arguments::typed(work.args), work, |draft| {
+            work.plan(root, draft.metadata().ok().as_ref(), &|plan| {
+                let add = |directory: &_, inode, changes| draft.add(directory, inode, changes);
+                work.add(plan, &add).map(|()| true)
+            })
         })?;
         if work.stop.is_asked() {
             break;
@@ -48,19 +37,17 @@ pub(super) fn run(
 /// gone on with first.
 pub(super) fn migrate(
     root: &Root,
-    journal: Option<&Path>,
     options: String,
-    work: &Work,
+    work: &Work<'_>,
     fill: impl FnOnce(&Draft) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let fault = |error: JournalError| failure(root, &error);
     let _lock = TreeLock::take(&root.fd).map_err(fault)?;
-    let Some(path) = go_on(root, Journals::of(root, journal)?, &options, work)? else {
+    let journals = Journals::of(root, work.args.journal.as_deref())?;
+    let free = go_on(root, journals, &options, work)?;
+    let Some(path) = free.filter(|_| !work.stop.is_asked()) else {
         return Ok(());
     };
-    if work.stop.is_asked() {
-        return Ok(());
-    }
     let header = Header {
         root: root.bytes().to_vec(),
         options,
@@ -81,33 +68,8 @@ pub(super) fn migrate(
     carry_out(root, &mut journal, work)
 }
 
-/// Checks what would be done in a tree. `fill` puts it into a journal that is never committed, and reports what cannot be done.
-pub(super) fn check(
-    root: &Root,
-    options: String,
-    work: &Work,
-    fill: impl FnOnce(&Draft) -> Result<(), CliError>,
-) -> Result<(), CliError> {
-    if was_done(&Journals::usual(root)?.earlier, &options, work) {
-        return Ok(());
-    }
-    let directory = tempfile::tempdir().map_err(|error| {
-        CliError::failure(format!(
-            "no file for a check can be made: {}",
-            reason(&error)
-        ))
-    })?;
-    let root_path = root.bytes().to_vec();
-    let header = Header {
-        root: root_path,
-        options,
-    };
-    let draft = Draft::create(&directory.path().join("check"), &root.fd, &header);
-    fill(&draft.map_err(|error| failure(root, &error))?)
-}
-
 /// Was the plan with these options done before? If so, says it.
-fn was_done(earlier: &[PathBuf], options: &str, work: &Work) -> bool {
+pub(super) fn was_done(earlier: &[PathBuf], options: &str, work: &Work<'_>) -> bool {
     let journals = earlier
         .iter()
         .rev()
@@ -118,7 +80,7 @@ fn was_done(earlier: &[PathBuf], options: &str, work: &Work) -> bool {
     });
     if let Some(journal) = &done {
         let (unplanned, failed) = (journal.unplanned(), journal.left());
-        plan_text::print_done_already(&quoted(journal.path()), unplanned, failed);
+        plan_text::print_done_already(journal.path(), unplanned, failed);
         let mut counters = work.counters.lock();
         counters.add_unplanned(unplanned);
         counters.failed += failed;
@@ -131,12 +93,12 @@ fn go_on(
     root: &Root,
     Journals { earlier, free }: Journals,
     options: &str,
-    work: &Work,
+    work: &Work<'_>,
 ) -> Result<Option<PathBuf>, CliError> {
     let Some(last) = earlier.last() else {
         return Ok(free);
     };
-    let name = quoted(last);
+    let name = Quoted::of(last);
     let fault = |error: JournalError| {
         CliError::failure(format!("the journal {name} cannot be resumed: {error}"))
     };
@@ -162,23 +124,23 @@ fn go_on(
             if was_done(&earlier, options, work) {
                 return Ok(None);
             }
-            match free {
-                Some(free) => Ok(Some(free)),
-                None => Err(
-                    CliError::failure(format!("the journal {name} is there already"))
-                        .hint("give another name: a journal is never overwritten"),
-                ),
-            }
+            free.map(Some).ok_or_else(|| {
+                CliError::failure(format!("the journal {name} is there already"))
+                    .hint("give another name: a journal is never overwritten")
+            })
         }
         Status::Undoing => Err(CliError::failure(format!(
             "undoing the migration that {name} is the journal of was begun"
         ))
-        .hint(format!("complete it: utf8fs undo --apply {}", word(last)))),
+        .hint(format!(
+            "complete it: utf8fs undo --apply {}",
+            ShellWord::of(last)
+        ))),
     }
 }
 
 /// Does what a journal says, and prints how to go on or back.
-fn carry_out(root: &Root, journal: &mut Journal, work: &Work) -> Result<(), CliError> {
+fn carry_out(root: &Root, journal: &mut Journal, work: &Work<'_>) -> Result<(), CliError> {
     {
         let mut counters = work.counters.lock();
         counters.begun += 1;
@@ -191,7 +153,7 @@ fn carry_out(root: &Root, journal: &mut Journal, work: &Work) -> Result<(), CliE
     let to_go_on = outcome
         .is_stopped
         .then_some("to go on, give the same command again");
-    let path = word(journal.path());
+    let path = ShellWord::of(journal.path());
     let to_go_back = (done > 0).then(|| format!("to go back: utf8fs undo --apply {path}"));
     let ways: Vec<&str> = to_go_on.into_iter().chain(to_go_back.as_deref()).collect();
     if !ways.is_empty() {
@@ -200,12 +162,7 @@ fn carry_out(root: &Root, journal: &mut Journal, work: &Work) -> Result<(), CliE
     Ok(())
 }
 
-/// A path of the system, for a shell.
-fn word(path: &Path) -> ShellWord<'_> {
-    ShellWord::of(path)
-}
-
-fn failure(root: &Root, error: &JournalError) -> CliError {
+pub(super) fn failure(root: &Root, error: &JournalError) -> CliError {
     let path = Quoted(root.bytes());
     CliError::failure(format!("{path} cannot be migrated: {error}"))
 }

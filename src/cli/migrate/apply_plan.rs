@@ -4,32 +4,33 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use super::apply_journal::{check, migrate};
+use super::apply_journal::{failure, migrate, was_done};
 use super::arguments;
+use super::journal_path::Journals;
 use super::planned_links::PlannedLinks;
 use super::roots::{self, Root};
-use super::work::{Work, quoted};
+use super::work::{Take, Work};
 use crate::cli::CliError;
 use crate::cli::args::MigrateArgs;
-use crate::cli::error::reason;
+use crate::cli::error::cannot_be;
 use crate::names::Quoted;
 use crate::tree::plan::plan_reader::{self, PlanError};
-use crate::tree::undo_journal::Draft;
+use crate::tree::undo_journal::{JournalError, check};
 
 /// Does what the plan says, or says what it would do. It is read to its end before anything is done: one wrong line, and nothing is.
-pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
+pub(super) fn run(work: &Work<'_>) -> Result<(), CliError> {
+    let args = work.args;
     let path = args.plan.as_deref().unwrap_or(Path::new(""));
     let refuse = |error: PlanError| {
-        let name = quoted(path);
+        let name = Quoted::of(path);
         match error {
             PlanError::Line { line, what } => CliError::usage(format!(
                 "the plan {name} is refused, nothing was done: line {line}: {what}"
             )),
-            PlanError::Io(error) => CliError::usage(format!(
-                "the plan {name} cannot be read: {}",
-                reason(&error)
-            ))
-            .hint("to write one, give --from CHARSET or --from auto as well"),
+            PlanError::Io(error) => {
+                CliError::usage(cannot_be("read", format!("the plan {name}"), &error))
+                    .hint("to write one, give --from CHARSET or --from auto as well")
+            }
         }
     };
     let open = || plan_reader::open(path).map_err(|error| refuse(error.into()));
@@ -48,27 +49,28 @@ pub(super) fn run(args: &MigrateArgs, work: &Work) -> Result<(), CliError> {
         }
         reader.tree().map_err(refuse)?;
         let mut links = PlannedLinks::default();
-        let fill = |draft: &Draft| {
+        let mut fill = |take: &Take<'_>| {
             while let Some(plan) = reader.directory().map_err(refuse)? {
                 work.counters.lock().add_planned(&plan);
                 if !args.apply {
                     work.print_changes(&plan);
                     links.add(&plan);
                 }
-                work.add(&plan, draft)?;
+                work.add(&plan, take)?;
                 if work.stop.is_asked() {
                     break;
                 }
             }
             Ok(())
         };
-        let (journal, options) = (args.journal.as_deref(), options.clone());
-        match args.apply {
-            true => migrate(root, journal, options, work, fill)?,
-            false => {
-                check(root, options, work, fill)?;
-                work.print_astray(&links.astray(root));
-            }
+        if args.apply {
+            migrate(root, options.clone(), work, |draft| {
+                fill(&|directory, inode, changes| draft.add(directory, inode, changes))
+            })?;
+        } else if !was_done(&Journals::usual(root)?.earlier, &options, work) {
+            JournalError::refuse_read_only(&root.fd).map_err(|error| failure(root, &error))?;
+            fill(&|directory, inode, changes| Ok(check(&root.fd, directory, inode, changes)))?;
+            work.print_astray(&links.astray(root));
         }
     }
     Ok(())

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::work::quoted;
 use crate::cli::args::MigrateArgs;
 use crate::cli::{CliError, charset_map};
 use crate::daemon::mount_policy;
@@ -41,10 +40,12 @@ fn first<const N: usize>(asked: [Asked; N]) -> Option<&'static str> {
 
 /// The options that ask for other names.
 fn changes(args: &MigrateArgs) -> [Asked; 10] {
+    let map = args.charset_map.as_ref();
+    let map = map.map(|path| Quoted::of(path).to_string());
     [
         ("--from", list(args.from.as_deref())),
         ("--to", args.to.clone()),
-        ("--charset-map", args.charset_map.as_deref().map(quoted)),
+        ("--charset-map", map),
         ("--set-charset", list(args.set_charset.as_deref())),
         ("--fix-double", flag(args.fix_double)),
         ("--escape", flag(args.escape)),

@@ -3,21 +3,21 @@
 use std::fs::File;
 use std::io::{self, IsTerminal, Write, stdout};
 use std::mem;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use parking_lot::Mutex;
 
 use super::plan_summary::{DirectorySummary, PlanSummary};
 use super::roots::Root;
-use super::work::{Work, quoted};
+use super::work::Work;
 use super::{arguments, plan_text};
 use crate::cli::CliError;
 use crate::cli::args::{MigrateArgs, PlanFormat};
-use crate::cli::error::reason;
+use crate::cli::error::cannot_be;
 use crate::cli::output::{is_verbose, print_shared};
+use crate::names::Quoted;
 use crate::records::{PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, json_line, push_json};
-use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions};
+use crate::tree::plan::DirectoryPlan;
 
 /// Bytes that are gathered before they are written.
 const GATHERED: usize = 256 * 1024;
@@ -33,19 +33,11 @@ pub(super) fn prints_to_a_terminal(args: &MigrateArgs) -> bool {
 }
 
 /// Plans, and changes nothing (law T1).
-pub(super) fn run(
-    args: &MigrateArgs,
-    roots: &[Root],
-    options: &PlanOptions,
-    filter: &Filter,
-    work: &Work,
-) -> Result<(), CliError> {
+pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CliError> {
+    let args = work.args;
     let path = file(args);
     let file = path.map(create).transpose()?;
-    let mut filter = filter.clone();
-    // The plan may lie in the tree.
     let own = file.as_ref().and_then(|file| file.metadata().ok());
-    filter.own.extend(own.map(|own| (own.dev(), own.ino())));
     let format = match args.plan_format {
         None if args.plan.is_some() || args.json => Some(PlanFormat::Json),
         format => format,
@@ -70,7 +62,7 @@ pub(super) fn run(
         let header = record(json_line(&header), header.readable());
         output.lock().put(header.as_bytes())?;
         let summary = Mutex::new(PlanSummary::default());
-        work.plan(root, options, &filter, &|plan| {
+        work.plan(root, own.as_ref(), &|plan| {
             if format.is_none() && !is_verbose() {
                 let directory = DirectorySummary::of(plan, |_| true);
                 summary.lock().add(plan.path(), directory);
@@ -105,8 +97,8 @@ pub(super) fn run(
 
 fn create(path: &Path) -> Result<File, CliError> {
     File::create_new(path).map_err(|error| {
-        let (name, why) = (quoted(path), reason(&error));
-        let fault = CliError::usage(format!("the plan {name} cannot be written: {why}"));
+        let plan = format!("the plan {}", Quoted::of(path));
+        let fault = CliError::usage(cannot_be("written", plan, &error));
         if error.kind() == io::ErrorKind::AlreadyExists {
             fault.hint("remove it, or give another name; --apply does what it says")
         } else {
@@ -156,9 +148,9 @@ impl Output {
     fn write(&mut self) -> Result<(), CliError> {
         let text = mem::take(&mut self.gathered);
         match &mut self.file {
-            Some(file) => file.write_all(&text).map_err(|error| {
-                CliError::failure(format!("the plan cannot be written: {}", reason(&error)))
-            }),
+            Some(file) => file
+                .write_all(&text)
+                .map_err(|error| CliError::failure(cannot_be("written", "the plan", &error))),
             None => {
                 self.is_read &= print_shared(&text)?;
                 Ok(())

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::cli::args::{MigrateArgs, PlanFormat};
-use crate::cli::error::reason;
+use crate::cli::error::cannot_be;
 use crate::cli::output::print_note;
 use crate::cli::{CliError, ExitCode};
 use crate::names::ShellWord;
@@ -25,8 +25,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
         .permissions(Permissions::from_mode(0o700))
         .tempdir();
     let directory = directory.map_err(|error| {
-        let why = reason(&error);
-        CliError::failure(format!("the directory for the plan cannot be made: {why}"))
+        CliError::failure(cannot_be("made", "the directory for the plan", &error))
     })?;
     let plan = directory.path().join("plan");
     let args = match edit(args, &plan)? {
@@ -44,7 +43,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
 
 /// Returns the arguments by which the edited plan is done; or how it ends if nothing is to be done.
 fn edit(args: &MigrateArgs, plan: &Path) -> Result<ControlFlow<ExitCode, MigrateArgs>, CliError> {
-    let unread = |error| CliError::failure(format!("the plan cannot be read: {}", reason(&error)));
+    let unread = |error| CliError::failure(cannot_be("read", "the plan", &error));
     let planned = super::run(&MigrateArgs {
         plan: Some(plan.into()),
         plan_format: Some(PlanFormat::Readable),

@@ -8,9 +8,9 @@ use std::{io, mem};
 use sha2::{Digest, Sha256};
 
 use super::roots::Root;
-use super::work::quoted;
 use crate::cli::CliError;
-use crate::cli::error::reason;
+use crate::cli::error::cannot_be;
+use crate::names::Quoted;
 
 /// The paths of the journals of a tree.
 #[derive(Debug)]
@@ -39,11 +39,9 @@ impl Journals {
                 .hint("give one by --journal FILE")
         })?;
         std::fs::create_dir_all(&directory).map_err(|error| {
-            let (path, why) = (quoted(&directory), reason(&error));
-            CliError::failure(format!(
-                "{path}, where journals are kept, cannot be made: {why}"
-            ))
-            .hint("give another place by --journal FILE")
+            let place = format!("{}, where journals are kept,", Quoted::of(&directory));
+            CliError::failure(cannot_be("made", place, &error))
+                .hint("give another place by --journal FILE")
         })?;
         Self::within(&directory, root)
     }
@@ -77,10 +75,8 @@ fn is_there(path: &Path) -> Result<bool, CliError> {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => {
-            let (path, why) = (quoted(path), reason(&error));
-            Err(CliError::failure(format!(
-                "the journal {path} cannot be reached: {why}"
-            )))
+            let journal = format!("the journal {}", Quoted::of(path));
+            Err(CliError::failure(cannot_be("reached", journal, &error)))
         }
     }
 }

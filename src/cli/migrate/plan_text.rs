@@ -1,5 +1,7 @@
 //! A plan and its outcome, for people.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::arguments;
@@ -112,7 +114,7 @@ fn in_words(unplanned: Unplanned) -> String {
 }
 
 /// Prints that a plan was done before, what of it was left, and how many steps failed.
-pub(super) fn print_done_already(journal: &str, unplanned: Unplanned, failed: u64) {
+pub(super) fn print_done_already(journal: &Path, unplanned: Unplanned, failed: u64) {
     let failed = (failed > 0).then(|| counted(failed, "step failed", "steps failed"));
     let words = Some(in_words(unplanned)).filter(|words| !words.is_empty());
     let words: Vec<String> = words.into_iter().chain(failed).collect();
@@ -121,7 +123,8 @@ pub(super) fn print_done_already(journal: &str, unplanned: Unplanned, failed: u6
         words => format!(", but {words}"),
     };
     print_note(&format!(
-        "this plan has already been applied{but}; its journal is {journal}"
+        "this plan has already been applied{but}; its journal is {}",
+        Quoted::of(journal)
     ));
     if !but.is_empty() {
         print_note("make a new plan for that, or undo this one: then it can be applied again");

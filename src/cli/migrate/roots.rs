@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::backing::{Dir, Stat};
 use crate::cli::CliError;
 use crate::cli::args::MigrateArgs;
-use crate::cli::error::reason;
+use crate::cli::error::cannot_be;
 use crate::cli::view;
 use crate::names::Quoted;
 
@@ -112,8 +112,7 @@ fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>)
 }
 
 fn fault(path: &Path, error: &std::io::Error) -> CliError {
-    let path = Quoted::of(path);
-    CliError::usage(format!("{path} cannot be migrated: {}", reason(error)))
+    CliError::usage(cannot_be("migrated", Quoted::of(path), error))
 }
 
 /// Opens a tree. One that utf8fs shows is refused unless `is_view` is set.

@@ -1,17 +1,18 @@
 //! The state that all parts of a migration share.
 
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
 
 use parking_lot::Mutex;
 
 use super::counters::Counters;
 use super::plan_summary::DirectorySummary;
-use super::plan_text;
 use super::roots::Root;
+use super::{arguments, plan_text};
 use crate::cli::args::MigrateArgs;
-use crate::cli::error::reason;
+use crate::cli::error::cannot_be;
 use crate::cli::output::{is_verbose, print_shared, print_warning, warn_of_lost_time};
 use crate::cli::stop::Stop;
 use crate::cli::{CliError, ExitCode};
@@ -22,29 +23,36 @@ use crate::tree::change::{Change, TreePath, join_path};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::tree_walk::Place;
-use crate::tree::undo_journal::{Draft, SkipReason, Skipped};
+use crate::tree::undo_journal::{JournalError, SkipReason, Skipped};
 
 /// Most entries of a directory that are reported one by one, where the rest is not.
 const FEW: usize = 5;
 
+/// Takes the changes of a directory, which it gets with its inode number. Returns those that cannot be made.
+pub(super) type Take<'t> =
+    dyn Fn(&TreePath, u64, Vec<Change>) -> Result<Vec<Skipped>, JournalError> + 't;
+
 /// The state of a migration.
-pub(super) struct Work {
+pub(super) struct Work<'w> {
+    pub(super) args: &'w MigrateArgs,
+    pub(super) options: PlanOptions,
+    filter: Filter,
     pub(super) stop: Stop,
     pub(super) counters: Mutex<Counters>,
     pub(super) threads: usize,
-    /// Is standard output for JSON alone?
-    is_json: bool,
 }
 
-impl Work {
-    pub(super) fn start(args: &MigrateArgs) -> Result<Self, CliError> {
+impl<'w> Work<'w> {
+    pub(super) fn start(args: &'w MigrateArgs) -> Result<Self, CliError> {
         /// Most threads: beyond that the filesystem sets the speed.
         const MOST: usize = 8;
         let processors = std::thread::available_parallelism();
         Ok(Self {
+            args,
+            options: arguments::plan_options(args)?,
+            filter: arguments::filter(args)?,
             stop: Stop::watch()?,
             counters: Mutex::default(),
-            is_json: args.json,
             threads: processors.map_or(1, |count| count.get().min(MOST)),
         })
     }
@@ -60,25 +68,23 @@ impl Work {
     }
 
     /// Plans a tree, and has `take` act on each directory in which something changes or is amiss, until that fails or returns
-    /// false.
+    /// false. `own` is our file, which may lie in the tree.
     pub(super) fn plan(
         &self,
         root: &Root,
-        options: &PlanOptions,
-        filter: &Filter,
+        own: Option<&Metadata>,
         take: &(dyn Fn(&DirectoryPlan) -> Result<bool, CliError> + Sync),
     ) -> Result<(), CliError> {
-        let fault = |error: io::Error| {
-            let path = Quoted(root.bytes());
-            CliError::failure(format!("{path} cannot be read: {}", reason(&error)))
-        };
+        let fault =
+            |error: io::Error| CliError::failure(cannot_be("read", Quoted(root.bytes()), &error));
         let filter = Filter {
             entries: root.entries.clone(),
-            ..filter.clone()
+            own: own.map(|own| (own.dev(), own.ino())),
+            ..self.filter.clone()
         };
         let planner = Planner {
             root: &root.fd,
-            options,
+            options: &self.options,
             filter: &filter,
             threads: self.threads,
         };
@@ -92,14 +98,14 @@ impl Work {
         sink.end.into_inner().unwrap_or(Ok(()))
     }
 
-    /// Puts into a journal what can still be done of a plan. Reports what is left.
-    pub(super) fn add(&self, plan: &DirectoryPlan, draft: &Draft) -> Result<(), CliError> {
+    /// Has `take` put into a journal, or only check, what can still be done of a plan. Reports what is left.
+    pub(super) fn add(&self, plan: &DirectoryPlan, take: &Take<'_>) -> Result<(), CliError> {
         self.print_left(plan);
         let changes: Vec<Change> = plan.lines.iter().filter_map(Change::of).collect();
         let Some(first) = plan.lines.first().filter(|_| !changes.is_empty()) else {
             return Ok(());
         };
-        let skipped = draft.add(&first.directory, first.directory_inode, changes);
+        let skipped = take(&first.directory, first.directory_inode, changes);
         let skipped =
             skipped.map_err(|error| CliError::failure(format!("{error}; nothing was changed")))?;
         let lines = plan.lines.iter().filter(|line| line.number > 0);
@@ -163,7 +169,7 @@ impl Work {
 
     /// Prints lines to standard output. A reader who is gone misses them, and finds it in the exit status.
     fn print(&self, text: &str) {
-        if self.is_json {
+        if self.args.json {
             text.lines().for_each(print_warning);
         } else if let Err(error) = print_shared(text.as_bytes()) {
             print_warning(&error.message);
@@ -171,7 +177,7 @@ impl Work {
     }
 }
 
-impl Observer for Work {
+impl Observer for Work<'_> {
     fn progress(&self, progress: &Progress<'_>) {
         let mut counters = self.counters.lock();
         counters.done = progress.steps.saturating_sub(counters.failed);
@@ -194,7 +200,7 @@ impl Observer for Work {
 
 /// The sink of a plan.
 struct Sink<'s> {
-    work: &'s Work,
+    work: &'s Work<'s>,
     take: &'s (dyn Fn(&DirectoryPlan) -> Result<bool, CliError> + Sync),
     /// The result, if it ended before its end.
     end: Mutex<Option<Result<(), CliError>>>,
@@ -217,8 +223,7 @@ impl PlanSink for Sink<'_> {
     /// Reports a directory that could not be read.
     fn failed(&self, place: &Place, error: &io::Error) {
         self.work.counters.lock().unread += 1;
-        let path = or_root(&place.path());
-        print_warning(&format!("{path} cannot be read: {}", reason(error)));
+        print_warning(&cannot_be("read", or_root(&place.path()), error));
     }
 
     fn is_over(&self) -> bool {
@@ -229,9 +234,4 @@ impl PlanSink for Sink<'_> {
 /// A path from the root of a tree, quoted; a dot for the root itself.
 fn or_root(path: &[u8]) -> String {
     Quoted(if path.is_empty() { b"." } else { path }).to_string()
-}
-
-/// A path of the system, quoted.
-pub(super) fn quoted(path: &Path) -> String {
-    Quoted::of(path).to_string()
 }

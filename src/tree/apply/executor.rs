@@ -8,7 +8,7 @@ use super::aside_dir::{AsideDir, is_near};
 use super::link_ends::LinkEnds;
 use super::observer::{Observer, Progress};
 use super::step_count::StepCount;
-use crate::backing::{Dir, SetTime, Stat, Time, if_there, is_read_only};
+use crate::backing::{Dir, SetTime, Stat, Time, if_there};
 use crate::names::BackingName;
 use crate::tree::failpoints;
 use crate::tree::undo_journal::{Job, Journal, JournalError, SkipReason, Skipped};
@@ -78,11 +78,11 @@ impl<'e> Executor<'e> {
         mode: Mode,
     ) -> Result<Self, JournalError> {
         let io = JournalError::io("look at the tree");
-        if !journal.root().0.is(&Stat::of(root).map_err(&io)?) {
+        if !journal.root().0.is(&Stat::of(root).map_err(io)?) {
             return Err(JournalError::NotThisTree);
         }
-        if mode != Mode::Preview && is_read_only(root).map_err(&io)? {
-            return Err(JournalError::ReadOnly);
+        if mode != Mode::Preview {
+            JournalError::refuse_read_only(root)?;
         }
         Ok(Self {
             root,

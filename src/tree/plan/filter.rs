@@ -17,8 +17,8 @@ pub struct Filter {
     pub only: Patterns,
     /// Patterns of what is left out.
     pub exclude: Patterns,
-    /// Files that are never in question, as they are ours, by device and inode number: the journal, the plan itself.
-    pub own: Vec<(u64, u64)>,
+    /// The file that is never in question, as it is ours, by device and inode number: the journal, or the plan itself.
+    pub own: Option<(u64, u64)>,
 }
 
 /// A directory, and the entries of it that are in question.
@@ -65,10 +65,10 @@ impl Filter {
     }
 }
 
-impl<'f> Scope<'f> {
-    /// The files that are never in question.
-    pub(super) fn own(&self) -> &'f [(u64, u64)] {
-        &self.filter.own
+impl Scope<'_> {
+    /// The file that is never in question.
+    pub(super) fn own(&self) -> Option<(u64, u64)> {
+        self.filter.own
     }
 
     fn path_of(&self, name: &[u8]) -> Vec<u8> {
@@ -108,7 +108,7 @@ mod tests {
             entries: BTreeSet::new(),
             only: patterns(only),
             exclude: patterns(exclude),
-            own: Vec::new(),
+            own: None,
         }
     }
 

@@ -85,16 +85,17 @@ pub(super) fn plan_open(
     plan(options, tree, listing, &is_included, &mut same)
 }
 
-/// Returns the names that files of ours have there.
+/// Returns the names that our file has there.
 fn own<'l>(listing: &'l EntryList, scope: &Scope<'_>, fd: &OwnedFd) -> Vec<&'l [u8]> {
+    let Some(own) = scope.own() else {
+        return Vec::new();
+    };
     let is_own = |entry: &ListedEntry<'_>| {
-        let own = scope.own().iter();
-        let mut alike = own.filter(|(_, inode)| *inode == entry.inode);
-        alike.any(|own| {
-            let stat = BackingName::parse(entry.name).ok();
-            let stat = stat.and_then(|name| Dir::new(fd).stat_child(&name).ok());
-            stat.is_some_and(|stat| (stat.dev, stat.ino) == *own)
-        })
+        entry.inode == own.1
+            && BackingName::parse(entry.name)
+                .ok()
+                .and_then(|name| Dir::new(fd).stat_child(&name).ok())
+                .is_some_and(|stat| (stat.dev, stat.ino) == own)
     };
     let owned = listing.iter().filter(is_own).map(|entry| entry.name);
     owned.collect()

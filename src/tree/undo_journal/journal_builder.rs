@@ -1,6 +1,6 @@
 //! A journal in the making.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +17,7 @@ use super::journal_error::JournalError;
 use super::journal_file::{Journal, unlock};
 use super::skipped::{Skipped, is_unable};
 use super::verify::verify;
-use crate::backing::{Dir, LockKind, Stat, is_read_only, lock};
+use crate::backing::{Dir, LockKind, Stat, lock};
 use crate::names::BackingName;
 use crate::tree::change::{Change, InodeId, TreePath};
 use crate::tree::failpoints;
@@ -66,9 +66,7 @@ impl Draft {
         let io = JournalError::io("write the journal");
         let looked = JournalError::io("look at the tree");
         let root = root.try_clone().map_err(&looked)?;
-        if is_read_only(&root).map_err(&looked)? {
-            return Err(JournalError::ReadOnly);
-        }
+        JournalError::refuse_read_only(&root)?;
         let stat = Stat::of(&root).map_err(&looked)?;
         if path.symlink_metadata().is_ok() {
             return Err(JournalError::Exists(path.into()));
@@ -158,13 +156,12 @@ impl Draft {
         all.unread += unplanned.unread;
     }
 
-    /// Returns the device and inode number of the file, which becomes the journal.
+    /// Returns the metadata of the file, which becomes the journal.
     ///
     /// # Errors
     /// Those of fstat(2).
-    pub fn file_id(&self) -> io::Result<(u64, u64)> {
-        let is = self.file.metadata()?;
-        Ok((is.dev(), is.ino()))
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
     }
 
     /// Puts all groups in order, the deepest first, and brings the journal to the medium.

@@ -1,11 +1,13 @@
 //! Reasons for which a journal is not made, read, applied or undone.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::backing::is_read_only;
 use crate::names::Quoted;
 
 /// The first thing that is tried.
@@ -65,5 +67,13 @@ impl JournalError {
     /// Says what was tried.
     pub(crate) fn io(what: &'static str) -> impl Fn(io::Error) -> Self {
         move |error| Self::Io { what, error }
+    }
+
+    /// Refuses a tree on a filesystem that is mounted read-only.
+    pub(crate) fn refuse_read_only(root: &OwnedFd) -> Result<(), Self> {
+        match is_read_only(root).map_err(Self::io("look at the tree"))? {
+            true => Err(Self::ReadOnly),
+            false => Ok(()),
+        }
     }
 }

@@ -68,6 +68,19 @@ pub(in crate::tree) fn verify(
     })
 }
 
+/// Looks at the directory of that inode number and each entry, and returns the changes that can't be made.
+#[must_use]
+pub fn check(
+    root: &OwnedFd,
+    directory: &TreePath,
+    inode: u64,
+    changes: Vec<Change>,
+) -> Vec<Skipped> {
+    let mut skipped = Vec::new();
+    verify(root, directory, inode, changes, &mut skipped);
+    skipped
+}
+
 /// Takes out the changes to names that are not given up. An entry that cannot move keeps its name, which then another cannot have,
 /// and so on.
 fn take_stuck(dir: &Dir, changes: &mut Vec<Change>) -> Vec<Change> {
