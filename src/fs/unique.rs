@@ -45,12 +45,7 @@ impl Utf8Fs {
             return Ok(None);
         };
         let (offset, length) = difference(making.name, sibling.as_bytes());
-        let offence = Offence {
-            rule: Rule::NotUnique(alike),
-            offset,
-            length,
-            code_point: None,
-        };
+        let offence = Offence::new(Rule::NotUnique(alike), offset, length);
         if new.terms.lets_through() || self.exemption(making).is_some() {
             return Ok(Some(Clash { offence, sibling }));
         }

@@ -81,12 +81,8 @@ impl Judge {
         };
         let section = rules.section(maker.uid, name, &path, is_member);
         let terms = rules.terms_of(section);
-        let alike = terms.unique.map(|alike| Offence {
-            rule: Rule::NotUnique(alike),
-            offset: 0,
-            length: 0,
-            code_point: None,
-        });
+        let alike = terms.unique;
+        let alike = alike.map(|alike| Offence::new(Rule::NotUnique(alike), 0, 0));
         let offence = terms.check(&self.resolved.map, name).err().or(alike)?;
         if terms.mode == Mode::Off || rules.exempt().of(maker.uid, name, path).is_some() {
             return None;

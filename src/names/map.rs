@@ -10,7 +10,7 @@ use super::escape::{Pieces, escape, unescape};
 use super::shorten::{mark, shorten};
 use super::{BackingName, VisibleName};
 use crate::codec::{Charset, Form};
-use crate::policy::{Class, ErrnoChoice, NAME_MAX, Offence, Policy, Rule, Unit};
+use crate::policy::{Class, ErrnoChoice, NAME_MAX, Offence, Policy, Rule};
 
 /// How a backing name that does not conform is shown (law N6).
 #[derive(
@@ -65,12 +65,16 @@ impl NameMap {
     /// `;` and U+1FEF into a backtick, so that names with these may be mapped too (law N3).
     #[must_use]
     pub fn may_be_mapped(&self, visible: &[u8]) -> bool {
-        self.maps()
-            && visible.iter().any(|&byte| match byte {
-                b'%' | b'~' => true,
-                b'K' | b';' | b'`' => self.policy.form.is_some(),
-                _ => !byte.is_ascii(),
-            })
+        self.maps() && visible.iter().any(|&byte| self.may_yield(byte))
+    }
+
+    /// Can a mapping yield a name with that byte?
+    fn may_yield(&self, byte: u8) -> bool {
+        match byte {
+            b'%' | b'~' => true,
+            b'K' | b';' | b'`' => self.policy.form.is_some(),
+            _ => !byte.is_ascii(),
+        }
     }
 
     /// Are there names that are shown as others?
@@ -90,13 +94,8 @@ impl NameMap {
     /// nor a wanted form gives names aliases; else so for the names that no mapping yields (law N8).
     #[must_use]
     pub fn is_only_spelling(&self, visible: &[u8]) -> bool {
-        let has_form = self.policy.form.is_some();
-        (!has_form && self.on_violation != OnViolation::Normalize)
-            || visible.iter().all(|&octet| match octet {
-                b'%' | b'~' => false,
-                b'K' | b';' | b'`' => !has_form,
-                _ => octet.is_ascii(),
-            })
+        (self.policy.form.is_none() && self.on_violation != OnViolation::Normalize)
+            || !visible.iter().any(|&byte| self.may_yield(byte))
     }
 
     /// Returns the other names under which the entry of `name` may be listed, which does not conform and is not
@@ -149,10 +148,8 @@ impl NameMap {
             return Ok(visible.as_backing());
         };
         let unmappable = |offset: usize, code_point: Option<u32>, length| Offence {
-            rule: Rule::Unmappable(charset),
-            offset,
-            length,
             code_point,
+            ..Offence::new(Rule::Unmappable(charset), offset, length)
         };
         let text = core::str::from_utf8(visible.as_bytes()).map_err(|error| {
             let offset = error.valid_up_to();
@@ -171,16 +168,7 @@ impl NameMap {
                 unmappable(offset, Some(u32::from(c)), c.len_utf8())
             })?;
         if octets.len() > NAME_MAX {
-            return Err(Offence {
-                rule: Rule::TooLong {
-                    unit: Unit::Bytes,
-                    actual: octets.len(),
-                    limit: NAME_MAX,
-                },
-                offset: 0,
-                length: text.len(),
-                code_point: None,
-            });
+            return Err(Offence::over_name_max(octets.len(), 0, text.len()));
         }
         // Checked after the last step: it is one component, and is read as what was asked for (laws C5, N1).
         let is_read_so = !self.policy.conforms(&octets)

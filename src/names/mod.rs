@@ -45,7 +45,7 @@ macro_rules! name {
                 if is_component(bytes) {
                     Ok(Self(bytes.into()))
                 } else {
-                    Err(Offence { rule: Rule::NotAComponent, offset: 0, length: bytes.len(), code_point: None })
+                    Err(Offence::new(Rule::NotAComponent, 0, bytes.len()))
                 }
             }
 

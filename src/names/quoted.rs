@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fmt::{Display, Formatter, Result, Write};
 use std::os::unix::ffi::OsStrExt;
 
-use crate::policy::class::{Class, Classes, Edges, forbidden, forbidden_between};
+use crate::policy::Class;
 
 /// Bytes of a name or path, shown in double quotes so that they can be read back and move no cursor.
 ///
@@ -94,16 +94,16 @@ pub fn unquote(text: &str) -> Option<(Vec<u8>, &str)> {
     }
 }
 
-/// Returns the characters that a terminal or a log must not get raw.
-fn dangerous() -> Classes {
-    Classes::default()
-        .with(Class::Control)
-        .with(Class::Newline)
-        .with(Class::Bidi)
-        .with(Class::Invisible)
-        .with(Class::Noncharacter)
-        .with(Class::PrivateUse)
-}
+/// Characters that could move a cursor, forge a line or hide.
+const HARMFUL: [Class; 4] = [
+    Class::Control,
+    Class::Newline,
+    Class::Bidi,
+    Class::Invisible,
+];
+
+/// Other characters that a terminal or a log must not get raw.
+const UNCLEAR: [Class; 2] = [Class::Noncharacter, Class::PrivateUse];
 
 /// Could `c`, sent raw, move a cursor, end a line, reorder or hide text, look like anything, or join the letter before it, so that two
 /// forms of one name look the same?
@@ -121,41 +121,26 @@ pub fn is_dangerous(c: char) -> bool {
 }
 
 fn is_of_a_dangerous_class(c: char) -> bool {
-    const INSIDE: Edges = Edges {
-        start: false,
-        end: false,
-    };
     let joins = matches!(c, '\u{300}'..='\u{36F}' | '\u{3099}' | '\u{309A}');
-    joins
-        || forbidden_between(c.encode_utf8(&mut [0; 4]), dangerous(), INSIDE)
-            .next()
-            .is_some()
+    joins || HARMFUL.iter().chain(&UNCLEAR).any(|class| class.has(c))
 }
 
 /// `text` with all that could move a cursor, forge a line or hide as `\u{1B}`. Not for names: those are
 /// [`Quoted`], which can be read back.
 #[must_use]
 pub fn harmless(text: &str) -> Cow<'_, str> {
-    let dangerous = Classes::default()
-        .with(Class::Control)
-        .with(Class::Newline)
-        .with(Class::Bidi)
-        .with(Class::Invisible);
-    let mut offences = forbidden(text, dangerous).peekable();
-    if offences.peek().is_none() {
+    let is_harmful = |c: char| HARMFUL.iter().any(|class| class.has(c));
+    if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() * 2);
-    let mut written = 0;
-    for offence in offences {
-        shown.push_str(text.get(written..offence.offset).unwrap_or_default());
-        shown.push_str(&format!(
-            "\\u{{{:X}}}",
-            offence.code_point.unwrap_or_default()
-        ));
-        written = offence.offset + offence.length;
+    for c in text.chars() {
+        if is_harmful(c) {
+            shown += &format!("\\u{{{:X}}}", u32::from(c));
+        } else {
+            shown.push(c);
+        }
     }
-    shown.push_str(text.get(written..).unwrap_or_default());
     Cow::Owned(shown)
 }
 

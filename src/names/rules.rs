@@ -12,7 +12,7 @@ use std::sync::Arc;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::{NameMap, OnViolation, Patterns, VisibleName};
-use crate::policy::{Alike, NAME_MAX, Offence, Rule, Unit};
+use crate::policy::{Alike, NAME_MAX, Offence};
 pub use exempt::{Exempt, Exemptions};
 
 /// The action on a new name that offends.
@@ -312,16 +312,10 @@ impl Terms {
                 };
             }
             // Nothing can be made under such a name, so that there is nothing to let through: its length is why.
-            Mode::Report if name.len() > NAME_MAX => Settled::Refused(Offence {
-                rule: Rule::TooLong {
-                    unit: Unit::Bytes,
-                    actual: name.len(),
-                    limit: NAME_MAX,
-                },
-                offset: NAME_MAX,
-                length: name.len() - NAME_MAX,
-                code_point: None,
-            }),
+            Mode::Report if name.len() > NAME_MAX => {
+                let (length, over) = (name.len(), name.len() - NAME_MAX);
+                Settled::Refused(Offence::over_name_max(length, NAME_MAX, over))
+            }
             Mode::Off if name.len() > NAME_MAX => Settled::TooLong,
             Mode::Report | Mode::Off => Settled::Made {
                 offence: self.noted(offence),

@@ -70,7 +70,8 @@ impl Class {
     }
 
     /// Is `c` of this class by itself, wherever it stands? Shapes of the whole name are not.
-    fn has(self, c: char) -> bool {
+    #[must_use]
+    pub fn has(self, c: char) -> bool {
         match self {
             Self::Control => c.is_control(),
             Self::Newline => matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}'),
@@ -159,76 +160,42 @@ pub fn forbidden_between(
     forbid: Classes,
     edges: Edges,
 ) -> impl Iterator<Item = Offence> {
-    let characters = text
-        .char_indices()
-        .filter(move |_| !forbid.is_empty())
-        .filter_map(move |(offset, c)| {
-            let class = forbid.iter().find(|class| class.has(c))?;
-            Some(offence(class, offset, c.len_utf8(), Some(u32::from(c))))
-        });
-    let shapes = (!forbid.is_empty())
-        .then(|| shapes(text, forbid, edges))
-        .into_iter()
-        .flatten();
-    characters.chain(shapes)
+    let text = if forbid.is_empty() { "" } else { text };
+    let characters = text.char_indices().filter_map(move |(offset, c)| {
+        let class = forbid.iter().find(|class| class.has(c))?;
+        Some(offence(class, offset, c.len_utf8(), Some(c)))
+    });
+    characters.chain(shapes(text, forbid, edges))
 }
 
-fn offence(class: Class, offset: usize, length: usize, code_point: Option<u32>) -> Offence {
+fn offence(class: Class, offset: usize, length: usize, first: Option<char>) -> Offence {
     Offence {
-        rule: Rule::Forbidden(class),
-        offset,
-        length,
-        code_point,
+        code_point: first.map(u32::from),
+        ..Offence::new(Rule::Forbidden(class), offset, length)
     }
 }
 
 /// Returns what `forbid` finds in the shape of a name: its edges and the name as a whole.
 fn shapes(text: &str, forbid: Classes, edges: Edges) -> impl Iterator<Item = Offence> {
-    let mut found = Vec::new();
-    if edges.start && forbid.contains(Class::LeadingDash) && text.starts_with('-') {
-        found.push(offence(Class::LeadingDash, 0, 1, Some(0x2D)));
-    }
-    if forbid.contains(Class::EdgeSpace) {
-        let inner = text.trim_start().len();
-        if edges.start && inner < text.len() {
-            found.push(offence(
-                Class::EdgeSpace,
-                0,
-                text.len() - inner,
-                first(text),
-            ));
-        }
-        let inner = text.trim_end().len();
-        if edges.end && inner < text.len() {
-            found.push(offence(
-                Class::EdgeSpace,
-                inner,
-                text.len() - inner,
-                text.get(inner..).and_then(first),
-            ));
-        }
-    }
-    if forbid.contains(Class::Windows) {
-        let inner = text.trim_end_matches(['.', ' ']).len();
-        if edges.end && inner < text.len() {
-            found.push(offence(
-                Class::Windows,
-                inner,
-                text.len() - inner,
-                text.get(inner..).and_then(first),
-            ));
-        }
-        if edges.start
-            && let Some(length) = device_name(text, edges.end)
-        {
-            found.push(offence(Class::Windows, 0, length, None));
-        }
-    }
-    found.into_iter()
-}
-
-fn first(text: &str) -> Option<u32> {
-    text.chars().next().map(u32::from)
+    let length = text.len();
+    let part = |class, is_edge: bool, start: usize, end: usize| {
+        let is_found = is_edge && start < end && forbid.contains(class);
+        let first = text.get(start..).and_then(|part| part.chars().next());
+        is_found.then(|| offence(class, start, end - start, first))
+    };
+    let dash = usize::from(text.starts_with('-'));
+    let space = length - text.trim_start().len();
+    let has_device = edges.start && forbid.contains(Class::Windows);
+    let device = has_device.then(|| device_name(text, edges.end)).flatten();
+    let inner = text.trim_end_matches(['.', ' ']).len();
+    let found = [
+        part(Class::LeadingDash, edges.start, 0, dash),
+        part(Class::EdgeSpace, edges.start, 0, space),
+        part(Class::EdgeSpace, edges.end, text.trim_end().len(), length),
+        part(Class::Windows, edges.end, inner, length),
+        device.map(|length| offence(Class::Windows, 0, length, None)),
+    ];
+    found.into_iter().flatten()
 }
 
 /// Length of the reserved device name that is the stem of `text`, if it is one: `CON`, `nul.txt`, `COM1 .x`.

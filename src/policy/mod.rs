@@ -130,27 +130,16 @@ pub enum Rule {
     NotAComponent,
 }
 
-/// The unit of a length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The unit of a length. The documentation of each is its text for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumMessage, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Unit {
-    /// Bytes.
+    /// bytes
     Bytes,
-    /// Code points.
+    /// characters
     Chars,
-    /// UTF-16 code units.
+    /// UTF-16 units
     Utf16,
-}
-
-impl Unit {
-    /// The word for people: `bytes`, `characters`, `UTF-16 units`.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Chars => "characters",
-            Self::Utf16 => "UTF-16 units",
-        }
-    }
 }
 
 /// Why a name does not conform: the rule, and the bytes that break it.
@@ -167,14 +156,35 @@ pub struct Offence {
 }
 
 impl Offence {
+    /// Makes the offence of bytes that spell no code point, or more than one.
+    #[must_use]
+    pub fn new(rule: Rule, offset: usize, length: usize) -> Self {
+        Self {
+            rule,
+            offset,
+            length,
+            code_point: None,
+        }
+    }
+
+    /// Makes the offence of so many bytes, more than a name can have.
+    #[must_use]
+    pub fn over_name_max(octets: usize, offset: usize, length: usize) -> Self {
+        let rule = Rule::TooLong {
+            unit: Unit::Bytes,
+            actual: octets,
+            limit: NAME_MAX,
+        };
+        Self::new(rule, offset, length)
+    }
+
     /// Makes the offence of a name that is not well-formed by `encoding`.
     #[must_use]
     pub fn ill_formed(encoding: Encoding, error: DecodeError) -> Self {
+        let rule = Rule::IllFormed(encoding, error.kind);
         Self {
-            rule: Rule::IllFormed(encoding, error.kind),
-            offset: error.offset,
-            length: error.length,
             code_point: error.kind.code_point(),
+            ..Self::new(rule, error.offset, error.length)
         }
     }
 }
@@ -195,15 +205,7 @@ impl Rule {
             Self::NotNormalized(form) => Some(form.label()),
             Self::Unmappable(charset) => Some(charset.label()),
             Self::NotUnique(alike) => Some(alike.label()),
-            Self::TooLong {
-                unit: Unit::Bytes, ..
-            } => Some("bytes"),
-            Self::TooLong {
-                unit: Unit::Chars, ..
-            } => Some("chars"),
-            Self::TooLong {
-                unit: Unit::Utf16, ..
-            } => Some("utf16"),
+            Self::TooLong { unit, .. } => Some(unit.into()),
             Self::NotAComponent => None,
         }
     }
@@ -235,7 +237,7 @@ impl std::fmt::Display for Rule {
             } => write!(
                 f,
                 "too long: {actual} {}, the limit is {limit}",
-                unit.label()
+                unit.get_documentation().unwrap_or_default()
             ),
             Self::Forbidden(class) => write!(f, "forbidden: {}", class.describe()),
             Self::NotNormalized(Form::Nfc) => f.write_str("not in normalization form C"),
@@ -279,12 +281,7 @@ impl Policy {
     /// The first offence of the first rule that it breaks.
     pub fn check(&self, name: &[u8]) -> Result<(), Offence> {
         if !self.is_component(name) {
-            return Err(Offence {
-                rule: Rule::NotAComponent,
-                offset: 0,
-                length: name.len(),
-                code_point: None,
-            });
+            return Err(Offence::new(Rule::NotAComponent, 0, name.len()));
         }
         let name_text = NameText::of(name, self.encoding)
             .map_err(|error| Offence::ill_formed(self.encoding, error))?;
@@ -315,46 +312,36 @@ impl Policy {
     }
 
     fn beyond_a_limit(&self, name_text: &NameText<'_>) -> Option<Offence> {
+        type Width = fn(char) -> usize;
         let text = name_text.text();
         let octets = name_text.place(text.len());
-        let too_long = |unit, actual, limit, offset| Offence {
-            rule: Rule::TooLong {
+        let too_long = |unit, actual, limit, offset| {
+            let rule = Rule::TooLong {
                 unit,
                 actual,
                 limit,
-            },
-            offset,
-            length: octets - offset,
-            code_point: None,
+            };
+            Offence::new(rule, offset, octets - offset)
         };
         if octets > self.max_bytes {
             let offset = name_text.floor(self.max_bytes);
             return Some(too_long(Unit::Bytes, octets, self.max_bytes, offset));
         }
-        let over = |limit: usize, width: fn(char) -> usize| {
+        let limits: [(_, _, Width); 2] = [
+            (Unit::Chars, self.max_chars, |_| 1),
+            (Unit::Utf16, self.max_utf16, char::len_utf16),
+        ];
+        limits.into_iter().find_map(|(unit, limit, width)| {
+            // A text has no more characters or UTF-16 units than bytes, so that short names are not counted.
+            let limit = limit.filter(|&limit| text.len() > limit)?;
             let mut used = 0;
-            text.char_indices().find_map(|(offset, c)| {
+            let (offset, _) = text.char_indices().find(|&(_, c)| {
                 used += width(c);
-                (used > limit).then(|| name_text.place(offset))
-            })
-        };
-        // A text has no more characters or UTF-16 units than bytes, so that short names are not counted.
-        if let Some(limit) = self.max_chars.filter(|&limit| text.len() > limit)
-            && let Some(offset) = over(limit, |_| 1)
-        {
-            return Some(too_long(Unit::Chars, text.chars().count(), limit, offset));
-        }
-        if let Some(limit) = self.max_utf16.filter(|&limit| text.len() > limit)
-            && let Some(offset) = over(limit, char::len_utf16)
-        {
-            return Some(too_long(
-                Unit::Utf16,
-                text.encode_utf16().count(),
-                limit,
-                offset,
-            ));
-        }
-        None
+                used > limit
+            })?;
+            let actual = text.chars().map(width).sum();
+            Some(too_long(unit, actual, limit, name_text.place(offset)))
+        })
     }
 
     /// Is `name`, but for what is ill-formed in it, in the wanted form?
@@ -402,11 +389,9 @@ impl Policy {
                 };
                 let forbidden = class::forbidden_between(name_text.text(), self.forbid, edges);
                 found.extend(forbidden.map(|offence| {
-                    let offence = name_text.in_name(offence);
-                    Offence {
-                        offset: offence.offset + start,
-                        ..offence
-                    }
+                    let mut offence = name_text.in_name(offence);
+                    offence.offset += start;
+                    offence
                 }));
             }
             start = next;
@@ -435,10 +420,5 @@ fn out_of_form(text: &str, form: Form) -> Option<Offence> {
                 .is_some_and(|part| !form.holds(part))
         })
         .unwrap_or((0, text.len()));
-    Some(Offence {
-        rule: Rule::NotNormalized(form),
-        offset,
-        length,
-        code_point: None,
-    })
+    Some(Offence::new(Rule::NotNormalized(form), offset, length))
 }

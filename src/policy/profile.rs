@@ -30,23 +30,17 @@ impl Profile {
             .with(Class::Bidi)
             .with(Class::LeadingDash)
             .with(Class::EdgeSpace);
-        match self {
-            Self::Utf8 => Policy::default(),
-            Self::Safe => Policy {
-                forbid: safe,
-                ..Policy::default()
-            },
-            Self::Portable => Policy {
-                forbid: safe.with(Class::Windows),
-                max_utf16: Some(NAME_MAX),
-                ..Policy::default()
-            },
-            Self::Posix => Policy {
-                forbid: Classes::default()
-                    .with(Class::NotPosix)
-                    .with(Class::LeadingDash),
-                ..Policy::default()
-            },
+        let none = Classes::default();
+        let (forbid, max_utf16) = match self {
+            Self::Utf8 => (none, None),
+            Self::Safe => (safe, None),
+            Self::Portable => (safe.with(Class::Windows), Some(NAME_MAX)),
+            Self::Posix => (none.with(Class::NotPosix).with(Class::LeadingDash), None),
+        };
+        Policy {
+            forbid,
+            max_utf16,
+            ..Policy::default()
         }
     }
 }
