@@ -133,15 +133,6 @@ impl CharsetRule {
     }
 }
 
-/// The charsets for a directory and for all that can be below it. Equal zones have equal names below them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CharsetZone {
-    /// The index of the rule that holds.
-    rule: Option<usize>,
-    /// Rules that may hold further down, and how many of their components are matched.
-    pending: Vec<(usize, usize)>,
-}
-
 impl CharsetMap {
     /// Adds a rule. Of several rules for one directory the first one holds.
     pub fn push(&mut self, pattern: DirectoryPattern, source: CharsetSource) {
@@ -163,7 +154,7 @@ impl CharsetMap {
         self.rules.iter_mut().map(|rule| &mut rule.source)
     }
 
-    /// Returns the patterns that none of the directories match whose zone was asked for.
+    /// Returns the patterns that no directory matches whose source was asked for, and none above such a directory.
     pub fn unmatched(&self) -> impl Iterator<Item = &str> {
         let is_unmatched = |rule: &&CharsetRule| !rule.is_matched.load(Ordering::Relaxed);
         let unmatched = self.rules.iter().filter(is_unmatched);
@@ -176,69 +167,40 @@ impl CharsetMap {
         self.rules.is_empty()
     }
 
-    /// Returns the zone of the directory that these names lead to from the root.
+    /// Returns the source of the text of names in the directory that these names lead to from the root; `None` where the map says
+    /// nothing of it.
     #[must_use]
-    pub fn zone<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> CharsetZone {
-        let all = (0..self.rules.len()).map(|rule| (rule, 0));
-        let root = self.settled(None, all.collect());
-        names
-            .into_iter()
-            .fold(root, |zone, name| self.below(&zone, name))
-    }
-
-    /// Returns the zone of the directory of that name in a directory of `zone`.
-    #[must_use]
-    pub fn below(&self, zone: &CharsetZone, name: &[u8]) -> CharsetZone {
-        let name = written(name);
-        let mut pending = Vec::new();
-        for &(rule, matched) in &zone.pending {
-            let next = match self.component(rule, matched) {
-                None => continue,
-                Some(Component::AnyDirectories) => matched,
-                Some(Component::Literal(literal)) if **literal == *name => matched + 1,
-                Some(Component::Glob(glob)) if glob.has(&name, Vec::new) => matched + 1,
-                Some(Component::Literal(_) | Component::Glob(_)) => continue,
-            };
-            pending.push((rule, next));
+    pub fn source<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> Option<&CharsetSource> {
+        let names: Vec<Cow<'_, [u8]>> = names.into_iter().map(written).collect();
+        let mut source = None;
+        for depth in 0..=names.len() {
+            let directory = names.get(..depth).unwrap_or_default();
+            let stands_for = |rule: &&CharsetRule| matches(&rule.pattern.components, directory);
+            let mut own = None;
+            for rule in self.rules.iter().filter(stands_for) {
+                rule.is_matched.store(true, Ordering::Relaxed);
+                own.get_or_insert(&rule.source);
+            }
+            source = own.or(source);
         }
-        self.settled(zone.rule, pending)
+        source
     }
+}
 
-    /// Finds the rule that holds for a directory, `above` being that of the one above it.
-    fn settled(&self, above: Option<usize>, mut pending: Vec<(usize, usize)>) -> CharsetZone {
+/// Do these components stand for the directory that the names lead to?
+fn matches(components: &[Component], names: &[Cow<'_, [u8]>]) -> bool {
+    match (components, names) {
+        ([], names) => names.is_empty(),
         // `**` stands for no directory as well.
-        let mut index = 0;
-        while let Some(&(rule, matched)) = pending.get(index) {
-            if let Some(Component::AnyDirectories) = self.component(rule, matched) {
-                pending.push((rule, matched + 1));
-            }
-            index += 1;
+        ([Component::AnyDirectories, others @ ..], _) if matches(others, names) => true,
+        ([Component::AnyDirectories, ..], [_, below @ ..]) => matches(components, below),
+        ([Component::Literal(literal), others @ ..], [name, below @ ..]) => {
+            **literal == **name && matches(others, below)
         }
-        pending.sort_unstable();
-        pending.dedup();
-        let mut own = None;
-        pending.retain(|&(rule, matched)| {
-            let is_whole = self.component(rule, matched).is_none();
-            if let Some(whole) = self.rules.get(rule).filter(|_| is_whole) {
-                whole.is_matched.store(true, Ordering::Relaxed);
-                own.get_or_insert(rule);
-            }
-            !is_whole
-        });
-        CharsetZone {
-            rule: own.or(above),
-            pending,
+        ([Component::Glob(glob), others @ ..], [name, below @ ..]) => {
+            glob.has(name, Vec::new) && matches(others, below)
         }
-    }
-
-    fn component(&self, rule: usize, matched: usize) -> Option<&Component> {
-        self.rules.get(rule)?.pattern.components.get(matched)
-    }
-
-    /// Returns the source of the text of names in a directory of that zone; `None` where the map says nothing of it.
-    #[must_use]
-    pub fn source(&self, zone: &CharsetZone) -> Option<&CharsetSource> {
-        self.rules.get(zone.rule?).map(|rule| &rule.source)
+        (_, []) => false,
     }
 }
 
@@ -260,6 +222,16 @@ mod tests {
             map.push(pattern, CharsetSource::Charsets(vec![charset]));
         }
         map
+    }
+
+    /// The number of the rule that holds for a directory.
+    fn rule(map: &CharsetMap, names: Vec<&[u8]>) -> Option<usize> {
+        let source = map.source(names)?;
+        let charsets = Charset::all().map(|charset| CharsetSource::Charsets(vec![charset]));
+        charsets
+            .enumerate()
+            .find(|(_, one)| one == source)
+            .map(|(rule, _)| rule)
     }
 
     #[test]
@@ -288,11 +260,7 @@ mod tests {
         ];
         for (patterns, path, expected) in rows {
             let map = map(patterns);
-            let zone = map.zone(names(path));
-            assert_eq!(zone.rule, expected, "{patterns:?} {path:?}");
-            let charset = expected.and_then(|rule| Charset::all().nth(rule));
-            let source = charset.map(|charset| CharsetSource::Charsets(vec![charset]));
-            assert_eq!(map.source(&zone), source.as_ref());
+            assert_eq!(rule(&map, names(path)), expected, "{patterns:?} {path:?}");
         }
     }
 
@@ -306,32 +274,22 @@ mod tests {
             b"%\xFF",
         ] {
             let map = map(&[&DirectoryPattern::of(names(path))]);
-            assert_eq!(map.zone(names(path)).rule, Some(0), "{path:?}");
+            assert_eq!(rule(&map, names(path)), Some(0), "{path:?}");
             let mut other = names(path);
             if other.pop().is_some() {
-                assert_eq!(map.zone(other.iter().copied()).rule, None, "{path:?}");
+                assert_eq!(rule(&map, other.clone()), None, "{path:?}");
                 other.push(b"a*");
-                assert_eq!(map.zone(other).rule, None, "{path:?}");
+                assert_eq!(rule(&map, other), None, "{path:?}");
             }
         }
     }
 
     #[test]
-    fn zones_are_equal_where_nothing_below_differs() {
-        let map = map(&["/", "/a", "/b/x"]);
-        let zone = |path: &[u8]| map.zone(names(path));
-        assert_eq!(zone(b"c"), zone(b"d/e"));
-        assert_ne!(zone(b"c"), zone(b"a"));
-        assert_ne!(zone(b"c"), zone(b"b"));
-        assert_eq!(zone(b"a"), zone(b"a/b"));
-    }
-
-    #[test]
     fn patterns_that_no_directory_matched_are_known() {
         let map = map(&["/a", "/a/x", "typo", "/a/*"]);
-        assert_eq!(map.zone(names(b"")).rule, None);
+        assert_eq!(rule(&map, names(b"")), None);
         assert_eq!(map.unmatched().count(), 4);
-        assert_eq!(map.zone(names(b"a/b")).rule, Some(3));
+        assert_eq!(rule(&map, names(b"a/b")), Some(3));
         assert!(map.unmatched().eq(["/a/x", "typo"]));
     }
 

@@ -109,7 +109,7 @@ impl PlanOptions {
         if self.charset_map.is_empty() {
             return Cow::Borrowed(self);
         }
-        let source = self.charset_map.source(&self.charset_map.zone(names));
+        let source = self.charset_map.source(names);
         Cow::Owned(Self {
             from: source.unwrap_or(&self.from).clone(),
             charset_map: Arc::default(),
