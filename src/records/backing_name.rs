@@ -10,6 +10,13 @@ use crate::names::BackingName;
 /// The names that lead from the root of a tree to a directory in it, as they are before anything is done. Empty for the root.
 pub type TreePath = Arc<[BackingName]>;
 
+/// Returns a path below the root of a tree, its names joined by `/`.
+#[must_use]
+pub fn join_path<'n>(names: impl IntoIterator<Item = &'n BackingName>) -> Vec<u8> {
+    let names: Vec<&[u8]> = names.into_iter().map(BackingName::as_bytes).collect();
+    names.join(&b'/')
+}
+
 impl Serialize for BackingName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Name::from(self.as_bytes()).serialize(serializer)
@@ -30,14 +37,14 @@ impl<'de> Deserialize<'de> for BackingName {
 pub(super) mod tree_path {
     use super::{
         BackingName, Deserialize, Deserializer, Name, Serialize, Serializer, TreePath, de,
+        join_path,
     };
 
     pub(in crate::records) fn serialize<S: Serializer>(
         path: &TreePath,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let names: Vec<&[u8]> = path.iter().map(BackingName::as_bytes).collect();
-        Name::from(names.join(&b'/')).serialize(serializer)
+        Name::from(join_path(&**path)).serialize(serializer)
     }
 
     pub(in crate::records) fn deserialize<'de, D: Deserializer<'de>>(

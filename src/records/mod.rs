@@ -24,7 +24,7 @@ mod word;
 pub use audit_record::{
     AuditRecord, Event, LeftOutRecord, OffenceRecord, Operation, RecordHead, SummaryRecord,
 };
-pub use backing_name::TreePath;
+pub use backing_name::{TreePath, join_path};
 pub use charset_map_file::{CharsetMapFile, CharsetMapSection, charset_source, table_fault};
 pub use counts::{FoundCounts, RuleCounts, VerdictCounts};
 pub use finding::{Finding, Found, KindLabel};

@@ -12,7 +12,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Name, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason};
+use super::{Name, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, join_path};
 use crate::codec::Charset;
 use crate::names::Quoted;
 use crate::names::quoted::unquote;
@@ -61,13 +61,8 @@ impl PlanLine {
     /// Returns the line of a readable plan that starts the directory of this entry.
     #[must_use]
     pub fn readable_directory(&self) -> String {
-        let mut path = Vec::new();
-        for name in self.directory.iter() {
-            path.push(b'/');
-            path.extend_from_slice(name.as_bytes());
-        }
-        let path = if path.is_empty() { b"/" } else { &path[..] };
-        format!("\nin {} {}\n", Quoted(path), self.directory_inode)
+        let path = [b"/".as_slice(), &join_path(&*self.directory)].concat();
+        format!("\nin {} {}\n", Quoted(&path), self.directory_inode)
     }
 
     /// Returns the lines of a readable plan for this entry. An entry that is left is a comment, and so is each candidate, or a

@@ -3,7 +3,7 @@
 use crate::backing::{Dir, Kind, Stat, Time, file};
 use crate::names::BackingName;
 use crate::records::PlanLine;
-pub use crate::records::TreePath;
+pub use crate::records::{TreePath, join_path};
 
 /// Longest target that symlink(2) takes.
 pub(super) const LONGEST_TARGET: usize = 4095;
@@ -139,34 +139,30 @@ impl Retarget {
     /// while not all names are changed. Of very many only some are returned, but always the old and the new one.
     pub(super) fn possible(&self) -> Vec<Vec<u8>> {
         const MOST: usize = 1 << 8;
-        let names = |target: &[u8]| {
-            let names = target.split(|&octet| octet == b'/');
-            names.map(<[u8]>::to_vec).collect::<Vec<_>>()
-        };
         let (old, new) = (names(&self.old), names(&self.new));
-        let mut targets: Vec<Vec<Vec<u8>>> = vec![Vec::new()];
-        for (old, new) in old.iter().zip(&new) {
-            let mut others = Vec::new();
-            if old != new && targets.len() < MOST {
-                others.clone_from(&targets);
-            }
-            targets
-                .iter_mut()
-                .for_each(|target| target.push(old.clone()));
-            others
-                .iter_mut()
-                .for_each(|target| target.push(new.clone()));
-            targets.append(&mut others);
+        let mut targets: Vec<Vec<&[u8]>> = vec![Vec::new()];
+        for (&old, &new) in old.iter().zip(&new) {
+            let is_one = old == new || targets.len() >= MOST;
+            let choice = if is_one { vec![old] } else { vec![old, new] };
+            let longer = choice.iter().flat_map(|&name| {
+                let longer = targets.iter().cloned();
+                longer.map(move |target| [target, vec![name]].concat())
+            });
+            targets = longer.collect();
+        }
+        if old.len() != new.len() {
+            targets = vec![old];
         }
         let mut targets: Vec<Vec<u8>> = targets.iter().map(|names| names.join(&b'/')).collect();
-        if old.len() != new.len() || targets.first() != Some(&self.old) {
-            targets = vec![self.old.clone()];
-        }
         if !targets.contains(&self.new) {
             targets.push(self.new.clone());
         }
         targets
     }
+}
+
+fn names(target: &[u8]) -> Vec<&[u8]> {
+    target.split(|&octet| octet == b'/').collect()
 }
 
 /// Returns the target of a symbolic link in a directory.
@@ -178,13 +174,6 @@ pub(super) fn read_target<F: std::os::fd::AsFd>(
     name: &BackingName,
 ) -> std::io::Result<Vec<u8>> {
     file::readlink(dir.child(name)?)
-}
-
-/// Returns a path below the root of a tree, its names joined by `/`.
-#[must_use]
-pub fn join_path<'n>(names: impl IntoIterator<Item = &'n BackingName>) -> Vec<u8> {
-    let names: Vec<&[u8]> = names.into_iter().map(BackingName::as_bytes).collect();
-    names.join(&b'/')
 }
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ use crate::tree::change::join_path;
 use crate::tree::plan::DirectoryPlan;
 use crate::tree::undo_journal::Unplanned;
 
+/// The verb of one thing, and of several.
+const WAS: (&str, &str) = ("was", "were");
+
 /// Most readings that are shown of a name that is left.
 const SHOWN: usize = 2;
 
@@ -93,31 +96,28 @@ fn left(count: u64, be: (&str, &str)) -> String {
     format!("{} {be} {as_is}", counted(count, "entry", "entries"))
 }
 
-fn unread(count: u64) -> String {
-    let directories = counted(count, "directory", "directories");
-    format!("{directories} could not be read")
-}
-
 /// Returns what planning left, as the end of a sentence; nothing if it left nothing.
 pub(super) fn left_when_planned(unplanned: Unplanned) -> String {
-    match in_words(unplanned).as_str() {
+    match rest(unplanned, WAS).join(", and ").as_str() {
         "" => String::new(),
         words => format!("; when it was planned {words}"),
     }
 }
 
-fn in_words(unplanned: Unplanned) -> String {
-    let left = (unplanned.left > 0).then(|| left(unplanned.left, ("was", "were")));
-    let unread = (unplanned.unread > 0).then(|| unread(unplanned.unread));
-    let words: Vec<String> = left.into_iter().chain(unread).collect();
-    words.join(", and ")
+/// Returns a part of a sentence for the entries, and one for the directories, for which there is no step.
+fn rest(unplanned: Unplanned, be: (&str, &str)) -> Vec<String> {
+    let left = (unplanned.left > 0).then(|| left(unplanned.left, be));
+    let unread = (unplanned.unread > 0).then(|| {
+        let directories = counted(unplanned.unread, "directory", "directories");
+        format!("{directories} could not be read")
+    });
+    left.into_iter().chain(unread).collect()
 }
 
 /// Prints that a plan was done before, what of it was left, and how many steps failed.
 pub(super) fn print_done_already(journal: &Path, unplanned: Unplanned, failed: u64) {
-    let failed = (failed > 0).then(|| counted(failed, "step failed", "steps failed"));
-    let words = Some(in_words(unplanned)).filter(|words| !words.is_empty());
-    let words: Vec<String> = words.into_iter().chain(failed).collect();
+    let mut words = rest(unplanned, WAS);
+    words.extend((failed > 0).then(|| counted(failed, "step failed", "steps failed")));
     let but = match words.join(", and ").as_str() {
         "" => String::new(),
         words => format!(", but {words}"),
@@ -149,33 +149,26 @@ pub(super) fn print_summary(
     }
     let is_whole = !is_stopped && counters.failed == 0;
     let (would, be) = match (args.apply, is_whole) {
-        (true, true) => ("", ("was", "were")),
-        (true, false) => ("to be ", ("was", "were")),
+        (true, true) => ("", WAS),
+        (true, false) => ("to be ", WAS),
         (false, _) => ("would be ", ("would be", "would be")),
     };
-    let part = |count: u64, one: &str, many: &str, what: String| {
-        (count > 0).then(|| format!("{} {what}", counted(count, one, many)))
-    };
-    let (names, links) = (
-        format!("{would}changed"),
-        format!("{would}led to new names"),
-    );
     let planned = [
-        part(counters.renamed, "name", "names", names),
-        part(counters.retargeted, "link", "links", links),
-        part(
-            counters.set_aside,
-            "file",
-            "files",
-            format!("{would}set aside"),
-        ),
+        (counters.renamed, "name", "names", "changed"),
+        (counters.retargeted, "link", "links", "led to new names"),
+        (counters.set_aside, "file", "files", "set aside"),
     ];
+    let planned = planned.into_iter().filter(|(count, ..)| *count > 0);
+    let mut parts: Vec<String> = planned
+        .map(|(count, one, many, done)| format!("{} {would}{done}", counted(count, one, many)))
+        .collect();
     // Steps say more than names only if some are missing, or if nothing was planned anew.
-    let in_steps = args.apply && (!is_whole || planned.iter().all(Option::is_none));
-    let rest = [
-        (counters.left > 0).then(|| left(counters.left, be)),
-        (counters.unread > 0).then(|| unread(counters.unread)),
-    ];
+    let in_steps = !args.apply || !is_whole || parts.is_empty();
+    let unplanned = Unplanned {
+        left: counters.left,
+        unread: counters.unread,
+    };
+    parts.extend(rest(unplanned, be));
     let of = match counters.entries {
         0 => String::new(),
         entries if arguments::is_by_plan(args) => {
@@ -183,16 +176,20 @@ pub(super) fn print_summary(
         }
         entries => format!(", of {}", counted(entries, "entry", "entries")),
     };
-    let parts: Vec<String> = planned.into_iter().chain(rest).flatten().collect();
+    let failed = match args.apply {
+        true => ("step failed", "steps failed"),
+        false => ("step would fail", "steps would fail"),
+    };
     let steps = [
-        (counters.done > 0).then(|| counted(counters.done, "step done", "steps done")),
-        (counters.failed > 0).then(|| match args.apply {
-            true => counted(counters.failed, "step failed", "steps failed"),
-            false => counted(counters.failed, "step would fail", "steps would fail"),
-        }),
+        (counters.done, ("step done", "steps done")),
+        (counters.failed, failed),
     ];
-    let in_steps = in_steps || !args.apply;
-    let steps: Vec<String> = steps.into_iter().flatten().filter(|_| in_steps).collect();
+    let steps = steps
+        .into_iter()
+        .filter(|(count, _)| in_steps && *count > 0);
+    let steps: Vec<String> = steps
+        .map(|(count, (one, many))| counted(count, one, many))
+        .collect();
     let what = match (parts.is_empty(), steps.is_empty()) {
         (true, true) => format!("nothing to do{of}"),
         (true, false) => String::new(),
