@@ -2,11 +2,9 @@
 
 mod aside_dir;
 mod executor;
-mod link_ends;
 mod observer;
 mod rename_chain;
 mod retarget;
-mod step_count;
 #[cfg(test)]
 mod tests;
 mod verify_links;
@@ -59,7 +57,7 @@ pub fn apply(
     carry_out(&executor, Pass::Retarget, 0, threads)?;
     carry_out(&executor, Pass::Rename, done, threads)?;
     carry_out(&executor, Pass::VerifyLinks, 0, threads)?;
-    let outcome = executor.count.outcome();
+    let outcome = *executor.count.lock();
     if !outcome.is_stopped {
         sync_all(root)?;
         let unplanned = journal.unplanned();
@@ -120,18 +118,18 @@ pub(super) fn carry_out(
     let mut marked = Instant::now();
     let mut done = from;
     for level in order.chunk_by(|(_, one), (_, other)| one.depth == other.depth) {
-        if executor.count.outcome().is_stopped {
+        if executor.count.lock().is_stopped {
             break;
         }
         together(executor, pass, level, threads)?;
         done += level.len();
-        if executor.count.outcome().is_stopped {
+        if executor.count.lock().is_stopped {
             break;
         }
         let is_marked = executor.mode == Mode::Forward && pass == Pass::Rename;
         if is_marked && marked.elapsed() > BETWEEN_MARKS && done < jobs.len() {
             sync_all(executor.root)?;
-            let outcome = executor.count.outcome();
+            let outcome = *executor.count.lock();
             executor.journal.mark(Mark::Progress {
                 directories: u64::try_from(done).unwrap_or(0),
                 steps: outcome.done + outcome.before,

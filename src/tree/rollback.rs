@@ -38,10 +38,10 @@ pub fn undo(
     carry_out(&executor, Pass::NoteLinks, 0, threads)?;
     carry_out(&executor, Pass::Rename, 0, threads)?;
     carry_out(&executor, Pass::Retarget, 0, threads)?;
-    if executor.count.outcome().left > 0 {
+    if executor.count.lock().left > 0 {
         carry_out(&executor, Pass::VerifyLinks, 0, threads)?;
     }
-    let outcome = executor.count.outcome();
+    let outcome = *executor.count.lock();
     if outcome.is_stopped {
         return Ok(outcome);
     }
@@ -73,7 +73,7 @@ pub fn preview(
     executor.only = only;
     carry_out(&executor, Pass::Rename, 0, 1)?;
     carry_out(&executor, Pass::Retarget, 0, 1)?;
-    Ok(executor.count.outcome())
+    Ok(executor.count.into_inner())
 }
 
 fn threads() -> usize {

@@ -1,13 +1,14 @@
 //! The execution of a journal in a tree, one directory at a time.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
+
 use super::aside_dir::{AsideDir, is_near};
-use super::link_ends::LinkEnds;
-use super::observer::{Observer, Progress};
-use super::step_count::StepCount;
+use super::observer::{Done, Observer, Outcome, Progress};
 use crate::backing::{Dir, SetTime, Stat, Time, if_there};
 use crate::names::BackingName;
 use crate::tree::failpoints;
@@ -49,10 +50,18 @@ pub(in crate::tree) struct Executor<'e> {
     /// The part that is undone, if not all.
     pub(in crate::tree) only: Option<&'e [BackingName]>,
     pub(super) observer: &'e dyn Observer,
-    pub(in crate::tree) count: StepCount,
+    pub(in crate::tree) count: Mutex<Outcome>,
     /// Steps of the directories that are finished.
     passed: AtomicU64,
-    pub(super) ends: LinkEnds,
+    /// The ends of links, by the frame of their directory and their number in it.
+    pub(super) ends: Mutex<HashMap<(u64, usize), LinkEnd>>,
+}
+
+/// The end of a link: the inode that it led to before anything was changed, and how it was counted that it got its target.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinkEnd {
+    pub(super) inode: (u64, u64),
+    pub(super) counted: Option<Done>,
 }
 
 /// A directory that is worked on.
@@ -91,14 +100,18 @@ impl<'e> Executor<'e> {
             mode,
             only: None,
             observer,
-            count: StepCount::default(),
+            count: Mutex::default(),
             passed: AtomicU64::new(0),
-            ends: LinkEnds::default(),
+            ends: Mutex::default(),
         })
     }
 
+    /// Is it to stop? Once it is, it stops for good.
     pub(super) fn is_over(&self) -> bool {
-        self.count.stop(self.observer.is_over())
+        let is_over = self.observer.is_over();
+        let mut outcome = self.count.lock();
+        outcome.is_stopped |= is_over;
+        outcome.is_stopped
     }
 
     /// Does a pass in one directory, but for what the system refuses.
@@ -176,7 +189,7 @@ impl<'e> Executor<'e> {
     }
 
     pub(super) fn skip(&self, job: &Job, name: &BackingName, reason: SkipReason) {
-        self.count.add_left();
+        self.count.lock().left += 1;
         self.observer.skipped(&Skipped {
             directory: job.directory.clone(),
             name: name.clone(),

@@ -60,3 +60,22 @@ pub struct Outcome {
     /// The observer stopped it by [`Observer::is_over`], and can be gone on with.
     pub is_stopped: bool,
 }
+
+/// When a step was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Done {
+    /// This run did it.
+    Now,
+    /// This run found it done.
+    Before,
+}
+
+impl Outcome {
+    /// Returns the number of steps that were done then.
+    pub(super) fn steps(&mut self, done: Done) -> &mut u64 {
+        match done {
+            Done::Now => &mut self.done,
+            Done::Before => &mut self.before,
+        }
+    }
+}

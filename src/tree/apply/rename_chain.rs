@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use super::aside_dir::AsideDir;
 use super::executor::{Executor, Mode, OpenDir};
 use super::observer::Movement;
-use super::step_count::Done;
 use crate::backing::{Dir, Kind, Stat};
 use crate::names::BackingName;
 use crate::tree::change::{Change, Destination, read_target};
@@ -126,10 +125,9 @@ impl<'c> Chain<'c> {
                 break;
             }
         }
-        (0..before).for_each(|_| self.executor.count.add(Done::Before));
-        concerned
-            .iter()
-            .for_each(|_| self.executor.count.add(Done::Now));
+        let mut outcome = self.executor.count.lock();
+        outcome.before += u64::try_from(before).unwrap_or(0);
+        outcome.done += u64::try_from(concerned.len()).unwrap_or(0);
         Ok(())
     }
 

@@ -7,8 +7,7 @@
 use std::io;
 
 use super::executor::{Executor, Mode, OpenDir};
-use super::observer::Movement;
-use super::step_count::Done;
+use super::observer::{Done, Movement};
 use crate::backing::{SetTime, Stat, Xattr, xattr};
 use crate::names::BackingName;
 use crate::tree::change::{Change, Retarget, read_target};
@@ -23,17 +22,17 @@ impl Executor<'_> {
     /// many steps the directory has of this kind.
     pub(super) fn retarget_all(&self, dir: &OpenDir<'_>, only: Option<&BackingName>) -> usize {
         self.each_link(dir, only, |number, change, target| {
-            if !target.is_change() {
-                // Whether it leads on is verified at the end.
-                self.ends.count(dir.job.number, number, Done::Before);
-                return;
-            }
-            match self.retarget(dir, change, target, self.wanted(target)) {
-                Ok(done) => {
-                    self.ends.count(dir.job.number, number, done);
-                    self.count.add(done);
+            let mut done = Done::Before;
+            // Else whether it leads on is verified at the end.
+            if target.is_change() {
+                match self.retarget(dir, change, target, self.wanted(target)) {
+                    Ok(when) => done = when,
+                    Err(reason) => return self.skip(dir.job, &change.name, reason),
                 }
-                Err(reason) => self.skip(dir.job, &change.name, reason),
+                *self.count.lock().steps(done) += 1;
+            }
+            if let Some(end) = self.ends.lock().get_mut(&(dir.job.number, number)) {
+                end.counted = Some(done);
             }
         });
         let changes = dir.job.changes.iter();

@@ -6,8 +6,7 @@
 //!
 //! Undoing gives back what was there. Only where something could not be given back, links lead on.
 
-use super::executor::{Executor, Mode, OpenDir};
-use super::link_ends::LinkEnd;
+use super::executor::{Executor, LinkEnd, Mode, OpenDir};
 use crate::names::BackingName;
 use crate::tree::change::{Change, Retarget, read_target};
 use crate::tree::undo_journal::SkipReason;
@@ -17,7 +16,7 @@ impl Executor<'_> {
     pub(super) fn note_links(&self, dir: &OpenDir<'_>, only: Option<&BackingName>) -> usize {
         self.each_link(dir, only, |number, change, target| {
             if let Some(end) = self.link_end(dir, change, target) {
-                self.ends.note(dir.job.number, number, end);
+                self.ends.lock().insert((dir.job.number, number), end);
             }
         });
         0
@@ -36,22 +35,28 @@ impl Executor<'_> {
         }
         let mut found = targets.iter();
         let found = found.find_map(|target| dir.dir.stat_path(target).ok());
-        found.map(|found| LinkEnd::of(&found))
+        found.map(|found| LinkEnd {
+            inode: (found.dev, found.ino),
+            counted: None,
+        })
     }
 
     /// Sees to it that links lead to where they led, if any of their targets does, and reports the others.
     pub(super) fn verify_links(&self, dir: &OpenDir<'_>, only: Option<&BackingName>) -> usize {
         self.each_link(dir, only, |number, change, target| {
-            let end = self.ends.get(dir.job.number, number);
-            let Some((end, done)) = end.and_then(|end| Some((end, end.counted?))) else {
+            let end = self.ends.lock().get(&(dir.job.number, number)).copied();
+            let Some((end, done)) = end.and_then(|end| Some((end.inode, end.counted?))) else {
                 return;
             };
-            let leads = |target: &[u8]| dir.dir.stat_path(target).is_ok_and(|found| end.is(&found));
+            let leads = |target: &[u8]| {
+                let found = dir.dir.stat_path(target);
+                found.is_ok_and(|found| (found.dev, found.ino) == end)
+            };
             if leads(self.wanted(target)) {
                 return;
             }
             if target.is_change() {
-                self.count.take_back(done);
+                *self.count.lock().steps(done) -= 1;
             }
             let other = target.possible().into_iter().find(|target| leads(target));
             let mended = other.map(|other| self.retarget(dir, change, target, &other));
