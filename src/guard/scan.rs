@@ -102,13 +102,13 @@ impl Visitor for Finder<'_> {
         names.clear();
     }
 
-    fn name(&self, names: &mut Self::State, name: &[u8], kind: Kind) {
+    fn entry(&self, names: &mut Self::State, name: &[u8], kind: Kind, _: u64) {
         if !self.judge.is_clean(name) {
             names.push(name, kind, 0);
         }
     }
 
-    fn finish(&self, names: &mut Self::State, _: &Arc<tree_walk::Place>, fd: &OwnedFd) {
+    fn leave(&self, names: &mut Self::State, _: &Arc<tree_walk::Place>, fd: &OwnedFd) {
         if names.is_empty() {
             return;
         }

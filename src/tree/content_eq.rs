@@ -1,7 +1,8 @@
 //! Comparison of the content of two files.
 
-use std::io;
-use std::os::fd::AsFd;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::os::fd::{AsFd, OwnedFd};
 
 use crate::backing::{Dir, Kind, Stat, file};
 use crate::names::BackingName;
@@ -27,34 +28,18 @@ pub(super) fn have_same_content(
     if (first.dev, first.ino) == (second.dev, second.ino) {
         return Ok(true);
     }
-    let one = file::reopen_quietly(&one, 0)?;
-    let other = file::reopen_quietly(&other, 0)?;
-    let (mut here, mut there) = (vec![0; PIECE], vec![0; PIECE]);
-    let mut offset = 0;
+    let read = |fd: OwnedFd| {
+        let file = File::from(file::reopen_quietly(fd, 0)?);
+        io::Result::Ok(BufReader::with_capacity(PIECE, file))
+    };
+    let (mut one, mut other) = (read(one)?, read(other)?);
     loop {
-        let length = read(&one, &mut here, offset)?;
-        if length != read(&other, &mut there, offset)? || here.get(..length) != there.get(..length)
-        {
-            return Ok(false);
+        let (here, there) = (one.fill_buf()?, other.fill_buf()?);
+        let length = here.len().min(there.len());
+        if length == 0 || here.get(..length) != there.get(..length) {
+            return Ok(here.is_empty() && there.is_empty());
         }
-        if length == 0 {
-            return Ok(true);
-        }
-        offset += u64::try_from(length).unwrap_or(0);
+        one.consume(length);
+        other.consume(length);
     }
-}
-
-/// Fills the buffer, unless the file ends.
-fn read(fd: impl AsFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut length = 0;
-    while let Some(rest) = buffer.get_mut(length..)
-        && !rest.is_empty()
-    {
-        let place = offset + u64::try_from(length).unwrap_or(0);
-        match file::read_at(&fd, rest, place)? {
-            0 => break,
-            more => length += more,
-        }
-    }
-    Ok(length)
 }

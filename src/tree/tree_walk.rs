@@ -6,7 +6,6 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -69,14 +68,8 @@ pub trait Visitor: Sync {
     /// A directory is being read; its names follow, and nothing else in between.
     fn enter(&self, state: &mut Self::State, place: &Arc<Place>);
 
-    /// A name in it.
-    fn name(&self, _state: &mut Self::State, _name: &[u8], _kind: Kind) {}
-
-    /// An entry in it: as [`Visitor::name`], which is called unless this does otherwise, with its inode number as the
-    /// directory tells it.
-    fn entry(&self, state: &mut Self::State, name: &[u8], kind: Kind, _inode: u64) {
-        self.name(state, name, kind);
-    }
+    /// An entry in it, with its inode number as the directory tells it.
+    fn entry(&self, state: &mut Self::State, name: &[u8], kind: Kind, inode: u64);
 
     /// Is the directory of that name in it to be walked?
     fn descends(&self, _state: &mut Self::State, _name: &[u8]) -> bool {
@@ -84,12 +77,7 @@ pub trait Visitor: Sync {
     }
 
     /// The directory was read to its end, or as far as it can be.
-    fn leave(&self, _state: &mut Self::State, _place: &Arc<Place>) {}
-
-    /// Does the same as [`Visitor::leave`], which is called unless this does otherwise, with the directory at hand.
-    fn finish(&self, state: &mut Self::State, place: &Arc<Place>, _directory: &OwnedFd) {
-        self.leave(state, place);
-    }
+    fn leave(&self, _state: &mut Self::State, _place: &Arc<Place>, _directory: &OwnedFd) {}
 
     /// A directory could not be read, or not to its end.
     fn failed(&self, _state: &mut Self::State, _place: &Arc<Place>, _error: io::Error) {}
@@ -114,29 +102,23 @@ pub enum Mounts {
 
 /// A directory that is kept open for those in it.
 #[derive(Debug)]
-struct Held<'w> {
+struct Held {
     fd: OwnedFd,
-    count: &'w AtomicUsize,
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::Relaxed);
-    }
+    _count: Arc<()>,
 }
 
 /// A directory that is still to be read.
 #[derive(Debug)]
-struct Pending<'w> {
+struct Pending {
     place: Arc<Place>,
     /// The one above it, if that is held.
-    above: Option<Arc<Held<'w>>>,
+    above: Option<Arc<Held>>,
 }
 
 #[derive(Debug)]
-struct Queue<'w> {
+struct Queue {
     /// The last is taken first: a tree is walked down before it is walked on, so that little is pending.
-    pending: Vec<Pending<'w>>,
+    pending: Vec<Pending>,
     /// Threads that may add to it.
     busy: usize,
 }
@@ -145,9 +127,10 @@ struct Walk<'w, V: Visitor> {
     roots: &'w [OwnedFd],
     crossing: Mounts,
     visitor: &'w V,
-    queue: Mutex<Queue<'w>>,
+    queue: Mutex<Queue>,
     changed: Condvar,
-    held: &'w AtomicUsize,
+    /// Each directory that is held has a share in it.
+    held: Arc<()>,
     most_held: usize,
 }
 
@@ -176,7 +159,6 @@ fn walk_holding<V: Visitor>(
     for root in roots {
         Stat::of(root)?;
     }
-    let held = AtomicUsize::new(0);
     let pending = (0..roots.len()).rev().map(|root| Pending {
         place: Arc::new(Place {
             parent: None,
@@ -195,7 +177,7 @@ fn walk_holding<V: Visitor>(
             busy: 0,
         }),
         changed: Condvar::new(),
-        held: &held,
+        held: Arc::default(),
         most_held,
     };
     let states = std::thread::scope(|scope| {
@@ -208,7 +190,7 @@ fn walk_holding<V: Visitor>(
     states.map_err(|_panic| io::Error::other("a thread of the walk panicked"))
 }
 
-impl<'w, V: Visitor> Walk<'w, V> {
+impl<V: Visitor> Walk<'_, V> {
     fn work(&self) -> V::State {
         let mut state = self.visitor.start();
         let mut children = Vec::new();
@@ -241,8 +223,8 @@ impl<'w, V: Visitor> Walk<'w, V> {
     fn read(
         &self,
         state: &mut V::State,
-        pending: Pending<'w>,
-        children: &mut Vec<Pending<'w>>,
+        pending: Pending,
+        children: &mut Vec<Pending>,
         buffer: &mut Box<[u8]>,
     ) {
         let Pending { place, above } = pending;
@@ -261,15 +243,12 @@ impl<'w, V: Visitor> Walk<'w, V> {
         if let Err(error) = listed {
             self.visitor.failed(state, &place, error);
         }
-        self.visitor.finish(state, &place, &fd);
-        if children.is_empty() || self.held.fetch_add(1, Ordering::Relaxed) >= self.most_held {
-            if !children.is_empty() {
-                self.held.fetch_sub(1, Ordering::Relaxed);
-            }
+        self.visitor.leave(state, &place, &fd);
+        if children.is_empty() || Arc::strong_count(&self.held) > self.most_held {
             return;
         }
-        let count = self.held;
-        let held = Arc::new(Held { fd, count });
+        let _count = Arc::clone(&self.held);
+        let held = Arc::new(Held { fd, _count });
         for child in children {
             child.above = Some(Arc::clone(&held));
         }
@@ -280,7 +259,7 @@ impl<'w, V: Visitor> Walk<'w, V> {
         state: &mut V::State,
         place: &Arc<Place>,
         entries: &mut Entries,
-        children: &mut Vec<Pending<'w>>,
+        children: &mut Vec<Pending>,
     ) -> io::Result<()> {
         // On a filesystem that does not tell what its entries are, all of the directory: each has to be looked at.
         let mut unknown = Vec::new();
@@ -309,7 +288,7 @@ impl<'w, V: Visitor> Walk<'w, V> {
         state: &mut V::State,
         place: &Arc<Place>,
         (name, kind, inode): (&[u8], Kind, u64),
-        children: &mut Vec<Pending<'w>>,
+        children: &mut Vec<Pending>,
     ) {
         self.visitor.entry(state, name, kind, inode);
         if kind == Kind::Dir && self.visitor.descends(state, name) {
@@ -326,7 +305,7 @@ impl<'w, V: Visitor> Walk<'w, V> {
     }
 
     /// Opens a directory; `None` if it is on a mount that is not entered.
-    fn open(&self, place: &Place, above: Option<&Held<'_>>) -> io::Result<Option<OwnedFd>> {
+    fn open(&self, place: &Place, above: Option<&Held>) -> io::Result<Option<OwnedFd>> {
         let gone = || io::Error::from_raw_os_error(libc::ENOENT);
         let child = |fd: &OwnedFd, name: &[u8]| {
             let name = BackingName::parse(name).map_err(|_broken| gone())?;

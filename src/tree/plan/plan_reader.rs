@@ -99,7 +99,7 @@ impl<R: BufRead> Reader<R> {
                 {
                     if first.is_some_and(|first| first.directory_inode != line.directory_inode) {
                         let what = "\"directory_inode\" differs from that of the line before";
-                        return Err(self.wrong(what));
+                        return Err(wrong(self.line, what));
                     }
                     lines.push(*line);
                 }
@@ -114,10 +114,8 @@ impl<R: BufRead> Reader<R> {
             return Ok(None);
         };
         if !self.ended.insert(first.directory.clone()) {
-            let line = first.number;
             let what = "lines of this directory stand further above; all of one directory have to stand together";
-            let what = what.into();
-            return Err(PlanError::Line { line, what });
+            return Err(wrong(first.number, what));
         }
         Ok(Some(DirectoryPlan {
             entries: lines.len(),
@@ -130,13 +128,6 @@ impl<R: BufRead> Reader<R> {
     pub fn hash(&self) -> String {
         let octets = self.hash.clone().finalize();
         octets.iter().map(|octet| format!("{octet:02x}")).collect()
-    }
-
-    fn wrong(&self, what: impl Into<String>) -> PlanError {
-        PlanError::Line {
-            line: self.line,
-            what: what.into(),
-        }
     }
 
     /// Returns the next record, but for the end; `None` behind the last.
@@ -154,28 +145,34 @@ impl<R: BufRead> Reader<R> {
                 return if self.has_ended {
                     Ok(None)
                 } else {
-                    Err(self.wrong("the plan was cut off: the line that ends it is missing"))
+                    Err(wrong(
+                        self.line,
+                        "the plan was cut off: the line that ends it is missing",
+                    ))
                 };
             }
             let is_whole = line.last() == Some(&b'\n');
             if line.len() == LONGEST && !is_whole {
-                return Err(self.wrong("the line is too long"));
+                return Err(wrong(self.line, "the line is too long"));
             }
             let text = line.trim_ascii();
             if text.is_empty() {
                 continue;
             }
             if self.has_ended {
-                return Err(self.wrong("it stands behind the end of the plan"));
+                return Err(wrong(self.line, "it stands behind the end of the plan"));
             }
             let record = self.parse(text);
             if !is_whole && !matches!(record, Ok(Some(PlanRecord::End(_)))) {
-                return Err(self.wrong("the line was cut off"));
+                return Err(wrong(self.line, "the line was cut off"));
             }
-            let Some(record) = record.map_err(|what| self.wrong(harmless(&what)))? else {
+            let Some(record) = record.map_err(|what| wrong(self.line, harmless(&what)))? else {
                 continue;
             };
-            match self.checked(record).map_err(|what| self.wrong(what))? {
+            match self
+                .checked(record)
+                .map_err(|what| wrong(self.line, what))?
+            {
                 PlanRecord::End(_) => self.has_ended = true,
                 record @ (PlanRecord::Header(_) | PlanRecord::Line(_)) => return Ok(Some(record)),
             }
@@ -194,18 +191,15 @@ impl<R: BufRead> Reader<R> {
 
     /// Checks a record by itself.
     fn checked(&mut self, mut record: PlanRecord) -> Result<PlanRecord, String> {
-        let version = match &record {
-            PlanRecord::Header(header) => header.version,
-            PlanRecord::End(end) => end.version,
-            PlanRecord::Line(_) => PLAN_VERSION,
-        };
-        if version != PLAN_VERSION {
-            return Err(format!(
+        let known = |version| match version {
+            PLAN_VERSION => Ok(()),
+            _ => Err(format!(
                 "the plan is of version {version}, which this program does not know"
-            ));
-        }
+            )),
+        };
         match &mut record {
             PlanRecord::Header(header) => {
+                known(header.version)?;
                 self.has_header = true;
                 self.is_to_charset = header.is_to_charset();
                 let root = header.root.as_bytes();
@@ -220,10 +214,15 @@ impl<R: BufRead> Reader<R> {
                 line.number = self.line;
                 check_line(line, self.is_to_charset)?;
             }
-            PlanRecord::End(_) => {}
+            PlanRecord::End(end) => known(end.version)?,
         }
         Ok(record)
     }
+}
+
+fn wrong(line: usize, what: impl Into<String>) -> PlanError {
+    let what = what.into();
+    PlanError::Line { line, what }
 }
 
 /// Returns the fault of a line's JSON.
@@ -270,10 +269,7 @@ fn check(lines: &[PlanLine]) -> Result<(), PlanError> {
     let mut old: HashMap<&BackingName, usize> = HashMap::with_capacity(lines.len());
     let mut new: HashMap<&BackingName, usize> = HashMap::with_capacity(lines.len());
     for line in lines {
-        let again = |what: &str, first: usize| PlanError::Line {
-            line: line.number,
-            what: format!("{what} as in line {first}"),
-        };
+        let again = |what, first| wrong(line.number, format!("{what} as in line {first}"));
         if let Some(first) = old.insert(&line.old, line.number) {
             return Err(again("the same \"directory\" and \"old\"", first));
         }

@@ -98,7 +98,7 @@ impl<'n> Visitor for Names<'n> {
         *scope = self.planner.filter.scope(place.names());
     }
 
-    fn name(&self, (names, scope): &mut Self::State, name: &[u8], _kind: Kind) {
+    fn entry(&self, (names, scope): &mut Self::State, name: &[u8], _: Kind, _: u64) {
         if !name.is_ascii() && scope.includes(name) {
             names.add(name);
         }
@@ -159,7 +159,7 @@ impl<'p> Visitor for PlanVisitor<'p> {
         here.scope.enters(name)
     }
 
-    fn finish(&self, here: &mut Self::State, place: &Arc<Place>, fd: &OwnedFd) {
+    fn leave(&self, here: &mut Self::State, place: &Arc<Place>, fd: &OwnedFd) {
         // With names missing, a new one might be taken unseen.
         if here.is_broken || self.sink.is_over() {
             return;

@@ -1,6 +1,7 @@
 //! A scan as a walk's visitor.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::paths::joined;
@@ -27,7 +28,7 @@ impl<S: Sink> Visitor for Scan<'_, S> {
         };
     }
 
-    fn name(&self, state: &mut State, name: &[u8], _kind: Kind) {
+    fn entry(&self, state: &mut State, name: &[u8], _: Kind, _: u64) {
         if state.directory.is_ours {
             state.names.push(&self.rules, name);
         }
@@ -42,7 +43,7 @@ impl<S: Sink> Visitor for Scan<'_, S> {
             .is_none_or(|path| self.shard.has_path(*root, &joined(path, name)))
     }
 
-    fn leave(&self, state: &mut State, place: &Arc<Place>) {
+    fn leave(&self, state: &mut State, place: &Arc<Place>, _: &OwnedFd) {
         let State {
             tally,
             names,

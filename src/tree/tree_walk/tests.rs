@@ -29,11 +29,11 @@ impl Visitor for Collector {
         assert_eq!(place.names().len(), place.depth());
     }
 
-    fn name(&self, met: &mut Met, name: &[u8], _kind: Kind) {
+    fn entry(&self, met: &mut Met, name: &[u8], _: Kind, _: u64) {
         assert!(met.names.insert((met.here.clone(), name.to_vec())));
     }
 
-    fn leave(&self, met: &mut Met, place: &Arc<Place>) {
+    fn leave(&self, met: &mut Met, place: &Arc<Place>, _: &OwnedFd) {
         assert!(met.directories.insert(place.path()));
     }
 
@@ -142,7 +142,7 @@ fn what_went_away_is_told() {
             Self::State::default()
         }
         fn enter(&self, _: &mut Self::State, _: &Arc<Place>) {}
-        fn name(&self, state: &mut Self::State, name: &[u8], _: Kind) {
+        fn entry(&self, state: &mut Self::State, name: &[u8], _: Kind, _: u64) {
             state.1 += 1;
             match name {
                 b"gone" => std::fs::remove_dir(self.0.join("gone")).unwrap(),
@@ -153,7 +153,6 @@ fn what_went_away_is_told() {
                 _ => {}
             }
         }
-        fn leave(&self, _: &mut Self::State, _: &Arc<Place>) {}
         fn failed(&self, state: &mut Self::State, _: &Arc<Place>, error: io::Error) {
             state.0.push(error.raw_os_error().unwrap());
         }

@@ -62,24 +62,24 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    fn chunk<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.take(N)?.first_chunk().copied()
     }
 
     pub(super) fn u8(&mut self) -> Option<u8> {
-        self.chunk().map(u8::from_le_bytes)
+        self.array().map(u8::from_le_bytes)
     }
 
     pub(super) fn u32(&mut self) -> Option<u32> {
-        self.chunk().map(u32::from_le_bytes)
+        self.array().map(u32::from_le_bytes)
     }
 
     pub(super) fn u64(&mut self) -> Option<u64> {
-        self.chunk().map(u64::from_le_bytes)
+        self.array().map(u64::from_le_bytes)
     }
 
     pub(super) fn i64(&mut self) -> Option<i64> {
-        self.chunk().map(i64::from_le_bytes)
+        self.array().map(i64::from_le_bytes)
     }
 
     pub(super) fn time(&mut self) -> Option<Time> {
@@ -103,12 +103,8 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn name(&mut self) -> Option<BackingName> {
-        let length = u16::from_le_bytes(self.chunk()?);
+        let length = u16::from_le_bytes(self.array()?);
         BackingName::parse(self.take(length.into())?).ok()
-    }
-
-    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.chunk()
     }
 
     /// Nothing is left.

@@ -45,13 +45,15 @@ pub(super) struct Seal {
     sum: [u8; SUM],
 }
 
-impl Seal {
-    /// Before the first frame.
-    pub(super) fn new() -> Self {
+/// The state before the first frame.
+impl Default for Seal {
+    fn default() -> Self {
         let sum = shortened(Sha256::digest(PREAMBLE).into());
         Self { number: 0, sum }
     }
+}
 
+impl Seal {
     fn next(&mut self, head: &[u8; HEAD], payload: &[u8]) -> [u8; SUM] {
         let hash = Sha256::new()
             .chain_update(self.sum)
@@ -116,7 +118,7 @@ pub(super) struct Frames<'f> {
     /// The offset of the next frame.
     pub(super) offset: u64,
     /// A `Complete` was met: a mark that the file is too short for was being written when the machine or its disk failed.
-    is_complete: bool,
+    pub(super) is_complete: bool,
     /// A `Growing` was met: a job that the file is too short for was being written, too.
     is_growing: bool,
     payload: Vec<u8>,
@@ -139,26 +141,20 @@ impl<'f> Frames<'f> {
             }
             Err(error) => return Err(io(error)),
         }
-        let (is, wanted) = (preamble.split_at(8), PREAMBLE.split_at(8));
-        if is.0 != wanted.0 {
-            return Err(JournalError::NotAJournal);
-        }
-        if is.1 != wanted.1 {
-            let version =
-                is.1.first_chunk()
-                    .map_or(0, |octets| u32::from_le_bytes(*octets));
+        if preamble != PREAMBLE {
+            let (mark, version) = preamble.split_at(8);
+            let version = version.first_chunk().copied().map(u32::from_le_bytes);
             // What stands behind the version is not used by this one.
-            return Err(if version == VERSION {
-                JournalError::NotAJournal
-            } else {
-                JournalError::Version(version)
+            return Err(match version.filter(|version| *version != VERSION) {
+                Some(version) if PREAMBLE.starts_with(mark) => JournalError::Version(version),
+                _ => JournalError::NotAJournal,
             });
         }
         let offset = 16;
         Ok(Self {
             file,
             left: size.saturating_sub(offset),
-            seal: Seal::new(),
+            seal: Seal::default(),
             offset,
             is_complete: false,
             is_growing: false,

@@ -176,7 +176,7 @@ impl Draft {
             .groups
             .sort_by_key(|group| std::cmp::Reverse(group.depth));
         let mut out = PREAMBLE.to_vec();
-        let mut seal = Seal::new();
+        let mut seal = Seal::default();
         let header = self.about.write().ok_or_else(too_long)?;
         seal.frame(FrameKind::Header, &header, &mut out)
             .ok_or_else(too_long)?;

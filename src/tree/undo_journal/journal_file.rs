@@ -23,10 +23,11 @@ use crate::tree::change::{Change, Destination, InodeId};
 use crate::tree::failpoints;
 
 /// The progress of a migration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Status {
     /// The migration may have been begun, and is to be applied to its end, or undone.
+    #[default]
     Pending,
     /// All is done, but for what was left.
     Finished,
@@ -61,7 +62,7 @@ pub(crate) struct Place {
 }
 
 /// The end of the file, which grows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Tail {
     seal: Seal,
     end: u64,
@@ -166,17 +167,7 @@ impl Journal {
         let mut about = None;
         let (mut jobs, mut renamed_dirs) = (Vec::new(), RenamedDirs::default());
         let mut totals = Totals::default();
-        let mut tail = Tail {
-            seal: Seal::new(),
-            end: 0,
-            is_torn: false,
-            status: Status::Pending,
-            progress: 0,
-            left: 0,
-            is_linking: false,
-            is_growing: false,
-        };
-        let mut is_complete = false;
+        let mut tail = Tail::default();
         loop {
             let (number, start) = (frames.seal.number, frames.offset);
             let Some(frame) = frames.next()? else {
@@ -210,7 +201,6 @@ impl Journal {
                     numbers
                         .and_then(|numbers| totals.complete(numbers))
                         .ok_or_else(wrong)?;
-                    is_complete = true;
                     report(JournalEvent::Complete {
                         directories: totals.jobs,
                         steps: totals.steps,
@@ -233,7 +223,7 @@ impl Journal {
                 }
             }
         }
-        let Some(about) = about.filter(|_| is_complete) else {
+        let Some(about) = about.filter(|_| frames.is_complete) else {
             return frames.broken("it is missing");
         };
         (tail.seal, tail.end) = (frames.seal.clone(), frames.offset);
