@@ -175,5 +175,5 @@ fn together(
 pub(super) fn sync_all(root: &OwnedFd) -> Result<(), JournalError> {
     let io = JournalError::io("sync the filesystem");
     let open = file::reopen(root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(&io)?;
-    failpoints::sync_filesystem(open).map_err(io)
+    failpoints::change(|| file::sync_filesystem(open)).map_err(io)
 }

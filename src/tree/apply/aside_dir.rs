@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::backing::{Dir, SetTime, Stat, Time};
+use crate::backing::{Dir, SetTime, Stat, Time, file};
 use crate::names::BackingName;
 use crate::tree::failpoints;
 use crate::tree::undo_journal::{Journal, JournalError};
@@ -59,7 +59,8 @@ impl AsideDir {
         }
         let io = JournalError::io("remove the directory of what was put aside");
         let before = Stat::of(root).map_err(&io)?;
-        let removed = name(journal).and_then(|name| failpoints::rmdir(&Dir::new(root), &name));
+        let removed =
+            name(journal).and_then(|name| failpoints::change(|| Dir::new(root).rmdir(&name)));
         match removed.map_err(|error| error.raw_os_error()) {
             Ok(()) => set_mtime(root, before.mtime).map_err(io),
             Err(Some(libc::ENOENT)) if was_killed => set_mtime(root, journal.root().1).map_err(io),
@@ -77,7 +78,7 @@ impl AsideDir {
 fn made(root: &OwnedFd, journal: &Journal) -> io::Result<AsideDir> {
     let (root_dir, name) = (Dir::new(root), name(journal)?);
     let before = Stat::of(root)?;
-    match failpoints::mkdir(&root_dir, &name) {
+    match failpoints::change(|| root_dir.mkdir(&name, 0o700)) {
         Ok(()) => set_mtime(root, before.mtime)?,
         Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {
             settle(root, &root_dir.stat_child(&name)?, journal)?;
@@ -101,7 +102,7 @@ fn settle(root: &OwnedFd, aside: &Stat, journal: &Journal) -> io::Result<()> {
 }
 
 fn set_mtime(root: &OwnedFd, mtime: Time) -> io::Result<()> {
-    failpoints::set_times(root, SetTime::Omit, SetTime::At(mtime))
+    failpoints::change(|| file::set_times(root, SetTime::Omit, SetTime::At(mtime)))
 }
 
 fn name(journal: &Journal) -> io::Result<BackingName> {

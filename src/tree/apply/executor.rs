@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::aside_dir::{AsideDir, is_near};
 use super::observer::{Done, Observer, Outcome, Progress};
-use crate::backing::{Dir, SetTime, Stat, Time, if_there};
+use crate::backing::{Dir, SetTime, Stat, Time, file, if_there};
 use crate::names::BackingName;
 use crate::tree::failpoints;
 use crate::tree::undo_journal::{Job, Journal, JournalError, SkipReason, Skipped};
@@ -181,7 +181,8 @@ impl<'e> Executor<'e> {
         if is_kept || !dir.changed.get() && mtime == before.mtime {
             return;
         }
-        let set = failpoints::set_times(&dir.dir, SetTime::Omit, SetTime::At(mtime));
+        let mtime = SetTime::At(mtime);
+        let set = failpoints::change(|| file::set_times(&dir.dir, SetTime::Omit, mtime));
         if let Err(error) = set {
             let errno = error.raw_os_error().unwrap_or(0);
             self.observer.time_lost(&dir.job.directory, errno);

@@ -311,11 +311,11 @@ impl<'c> Chain<'c> {
                 journal.mark(Mark::Linking)?;
             }
             let source = from_dir.child(from);
-            let linked = source.and_then(|source| failpoints::link(source, to_dir, to));
+            let linked = source.and_then(|source| failpoints::change(|| to_dir.link(source, to)));
             if linked.is_ok() {
                 self.dir.change();
             }
-            moved = linked.and_then(|()| failpoints::unlink(from_dir, from));
+            moved = linked.and_then(|()| failpoints::change(|| from_dir.unlink(from)));
         }
         let Err(error) = moved else {
             return Ok(Ok(()));
@@ -327,7 +327,7 @@ impl<'c> Chain<'c> {
             if both.is_ok_and(|(one, other)| change.id.is(&one) && change.id.is(&other)) {
                 self.dir.found.set(true);
                 self.dir.change();
-                let unlinked = failpoints::unlink(from_dir, from);
+                let unlinked = failpoints::change(|| from_dir.unlink(from));
                 return Ok(unlinked.map_err(|error| SkipReason::of(&error)));
             }
         }

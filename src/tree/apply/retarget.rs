@@ -5,10 +5,11 @@
 //! one.
 
 use std::io;
+use std::os::fd::OwnedFd;
 
 use super::executor::{Executor, Mode, OpenDir};
 use super::observer::{Done, Movement};
-use crate::backing::{SetTime, Stat, Xattr, xattr};
+use crate::backing::{SetTime, Stat, Xattr, file, xattr};
 use crate::names::BackingName;
 use crate::tree::change::{Change, Retarget, read_target};
 use crate::tree::failpoints;
@@ -112,11 +113,12 @@ impl Executor<'_> {
         let is_original = other.as_ref().is_some_and(|other| change.id.is(other));
         if !(wanted == targets.old && is_original) {
             if other.is_some() {
-                failpoints::unlink(&dir.dir, &beside).map_err(|error| SkipReason::of(&error))?;
+                dir.unlink(&beside)
+                    .map_err(|error| SkipReason::of(&error))?;
             }
             let made = dir.copy(name, &stat, &beside, wanted);
             if let Err(error) = made {
-                drop(failpoints::unlink(&dir.dir, &beside));
+                drop(dir.unlink(&beside));
                 return Err(SkipReason::of(&error));
             }
         }
@@ -161,12 +163,12 @@ impl OpenDir<'_> {
         target: &[u8],
     ) -> io::Result<()> {
         let one = self.dir.child(name)?;
-        failpoints::symlink(&self.dir, beside, target)?;
+        failpoints::change(|| self.dir.symlink(beside, target))?;
         self.change();
         let other = self.dir.child(beside)?;
         let made = Stat::of(&other)?;
         if (made.uid, made.gid) != (stat.uid, stat.gid) {
-            failpoints::chown(&other, stat.uid, stat.gid)?;
+            failpoints::change(|| file::chown(&other, Some(stat.uid), Some(stat.gid)))?;
         }
         let listed = match xattr::list(&one, MOST) {
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Xattr::Size(0),
@@ -180,11 +182,11 @@ impl OpenDir<'_> {
                 if let Xattr::Data(value) = xattr::get(&one, name, MOST)?
                     && xattr::get(&other, name, MOST).ok() != Some(Xattr::Data(value.clone()))
                 {
-                    failpoints::set_xattr(&other, name, &value)?;
+                    failpoints::change(|| xattr::set(&other, name, &value, 0))?;
                 }
             }
         }
-        failpoints::set_times(&other, SetTime::At(stat.atime), SetTime::At(stat.mtime))
+        set_times(other, stat)
     }
 
     /// Exchanges a link with the one beside it, and removes what was there, if it is what was to be there.
@@ -194,20 +196,29 @@ impl OpenDir<'_> {
         stat: &Stat,
         beside: &BackingName,
     ) -> Result<(), SkipReason> {
-        if let Err(error) = failpoints::exchange(&self.dir, name, beside) {
-            drop(failpoints::unlink(&self.dir, beside));
-            return Err(SkipReason::of_rename(&error));
+        let dir = &self.dir;
+        let exchange = || {
+            failpoints::change(|| dir.rename(name, dir, beside, libc::RENAME_EXCHANGE))
+                .map_err(|error| SkipReason::of_rename(&error))
+        };
+        if let Err(reason) = exchange() {
+            drop(self.unlink(beside));
+            return Err(reason);
         }
         self.change();
         let out = self.stat(&self.dir, beside)?;
         if out.is_none_or(|out| out.ino != stat.ino) {
             // Somebody put something else there just before.
-            failpoints::exchange(&self.dir, name, beside)
-                .map_err(|error| SkipReason::of_rename(&error))?;
-            drop(failpoints::unlink(&self.dir, beside));
+            exchange()?;
+            drop(self.unlink(beside));
             return Err(SkipReason::Changed);
         }
-        failpoints::unlink(&self.dir, beside).map_err(|error| SkipReason::of(&error))
+        self.unlink(beside).map_err(|error| SkipReason::of(&error))
+    }
+
+    /// Removes a link that was beside another.
+    fn unlink(&self, beside: &BackingName) -> io::Result<()> {
+        failpoints::change(|| self.dir.unlink(beside))
     }
 
     /// Removes what a kill left beside a link. The time of the removal is written to the link first, so that the
@@ -219,10 +230,15 @@ impl OpenDir<'_> {
         beside: &BackingName,
     ) -> Result<(), SkipReason> {
         self.change();
-        let touched = self.dir.child(name).and_then(|link| {
-            failpoints::set_times(link, SetTime::At(stat.atime), SetTime::At(stat.mtime))
-        });
-        let cleared = touched.and_then(|()| failpoints::unlink(&self.dir, beside));
+        let link = self.dir.child(name);
+        let touched = link.and_then(|link| set_times(link, stat));
+        let cleared = touched.and_then(|()| self.unlink(beside));
         cleared.map_err(|error| SkipReason::of(&error))
     }
+}
+
+/// Gives a link the times of another.
+fn set_times(link: OwnedFd, like: &Stat) -> io::Result<()> {
+    let (atime, mtime) = (SetTime::At(like.atime), SetTime::At(like.mtime));
+    failpoints::change(|| file::set_times(link, atime, mtime))
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ impl Draft {
         }
         let file_size = file.metadata().map_err(&io)?.len();
         if file_size > 0 {
-            failpoints::truncate(&file, 0).map_err(&io)?;
+            failpoints::change(|| file.set_len(0)).map_err(&io)?;
         }
         let spool = Spool {
             file: BufWriter::with_capacity(
@@ -191,15 +191,15 @@ impl Draft {
             seal.frame(FrameKind::Job, &payload, &mut out)
                 .ok_or_else(too_long)?;
             if out.len() >= BUFFER {
-                failpoints::write(&self.file, &out).map_err(&io)?;
+                failpoints::change(|| (&self.file).write_all(&out)).map_err(&io)?;
                 out.clear();
             }
         }
         let totals = mark(spool.totals.numbers());
         seal.frame(FrameKind::Complete, &totals, &mut out)
             .ok_or_else(too_long)?;
-        failpoints::write(&self.file, &out).map_err(&io)?;
-        failpoints::sync(self.file.as_fd()).map_err(&io)?;
+        failpoints::change(|| (&self.file).write_all(&out)).map_err(&io)?;
+        failpoints::change(|| self.file.sync_all()).map_err(&io)?;
         self.name().map_err(|error| match error.raw_os_error() {
             Some(libc::EEXIST) => JournalError::Exists(self.path.clone()),
             _ => io(error),
@@ -219,12 +219,13 @@ impl Draft {
         let (from, to) = (file_name(draft)?, file_name(&self.path)?);
         match failpoints::rename(&dir, &from, &dir, &to) {
             Err(error) if is_unable(&error) => {
-                failpoints::link(&self.file, &dir, &to)?;
-                failpoints::unlink(&dir, &from)?;
+                failpoints::change(|| dir.link(&self.file, &to))?;
+                failpoints::change(|| dir.unlink(&from))?;
             }
             result => result?,
         }
-        failpoints::sync(File::open(parent(&self.path))?)
+        let directory = File::open(parent(&self.path))?;
+        failpoints::change(|| directory.sync_all())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -349,7 +349,7 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let io = JournalError::io("write the journal");
         if tail.is_torn {
-            failpoints::truncate(&self.file, tail.end).map_err(&io)?;
+            failpoints::change(|| self.file.set_len(tail.end)).map_err(&io)?;
             tail.is_torn = false;
         }
         let (mut seal, mut frames) = (tail.seal.clone(), Vec::new());
@@ -358,8 +358,8 @@ impl Journal {
                 .ok_or_else(too_long)?;
         }
         tail.is_torn = true;
-        failpoints::write_at(&self.file, &frames, tail.end).map_err(&io)?;
-        failpoints::sync(self.file.as_fd()).map_err(&io)?;
+        failpoints::change(|| self.file.write_all_at(&frames, tail.end)).map_err(&io)?;
+        failpoints::change(|| self.file.sync_all()).map_err(&io)?;
         tail.is_torn = false;
         tail.end += u64::try_from(frames.len()).unwrap_or(u64::MAX);
         tail.seal = seal;
