@@ -17,7 +17,7 @@ use super::{CliError, ExitCode};
 use crate::backing::Dir;
 use crate::names::{BackingName, Quoted, ShellWord};
 use crate::records::{Name, json_line};
-use crate::tree::apply::{self, Movement, Observer};
+use crate::tree::apply::{Movement, Observer};
 use crate::tree::change::{TreePath, join_path};
 use crate::tree::rollback::{preview, undo};
 use crate::tree::tree_lock::TreeLock;
@@ -174,9 +174,8 @@ fn step_json(path: &[u8], movement: Movement<'_>) -> String {
 }
 
 impl Observer for Printer<'_> {
-    fn progress(&self, progress: &apply::Progress<'_>) {
-        let directory = join_path(&**progress.directory);
-        *self.progress.lock() = (progress.steps, progress.all, directory);
+    fn progress(&self, steps: u64, all: u64, directory: &TreePath) {
+        *self.progress.lock() = (steps, all, join_path(&**directory));
     }
 
     fn step(&self, directory: &TreePath, name: &BackingName, movement: Movement<'_>) {

@@ -21,7 +21,7 @@ use super::undo_journal::{Job, Journal, JournalError, Mark, Place, Status, verif
 use crate::backing::file;
 pub(super) use aside_dir::AsideDir;
 pub(super) use executor::{Executor, Mode, Pass};
-pub use observer::{Movement, Observer, Outcome, Progress};
+pub use observer::{Movement, Observer, Outcome};
 
 /// Time between two marks of progress, where a depth ends.
 const BETWEEN_MARKS: Duration = Duration::from_secs(10);

@@ -18,7 +18,7 @@ use crate::cli::stop::Stop;
 use crate::cli::{CliError, ExitCode};
 use crate::names::Quoted;
 use crate::records::PlanLine;
-use crate::tree::apply::{Observer, Progress};
+use crate::tree::apply::Observer;
 use crate::tree::change::{Change, TreePath, join_path};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
@@ -178,11 +178,11 @@ impl<'w> Work<'w> {
 }
 
 impl Observer for Work<'_> {
-    fn progress(&self, progress: &Progress<'_>) {
+    fn progress(&self, steps: u64, all: u64, directory: &TreePath) {
         let mut counters = self.counters.lock();
-        counters.done = progress.steps.saturating_sub(counters.failed);
-        counters.all = progress.all;
-        counters.directory = join_path(&**progress.directory);
+        counters.done = steps.saturating_sub(counters.failed);
+        counters.all = all;
+        counters.directory = join_path(&**directory);
     }
 
     fn skipped(&self, skipped: &Skipped) {

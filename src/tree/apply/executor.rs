@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::aside_dir::{AsideDir, is_near};
-use super::observer::{Done, Observer, Outcome, Progress};
+use super::observer::{Done, Observer, Outcome};
 use crate::backing::{Dir, SetTime, Stat, Time, file, if_there};
 use crate::names::BackingName;
 use crate::tree::failpoints;
@@ -161,11 +161,9 @@ impl<'e> Executor<'e> {
         };
         self.put_time_back(&dir, &before);
         let steps = u64::try_from(steps).unwrap_or(0);
-        self.observer.progress(&Progress {
-            steps: self.passed.fetch_add(steps, Ordering::Relaxed) + steps,
-            all: self.journal.steps(),
-            directory: &job.directory,
-        });
+        let steps = self.passed.fetch_add(steps, Ordering::Relaxed) + steps;
+        let all = self.journal.steps();
+        self.observer.progress(steps, all, &job.directory);
         Ok(())
     }
 

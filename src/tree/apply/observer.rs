@@ -4,17 +4,6 @@ use crate::names::BackingName;
 use crate::tree::change::TreePath;
 use crate::tree::undo_journal::Skipped;
 
-/// The progress of a migration.
-#[derive(Debug, Clone, Copy)]
-pub struct Progress<'a> {
-    /// Steps that are done, were done before, or were left.
-    pub steps: u64,
-    /// All steps.
-    pub all: u64,
-    /// A directory that was just finished.
-    pub directory: &'a TreePath,
-}
-
 /// A movement of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Movement<'a> {
@@ -30,8 +19,8 @@ pub enum Movement<'a> {
 
 /// An observer of a migration. Called by several threads at a time.
 pub trait Observer: Sync {
-    /// A directory was finished.
-    fn progress(&self, _progress: &Progress<'_>) {}
+    /// A directory was finished. Of `all` steps, `steps` are done, were done before, or were left.
+    fn progress(&self, _steps: u64, _all: u64, _directory: &TreePath) {}
 
     /// A step was made, or would be where nothing is written.
     fn step(&self, _directory: &TreePath, _name: &BackingName, _movement: Movement<'_>) {}

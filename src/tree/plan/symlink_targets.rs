@@ -207,17 +207,11 @@ fn identity(stat: &Stat) -> Identity {
 }
 
 impl Way<'_> {
-    /// The new target of a link in the directory that this stands in; `None` if it stays as it is.
+    /// The new target of a link in the directory that this stands in, as far as the way along it can be told; `None` if it stays as
+    /// it is.
     fn along(&mut self, target: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let start = self.stack.first().cloned();
+        let start = self.stack.clone();
         (self.followed, self.steps, self.is_set_aside) = (0, 0, false);
-        let new = self.translated(target)?;
-        self.stack = start.into_iter().collect();
-        Ok((new != target).then_some(new))
-    }
-
-    /// A target with new names, as far as the way along it can be told.
-    fn translated(&mut self, target: &[u8]) -> io::Result<Vec<u8>> {
         let options = self.links.options;
         let parts = target.split(|&byte| byte == b'/');
         let mut parts: Vec<Vec<u8>> = parts.map(<[u8]>::to_vec).collect();
@@ -237,7 +231,9 @@ impl Way<'_> {
                 break;
             }
         }
-        Ok(parts.join(&b'/'))
+        self.stack = start;
+        let new = parts.join(&b'/');
+        Ok((new != target).then_some(new))
     }
 
     /// Goes along one part of a target. False if the way can't be told from there on.
