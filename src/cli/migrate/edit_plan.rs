@@ -2,7 +2,6 @@
 
 use std::fs::Permissions;
 use std::io::{IsTerminal, stdin};
-use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -28,11 +27,38 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
         CliError::failure(cannot_be("made", "the directory for the plan", &error))
     })?;
     let plan = directory.path().join("plan");
-    let args = match edit(args, &plan)? {
-        ControlFlow::Continue(args) => args,
-        ControlFlow::Break(code) => return Ok(code),
+    let planned = super::run(&MigrateArgs {
+        plan: Some(plan.clone()),
+        plan_format: Some(PlanFormat::Readable),
+        apply: false,
+        edit: false,
+        journal: None,
+        json: false,
+        ..args.clone()
+    })?;
+    let read = || {
+        let plan = std::fs::read(&plan);
+        plan.map_err(|error| CliError::failure(cannot_be("read", "the plan", &error)))
     };
-    let done = super::run(&args);
+    let is_stopped = matches!(planned, ExitCode::Stopped(_));
+    let has_changes = |plan: Vec<u8>| plan.windows(4).any(|start| start == b"\nin ");
+    if is_stopped || !has_changes(read()?) {
+        return Ok(planned);
+    }
+    edit(&plan)?;
+    if read()?.trim_ascii().is_empty() {
+        print_note("the plan is empty; nothing was changed");
+        return Ok(ExitCode::Ok);
+    }
+    let done = super::run(&MigrateArgs {
+        plan: Some(plan.clone()),
+        apply: true,
+        journal: args.journal.clone(),
+        json: args.json,
+        view: args.view,
+        progress: args.progress,
+        ..MigrateArgs::default()
+    });
     if matches!(done, Err(_) | Ok(ExitCode::Stopped(_))) {
         drop(directory.keep());
         let plan = ShellWord::of(&plan);
@@ -41,25 +67,8 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
     done
 }
 
-/// Returns the arguments by which the edited plan is done; or how it ends if nothing is to be done.
-fn edit(args: &MigrateArgs, plan: &Path) -> Result<ControlFlow<ExitCode, MigrateArgs>, CliError> {
-    let unread = |error| CliError::failure(cannot_be("read", "the plan", &error));
-    let planned = super::run(&MigrateArgs {
-        plan: Some(plan.into()),
-        plan_format: Some(PlanFormat::Readable),
-        apply: false,
-        edit: false,
-        journal: None,
-        json: false,
-        ..args.clone()
-    })?;
-    if matches!(planned, ExitCode::Stopped(_)) {
-        return Ok(ControlFlow::Break(planned));
-    }
-    let written = std::fs::read_to_string(plan).map_err(unread)?;
-    if !written.lines().any(|line| line.starts_with("in ")) {
-        return Ok(ControlFlow::Break(planned));
-    }
+/// Has a person edit the plan.
+fn edit(plan: &Path) -> Result<(), CliError> {
     let mut editors = ["VISUAL", "EDITOR"]
         .into_iter()
         .filter_map(std::env::var_os);
@@ -73,23 +82,9 @@ fn edit(args: &MigrateArgs, plan: &Path) -> Result<ControlFlow<ExitCode, Migrate
         .arg("sh")
         .arg(plan)
         .status();
-    let is_saved = status.is_ok_and(|status| status.success());
-    if !is_saved {
-        return Err(CliError::failure("the editor failed; nothing was changed")
-            .hint("set VISUAL or EDITOR to the command of an editor"));
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err(CliError::failure("the editor failed; nothing was changed")
+            .hint("set VISUAL or EDITOR to the command of an editor")),
     }
-    let saved = std::fs::read(plan).map_err(unread)?;
-    if saved.trim_ascii().is_empty() {
-        print_note("the plan is empty; nothing was changed");
-        return Ok(ControlFlow::Break(ExitCode::Ok));
-    }
-    Ok(ControlFlow::Continue(MigrateArgs {
-        plan: Some(plan.into()),
-        apply: true,
-        journal: args.journal.clone(),
-        json: args.json,
-        view: args.view,
-        progress: args.progress,
-        ..MigrateArgs::default()
-    }))
 }

@@ -2,7 +2,6 @@
 
 use super::entry_list::EntryList;
 use super::plan_options::PlanOptions;
-use crate::codec::Charset;
 use crate::codec::guess::{Guesser, Mixture, TextGuess};
 use crate::names::CharsetSource;
 
@@ -66,8 +65,6 @@ fn hash(name: &[u8]) -> u64 {
 /// The charsets of one directory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CharsetChoice {
-    /// The charsets that were named, in the order in which they are tried.
-    charsets: Vec<Charset>,
     /// The charsets that the names are likely written in, where that was guessed.
     mixture: Option<Mixture>,
     /// The likelihood that names which look encoded again were encoded again.
@@ -91,9 +88,6 @@ impl CharsetChoice {
                 choice.mixture = Some(tree.directory(&names, ill_formed));
             }
         }
-        if let CharsetSource::Charsets(charsets) = &options.from {
-            choice.charsets.clone_from(charsets);
-        }
         choice
     }
 
@@ -115,12 +109,6 @@ impl CharsetChoice {
         let mut names = Guesser::new();
         left.for_each(|name| names.add(name));
         self.mixture = Some(tree.directory(&names, names.ill_formed));
-    }
-
-    /// The text of a name in the first of the named charsets that reads it.
-    pub(super) fn named(&self, name: &[u8]) -> Option<(String, Charset)> {
-        let mut charsets = self.charsets.iter();
-        charsets.find_map(|charset| Some((charset.decode_reversibly(name)?, *charset)))
     }
 
     /// The texts that a name may stand for, likeliest first; none where nothing was guessed.

@@ -144,7 +144,7 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Opt
                 line.candidates = candidates(options, &guesses, &bytes);
                 line.confidence = Some(best.confidence);
                 (best.text, best.charset)
-            } else if let Some(read) = choice.named(&bytes) {
+            } else if let Some(read) = named(options, &bytes) {
                 read
             } else {
                 return Some(left(old, Reason::Unreadable, None));
@@ -209,6 +209,15 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Opt
     }
     line.new = Some(stored);
     Some(line)
+}
+
+/// The text of a name in the first of the named charsets that reads it.
+fn named(options: &PlanOptions, name: &[u8]) -> Option<(String, Charset)> {
+    let CharsetSource::Charsets(charsets) = &options.from else {
+        return None;
+    };
+    let mut charsets = charsets.iter();
+    charsets.find_map(|charset| Some((charset.decode_reversibly(name)?, *charset)))
 }
 
 /// The name in the charset that names are stored in; `None` if that lacks a character, or its bytes would be UTF-8.
