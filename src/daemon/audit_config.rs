@@ -5,10 +5,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::auditor::{AuditOptions, Format, JOURNAL, SinkKind};
-use super::mount_paths::log_name;
+use super::mount_paths::file_name;
 use super::start_error::StartError;
 use crate::names::Quoted;
 use crate::records::{LogOption, PolicyFile};
+
+/// What messages call the file.
+pub(super) const LOG: &str = "audit log";
 
 /// Destination and format of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +81,7 @@ pub(super) fn log_sink(log: &LogOption) -> Result<SinkKind, StartError> {
             }
             None => {
                 let path = Path::new(OsStr::from_bytes(log));
-                log_name(path)?;
+                file_name(LOG, path)?;
                 SinkKind::File(path.into())
             }
         },

@@ -72,7 +72,9 @@ impl Errands for Outside<'_> {
             (Errand::Detach, Some(spot), _) => spot.detach().map(outcome),
             (Errand::OpenLog, ..) => self.log.open_log().map(opened),
             (Errand::ConnectSyslog, ..) => auditor::connect(SYSLOG.as_ref()).map(opened),
-            (Errand::ReadPolicy, _, Some(policy)) => Ok((policy.read_text(), None)),
+            (Errand::ReadPolicy, _, Some(policy)) => {
+                Ok((serde_json::to_vec(&policy.text())?, None))
+            }
             _ => Err(io::ErrorKind::Unsupported.into()),
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::audit_config::{AuditConfig, audit_config};
+use super::audit_config::{AuditConfig, LOG, audit_config};
 use super::auditor::{Auditor, SinkKind, connect};
 use super::fuse_mount::MountFlags;
 use super::mount_paths;
@@ -114,8 +114,8 @@ pub fn check(
         audit_config(&resolved.keys, is_background)?;
     }
     let (backing, mountpoint) = mount_paths::check(backing, mountpoint)?;
-    let policy =
-        policy.map(|path| PolicySource::open(path, &backing, &mountpoint, options.clone()));
+    let ruled = mount_paths::ruled(&mountpoint, &backing);
+    let policy = policy.map(|path| PolicySource::open(path, ruled.to_vec(), options.clone()));
     let policy = policy.transpose()?;
     let loaded = policy
         .as_ref()
@@ -124,16 +124,16 @@ pub fn check(
     loaded.warn();
     let mut audit = audit_config(&resolved.keys, is_background)?;
     if let SinkKind::File(log) = &mut audit.sink {
-        *log = mount_paths::check_log(log, &backing, &mountpoint)?;
+        let remedy = "keep it outside of what it reports on";
+        *log = mount_paths::check_file(LOG, log, &ruled, remedy)?;
     }
     if resolved.keys.audit_log.is_some()
         && let Some(socket) = audit.sink.socket()
         && let Err(error) = connect(socket)
     {
-        let socket = Quoted(socket.as_os_str().as_bytes());
+        let (socket, why) = (Quoted::of(socket), reason(&error));
         log::warn!(
-            "cannot write to the audit log {socket}: {}; records are lost until this is mended",
-            reason(&error)
+            "cannot write to the audit log {socket}: {why}; records are lost until this is mended"
         );
     }
     Ok(Checked {

@@ -1,11 +1,10 @@
 //! Are the directories fit? Asked before anything is mounted, so that the answer is a sentence and not an errno.
 
 use std::ffi::OsStr;
-use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use super::fuse_mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount, is_of_dead_mount};
 use super::mountinfo::MountInfo;
@@ -25,63 +24,76 @@ pub(super) fn check(backing: &Path, mountpoint: &Path) -> Result<(PathBuf, PathB
     if backing_path != mountpoint_path && is_inside(&mountpoint_path, &backing_path) {
         return Err(StartError::usage(format!(
             "the mount point {} is inside the backing directory {}",
-            quoted(mountpoint),
-            quoted(backing)
+            Quoted::of(mountpoint),
+            Quoted::of(backing)
         ))
         .hint("mount it elsewhere, or over the backing directory itself"));
     }
     Ok((backing_path, mountpoint_path))
 }
 
-fn unfit(log: &Path, what: &str) -> StartError {
-    StartError::usage(format!("the audit log {} {what}", quoted(log)))
+/// A directory that no file of ours may lie in, where its users could put another in the place of that: its path, absolute and
+/// without symlinks, and what it is.
+pub type Ruled = (PathBuf, &'static str);
+
+/// Returns both directories of a mount.
+pub(super) fn ruled(mountpoint: &Path, backing: &Path) -> [Ruled; 2] {
+    [
+        (mountpoint.to_owned(), "mount point"),
+        (backing.to_owned(), "backing directory"),
+    ]
 }
 
-/// The name of the audit log's file.
+/// Returns which of these directories a file lies in. Its path is absolute, without symlinks.
+pub(super) fn ruled_by(file: &Path, ruled: &[Ruled]) -> Option<&'static str> {
+    let mut ruled = ruled.iter();
+    let found = ruled.find(|(directory, _)| is_inside(file, directory));
+    found.map(|(_, what)| *what)
+}
+
+fn unfit(kind: &str, file: &Path, what: &str) -> StartError {
+    StartError::usage(format!("the {kind} {} {what}", Quoted::of(file)))
+}
+
+/// The name of a file that is written, such as an audit log.
 ///
 /// # Errors
 /// It can be the path of none.
-pub(super) fn log_name(log: &Path) -> Result<&OsStr, StartError> {
-    let name = log
-        .file_name()
-        .filter(|_| !log.as_os_str().as_bytes().contains(&0));
-    name.ok_or_else(|| unfit(log, "is not a file").hint("give the path of a file"))
+pub(super) fn file_name<'f>(kind: &str, file: &'f Path) -> Result<&'f OsStr, StartError> {
+    let name = file.file_name();
+    let name = name.filter(|_| !file.as_os_str().as_bytes().contains(&0));
+    name.ok_or_else(|| unfit(kind, file, "is not a file").hint("give the path of a file"))
 }
 
-/// The directory of the audit log, absolute and without symlinks.
+/// The directory of such a file, absolute and without symlinks.
 ///
 /// # Errors
 /// It is missing.
-pub(super) fn log_directory(log: &Path) -> Result<PathBuf, StartError> {
-    let directory = match log.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    directory.canonicalize().map_err(|error| {
+pub(super) fn directory_of(kind: &str, file: &Path) -> Result<PathBuf, StartError> {
+    let directory = absolute(file).and_then(|file| file.parent().unwrap_or(&file).canonicalize());
+    directory.map_err(|error| {
         let what = format!("cannot be written: {}", reason(&error));
-        unfit(log, &what).hint("make its directory first")
+        unfit(kind, file, &what).hint("make its directory first")
     })
 }
 
-/// Checks the file of the audit log and gives its absolute path.
+/// Checks such a file and returns its absolute path. It must not lie in `ruled`: each record in the mount point would be an operation on
+/// the mount. `remedy` says where to keep it.
 ///
 /// # Errors
-/// Its directory is missing. Or it is in the mount point, where each record would be an operation on the mount; or in
-/// the backing directory, where users of the mount could put a link in its place.
-pub(super) fn check_log(
-    log: &Path,
-    backing: &Path,
-    mountpoint: &Path,
+/// Its directory is missing, or is one of those or in one.
+pub fn check_file(
+    kind: &str,
+    file: &Path,
+    ruled: &[Ruled],
+    remedy: &str,
 ) -> Result<PathBuf, StartError> {
-    let name = log_name(log)?;
-    let directory = log_directory(log)?;
-    for (place, what) in [(mountpoint, "mount point"), (backing, "backing directory")] {
-        if directory == place || is_inside(&directory, place) {
-            return Err(unfit(log, &format!("is inside the {what}"))
-                .hint("keep it outside of what it reports on"));
-        }
+    let name = file_name(kind, file)?;
+    let path = directory_of(kind, file)?.join(name);
+    match ruled_by(&path, ruled) {
+        None => Ok(path),
+        Some(what) => Err(unfit(kind, file, &format!("is inside the {what}")).hint(remedy)),
     }
-    Ok(directory.join(name))
 }
 
 #[expect(
@@ -89,8 +101,12 @@ pub(super) fn check_log(
     reason = "the standard library adds kinds; the rest is told in the system's words"
 )]
 fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, StartError> {
-    let wrong =
-        |what: &str| StartError::usage(format!("the backing directory {} {what}", quoted(typed)));
+    let wrong = |what: &str| {
+        StartError::usage(format!(
+            "the backing directory {} {what}",
+            Quoted::of(typed)
+        ))
+    };
     let open = || {
         typed.canonicalize().and_then(|path| {
             // Opening it for reading and looking something up in it are two permissions.
@@ -134,7 +150,8 @@ fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, StartError>
     reason = "the standard library adds kinds; the rest is told in the system's words"
 )]
 fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, StartError> {
-    let wrong = |what: &str| StartError::usage(format!("the mount point {} {what}", quoted(typed)));
+    let wrong =
+        |what: &str| StartError::usage(format!("the mount point {} {what}", Quoted::of(typed)));
     let told = |error: std::io::Error| {
         match error.kind() {
         ErrorKind::NotFound => wrong("does not exist").hint("make the directory first, with mkdir; if it is to be inside another mount, mount that first"),
@@ -176,7 +193,7 @@ fn fuse_at(path: &Path) -> Option<String> {
 }
 
 fn unmount_hint(path: &Path, kind: &str) -> String {
-    let path = ShellWord(path.as_os_str().as_bytes());
+    let path = ShellWord::of(path);
     if kind == FS_TYPE {
         return format!("unmount it first: utf8fs umount {path}");
     }
@@ -195,55 +212,13 @@ fn check_proc() -> Result<(), StartError> {
 }
 
 /// Is `path` below `directory`, by whatever names and bind mounts it got there? Both are absolute, without symlinks.
-#[must_use]
-pub fn is_inside(path: &Path, directory: &Path) -> bool {
-    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
-    let Ok(directory) = std::fs::symlink_metadata(directory).map(identity) else {
-        return false;
+fn is_inside(path: &Path, directory: &Path) -> bool {
+    let identity = |path: &Path| {
+        let metadata = std::fs::symlink_metadata(path).ok();
+        metadata.map(|metadata| (metadata.dev(), metadata.ino()))
     };
-    path.ancestors().skip(1).any(|above| {
-        std::fs::symlink_metadata(above)
-            .map(identity)
-            .is_ok_and(|above| above == directory)
-    })
-}
-
-fn quoted(path: &Path) -> Quoted<'_> {
-    Quoted(path.as_os_str().as_bytes())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn f7_a_request_of_a_killed_daemon_is_known_by_each_of_its_errors() {
-        for errno in [libc::ENOTCONN, libc::ECONNABORTED, libc::ECANCELED] {
-            let error = std::io::Error::from_raw_os_error(errno);
-            assert!(is_of_dead_mount(&error), "{error}");
-        }
-        let denied = std::io::Error::from_raw_os_error(libc::EACCES);
-        assert!(!is_of_dead_mount(&denied));
-    }
-
-    #[test]
-    fn a_symlink_does_not_hide_that_the_mount_point_is_inside() {
-        let place = tempfile::tempdir().unwrap();
-        let backing = place.path().join("b");
-        std::fs::create_dir_all(backing.join("deep/er")).unwrap();
-        std::os::unix::fs::symlink(backing.join("deep"), place.path().join("link")).unwrap();
-        let check_at = |mountpoint: &str| check(&backing, &place.path().join(mountpoint));
-        for inside in ["b/deep", "link", "link/er", "b/deep/../deep/er"] {
-            let error = check_at(inside).unwrap_err();
-            assert!(
-                error.message.contains(" is inside the backing directory "),
-                "{error:?}"
-            );
-        }
-        let (from, to) = check_at("link/..").unwrap();
-        assert_eq!(from, to);
-        // The backing directory may lie inside the mount point: it is reached by descriptor.
-        check_at(".").unwrap();
-        assert!(check(Path::new("/"), place.path()).is_err());
-    }
+    // A dead mount has none.
+    let known = identity(directory);
+    let mut above = path.ancestors().skip(1);
+    above.any(|above| above == directory || known.is_some() && identity(above) == known)
 }

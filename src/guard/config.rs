@@ -1,16 +1,15 @@
 //! A guard with everything decided: which directory, by which policy, and what becomes of offenders.
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use crate::daemon::mount_config::{self, Checked};
-use crate::daemon::mount_paths::is_inside;
-use crate::daemon::start_error::{StartError, reason};
+use crate::daemon::mount_paths::check_file;
+use crate::daemon::start_error::StartError;
+use crate::names::CharsetMap;
 use crate::names::rules::Mode;
-use crate::names::{CharsetMap, Quoted};
 use crate::os::Sandbox;
 use crate::records::PolicyFile;
 
@@ -83,33 +82,12 @@ pub fn check(mut options: GuardOptions) -> Result<GuardConfig, StartError> {
     if !resolved.rules.normalizes() {
         options.journal = None;
     } else if let Some(journal) = &options.journal {
-        check_journal(journal, &checked.backing)?;
+        let ruled = [(checked.backing.clone(), "directory")];
+        let remedy = "keep it outside of what is guarded";
+        check_file("journal", journal, &ruled, remedy)?;
     } else {
         return Err(StartError::usage("renaming needs an undo journal")
             .hint("give --journal FILE, from which 'utf8fs undo' takes the renames back"));
     }
     Ok(GuardConfig { options, checked })
-}
-
-/// Refuses a journal inside the guarded directory, where its users could put another file in its place.
-fn check_journal(journal: &Path, directory: &Path) -> Result<(), StartError> {
-    let shown = Quoted(journal.as_os_str().as_bytes());
-    let parent = match journal.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let parent = parent.canonicalize().map_err(|error| {
-        StartError::usage(format!(
-            "the journal {shown} cannot be written: {}",
-            reason(&error)
-        ))
-        .hint("make its directory first")
-    })?;
-    if parent.starts_with(directory) || is_inside(&parent, directory) {
-        return Err(
-            StartError::usage(format!("the journal {shown} is inside the directory"))
-                .hint("keep it outside of what is guarded"),
-        );
-    }
-    Ok(())
 }

@@ -148,6 +148,13 @@ pub enum Id {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct List<T>(pub Vec<T>);
 
+impl<T> List<T> {
+    /// Returns the values of a list; none of one that is left out.
+    pub fn values(list: &Option<Self>) -> &[T] {
+        list.as_ref().map_or(&[], |list| &list.0)
+    }
+}
+
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct OneOrMany<T>(PhantomData<T>);

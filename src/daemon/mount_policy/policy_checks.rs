@@ -1,160 +1,246 @@
-//! Checks of the values of a policy, those of the whole mount and of its sections alike.
+//! Checks of what a policy says, beyond its syntax: what is wrong, contradictory, or without effect.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use super::policy_faults::{Faults, Table};
-use super::read_policy::number_in;
-use crate::names::{Patterns, Quoted};
+use super::LoadedPolicy;
+use super::policy_faults::{Fault, Place, Table, line};
+use super::resolved_policy::{ResolvedPolicy, charset};
+use super::user_tables::number_in;
+use crate::daemon::audit_config::{LOG, log_sink};
+use crate::daemon::auditor::SinkKind;
+use crate::daemon::mount_paths::{Ruled, directory_of};
+use crate::names::rules::Mode;
+use crate::names::{Legacy, Patterns, Quoted};
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
-use crate::records::{Comparison, Id, List, PolicySection, PolicyText};
+use crate::records::{Comparison, Id, List, PolicyFile, PolicySection};
 
-/// Checks the limits of names.
-pub(super) fn check_limits(
-    faults: &mut Faults,
-    table: &Table,
-    max_bytes: Option<usize>,
-    max_chars: Option<usize>,
-) {
-    if max_bytes.is_some_and(|limit| !(SMALLEST_LIMIT..=NAME_MAX).contains(&limit)) {
-        let message = format!("max_bytes must be {SMALLEST_LIMIT} to {NAME_MAX}");
-        faults.error(table.at("max_bytes"), message);
-    }
-    if max_chars.is_some_and(|limit| limit < SMALLEST_LIMIT) {
-        let message = format!("max_chars must be {SMALLEST_LIMIT} or more");
-        faults.error(table.at("max_chars"), message);
-    }
-}
-
-/// Checks patterns.
-pub(super) fn check_patterns(
-    faults: &mut Faults,
-    table: &Table,
-    key: &str,
-    list: &Option<List<String>>,
-) {
-    for pattern in list.iter().flat_map(|list| &list.0) {
-        if let Err(error) = Patterns::new(std::slice::from_ref(pattern)) {
-            let pattern = Quoted(pattern.as_bytes());
-            let message = format!("{key}: {pattern} is not a pattern: {}", error.reason);
-            faults.error(table.at(key), message);
-        }
-    }
-}
-
-/// Checks users or groups. A name that the system does not know matches nobody.
-pub(super) fn check_ids(
-    faults: &mut Faults,
-    text: &PolicyText,
-    table: &Table,
-    key: &str,
-    list: &Option<List<Id>>,
-) {
-    let (what, file, known) = match key {
-        "groups" => ("group", "group", text.group.as_bytes()),
-        _ => ("user", "passwd", text.passwd.as_bytes()),
+/// Returns the faults of a policy. `ruled` are the directories of the mount, if there is one.
+pub(super) fn faults(policy: &LoadedPolicy, ruled: &[Ruled]) -> Vec<Fault> {
+    let mut checks = Checks {
+        policy,
+        ruled,
+        faults: Vec::new(),
     };
-    for id in list.iter().flat_map(|list| &list.0) {
-        match id {
-            // The last one is that of nobody at all: chown(2).
-            Id::Number(u32::MAX) => faults.error(table.at(key), format!("{key} is out of range")),
-            Id::Name(name) if number_in(known, name).is_none() => {
-                let remedy = match name.parse::<u32>() {
-                    Ok(number) => format!("write {number} without quotes"),
-                    Err(_) => format!("names are those of /etc/{file}, others go by number"),
-                };
-                let name = Quoted(name.as_bytes());
-                let message = format!("{key}: unknown {what} {name} matches nobody; {remedy}");
-                faults.warning(table.at(key), message);
+    checks.check_whole();
+    checks.check_sections();
+    checks.faults
+}
+
+/// Returns what keeps a policy from being in force where no option is given beside it, or some are.
+pub(super) fn faults_alone(policy: &LoadedPolicy) -> Vec<Fault> {
+    let (mut faults, mut options) = (Vec::new(), PolicyFile::default());
+    let LoadedPolicy { keys, whole, .. } = policy;
+    let has_charsets = !List::values(&keys.from).is_empty() || keys.store_as.is_some();
+    if keys.legacy == Some(Legacy::Decode) && !has_charsets {
+        let message =
+            "legacy is decode without from: it can be in force only where --from is given as well";
+        faults.push(whole.warning("legacy", message));
+        options.from = Some(List(vec!["iso-8859-1".to_owned()]));
+    }
+    match keys.audit_log.as_ref().map(log_sink) {
+        Some(Ok(SinkKind::Stderr)) => {
+            let message =
+                "audit_log is standard error: it can be in force only without --background";
+            faults.push(whole.warning("audit_log", message));
+        }
+        Some(Ok(SinkKind::File(path))) => {
+            let directory = directory_of(LOG, &path).err();
+            faults.extend(directory.map(|error| whole.wrong_value("audit_log", &error)));
+        }
+        Some(Ok(SinkKind::Syslog | SinkKind::Journal(_)) | Err(_)) | None => {}
+    }
+    let is_valid = policy.is_valid() && faults.iter().all(|fault| !fault.is_error);
+    if is_valid && let Err(error) = ResolvedPolicy::new(options, policy) {
+        faults.push(Fault::error(Place::default(), error.message));
+    }
+    faults
+}
+
+/// A policy, and its faults so far.
+struct Checks<'p> {
+    policy: &'p LoadedPolicy,
+    ruled: &'p [Ruled],
+    faults: Vec<Fault>,
+}
+
+impl Checks<'_> {
+    fn check_whole(&mut self) {
+        let LoadedPolicy { keys, whole, .. } = self.policy;
+        if keys.store_as.is_some() && keys.legacy.is_some_and(|legacy| legacy != Legacy::Decode) {
+            let message = "legacy contradicts store_as, which needs names to be decoded";
+            self.faults.push(whole.error("legacy", message));
+        }
+        if let Some(Err(error)) = keys.audit_log.as_ref().map(log_sink) {
+            self.faults.push(whole.wrong_value("audit_log", &error));
+        }
+        let from = List::values(&keys.from).iter().map(|label| ("from", label));
+        let store_as = keys.store_as.iter().map(|label| ("store_as", label));
+        for (key, label) in from.chain(store_as) {
+            if let Err(error) = charset(key, label) {
+                self.faults.push(whole.wrong_value(key, &error));
             }
-            Id::Number(_) | Id::Name(_) => {}
+        }
+        self.check_limits(whole, keys.max_bytes, keys.max_chars);
+        self.check_patterns(whole, "exempt", &keys.exempt);
+        self.check_ids(whole, "exempt_uid", &keys.exempt_uid);
+    }
+
+    /// Checks the limits of names.
+    fn check_limits(&mut self, table: &Table, max_bytes: Option<usize>, max_chars: Option<usize>) {
+        if max_bytes.is_some_and(|limit| !(SMALLEST_LIMIT..=NAME_MAX).contains(&limit)) {
+            let message = format!("max_bytes must be {SMALLEST_LIMIT} to {NAME_MAX}");
+            self.faults.push(table.error("max_bytes", message));
+        }
+        if max_chars.is_some_and(|limit| limit < SMALLEST_LIMIT) {
+            let message = format!("max_chars must be {SMALLEST_LIMIT} or more");
+            self.faults.push(table.error("max_chars", message));
+        }
+    }
+
+    /// Checks patterns. Those that begin with a directory that the policy rules match nothing.
+    fn check_patterns(&mut self, table: &Table, key: &str, list: &Option<List<String>>) {
+        for pattern in List::values(list) {
+            let shown = Quoted::of(pattern);
+            if let Err(error) = Patterns::new(std::slice::from_ref(pattern)) {
+                let message = format!("{key}: {shown} is not a pattern: {}", error.reason);
+                self.faults.push(table.error(key, message));
+            }
+            let is_in = |(directory, _): &&Ruled| {
+                directory.parent().is_some() && Path::new(pattern).starts_with(directory)
+            };
+            if let Some((_, what)) = self.ruled.iter().find(is_in) {
+                let message = format!(
+                    "{key}: {shown} begins with the {what}; paths begin at the root of the mount"
+                );
+                self.faults.push(table.warning(key, message));
+            }
+        }
+    }
+
+    /// Checks users or groups. A name that the system does not know matches nobody.
+    fn check_ids(&mut self, table: &Table, key: &str, list: &Option<List<Id>>) {
+        let text = &self.policy.text;
+        let (what, file, known) = match key {
+            "groups" => ("group", "group", text.group.as_bytes()),
+            _ => ("user", "passwd", text.passwd.as_bytes()),
+        };
+        for id in List::values(list) {
+            match id {
+                // The last one is that of nobody at all: chown(2).
+                Id::Number(u32::MAX) => self
+                    .faults
+                    .push(table.error(key, format!("{key} is out of range"))),
+                Id::Name(name) if number_in(known, name).is_none() => {
+                    let remedy = match name.parse::<u32>() {
+                        Ok(number) => format!("write {number} without quotes"),
+                        Err(_) => format!("names are those of /etc/{file}, others go by number"),
+                    };
+                    let name = Quoted::of(name);
+                    let message = format!("{key}: unknown {what} {name} matches nobody; {remedy}");
+                    self.faults.push(table.warning(key, message));
+                }
+                Id::Number(_) | Id::Name(_) => {}
+            }
+        }
+    }
+
+    fn check_sections(&mut self) {
+        let LoadedPolicy {
+            text,
+            keys,
+            whole,
+            sections,
+            ..
+        } = self.policy;
+        // Siblings are compared in one way on a mount.
+        let mut compared = compares(keys.unique).zip(whole.keys.get("unique").copied());
+        for ((index, section), table) in keys.section.iter().enumerate().zip(sections) {
+            self.check_limits(table, section.max_bytes, section.max_chars);
+            let limits = [
+                ("max_bytes", section.max_bytes.zip(keys.max_bytes)),
+                ("max_chars", section.max_chars.zip(keys.max_chars)),
+            ];
+            for (key, limits) in limits {
+                if let Some((_, limit)) = limits.filter(|(own, whole)| own > whole) {
+                    let at = line(text, whole.at(key));
+                    let message = format!(
+                        "{key} is more than the {limit} of the whole mount ({at}); a section can only be stricter"
+                    );
+                    self.faults.push(table.error(key, message));
+                }
+            }
+            self.check_patterns(table, "path", &section.path);
+            self.check_ids(table, "users", &section.users);
+            self.check_ids(table, "groups", &section.groups);
+            let lengths = [
+                ("path", section.path.as_ref().map(|list| list.0.len())),
+                ("users", section.users.as_ref().map(|list| list.0.len())),
+                ("groups", section.groups.as_ref().map(|list| list.0.len())),
+            ];
+            for (key, _) in lengths.into_iter().filter(|(_, length)| *length == Some(0)) {
+                let message = format!("{key} is empty: leave it out if the section is for all");
+                self.faults.push(table.error(key, message));
+            }
+            match (compares(section.unique), compared) {
+                (Some(how), Some((other, first))) if other != how => {
+                    let (other, at) = (<&str>::from(other), line(text, first));
+                    let message = format!(
+                        "unique contradicts {other} of {at}: names of a mount are compared in one way"
+                    );
+                    self.faults.push(table.error("unique", message));
+                }
+                (Some(how), None) => compared = Some((how, table.at("unique"))),
+                (_, Some(_)) | (None, None) => {}
+            }
+            let idle: &[&str] = match section.mode {
+                Some(Mode::Report) => &["errno"],
+                Some(Mode::Off) => &["forbid", "max_bytes", "max_chars", "unique", "errno"],
+                Some(Mode::Enforce | Mode::Normalize) | None => &[],
+            };
+            let mode = section.mode.map_or("", Into::into);
+            for key in idle.iter().filter(|key| table.keys.contains_key(**key)) {
+                let message = format!("{key} has no effect: mode is {mode} here");
+                self.faults.push(table.warning(key, message));
+            }
+            let mut earlier = keys.section.iter().take(index).zip(sections);
+            if let Some((_, first)) = earlier.find(|(earlier, _)| covers(earlier, section)) {
+                let at = line(text, first.start);
+                let message = format!(
+                    "this section is never reached: that of {at} holds for all that it holds for"
+                );
+                self.faults.push(table.warning("", message));
+            }
         }
     }
 }
 
-/// Refuses an empty list.
-pub(super) fn check_not_empty<T>(
-    faults: &mut Faults,
-    table: &Table,
-    key: &str,
-    list: &Option<List<T>>,
-) {
-    if list.as_ref().is_some_and(|list| list.0.is_empty()) {
-        let message = format!("{key} is empty: leave it out if the section is for all");
-        faults.error(table.at(key), message);
-    }
-}
-
-pub(super) fn compares(unique: Option<Comparison>) -> Option<Comparison> {
+fn compares(unique: Option<Comparison>) -> Option<Comparison> {
     unique.filter(|how| *how != Comparison::None)
 }
 
 /// Does `earlier` hold wherever `later` does, as far as their words tell?
-pub(super) fn covers(earlier: &PolicySection, later: &PolicySection) -> bool {
-    fn within<T: Ord>(few: Option<&List<T>>, many: Option<&List<T>>) -> bool {
-        let many: BTreeSet<&T> = many.iter().flat_map(|many| &many.0).collect();
-        few.iter()
-            .flat_map(|few| &few.0)
-            .all(|item| many.contains(item))
+fn covers(earlier: &PolicySection, later: &PolicySection) -> bool {
+    fn within<T: Ord>(few: &Option<List<T>>, many: &Option<List<T>>) -> bool {
+        let many: BTreeSet<&T> = List::values(many).iter().collect();
+        List::values(few).iter().all(|item| many.contains(item))
     }
     let is_for_all = |section: &PolicySection| section.users.is_none() && section.groups.is_none();
-    let everywhere = ["*", "/**"];
-    let is_everywhere = match &earlier.path {
-        None => true,
-        Some(paths) => paths
-            .0
-            .iter()
-            .any(|path| everywhere.contains(&path.as_str())),
-    };
+    let paths = List::values(&earlier.path);
+    let is_everywhere =
+        earlier.path.is_none() || paths.iter().any(|path| path == "*" || path == "/**");
     // `/a/**` holds for all patterns that begin with `/a/`, if it is no pattern itself before that.
-    let holds_below = |path: &String| {
-        let earlier = earlier.path.iter().flat_map(|paths| &paths.0);
-        let mut tops = earlier.filter_map(|path| path.strip_suffix("**"));
+    let is_below = |path: &String| {
+        let mut tops = paths.iter().filter_map(|path| path.strip_suffix("**"));
         tops.any(|top| !top.contains(['*', '?', '[', '{', '\\']) && path.starts_with(top))
     };
-    let are_below = |later: &List<String>| later.0.iter().all(holds_below);
     let holds_there = is_everywhere
-        || later.path.is_some() && within(later.path.as_ref(), earlier.path.as_ref())
-        || later.path.as_ref().is_some_and(are_below);
+        || later.path.is_some()
+            && (within(&later.path, &earlier.path)
+                || List::values(&later.path).iter().all(is_below));
     let holds_for_those = is_for_all(earlier)
         || !is_for_all(later)
-            && within(later.users.as_ref(), earlier.users.as_ref())
-            && within(later.groups.as_ref(), earlier.groups.as_ref());
+            && within(&later.users, &earlier.users)
+            && within(&later.groups, &earlier.groups);
     holds_there && holds_for_those
-}
-
-#[cfg(test)]
-mod tests {
-    use super::covers;
-    use crate::records::PolicyFile;
-
-    #[test]
-    fn a_section_covers_another_as_the_rows_say() {
-        let rows = [
-            ("", "", true),
-            ("", "path = '/a'\nusers = 1", true),
-            ("path = '/a'", "", false),
-            ("path = ['/a', '/b']", "path = '/b'", true),
-            ("path = '/a'", "path = ['/a', '/b']", false),
-            ("path = ['/a', '*']", "path = '/b'", true),
-            ("path = '/**'", "", true),
-            ("path = '/a/**'", "path = ['/a/b', '/a/c/*.tmp']", true),
-            ("path = '/a/**'", "path = '/a'", false),
-            ("path = '/a/**'", "path = '/ab/**'", false),
-            ("path = ['/a/**', '/b/**']", "path = ['/a/x', '/b/x']", true),
-            ("path = '/[ab]/**'", "path = '/a/b'", false),
-            ("path = '*/**'", "path = 'a'", false),
-            ("users = [1, 2]", "users = 2", true),
-            ("users = [1, 2]", "groups = 2", false),
-            ("users = 1", "", false),
-            ("users = 1\ngroups = 1", "groups = 1", true),
-        ];
-        let section = |text: &str| {
-            let policy = PolicyFile::parse(&format!("[[section]]\n{text}")).unwrap();
-            policy.section.into_iter().next().unwrap()
-        };
-        for (earlier, later, expected) in rows {
-            let covers = covers(&section(earlier), &section(later));
-            assert_eq!(covers, expected, "{earlier} and {later}");
-        }
-    }
 }

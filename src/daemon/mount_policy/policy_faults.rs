@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strum::IntoStaticStr;
-
-use super::read_policy::line_and_column;
+use super::policy_source::line_and_column;
 use crate::daemon::start_error::StartError;
 use crate::names::Quoted;
 use crate::names::quoted::harmless;
@@ -33,81 +31,52 @@ impl Table {
     pub(super) fn at(&self, key: &str) -> Place {
         self.keys.get(key).copied().unwrap_or(self.start)
     }
-}
 
-/// The effect of a fault on the policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub(super) enum Severity {
-    /// The policy cannot be put in force.
-    Error,
-    /// The policy can be used, and may not be what was meant.
-    Warning,
+    /// Returns a fault of `key` that keeps the policy from being in force.
+    pub(super) fn error(&self, key: &str, message: impl Into<String>) -> Fault {
+        Fault::error(self.at(key), message)
+    }
+
+    /// Returns a fault of `key` that does not.
+    pub(super) fn warning(&self, key: &str, message: impl Into<String>) -> Fault {
+        Fault {
+            is_error: false,
+            ..self.error(key, message)
+        }
+    }
+
+    /// Returns the error of the value of `key`, with what to do about it.
+    pub(super) fn wrong_value(&self, key: &str, error: &StartError) -> Fault {
+        let hint = error.hint.as_deref().map(|hint| format!("; {hint}"));
+        let hint = hint.unwrap_or_default();
+        self.error(key, format!("{key}: {}{hint}", error.message))
+    }
 }
 
 /// A fault of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) place: Place,
-    pub(super) severity: Severity,
+    /// Does it keep the policy from being in force? Else the policy may not be what was meant.
+    pub(super) is_error: bool,
     /// The fault, and the remedy.
     pub(super) message: String,
 }
 
 impl Fault {
+    pub(super) fn error(place: Place, message: impl Into<String>) -> Self {
+        Self {
+            place,
+            is_error: true,
+            message: message.into(),
+        }
+    }
+
     /// Formats the fault as `FILE:LINE:COLUMN: error: ...`.
     pub(super) fn line(&self, text: &PolicyText) -> String {
-        let severity: &str = self.severity.into();
+        let severity = if self.is_error { "error" } else { "warning" };
         let place = place(text, self.place);
         format!("{place}: {severity}: {}", harmless(&self.message))
-    }
-}
-
-/// All faults of a policy.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Faults(Vec<Fault>);
-
-impl Faults {
-    pub(super) fn error(&mut self, place: Place, message: impl Into<String>) {
-        self.add(place, Severity::Error, message.into());
-    }
-
-    pub(super) fn warning(&mut self, place: Place, message: impl Into<String>) {
-        self.add(place, Severity::Warning, message.into());
-    }
-
-    /// Adds the error of the value of `key`, with what to do about it.
-    pub(super) fn wrong_value(&mut self, table: &Table, key: &str, error: &StartError) {
-        let hint = error.hint.as_deref().map(|hint| format!("; {hint}"));
-        let hint = hint.unwrap_or_default();
-        self.error(table.at(key), format!("{key}: {}{hint}", error.message));
-    }
-
-    fn add(&mut self, place: Place, severity: Severity, message: String) {
-        self.0.push(Fault {
-            place,
-            severity,
-            message,
-        });
-    }
-
-    /// Does one of them keep the policy from being in force?
-    pub(super) fn is_fatal(&self) -> bool {
-        self.0.iter().any(|fault| fault.severity == Severity::Error)
-    }
-
-    /// Returns each fault once, in the order of the files.
-    pub(super) fn in_order(&self) -> impl Iterator<Item = &Fault> {
-        let mut all: Vec<&Fault> = self.0.iter().collect();
-        all.sort_by_key(|fault| fault.place);
-        all.dedup();
-        all.into_iter()
-    }
-
-    /// Returns the faults of one severity, in the same order.
-    pub(super) fn of(&self, severity: Severity) -> impl Iterator<Item = &Fault> {
-        self.in_order()
-            .filter(move |fault| fault.severity == severity)
     }
 }
 

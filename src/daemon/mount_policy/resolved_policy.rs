@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::loaded_policy::LoadedPolicy;
-use super::policy_faults::Place;
-use super::read_policy::{members_of, number_in};
+use super::policy_faults::{Fault, Place};
+use super::user_tables::{members_of, number_in};
 use crate::codec::{Charset, Encoding, UnknownCharset};
 use crate::daemon::audit_config::audit_config;
 use crate::daemon::start_error::StartError;
@@ -66,7 +66,7 @@ impl ResolvedPolicy {
         let mut map = name_map(&keys)?;
         let (passwd, group) = (policy.text.passwd.as_bytes(), policy.text.group.as_bytes());
         let users = |list: &Option<List<Id>>| ids(list, passwd);
-        let exempt = exemptions(users(&keys.exempt_uid), keys.exempt.as_ref())?;
+        let exempt = exemptions(users(&keys.exempt_uid), List::values(&keys.exempt))?;
         let whole = keys.unique.and_then(Comparison::alike);
         let mut elsewhere = keys.section.iter();
         let unique = whole.or_else(|| elsewhere.find_map(|section| section.unique?.alike()));
@@ -92,11 +92,9 @@ impl ResolvedPolicy {
                 OnViolation::Reject
             };
         }
-        let groups = keys
-            .section
-            .iter()
-            .map(|section| ids(&section.groups, group));
-        let members = members_of(&groups.flatten().collect(), passwd, group);
+        let groups = keys.section.iter();
+        let groups = groups.flat_map(|section| ids(&section.groups, group));
+        let members = members_of(&groups.collect(), passwd, group);
         Ok(Self {
             map,
             unique,
@@ -123,7 +121,7 @@ impl ResolvedPolicy {
             };
             let message =
                 format!("{key} cannot change while it is mounted: unmount and mount again{ready}");
-            policy.error_line(place, message)
+            Fault::error(place, message).line(&policy.text)
         })
         .collect()
     }
@@ -153,19 +151,22 @@ impl ResolvedPolicy {
         };
         let keys = new.keys.by_key().into_iter().filter(is_changed);
         let keys = keys.map(|(key, _)| (policy.place(&key), key));
-        let in_section = |is_it: &dyn Fn(&PolicySection) -> bool, key: &str| {
-            let section = policy.keys.section.iter().position(is_it);
-            section.and_then(|section| policy.place_in(section, key))
+        // The first place of a key that is said so: above the sections, or in the first that does.
+        let place = |key: &str, is_so: &dyn Fn(&PolicySection) -> bool, is_above: bool| {
+            let section = policy.keys.section.iter().position(is_so);
+            let above = policy.place(key).filter(|_| is_above);
+            above.or_else(|| policy.place_in(section?, key))
         };
         let normalizes = self.map.on_violation == OnViolation::Reject
             && new.map.on_violation == OnViolation::Normalize;
-        let mode = policy.keys.mode == Some(Mode::Normalize);
-        let mode = mode.then(|| policy.place("mode")).flatten();
-        let is_normalizing = |section: &PolicySection| section.mode == Some(Mode::Normalize);
-        let mode = mode.or_else(|| in_section(&is_normalizing, "mode"));
+        let is_mode = |mode: Option<Mode>| mode == Some(Mode::Normalize);
+        let mode = place(
+            "mode",
+            &|section| is_mode(section.mode),
+            is_mode(policy.keys.mode),
+        );
         let compares = new.unique.is_some() && self.unique != new.unique;
-        let unique = policy.place("unique");
-        let unique = unique.or_else(|| in_section(&|section| section.unique.is_some(), "unique"));
+        let unique = place("unique", &|section| section.unique.is_some(), true);
         keys.chain(normalizes.then(|| (mode, NORMALIZE.to_owned())))
             .chain(compares.then(|| (unique, "unique".to_owned())))
             .map(|(place, key)| (key, place.unwrap_or_default()))
@@ -182,7 +183,7 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
     let store_as = store_as
         .map(|label| charset("--store-as", label))
         .transpose()?;
-    let from = keys.from.iter().flat_map(|from| &from.0);
+    let from = List::values(&keys.from).iter();
     let from = from.map(|label| charset("--from", label));
     let mut from: Vec<Charset> = from.collect::<Result<_, _>>()?;
     if let Some(charset) = store_as {
@@ -215,7 +216,7 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
     policy.max_bytes = keys.max_bytes.unwrap_or(policy.max_bytes);
     policy.max_chars = keys.max_chars.or(policy.max_chars);
     policy.form = keys.normalization.map_or(policy.form, Normalization::form);
-    let classes = keys.forbid.iter().flat_map(|forbid| &forbid.0);
+    let classes = List::values(&keys.forbid).iter();
     policy.forbid = classes.fold(policy.forbid, |all, class| all.with(*class));
     Ok(NameMap {
         policy,
@@ -231,10 +232,9 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
     })
 }
 
-fn exemptions(uids: Vec<u32>, patterns: Option<&List<String>>) -> Result<Exemptions, StartError> {
-    let patterns = patterns.map(|list| list.0.as_slice()).unwrap_or_default();
+fn exemptions(uids: Vec<u32>, patterns: &[String]) -> Result<Exemptions, StartError> {
     Exemptions::new(uids, patterns).map_err(|error| {
-        let pattern = Quoted(error.pattern.as_bytes());
+        let pattern = Quoted::of(&error.pattern);
         StartError::usage(format!(
             "--exempt {pattern} is not a pattern: {}",
             error.reason
@@ -245,12 +245,11 @@ fn exemptions(uids: Vec<u32>, patterns: Option<&List<String>>) -> Result<Exempti
 
 /// Returns the numbers of users or groups, by their table. A name that is not there has none.
 fn ids(list: &Option<List<Id>>, table: &[u8]) -> Vec<u32> {
-    let list = list.iter().flat_map(|list| &list.0);
-    list.filter_map(|id| match id {
+    let numbers = List::values(list).iter().filter_map(|id| match id {
         Id::Number(number) => Some(*number),
         Id::Name(name) => number_in(table, name),
-    })
-    .collect()
+    });
+    numbers.collect()
 }
 
 /// Finds a charset; `option` is the one that names it.
@@ -271,7 +270,7 @@ pub fn charset(option: &str, label: &str) -> Result<Charset, StartError> {
 /// Returns why a charset is not known, with what is alike or else `offer` as a hint.
 #[must_use]
 pub fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> StartError {
-    let label = Quoted(unknown.label.as_bytes());
+    let label = Quoted::of(&unknown.label);
     let error = match unknown.reason {
         Some(reason) => StartError::usage(format!("charset {label} is not supported: {reason}")),
         None => StartError::usage(format!("unknown charset {label}")),
@@ -294,7 +293,7 @@ fn resolve_section(
     unique: Option<Alike>,
 ) -> Section {
     let mut map = all.map.clone();
-    let classes = section.forbid.iter().flat_map(|forbid| &forbid.0);
+    let classes = List::values(&section.forbid).iter();
     map.policy.forbid = classes.fold(map.policy.forbid, |all, class| all.with(*class));
     if let Some(limit) = section.max_bytes {
         map.policy.max_bytes = limit.min(map.policy.max_bytes);
@@ -308,10 +307,9 @@ fn resolve_section(
         Some(word) => word.alike().and(unique),
         None => whole,
     };
-    let paths = section.path.as_ref().map(|paths| paths.0.as_slice());
     Section {
         // Each was checked on its own; all together they are too many at most, and then match nothing.
-        paths: Patterns::new(paths.unwrap_or_default()).unwrap_or_default(),
+        paths: Patterns::new(List::values(&section.path)).unwrap_or_default(),
         people,
         terms: Arc::new(Terms {
             mode,

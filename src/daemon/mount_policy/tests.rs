@@ -7,6 +7,7 @@ mod section_keys;
 use std::path::Path;
 
 use super::*;
+use crate::daemon::mount_paths::ruled;
 
 /// The keys of the whole mount.
 fn top_keys() -> Vec<String> {
@@ -328,15 +329,9 @@ fn where_a_file_stops_being_text_is_told_by_line_and_column() {
         std::fs::write(&file, text).unwrap();
         let lines = |path: &Path| {
             // As it comes from the helper process.
-            let source = PolicySource::open(
-                path,
-                Path::new("/none"),
-                Path::new("/none"),
-                PolicyFile::default(),
-            )
-            .unwrap();
-            let text = serde_json::from_slice(&source.read_text()).unwrap();
-            LoadedPolicy::new(text).fault_lines()
+            let source = PolicySource::open(path, Vec::new(), PolicyFile::default()).unwrap();
+            let text = serde_json::to_vec(&source.text()).unwrap();
+            LoadedPolicy::new(serde_json::from_slice(&text).unwrap(), &[]).fault_lines()
         };
         let why =
             format!("is not well-formed UTF-8 from line {line}, column {column} on (byte {byte})");
@@ -374,7 +369,8 @@ fn a_pattern_that_begins_with_the_mount_point_is_warned_of() {
     std::fs::write(&path, text).unwrap();
     let said = |backing: &str, mountpoint: &str| {
         let options = PolicyFile::default();
-        let source = PolicySource::open(&path, backing.as_ref(), mountpoint.as_ref(), options);
+        let ruled = ruled(mountpoint.as_ref(), backing.as_ref());
+        let source = PolicySource::open(&path, ruled.into(), options);
         let lines = source.unwrap().read().fault_lines().into_iter();
         let lines = lines.filter_map(|line| Some(line.split_once(": warning: ")?.1.to_owned()));
         lines.collect::<Vec<String>>()
