@@ -3,11 +3,11 @@
 use super::audit::Verdict;
 use super::resolve::{Making, NewName};
 use super::{FsError, Utf8Fs};
+use crate::names::VisibleName;
 use crate::names::rules::{Exempt, Terms};
-use crate::names::{BackingName, VisibleName};
+use crate::policy::Offence;
 use crate::policy::errno::symbol;
-use crate::policy::{Offence, Rule};
-use crate::records::{Event, Name, OffenceRecord, Time};
+use crate::records::{Name, OffenceRecord};
 
 impl Terms {
     /// The refusal of a name.
@@ -29,12 +29,12 @@ impl Utf8Fs {
         sibling: Option<&VisibleName>,
     ) -> FsError {
         let refusal = terms.refusal(offence);
-        let outcome = Outcome {
-            errno: Some(refusal.errno()),
-            sibling,
-            ..Outcome::of(Verdict::Refused)
+        let record = OffenceRecord {
+            errno: Some(symbol(refusal.errno()).into()),
+            sibling: sibling.map(|name| Name::copy(name.as_bytes())),
+            ..self.record(making, making.name, offence, Verdict::Refused)
         };
-        self.audit(making, making.name, offence, &outcome);
+        self.audit(making, record);
         refusal
     }
 
@@ -54,12 +54,12 @@ impl Utf8Fs {
                 Some(made.entry.visible.clone())
             }
         };
-        let outcome = Outcome {
-            visible: visible.as_ref(),
-            backing: Some(backing),
-            ..Outcome::of(verdict)
+        let record = OffenceRecord {
+            visible: visible.map(|name| Name::copy(name.as_bytes())),
+            backing: Some(Name::copy(backing.as_bytes())),
+            ..self.record(making, making.name, offence, verdict)
         };
-        self.audit(making, making.name, offence, &outcome);
+        self.audit(making, record);
     }
 
     /// The exemption by which a caller may make a name whatever it offends against; `None` if they may not.
@@ -69,78 +69,33 @@ impl Utf8Fs {
         making.rules.exempt().of(caller.uid, name, path)
     }
 
-    /// Hands the record of an offence by `name` to the audit log: of the entry, or of a name in the target of the new
-    /// symlink.
+    /// Hands the record of an offence to the audit log.
+    pub(super) fn audit(&self, making: &Making<'_>, record: OffenceRecord<'static>) {
+        self.auditor.offence(record, making.directory.inode.number);
+    }
+
+    /// Makes the record of an offence by `name`: of the entry, or of a name in the target of the new symlink.
     #[cold]
-    pub(super) fn audit(
+    pub(super) fn record(
         &self,
         making: &Making<'_>,
         name: &[u8],
         offence: Offence,
-        outcome: &Outcome<'_>,
-    ) {
-        // Any other name would be accepted in place of one that is like a sibling's.
-        let is_like_sibling = matches!(offence.rule, Rule::NotUnique(_));
-        let terms = self.terms(making, true);
-        let accepted = terms.map.normalized(name).ok();
-        let accepted = accepted.filter(|_| !is_like_sibling);
-        let exempt = match outcome.verdict {
-            Verdict::Reported => self.exemption(making),
-            Verdict::Refused | Verdict::Normalized => None,
-        };
+        verdict: Verdict,
+    ) -> OffenceRecord<'static> {
         let directory = &making.directory.inode;
-        let owned = |bytes: &[u8]| Name::from(bytes.to_vec());
-        let visible = |name: &VisibleName| owned(name.as_bytes());
-        let record = OffenceRecord {
-            time: Time::now(),
-            event: Event::Offence,
-            mount: owned(&self.mountpoint),
-            operation: making.operation,
+        OffenceRecord {
+            mount: Name::copy(&self.mountpoint),
             path: self.visible_path(directory, making.name).into(),
-            name: owned(name),
-            rule: offence.rule.into(),
-            fault: offence.rule.to_string(),
-            kind: offence.rule.kind().map(Into::into),
-            offset: offence.offset,
-            length: offence.length,
-            code_point: offence.code_point.map(|code| format!("U+{code:04X}")),
-            verdict: outcome.verdict,
-            exempt,
-            errno: outcome.errno.map(|errno| symbol(errno).into()),
-            visible: outcome.visible.map(visible),
-            backing: outcome.backing.map(|name| owned(name.as_bytes())),
-            accepted: accepted.as_ref().map(visible),
-            sibling: outcome.sibling.map(visible),
+            verdict,
+            exempt: match verdict {
+                Verdict::Reported => self.exemption(making),
+                Verdict::Refused | Verdict::Normalized => None,
+            },
             uid: making.caller.uid,
             gid: making.caller.gid,
             pid: making.caller.pid,
-            command: Name::default(),
-            left_out: 0,
-            section: terms.section.as_ref().map(|name| owned(name.as_bytes())),
-        };
-        self.auditor.offence(record, directory.number);
-    }
-}
-
-/// The outcome of an attempt to make an offending name.
-#[derive(Debug)]
-pub(super) struct Outcome<'a> {
-    pub(super) verdict: Verdict,
-    pub(super) errno: Option<i32>,
-    pub(super) visible: Option<&'a VisibleName>,
-    pub(super) backing: Option<&'a BackingName>,
-    pub(super) sibling: Option<&'a VisibleName>,
-}
-
-impl Outcome<'_> {
-    /// This verdict, and nothing else.
-    pub(super) fn of(verdict: Verdict) -> Self {
-        Self {
-            verdict,
-            errno: None,
-            visible: None,
-            backing: None,
-            sibling: None,
+            ..OffenceRecord::of(making.operation, name, offence, &self.terms(making, true))
         }
     }
 }

@@ -12,14 +12,15 @@ use rustix::io::Errno;
 use super::audit::Verdict;
 use super::inode::{Inode, OpenInode, PLAIN_TARGET};
 use super::number::ROOT;
-use super::report::Outcome;
 use super::resolve::Making;
 use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
 use super::{Entry, FsError, Utf8Fs};
 use crate::backing::{Stat, file, if_there};
 use crate::names::rules::{Mode, Terms};
 use crate::names::{BackingName, VisibleName};
+use crate::policy::errno::symbol;
 use crate::policy::{NAME_MAX, Offence};
+use crate::records::{Name, OffenceRecord};
 
 /// Longest target that symlink(2) takes and readlink(2) gives.
 const LONGEST: usize = 4095;
@@ -337,19 +338,18 @@ impl Utf8Fs {
             return;
         };
         let backing = BackingName::parse(&noted.stored).ok();
-        let backing = backing.filter(|_| noted.verdict != Verdict::Refused);
-        let visible: Option<VisibleName> = backing
-            .as_ref()
-            .and_then(|backing| self.map.visible_alone(backing));
+        let is_refused = noted.verdict == Verdict::Refused;
+        let backing = backing.filter(|_| !is_refused);
+        let visible = backing.as_ref();
+        let visible = visible.and_then(|backing| self.map.visible_alone(backing));
         let errno = self.terms(making, true).refusal(noted.offence).errno();
-        let outcome = Outcome {
-            verdict: noted.verdict,
-            errno: (noted.verdict == Verdict::Refused).then_some(errno),
-            visible: visible.as_ref(),
-            backing: backing.as_ref(),
-            sibling: None,
+        let record = OffenceRecord {
+            errno: is_refused.then(|| symbol(errno).into()),
+            visible: visible.map(|name| Name::copy(name.as_bytes())),
+            backing: backing.map(|name| Name::copy(name.as_bytes())),
+            ..self.record(making, &noted.name, noted.offence, noted.verdict)
         };
-        self.audit(making, &noted.name, noted.offence, &outcome);
+        self.audit(making, record);
     }
 
     /// Translates each component of a target by `translate`. `None` if the target is left alone: it needs no

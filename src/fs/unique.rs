@@ -3,12 +3,12 @@
 use super::audit::Verdict;
 use super::directory::Directory;
 use super::inode::OpenInode;
-use super::report::Outcome;
 use super::resolve::{Making, NewName, Resolved};
 use super::{FsError, Utf8Fs};
 use crate::names::{BackingName, VisibleName};
 use crate::policy::alike::difference;
 use crate::policy::{Offence, Rule};
+use crate::records::{Name, OffenceRecord};
 
 /// A new name that is let through although it is like a sibling's, to be reported when it is made.
 #[derive(Debug)]
@@ -55,13 +55,13 @@ impl Utf8Fs {
     /// Reports a likeness that was let through, once the name is made.
     pub(super) fn report_clash(&self, making: &Making<'_>, made: &Resolved, clash: Option<&Clash>) {
         if let Some(Clash { offence, sibling }) = clash {
-            let outcome = Outcome {
-                visible: Some(&made.visible),
-                backing: Some(&made.backing),
-                sibling: Some(sibling),
-                ..Outcome::of(Verdict::Reported)
+            let record = OffenceRecord {
+                visible: Some(Name::copy(made.visible.as_bytes())),
+                backing: Some(Name::copy(made.backing.as_bytes())),
+                sibling: Some(Name::copy(sibling.as_bytes())),
+                ..self.record(making, making.name, *offence, Verdict::Reported)
             };
-            self.audit(making, making.name, *offence, &outcome);
+            self.audit(making, record);
         }
     }
 

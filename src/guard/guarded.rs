@@ -19,9 +19,7 @@ use crate::daemon::auditor::Auditor;
 use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::names::BackingName;
 use crate::policy::alike::difference;
-use crate::records::{
-    Event, GUARD_STATUS_FORMAT, GuardStatus, Name, OffenceRecord, PolicyStatus, Time,
-};
+use crate::records::{GUARD_STATUS_FORMAT, GuardStatus, Name, OffenceRecord, PolicyStatus, Time};
 use crate::tree::plan::EntryList;
 
 /// Most names that are remembered.
@@ -212,44 +210,27 @@ impl Guarded {
             name,
             maker,
             judgement,
-            ..
+            operation,
+            time,
         } = offender;
-        let terms = &judgement.terms;
-        let accepted = terms.map.normalized(name.as_bytes()).ok();
-        // The name itself would be alike again.
-        let accepted = accepted.filter(|_| offender.alike().is_none());
-        let offence = judgement.offence;
-        let owned = |bytes: &[u8]| Name::from(bytes.to_vec());
-        let backing = |name: &BackingName| owned(name.as_bytes());
+        let (octets, offence) = (name.as_bytes(), judgement.offence);
+        let backing = |name: &BackingName| Name::copy(name.as_bytes());
         let record = OffenceRecord {
-            time: Time(offender.time),
-            event: Event::Offence,
-            mount: owned(&self.path),
-            operation: offender.operation,
-            path: directory.path_of(name.as_bytes()).into(),
-            name: backing(name),
-            rule: offence.rule.into(),
-            fault: offence.rule.to_string(),
-            kind: offence.rule.kind().map(Into::into),
-            offset: offence.offset,
-            length: offence.length,
-            code_point: offence.code_point.map(|code| format!("U+{code:04X}")),
+            time: Time(*time),
+            mount: Name::copy(&self.path),
+            path: directory.path_of(octets).into(),
             verdict: match new {
                 Some(_) => Verdict::Normalized,
                 None => Verdict::Reported,
             },
-            exempt: None,
-            errno: None,
             visible: new.map(backing),
             backing: Some(backing(new.unwrap_or(name))),
-            accepted: accepted.map(|name| owned(name.as_bytes())),
             sibling: sibling.map(backing),
             uid: maker.uid,
             gid: maker.gid,
             pid: maker.pid,
-            command: owned(&maker.command),
-            left_out: 0,
-            section: terms.section.as_ref().map(|name| owned(name.as_bytes())),
+            command: Name::copy(&maker.command),
+            ..OffenceRecord::of(*operation, octets, offence, &judgement.terms)
         };
         self.auditor
             .offence(record, u64::from(directory.handle.digest()));

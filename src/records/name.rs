@@ -48,6 +48,14 @@ impl<'a> Name<'a> {
     }
 }
 
+impl Name<'static> {
+    /// Copies the bytes of a name.
+    #[must_use]
+    pub fn copy(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Self {
+        bytes.as_ref().to_vec().into()
+    }
+}
+
 impl<'a, T: AsRef<[u8]> + ?Sized> From<&'a T> for Name<'a> {
     fn from(bytes: &'a T) -> Self {
         Self(Cow::Borrowed(bytes.as_ref()))
