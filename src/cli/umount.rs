@@ -49,13 +49,13 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
     for point in &points {
         let done = find(point).and_then(|spot| match args.dry_run {
             true if matches!(spot.is_covered(), Ok(true)) => {
-                let inside = mountinfo::read_inside(spot.path()).unwrap_or_default();
+                let inside = mountinfo::read_inside(&spot.path).unwrap_or_default();
                 if inside.iter().all(|mount| points.contains(&mount.path())) {
                     return Ok(());
                 }
                 covered(point, &spot, args)
             }
-            true if args.lazy || holders::of(spot.path()).is_empty() => Ok(()),
+            true if args.lazy || holders::of(&spot.path).is_empty() => Ok(()),
             true => clear(point, &spot, args),
             false => unmount(point, &spot, args),
         });
@@ -144,7 +144,7 @@ fn covered(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError>
 
 /// Takes a mount out of the tree of mounts with what is mounted in it. A dry run leaves it.
 fn take_away(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
-    for lost in mountinfo::read_inside(spot.path()).unwrap_or_default() {
+    for lost in mountinfo::read_inside(&spot.path).unwrap_or_default() {
         let (shown, lost) = (Quoted::of(point), Quoted(&lost.mount_point));
         log::warn!("with {shown} goes {lost}, which is mounted in it");
     }
@@ -176,7 +176,7 @@ fn clear(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
     if matches!(answer, Ok(Answer::Dead)) {
         return take_away(point, spot, args);
     }
-    let path = spot.path();
+    let path = &spot.path;
     let shown = Quoted::of(path);
     let busy = CliError::failure(format!("{shown} is in use"));
     Err(match &*holders::of(path) {

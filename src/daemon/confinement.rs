@@ -27,7 +27,7 @@ pub fn confine(
     kept: CapabilitySet,
 ) -> io::Result<()> {
     let outside = Outside {
-        spot: attached.map(Attached::spot),
+        spot: attached.map(|attached| &attached.spot),
         log: &checked.audit.sink,
         policy: checked.policy.as_ref(),
         cutter: attached.and_then(Attached::cutter),

@@ -17,16 +17,15 @@ use rustix::io::Errno;
 use rustix::mount as sys;
 use rustix::process::{getegid, geteuid};
 
-use crate::daemon::mountinfo::{self, MountInfo};
+use crate::backing::file;
+use crate::daemon::mountinfo::{self, FS_TYPE, MountInfo};
 use crate::daemon::start_error::{Doing, StartError};
 use crate::names::Quoted;
 use crate::os::{Reply, ask_as};
 pub use kernel_flags::MountFlags;
 pub use mount_handle::{Attached, MountId, Spot, UnmountOutcome};
-use mount_handle::{detach_by_fd, identify, status};
+use mount_handle::{identify, status, take_out};
 
-/// The filesystem type that `/proc/mounts` shows, and that `mount -t` and `findmnt -t` take.
-pub const FS_TYPE: &str = "fuse.utf8fs";
 /// The part of [`FS_TYPE`] that is ours.
 const SUBTYPE: &str = "utf8fs";
 /// Number of dead mounts, one upon the other, that are cleared away.
@@ -46,6 +45,15 @@ pub struct MountSpec {
     /// Does the kernel check rights, by modes and ACLs, before it asks the daemon (`default_permissions`)? Else what the daemon
     /// may not do is refused.
     pub checks_rights: bool,
+}
+
+impl MountSpec {
+    /// Returns the options that the kernel takes besides flags, a comma before each.
+    fn words(&self) -> String {
+        let rights = self.checks_rights.then_some(",default_permissions");
+        let others = self.allow_other.then_some(",allow_other");
+        rights.into_iter().chain(others).collect()
+    }
 }
 
 /// The program that did the mounting.
@@ -107,7 +115,7 @@ pub fn already_mounted(path: &Path) -> io::Result<Option<MountInfo>> {
 /// # Errors
 /// `path` cannot be opened as a directory.
 pub fn is_dead_mount(path: &Path, there: &MountInfo) -> io::Result<bool> {
-    Ok(there.fs_type == FS_TYPE.as_bytes() && is_dead(&open_directory(path)?, there))
+    Ok(there.is_ours() && is_dead(&open_directory(path)?, there))
 }
 
 /// Takes dead mounts of ours at `path` away, and says whether there was one. For what such a mount hides; [`mount`] does
@@ -119,14 +127,10 @@ pub fn clear_dead(path: &Path) -> Result<bool, StartError> {
     let Ok(Some(there)) = already_mounted(path) else {
         return Ok(false);
     };
-    let clear = || {
-        let is_dead = is_dead_mount(path, &there).doing("open the mount point")?;
-        if is_dead {
-            clear_target(path)?;
-        }
-        Ok(is_dead)
-    };
-    clear().map_err(|error: StartError| error.on(path))
+    let is_dead = is_dead_mount(path, &there).doing("open the mount point");
+    is_dead
+        .and_then(|is_dead| Ok(is_dead && clear_target(path).map(|_target| true)?))
+        .map_err(|error| error.on(path))
 }
 
 /// The directory to mount on, free of dead mounts of ours.
@@ -134,7 +138,7 @@ fn clear_target(path: &Path) -> Result<OwnedFd, StartError> {
     for _ in 0..DEAD_MOUNTS {
         let dir = open_directory(path).doing("open the mount point")?;
         let there = mounted_at(&dir).doing("read the table of mounts")?;
-        let Some(there) = there.filter(|mount| mount.fs_type == FS_TYPE.as_bytes()) else {
+        let Some(there) = there.filter(MountInfo::is_ours) else {
             return Ok(dir);
         };
         if !is_dead(&dir, &there) {
@@ -155,12 +159,9 @@ fn clear_target(path: &Path) -> Result<OwnedFd, StartError> {
                 Quoted(&lost.mount_point)
             );
         }
-        match detach_by_fd(&dir) {
-            Err(Errno::PERM) => fusermount::detach(&there.path()),
-            done => done.map_err(io::Error::from),
-        }
-        .doing("take the dead mount away")
-        .map_err(|error| error.hint("run as the user who mounted it, or as root"))?;
+        take_out(&dir, &there.path())
+            .doing("take the dead mount away")
+            .map_err(|error| error.hint("run as the user who mounted it, or as root"))?;
     }
     Err(StartError::io(
         "take the dead mounts away",
@@ -230,8 +231,7 @@ fn open_directory(path: &Path) -> io::Result<OwnedFd> {
 
 /// The path by which the kernel knows a descriptor now.
 fn path_of(fd: &OwnedFd) -> io::Result<PathBuf> {
-    let path = rustix::fs::readlink(proc_path(fd), Vec::new())?;
-    Ok(OsString::from_vec(path.into_bytes()).into())
+    Ok(OsString::from_vec(file::path_of(fd)?).into())
 }
 
 /// A path that leads to what `fd` stands for, whatever was renamed or mounted meanwhile.
@@ -248,27 +248,16 @@ fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, S
         Err(Errno::NOENT | Errno::NODEV | Errno::NXIO) => return Err(no_device()),
         Err(errno) => return Err(StartError::io("open /dev/fuse", &errno.into())),
     };
-    let mut data = format!(
-        "fd={},rootmode=40000,user_id={},group_id={}",
+    let data = format!(
+        "fd={},rootmode=40000,user_id={},group_id={}{}",
         fuse_fd.as_raw_fd(),
         geteuid().as_raw(),
-        getegid().as_raw()
+        getegid().as_raw(),
+        spec.words()
     );
-    if spec.checks_rights {
-        data.push_str(",default_permissions");
-    }
-    if spec.allow_other {
-        data.push_str(",allow_other");
-    }
     let data = CString::new(data).doing("mount")?;
-    let source: &OsStr = &spec.source;
-    match sys::mount(
-        source,
-        proc_path(target),
-        FS_TYPE,
-        spec.flags.0,
-        data.as_c_str(),
-    ) {
+    let (source, data): (&OsStr, _) = (&spec.source, data.as_c_str());
+    match sys::mount(source, proc_path(target), FS_TYPE, spec.flags.0, data) {
         Ok(()) => Ok(Some(fuse_fd)),
         Err(Errno::PERM) => Ok(None),
         Err(Errno::NODEV) => Err(no_device()),

@@ -50,24 +50,16 @@ pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::
 /// Returns the flags that mounts inside a directory set, except for `ro`.
 fn inside(directory: &Path) -> io::Result<u64> {
     let mounts = mountinfo::read_inside(directory)?;
-    let flags = mounts
-        .iter()
-        .flat_map(|mount| mount.flags.split(|&byte| byte == b','));
-    let known = |word: &[u8]| {
-        let mut known = FORBIDS.iter().filter(|(flag, ..)| *flag != libc::ST_RDONLY);
-        known.find(|(_, forbids, _)| forbids.as_bytes() == word)
-    };
-    Ok(flags
-        .filter_map(known)
-        .fold(0, |all, (flag, ..)| all | flag))
+    let set = FORBIDS.iter().filter(|(flag, forbids, _)| {
+        *flag != libc::ST_RDONLY && mounts.iter().any(|mount| mount.has_flag(forbids))
+    });
+    Ok(set.fold(0, |all, (flag, ..)| all | flag))
 }
 
 /// Updates the flags that a mount began with: a remount changes those that forbid, and no others matter to the kernel.
 pub(super) fn update(flags: &mut Vec<Cow<'static, str>>, mount: &MountInfo) {
-    let is_set = |word: &str| {
-        let mut set = mount.flags.split(|&byte| byte == b',');
-        set.any(|flag| flag == word.as_bytes()) || word == "ro" && mount.option(word) == Some("")
-    };
+    let is_set =
+        |word: &str| mount.has_flag(word) || word == "ro" && mount.option(word) == Some("");
     let words = FORBIDS.map(|(_, forbids, _)| forbids);
     flags.retain(|flag| !words.contains(&flag.as_ref()));
     let set = words.into_iter().filter(|word| is_set(word));

@@ -1,7 +1,7 @@
 //! The life of a mount: from a [`MountConfig`] to a served mount and its end.
 
 use std::io::{self, PipeReader};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -85,7 +85,7 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     let (end, keep_on) = io::pipe().doing("make a pipe")?;
     // Where nothing is mounted there is nothing to sum up.
     let mounted = mount_it(&config, &fs)?;
-    let device = mounted.attached.device().doing("look at the mount")?;
+    let device = mounted.attached.spot.id.device;
     if enters_mounts(&config, &mounted) {
         fs.mounted_as(device);
     }
@@ -171,7 +171,7 @@ fn open_backing(
     config: &MountConfig,
     privilege: Privilege,
 ) -> Result<(BackingRoot, Keeping), StartError> {
-    let shown = Quoted(config.checked.backing.as_os_str().as_bytes());
+    let shown = Quoted::of(&config.checked.backing);
     let backing = backing_root::open(config, privilege).doing(&format!("open {shown}"))?;
     let keeping = cache_mode::decide(config.cache, privilege, &backing)?;
     Ok((backing, keeping))
@@ -270,8 +270,8 @@ fn confine_daemon(config: &mut MountConfig, mounted: &Mounted) -> io::Result<()>
 fn shown(config: &MountConfig) -> String {
     format!(
         "{} is shown at {}",
-        Quoted(config.checked.backing.as_os_str().as_bytes()),
-        Quoted(config.checked.mountpoint.as_os_str().as_bytes())
+        Quoted::of(&config.checked.backing),
+        Quoted::of(&config.checked.mountpoint)
     )
 }
 
@@ -286,7 +286,7 @@ fn warn_of_limits(config: &MountConfig, mounted: &Mounted) {
             Quoted(&mount.mount_point)
         );
     }
-    if mounted.attached.via() == Via::Fusermount {
+    if mounted.attached.spot.via == Via::Fusermount {
         log::info!(
             "mounted without root: new files are yours whoever creates them, mounts inside the backing directory are entered, devices and set-user-ID bits do not work"
         );
@@ -295,7 +295,7 @@ fn warn_of_limits(config: &MountConfig, mounted: &Mounted) {
 
 /// Are mounts inside the backing directory entered?
 fn enters_mounts(config: &MountConfig, mounted: &Mounted) -> bool {
-    config.cross_mounts || mounted.attached.via() == Via::Fusermount
+    config.cross_mounts || mounted.attached.spot.via == Via::Fusermount
 }
 
 /// The program's part in the session's life.

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 
-use super::fuse_mount::{FS_TYPE, already_mounted, clear_dead, is_dead_mount, is_of_dead_mount};
-use super::mountinfo::MountInfo;
+use super::fuse_mount::{already_mounted, clear_dead, is_dead_mount, is_of_dead_mount};
+use super::mountinfo::{FS_TYPE, MountInfo};
 use super::start_error::{StartError, reason};
 use crate::names::{Quoted, ShellWord};
 
@@ -171,7 +171,7 @@ fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, StartError>
     };
     let path = there.path();
     // The mount replaces a dead one of ours (law F7), and another filesystem can be mounted over itself.
-    let is_fit = match there.fs_type == FS_TYPE.as_bytes() {
+    let is_fit = match there.is_ours() {
         true => is_dead_mount(typed, &there).map_err(told)?,
         false => !is_fuse(&there) || path == backing,
     };

@@ -1,9 +1,12 @@
 //! The table of mounts, as `/proc/self/mountinfo` tells it. Reading it asks no filesystem anything.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+/// The filesystem type that `/proc/mounts` shows, and that `mount -t` and `findmnt -t` take.
+pub const FS_TYPE: &str = "fuse.utf8fs";
 
 /// A mount that this process can reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,6 +34,19 @@ impl MountInfo {
         OsString::from_vec(self.mount_point.clone()).into()
     }
 
+    /// Is it one of utf8fs?
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        self.fs_type == FS_TYPE.as_bytes()
+    }
+
+    /// Has the mount the flag of this word?
+    #[must_use]
+    pub fn has_flag(&self, word: &str) -> bool {
+        let mut flags = self.flags.split(|&octet| octet == b',');
+        flags.any(|flag| flag == word.as_bytes())
+    }
+
     /// Returns the rest of the first of the filesystem's own options that begins with `word`. `None` where none does,
     /// or it is not UTF-8.
     #[must_use]
@@ -55,11 +71,10 @@ pub fn read() -> io::Result<Vec<MountInfo>> {
 /// As [`read`].
 pub fn read_inside(directory: &Path) -> io::Result<Vec<MountInfo>> {
     let mut mounts = read()?;
-    let is_inside = |point: &[u8]| {
-        let point = Path::new(OsStr::from_bytes(point));
+    mounts.retain(|mount| {
+        let point = mount.path();
         point != directory && point.starts_with(directory)
-    };
-    mounts.retain(|mount| is_inside(&mount.mount_point));
+    });
     Ok(mounts)
 }
 
@@ -100,18 +115,18 @@ fn number(digits: &[u8]) -> Option<u64> {
 fn unescape(field: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;
-    while let Some((&first, tail)) = rest.split_first() {
-        rest = tail;
-        let octet = match tail {
-            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] if first == b'\\' => {
-                Some(((a - b'0') << 6) | ((b - b'0') << 3) | (c - b'0'))
-            }
-            _ => None,
+    while let [first, tail @ ..] = rest {
+        let (octet, after) = match tail {
+            [
+                a @ b'0'..=b'3',
+                b @ b'0'..=b'7',
+                c @ b'0'..=b'7',
+                after @ ..,
+            ] if *first == b'\\' => (((a - b'0') << 6) | ((b - b'0') << 3) | (c - b'0'), after),
+            _ => (*first, tail),
         };
-        out.push(octet.unwrap_or(first));
-        if octet.is_some() {
-            rest = tail.get(3..).unwrap_or_default();
-        }
+        out.push(octet);
+        rest = after;
     }
     out
 }

@@ -1,7 +1,6 @@
 //! Serving a mount: threads, readiness, signals, the end.
 
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -26,15 +25,13 @@ pub trait Hooks: Sync {
     ///
     /// # Errors
     /// Nobody wants the mount any more; it is taken away, and [`serve`] returns this error.
-    fn ready(&self) -> io::Result<()> {
-        Ok(())
-    }
+    fn ready(&self) -> io::Result<()>;
 
     /// A signal asked for the end; called once, before anything is done about it.
     fn stopping(&self) {}
 
     /// SIGHUP: the log is to be opened anew, and the policy to be read anew.
-    fn reopen(&self) {}
+    fn reopen(&self);
 
     /// The user wants the end at once, and the session cannot be made to end: the process is to exit.
     fn end_now(&self);
@@ -220,7 +217,7 @@ impl Life<'_> {
     }
 
     fn shown(&self) -> Quoted<'_> {
-        Quoted(self.attached.path().as_os_str().as_bytes())
+        Quoted::of(&self.attached.spot.path)
     }
 }
 

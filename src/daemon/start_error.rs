@@ -5,7 +5,6 @@ use std::io;
 use super::auditor::{SinkKind, is_unsafe_log};
 use crate::names::Quoted;
 use crate::os::credentials;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// An error for a person: names in it are quoted.
@@ -46,7 +45,7 @@ impl StartError {
     /// Says that it keeps a mount from being made on `mountpoint`.
     #[must_use]
     pub(super) fn on(self, mountpoint: &Path) -> Self {
-        let mountpoint = Quoted(mountpoint.as_os_str().as_bytes());
+        let mountpoint = Quoted::of(mountpoint);
         Self {
             message: format!("cannot mount on {mountpoint}: {}", self.message),
             ..self
@@ -99,7 +98,7 @@ pub(super) fn unfit_log(sink: &SinkKind, error: &io::Error) -> StartError {
     let SinkKind::File(path) = sink else {
         return StartError::io("open the audit log", error);
     };
-    let path = Quoted(path.as_os_str().as_bytes());
+    let path = Quoted::of(path);
     let message = format!("audit log {path} cannot be opened: {}", reason(error));
     StartError::usage(message).hint(if is_unsafe_log(error) {
         "name a file of your own that has one name, in a directory that nobody else may write to, or `-` for the standard error output"

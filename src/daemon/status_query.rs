@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
-use super::fuse_mount::{self, FS_TYPE};
+use super::fuse_mount;
 use super::mount_flags;
 use super::mountinfo::MountInfo;
 use crate::backing::{Xattr, xattr};
@@ -82,7 +82,7 @@ fn backing_fault(status: &MountStatus, root: OwnedFd) -> Option<BackingFault> {
 /// The mount of ours that `root` is the root of.
 fn mount_of(root: &OwnedFd) -> Result<MountInfo, AskError> {
     match fuse_mount::mount_of(root).map_err(AskError::Path)? {
-        Some((mount, is_root)) if mount.fs_type == FS_TYPE.as_bytes() => match is_root {
+        Some((mount, is_root)) if mount.is_ours() => match is_root {
             true => Ok(mount),
             false => Err(AskError::Inside(mount.mount_point)),
         },

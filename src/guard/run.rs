@@ -148,7 +148,7 @@ fn open_journal(
         return Ok(None);
     };
     let unfit = |error: JournalError| {
-        let path = Quoted(path.as_os_str().as_bytes());
+        let path = Quoted::of(path);
         let fault = StartError::failure(format!("the journal {path} cannot be used: {error}"));
         if matches!(error, JournalError::Undone) {
             fault.hint("move it away, or give another one with --journal")

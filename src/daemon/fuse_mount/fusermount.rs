@@ -110,17 +110,10 @@ fn spawn(prepare: impl Fn(&mut Command) -> io::Result<()>) -> io::Result<Child> 
 fn options(spec: &MountSpec) -> OsString {
     let mut options = b"fsname=".to_vec();
     options.extend(escape(spec.source.as_bytes()));
-    let mut add = |option: &str| {
+    options.extend(format!(",subtype={SUBTYPE}{}", spec.words()).bytes());
+    for word in spec.flags.to_helper() {
         options.push(b',');
-        options.extend(option.as_bytes());
-    };
-    add(&format!("subtype={SUBTYPE}"));
-    if spec.checks_rights {
-        add("default_permissions");
-    }
-    spec.flags.to_helper().for_each(&mut add);
-    if spec.allow_other {
-        add("allow_other");
+        options.extend(word.bytes());
     }
     OsString::from_vec(options)
 }
@@ -182,7 +175,7 @@ mod tests {
             allow_other: true,
             checks_rights: true,
         };
-        let expected = b"fsname=/a\\,allow_other\\\\\xFF,subtype=utf8fs,default_permissions,ro,nosuid,noatime,allow_other";
+        let expected = b"fsname=/a\\,allow_other\\\\\xFF,subtype=utf8fs,default_permissions,allow_other,ro,nosuid,noatime";
         assert_eq!(options(&spec).as_bytes(), expected);
     }
 

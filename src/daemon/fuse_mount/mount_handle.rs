@@ -6,16 +6,15 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags, makedev, minor};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
 
 use strum::FromRepr;
 
-use super::{FS_TYPE, Via, fusermount, proc_path};
+use super::{Via, fusermount, proc_path};
 use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
 use crate::os::helper;
@@ -32,8 +31,8 @@ pub struct MountId {
     pub number: u64,
     /// The number that the kernel never gives again; `None` before Linux 6.8.
     pub unique: Option<u64>,
-    /// The minor number of its device, which is the number of a FUSE connection.
-    pub minor: u32,
+    /// The device of its filesystem. Its minor number is the number of a FUSE connection.
+    pub device: u64,
 }
 
 /// The outcome of an attempt to unmount. Its number is what the helper process answers.
@@ -50,29 +49,15 @@ pub enum UnmountOutcome {
     Covered,
 }
 
-impl UnmountOutcome {
-    fn from_number(number: u8) -> io::Result<Self> {
-        Self::from_repr(number).ok_or_else(|| io::ErrorKind::InvalidData.into())
-    }
-}
-
-/// The state of our mount.
-enum Standing {
-    /// Its path, which may have been renamed, leads to it, and nothing is mounted on it or in it.
-    Free {
-        root: OwnedFd,
-        path: PathBuf,
-    },
-    Covered,
-    Gone,
-}
-
 /// A mount of ours, as it can be found again in the tree of mounts. It holds no descriptor.
 #[derive(Debug)]
 pub struct Spot {
-    path: PathBuf,
-    via: Via,
-    id: MountId,
+    /// The mount point, without symlinks.
+    pub path: PathBuf,
+    /// The program that mounted it.
+    pub via: Via,
+    /// Which mount this is.
+    pub id: MountId,
     source: Vec<u8>,
 }
 
@@ -80,7 +65,8 @@ pub struct Spot {
 /// and detaches it: this process cannot.
 #[derive(Debug)]
 pub struct Attached {
-    spot: Spot,
+    /// Its place, for the helper process too.
+    pub spot: Spot,
     /// Cuts the connection when written to. Open from the start: it stands for this connection even after the
     /// kernel has given its number to another.
     abort: Option<File>,
@@ -94,7 +80,7 @@ impl Attached {
         let id = identify(&root)?;
         let mount = mountinfo::read()?
             .into_iter()
-            .find(|mount| mount.id == id.number && mount.fs_type == FS_TYPE.as_bytes())
+            .find(|mount| mount.id == id.number && mount.is_ours())
             .filter(|_| id != under)
             .ok_or_else(|| {
                 io::Error::new(
@@ -102,7 +88,7 @@ impl Attached {
                     "something else is mounted there by now",
                 )
             })?;
-        let abort = open_abort(id.minor)
+        let abort = open_abort(minor(id.device))
             .inspect_err(|error| log::debug!("the connection cannot be aborted: {error}"))
             .ok();
         Ok(Self {
@@ -116,60 +102,13 @@ impl Attached {
         })
     }
 
-    /// Returns its place, for the helper process.
-    #[must_use]
-    pub fn spot(&self) -> &Spot {
-        &self.spot
-    }
-
-    fn open_root(&self) -> io::Result<OwnedFd> {
-        let root = open_root(&self.spot.path)?;
-        if identify(&root)? != self.spot.id {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        Ok(root)
-    }
-
-    /// The device of its filesystem, which is not asked anything.
-    ///
-    /// # Errors
-    /// The mount is gone or covered, or cannot be looked at.
-    pub fn device(&self) -> io::Result<u64> {
-        let status = status(&self.open_root()?, StatxFlags::MNT_ID)?;
-        Ok(rustix::fs::makedev(
-            status.stx_dev_major,
-            status.stx_dev_minor,
-        ))
-    }
-
-    /// The mount point, without symlinks.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.spot.path
-    }
-
-    /// Which mount this is.
-    #[must_use]
-    pub fn id(&self) -> MountId {
-        self.spot.id
-    }
-
-    /// Returns the program that mounted it.
-    #[must_use]
-    pub fn via(&self) -> Via {
-        self.spot.via
-    }
-
     /// Unmounts it if nobody uses it, and nothing else.
     ///
     /// # Errors
     /// The system refused for another reason than use, or fusermount3 is not there; `BrokenPipe` if the
     /// helper processes are gone.
     pub fn unmount(&self) -> io::Result<UnmountOutcome> {
-        match helper::unmount() {
-            Some(outcome) => UnmountOutcome::from_number(outcome?),
-            None => self.spot.unmount(),
-        }
+        by_helper(helper::unmount()).unwrap_or_else(|| self.spot.unmount())
     }
 
     /// Takes it out of the tree of mounts, and nothing else: whoever is in it stays and is served, nobody gets in
@@ -178,10 +117,7 @@ impl Attached {
     /// # Errors
     /// As for [`Self::unmount`].
     pub fn detach(&self) -> io::Result<UnmountOutcome> {
-        match helper::detach() {
-            Some(outcome) => UnmountOutcome::from_number(outcome?),
-            None => self.spot.detach(),
-        }
+        by_helper(helper::detach()).unwrap_or_else(|| self.spot.detach())
     }
 
     /// Cuts the connection: whatever waits for the daemon fails with ECONNABORTED or ENOTCONN, and the daemon's
@@ -214,16 +150,10 @@ impl Spot {
         })
     }
 
-    /// The mount point, without symlinks.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Returns the path of the file that aborts its connection, within the kernel's list of connections.
     #[must_use]
     pub fn abort_file(&self) -> String {
-        format!("{}/abort", self.id.minor)
+        abort_file(minor(self.id.device))
     }
 
     /// Is there a connection still? `false` where the kernel's list of connections is not mounted.
@@ -237,11 +167,10 @@ impl Spot {
     /// # Errors
     /// The system refused for another reason than use, or fusermount3 is not there.
     pub fn unmount(&self) -> io::Result<UnmountOutcome> {
+        // An open descriptor would make it busy, so what follows goes by path.
         let path = match self.standing()? {
-            Standing::Gone => return Ok(UnmountOutcome::Gone),
-            Standing::Covered => return Ok(UnmountOutcome::Covered),
-            // An open descriptor would make it busy, so what follows goes by path.
-            Standing::Free { root: _, path } => path,
+            Ok((_root, path)) => path,
+            Err(outcome) => return Ok(outcome),
         };
         match rustix::mount::unmount(&path, UnmountFlags::NOFOLLOW) {
             Ok(()) => Ok(UnmountOutcome::Done),
@@ -257,13 +186,10 @@ impl Spot {
     /// # Errors
     /// As for [`Self::unmount`].
     pub fn detach(&self) -> io::Result<UnmountOutcome> {
-        let (root, path) = match self.standing()? {
-            Standing::Gone => return Ok(UnmountOutcome::Gone),
-            Standing::Covered => return Ok(UnmountOutcome::Covered),
-            Standing::Free { root, path } => (root, path),
-        };
-        take_out(&root, &path)?;
-        Ok(UnmountOutcome::Done)
+        match self.standing()? {
+            Ok((root, path)) => take_out(&root, &path).map(|()| UnmountOutcome::Done),
+            Err(outcome) => Ok(outcome),
+        }
     }
 
     /// Takes it out of the tree of mounts with all that is mounted in it: no path leads there where its daemon is gone or stuck.
@@ -283,57 +209,57 @@ impl Spot {
     /// # Errors
     /// The table of mounts cannot be read.
     pub fn is_covered(&self) -> io::Result<bool> {
-        Ok(matches!(self.standing()?, Standing::Covered))
+        Ok(matches!(self.standing()?, Err(UnmountOutcome::Covered)))
     }
 
-    fn standing(&self) -> io::Result<Standing> {
+    /// Returns its root and its path, which may have been renamed, if nothing is mounted on it or in it; else whether it is covered or
+    /// gone.
+    fn standing(&self) -> io::Result<Result<(OwnedFd, PathBuf), UnmountOutcome>> {
         let mounts = mountinfo::read()?;
-        let Some(listed) = mounts.iter().find(|mount| self.may_be(mount)) else {
-            return Ok(Standing::Gone);
+        let may_be = |mount: &&MountInfo| {
+            mount.id == self.id.number && mount.is_ours() && mount.source == self.source
+        };
+        let Some(listed) = mounts.iter().find(may_be) else {
+            return Ok(Err(UnmountOutcome::Gone));
         };
         // Not our own path: a directory above may have been renamed.
         let path = listed.path();
         let top = open_root(&path).and_then(|root| Ok((identify(&root)?, root)));
+        let is_covering = |mount: &MountInfo| mount.parent == self.id.number;
         Ok(match top {
-            Ok((id, _))
-                if id == self.id && mounts.iter().any(|mount| mount.parent == id.number) =>
-            {
-                Standing::Covered
+            Ok((id, _)) if id == self.id && mounts.iter().any(is_covering) => {
+                Err(UnmountOutcome::Covered)
             }
-            Ok((id, root)) if id == self.id => Standing::Free { root, path },
+            Ok((id, root)) if id == self.id => Ok((root, path)),
             // The number is another's by now.
-            Ok((id, _)) if id.number == self.id.number => Standing::Gone,
-            Ok(_) | Err(_) if path == self.path => Standing::Covered,
-            Ok(_) | Err(_) => Standing::Gone,
+            Ok((id, _)) if id.number == self.id.number => Err(UnmountOutcome::Gone),
+            Ok(_) | Err(_) if path == self.path => Err(UnmountOutcome::Covered),
+            Ok(_) | Err(_) => Err(UnmountOutcome::Gone),
         })
-    }
-
-    fn may_be(&self, mount: &MountInfo) -> bool {
-        mount.id == self.id.number
-            && mount.fs_type == FS_TYPE.as_bytes()
-            && mount.source == self.source
     }
 }
 
 impl Drop for Attached {
     fn drop(&mut self) {
         if let Err(error) = self.detach() {
-            let path = Quoted(self.path().as_os_str().as_bytes());
+            let path = Quoted::of(&self.spot.path);
             log::error!("{path} may still be mounted, without a daemon: {error}");
         }
     }
 }
 
-fn take_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
-    match detach_by_fd(root) {
+/// Returns what came of an attempt by the helper process, if there is one.
+fn by_helper(outcome: Option<io::Result<u8>>) -> Option<io::Result<UnmountOutcome>> {
+    let read = |number| UnmountOutcome::from_repr(number).ok_or(io::ErrorKind::InvalidData.into());
+    outcome.map(|outcome| outcome.and_then(read))
+}
+
+/// Takes the mount at `path`, whose root is `root`, out of the tree. By root no path is resolved, so that it hits no other mount.
+pub(super) fn take_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
+    match rustix::mount::unmount(proc_path(root), UnmountFlags::DETACH) {
         Err(Errno::PERM) => fusermount::detach(path),
         done => Ok(done?),
     }
-}
-
-/// Takes the mount whose root `root` is out of the tree. No path is resolved, so it hits no other mount.
-pub(super) fn detach_by_fd(root: &OwnedFd) -> rustix::io::Result<()> {
-    rustix::mount::unmount(proc_path(root), UnmountFlags::DETACH)
 }
 
 /// Says which mount `fd` lies in, without asking its filesystem.
@@ -353,7 +279,7 @@ pub(super) fn identify(fd: &OwnedFd) -> io::Result<MountId> {
     Ok(MountId {
         number: number.stx_mnt_id,
         unique: unique.map(|status| status.stx_mnt_id),
-        minor: number.stx_dev_minor,
+        device: makedev(number.stx_dev_major, number.stx_dev_minor),
     })
 }
 
@@ -372,10 +298,14 @@ fn open_root(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// The file that aborts the connection whose filesystem has this device number. Where the list of connections is
+fn abort_file(minor: u32) -> String {
+    format!("{minor}/abort")
+}
+
+/// The file that aborts the connection whose filesystem has this minor device number. Where the list of connections is
 /// not mounted, the administrator looks into a private instance of it.
 pub(super) fn open_abort(minor: u32) -> io::Result<File> {
-    let name = format!("{minor}/abort");
+    let name = abort_file(minor);
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let listed = rustix::fs::open(Path::new(CONNECTIONS).join(&name), flags, Mode::empty());
     let fd = match listed {

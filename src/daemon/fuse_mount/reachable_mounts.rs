@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::{FS_TYPE, Spot, mounted_at, open_directory};
+use super::{Spot, mounted_at, open_directory};
 use crate::daemon::mountinfo::{self, MountInfo};
 
 /// The mount found at a path where one of ours was expected.
@@ -25,7 +25,7 @@ pub fn find(path: &Path) -> io::Result<Found> {
     let root = open_directory(path)?;
     Ok(match mounted_at(&root)? {
         None => Found::Nothing,
-        Some(mount) if mount.fs_type == FS_TYPE.as_bytes() => Found::Ours(Spot::of(&root, mount)?),
+        Some(mount) if mount.is_ours() => Found::Ours(Spot::of(&root, mount)?),
         Some(mount) => Found::Other(mount.fs_type),
     })
 }
@@ -36,7 +36,7 @@ pub fn find(path: &Path) -> io::Result<Found> {
 /// The table of mounts cannot be read.
 pub fn ours() -> io::Result<Vec<MountInfo>> {
     let mut mounts = mountinfo::read()?;
-    mounts.retain(|mount| mount.fs_type == FS_TYPE.as_bytes());
+    mounts.retain(MountInfo::is_ours);
     let mut ours: Vec<MountInfo> = Vec::new();
     for mount in mounts {
         ours.retain(|other| other.mount_point != mount.mount_point);

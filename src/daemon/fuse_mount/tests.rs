@@ -92,13 +92,13 @@ fn the_table_of_mounts_shows_type_source_and_flags_before_a_daemon_answers() {
     }
     spec.allow_other = true;
     let mounted = mount(&spec).unwrap();
-    assert_eq!(mounted.attached.via(), Via::Direct);
+    assert_eq!(mounted.attached.spot.via, Via::Direct);
     let found = already_mounted(place.path()).unwrap().unwrap();
     assert_eq!(
         (found.fs_type.as_slice(), found.source.as_slice()),
         (&b"fuse.utf8fs"[..], spec.source.as_bytes())
     );
-    assert_eq!(found.id, mounted.attached.id().number);
+    assert_eq!(found.id, mounted.attached.spot.id.number);
     let table = std::fs::read("/proc/self/mounts").unwrap();
     let name = place.path().to_str().unwrap().rsplit(' ').next().unwrap();
     let lines = table
@@ -134,7 +134,7 @@ fn f7_dead_mounts_make_way() {
         ..place.spec()
     })
     .unwrap();
-    assert_eq!(mounted.attached.path(), place.path());
+    assert_eq!(mounted.attached.spot.path, place.path());
     assert_eq!(place.mounts(), ["fuse.utf8fs"]);
 }
 
@@ -210,12 +210,12 @@ fn a_foreign_mount_in_the_place_of_ours_is_never_unmounted() {
 fn another_mount_of_the_same_source_in_the_place_of_ours_is_never_unmounted() {
     let Some(place) = Place::new() else { return };
     let first = mount(&place.spec()).unwrap();
-    if first.attached.id().unique.is_none() {
+    if first.attached.spot.id.unique.is_none() {
         return;
     }
     place.uncover(place.path());
     let second = mount(&place.spec()).unwrap();
-    assert_ne!(first.attached.id(), second.attached.id());
+    assert_ne!(first.attached.spot.id, second.attached.spot.id);
     assert_ne!(first.attached.unmount().unwrap(), UnmountOutcome::Done);
     assert_ne!(first.attached.detach().unwrap(), UnmountOutcome::Done);
     // Nor does aborting the first hurt the second.

@@ -11,17 +11,18 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2, readlinkat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use super::user_tables::{GROUP, PASSWD, table};
 use super::{LoadedPolicy, ResolvedPolicy};
+use crate::backing::file;
 use crate::daemon::mount_paths::{Ruled, ruled_by};
 use crate::daemon::start_error::{Doing, StartError, reason};
 use crate::names::Quoted;
@@ -154,18 +155,17 @@ impl PolicySource {
     fn open_file(&self, name: &Path) -> Result<(File, (u64, u64)), String> {
         let within = name.strip_prefix(&self.place).unwrap_or(name);
         let opened = open_beneath(self.directory.as_ref()?, within);
-        let file = opened.map_err(|errno| match errno {
+        let opened = opened.map_err(|errno| match errno {
             Errno::XDEV => format!(
                 "leads out of {}: all files of a policy lie in one directory, or below it, on one filesystem",
                 Quoted::of(&self.place)
             ),
             errno => unreadable(errno),
         })?;
-        let link = format!("/proc/self/fd/{}", file.as_raw_fd());
-        if let Ok(path) = readlinkat(CWD, link, Vec::new()) {
-            check_place(Path::new(OsStr::from_bytes(path.as_bytes())), &self.ruled)?;
+        if let Ok(path) = file::path_of(&opened) {
+            check_place(Path::new(OsStr::from_bytes(&path)), &self.ruled)?;
         }
-        let file = File::from(file);
+        let file = File::from(opened);
         let metadata = file.metadata().map_err(unreadable)?;
         let kind = metadata.file_type();
         let what = if kind.is_dir() {

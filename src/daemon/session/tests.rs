@@ -76,7 +76,7 @@ fn daemon() {
     let signals = catch_signals().unwrap();
     match mount(&spec) {
         Ok(mounted) => {
-            say(&format!("mounted {:?}", mounted.attached.via()));
+            say(&format!("mounted {:?}", mounted.attached.spot.via));
             let empty = tempfile::tempdir().unwrap();
             let service = match env::var_os("SILENT") {
                 None => service(empty.path(), 2),
