@@ -170,9 +170,7 @@ fn version(is_verbose: bool) -> Result<ExitCode, CliError> {
 fn init_log(common: &CommonArgs, is_background: bool) {
     let verbosity = common.verbosity();
     let mut builder = env_logger::Builder::new();
-    if is_background && let Ok(log) = DaemonLog::new() {
-        builder.target(env_logger::Target::Pipe(Box::new(log)));
-    }
+    let system_log = is_background.then(DaemonLog::new).and_then(Result::ok);
     builder.write_style(match common.color {
         ColorChoice::Auto => WriteStyle::Auto,
         ColorChoice::Always => WriteStyle::Always,
@@ -183,12 +181,15 @@ fn init_log(common: &CommonArgs, is_background: bool) {
         .filter_module("utf8fs", verbosity)
         .parse_env(env_logger::Env::new().filter("UTF8FS_LOG"))
         .format(move |out, record| {
-            let message = record.args().to_string();
+            let level = record.level().as_str().to_ascii_lowercase();
+            let line = format!("{level}: {}", harmless(&record.args().to_string()));
+            if let Some(log) = &system_log {
+                log.send(&line, record.level());
+            }
             if verbosity > LevelFilter::Info {
                 write!(out, "{} ", out.timestamp_millis())?;
             }
-            let level = record.level().as_str().to_ascii_lowercase();
-            writeln!(out, "utf8fs: {level}: {}", harmless(&message))
+            writeln!(out, "utf8fs: {line}")
         });
     if builder.try_init().is_err() {
         // Somebody who embeds the crate has started a log already; it is the better one.
