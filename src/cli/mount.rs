@@ -11,7 +11,8 @@ use super::invocation::Invocation;
 use super::{CliError, ExitCode, config};
 use crate::daemon::background;
 use crate::daemon::mount_config::MountConfig;
-use crate::daemon::mount_life::{self, MountEnd};
+use crate::daemon::mount_life;
+use crate::daemon::session::Ended;
 use crate::names::Quoted;
 
 /// Mounts, unless mount(8) wants a fake, and serves until the mount is taken away.
@@ -35,9 +36,9 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
         return Ok(ExitCode::Ok);
     }
     Ok(match mount_life::run(config)? {
-        MountEnd::Unmounted => ExitCode::Ok,
-        MountEnd::Aborted => ExitCode::Failure,
-        MountEnd::Started(code) => ExitCode::Passed(code),
+        Ended::Unmounted | Ended::Signalled => ExitCode::Ok,
+        Ended::Aborted => ExitCode::Failure,
+        Ended::Started(code) => ExitCode::Passed(code),
     })
 }
 

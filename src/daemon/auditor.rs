@@ -19,7 +19,6 @@ mod writer;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -58,7 +57,8 @@ const FAREWELL: Duration = Duration::from_millis(250);
 /// dropped without [`Auditor::finish`] writes what is in its queue while the process lives, but no summary.
 #[derive(Debug)]
 pub struct Auditor {
-    shared: Arc<Shared>,
+    /// Held for a few instructions only, never while writing.
+    state: Arc<Mutex<State>>,
     mount: Vec<u8>,
     /// The audit log is where the log of a daemon is: what is said there need not be said again.
     is_beside_log: bool,
@@ -70,14 +70,6 @@ pub struct Auditor {
 
 /// State that the auditor and its writer share.
 #[derive(Debug)]
-struct Shared {
-    /// Held for a few instructions only, never while writing.
-    state: Mutex<State>,
-    /// Is the sink to be opened again?
-    reopen: AtomicBool,
-}
-
-#[derive(Debug)]
 struct State {
     limit: RateLimit,
     counts: Counts,
@@ -85,6 +77,8 @@ struct State {
     queue: Option<SyncSender<Job>>,
     /// Operations of the mount, for the summary.
     operations: u64,
+    /// Is the sink to be opened again?
+    reopen: bool,
     /// The writer did not end in time; its counts are closed.
     given_up: bool,
 }
@@ -122,35 +116,34 @@ impl Auditor {
         mount: Vec<u8>,
     ) -> io::Result<Self> {
         let is_beside_log = matches!(sink, SinkKind::Stderr | SinkKind::Syslog);
-        let mut auditor = Self::over(options, Sink::open(sink)?, format, mount);
-        auditor.is_beside_log = is_beside_log;
-        Ok(auditor)
+        Ok(Self {
+            is_beside_log,
+            ..Self::over(options, Sink::open(sink)?, format, mount)
+        })
     }
 
     fn over(options: AuditOptions, sink: Sink, format: Format, mount: Vec<u8>) -> Self {
         let (sender, receiver) = sync_channel(QUEUE);
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State {
-                limit: RateLimit::new(options),
-                counts: Counts::default(),
-                queue: Some(sender),
-                operations: 0,
-                given_up: false,
-            }),
-            reopen: AtomicBool::new(false),
-        });
+        let state = Arc::new(Mutex::new(State {
+            limit: RateLimit::new(options),
+            counts: Counts::default(),
+            queue: Some(sender),
+            operations: 0,
+            reopen: false,
+            given_up: false,
+        }));
         let (running, ended) = sync_channel(0);
         let writer = Writer {
             sink,
             format,
             mount: mount.clone(),
-            shared: Arc::clone(&shared),
+            state: Arc::clone(&state),
             complained: false,
             is_stale: false,
             _running: running,
         };
         Self {
-            shared,
+            state,
             mount,
             is_beside_log: false,
             waiting: Mutex::new(Some((writer, receiver))),
@@ -180,14 +173,14 @@ impl Auditor {
         now: Instant,
         command_of: impl FnOnce(u32) -> Vec<u8>,
     ) {
-        let Some(left_out) = self.shared.state.lock().admit(&record, directory, now) else {
+        let Some(left_out) = self.state.lock().admit(&record, directory, now) else {
             return;
         };
         record.left_out = left_out;
         if record.command.as_bytes().is_empty() && record.pid != 0 {
             record.command = command_of(record.pid).into();
         }
-        let mut state = self.shared.state.lock();
+        let mut state = self.state.lock();
         state.counts.add(record.rule, record.verdict);
         let job = Job::Record(Box::new(record));
         // The queue may have been closed meanwhile.
@@ -199,14 +192,15 @@ impl Auditor {
 
     /// Counts an offence as one that the rate limit leaves out, where there is no time for its record.
     pub fn leave_out(&self, rule: Rule, verdict: Verdict) {
-        self.shared.state.lock().counts.leave_out(rule, verdict);
+        self.state.lock().counts.leave_out(rule, verdict);
     }
 
     /// Has the writer open the file at its path again, after a log rotation; for other sinks nothing happens. Where
     /// that fails, the old file stays in use and the error is logged. Returns at once.
     pub fn reopen(&self) {
-        self.shared.reopen.store(true, Ordering::Relaxed);
-        if let Some(queue) = &self.shared.state.lock().queue {
+        let mut state = self.state.lock();
+        state.reopen = true;
+        if let Some(queue) = &state.queue {
             // A full queue wakes the writer by itself.
             queue.try_send(Job::Wake).ok();
         }
@@ -219,7 +213,7 @@ impl Auditor {
     /// counted as dropped. A second call writes nothing.
     pub fn finish(&self, operations: u64) {
         {
-            let mut state = self.shared.state.lock();
+            let mut state = self.state.lock();
             if state.queue.take().is_none() {
                 return;
             }
@@ -228,7 +222,7 @@ impl Auditor {
         let ended = self.ended.lock().recv_timeout(FINISH);
         let in_time = ended == Err(RecvTimeoutError::Disconnected);
         let counts = {
-            let mut state = self.shared.state.lock();
+            let mut state = self.state.lock();
             if !in_time {
                 state.given_up = true;
                 let offences = state.counts.offences();
@@ -251,7 +245,7 @@ impl AuditLog for Auditor {
     }
 
     fn counts(&self) -> Counts {
-        self.shared.state.lock().counts
+        self.state.lock().counts
     }
 }
 

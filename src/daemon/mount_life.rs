@@ -36,17 +36,6 @@ const FEWEST_DESCRIPTORS: u64 = 32;
 /// The limit of open files, where there is none.
 const SOME_DESCRIPTORS: u64 = 1024;
 
-/// The end of a mount, for the process that was started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MountEnd {
-    /// Unmounted.
-    Unmounted,
-    /// Its connection to the kernel was cut.
-    Aborted,
-    /// The daemon in the background ended its start with this code: 0 if it serves, 128 plus the signal that killed it.
-    Started(u8),
-}
-
 /// The exit code of a daemon that ends in the midst of its session.
 const CUT_OFF: i32 = 1;
 
@@ -54,7 +43,7 @@ const CUT_OFF: i32 = 1;
 ///
 /// # Errors
 /// What stands in the way of the mount, or ended it.
-pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
+pub fn run(mut config: MountConfig) -> Result<Ended, StartError> {
     let daemon = if config.background {
         Daemon::detect().doing("go to the background")?
     } else {
@@ -62,7 +51,7 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     };
     if config.background && daemon.is_none() {
         let code = background::start().doing("start the daemon")?;
-        return Ok(MountEnd::Started(code));
+        return Ok(Ended::Started(code));
     }
     let signals = catch_signals().doing("catch signals")?;
     // In the background the manager did not start this very process, and waits for another.
@@ -130,10 +119,7 @@ pub fn run(mut config: MountConfig) -> Result<MountEnd, StartError> {
     if let Err(error) = helper::dismiss() {
         log::debug!("the helper process may live on: {error}");
     }
-    match served? {
-        Ended::Unmounted | Ended::Signalled => Ok(MountEnd::Unmounted),
-        Ended::Aborted => Ok(MountEnd::Aborted),
-    }
+    served
 }
 
 /// Starts the thread that follows changes below, if they are to be followed, until the other side of `end` is closed. It holds the

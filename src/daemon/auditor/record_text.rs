@@ -1,7 +1,5 @@
 //! The lines of the audit log for people (law L2), with every fact. Names in them are quoted.
 
-use std::fmt::Write;
-
 use log::Level;
 
 use crate::records::{AuditRecord, LeftOutRecord, OffenceRecord, Operation, SummaryRecord};
@@ -38,33 +36,29 @@ impl OffenceRecord<'_> {
             self.path,
             self.verdict.label()
         );
-        let mut add = |text: std::fmt::Arguments<'_>| {
-            line.write_fmt(text)
-                .expect("invariant: writing to a String never fails");
-        };
         if let Some(exempt) = self.exempt {
-            add(format_args!(", exempt by {}", exempt.label()));
+            line += &format!(", exempt by {}", exempt.label());
         }
         if let Some(errno) = &self.errno {
-            add(format_args!(" with {errno}"));
+            line += &format!(" with {errno}");
         }
         if let Some(section) = &self.section {
-            add(format_args!(" in section {section}"));
+            line += &format!(" in section {section}");
         }
-        add(format_args!(": {}; at byte {}", self.fault, self.offset));
+        line += &format!(": {}; at byte {}", self.fault, self.offset);
         let name = self.name.as_bytes();
         let offending = name.iter().skip(self.offset).take(self.length);
         for (index, octet) in offending.clone().take(BYTES_SHOWN).enumerate() {
             let before = if index == 0 { ": " } else { " " };
-            add(format_args!("{before}{octet:02X}"));
+            line += &format!("{before}{octet:02X}");
         }
         if offending.len() > BYTES_SHOWN {
-            add(format_args!(" ... ({} bytes)", offending.len()));
+            line += &format!(" ... ({} bytes)", offending.len());
         }
         // That of a symlink is the link's, where a name in its target offends.
         let last = self.path.as_bytes().rsplit(|&byte| byte == b'/').next();
         if self.operation == Operation::Symlink && last != Some(name) {
-            add(format_args!("; in the target: {}", self.name));
+            line += &format!("; in the target: {}", self.name);
         }
         let names = [
             ("sibling", &self.sibling),
@@ -74,18 +68,18 @@ impl OffenceRecord<'_> {
         ];
         for (what, name) in names {
             if let Some(name) = name {
-                add(format_args!("; {what}: {name}"));
+                line += &format!("; {what}: {name}");
             }
         }
-        add(format_args!(
+        line += &format!(
             "; by uid {} gid {} pid {} {}; mount {}",
             self.uid, self.gid, self.pid, self.command, self.mount
-        ));
+        );
         if self.left_out > 0 {
-            add(format_args!(
+            line += &format!(
                 "; before it {} of this uid in this directory left out",
                 self.left_out
-            ));
+            );
         }
         line
     }

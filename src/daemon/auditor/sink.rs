@@ -94,9 +94,7 @@ impl Sink {
         }
         Ok(())
     }
-}
 
-impl Sink {
     /// Has the filesystem of the file a free block? Other sinks are taken to have room.
     pub(super) fn has_room(&self) -> bool {
         match self {

@@ -1,13 +1,13 @@
 //! The thread that writes the audit log: the only one that waits for the sink.
 
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
+
+use parking_lot::Mutex;
 
 use super::rate_limit::Leftover;
 use super::sink::Sink;
-use super::{Format, Shared, summary};
+use super::{Format, State, summary};
 use crate::records::{AuditRecord, Event, LeftOutRecord, OffenceRecord, Time, json_line};
 
 /// An item of the writer's queue.
@@ -27,7 +27,7 @@ pub(super) struct Writer {
     pub(super) sink: Sink,
     pub(super) format: Format,
     pub(super) mount: Vec<u8>,
-    pub(super) shared: Arc<Shared>,
+    pub(super) state: Arc<Mutex<State>>,
     /// Was the trouble with the sink logged already? Once for each opening.
     pub(super) complained: bool,
     /// Did the last reopening fail?
@@ -44,7 +44,7 @@ impl Writer {
             match job {
                 Job::Record(record) => {
                     let written = self.write(&AuditRecord::Offence(record));
-                    let mut state = self.shared.state.lock();
+                    let mut state = self.state.lock();
                     if state.given_up {
                         return;
                     }
@@ -61,17 +61,17 @@ impl Writer {
         }
         self.reopen_if_wanted();
         let (operations, leftovers) = {
-            let mut state = self.shared.state.lock();
+            let mut state = self.state.lock();
             (state.operations, state.limit.drain())
         };
         for leftover in leftovers {
             self.tell(leftover);
-            if self.shared.state.lock().given_up {
+            if self.state.lock().given_up {
                 return;
             }
         }
         // From here on no record is on its way: the sender is gone, and the queue is empty.
-        let counts = self.shared.state.lock().counts;
+        let counts = self.state.lock().counts;
         let mount = self.mount.clone();
         self.write(&AuditRecord::Summary(summary(&counts, &mount, operations)));
     }
@@ -95,37 +95,26 @@ impl Writer {
             Format::Text => record.text(),
         };
         let result = self.sink.write_line(&line, record);
-        if let Err(error) = &result {
-            self.complain(error);
+        if let Err(error) = &result
+            && !std::mem::replace(&mut self.complained, true)
+        {
+            log::warn!("cannot write to the audit log: {error}; lost records are counted");
         }
         result.is_ok()
     }
 
-    fn complain(&mut self, error: &io::Error) {
-        if !self.complained {
-            self.complained = true;
-            log::warn!("cannot write to the audit log: {error}; lost records are counted");
-        }
-    }
-
     fn reopen_if_wanted(&mut self) {
-        if self.shared.reopen.swap(false, Ordering::Relaxed) {
-            let reopened = self.sink.reopen();
-            self.is_stale = reopened.is_err();
-            let is_full = !self.sink.has_room();
-            self.shared.state.lock().counts.failing = self.is_stale || is_full;
-            match reopened {
-                Ok(()) if is_full => {}
-                Ok(()) => {
-                    if self.complained {
-                        log::warn!("the audit log was reopened, and has room");
-                    }
-                    self.complained = false;
-                }
-                Err(error) => {
-                    log::error!("cannot reopen the audit log: {error}; the old file stays in use");
-                }
-            }
+        if !std::mem::take(&mut self.state.lock().reopen) {
+            return;
+        }
+        let reopened = self.sink.reopen();
+        self.is_stale = reopened.is_err();
+        let is_full = !self.sink.has_room();
+        self.state.lock().counts.failing = self.is_stale || is_full;
+        if let Err(error) = reopened {
+            log::error!("cannot reopen the audit log: {error}; the old file stays in use");
+        } else if !is_full && std::mem::take(&mut self.complained) {
+            log::warn!("the audit log was reopened, and has room");
         }
     }
 }
