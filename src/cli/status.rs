@@ -6,6 +6,7 @@ mod format_tests;
 mod prometheus;
 mod status_text;
 
+use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, absolute};
 use std::slice;
@@ -50,10 +51,9 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
     {
         return Ok(exit);
     }
-    let (answer, silence) = match status_client::complain(mountpoint, answer, &complaint) {
-        Ok(answer) => (answer, None),
-        Err(silence) => (Answer::Silent, Some(silence)),
-    };
+    // As it would have been printed by ourselves: where nobody can be told, the exit status tells.
+    io::stderr().write_all(&complaint).ok();
+    let silence = (answer == Answer::Silent).then(|| status_client::silence(mountpoint));
     let asked = Asked::of(mount_at(mountpoint), &answer);
     let is_well = asked.state == "well";
     let lines = match (&asked.status, format) {

@@ -5,7 +5,7 @@
 //! print would wait for it.
 
 use std::ffi::CStr;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -53,30 +53,22 @@ pub(super) enum Answer {
     Unknown,
 }
 
-/// Prints on standard error why there is no answer.
-///
-/// # Errors
-/// It does not answer in time.
-pub(super) fn complain(path: &Path, answer: Answer, complaint: &[u8]) -> Result<Answer, CliError> {
-    // As it would have been printed by ourselves: where nobody can be told, the exit status tells.
-    io::stderr().write_all(complaint).ok();
-    if answer == Answer::Silent {
-        let shown = Quoted::of(path);
-        let message = match silent_outer(path) {
-            Some(outer) => {
-                let outer = Quoted::of(&outer);
-                format!("{shown} is inside {outer}, which does not answer")
-            }
-            None => {
-                let seconds = PATIENCE.as_secs();
-                format!("the mount on {shown} does not answer for {seconds} seconds")
-            }
-        };
-        return Err(CliError::failure(message).hint(
-            "is its daemon stopped, or waiting for a disk or a network? 'ps -o pid,stat,args -C utf8fs' shows it; 'kill -CONT' continues a stopped one (state T); 'utf8fs umount --lazy', then kill -9, end it",
-        ));
-    }
-    Ok(answer)
+/// Returns the error of a mount that does not answer in time.
+pub(super) fn silence(path: &Path) -> CliError {
+    let shown = Quoted::of(path);
+    let message = match silent_outer(path) {
+        Some(outer) => {
+            let outer = Quoted::of(&outer);
+            format!("{shown} is inside {outer}, which does not answer")
+        }
+        None => {
+            let seconds = PATIENCE.as_secs();
+            format!("the mount on {shown} does not answer for {seconds} seconds")
+        }
+    };
+    CliError::failure(message).hint(
+        "is its daemon stopped, or waiting for a disk or a network? 'ps -o pid,stat,args -C utf8fs' shows it; 'kill -CONT' continues a stopped one (state T); 'utf8fs umount --lazy', then kill -9, end it",
+    )
 }
 
 /// Returns a mount of ours that `path` lies in and that does not answer.

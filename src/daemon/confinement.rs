@@ -5,10 +5,9 @@ use std::os::fd::BorrowedFd;
 
 use rustix::thread::CapabilitySet;
 
-use super::auditor::{self, SYSLOG, SinkKind};
-use super::fuse_mount::{Attached, Spot, UnmountOutcome};
+use super::auditor::{self, SYSLOG};
+use super::fuse_mount::{Attached, UnmountOutcome};
 use super::mount_config::Checked;
-use super::mount_policy::PolicySource;
 use super::start_error::reason;
 use crate::os::Privilege;
 use crate::os::helper::{Answer, Errand, Errands};
@@ -26,12 +25,7 @@ pub fn confine(
     setting: Setting,
     kept: CapabilitySet,
 ) -> io::Result<()> {
-    let outside = Outside {
-        spot: attached.map(|attached| &attached.spot),
-        log: &checked.audit.sink,
-        policy: checked.policy.as_ref(),
-        cutter: attached.and_then(Attached::cutter),
-    };
+    let outside = Outside { checked, attached };
     let confined = sandbox::confine(&outside, privilege, setting, kept)?;
     log::debug!("sandbox: {}", confined.holds.join(", "));
     if !confined.lacks.is_empty() {
@@ -53,24 +47,20 @@ pub fn confine(
 /// The errands of the helper process, which has one descriptor of the daemon's: no other may be used by these.
 #[derive(Debug)]
 struct Outside<'a> {
-    /// What is mounted where; `None` for a guard.
-    spot: Option<&'a Spot>,
-    /// Where offences are logged.
-    log: &'a SinkKind,
-    /// The policy file, if there is one.
-    policy: Option<&'a PolicySource>,
-    /// What cuts the connection to the kernel, if that can be had.
-    cutter: Option<BorrowedFd<'a>>,
+    /// The audit log, and the policy file, if there is one.
+    checked: &'a Checked,
+    /// The mount; `None` for a guard.
+    attached: Option<&'a Attached>,
 }
 
 impl Errands for Outside<'_> {
     fn run(&self, errand: Errand) -> io::Result<Answer> {
         let outcome = |outcome: UnmountOutcome| (vec![outcome as u8], None);
         let opened = |descriptor| (Vec::new(), Some(descriptor));
-        match (errand, self.spot, self.policy) {
-            (Errand::Unmount, Some(spot), _) => spot.unmount().map(outcome),
-            (Errand::Detach, Some(spot), _) => spot.detach().map(outcome),
-            (Errand::OpenLog, ..) => self.log.open_log().map(opened),
+        match (errand, self.attached, &self.checked.policy) {
+            (Errand::Unmount, Some(mount), _) => mount.spot.unmount().map(outcome),
+            (Errand::Detach, Some(mount), _) => mount.spot.detach().map(outcome),
+            (Errand::OpenLog, ..) => self.checked.audit.sink.open_log().map(opened),
             (Errand::ConnectSyslog, ..) => auditor::connect(SYSLOG.as_ref()).map(opened),
             (Errand::ReadPolicy, _, Some(policy)) => {
                 Ok((serde_json::to_vec(&policy.text())?, None))
@@ -80,10 +70,10 @@ impl Errands for Outside<'_> {
     }
 
     fn policy_directory(&self) -> Option<BorrowedFd<'_>> {
-        self.policy.and_then(PolicySource::descriptor)
+        self.checked.policy.as_ref()?.descriptor()
     }
 
     fn cutter(&self) -> Option<BorrowedFd<'_>> {
-        self.cutter
+        self.attached?.cutter()
     }
 }

@@ -1,17 +1,18 @@
 //! A mount with everything decided: what is to be served where, and how.
 
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::audit_config::{AuditConfig, LOG, audit_config};
-use super::auditor::{Auditor, SinkKind, connect};
+use super::auditor::{Auditor, SinkKind, connect, is_unsafe_log};
 use super::fuse_mount::MountFlags;
 use super::mount_paths;
 use super::mount_policy::{LoadedPolicy, PolicySource, ResolvedPolicy};
-use super::start_error::{StartError, reason, unfit_log};
+use super::start_error::{StartError, reason};
 use super::transport::Uring;
 use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
@@ -95,6 +96,20 @@ impl Checked {
         let auditor = auditor.map_err(|error| unfit_log(&self.audit.sink, &error))?;
         Ok(Arc::new(auditor))
     }
+}
+
+/// Returns why the audit log cannot be opened.
+fn unfit_log(sink: &SinkKind, error: &io::Error) -> StartError {
+    let SinkKind::File(path) = sink else {
+        return StartError::io("open the audit log", error);
+    };
+    let path = Quoted::of(path);
+    let message = format!("audit log {path} cannot be opened: {}", reason(error));
+    StartError::usage(message).hint(if is_unsafe_log(error) {
+        "name a file of your own that has one name, in a directory that nobody else may write to, or `-` for the standard error output"
+    } else {
+        "name a file that can be written, or one in a directory where it can be made"
+    })
 }
 
 /// Checks the options and the policy, then the directories, then that neither the log nor the policy lies in them.

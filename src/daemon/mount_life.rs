@@ -16,7 +16,7 @@ use super::mount_config::MountConfig;
 use super::policy_reload::Reloader;
 use super::sd_notify::Manager;
 use super::session::{Ended, Hooks, catch_signals, serve};
-use super::start_error::{Doing, StartError, cannot_act};
+use super::start_error::{Doing, StartError};
 use super::transport::{make_rings, plan_rings};
 use super::{cache_mode, effective_options, mount_flags, mountinfo};
 use crate::coherence::{Coherence, Keeping, Kernel};
@@ -211,6 +211,15 @@ fn filesystem(
 /// Do others use the mount than the user of this process, or may this process do more than other programs of that user?
 fn is_shared(config: &MountConfig) -> bool {
     config.allows_others() || credentials::has_capabilities()
+}
+
+/// Returns why a daemon that has root's capabilities cannot act as other users.
+fn cannot_act(error: &io::Error) -> StartError {
+    if !credentials::groups_are_denied() {
+        return StartError::io("act as other users", error);
+    }
+    StartError::failure("cannot act as other users: this user namespace does not let groups be set")
+        .hint("run utf8fs outside of it; or in one whose /proc/self/setgroups says allow, as newuidmap and newgidmap make them")
 }
 
 fn mount_it(config: &MountConfig, fs: &Utf8Fs) -> Result<Mounted, StartError> {

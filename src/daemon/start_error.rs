@@ -1,11 +1,9 @@
-//! Why a mount cannot be made, and what to do about it.
+//! Why a command cannot do its work, and what to do about it.
 
 use std::io;
-
-use super::auditor::{SinkKind, is_unsafe_log};
-use crate::names::Quoted;
-use crate::os::credentials;
 use std::path::Path;
+
+use crate::names::Quoted;
 
 /// An error for a person: names in it are quoted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,29 +80,6 @@ pub fn reason(error: &io::Error) -> String {
         Some((reason, _)) => reason.to_owned(),
         None => text,
     }
-}
-
-/// Returns why a daemon that has root's capabilities cannot act as other users.
-pub(super) fn cannot_act(error: &io::Error) -> StartError {
-    if !credentials::groups_are_denied() {
-        return StartError::io("act as other users", error);
-    }
-    StartError::failure("cannot act as other users: this user namespace does not let groups be set")
-        .hint("run utf8fs outside of it; or in one whose /proc/self/setgroups says allow, as newuidmap and newgidmap make them")
-}
-
-/// Returns why the audit log cannot be opened.
-pub(super) fn unfit_log(sink: &SinkKind, error: &io::Error) -> StartError {
-    let SinkKind::File(path) = sink else {
-        return StartError::io("open the audit log", error);
-    };
-    let path = Quoted::of(path);
-    let message = format!("audit log {path} cannot be opened: {}", reason(error));
-    StartError::usage(message).hint(if is_unsafe_log(error) {
-        "name a file of your own that has one name, in a directory that nobody else may write to, or `-` for the standard error output"
-    } else {
-        "name a file that can be written, or one in a directory where it can be made"
-    })
 }
 
 #[cfg(test)]

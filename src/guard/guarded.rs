@@ -16,7 +16,7 @@ use super::pending::Pending;
 use super::scan_requests::{ALL, Requests};
 use crate::backing::{Dir, FileHandle};
 use crate::daemon::auditor::Auditor;
-use crate::fs::audit::{AuditLog, Counts, Verdict};
+use crate::fs::audit::{AuditLog, Verdict};
 use crate::names::BackingName;
 use crate::policy::alike::difference;
 use crate::records::{GUARD_STATUS_FORMAT, GuardStatus, Name, OffenceRecord, PolicyStatus, Time};
@@ -36,7 +36,7 @@ pub(super) struct Guarded {
     /// The number of directories that were renamed, anywhere on the filesystem.
     pub(super) moves: AtomicU64,
     judge: Mutex<Arc<Judge>>,
-    auditor: Arc<Auditor>,
+    pub(super) auditor: Arc<Auditor>,
     pub(super) pending: Pending,
     pub(super) requests: Requests,
     /// The names that were met since all events had been read, or a scan began: one that is both heard of and found counts once.
@@ -82,11 +82,6 @@ impl Guarded {
     /// Puts another policy in force.
     pub(super) fn replace_judge(&self, judge: Judge) {
         *self.judge.lock() = Arc::new(judge);
-    }
-
-    /// Returns what was counted of offences.
-    pub(super) fn audit_counts(&self) -> Counts {
-        self.auditor.counts()
     }
 
     /// Has the end come?
@@ -190,12 +185,6 @@ impl Guarded {
             return !met.contains(&key);
         }
         met.insert(key)
-    }
-
-    /// Counts an offender for whose record there is no time.
-    pub(super) fn leave_out(&self, offender: &Offender) {
-        let rule = offender.judgement.offence.rule;
-        self.auditor.leave_out(rule, Verdict::Reported);
     }
 
     /// Hands the record of an offender to the audit log: with the name that it got, or the sibling that is in the way.

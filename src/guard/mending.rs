@@ -18,6 +18,7 @@ use super::guarded::Guarded;
 use super::judge::Judge;
 use super::pending::{Batch, Waiting};
 use crate::backing::{Dir, Stat, file};
+use crate::fs::audit::Verdict;
 use crate::names::{BackingName, Quoted};
 use crate::records::{Kind, PlanLine, Reason, TreePath};
 use crate::tree::apply::{Movement, Observer, apply_live};
@@ -69,7 +70,8 @@ fn report_waiting(guarded: &Guarded, deadline: Instant) {
         if Instant::now() < deadline {
             report_left(guarded, &waiting, None);
         } else if !waiting.is_reported {
-            guarded.leave_out(&waiting.offender);
+            let rule = waiting.offender.judgement.offence.rule;
+            guarded.auditor.leave_out(rule, Verdict::Reported);
         }
     }
 }
@@ -354,7 +356,7 @@ mod tests {
     use crate::backing::FileHandle;
     use crate::daemon::auditor::{AuditOptions, Auditor, Format, SinkKind};
     use crate::daemon::mount_policy::ResolvedPolicy;
-    use crate::fs::audit::Operation;
+    use crate::fs::audit::{AuditLog, Operation};
     use crate::guard::directories::Directories;
     use crate::guard::maker::Maker;
     use crate::guard::offender::Offender;
@@ -417,7 +419,7 @@ mod tests {
             };
             let newcomers = [(name.clone(), offender)].into();
             guarded.compare(&newcomers, &EntryList::read(&dir).unwrap(), &dir);
-            assert_eq!(guarded.audit_counts().offences(), offences);
+            assert_eq!(guarded.auditor.counts().offences(), offences);
         }
     }
 
@@ -438,7 +440,7 @@ mod tests {
         let guarded = guarded(root.path(), renaming());
         assert_eq!(guarded.pending.count(), 10);
         report_waiting(&guarded, Instant::now());
-        let counts = guarded.audit_counts();
+        let counts = guarded.auditor.counts();
         assert_eq!((counts.offences(), counts.records.left_out), (10, 10));
         assert_eq!(guarded.pending.count(), 0);
     }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use super::guarded::Guarded;
 use crate::backing::fanotify;
 use crate::backing::{Dir, LockKind, Stat, lock};
+use crate::fs::audit::AuditLog;
 use crate::names::{BackingName, Quoted};
 use crate::records::{GuardStatus, json_line, whole_milliseconds};
 
@@ -97,7 +98,7 @@ impl StatusFile {
 }
 
 fn status(guarded: &Guarded, uptime: Duration) -> GuardStatus {
-    let counts = guarded.audit_counts();
+    let counts = guarded.auditor.counts();
     GuardStatus {
         uptime_seconds: whole_milliseconds(uptime),
         waiting: u64::try_from(guarded.pending.count()).unwrap_or(u64::MAX),

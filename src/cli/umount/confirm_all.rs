@@ -1,5 +1,6 @@
 //! `utf8fs umount --all`: the mounts to unmount, and the question before it.
 
+use std::collections::HashMap;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
@@ -8,6 +9,7 @@ use crate::cli::CliError;
 use crate::cli::args::UmountArgs;
 use crate::cli::output::{Output, harmless};
 use crate::daemon::fuse_mount::reachable_mounts;
+use crate::daemon::mount_policy::user_names;
 use crate::daemon::mountinfo::MountInfo;
 use crate::names::Quoted;
 
@@ -37,7 +39,7 @@ fn removable() -> Result<Vec<MountInfo>, CliError> {
 
 /// Lists the mounts and asks whether to unmount them.
 fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CliError> {
-    let users = std::fs::read("/etc/passwd").unwrap_or_default();
+    let users = user_names();
     let mut out = Output::stdout();
     for mount in mounts.iter().filter(|_| !is_json) {
         let held = holders::of(&mount.path());
@@ -74,15 +76,11 @@ fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CliError> {
     }
 }
 
-/// Returns the name of the user who mounted, or `user NUMBER` where `users`, the text of `/etc/passwd`, has none.
-fn owner(mount: &MountInfo, users: &[u8]) -> String {
+/// Returns the name of the user who mounted, or `user NUMBER` where there is none.
+fn owner(mount: &MountInfo, names: &HashMap<u32, String>) -> String {
     let number = mount.option("user_id=").unwrap_or_default();
-    let name = users.split(|octet| *octet == b'\n').find_map(|line| {
-        let mut fields = line.split(|octet| *octet == b':');
-        let name = std::str::from_utf8(fields.next()?).ok()?;
-        (fields.nth(1)? == number.as_bytes()).then_some(name)
-    });
-    match name {
+    let uid = number.parse().ok();
+    match uid.and_then(|uid| names.get(&uid)) {
         Some(name) => harmless(name).into_owned(),
         None => format!("user {number}"),
     }
