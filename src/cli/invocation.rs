@@ -118,15 +118,14 @@ impl Invocation {
     /// The exit code for who called: mount(8) has its own.
     pub(super) fn code(&self, exit: ExitCode) -> u8 {
         match exit {
+            _ if !self.by_mount => exit.code(),
             // What the daemon of a mount in the background ended with is such a code already.
             ExitCode::Ok | ExitCode::Passed(_) => exit.code(),
-            ExitCode::Usage if self.by_mount => MOUNT_USAGE,
-            _ if self.by_mount => MOUNT_FAILED,
-            ExitCode::Usage
-            | ExitCode::Failure
+            ExitCode::Usage => MOUNT_USAGE,
+            ExitCode::Failure
             | ExitCode::NotConforming
             | ExitCode::Incomplete
-            | ExitCode::Stopped(_) => exit.code(),
+            | ExitCode::Stopped(_) => MOUNT_FAILED,
         }
     }
 }

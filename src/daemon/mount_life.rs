@@ -12,7 +12,7 @@ use super::background::{self, Daemon};
 use super::backing_root::{self, BackingRoot};
 use super::confinement::confine;
 use super::fuse_mount::{MountSpec, Mounted, Via, mount};
-use super::mount_config::MountConfig;
+use super::mount_config::{Checked, MountConfig};
 use super::policy_reload::Reloader;
 use super::sd_notify::Manager;
 use super::session::{Ended, Hooks, catch_signals, serve};
@@ -44,11 +44,8 @@ const CUT_OFF: i32 = 1;
 /// # Errors
 /// What stands in the way of the mount, or ended it.
 pub fn run(mut config: MountConfig) -> Result<Ended, StartError> {
-    let daemon = if config.background {
-        Daemon::detect().doing("go to the background")?
-    } else {
-        None
-    };
+    let daemon = config.background.then(Daemon::detect).transpose();
+    let daemon = daemon.doing("go to the background")?.flatten();
     if config.background && daemon.is_none() {
         let code = background::start().doing("start the daemon")?;
         return Ok(Ended::Started(code));
@@ -73,12 +70,25 @@ pub fn run(mut config: MountConfig) -> Result<Ended, StartError> {
     // Whoever follows changes does so until its other end is closed.
     let (end, keep_on) = io::pipe().doing("make a pipe")?;
     // Where nothing is mounted there is nothing to sum up.
-    let mounted = mount_it(&config, &fs)?;
+    let mounted = mount(&MountSpec {
+        source: config.fsname.clone(),
+        mountpoint: config.checked.mountpoint.clone(),
+        flags: config.flags,
+        allow_other: config.allows_others(),
+        checks_rights: fs.is_shared(),
+    })?;
     let device = mounted.attached.spot.id.device;
-    if enters_mounts(&config, &mounted) {
+    let is_unprivileged = mounted.attached.spot.via == Via::Fusermount;
+    if config.cross_mounts || is_unprivileged {
         fs.mounted_as(device);
+    } else {
+        warn_of_covered(&config.checked);
     }
-    warn_of_limits(&config, &mounted);
+    if is_unprivileged {
+        log::info!(
+            "mounted without root: new files are yours whoever creates them, mounts inside the backing directory are entered, devices and set-user-ID bits do not work"
+        );
+    }
     let rings = make_rings(rings, &mounted.fuse_fd);
     // No thread runs yet, so that all of them inherit what is given up.
     confine_daemon(&mut config, &mounted).doing("confine the daemon")?;
@@ -197,7 +207,8 @@ fn filesystem(
         waits: mount_flags::wait(config),
         reads_quietly,
         privilege,
-        is_shared: is_shared(config),
+        // Others use it than the user of this process, or this process may do more than other programs of that user.
+        is_shared: config.allows_others() || credentials::has_capabilities(),
         most_descriptors: usize::try_from(descriptors).unwrap_or(usize::MAX),
         auditor: Arc::clone(&auditor) as _,
         covers_backing: checked.mountpoint == checked.backing,
@@ -208,11 +219,6 @@ fn filesystem(
     Ok((Arc::new(coherence), auditor))
 }
 
-/// Do others use the mount than the user of this process, or may this process do more than other programs of that user?
-fn is_shared(config: &MountConfig) -> bool {
-    config.allows_others() || credentials::has_capabilities()
-}
-
 /// Returns why a daemon that has root's capabilities cannot act as other users.
 fn cannot_act(error: &io::Error) -> StartError {
     if !credentials::groups_are_denied() {
@@ -220,17 +226,6 @@ fn cannot_act(error: &io::Error) -> StartError {
     }
     StartError::failure("cannot act as other users: this user namespace does not let groups be set")
         .hint("run utf8fs outside of it; or in one whose /proc/self/setgroups says allow, as newuidmap and newgidmap make them")
-}
-
-fn mount_it(config: &MountConfig, fs: &Utf8Fs) -> Result<Mounted, StartError> {
-    let spec = MountSpec {
-        source: config.fsname.clone(),
-        mountpoint: config.checked.mountpoint.clone(),
-        flags: config.flags,
-        allow_other: config.allows_others(),
-        checks_rights: fs.is_shared(),
-    };
-    mount(&spec)
 }
 
 /// Gives up what serving does not take.
@@ -270,27 +265,18 @@ fn shown(config: &MountConfig) -> String {
     )
 }
 
-/// Logs what this mount does not show or cannot do.
-fn warn_of_limits(config: &MountConfig, mounted: &Mounted) {
-    let checked = &config.checked;
+/// Logs the mounts inside the backing directory, which are not entered.
+fn warn_of_covered(checked: &Checked) {
     let inside = mountinfo::read_inside(&checked.backing).unwrap_or_default();
-    let inside = inside.iter().filter(|_| !enters_mounts(config, mounted));
-    for mount in inside.filter(|mount| mount.path() != checked.mountpoint) {
+    for mount in inside
+        .iter()
+        .filter(|mount| mount.path() != checked.mountpoint)
+    {
         log::warn!(
             "{} is mounted inside the backing directory; what it covers is shown instead of it",
             Quoted(&mount.mount_point)
         );
     }
-    if mounted.attached.spot.via == Via::Fusermount {
-        log::info!(
-            "mounted without root: new files are yours whoever creates them, mounts inside the backing directory are entered, devices and set-user-ID bits do not work"
-        );
-    }
-}
-
-/// Are mounts inside the backing directory entered?
-fn enters_mounts(config: &MountConfig, mounted: &Mounted) -> bool {
-    config.cross_mounts || mounted.attached.spot.via == Via::Fusermount
 }
 
 /// The program's part in the session's life.
