@@ -7,8 +7,8 @@ use std::{fmt, io};
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory};
 
-pub use crate::daemon::start_error::StartError as CliError;
-pub(super) use crate::daemon::start_error::reason;
+pub use crate::daemon::command_error::CommandError as CliError;
+pub(super) use crate::daemon::command_error::reason;
 use crate::names::Quoted;
 use crate::names::quoted::harmless;
 

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::auditor::{AuditOptions, Format, JOURNAL, SinkKind};
+use super::command_error::CommandError;
 use super::mount_paths::file_name;
-use super::start_error::StartError;
 use crate::names::Quoted;
 use crate::records::{LogOption, PolicyFile};
 
@@ -31,11 +31,11 @@ pub struct AuditConfig {
 pub(super) fn audit_config(
     keys: &PolicyFile,
     is_background: bool,
-) -> Result<AuditConfig, StartError> {
+) -> Result<AuditConfig, CommandError> {
     let sink = keys.audit_log.as_ref().map(log_sink);
     let sink = match sink.transpose()? {
         Some(SinkKind::Stderr) if is_background => {
-            return Err(StartError::usage(
+            return Err(CommandError::usage(
                 "--audit-log - contradicts --background: nobody reads its standard error",
             )
             .hint("log to a file, to syslog or to journald, or stay in the foreground"));
@@ -59,7 +59,7 @@ pub(super) fn audit_config(
 ///
 /// # Errors
 /// It is on no system.
-pub(super) fn log_sink(log: &LogOption) -> Result<SinkKind, StartError> {
+pub(super) fn log_sink(log: &LogOption) -> Result<SinkKind, CommandError> {
     let log = match log {
         LogOption::Word(text) => text.as_bytes(),
         LogOption::File(name) => name.as_bytes(),
@@ -73,7 +73,7 @@ pub(super) fn log_sink(log: &LogOption) -> Result<SinkKind, StartError> {
                 SinkKind::Journal(OsStr::from_bytes(socket).into())
             }
             Some(_) => {
-                return Err(StartError::usage(format!(
+                return Err(CommandError::usage(format!(
                     "the audit log {}: the socket has no path that begins with /",
                     Quoted(octets)
                 ))

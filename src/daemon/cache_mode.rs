@@ -5,8 +5,8 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use super::backing_root::BackingRoot;
+use super::command_error::{CommandError, reason};
 use super::mount_config::CacheMode;
-use super::start_error::{StartError, reason};
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, FsType};
 use crate::coherence::watched::LONGEST;
@@ -27,7 +27,7 @@ pub(super) fn decide(
     asked: Option<CacheMode>,
     privilege: Privilege,
     backing: &BackingRoot,
-) -> Result<Keeping, StartError> {
+) -> Result<Keeping, CommandError> {
     let keeping = |heard, unheard, watcher, keeps_lists| Keeping {
         times: Times { heard, unheard },
         watcher,
@@ -48,7 +48,7 @@ pub(super) fn decide(
             watcher(privilege, below, backing)
                 .map(watching)
                 .map_err(|error| {
-                    StartError::failure(format!(
+                    CommandError::failure(format!(
                         "--cache watch is not possible: {}",
                         reason(&error)
                     ))

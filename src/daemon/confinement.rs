@@ -6,9 +6,9 @@ use std::os::fd::BorrowedFd;
 use rustix::thread::CapabilitySet;
 
 use super::auditor::{self, SYSLOG};
+use super::command_error::reason;
 use super::fuse_mount::{Attached, UnmountOutcome};
 use super::mount_config::Checked;
-use super::start_error::reason;
 use crate::os::Privilege;
 use crate::os::helper::{Answer, Errand, Errands};
 use crate::os::sandbox::{self, Setting};

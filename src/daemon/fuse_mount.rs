@@ -18,8 +18,8 @@ use rustix::mount as sys;
 use rustix::process::{getegid, geteuid};
 
 use crate::backing::file;
+use crate::daemon::command_error::{CommandError, Doing};
 use crate::daemon::mountinfo::{self, FS_TYPE, MountInfo};
-use crate::daemon::start_error::{Doing, StartError};
 use crate::names::Quoted;
 use crate::os::{Reply, ask_as};
 pub use kernel_flags::MountFlags;
@@ -82,11 +82,11 @@ pub struct Mounted {
 ///
 /// # Errors
 /// Why nothing is mounted.
-pub fn mount(spec: &MountSpec) -> Result<Mounted, StartError> {
+pub fn mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
     try_mount(spec).map_err(|error| error.on(&spec.mountpoint))
 }
 
-fn try_mount(spec: &MountSpec) -> Result<Mounted, StartError> {
+fn try_mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
     let target = clear_target(&spec.mountpoint)?;
     let (fuse_fd, via) = if let Some(fuse_fd) = mount_direct(spec, &target)? {
         (fuse_fd, Via::Direct)
@@ -123,7 +123,7 @@ pub fn is_dead_mount(path: &Path, there: &MountInfo) -> io::Result<bool> {
 ///
 /// # Errors
 /// As for [`mount`], where there is a dead one.
-pub fn clear_dead(path: &Path) -> Result<bool, StartError> {
+pub fn clear_dead(path: &Path) -> Result<bool, CommandError> {
     let Ok(Some(there)) = already_mounted(path) else {
         return Ok(false);
     };
@@ -134,7 +134,7 @@ pub fn clear_dead(path: &Path) -> Result<bool, StartError> {
 }
 
 /// The directory to mount on, free of dead mounts of ours.
-fn clear_target(path: &Path) -> Result<OwnedFd, StartError> {
+fn clear_target(path: &Path) -> Result<OwnedFd, CommandError> {
     for _ in 0..DEAD_MOUNTS {
         let dir = open_directory(path).doing("open the mount point")?;
         let there = mounted_at(&dir).doing("read the table of mounts")?;
@@ -144,7 +144,7 @@ fn clear_target(path: &Path) -> Result<OwnedFd, StartError> {
         if !is_dead(&dir, &there) {
             let shown = Quoted(&there.source);
             return Err(
-                StartError::usage(format!("already mounted: {shown} is shown there"))
+                CommandError::usage(format!("already mounted: {shown} is shown there"))
                     .hint("unmount it first, by utf8fs umount"),
             );
         }
@@ -163,7 +163,7 @@ fn clear_target(path: &Path) -> Result<OwnedFd, StartError> {
             .doing("take the dead mount away")
             .map_err(|error| error.hint("run as the user who mounted it, or as root"))?;
     }
-    Err(StartError::io(
+    Err(CommandError::io(
         "take the dead mounts away",
         &Errno::LOOP.into(),
     ))
@@ -240,13 +240,13 @@ fn proc_path(fd: impl AsFd) -> String {
 }
 
 /// Mounts by mount(2); `None` where only the helper process may.
-fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, StartError> {
+fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, CommandError> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let fuse_fd = match rustix::fs::open("/dev/fuse", flags, Mode::empty()) {
         Ok(fd) => fd,
         Err(Errno::ACCESS | Errno::PERM) => return Ok(None),
         Err(Errno::NOENT | Errno::NODEV | Errno::NXIO) => return Err(no_device()),
-        Err(errno) => return Err(StartError::io("open /dev/fuse", &errno.into())),
+        Err(errno) => return Err(CommandError::io("open /dev/fuse", &errno.into())),
     };
     let data = format!(
         "fd={},rootmode=40000,user_id={},group_id={}{}",
@@ -261,12 +261,12 @@ fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, S
         Ok(()) => Ok(Some(fuse_fd)),
         Err(Errno::PERM) => Ok(None),
         Err(Errno::NODEV) => Err(no_device()),
-        Err(errno) => Err(StartError::io("mount", &errno.into())),
+        Err(errno) => Err(CommandError::io("mount", &errno.into())),
     }
 }
 
-fn no_device() -> StartError {
-    StartError::failure("this kernel offers no FUSE: /dev/fuse is missing")
+fn no_device() -> CommandError {
+    CommandError::failure("this kernel offers no FUSE: /dev/fuse is missing")
         .hint("load the kernel's module: modprobe fuse")
 }
 

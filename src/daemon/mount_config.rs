@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::audit_config::{AuditConfig, LOG, audit_config};
 use super::auditor::{Auditor, SinkKind, connect, is_unsafe_log};
+use super::command_error::{CommandError, reason};
 use super::fuse_mount::MountFlags;
 use super::mount_paths;
 use super::mount_policy::{LoadedPolicy, PolicySource, ResolvedPolicy};
-use super::start_error::{StartError, reason};
 use super::transport::Uring;
 use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
@@ -89,7 +89,7 @@ impl Checked {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub fn open_log(&self) -> Result<Arc<Auditor>, StartError> {
+    pub fn open_log(&self) -> Result<Arc<Auditor>, CommandError> {
         let mount = self.mountpoint.as_os_str().as_bytes().to_vec();
         let audit = self.audit.clone();
         let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mount);
@@ -99,13 +99,13 @@ impl Checked {
 }
 
 /// Returns why the audit log cannot be opened.
-fn unfit_log(sink: &SinkKind, error: &io::Error) -> StartError {
+fn unfit_log(sink: &SinkKind, error: &io::Error) -> CommandError {
     let SinkKind::File(path) = sink else {
-        return StartError::io("open the audit log", error);
+        return CommandError::io("open the audit log", error);
     };
     let path = Quoted::of(path);
     let message = format!("audit log {path} cannot be opened: {}", reason(error));
-    StartError::usage(message).hint(if is_unsafe_log(error) {
+    CommandError::usage(message).hint(if is_unsafe_log(error) {
         "name a file of your own that has one name, in a directory that nobody else may write to, or `-` for the standard error output"
     } else {
         "name a file that can be written, or one in a directory where it can be made"
@@ -122,7 +122,7 @@ pub fn check(
     policy: Option<&Path>,
     options: PolicyFile,
     is_background: bool,
-) -> Result<Checked, StartError> {
+) -> Result<Checked, CommandError> {
     if policy.is_none() {
         // Before the directories are looked at, which may clear a dead mount.
         let resolved = ResolvedPolicy::without_file(options.clone())?;

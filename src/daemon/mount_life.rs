@@ -10,13 +10,13 @@ use parking_lot::Mutex;
 use super::auditor::Auditor;
 use super::background::{self, Daemon};
 use super::backing_root::{self, BackingRoot};
+use super::command_error::{CommandError, Doing};
 use super::confinement::confine;
 use super::fuse_mount::{MountSpec, Mounted, Via, mount};
 use super::mount_config::{Checked, MountConfig};
 use super::policy_reload::Reloader;
 use super::sd_notify::Manager;
 use super::session::{Ended, Hooks, catch_signals, serve};
-use super::start_error::{Doing, StartError};
 use super::transport::{make_rings, plan_rings};
 use super::{cache_mode, effective_options, mount_flags, mountinfo};
 use crate::coherence::{Coherence, Keeping, Kernel};
@@ -43,7 +43,7 @@ const CUT_OFF: i32 = 1;
 ///
 /// # Errors
 /// What stands in the way of the mount, or ended it.
-pub fn run(mut config: MountConfig) -> Result<Ended, StartError> {
+pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     let daemon = config.background.then(Daemon::detect).transpose();
     let daemon = daemon.doing("go to the background")?.flatten();
     if config.background && daemon.is_none() {
@@ -159,14 +159,14 @@ fn readers() -> usize {
 ///
 /// # Errors
 /// It is not so.
-pub fn check_backing(config: &MountConfig) -> Result<(), StartError> {
+pub fn check_backing(config: &MountConfig) -> Result<(), CommandError> {
     open_backing(config, Privilege::of_thread()).map(drop)
 }
 
 fn open_backing(
     config: &MountConfig,
     privilege: Privilege,
-) -> Result<(BackingRoot, Keeping), StartError> {
+) -> Result<(BackingRoot, Keeping), CommandError> {
     let shown = Quoted::of(&config.checked.backing);
     let backing = backing_root::open(config, privilege).doing(&format!("open {shown}"))?;
     let keeping = cache_mode::decide(config.cache, privilege, &backing)?;
@@ -179,7 +179,7 @@ fn open_backing(
 fn filesystem(
     config: &mut MountConfig,
     descriptors: u64,
-) -> Result<(Arc<Coherence>, Arc<Auditor>), StartError> {
+) -> Result<(Arc<Coherence>, Arc<Auditor>), CommandError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
         credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
@@ -220,11 +220,11 @@ fn filesystem(
 }
 
 /// Returns why a daemon that has root's capabilities cannot act as other users.
-fn cannot_act(error: &io::Error) -> StartError {
+fn cannot_act(error: &io::Error) -> CommandError {
     if !credentials::groups_are_denied() {
-        return StartError::io("act as other users", error);
+        return CommandError::io("act as other users", error);
     }
-    StartError::failure("cannot act as other users: this user namespace does not let groups be set")
+    CommandError::failure("cannot act as other users: this user namespace does not let groups be set")
         .hint("run utf8fs outside of it; or in one whose /proc/self/setgroups says allow, as newuidmap and newgidmap make them")
 }
 

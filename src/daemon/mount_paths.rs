@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 
+use super::command_error::{CommandError, reason};
 use super::fuse_mount::{already_mounted, clear_dead, is_dead_mount, is_of_dead_mount};
 use super::mountinfo::{FS_TYPE, MountInfo};
-use super::start_error::{StartError, reason};
 use crate::names::{Quoted, ShellWord};
 
 /// Checks both directories and gives their absolute paths, without symlinks.
@@ -17,12 +17,12 @@ use crate::names::{Quoted, ShellWord};
 ///
 /// # Errors
 /// One of them is missing, no directory or cannot be read; the mount point is taken, or lies inside the backing directory.
-pub(super) fn check(backing: &Path, mountpoint: &Path) -> Result<(PathBuf, PathBuf), StartError> {
+pub(super) fn check(backing: &Path, mountpoint: &Path) -> Result<(PathBuf, PathBuf), CommandError> {
     check_proc()?;
     let backing_path = check_backing(backing, mountpoint)?;
     let mountpoint_path = check_mountpoint(mountpoint, &backing_path)?;
     if backing_path != mountpoint_path && is_inside(&mountpoint_path, &backing_path) {
-        return Err(StartError::usage(format!(
+        return Err(CommandError::usage(format!(
             "the mount point {} is inside the backing directory {}",
             Quoted::of(mountpoint),
             Quoted::of(backing)
@@ -51,15 +51,15 @@ pub(super) fn ruled_by(file: &Path, ruled: &[Ruled]) -> Option<&'static str> {
     found.map(|(_, what)| *what)
 }
 
-fn unfit(kind: &str, file: &Path, what: &str) -> StartError {
-    StartError::usage(format!("the {kind} {} {what}", Quoted::of(file)))
+fn unfit(kind: &str, file: &Path, what: &str) -> CommandError {
+    CommandError::usage(format!("the {kind} {} {what}", Quoted::of(file)))
 }
 
 /// The name of a file that is written, such as an audit log.
 ///
 /// # Errors
 /// It can be the path of none.
-pub(super) fn file_name<'f>(kind: &str, file: &'f Path) -> Result<&'f OsStr, StartError> {
+pub(super) fn file_name<'f>(kind: &str, file: &'f Path) -> Result<&'f OsStr, CommandError> {
     let name = file.file_name();
     let name = name.filter(|_| !file.as_os_str().as_bytes().contains(&0));
     name.ok_or_else(|| unfit(kind, file, "is not a file").hint("give the path of a file"))
@@ -69,7 +69,7 @@ pub(super) fn file_name<'f>(kind: &str, file: &'f Path) -> Result<&'f OsStr, Sta
 ///
 /// # Errors
 /// It is missing.
-pub(super) fn directory_of(kind: &str, file: &Path) -> Result<PathBuf, StartError> {
+pub(super) fn directory_of(kind: &str, file: &Path) -> Result<PathBuf, CommandError> {
     let directory = absolute(file).and_then(|file| file.parent().unwrap_or(&file).canonicalize());
     directory.map_err(|error| {
         let what = format!("cannot be written: {}", reason(&error));
@@ -87,7 +87,7 @@ pub fn check_file(
     file: &Path,
     ruled: &[Ruled],
     remedy: &str,
-) -> Result<PathBuf, StartError> {
+) -> Result<PathBuf, CommandError> {
     let name = file_name(kind, file)?;
     let path = directory_of(kind, file)?.join(name);
     match ruled_by(&path, ruled) {
@@ -100,9 +100,9 @@ pub fn check_file(
     clippy::wildcard_enum_match_arm,
     reason = "the standard library adds kinds; the rest is told in the system's words"
 )]
-fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, StartError> {
+fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, CommandError> {
     let wrong = |what: &str| {
-        StartError::usage(format!(
+        CommandError::usage(format!(
             "the backing directory {} {what}",
             Quoted::of(typed)
         ))
@@ -149,9 +149,9 @@ fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, StartError>
     clippy::wildcard_enum_match_arm,
     reason = "the standard library adds kinds; the rest is told in the system's words"
 )]
-fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, StartError> {
+fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, CommandError> {
     let wrong =
-        |what: &str| StartError::usage(format!("the mount point {} {what}", Quoted::of(typed)));
+        |what: &str| CommandError::usage(format!("the mount point {} {what}", Quoted::of(typed)));
     let told = |error: std::io::Error| {
         match error.kind() {
         ErrorKind::NotFound => wrong("does not exist").hint("make the directory first, with mkdir; if it is to be inside another mount, mount that first"),
@@ -201,10 +201,10 @@ fn unmount_hint(path: &Path, kind: &str) -> String {
 }
 
 /// Descriptors are known by their paths in /proc, and mounts by its table.
-fn check_proc() -> Result<(), StartError> {
+fn check_proc() -> Result<(), CommandError> {
     match std::fs::symlink_metadata("/proc/self/fd") {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            Err(StartError::failure("/proc is not mounted here")
+            Err(CommandError::failure("/proc is not mounted here")
                 .hint("mount it: mount -t proc proc /proc"))
         }
         Ok(_) | Err(_) => Ok(()),

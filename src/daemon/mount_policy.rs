@@ -12,7 +12,7 @@ mod user_tables;
 
 use std::path::Path;
 
-use super::start_error::StartError;
+use super::command_error::CommandError;
 use crate::records::PolicyFile;
 pub use loaded_policy::LoadedPolicy;
 pub use name_outlook::Outlook;
@@ -25,7 +25,7 @@ pub use user_tables::{groups_of, number_of, user_names};
 ///
 /// # Errors
 /// There is no current directory.
-pub fn load(path: &Path) -> Result<LoadedPolicy, StartError> {
+pub fn load(path: &Path) -> Result<LoadedPolicy, CommandError> {
     Ok(PolicySource::open(path, Vec::new(), PolicyFile::default())?.read())
 }
 
@@ -33,7 +33,7 @@ pub fn load(path: &Path) -> Result<LoadedPolicy, StartError> {
 ///
 /// # Errors
 /// There is no current directory.
-pub fn load_and_check(path: &Path) -> Result<LoadedPolicy, StartError> {
+pub fn load_and_check(path: &Path) -> Result<LoadedPolicy, CommandError> {
     let mut policy = load(path)?;
     policy.check_alone();
     Ok(policy)

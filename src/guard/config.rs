@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
+use crate::daemon::command_error::CommandError;
 use crate::daemon::mount_config::{self, Checked};
 use crate::daemon::mount_paths::check_file;
-use crate::daemon::start_error::StartError;
 use crate::names::CharsetMap;
 use crate::names::rules::Mode;
 use crate::os::Sandbox;
@@ -68,13 +68,13 @@ pub struct GuardConfig {
 ///
 /// # Errors
 /// Options that are wrong or contradict each other, and a directory that is unfit, in this order.
-pub fn check(mut options: GuardOptions) -> Result<GuardConfig, StartError> {
+pub fn check(mut options: GuardOptions) -> Result<GuardConfig, CommandError> {
     let directory = &options.directory;
     let policy = options.policy.as_deref();
     let checked = mount_config::check(directory, directory, policy, options.keys.clone(), false)?;
     let resolved = &checked.resolved;
     if resolved.map.store_as.is_some() {
-        return Err(StartError::usage(
+        return Err(CommandError::usage(
             "store_as is for mounts: a guard looks at names as they are stored",
         )
         .hint("leave it out of the policy, or mount the directory"));
@@ -86,7 +86,7 @@ pub fn check(mut options: GuardOptions) -> Result<GuardConfig, StartError> {
         let remedy = "keep it outside of what is guarded";
         check_file("journal", journal, &ruled, remedy)?;
     } else {
-        return Err(StartError::usage("renaming needs an undo journal")
+        return Err(CommandError::usage("renaming needs an undo journal")
             .hint("give --journal FILE, from which 'utf8fs undo' takes the renames back"));
     }
     Ok(GuardConfig { options, checked })

@@ -18,13 +18,13 @@ use super::scan_requests::ALL;
 use super::status::StatusFile;
 use super::{hearing, mending, scan};
 use crate::backing::{FileHandle, sys};
+use crate::daemon::command_error::{CommandError, Doing, reason};
 use crate::daemon::confinement::confine;
 use crate::daemon::effective_options::policy_status;
 use crate::daemon::mount_policy::PolicySource;
 use crate::daemon::policy_reload::note_reload;
 use crate::daemon::sd_notify::Manager;
 use crate::daemon::session::catch_signals;
-use crate::daemon::start_error::{Doing, StartError, reason};
 use crate::guard::name_events::NameEvents;
 use crate::names::Quoted;
 use crate::os::helper;
@@ -40,7 +40,7 @@ const NICE: i32 = -10;
 ///
 /// # Errors
 /// What stands in the way of the guard, or ended it.
-pub fn run(config: GuardConfig) -> Result<(), StartError> {
+pub fn run(config: GuardConfig) -> Result<(), CommandError> {
     let GuardConfig {
         options,
         mut checked,
@@ -60,7 +60,7 @@ pub fn run(config: GuardConfig) -> Result<(), StartError> {
         ));
     }
     let status = StatusFile::open(directories.root()).map_err(|error| {
-        StartError::io("write the status to /run/utf8fs", &error)
+        CommandError::io("write the status to /run/utf8fs", &error)
             .hint("one guard of a directory is enough")
     })?;
     let lock_and_journal =
@@ -143,13 +143,13 @@ fn open_journal(
     journal: Option<&Path>,
     directory: &Path,
     directories: &Directories,
-) -> Result<Option<(TreeLock, Journal)>, StartError> {
+) -> Result<Option<(TreeLock, Journal)>, CommandError> {
     let Some(path) = journal else {
         return Ok(None);
     };
     let unfit = |error: JournalError| {
         let path = Quoted::of(path);
-        let fault = StartError::failure(format!("the journal {path} cannot be used: {error}"));
+        let fault = CommandError::failure(format!("the journal {path} cannot be used: {error}"));
         if matches!(error, JournalError::Undone) {
             fault.hint("move it away, or give another one with --journal")
         } else {
@@ -182,21 +182,21 @@ fn reload(guarded: &Guarded, source: &PolicySource, options: &GuardOptions) {
 }
 
 /// Says why the names of a filesystem cannot be heard.
-fn cannot_hear(path: &[u8], error: &io::Error) -> StartError {
+fn cannot_hear(path: &[u8], error: &io::Error) -> CommandError {
     let path = Quoted(path);
     match error.raw_os_error() {
-        Some(libc::EPERM) => StartError::failure("a guard takes root (CAP_SYS_ADMIN)")
+        Some(libc::EPERM) => CommandError::failure("a guard takes root (CAP_SYS_ADMIN)")
             .hint("run it as root; an ordinary user can mount the directory instead"),
         Some(libc::EINVAL | libc::ENOSYS) => {
-            StartError::failure("this kernel cannot report names: a guard takes Linux 5.17 or later")
+            CommandError::failure("this kernel cannot report names: a guard takes Linux 5.17 or later")
                 .hint("mount the directory instead")
         }
-        Some(libc::ENODEV | libc::EXDEV | libc::EOPNOTSUPP) => StartError::failure(format!(
+        Some(libc::ENODEV | libc::EXDEV | libc::EOPNOTSUPP) => CommandError::failure(format!(
             "the filesystem of {path} cannot report names: it has no file handles, or no number of its own ({})",
             reason(error)
         ))
         .hint("guard it on the machine that its disks are on, or mount the directory; of btrfs, guard the root subvolume"),
-        _ => StartError::failure(format!(
+        _ => CommandError::failure(format!(
             "the filesystem of {path} cannot be marked: {}",
             reason(error)
         )),

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::{MountSpec, SUBTYPE, UnmountOutcome, no_device};
-use crate::daemon::start_error::{Doing, StartError};
+use crate::daemon::command_error::{CommandError, Doing};
 use crate::names::Quoted;
 use crate::os::helper::receive;
 
@@ -22,7 +22,7 @@ const SOCKET_VARIABLE: &str = "_FUSE_COMMFD";
 const NO_HELPER: &str = "an ordinary user needs fusermount3 to mount, and it is not installed";
 
 /// Mounts on `path` and returns the connection.
-pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, StartError> {
+pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, CommandError> {
     let options = options(spec);
     let doing = "run fusermount3";
     let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
@@ -37,7 +37,7 @@ pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, StartError
     drop(theirs);
     if matches!(&child, Err(error) if error.kind() == io::ErrorKind::NotFound) {
         return Err(
-            StartError::failure(NO_HELPER).hint("install the package fuse3, or run as root")
+            CommandError::failure(NO_HELPER).hint("install the package fuse3, or run as root")
         );
     }
     let child = child.doing(doing)?;
@@ -130,18 +130,18 @@ fn escape(value: &[u8]) -> Vec<u8> {
     out
 }
 
-fn refusal(stderr: &[u8]) -> StartError {
+fn refusal(stderr: &[u8]) -> CommandError {
     let message = one_line(stderr);
     if contains(&message, b"user_allow_other") {
-        StartError::usage("ordinary users may not mount with allow_other on this machine")
+        CommandError::usage("ordinary users may not mount with allow_other on this machine")
             .hint("leave allow_other out, or have the administrator write user_allow_other into /etc/fuse.conf")
     } else if contains(&message, b"modprobe fuse") {
         no_device()
     } else if contains(&message, b"open /dev/fuse: Permission denied") {
-        StartError::failure("ordinary users may not open /dev/fuse on this machine")
+        CommandError::failure("ordinary users may not open /dev/fuse on this machine")
             .hint("run as root, or have the administrator set its mode to 0666, as udev does")
     } else {
-        StartError::usage(refused(&message))
+        CommandError::usage(refused(&message))
     }
 }
 

@@ -4,8 +4,8 @@ use toml::de::DeTable;
 
 use super::policy_checks;
 use super::policy_faults::{self, Fault, Place, Table};
+use crate::daemon::command_error::CommandError;
 use crate::daemon::mount_paths::Ruled;
-use crate::daemon::start_error::StartError;
 use crate::records::{PolicyFile, PolicyText, nearest, table_fault};
 
 /// A policy as its files say it.
@@ -146,14 +146,14 @@ impl LoadedPolicy {
     }
 
     /// Returns the error of a policy that cannot be put in force: its first fault, and as a hint the number of the others.
-    pub(super) fn refusal(&self) -> StartError {
+    pub(super) fn refusal(&self) -> CommandError {
         let mut errors = self.errors();
         let first = errors.next().map(|Fault { place, message, .. }| {
             let place = policy_faults::place(&self.text, *place);
             format!("{place}: {message}")
         });
         let first = first.unwrap_or_else(|| "the policy is wrong".to_owned());
-        StartError::usage(first).hint(match errors.count() {
+        CommandError::usage(first).hint(match errors.count() {
             0 => "'utf8fs policy check FILE' checks a file".to_owned(),
             more => format!("there are {more} more; 'utf8fs policy check FILE' lists them"),
         })

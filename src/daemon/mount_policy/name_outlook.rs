@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ResolvedPolicy;
-use crate::daemon::start_error::StartError;
+use crate::daemon::command_error::CommandError;
 use crate::names::rules::{Exempt, Fate, Settled};
 use crate::names::{Quoted, VisibleName};
 
@@ -29,9 +29,9 @@ impl ResolvedPolicy {
         groups: &BTreeSet<u32>,
         path: &[u8],
         name: &[u8],
-    ) -> Result<Outlook, StartError> {
+    ) -> Result<Outlook, CommandError> {
         let asked = VisibleName::parse(name).map_err(|offence| {
-            StartError::usage(format!("{} is {}", Quoted(name), offence.rule))
+            CommandError::usage(format!("{} is {}", Quoted(name), offence.rule))
         })?;
         let path = || path.to_vec();
         let is_member = |of: &BTreeSet<u32>| !of.is_disjoint(groups);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::policy_source::line_and_column;
-use crate::daemon::start_error::StartError;
+use crate::daemon::command_error::CommandError;
 use crate::names::Quoted;
 use crate::names::quoted::harmless;
 use crate::records::PolicyText;
@@ -46,7 +46,7 @@ impl Table {
     }
 
     /// Returns the error of the value of `key`, with what to do about it.
-    pub(super) fn wrong_value(&self, key: &str, error: &StartError) -> Fault {
+    pub(super) fn wrong_value(&self, key: &str, error: &CommandError) -> Fault {
         let hint = error.hint.as_deref().map(|hint| format!("; {hint}"));
         let hint = hint.unwrap_or_default();
         self.error(key, format!("{key}: {}{hint}", error.message))

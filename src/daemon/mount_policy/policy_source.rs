@@ -23,8 +23,8 @@ use rustix::io::Errno;
 use super::user_tables::{GROUP, PASSWD, table};
 use super::{LoadedPolicy, ResolvedPolicy};
 use crate::backing::file;
+use crate::daemon::command_error::{CommandError, Doing, reason};
 use crate::daemon::mount_paths::{Ruled, ruled_by};
-use crate::daemon::start_error::{Doing, StartError, reason};
 use crate::names::Quoted;
 use crate::os::helper;
 use crate::records::{Name, PolicyFile, PolicyText, TextFile};
@@ -54,7 +54,7 @@ impl PolicySource {
     ///
     /// # Errors
     /// There is no current directory.
-    pub fn open(path: &Path, ruled: Vec<Ruled>, options: PolicyFile) -> Result<Self, StartError> {
+    pub fn open(path: &Path, ruled: Vec<Ruled>, options: PolicyFile) -> Result<Self, CommandError> {
         // The daemon looks it up from elsewhere.
         let path = std::path::absolute(path).doing("find the policy")?;
         let (directory, place, name) = match find(&path, &ruled) {

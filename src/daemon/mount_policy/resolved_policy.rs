@@ -10,7 +10,7 @@ use super::policy_faults::{Fault, Place};
 use super::user_tables::{members_of, number_in};
 use crate::codec::{Charset, Encoding, UnknownCharset};
 use crate::daemon::audit_config::audit_config;
-use crate::daemon::start_error::StartError;
+use crate::daemon::command_error::CommandError;
 use crate::names::rules::{Exemptions, Mode, People, Rules, Section, Terms};
 use crate::names::{Legacy, NameMap, OnViolation, Patterns, Quoted};
 use crate::policy::{Alike, Normalization, Profile};
@@ -50,7 +50,7 @@ impl ResolvedPolicy {
     ///
     /// # Errors
     /// They contradict each other.
-    pub fn without_file(options: PolicyFile) -> Result<Self, StartError> {
+    pub fn without_file(options: PolicyFile) -> Result<Self, CommandError> {
         Self::new(options, &LoadedPolicy::default())
     }
 
@@ -58,7 +58,7 @@ impl ResolvedPolicy {
     ///
     /// # Errors
     /// They are wrong together, or the policy is.
-    pub fn new(options: PolicyFile, policy: &LoadedPolicy) -> Result<Self, StartError> {
+    pub fn new(options: PolicyFile, policy: &LoadedPolicy) -> Result<Self, CommandError> {
         if !policy.is_valid() {
             return Err(policy.refusal());
         }
@@ -178,7 +178,7 @@ impl ResolvedPolicy {
 ///
 /// # Errors
 /// A charset that is not on offer, or keys that contradict each other.
-pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
+pub fn name_map(keys: &PolicyFile) -> Result<NameMap, CommandError> {
     let store_as = keys.store_as.as_deref();
     let store_as = store_as
         .map(|label| charset("--store-as", label))
@@ -198,13 +198,13 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
     };
     let legacy = keys.legacy.unwrap_or(default);
     if legacy == Legacy::Decode && from.is_empty() {
-        return Err(StartError::usage(
+        return Err(CommandError::usage(
             "--legacy decode without --from: there is no charset to decode from",
         )
         .hint("name it, as in --from iso-8859-1, or use --legacy escape"));
     }
     if let Some(charset) = store_as.filter(|_| legacy != Legacy::Decode) {
-        return Err(StartError::usage(format!(
+        return Err(CommandError::usage(format!(
             "--store-as {} needs --legacy decode",
             charset.label()
         ))
@@ -232,10 +232,10 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, StartError> {
     })
 }
 
-fn exemptions(uids: Vec<u32>, patterns: &[String]) -> Result<Exemptions, StartError> {
+fn exemptions(uids: Vec<u32>, patterns: &[String]) -> Result<Exemptions, CommandError> {
     Exemptions::new(uids, patterns).map_err(|error| {
         let pattern = Quoted::of(&error.pattern);
-        StartError::usage(format!(
+        CommandError::usage(format!(
             "--exempt {pattern} is not a pattern: {}",
             error.reason
         ))
@@ -256,12 +256,12 @@ fn ids(list: &Option<List<Id>>, table: &[u8]) -> Vec<u32> {
 ///
 /// # Errors
 /// A label that is not on offer.
-pub fn charset(option: &str, label: &str) -> Result<Charset, StartError> {
+pub fn charset(option: &str, label: &str) -> Result<Charset, CommandError> {
     let offer = format!(
         "{option} takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r"
     );
     if label == "auto" {
-        return Err(StartError::usage(format!("{option} auto is for migrate: only there charsets are guessed"))
+        return Err(CommandError::usage(format!("{option} auto is for migrate: only there charsets are guessed"))
             .hint("'utf8fs scan --propose-map charsets.toml DIR' writes a map of the charsets it guesses, by directory; migrate --charset-map reads it"));
     }
     Charset::from_label(label).map_err(|unknown| not_on_offer(&unknown, &offer))
@@ -269,11 +269,11 @@ pub fn charset(option: &str, label: &str) -> Result<Charset, StartError> {
 
 /// Returns why a charset is not known, with what is alike or else `offer` as a hint.
 #[must_use]
-pub fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> StartError {
+pub fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> CommandError {
     let label = Quoted::of(&unknown.label);
     let error = match unknown.reason {
-        Some(reason) => StartError::usage(format!("charset {label} is not supported: {reason}")),
-        None => StartError::usage(format!("unknown charset {label}")),
+        Some(reason) => CommandError::usage(format!("charset {label} is not supported: {reason}")),
+        None => CommandError::usage(format!("unknown charset {label}")),
     };
     error.hint(match unknown.near.split_last() {
         None => offer.to_owned(),

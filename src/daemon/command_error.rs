@@ -7,7 +7,7 @@ use crate::names::Quoted;
 
 /// An error for a person: names in it are quoted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StartError {
+pub struct CommandError {
     /// The fault.
     pub message: String,
     /// The remedy, if there is one.
@@ -16,7 +16,7 @@ pub struct StartError {
     pub is_usage: bool,
 }
 
-impl StartError {
+impl CommandError {
     /// Returns an error of wrong options or directories.
     pub fn usage(message: impl Into<String>) -> Self {
         Self {
@@ -63,12 +63,12 @@ impl StartError {
 /// The result of a system call, whose error is for a person.
 pub(crate) trait Doing<T> {
     /// Says in the error what was done.
-    fn doing(self, what: &str) -> Result<T, StartError>;
+    fn doing(self, what: &str) -> Result<T, CommandError>;
 }
 
 impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
-    fn doing(self, what: &str) -> Result<T, StartError> {
-        self.map_err(|error| StartError::io(what, &error.into()))
+    fn doing(self, what: &str) -> Result<T, CommandError> {
+        self.map_err(|error| CommandError::io(what, &error.into()))
     }
 }
 
