@@ -6,15 +6,14 @@ mod plot;
 mod summary_json;
 mod summary_page;
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 use jiff::Timestamp;
 
 use super::args::AuditLogArgs;
 use super::error::cannot_be;
-use super::output::{grouped, input_name, print_lines, print_warning};
+use super::output::{grouped, input_name, open_input, print_lines, print_warning};
 use super::page::Page;
 use super::{CliError, ExitCode};
 use crate::names::Quoted;
@@ -27,14 +26,6 @@ const LONGEST_LINE: usize = 1 << 20;
 /// Most bytes that are shown of a line that is no record.
 const SHOWN: usize = 100;
 
-/// Logs that were read.
-struct Report<'a> {
-    args: &'a AuditLogArgs,
-    summary: LogSummary,
-    /// Number of files that could not be read.
-    unread: u64,
-}
-
 /// Reads logs and prints what is in them.
 ///
 /// # Errors
@@ -42,18 +33,13 @@ struct Report<'a> {
 pub(super) fn run(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
     check(args)?;
     let page = Page::create(args.html.as_deref(), &args.files)?;
-    let mut report = Report {
-        args,
-        summary: LogSummary::new(),
-        unread: 0,
-    };
-    for (index, file) in args.files.iter().enumerate() {
-        if let Err(error) = report.read_log(index, file) {
-            report.unread += 1;
+    let mut summary = LogSummary::new();
+    for file in &args.files {
+        if let Err(error) = read_log(args, file, &mut summary) {
+            summary.unread += 1;
             print_warning(&cannot_be("read", input_name(file), &error));
         }
     }
-    let summary = &report.summary;
     if let Some(below) = &args.below
         && summary.records == 0
         && summary.lines > summary.invalid
@@ -64,18 +50,17 @@ pub(super) fn run(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
         ));
     }
     if let Some(page) = page {
-        page.write(&summary_page::page(&report))?;
+        page.write(&summary_page::page(args, &summary))?;
     }
     print_lines(if args.json {
-        vec![json_line(&summary_json::document(&report))]
+        vec![json_line(&summary_json::document(args, &summary))]
     } else {
-        audit_text::lines(&report)
+        audit_text::lines(args, &summary)
     })?;
-    Ok(exit(&report))
+    Ok(exit(&summary))
 }
 
-fn exit(report: &Report<'_>) -> ExitCode {
-    let summary = &report.summary;
+fn exit(summary: &LogSummary) -> ExitCode {
     for (reason, count, first) in summary.reasons() {
         let more = match count - 1 {
             0 => String::new(),
@@ -83,67 +68,55 @@ fn exit(report: &Report<'_>) -> ExitCode {
         };
         print_warning(&format!(
             "{}, line {}: {reason}: {}{more}",
-            report.file_name(first),
+            input_name(&first.file),
             first.line,
             first.shown()
         ));
     }
     let offences = summary.offences().saturating_add(summary.left_out);
-    match (summary.invalid + report.unread, offences) {
+    match (summary.invalid + summary.unread, offences) {
         (0, 0) => ExitCode::Ok,
         (0, _) => ExitCode::NotConforming,
         _ => ExitCode::Incomplete,
     }
 }
 
-impl Report<'_> {
-    fn read_log(&mut self, index: usize, file: &Path) -> io::Result<()> {
-        let input: Box<dyn Read> = if file.as_os_str() == "-" {
-            Box::new(io::stdin().lock())
-        } else {
-            Box::new(File::open(file)?)
-        };
-        let mut input = BufReader::with_capacity(1 << 18, input);
-        let mut text = Vec::new();
-        let most = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
-        for number in 1.. {
-            text.clear();
-            if input.by_ref().take(most).read_until(b'\n', &mut text)? == 0 {
-                break;
-            }
-            if number == 1 && text.starts_with(b"\x1F\x8B") {
-                let remedy = "it is compressed; try zcat FILE | utf8fs audit -";
-                return Err(io::Error::other(remedy));
-            }
-            let is_whole = text.last() == Some(&b'\n');
-            let line = text.trim_ascii();
-            let record = if !is_whole && text.len() >= LONGEST_LINE {
-                input.skip_until(b'\n')?;
-                Err(format!("it is longer than {LONGEST_LINE} bytes"))
-            } else if line.is_empty() {
-                continue;
-            } else {
-                AuditRecord::parse(line).map_err(|error| why_invalid(&error, line))
-            };
-            self.summary.lines += 1;
-            match record {
-                Ok(record) => self.summary.add(self.args, &record),
-                Err(reason) => self.summary.add_invalid(InvalidLine {
-                    file: index,
-                    line: number,
-                    reason,
-                    start: line.iter().copied().take(SHOWN).collect(),
-                    is_cut: line.len() > SHOWN,
-                }),
-            }
+fn read_log(args: &AuditLogArgs, file: &Path, summary: &mut LogSummary) -> io::Result<()> {
+    let mut input = open_input(file)?;
+    let mut text = Vec::new();
+    let most = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
+    for number in 1.. {
+        text.clear();
+        if input.by_ref().take(most).read_until(b'\n', &mut text)? == 0 {
+            break;
         }
-        Ok(())
+        if number == 1 && text.starts_with(b"\x1F\x8B") {
+            let remedy = "it is compressed; try zcat FILE | utf8fs audit -";
+            return Err(io::Error::other(remedy));
+        }
+        let is_whole = text.last() == Some(&b'\n');
+        let line = text.trim_ascii();
+        let record = if !is_whole && text.len() >= LONGEST_LINE {
+            input.skip_until(b'\n')?;
+            Err(format!("it is longer than {LONGEST_LINE} bytes"))
+        } else if line.is_empty() {
+            continue;
+        } else {
+            AuditRecord::parse(line).map_err(|error| why_invalid(&error, line))
+        };
+        summary.lines += 1;
+        match record {
+            Ok(record) => summary.add(args, &record),
+            Err(reason) => summary.add_invalid(InvalidLine {
+                file: file.to_owned(),
+                line: number,
+                reason,
+                start: line.iter().copied().take(SHOWN).collect(),
+                is_cut: line.len() > SHOWN,
+            }),
+        }
     }
-
-    fn file_name(&self, line: &InvalidLine) -> String {
-        let file = self.args.files.get(line.file);
-        file.map_or_else(String::new, |file| input_name(file))
-    }
+    Ok(())
 }
 
 impl InvalidLine {

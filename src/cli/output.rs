@@ -1,6 +1,7 @@
-//! The one place that writes to standard output and standard error. Output is data, errors are talk.
+//! Inputs, and the one place that writes to standard output and standard error. Output is data, errors are talk.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, StdoutLock, Write};
 use std::path::Path;
 
 use indicatif::HumanCount;
@@ -164,6 +165,19 @@ pub(super) fn quoted(name: &[u8]) -> String {
     let start = name.get(..end.unwrap_or(SHOWN)).unwrap_or_default();
     let length = u64::try_from(name.len()).unwrap_or(u64::MAX);
     format!("{}... ({} bytes)", Quoted(start), grouped(length))
+}
+
+/// Opens an input; `-` is standard input.
+///
+/// # Errors
+/// The file cannot be opened.
+pub(super) fn open_input(path: &Path) -> io::Result<BufReader<Box<dyn Read>>> {
+    let input: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(path)?)
+    };
+    Ok(BufReader::with_capacity(1 << 18, input))
 }
 
 /// Quotes the path of an input; `-` is standard input.

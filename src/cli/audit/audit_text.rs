@@ -1,7 +1,7 @@
 //! The summary for people.
 
-use super::Report;
-use super::log_summary::moment;
+use super::log_summary::{LogSummary, moment};
+use crate::cli::args::AuditLogArgs;
 use crate::cli::output::{counted, grouped, harmless};
 
 /// Most rows of each table, by default.
@@ -14,13 +14,12 @@ const MOMENTS: usize = 48;
 const BAR: u64 = 40;
 
 /// Returns the lines of the summary.
-pub(super) fn lines(report: &Report<'_>) -> Vec<String> {
-    let summary = &report.summary;
-    let mut lines = head(report);
+pub(super) fn lines(args: &AuditLogArgs, summary: &LogSummary) -> Vec<String> {
+    let mut lines = head(summary);
     let missing = summary.missing().into_iter();
     let missing = missing.filter(|(_, count)| *count > 0);
     lines.extend(missing.map(|(what, count)| row(what, count)));
-    let tables = summary.tables(report.args.top.unwrap_or(TOP));
+    let tables = summary.tables(args.top.unwrap_or(TOP));
     for table in tables.iter().filter(|table| table.is_for_people()) {
         lines.extend([String::new(), table.title.to_owned()]);
         let rows = table.rows.iter();
@@ -28,7 +27,7 @@ pub(super) fn lines(report: &Report<'_>) -> Vec<String> {
         let more = table.distinct - table.rows.len();
         lines.extend((more > 0).then(|| format!("  and {more} more")));
     }
-    lines.extend(over_time(report));
+    lines.extend(over_time(args, summary));
     let reasons = summary.reasons();
     if !reasons.is_empty() {
         // The first line of each is on standard error.
@@ -44,8 +43,7 @@ fn row(label: &str, count: u64) -> String {
     format!("  {:>13}  {label}", grouped(count))
 }
 
-fn head(report: &Report<'_>) -> Vec<String> {
-    let summary = &report.summary;
+fn head(summary: &LogSummary) -> Vec<String> {
     let verdicts = summary.verdicts.rows().into_iter();
     let verdicts: Vec<String> = verdicts
         .map(|(verdict, count)| format!("{} {}", grouped(count), verdict.label()))
@@ -62,8 +60,8 @@ fn head(report: &Report<'_>) -> Vec<String> {
     lines
 }
 
-fn over_time(report: &Report<'_>) -> Vec<String> {
-    let (unit, over_time) = report.summary.over_time(report.args.by);
+fn over_time(args: &AuditLogArgs, summary: &LogSummary) -> Vec<String> {
+    let (unit, over_time) = summary.over_time(args.by);
     let sums = over_time.iter().map(|(hour, counts)| (*hour, counts.sum()));
     let sums: Vec<(i64, u64)> = sums.collect();
     let most = sums.iter().map(|(_, sum)| *sum).max().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The counts of all records.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -62,8 +62,8 @@ fn is_selected(args: &AuditLogArgs, record: &AuditRecord<'_>) -> bool {
 /// A line that is no record.
 #[derive(Debug, Clone)]
 pub(super) struct InvalidLine {
-    /// The index of its file.
-    pub(super) file: usize,
+    /// Its file.
+    pub(super) file: PathBuf,
     /// Its number, from 1 on.
     pub(super) line: u64,
     pub(super) reason: String,
@@ -72,6 +72,41 @@ pub(super) struct InvalidLine {
     /// Is there more of it?
     pub(super) is_cut: bool,
 }
+
+/// What offences are counted by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Key {
+    Kind(RuleName, String),
+    Operation(Operation),
+    Section(Option<Name<'static>>),
+    User(u32),
+    Command(u32, Name<'static>),
+    Directory(PathBuf),
+}
+
+impl Key {
+    /// Returns the table of the key.
+    fn table(&self) -> &'static str {
+        match self {
+            Self::Kind(..) => "kinds",
+            Self::Operation(_) => "operations",
+            Self::Section(_) => "sections",
+            Self::User(_) => "users",
+            Self::Command(..) => "commands",
+            Self::Directory(_) => "directories",
+        }
+    }
+}
+
+/// The tables: the field of the report, and the title for people. Without a title only programs read it.
+const TABLES: [(&str, &str); 6] = [
+    ("kinds", "by rule and kind"),
+    ("operations", ""),
+    ("sections", "by section of the policy"),
+    ("users", "by user, records left out included"),
+    ("commands", "by user and command"),
+    ("directories", "by directory, records left out included"),
+];
 
 /// The counts of all records.
 #[derive(Debug, Default)]
@@ -84,16 +119,10 @@ pub(super) struct LogSummary {
     pub(super) records: u64,
     pub(super) rules: RuleCounts<u64>,
     pub(super) verdicts: VerdictCounts,
-    kinds: HashMap<(RuleName, String), u64>,
+    /// Counts of offences; of users and directories with those left out.
+    counts: HashMap<Key, u64>,
     /// The first offence of each kind: its path, and what would be accepted.
-    samples: HashMap<(RuleName, String), (PathBuf, Option<Name<'static>>)>,
-    operations: HashMap<Operation, u64>,
-    sections: HashMap<Option<Name<'static>>, u64>,
-    /// With those left out.
-    users: HashMap<u32, u64>,
-    commands: HashMap<(u32, Name<'static>), u64>,
-    /// With those left out.
-    directories: HashMap<PathBuf, u64>,
+    samples: HashMap<Key, (PathBuf, Option<Name<'static>>)>,
     /// Counts by the hour since 1970.
     hours: BTreeMap<i64, RuleCounts<u64>>,
     pub(super) first: Option<Timestamp>,
@@ -109,6 +138,8 @@ pub(super) struct LogSummary {
     pub(super) invalid: u64,
     pub(super) first_invalid: Vec<InvalidLine>,
     by_reason: BTreeMap<String, (u64, InvalidLine)>,
+    /// Number of files that could not be read.
+    pub(super) unread: u64,
 }
 
 impl LogSummary {
@@ -156,36 +187,46 @@ impl LogSummary {
 
     fn add_left_out(&mut self, record: &LeftOutRecord<'_>) {
         self.left_out = self.left_out.saturating_add(record.left_out);
-        count(&mut self.users, record.uid, record.left_out);
+        self.count(Key::User(record.uid), record.left_out);
         let directory = joined(&record.mount, &record.directory);
-        count(&mut self.directories, directory, record.left_out);
+        self.count(Key::Directory(directory), record.left_out);
     }
 
     fn add_offence(&mut self, offence: &OffenceRecord<'_>, left_out: u64) {
-        let rule = offence.rule;
+        let (rule, uid) = (offence.rule, offence.uid);
         *self.rules.of(rule) += 1;
         *self.verdicts.of(offence.verdict) += 1;
-        let kind = (rule, offence.kind.as_deref().unwrap_or_default().to_owned());
+        let kind = Key::Kind(rule, offence.kind.as_deref().unwrap_or_default().to_owned());
         let path = joined(&offence.mount, &offence.path);
         let accepted = || offence.accepted.clone().map(Name::into_owned);
         let sample = self.samples.entry(kind.clone());
         sample.or_insert_with(|| (path.clone(), accepted()));
-        count(&mut self.kinds, kind, 1);
-        count(&mut self.operations, offence.operation, 1);
-        let section = offence.section.clone().map(Name::into_owned);
-        count(&mut self.sections, section, 1);
-        let command = (offence.uid, offence.command.clone().into_owned());
-        count(&mut self.commands, command, 1);
-        self.left_out = self.left_out.saturating_add(left_out);
-        let times = left_out.saturating_add(1);
-        count(&mut self.users, offence.uid, times);
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
-        count(&mut self.directories, directory, times);
+        let times = left_out.saturating_add(1);
+        for (key, times) in [
+            (kind, 1),
+            (Key::Operation(offence.operation), 1),
+            (
+                Key::Section(offence.section.clone().map(Name::into_owned)),
+                1,
+            ),
+            (Key::User(uid), times),
+            (Key::Command(uid, offence.command.clone().into_owned()), 1),
+            (Key::Directory(directory), times),
+        ] {
+            self.count(key, times);
+        }
+        self.left_out = self.left_out.saturating_add(left_out);
         let time = offence.time.0;
         self.first = Some(self.first.map_or(time, |first| first.min(time)));
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
         let hour = time.as_second().div_euclid(3600);
         *self.hours.entry(hour).or_default().of(rule) += 1;
+    }
+
+    fn count(&mut self, key: Key, times: u64) {
+        let count = self.counts.entry(key).or_default();
+        *count = count.saturating_add(times);
     }
 
     pub(super) fn add_invalid(&mut self, line: InvalidLine) {
@@ -209,7 +250,7 @@ impl LogSummary {
         let mut reasons: Vec<_> = reasons
             .map(|(reason, (count, first))| (&**reason, *count, first))
             .collect();
-        reasons.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
+        reasons.sort_by_key(|(_, count, _)| Reverse(*count));
         reasons
     }
 
@@ -245,55 +286,71 @@ impl LogSummary {
 
     /// Returns the tables of the summary, each with at most `most` rows.
     pub(super) fn tables(&self, most: usize) -> [Table; 6] {
-        let kind = |key: &(RuleName, String)| {
-            let (rule, kind): (&str, &str) = (key.0.into(), &key.1);
-            let mut label = harmless(format!("{rule} {kind}").trim_end()).into_owned();
-            let kind = (!kind.is_empty()).then_some(kind);
-            let sample = self.samples.get(key).map(|(path, accepted)| {
-                let path = Name::of_path(path);
-                label += &format!(": {path}");
-                if let Some(accepted) = accepted {
-                    label += &format!(", would be accepted: {accepted}");
+        TABLES.map(|(field, title)| {
+            let counts = self.counts.iter();
+            let mut all: Vec<(&Key, &u64)> =
+                counts.filter(|(key, _)| key.table() == field).collect();
+            all.sort_unstable_by_key(|&(key, count)| (Reverse(count), key));
+            // Where no section is named, none is of interest to people.
+            let is_named = all.iter().any(|(key, _)| **key != Key::Section(None));
+            let distinct = all.len();
+            let rows = all.into_iter().take(most).map(|(key, &offences)| {
+                let (label, fields) = self.row(key);
+                Row {
+                    label,
+                    fields,
+                    offences,
                 }
-                json!({"path": path, "accepted": accepted})
             });
-            let fields = json!({"rule": rule, "kind": kind, "sample": sample});
-            (label, fields)
-        };
-        let operation = |operation: &Operation| {
-            let label = <&str>::from(*operation);
-            (label.to_owned(), json!({"operation": label}))
-        };
-        let section = |section: &Option<Name<'_>>| {
-            let label = section.as_ref().map(Name::to_string);
-            let label = label.unwrap_or_else(|| "no section".to_owned());
-            (label, json!({"section": section}))
-        };
-        let user = |uid: &u32| {
-            let fields = json!({"uid": uid, "user": self.user_names.get(uid)});
-            (self.user(*uid), fields)
-        };
-        let command = |(uid, command): &(u32, Name<'_>)| {
-            let fields = json!({"uid": uid, "command": command});
-            (format!("{} {command}", self.user(*uid)), fields)
-        };
-        let directory = |directory: &PathBuf| {
-            let directory = Name::of_path(directory);
-            (directory.to_string(), json!({"path": directory}))
-        };
-        let has_sections = self.sections.keys().any(Option::is_some);
-        let by_section = has_sections.then_some("by section of the policy");
-        [
-            Table::new("kinds", &self.kinds, most, kind).titled("by rule and kind"),
-            Table::new("operations", &self.operations, most, operation),
-            Table::new("sections", &self.sections, most, section)
-                .titled(by_section.unwrap_or_default()),
-            Table::new("users", &self.users, most, user)
-                .titled("by user, records left out included"),
-            Table::new("commands", &self.commands, most, command).titled("by user and command"),
-            Table::new("directories", &self.directories, most, directory)
-                .titled("by directory, records left out included"),
-        ]
+            Table {
+                key: field,
+                title: if is_named { title } else { "" },
+                rows: rows.collect(),
+                distinct,
+            }
+        })
+    }
+
+    /// Returns a key for people and for programs.
+    fn row(&self, key: &Key) -> (String, Value) {
+        match key {
+            Key::Kind(rule, kind) => {
+                let rule: &str = rule.into();
+                let mut label = harmless(format!("{rule} {kind}").trim_end()).into_owned();
+                let kind = (!kind.is_empty()).then_some(kind);
+                let sample = self.samples.get(key).map(|(path, accepted)| {
+                    let path = Name::of_path(path);
+                    label += &format!(": {path}");
+                    if let Some(accepted) = accepted {
+                        label += &format!(", would be accepted: {accepted}");
+                    }
+                    json!({"path": path, "accepted": accepted})
+                });
+                let fields = json!({"rule": rule, "kind": kind, "sample": sample});
+                (label, fields)
+            }
+            Key::Operation(operation) => {
+                let label: &str = operation.into();
+                (label.to_owned(), json!({"operation": label}))
+            }
+            Key::Section(section) => {
+                let label = section.as_ref().map(Name::to_string);
+                let label = label.unwrap_or_else(|| "no section".to_owned());
+                (label, json!({"section": section}))
+            }
+            Key::User(uid) => {
+                let fields = json!({"uid": uid, "user": self.user_names.get(uid)});
+                (self.user(*uid), fields)
+            }
+            Key::Command(uid, command) => {
+                let fields = json!({"uid": uid, "command": command});
+                (format!("{} {command}", self.user(*uid)), fields)
+            }
+            Key::Directory(directory) => {
+                let directory = Name::of_path(directory);
+                (directory.to_string(), json!({"path": directory}))
+            }
+        }
     }
 }
 
@@ -328,40 +385,6 @@ impl Table {
     pub(super) fn is_for_people(&self) -> bool {
         !self.title.is_empty() && !self.rows.is_empty()
     }
-
-    fn new<K: Ord>(
-        key: &'static str,
-        counts: &HashMap<K, u64>,
-        most: usize,
-        row: impl Fn(&K) -> (String, Value),
-    ) -> Self {
-        let mut all: Vec<(&K, &u64)> = counts.iter().collect();
-        all.sort_unstable_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
-        all.truncate(most);
-        let rows = all.into_iter().map(|(key, &offences)| {
-            let (label, fields) = row(key);
-            Row {
-                label,
-                fields,
-                offences,
-            }
-        });
-        Self {
-            key,
-            title: "",
-            rows: rows.collect(),
-            distinct: counts.len(),
-        }
-    }
-
-    fn titled(self, title: &'static str) -> Self {
-        Self { title, ..self }
-    }
-}
-
-fn count<K: Eq + Hash>(counts: &mut HashMap<K, u64>, key: K, times: u64) {
-    let count = counts.entry(key).or_default();
-    *count = count.saturating_add(times);
 }
 
 /// Adds `more` to `counts`, rule by rule.

@@ -3,34 +3,30 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::Report;
-use super::log_summary::{InvalidLine, Table};
+use super::log_summary::{LogSummary, Table};
+use crate::cli::args::AuditLogArgs;
 use crate::records::{Name, Time};
 
 /// Most rows of each table, by default.
 const TOP: usize = 100;
 
 /// Returns the summary.
-pub(super) fn document(report: &Report<'_>) -> Value {
-    let summary = &report.summary;
-    let file = |line: &InvalidLine| {
-        let file = report.args.files.get(line.file);
-        file.map(|file| json!(Name::of_path(file)))
-    };
-    let invalid = summary.first_invalid.iter();
-    let invalid =
-        invalid.map(|line| json!({"file": file(line), "line": line.line, "reason": line.reason}));
-    let reasons = summary.reasons().into_iter().map(|(reason, count, first)| {
-        let start = Name::from(&first.start);
-        json!({"reason": reason, "count": count, "file": file(first), "line": first.line, "start": start})
+pub(super) fn document(args: &AuditLogArgs, summary: &LogSummary) -> Value {
+    let invalid = summary.first_invalid.iter().map(|line| {
+        let file = Name::of_path(&line.file);
+        json!({"file": file, "line": line.line, "reason": line.reason})
     });
-    let (unit, over_time) = summary.over_time(report.args.by);
+    let reasons = summary.reasons().into_iter().map(|(reason, count, first)| {
+        let (file, start) = (Name::of_path(&first.file), Name::from(&first.start));
+        json!({"reason": reason, "count": count, "file": file, "line": first.line, "start": start})
+    });
+    let (unit, over_time) = summary.over_time(args.by);
     let moments = over_time.iter().map(|(hour, counts)| {
         let from = Timestamp::from_second(hour.saturating_mul(3600)).ok();
         let from = from.map(|from| format!("{from:.0}"));
         json!({"from": from, "offences": counts.sum(), "rules": counts})
     });
-    let files = report.args.files.iter();
+    let files = args.files.iter();
     let files: Vec<_> = files.map(|file| Name::of_path(file)).collect();
     let mut document = json!({
         "audit": "report",
@@ -49,9 +45,9 @@ pub(super) fn document(report: &Report<'_>) -> Value {
         "summaries": summary.summaries,
         "other_events": summary.unknown,
         "garbled": {"count": summary.invalid, "reasons": reasons.collect::<Vec<_>>(), "first": invalid.collect::<Vec<_>>()},
-        "unread": report.unread,
+        "unread": summary.unread,
     });
-    for table in summary.tables(report.args.top.unwrap_or(TOP)) {
+    for table in summary.tables(args.top.unwrap_or(TOP)) {
         if let Some(fields) = document.as_object_mut() {
             fields.insert(table.key.to_owned(), table_document(table));
         }

@@ -2,9 +2,9 @@
 
 use askama::Template;
 
-use super::Report;
-use super::log_summary::{InvalidLine, Table};
+use super::log_summary::{InvalidLine, LogSummary, Table};
 use super::plot::Plot;
+use crate::cli::args::AuditLogArgs;
 use crate::cli::output::{grouped, harmless, input_name};
 use crate::cli::page::document;
 
@@ -16,7 +16,6 @@ const TOP: usize = 25;
 #[derive(Template)]
 #[template(path = "audit/page.html", config = "src/cli/pages.toml")]
 struct Body<'a> {
-    report: &'a Report<'a>,
     files: String,
     /// The first and the last time.
     span: Option<(String, String)>,
@@ -35,22 +34,15 @@ fn number(number: &u64) -> String {
 }
 
 /// Returns the page.
-pub(super) fn page(report: &Report<'_>) -> String {
-    let summary = &report.summary;
-    let (unit, over_time) = summary.over_time(report.args.by);
-    let files: Vec<String> = report
-        .args
-        .files
-        .iter()
-        .map(|file| input_name(file))
-        .collect();
+pub(super) fn page(args: &AuditLogArgs, summary: &LogSummary) -> String {
+    let (unit, over_time) = summary.over_time(args.by);
+    let files: Vec<String> = args.files.iter().map(|file| input_name(file)).collect();
     let verdicts = summary.verdicts.rows().into_iter();
     let verdicts = verdicts.map(|(verdict, count)| (verdict.label(), count));
     let all = [("offences in the log", summary.offences())].into_iter();
     let rules = summary.rules.rows().into_iter().enumerate();
-    let tables = summary.tables(report.args.top.unwrap_or(TOP)).into_iter();
+    let tables = summary.tables(args.top.unwrap_or(TOP)).into_iter();
     let body = Body {
-        report,
         files: files.join(", "),
         span: (summary.first.zip(summary.last))
             .map(|(first, last)| (format!("{first:.0}"), format!("{last:.0}"))),
