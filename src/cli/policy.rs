@@ -135,13 +135,27 @@ fn key_rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> [Ro
     let own = |key: &str| section.and_then(|section| policy.place_in(section, key));
     // What the section says, else what is said of the whole mount.
     let here = |key: &str| own(key).or_else(|| policy.place(key));
+    let row = |key, value: &str, places: &[Option<_>]| {
+        let lines = places.iter().flatten().map(|place| policy.line(*place));
+        let lines: Vec<String> = lines.collect();
+        let places = match lines.as_slice() {
+            [] => "default".to_owned(),
+            lines => lines.join(" and "),
+        };
+        (key, value.to_owned(), places)
+    };
+    let simple = |key, value: &str| row(key, value, &[here(key)]);
     let names = &terms.map.policy;
-    let profile = policy.place("profile");
     let classes: Vec<&str> = names.forbid.iter().map(Class::label).collect();
     let classes = match classes.as_slice() {
         [] => "nothing".to_owned(),
         classes => classes.join(" "),
     };
+    let said_of_classes = [
+        policy.place("profile"),
+        policy.place("forbid"),
+        own("forbid"),
+    ];
     let chars = names.max_chars.map(|most| most.to_string());
     let in_section = section.and_then(|section| policy.keys.section.get(section));
     let in_section = in_section.and_then(|section| section.unique);
@@ -152,54 +166,16 @@ fn key_rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> [Ro
         None => ("none", "unique"),
         Some(alike) => (alike.label(), "unique"),
     };
-    let normalization = <&str>::from(Normalization::from(names.form));
-    let rows = [
-        (
-            "mode",
-            <&str>::from(terms.mode).to_owned(),
-            vec![here("mode")],
-        ),
-        (
-            "errno",
-            <&str>::from(terms.map.errno).to_owned(),
-            vec![here("errno")],
-        ),
-        (
-            "profile",
-            <&str>::from(policy.keys.profile.unwrap_or_default()).to_owned(),
-            vec![profile],
-        ),
-        (
-            "normalization",
-            normalization.to_owned(),
-            vec![policy.place("normalization")],
-        ),
-        (
-            "forbid",
-            classes,
-            vec![profile, policy.place("forbid"), own("forbid")],
-        ),
-        (
-            "max_bytes",
-            names.max_bytes.to_string(),
-            vec![here("max_bytes")],
-        ),
-        (
-            "max_chars",
-            chars.unwrap_or_else(|| "no limit".to_owned()),
-            vec![here("max_chars")],
-        ),
-        ("unique", unique.to_owned(), vec![here(unique_key)]),
-    ];
-    rows.map(|(key, value, places)| {
-        let lines = places.into_iter().flatten().map(|place| policy.line(place));
-        let lines: Vec<String> = lines.collect();
-        let places = match lines.as_slice() {
-            [] => "default".to_owned(),
-            lines => lines.join(" and "),
-        };
-        (key, value, places)
-    })
+    [
+        simple("mode", terms.mode.into()),
+        simple("errno", terms.map.errno.into()),
+        simple("profile", policy.keys.profile.unwrap_or_default().into()),
+        simple("normalization", Normalization::from(names.form).into()),
+        row("forbid", &classes, &said_of_classes),
+        simple("max_bytes", &names.max_bytes.to_string()),
+        simple("max_chars", chars.as_deref().unwrap_or("no limit")),
+        row("unique", unique, &[here(unique_key)]),
+    ]
 }
 
 /// Returns which section holds, and for what.
