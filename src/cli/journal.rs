@@ -51,12 +51,10 @@ pub(super) fn explain(journal: &Path, error: &JournalError) -> CliError {
     } else {
         error.to_string()
     };
-    let text = format!("{path}: {text}");
-    // There is nothing to begin with.
-    let fault = if matches!(error, JournalError::Io { what: OPENING, .. }) {
-        CliError::usage(text)
-    } else {
-        CliError::failure(text)
+    let fault = CliError {
+        // There is nothing to begin with.
+        is_usage: matches!(error, JournalError::Io { what: OPENING, .. }),
+        ..CliError::failure(format!("{path}: {text}"))
     };
     match error {
         JournalError::NotThisTree => {
@@ -100,15 +98,13 @@ fn text(event: &JournalEvent) -> Option<String> {
         }
         JournalEvent::Step(step) => step_line(step),
         JournalEvent::Complete {
-            planning_left: 0,
-            planning_unread: 0,
-            ..
-        } => return None,
-        JournalEvent::Complete {
             planning_left,
             planning_unread,
             ..
         } => {
+            if (*planning_left, *planning_unread) == (0, 0) {
+                return None;
+            }
             let left = counted(*planning_left, "entry", "entries");
             let unread = counted(*planning_unread, "directory", "directories");
             format!("planning left {left}, and could not read {unread}")
