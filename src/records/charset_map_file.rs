@@ -96,20 +96,17 @@ pub fn charset_source<E>(
     charset: impl Fn(&str) -> Result<Charset, E>,
     alone: impl Fn(&str) -> E,
 ) -> Result<CharsetSource, E> {
-    let mut words = labels
-        .iter()
-        .filter(|label| matches!(**label, "auto" | "leave"));
+    let is_word = |label: &&&str| matches!(**label, "auto" | "leave");
     match labels {
         [] => Ok(CharsetSource::Nothing),
         ["auto"] => Ok(CharsetSource::Auto),
         ["leave"] => Ok(CharsetSource::Leave),
-        labels => match words.next() {
+        labels => match labels.iter().find(is_word) {
             Some(word) => Err(alone(word)),
             None => {
                 let charsets = labels.iter().map(|label| charset(label));
-                charsets
-                    .collect::<Result<_, _>>()
-                    .map(CharsetSource::Charsets)
+                let charsets: Result<_, E> = charsets.collect();
+                charsets.map(CharsetSource::Charsets)
             }
         },
     }
