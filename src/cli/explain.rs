@@ -88,11 +88,14 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
     for name in typed.chain(args.hex.iter().map(|octets| octets.0.as_slice())) {
         take(name, &mut out)?;
     }
-    if args.null {
-        let mut input = io::stdin().lock();
-        let mut name = Vec::new();
-        while !out.is_closed() && next_name(&mut input, &mut name)? {
+    if args.null && !out.is_closed() {
+        for name in io::stdin().lock().split(0) {
+            let name = name
+                .map_err(|error| CliError::failure(cannot_be("read", "standard input", &error)))?;
             take(&name, &mut out)?;
+            if out.is_closed() {
+                break;
+            }
         }
     }
     if args.guess {
@@ -117,16 +120,4 @@ fn explain(
         return out.line(&explanation.to_json());
     }
     out.lines(explanation.to_lines())
-}
-
-/// Reads up to the next NUL or the end; `false` if there is nothing left.
-fn next_name(input: &mut impl BufRead, name: &mut Vec<u8>) -> Result<bool, CliError> {
-    name.clear();
-    let read = input.read_until(0, name);
-    let read =
-        read.map_err(|error| CliError::failure(cannot_be("read", "standard input", &error)))?;
-    if name.last() == Some(&0) {
-        name.pop();
-    }
-    Ok(read > 0)
 }
