@@ -5,12 +5,9 @@ mod json_lines;
 mod map_page;
 mod merge;
 mod scan_done;
-mod shard_report;
 mod summary_text;
 
-use std::cell::OnceCell;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -18,29 +15,19 @@ use std::time::Duration;
 
 use super::args::ScanArgs;
 use super::error::{cannot_be, reason};
-use super::output::{grouped, is_verbose, print_lines, print_warning, quoted};
+use super::output::{grouped, open_input, print_lines, print_warning, quoted};
 use super::page::Page;
 use super::progress::{Progress, per_second};
-use super::{CliError, ExitCode, config, view};
+use super::{CliError, ExitCode, charset_map, config, view};
 use crate::backing::Dir;
 use crate::codec::Encoding;
 use crate::names::Quoted;
 use crate::policy::Policy;
-use crate::records::{ScanLine, ScanSource};
-use crate::tree::scan::{Kept, PathList, Reached, Rules, Scan, Shard, Tally};
+use crate::records::{Name, PART_FORMAT, PolicyReport, ScanPart, ScanSource};
+use crate::tree::scan::{Kept, Reached, Rules, Scan, Shard, Tally};
 use crate::tree::tree_walk::{Mounts, walk};
-use charset_survey::Task;
-use json_lines::{Lines, Report, push_line};
+use json_lines::{Lines, Report};
 use scan_done::ScanDone;
-
-/// Directories whose names are kept to guess from.
-const WORST: usize = 100;
-
-/// Names of each kind of finding on a page, and with --verbose.
-const MANY_SAMPLES: usize = 400;
-
-/// Failures that are printed one by one.
-const FAILURES: usize = 100;
 
 /// Threads beside one for each CPU, since some wait for the disk.
 const WAITING: usize = 2;
@@ -53,7 +40,9 @@ const WAITING: usize = 2;
 pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CliError> {
     let encoding = args.encoding.unwrap_or(Encoding::Utf8);
     let policy = config::policy(&args.conforming, encoding)?;
-    let task = Task::of(args)?;
+    let map = args.charset_map.as_deref().map(charset_map::read);
+    let map = map.transpose()?;
+    let proposal = charset_survey::create_map(args)?;
     // Each report to merge is the name of a file, - too.
     let reports = args.directories.iter().filter(|_| args.merge);
     let reports = reports.map(|report| Path::new(".").join(report));
@@ -64,23 +53,25 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CliError> {
         (_, true) => Report::Paths,
         _ => Report::Nothing,
     });
-    let mut done = match args.merge {
+    let done = match args.merge {
         true => merge::merged(&args.directories, kept(args), &sink)?,
         false => scanned(args, policy, &sink)?,
     };
     sink.result()?;
-    done.tally.settle();
     if let Some(page) = page {
         page.write(&map_page::page(&done))?;
     }
-    match (args.json, args.null) {
-        (true, _) => sink.finish(&done)?,
-        (_, true) => {}
-        _ => print_lines([summary_text::text(&done)])?,
+    match sink.report {
+        Report::Json => sink.finish(&done, args.shard.is_some())?,
+        Report::Paths => {}
+        Report::Nothing => print_lines([summary_text::text(&done)])?,
     }
     let exit = exit(&done);
-    if let Some(task) = task {
-        task.run(args, &done)?;
+    if let Some(file) = proposal {
+        charset_survey::propose(file, args, &done)?;
+    }
+    if let Some(map) = map {
+        charset_survey::judge(map, args)?;
     }
     Ok(exit)
 }
@@ -103,28 +94,36 @@ fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, Cl
         Some(list) => (ScanSource::List, listed(&mut scan, list, progress)?),
         None => (ScanSource::Walk, walked(&mut scan, args, progress)?),
     };
-    let part = (args.json && args.shard.is_some()).then(|| {
-        let part = shard_report::part(&scan, source, &tally, sink.counts());
-        let mut line = Vec::new();
-        push_line(&mut line, &ScanLine::Part(Box::new(part)));
-        line
-    });
-    Ok(ScanDone {
-        roots: scan.roots,
-        rules: scan.rules,
+    let policy = scan.rules.policy();
+    let part = ScanPart {
+        format: PART_FORMAT,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        shard: scan.shard.number,
+        of: scan.shard.of,
+        depth: scan.shard.depth,
+        source,
+        policy: PolicyReport {
+            encoding: policy.encoding,
+            normalization: policy.form.into(),
+            forbid: policy.forbid.iter().collect(),
+            max_bytes: policy.max_bytes,
+            max_chars: policy.max_chars,
+            max_utf16: policy.max_utf16,
+            offences: scan.rules.offences().to_vec(),
+        },
+        roots: scan.roots.into_iter().map(Name::from).collect(),
         tally,
-        part,
-        has_map: args.propose_map.is_some() || args.charset_map.is_some(),
-        charsets: OnceCell::new(),
-    })
+    };
+    let has_map = args.propose_map.is_some() || args.charset_map.is_some();
+    Ok(ScanDone::new(part, has_map))
 }
 
 /// Prints on standard error what could not be read, and returns how it ends.
 fn exit(done: &ScanDone) -> ExitCode {
-    let unread = &done.tally.unread;
+    let unread = done.scan.tally.all_unread();
     for failure in &unread.first {
         let error = io::Error::from_raw_os_error(failure.errno);
-        let path = quoted(&done.path(failure.root, &failure.path));
+        let path = quoted(failure.path.as_bytes());
         print_warning(&format!("{path} could not be read: {}", reason(&error)));
     }
     let told = u64::try_from(unread.first.len()).unwrap_or(u64::MAX);
@@ -132,7 +131,7 @@ fn exit(done: &ScanDone) -> ExitCode {
         let more = grouped(unread.count - told);
         print_warning(&format!("{more} more could not be read"));
     }
-    match (unread.count, done.tally.counts.offending) {
+    match (unread.count, done.scan.tally.counts.offending) {
         (0, 0) => ExitCode::Ok,
         (0, _) => ExitCode::NotConforming,
         _ => ExitCode::Incomplete,
@@ -142,25 +141,15 @@ fn exit(done: &ScanDone) -> ExitCode {
 fn kept(args: &ScanArgs) -> Kept {
     // Whoever merges parts may want a page of them.
     let is_for_page = args.html.is_some() || (args.json && args.shard.is_some());
-    let (on_map, samples) = match (is_for_page, args.json, args.null) {
-        (true, ..) => (20_000, MANY_SAMPLES),
-        (_, false, false) if is_verbose() => (0, MANY_SAMPLES),
-        (_, false, false) => (0, summary_text::SAMPLES),
-        _ => (0, 0),
-    };
     Kept {
-        worst: if args.null && !is_for_page { 0 } else { WORST },
-        on_map,
-        samples,
-        failures: FAILURES,
+        worst: 100,
+        on_map: if is_for_page { 20_000 } else { 0 },
+        samples: 400,
+        failures: 100,
     }
 }
 
-fn walked(
-    scan: &mut Scan<'_, Lines>,
-    args: &ScanArgs,
-    progress: Progress,
-) -> Result<Tally, CliError> {
+fn walked(scan: &mut Scan<'_>, args: &ScanArgs, progress: Progress) -> Result<Tally, CliError> {
     let (mut roots, mut unopened) = (Vec::new(), Vec::new());
     for path in &args.directories {
         let name = path.as_os_str().as_bytes().to_vec();
@@ -183,9 +172,8 @@ fn walked(
     }
     let mut state = scan.state();
     for (name, error) in unopened {
-        let root = scan.roots.len();
-        scan.roots.push(name);
-        scan.add_unread(&mut state, (root, Vec::new()), 0, &error);
+        scan.roots.push(name.clone());
+        scan.add_unread(&mut state, name, 0, &error);
     }
     let mut all = state.done(scan);
     let crossing = match args.cross_mounts {
@@ -209,32 +197,19 @@ fn walk_failed(error: &io::Error) -> CliError {
     CliError::failure(format!("the walk failed: {}", reason(error)))
 }
 
-fn listed(scan: &mut Scan<'_, Lines>, list: &Path, progress: Progress) -> Result<Tally, CliError> {
-    let is_stdin = list.as_os_str() == "-";
-    let mut input: Box<dyn BufRead> = if is_stdin {
-        Box::new(io::stdin().lock())
-    } else {
-        let file = File::open(list).map_err(|error| {
-            CliError::usage(cannot_be("read", Quoted::of(list), &error))
-                .hint("--names-from takes a file of paths, each ended by a NUL, or -")
-        })?;
-        Box::new(BufReader::with_capacity(1 << 18, file))
+fn listed(scan: &mut Scan<'_>, list: &Path, progress: Progress) -> Result<Tally, CliError> {
+    let input = open_input(list).map_err(|error| {
+        CliError::usage(cannot_be("read", Quoted::of(list), &error))
+            .hint("--names-from takes a file of paths, each ended by a NUL, or -")
+    })?;
+    let name = match list.as_os_str().as_bytes() {
+        b"-" => &b"standard input"[..],
+        name => name,
     };
     scan.roots.push(Vec::new());
     let scan = &*scan;
     let line = |elapsed| progress_line(scan.reached, elapsed);
-    let read = progress.during(line, || PathList::new(scan).read(&mut input));
-    read.or_else(|failed| {
-        let mut state = scan.state();
-        let name = match is_stdin {
-            true => b"standard input".to_vec(),
-            false => list.as_os_str().as_bytes().to_vec(),
-        };
-        scan.add_unread(&mut state, (0, name), 0, &failed.error);
-        let mut tally = state.done(scan);
-        tally.merge(*failed.tally);
-        Ok(tally)
-    })
+    Ok(progress.during(line, || scan.read_list(input, name)))
 }
 
 /// Returns how far a scan is. How much is still to come nobody knows before the end.

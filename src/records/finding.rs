@@ -31,9 +31,6 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// All findings, in the order in which they are reported.
-    pub const ALL: &[Self] = Self::VARIANTS;
-
     /// Returns the stable name, as in JSON.
     #[must_use]
     pub fn label(self) -> &'static str {

@@ -15,7 +15,7 @@ use crate::policy::{Class, Normalization};
 pub const TOTAL_FORMAT: u64 = 1;
 
 /// The version of the line of a part.
-pub const PART_FORMAT: u64 = 4;
+pub const PART_FORMAT: u64 = 5;
 
 /// Counts are smaller, so that their sums stay numbers.
 const COUNT_LIMIT: u64 = 1 << 48;
@@ -39,13 +39,13 @@ pub enum ScanLine<'a> {
         path: Name<'a>,
     },
     /// A directory with many offences.
-    Directory(DirectoryReport<'a>),
+    Directory(DirectoryReport),
     /// A guess at the charset of all names.
     Guess(GuessRecord),
     /// All that is needed to merge the report of a part with those of the others.
     Part(Box<ScanPart>),
     /// The end of the report.
-    Total(Box<ScanTotal<'a>>),
+    Total(Box<ScanTotal>),
 }
 
 /// A name with findings.
@@ -66,9 +66,9 @@ pub struct ScanEntry<'a> {
 
 /// A directory, with numbers of the names right in it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct DirectoryReport<'a> {
+pub struct DirectoryReport {
     /// Its path.
-    pub path: Name<'a>,
+    pub path: Name<'static>,
     /// Its names.
     #[serde(flatten)]
     pub counts: Counts,
@@ -90,11 +90,11 @@ pub struct CharsetGuess {
 
 /// The last line: the whole scan.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ScanTotal<'a> {
+pub struct ScanTotal {
     /// [`TOTAL_FORMAT`].
     pub format: u64,
     /// The directories as they were typed.
-    pub roots: Vec<Name<'a>>,
+    pub roots: Vec<Name<'static>>,
     /// Directories that were read.
     pub directories: u64,
     /// Directories with a finding right in them.
@@ -186,10 +186,6 @@ pub struct ScanPart {
     pub roots: Vec<Name<'static>>,
     /// The rules that names were judged by.
     pub policy: PolicyReport,
-    /// The number of lines of names in the report.
-    pub entries: u64,
-    /// The number of lines of unread directories in the report.
-    pub unread: u64,
     /// All that was gathered.
     pub tally: Tally,
 }
@@ -244,9 +240,9 @@ pub struct Tally {
     pub samples: BTreeMap<(Finding, KindLabel), BTreeSet<Sampled>>,
     /// Directories that could not be read, or not to their end.
     pub unread: Failures,
-    /// The errno of each unread directory that is read for every part of a tree, by root and path; the same in each, as a rule.
+    /// The errno of each unread directory that is read for every part of a tree, by path; the same in each, as a rule.
     #[serde(with = "rows")]
-    pub above: BTreeMap<(usize, Name<'static>), i32>,
+    pub above: BTreeMap<Name<'static>, i32>,
     /// Directories on other mounts that were left out.
     pub left_out: Failures,
     /// Directories that were gone, or something else, when they were to be read.
@@ -278,9 +274,7 @@ pub struct Counts {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Directory {
-    /// The index of the root that it lies below.
-    pub root: usize,
-    /// Its path from there; empty for the root.
+    /// Its path, which starts with the directory as it was typed.
     pub path: Name<'static>,
     /// The numbers of its entries.
     pub counts: Counts,
@@ -290,13 +284,9 @@ pub struct Directory {
 
 impl Directory {
     /// The worst first: by offences, then by remarks, then by path.
-    fn rank(&self) -> (Reverse<u64>, Reverse<u64>, usize, &Name<'static>) {
-        let Counts {
-            offending,
-            remarked,
-            ..
-        } = self.counts;
-        (Reverse(offending), Reverse(remarked), self.root, &self.path)
+    fn rank(&self) -> (Reverse<[u64; 2]>, &Name<'static>) {
+        let counts = &self.counts;
+        (Reverse([counts.offending, counts.remarked]), &self.path)
     }
 }
 
@@ -326,9 +316,7 @@ impl Ord for Directory {
 pub struct Sampled {
     /// The hash of its path: samples are the names of the smallest hashes, whoever met them.
     pub hash: u64,
-    /// The index of the root that it lies below.
-    pub root: usize,
-    /// The path of its directory from there.
+    /// The path of its directory, which starts as it was typed.
     pub directory: Name<'static>,
     /// The name.
     pub name: Name<'static>,
@@ -342,9 +330,7 @@ pub struct Sampled {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// The index of the root that it lies below.
-    pub root: usize,
-    /// Its path from there.
+    /// Its path, which starts with the directory as it was typed.
     pub path: Name<'static>,
     /// The errno; 0 for directories that were left out.
     pub errno: i32,
@@ -368,11 +354,9 @@ struct GuesserFields {
     well_formed: u64,
     unread: Vec<u64>,
     seen: [u64; 4],
-    #[serde(with = "hashed_names")]
     sample: Sample,
     beyond_ascii: u64,
     undone: u64,
-    #[serde(with = "hashed_names")]
     doubled: Sample,
 }
 
@@ -394,23 +378,17 @@ impl<'de> Deserialize<'de> for Guesser {
 }
 
 /// Names with their hashes.
-mod hashed_names {
-    use super::{Deserialize, Deserializer, Name, Sample, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        sample: &Sample,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let names = sample.hashed();
+impl Serialize for Sample {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names = self.hashed();
         serializer.collect_seq(names.map(|(hash, name)| (hash, Name::from(name))))
     }
+}
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Sample, D::Error> {
-        let names = Vec::<(u64, Name<'static>)>::deserialize(deserializer)?;
-        let names = names.into_iter();
-        Ok(Sample::of(
+impl<'de> Deserialize<'de> for Sample {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let names = Vec::<(u64, Name<'static>)>::deserialize(deserializer)?.into_iter();
+        Ok(Self::of(
             names.map(|(hash, name)| (hash, name.into_bytes().into())),
         ))
     }

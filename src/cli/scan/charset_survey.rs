@@ -27,7 +27,7 @@ use crate::tree::scan::joined;
 use crate::tree::tree_walk::Place;
 
 /// Names that are shown of each directory in a charset map.
-const SAMPLES: usize = 3;
+const SAMPLES: u64 = 3;
 
 /// A reading of an uncertain name that is less likely than the best by this factor speaks against a charset.
 const UNLIKELY: f64 = 0.1;
@@ -42,75 +42,61 @@ const HEAD: &str = "\
 # charset takes a charset, a list that is tried in order, \"auto\" (each name is guessed) or \"leave\" (names stay, and are not reported). Look at the samples, and correct what is wrong.
 ";
 
-/// The work of a scan on the charsets of directories, beside the scan itself.
-#[derive(Debug)]
-pub(super) enum Task {
-    /// Writes a charset map to this file.
-    Propose(File),
-    /// Prints what a charset map reads.
-    Judge(CharsetMap),
+/// Makes the file of the charset map that the arguments ask for.
+///
+/// # Errors
+/// More than one directory, or a file that is there already.
+pub(super) fn create_map(args: &ScanArgs) -> Result<Option<File>, CliError> {
+    let Some(path) = &args.propose_map else {
+        return Ok(None);
+    };
+    if args.directories.len() > 1 {
+        return Err(CliError::usage("--propose-map is for one directory")
+            .hint("the paths in a charset map start there"));
+    }
+    let file = File::create_new(path).map_err(|error| {
+        let what = format!("the charset map {}", Quoted::of(path));
+        CliError::usage(cannot_be("written", what, &error))
+            .hint("give the name of a file that is not there yet")
+    })?;
+    Ok(Some(file))
 }
 
-impl Task {
-    /// Returns what the arguments ask for.
-    ///
-    /// # Errors
-    /// More than one directory, a file that is there already, or one that is no charset map.
-    pub(super) fn of(args: &ScanArgs) -> Result<Option<Self>, CliError> {
-        if let Some(map) = &args.charset_map {
-            return Ok(Some(Self::Judge(charset_map::read(map)?)));
-        }
-        let Some(path) = &args.propose_map else {
-            return Ok(None);
-        };
-        if args.directories.len() > 1 {
-            return Err(CliError::usage("--propose-map is for one directory")
-                .hint("the paths in a charset map start there"));
-        }
-        let file = File::create_new(path).map_err(|error| {
-            let what = format!("the charset map {}", Quoted::of(path));
-            CliError::usage(cannot_be("written", what, &error))
-                .hint("give the name of a file that is not there yet")
-        })?;
-        Ok(Some(Self::Propose(file)))
-    }
+/// Writes a charset map to this file, and says how to go on.
+///
+/// # Errors
+/// The directory cannot be read, or the file not be written.
+pub(super) fn propose(mut file: File, args: &ScanArgs, done: &ScanDone) -> Result<(), CliError> {
+    let options = PlanOptions::new(Policy::default(), CharsetSource::Auto);
+    let survey = CharsetSurvey::of(&args.directories, &options)?;
+    let written = file.write_all(survey.proposal().as_bytes());
+    written.map_err(|error| CliError::failure(cannot_be("written", "the charset map", &error)))?;
+    let word = |path: &PathBuf| ShellWord::of(path).to_string();
+    let map = args.propose_map.as_ref().map(word).unwrap_or_default();
+    let directory = args.directories.first().map(word).unwrap_or_default();
+    let options = done.migrate_options();
+    print_note(&format!(
+        "look at {map}, and go on with: utf8fs migrate --charset-map {map} {options}{directory}"
+    ));
+    Ok(())
+}
 
-    /// Does it, on the directories of the arguments.
-    ///
-    /// # Errors
-    /// A directory cannot be read, or a file not be written.
-    pub(super) fn run(self, args: &ScanArgs, done: &ScanDone) -> Result<(), CliError> {
-        let mut options = PlanOptions::new(Policy::default(), CharsetSource::Auto);
-        let mut map = match self {
-            Self::Propose(mut file) => {
-                let survey = CharsetSurvey::of(&args.directories, &options)?;
-                let written = file.write_all(survey.proposal().as_bytes());
-                written.map_err(|error| {
-                    CliError::failure(cannot_be("written", "the charset map", &error))
-                })?;
-                let word = |path: &PathBuf| ShellWord::of(path).to_string();
-                let map = args.propose_map.as_ref().map(word).unwrap_or_default();
-                let directory = args.directories.first().map(word).unwrap_or_default();
-                let options = done.migrate_options();
-                print_note(&format!(
-                    "look at {map}, and go on with: utf8fs migrate --charset-map {map} {options}{directory}"
-                ));
-                return Ok(());
-            }
-            Self::Judge(map) => map,
-        };
-        options.from = CharsetSource::Nothing;
-        // Names that are left on purpose are counted as well.
-        let sources = map.sources_mut();
-        let left = sources.filter(|source| **source == CharsetSource::Leave);
-        left.for_each(|source| *source = CharsetSource::Nothing);
-        options.charset_map = Arc::new(map);
-        let survey = CharsetSurvey::of(&args.directories, &options)?;
-        let head = "\nby the charset map, ill-formed names are".to_owned();
-        print_lines([head].into_iter().chain(survey.totals()))?;
-        charset_map::warn_of_unmatched(&options.charset_map);
-        Ok(())
-    }
+/// Prints what a charset map reads.
+///
+/// # Errors
+/// A directory cannot be read, or nothing be printed.
+pub(super) fn judge(mut map: CharsetMap, args: &ScanArgs) -> Result<(), CliError> {
+    // Names that are left on purpose are counted as well.
+    let sources = map.sources_mut();
+    let left = sources.filter(|source| **source == CharsetSource::Leave);
+    left.for_each(|source| *source = CharsetSource::Nothing);
+    let mut options = PlanOptions::new(Policy::default(), CharsetSource::Nothing);
+    options.charset_map = Arc::new(map);
+    let survey = CharsetSurvey::of(&args.directories, &options)?;
+    let head = "\nby the charset map, ill-formed names are".to_owned();
+    print_lines([head].into_iter().chain(survey.totals()))?;
+    charset_map::warn_of_unmatched(&options.charset_map);
+    Ok(())
 }
 
 /// The ill-formed names of one directory, or of several.
@@ -133,7 +119,7 @@ struct SurveyedDirectory {
 #[derive(Debug, Clone)]
 struct NameSample {
     /// The number of those before it in its directory that are in the same charset.
-    rank: usize,
+    rank: u64,
     path: Vec<u8>,
     name: Box<[u8]>,
     text: Option<String>,
@@ -181,8 +167,6 @@ impl SurveyedDirectory {
     fn of(lines: &[&PlanLine], path: &[u8]) -> Self {
         let mut found = Self::none();
         found.directories = 1;
-        // By charset, and of names that are left.
-        let mut ranks: BTreeMap<Option<&str>, usize> = BTreeMap::new();
         for line in lines {
             let name = line.old.as_bytes();
             let texts = texts(line);
@@ -194,25 +178,23 @@ impl SurveyedDirectory {
                 Some(wanted) if line.reason == Reason::Taken => (wanted.charset, wanted.confidence),
                 _ => (line.charset.filter(|_| !line.is_left()), line.confidence),
             };
-            match sure {
-                Some(charset) => {
-                    *found.read.entry(charset.label()).or_default() += 1;
-                    found.confidence += confidence.unwrap_or(1.0);
-                }
-                None => found.left += 1,
-            }
-            let rank = ranks.entry(sure.map(Charset::label)).or_insert(0);
             let [of_read, of_left] = &mut found.samples;
-            let samples = if sure.is_some() { of_read } else { of_left };
-            if *rank < SAMPLES {
+            let (names, samples) = match sure {
+                Some(charset) => {
+                    found.confidence += confidence.unwrap_or(1.0);
+                    (found.read.entry(charset.label()).or_default(), of_read)
+                }
+                None => (&mut found.left, of_left),
+            };
+            if *names < SAMPLES {
                 samples.push(NameSample {
-                    rank: *rank,
+                    rank: *names,
                     path: joined(path, name),
                     name: name.into(),
                     text: texts.into_iter().next(),
                 });
-                *rank += 1;
             }
+            *names += 1;
         }
         found
     }
@@ -239,7 +221,7 @@ impl SurveyedDirectory {
         for (samples, more) in self.samples.iter_mut().zip(&other.samples) {
             samples.extend(more.iter().cloned());
             samples.sort_by_key(|sample| sample.rank);
-            samples.truncate(SAMPLES);
+            samples.truncate(usize::try_from(SAMPLES).unwrap_or(usize::MAX));
         }
     }
 }

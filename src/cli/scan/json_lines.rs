@@ -1,20 +1,18 @@
 //! The report of a scan while it goes on: JSON lines, or paths. The fields are part of the interface (law L4;
 //! docs/scanning.md).
 
-use std::borrow::Cow;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::scan_done::{ScanDone, policy_report};
+use super::scan_done::ScanDone;
 use crate::cli::CliError;
 use crate::cli::error::reason;
 use crate::cli::guess_report::worth_showing;
 use crate::cli::output::print_shared;
 use crate::codec::guess::Guesser;
 use crate::records::{
-    CharsetGuess, Directory, DirectoryReport, GuessRecord, KindTotal, Name, ScanEntry, ScanLine,
+    CharsetGuess, Directory, DirectoryReport, GuessRecord, KindTotal, ScanEntry, ScanLine,
     ScanTotal, TOTAL_FORMAT, push_json,
 };
 use crate::tree::scan::Sink;
@@ -30,23 +28,12 @@ pub(super) enum Report {
     Json,
 }
 
-/// The numbers of lines of a report.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct LineCounts {
-    /// Lines of names.
-    pub(super) entries: u64,
-    /// Lines of directories that could not be read.
-    pub(super) unread: u64,
-}
-
 /// Standard output, shared by the threads of a scan.
 #[derive(Debug)]
 pub(super) struct Lines {
-    report: Report,
+    pub(super) report: Report,
     /// The first error of writing.
     failed: Mutex<Option<CliError>>,
-    entries: AtomicU64,
-    unread: AtomicU64,
 }
 
 impl Lines {
@@ -54,24 +41,6 @@ impl Lines {
         Self {
             report,
             failed: Mutex::default(),
-            entries: AtomicU64::default(),
-            unread: AtomicU64::default(),
-        }
-    }
-
-    /// Returns how many lines there were until now.
-    pub(super) fn counts(&self) -> LineCounts {
-        LineCounts {
-            entries: self.entries.load(Ordering::Relaxed),
-            unread: self.unread.load(Ordering::Relaxed),
-        }
-    }
-
-    /// Appends the line of a directory that could not be read.
-    pub(super) fn unread_line(&self, out: &mut Vec<u8>, path: Name<'_>, reason: Cow<'_, str>) {
-        if self.report == Report::Json {
-            self.unread.fetch_add(1, Ordering::Relaxed);
-            push_line(out, &ScanLine::Unread { path, reason });
         }
     }
 
@@ -80,12 +49,12 @@ impl Lines {
         self.failed.lock().take().map_or(Ok(()), Err)
     }
 
-    /// Prints the whole, in JSON.
-    pub(super) fn finish(&self, done: &ScanDone) -> Result<(), CliError> {
+    /// Prints the whole, in JSON; with `is_part` also what it takes to merge it with other parts.
+    pub(super) fn finish(&self, done: &ScanDone, is_part: bool) -> Result<(), CliError> {
         let mut out = Vec::new();
-        let tally = &done.tally;
+        let tally = &done.scan.tally;
         for failure in &tally.left_out.first {
-            let path = done.path(failure.root, &failure.path).into();
+            let path = failure.path.as_bytes().into();
             push_line(&mut out, &ScanLine::LeftOut { path });
         }
         for directory in &tally.worst {
@@ -97,7 +66,10 @@ impl Lines {
         for guess in guesses.chain(doubled.as_ref().map(GuessRecord::from)) {
             push_line(&mut out, &ScanLine::Guess(guess));
         }
-        out.extend(done.part.iter().flatten());
+        if is_part {
+            let part = Box::new(done.scan.clone());
+            push_line(&mut out, &ScanLine::Part(part));
+        }
         push_line(&mut out, &ScanLine::Total(Box::new(total(done))));
         print_shared(&out)?;
         Ok(())
@@ -111,26 +83,22 @@ pub(super) fn push_line(out: &mut Vec<u8>, line: &ScanLine<'_>) {
 }
 
 impl Sink for Lines {
-    fn reports(&self) -> bool {
-        self.report != Report::Nothing
-    }
-
     fn entry(&self, out: &mut Vec<u8>, entry: ScanEntry<'_>) {
         match self.report {
             Report::Paths if entry.offends => {
                 out.extend(entry.path.as_bytes());
                 out.push(0);
             }
-            Report::Json => {
-                self.entries.fetch_add(1, Ordering::Relaxed);
-                push_line(out, &ScanLine::Entry(entry));
-            }
+            Report::Json => push_line(out, &ScanLine::Entry(entry)),
             Report::Nothing | Report::Paths => {}
         }
     }
 
     fn unread(&self, out: &mut Vec<u8>, path: &[u8], error: &io::Error) {
-        self.unread_line(out, path.into(), reason(error).into());
+        if self.report == Report::Json {
+            let (path, reason) = (path.into(), reason(error).into());
+            push_line(out, &ScanLine::Unread { path, reason });
+        }
     }
 
     fn take(&self, out: &[u8]) -> bool {
@@ -141,7 +109,7 @@ impl Sink for Lines {
     }
 }
 
-fn directory_report(done: &ScanDone, directory: &Directory) -> DirectoryReport<'static> {
+fn directory_report(done: &ScanDone, directory: &Directory) -> DirectoryReport {
     let guesses = directory.guesser.as_deref().map(Guesser::charsets);
     let guesses = guesses.unwrap_or_default();
     let guesses = worth_showing(&guesses).map(|guess| CharsetGuess {
@@ -149,33 +117,33 @@ fn directory_report(done: &ScanDone, directory: &Directory) -> DirectoryReport<'
         confidence: guess.confidence,
     });
     DirectoryReport {
-        path: done.path(directory.root, &directory.path).into(),
+        path: directory.path.clone(),
         counts: directory.counts,
         guesses: guesses.collect(),
         charsets: done.charsets().of_directory(directory).to_vec(),
     }
 }
 
-fn total(done: &ScanDone) -> ScanTotal<'_> {
-    let tally = &done.tally;
+fn total(done: &ScanDone) -> ScanTotal {
+    let tally = &done.scan.tally;
     let kinds = tally.kinds.iter();
     let kinds = kinds.map(|(&(finding, kind), &names)| KindTotal {
         finding,
         kind,
         names,
-        offence: done.rules.is_offence(finding),
+        offence: done.is_offence(finding),
     });
     ScanTotal {
         format: TOTAL_FORMAT,
-        roots: done.roots.iter().map(Into::into).collect(),
+        roots: done.scan.roots.clone(),
         directories: tally.directories,
         troubled_directories: tally.troubled_directories,
         counts: tally.counts,
         kinds: kinds.collect(),
         charsets: done.charsets().totals.clone(),
         next: done.next(),
-        policy: policy_report(&done.rules),
-        unread: tally.unread.count,
+        policy: done.scan.policy.clone(),
+        unread: tally.all_unread().count,
         left_out: tally.left_out.count,
         vanished: tally.vanished,
     }

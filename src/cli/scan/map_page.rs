@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::scan_done::ScanDone;
-use super::summary_text::{described, labels, total_label};
+use super::summary_text::{described, labels, path_or_dot, total_label};
 use crate::cli::error::reason;
 use crate::cli::page::document;
 use crate::codec::guess::{Guesser, Mixture, doubly_encoded};
 use crate::names::Quoted;
-use crate::records::{Directory, Finding, Sampled, json_line, percent};
+use crate::records::{Directory, Finding, Name, Sampled, json_line, percent};
 
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
@@ -32,8 +32,8 @@ struct Siblings<'d> {
     mixture: OnceCell<Mixture>,
 }
 
-/// The names of the worst directories, by root and path.
-type WorstNames<'d> = BTreeMap<(usize, &'d [u8]), Siblings<'d>>;
+/// The names of the worst directories, by path.
+type WorstNames<'d> = BTreeMap<&'d Name<'static>, Siblings<'d>>;
 
 impl<'d> Siblings<'d> {
     fn new(guesser: &'d Guesser) -> Self {
@@ -67,11 +67,11 @@ fn quoted(name: &[u8]) -> String {
 }
 
 fn data(done: &ScanDone) -> Value {
-    let tally = &done.tally;
+    let tally = &done.scan.tally;
     let all = Siblings::new(&tally.guesser);
     let worst = tally.worst.iter().filter_map(|directory| {
         let names = Siblings::new(directory.guesser.as_deref()?);
-        Some(((directory.root, directory.path.as_bytes()), names))
+        Some((&directory.path, names))
     });
     let worst: WorstNames<'_> = worst.collect();
     let mut names: Vec<&Sampled> = tally.samples.values().flatten().collect();
@@ -80,7 +80,7 @@ fn data(done: &ScanDone) -> Value {
     let kinds = tally.kinds.iter().map(|((finding, kind), count)| {
         json!({
             "finding": *finding as usize, "what": described(*finding, *kind), "names": count,
-            "offence": done.rules.is_offence(*finding),
+            "offence": done.is_offence(*finding),
         })
     });
     let charsets = done.charsets();
@@ -108,22 +108,20 @@ fn data(done: &ScanDone) -> Value {
             "read": guess.read, "of": guess.of, "examples": examples.collect::<Vec<_>>(),
         })
     });
-    let unread = tally.unread.first.iter().map(|failure| {
+    let all_unread = tally.all_unread();
+    let unread = all_unread.first.iter().map(|failure| {
         let error = std::io::Error::from_raw_os_error(failure.errno);
-        let path = done.path(failure.root, &failure.path);
-        json!([quoted(&path), reason(&error)])
+        json!([quoted(failure.path.as_bytes()), reason(&error)])
     });
+    let roots = done.scan.roots.iter().map(Name::as_bytes);
     let directories = tally.on_map.iter();
-    let directories = directories.map(|directory| {
-        let names = worst.get(&(directory.root, directory.path.as_bytes()));
-        directory_row(done, directory, names)
-    });
+    let directories =
+        directories.map(|directory| directory_row(done, directory, worst.get(&directory.path)));
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "roots": done.roots.iter().map(|root| if root.is_empty() { "a list of names".to_owned() } else { quoted(root) })
-            .collect::<Vec<_>>(),
+        "roots": roots.map(|root| if root.is_empty() { "a list of names".to_owned() } else { quoted(root) }).collect::<Vec<_>>(),
         "findings": tally.counts.found.rows().map(|(finding, names)| json!({
-            "label": finding.label(), "offence": done.rules.is_offence(finding), "names": names,
+            "label": finding.label(), "offence": done.is_offence(finding), "names": names,
         })),
         "directories": tally.directories,
         "troubled": tally.troubled_directories,
@@ -134,11 +132,11 @@ fn data(done: &ScanDone) -> Value {
         "next": done.next(),
         "worst": directories.collect::<Vec<_>>(),
         "names": names.iter().map(|&sample| {
-            let own = worst.get(&(sample.root, sample.directory.as_bytes()));
-            name_row(done, sample, own.map_or(("by all names", &all), |own| ("by its directory", own)))
+            let own = worst.get(&sample.directory);
+            name_row(sample, own.map_or(("by all names", &all), |own| ("by its directory", own)))
         }).collect::<Vec<_>>(),
         "unread": unread.collect::<Vec<_>>(),
-        "unreadCount": tally.unread.count,
+        "unreadCount": all_unread.count,
         "leftOut": tally.left_out.count,
     })
 }
@@ -154,7 +152,7 @@ fn directory_row(done: &ScanDone, directory: &Directory, names: Option<&Siblings
         charsets => Some(labels(charsets)),
     };
     json!([
-        quoted(&done.path_or_dot(directory.root, &directory.path)),
+        quoted(path_or_dot(&directory.path)),
         counts.entries,
         counts.offending,
         counts.remarked,
@@ -166,13 +164,19 @@ fn directory_row(done: &ScanDone, directory: &Directory, names: Option<&Siblings
 
 /// Returns the labels of the root, of each directory on the way, and of the directory.
 fn labels_on_map(done: &ScanDone, directory: &Directory) -> Vec<String> {
-    let root: Option<&[u8]> = match done.roots.get(directory.root) {
-        Some(root) if root.is_empty() => Some(b"list"),
-        root => root.map(Vec::as_slice),
-    };
-    let components = directory.path.as_bytes().split(|byte| *byte == b'/');
+    let path = directory.path.as_bytes();
+    let roots = done.scan.roots.iter().map(Name::as_bytes);
+    let roots = roots.filter_map(|root| Some((root, path.strip_prefix(root)?)));
+    let (root, below) = roots
+        .max_by_key(|(root, _)| root.len())
+        .unwrap_or((b"", path));
+    let root: &[u8] = if root.is_empty() { b"list" } else { root };
+    let components = below.split(|byte| *byte == b'/');
     let components = components.filter(|component| !component.is_empty());
-    root.into_iter().chain(components).map(quoted).collect()
+    std::iter::once(root)
+        .chain(components)
+        .map(quoted)
+        .collect()
 }
 
 /// Returns how the name may be read: the charset, or the one that it was taken for when it was encoded again; the text, its
@@ -200,7 +204,7 @@ fn readings(sample: &Sampled, (basis, siblings): (&str, &Siblings<'_>)) -> Vec<V
 }
 
 /// Name, directory, findings, each as its number and words, readings, and a sibling that it is like.
-fn name_row(done: &ScanDone, sample: &Sampled, siblings: (&str, &Siblings<'_>)) -> Value {
+fn name_row(sample: &Sampled, siblings: (&str, &Siblings<'_>)) -> Value {
     let findings = sample.found.iter().map(|found| {
         let place = match found.offset.zip(found.length) {
             Some((offset, length)) if length > 1 => {
@@ -214,7 +218,7 @@ fn name_row(done: &ScanDone, sample: &Sampled, siblings: (&str, &Siblings<'_>)) 
     });
     json!([
         quoted(sample.name.as_bytes()),
-        quoted(&done.path_or_dot(sample.root, &sample.directory)),
+        quoted(path_or_dot(&sample.directory)),
         findings.collect::<Vec<_>>(),
         readings(sample, siblings),
         sample.like.as_ref().map(|like| quoted(like.as_bytes())),

@@ -1,18 +1,16 @@
 //! The reports of all parts of a tree, made one.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::json_lines::{LineCounts, Lines};
+use super::json_lines::{Lines, Report, push_line};
 use super::scan_done::ScanDone;
-use super::shard_report::{check_lines, check_origin, rules_of};
 use crate::cli::CliError;
 use crate::cli::error::cannot_be;
 use crate::names::Quoted;
-use crate::records::{FormatHead, Kept, Name, ScanLine, ScanPart, ScanSource, Tally};
+use crate::records::{FormatHead, Kept, PART_FORMAT, ScanLine, ScanPart, ScanSource, Tally};
 use crate::tree::scan::Sink;
 
 /// Longest line that is read; that of a part is some ten megabytes at most.
@@ -29,19 +27,56 @@ const HOW: &str = "utf8fs scan --shard I/N --json DIR >FILE makes a report of a 
 /// A file cannot be read, or is no such report; the parts are not of one scan, or not all of them.
 pub(super) fn merged(reports: &[PathBuf], kept: Kept, sink: &Lines) -> Result<ScanDone, CliError> {
     let mut parts = Parts {
-        first: None,
+        kept,
+        whole: None,
         files: BTreeMap::new(),
-        roots: Vec::new(),
-        tally: Tally::new(kept),
     };
     for report in reports {
         parts.add(read_part(report)?, report)?;
     }
-    let done = parts.merged()?;
-    if sink.reports() {
+    let whole = parts.whole()?;
+    if sink.report != Report::Nothing {
         pass_on(reports, sink)?;
     }
-    Ok(done)
+    Ok(ScanDone::new(whole, false))
+}
+
+/// Checks that a line is of a part that this program can merge.
+///
+/// # Errors
+/// Why it cannot.
+fn check_origin(format: u64, version: &str) -> Result<(), String> {
+    let own = env!("CARGO_PKG_VERSION");
+    if format != PART_FORMAT {
+        return Err(format!(
+            "is of format {format}, and this version reads {PART_FORMAT}: scan that part again"
+        ));
+    }
+    if version != own {
+        return Err(format!(
+            "is of utf8fs {version:?}, and this is {own:?}: all parts have to be of one version"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that the report of a part has as many lines of names and of unread directories as its tally counts.
+///
+/// # Errors
+/// How many there are of which kind, and how many there were.
+fn check_lines(tally: &Tally, names: u64, unread: u64) -> Result<(), String> {
+    for (what, is, was) in [
+        ("names", names, tally.counts.troubled()),
+        ("what could not be read", unread, tally.all_unread().count),
+    ] {
+        if is != was {
+            let how = if is < was { "lost" } else { "doubled or added" };
+            return Err(format!(
+                "says that there are {was} lines of {what}, and there are {is}: some were {how}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn unfit(report: &Path, line: u64, what: &str) -> CliError {
@@ -84,15 +119,15 @@ fn each_line(
 /// Reads the report of a part.
 fn read_part(report: &Path) -> Result<ScanPart, CliError> {
     let (mut found, mut has_end) = (None, false);
-    let mut lines = LineCounts::default();
+    let (mut names, mut unread) = (0, 0);
     each_line(report, |number, _, line| {
         let refused = |what: &str| Err(unfit(report, number, what));
         match line {
             _ if has_end => {
                 return refused("comes after the end of the report: a file is of one part");
             }
-            ScanLine::Entry(_) => lines.entries += 1,
-            ScanLine::Unread { .. } => lines.unread += 1,
+            ScanLine::Entry(_) => names += 1,
+            ScanLine::Unread { .. } => unread += 1,
             ScanLine::Part(_) if found.is_some() => {
                 return refused("is of a second part: a file is of one part");
             }
@@ -118,26 +153,25 @@ fn read_part(report: &Path) -> Result<ScanPart, CliError> {
         let message = format!("{name} is cut off: its last line is missing");
         return Err(CliError::usage(message).hint("scan that part again"));
     }
-    check_lines(&part, lines)
+    check_lines(&part.tally, names, unread)
         .map_err(|what| unfit(report, number, &what).hint("scan that part again"))?;
     Ok(*part)
 }
 
 /// All parts that were read.
 struct Parts {
-    /// The first one, with which the others have to agree; without its tally.
-    first: Option<ScanPart>,
+    kept: Kept,
+    /// The first one, with which the others have to agree, and the tally of all.
+    whole: Option<ScanPart>,
     /// The files of the parts, by their numbers.
     files: BTreeMap<u64, String>,
-    roots: Vec<Vec<u8>>,
-    tally: Tally,
 }
 
 impl Parts {
     fn add(&mut self, mut part: ScanPart, report: &Path) -> Result<(), CliError> {
         let name = Quoted::of(report);
-        let tally = std::mem::take(&mut part.tally);
-        let first = self.first.get_or_insert_with(|| part.clone());
+        let tally = std::mem::replace(&mut part.tally, Tally::new(self.kept));
+        let first = self.whole.get_or_insert_with(|| part.clone());
         let is_alone = part.of == 1;
         let same = [
             (first.of == part.of, "how many parts there are"),
@@ -164,56 +198,44 @@ impl Parts {
             let message = format!("{name}: part {number} of {of} is there twice, also in {other}");
             return Err(CliError::usage(message).hint("name each part once"));
         }
-        // Those of several trees come one after the other; a list has none.
-        let first_root = match (is_alone, part.source) {
-            (true, ScanSource::Walk) => self.roots.len(),
-            _ => 0,
-        };
-        if self.roots.is_empty() || first_root > 0 {
-            let roots = part.roots.into_iter();
-            self.roots.extend(roots.map(Name::into_bytes));
+        if is_alone && part.source == ScanSource::Walk && number > 1 {
+            first.roots.extend(part.roots);
         }
-        self.tally.merge(tally.behind(first_root));
+        first.tally.merge(tally);
         Ok(())
     }
 
     /// Returns the whole, if it is one.
-    fn merged(self) -> Result<ScanDone, CliError> {
-        let Some(first) = self.first else {
+    fn whole(self) -> Result<ScanPart, CliError> {
+        let Some(whole) = self.whole else {
             return Err(CliError::usage("there is no report").hint(HOW));
         };
-        let missing: Vec<String> = (1..=first.of)
+        let missing: Vec<String> = (1..=whole.of)
             .filter(|number| !self.files.contains_key(number))
             .map(|number| number.to_string())
             .take(20)
             .collect();
         if !missing.is_empty() {
-            let (of, missing) = (first.of, missing.join(", "));
+            let (of, missing) = (whole.of, missing.join(", "));
             let message = format!("not all of {of} parts are there: {missing} missing");
             return Err(CliError::usage(message).hint("scan what is missing, and name all reports"));
         }
-        Ok(ScanDone {
-            rules: rules_of(&first.policy),
-            roots: self.roots,
-            tally: self.tally,
-            part: None,
-            has_map: false,
-            charsets: OnceCell::new(),
-        })
+        Ok(whole)
     }
 }
 
 /// Prints the lines of names of all reports. A directory that several parts could not read comes once.
 fn pass_on(reports: &[PathBuf], sink: &Lines) -> Result<(), CliError> {
     let (mut out, mut known) = (Vec::new(), HashSet::new());
+    let is_json = sink.report == Report::Json;
     for report in reports {
         let mut is_over = false;
         each_line(report, |_, text, line| {
             match line {
                 _ if is_over => {}
                 ScanLine::Entry(entry) => sink.entry(&mut out, entry),
-                ScanLine::Unread { path, reason } if known.insert(text.to_vec()) => {
-                    sink.unread_line(&mut out, path, reason);
+                ScanLine::Unread { .. } if is_json && known.insert(text.to_vec()) => {
+                    push_line(&mut out, &line);
                 }
                 ScanLine::Unread { .. }
                 | ScanLine::LeftOut { .. }

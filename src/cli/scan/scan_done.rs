@@ -9,31 +9,40 @@ use crate::codec::Form;
 use crate::codec::guess::CERTAIN;
 use crate::names::ShellWord;
 use crate::policy::{Alike, Profile};
-use crate::records::{Finding, Name, PolicyReport, Tally};
-use crate::tree::scan::{Rules, TreeCharsets, joined};
+use crate::records::{Finding, ScanPart};
+use crate::tree::scan::TreeCharsets;
 
 /// A scan that is over.
 pub(super) struct ScanDone {
-    /// The directories as they were typed; empty for a list.
-    pub(super) roots: Vec<Vec<u8>>,
-    pub(super) rules: Rules,
-    pub(super) tally: Tally,
-    /// The line that other parts are merged with, where this is one.
-    pub(super) part: Option<Vec<u8>>,
+    /// All that was found, of the whole or of a part.
+    pub(super) scan: ScanPart,
     /// Is a charset map proposed or judged?
     pub(super) has_map: bool,
-    pub(super) charsets: OnceCell<TreeCharsets>,
+    charsets: OnceCell<TreeCharsets>,
 }
 
 impl ScanDone {
+    pub(super) fn new(scan: ScanPart, has_map: bool) -> Self {
+        Self {
+            scan,
+            has_map,
+            charsets: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn is_offence(&self, finding: Finding) -> bool {
+        self.scan.policy.offences.contains(&finding)
+    }
+
     pub(super) fn charsets(&self) -> &TreeCharsets {
-        self.charsets.get_or_init(|| TreeCharsets::of(&self.tally))
+        let read = || TreeCharsets::of(&self.scan.tally);
+        self.charsets.get_or_init(read)
     }
 
     /// Returns the commands that lead on.
     pub(super) fn next(&self) -> Vec<String> {
-        let root = match &self.roots[..] {
-            [root] if !root.is_empty() => ShellWord(root).to_string(),
+        let root = match &self.scan.roots[..] {
+            [root] if !root.as_bytes().is_empty() => ShellWord(root.as_bytes()).to_string(),
             _ => "DIR".to_owned(),
         };
         let options = self.migrate_options();
@@ -48,7 +57,7 @@ impl ScanDone {
             ];
         }
         let Some(best) = worth_showing(&charsets.guesses).next() else {
-            let found = &self.tally.counts.found;
+            let found = &self.scan.tally.counts.found;
             let is_fixed = found.doubly_encoded > 0
                 || found.forbidden > 0 && !options.is_empty()
                 || found.not_normalized > 0 && options.contains("--normalize");
@@ -69,7 +78,7 @@ impl ScanDone {
 
     /// Returns the options of a migration beside the charsets, each with a space behind it.
     pub(super) fn migrate_options(&self) -> String {
-        let fix = match self.tally.counts.found.doubly_encoded {
+        let fix = match self.scan.tally.counts.found.doubly_encoded {
             0 => "",
             _ => "--fix-double ",
         };
@@ -78,54 +87,25 @@ impl ScanDone {
 
     /// Returns the option of the profile that forbids what the scan takes for an offence.
     fn profile(&self) -> String {
-        let forbid = self.rules.policy().forbid;
+        let forbid = self.scan.policy.forbid.iter().copied();
         let mut profiles = Profile::VARIANTS.iter().skip(1);
-        let profile = profiles.find(|profile| profile.policy().forbid == forbid);
+        let profile = profiles.find(|profile| profile.policy().forbid.iter().eq(forbid.clone()));
         option("--profile", profile.map(Into::into))
     }
 
     fn form(&self, name: &str) -> String {
-        option(name, self.rules.policy().form.map(Form::label))
+        option(name, self.scan.policy.normalization.form().map(Form::label))
     }
 
     fn unique(&self) -> String {
-        let of = |finding: Finding, alike: Alike| self.rules.is_offence(finding).then_some(alike);
+        let of = |finding: Finding, alike: Alike| self.is_offence(finding).then_some(alike);
         let alike = of(Finding::CollidesInCase, Alike::Casefold);
         let alike = alike.or(of(Finding::CollidesInForm, Alike::Nfc));
         option("--unique", alike.map(Into::into))
-    }
-
-    /// Returns the path of a directory below a root.
-    pub(super) fn path(&self, root: usize, path: &Name<'_>) -> Vec<u8> {
-        let root: &[u8] = self.roots.get(root).map_or(b"", Vec::as_slice);
-        joined(root, path.as_bytes())
-    }
-
-    /// Returns the path of a directory below a root; a dot for that of a list.
-    pub(super) fn path_or_dot(&self, root: usize, path: &Name<'_>) -> Vec<u8> {
-        let path = self.path(root, path);
-        if path.is_empty() { b".".to_vec() } else { path }
     }
 }
 
 /// Returns an option with a space behind it; nothing without a value.
 fn option(name: &str, value: Option<&'static str>) -> String {
     value.map_or_else(String::new, |value| format!("{name} {value} "))
-}
-
-/// Returns the record of the rules that names were judged by.
-pub(super) fn policy_report(rules: &Rules) -> PolicyReport {
-    let policy = rules.policy();
-    let offences = Finding::ALL.iter().copied();
-    PolicyReport {
-        encoding: policy.encoding,
-        normalization: policy.form.into(),
-        forbid: policy.forbid.iter().collect(),
-        max_bytes: policy.max_bytes,
-        max_chars: policy.max_chars,
-        max_utf16: policy.max_utf16,
-        offences: offences
-            .filter(|finding| rules.is_offence(*finding))
-            .collect(),
-    }
 }

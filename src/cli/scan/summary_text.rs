@@ -11,7 +11,7 @@ use crate::tree::scan::joined;
 const WORST: usize = 10;
 
 /// Names that are shown of each kind of finding.
-pub(super) const SAMPLES: usize = 3;
+const SAMPLES: usize = 3;
 
 /// Left-out directories that are shown.
 const LEFT_OUT: usize = 5;
@@ -60,12 +60,15 @@ pub(super) fn text(done: &ScanDone) -> String {
 }
 
 fn head(done: &ScanDone) -> Vec<String> {
-    let tally = &done.tally;
+    let tally = &done.scan.tally;
     let counts = &tally.counts;
-    let roots: Vec<String> = match &done.roots[..] {
-        [root] if root.is_empty() => vec!["the list".to_owned()],
-        roots => roots.iter().map(|root| quoted(root)).collect(),
-    };
+    let roots = done.scan.roots.iter().map(Name::as_bytes);
+    let roots: Vec<String> = roots
+        .map(|root| match root {
+            b"" => "the list".to_owned(),
+            root => quoted(root),
+        })
+        .collect();
     let mut lines = vec![format!(
         "{}: {} in {}",
         roots.join(", "),
@@ -97,9 +100,9 @@ fn head(done: &ScanDone) -> Vec<String> {
 
 /// Returns the findings that are offences, or those that are none.
 fn findings(done: &ScanDone, is_offence: bool) -> Vec<String> {
-    let tally = &done.tally;
+    let tally = &done.scan.tally;
     let mut kinds: Vec<_> = tally.kinds.iter().collect();
-    kinds.retain(|((finding, _), _)| done.rules.is_offence(*finding) == is_offence);
+    kinds.retain(|((finding, _), _)| done.is_offence(*finding) == is_offence);
     if kinds.is_empty() {
         return Vec::new();
     }
@@ -118,14 +121,13 @@ fn findings(done: &ScanDone, is_offence: bool) -> Vec<String> {
         lines.push(format!("  {count:>13}  {kind_label}"));
         let most = if is_verbose() { usize::MAX } else { SAMPLES };
         let samples = tally.samples.get(kind).into_iter().flatten().take(most);
-        lines.extend(samples.map(|sample| format!("                   {}", shown(done, sample))));
+        lines.extend(samples.map(|sample| format!("                   {}", shown(sample))));
     }
     lines
 }
 
-fn shown(done: &ScanDone, sample: &Sampled) -> String {
-    let directory = done.path(sample.root, &sample.directory);
-    let path = joined(&directory, sample.name.as_bytes());
+fn shown(sample: &Sampled) -> String {
+    let path = joined(sample.directory.as_bytes(), sample.name.as_bytes());
     match &sample.like {
         Some(like) => format!("{}, like {}", quoted(&path), quoted(like.as_bytes())),
         None => quoted(&path),
@@ -137,15 +139,15 @@ fn guesses(done: &ScanDone) -> Vec<String> {
     let mut lines = Vec::new();
     if !charsets.totals.is_empty() {
         lines = totals(done);
-    } else if done.tally.counts.ill_formed > 0 {
+    } else if done.scan.tally.counts.ill_formed > 0 {
         lines.push(match worth_showing(&charsets.guesses).next() {
             Some(_) => "the ill-formed names together are likely written in".to_owned(),
             None => "no charset on offer reads the ill-formed names".to_owned(),
         });
         lines.extend(worth_showing(&charsets.guesses).flat_map(guess_lines));
     }
-    if done.tally.counts.found.doubly_encoded > 0
-        && let Some(doubled) = done.tally.guesser.doubled()
+    if done.scan.tally.counts.found.doubly_encoded > 0
+        && let Some(doubled) = done.scan.tally.guesser.doubled()
     {
         lines.push("names that are likely encoded twice would be".to_owned());
         lines.extend(doubled.examples.iter().take(SAMPLES).map(doubled_line));
@@ -169,7 +171,7 @@ fn totals(done: &ScanDone) -> Vec<String> {
         }));
     }
     let read: u64 = totals.iter().map(|total| total.names).sum();
-    let rest = done.tally.counts.ill_formed.saturating_sub(read);
+    let rest = done.scan.tally.counts.ill_formed.saturating_sub(read);
     if rest > 0 {
         let rest = grouped(rest);
         lines.push(format!("  {rest:>13}  in directories with fewer offences"));
@@ -201,7 +203,7 @@ fn next(done: &ScanDone) -> Vec<String> {
 }
 
 fn worst(done: &ScanDone) -> Vec<String> {
-    let offending = done.tally.worst.iter();
+    let offending = done.scan.tally.worst.iter();
     let offending = offending.filter(|directory| directory.counts.offending > 0);
     let offending: Vec<_> = offending.collect();
     if offending.len() < 2 {
@@ -209,7 +211,7 @@ fn worst(done: &ScanDone) -> Vec<String> {
     }
     let mut lines = vec!["directories with the most offences (own entries only)".to_owned()];
     for directory in offending.into_iter().take(WORST) {
-        let path = quoted(&done.path_or_dot(directory.root, &directory.path));
+        let path = quoted(path_or_dot(&directory.path));
         let charsets = charsets(done, directory);
         let of = grouped(directory.counts.entries);
         let offending = grouped(directory.counts.offending);
@@ -228,7 +230,7 @@ fn charsets(done: &ScanDone, directory: &Directory) -> String {
 }
 
 fn left_out(done: &ScanDone) -> Vec<String> {
-    let tally = &done.tally;
+    let tally = &done.scan.tally;
     let mut lines = Vec::new();
     if tally.left_out.count > 0 {
         let directories = directories(tally.left_out.count);
@@ -236,18 +238,24 @@ fn left_out(done: &ScanDone) -> Vec<String> {
             "{directories} on other mounts left out; --cross-mounts enters them"
         ));
         let shown = tally.left_out.first.iter().take(LEFT_OUT);
-        lines.extend(shown.map(|failure| {
-            let path = done.path(failure.root, &failure.path);
-            format!("  {}", quoted(&path))
-        }));
+        lines.extend(shown.map(|failure| format!("  {}", quoted(failure.path.as_bytes()))));
     }
-    if tally.unread.count > 0 {
-        let directories = directories(tally.unread.count);
+    let unread = tally.all_unread().count;
+    if unread > 0 {
+        let directories = directories(unread);
         lines.push(format!(
             "{directories} could not be read: the numbers are without"
         ));
     }
     lines
+}
+
+/// Returns the path of a directory; a dot for that of a list.
+pub(super) fn path_or_dot<'n>(path: &'n Name<'_>) -> &'n [u8] {
+    match path.as_bytes() {
+        b"" => b".",
+        path => path,
+    }
 }
 
 fn directories(count: u64) -> String {

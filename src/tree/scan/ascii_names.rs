@@ -1,114 +1,27 @@
-//! Names that are ASCII and conform, looked at a word at a time: most names are, and nothing more is done for them.
+//! Keys of names, which names that differ in case or form alone share. Those of ASCII names, as most are, take no folded text.
 
-use crate::policy::Policy;
-
+/// The highest bit of each byte.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// ASCII names that surely conform, as the policy itself answered.
-#[derive(Debug)]
-pub(super) struct Plain {
-    /// Names up to this many bytes are over no limit.
-    most: usize,
-    /// `None` where every character may stand everywhere.
-    shapes: Option<Box<Shapes>>,
-}
-
-/// Places where each byte may stand: in front, within, at the end.
-#[derive(Debug)]
-struct Shapes {
-    first: [bool; 256],
-    inner: [bool; 256],
-    last: [bool; 256],
-    /// Some short words are forbidden as a whole, or before a dot.
-    has_devices: bool,
-}
-
-/// The longest of those words is `CONOUT$`.
-const LONGEST_DEVICE: usize = 7;
-
-impl Plain {
-    pub(super) fn new(policy: &Policy) -> Self {
-        // ASCII is the same in every encoding and form.
-        let Policy {
-            encoding: _,
-            max_bytes,
-            max_chars,
-            max_utf16,
-            form: _,
-            forbid,
-        } = policy;
-        let limits = [Some(*max_bytes), *max_chars, *max_utf16];
-        let ask = |shape: fn(u8) -> Vec<u8>| {
-            let conforms = |byte| u8::is_ascii(&byte) && policy.conforms(&shape(byte));
-            std::array::from_fn(|byte| u8::try_from(byte).is_ok_and(conforms))
-        };
-        let shapes = Shapes {
-            first: ask(|byte| vec![byte, b'z', b'z', b'z']),
-            inner: ask(|byte| vec![b'z', byte, b'z', b'z']),
-            last: ask(|byte| vec![b'z', b'z', b'z', byte]),
-            has_devices: !policy.conforms(b"NUL"),
-        };
-        Self {
-            most: limits.into_iter().flatten().min().unwrap_or(*max_bytes),
-            shapes: (!forbid.is_empty()).then(|| shapes.into()),
-        }
-    }
-
-    /// Returns what the name has in common with all that differ from it in case alone, if it is ASCII and surely conforms.
-    pub(super) fn key(&self, name: &[u8]) -> Option<u64> {
-        let key = ascii_key(name)?;
-        let is_plain =
-            name.len() <= self.most && self.shapes.as_ref().is_none_or(|shapes| shapes.allow(name));
-        is_plain.then_some(key)
-    }
-}
-
-impl Shapes {
-    fn allow(&self, name: &[u8]) -> bool {
-        let of = |table: &[bool; 256], byte: Option<&u8>| {
-            byte.is_none_or(|byte| table.get(usize::from(*byte)) == Some(&true))
-        };
-        let might_be_device = || {
-            let stem = name.iter().position(|byte| matches!(byte, b'.' | b' '));
-            stem.unwrap_or(name.len()) <= LONGEST_DEVICE
-                && matches!(
-                    name.first().map(u8::to_ascii_lowercase),
-                    Some(b'a' | b'c' | b'l' | b'n' | b'p')
-                )
-        };
-        of(&self.first, name.first())
-            && of(&self.last, name.last())
-            && name.iter().all(|byte| of(&self.inner, Some(byte)))
-            && !(self.has_devices && might_be_device())
-    }
-}
-
-/// A number that all texts have in common that are `text` once they are folded: [`ascii_key`] of ASCII ones.
+/// Returns the number that all texts have in common whose folded form is `folded`.
 pub(super) fn key(folded: &[u8]) -> u64 {
-    let (words, rest) = folded.as_chunks::<8>();
+    hash(folded, |word| word)
+}
+
+/// Returns [`key`] of a name once it is folded, if it is ASCII.
+pub(super) fn ascii_key(name: &[u8]) -> Option<u64> {
+    name.is_ascii().then(|| hash(name, lower))
+}
+
+/// Mixes the words of a text, each changed by `change`, and its length.
+fn hash(text: &[u8], change: impl Fn(u64) -> u64) -> u64 {
+    let (words, rest) = text.as_chunks::<8>();
     let words = words.iter().map(|word| u64::from_le_bytes(*word));
-    words.chain([last_word(rest)]).fold(start(folded), mixed)
-}
-
-/// The same of a name in lower case, if it is ASCII.
-fn ascii_key(name: &[u8]) -> Option<u64> {
-    let (words, rest) = name.as_chunks::<8>();
-    let mut sum = start(name);
-    let mut beyond = 0;
-    for word in words {
-        let word = u64::from_le_bytes(*word);
-        beyond |= word & HIGH;
-        sum = mixed(sum, lower(word));
-    }
-    let word = last_word(rest);
-    beyond |= word & HIGH;
-    (beyond == 0).then(|| mixed(sum, lower(word)))
-}
-
-fn start(name: &[u8]) -> u64 {
-    u64::try_from(name.len()).unwrap_or(u64::MAX)
+    let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    let words = words.chain([last_word(rest)]).map(change);
+    words.fold(length, mixed)
 }
 
 fn last_word(rest: &[u8]) -> u64 {
@@ -131,8 +44,8 @@ fn lower(word: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Plain, ascii_key, key};
-    use crate::policy::{Alike, Class, Policy, Profile};
+    use super::{ascii_key, key};
+    use crate::policy::Alike;
 
     #[test]
     fn keys_of_ascii_names_are_those_of_their_folded_text() {
@@ -150,62 +63,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_name_that_is_plain_conforms_under_every_policy() {
-        let profiles = [
-            Profile::Utf8,
-            Profile::Safe,
-            Profile::Portable,
-            Profile::Posix,
-        ];
-        let mut policies: Vec<Policy> = profiles.iter().map(|p| p.policy()).collect();
-        policies.extend(Class::ALL.iter().map(|&class| {
-            let mut policy = Policy::default();
-            policy.forbid = policy.forbid.with(class);
-            policy.max_bytes = 24;
-            policy
-        }));
-        let mut plain = 0;
-        for policy in &policies {
-            let found = Plain::new(policy);
-            let mut check = |name: &[u8]| {
-                if found.key(name).is_some() {
-                    plain += 1;
-                    assert!(policy.conforms(name), "{policy:?} {}", name.escape_ascii());
-                }
-            };
-            for a in 1..0x80_u8 {
-                for b in 1..0x80_u8 {
-                    for name in [&[a, b][..], &[a, b'x', b], &[b'x', a, b], &[a, b, b'x']] {
-                        let is_name = !name.contains(&b'/') && name != b"..";
-                        is_name.then(|| check(name));
-                    }
-                }
-            }
-            for name in [
-                "NUL",
-                "nul.txt",
-                "com1",
-                "COM9.x",
-                "LPT3",
-                "aux ",
-                "prn.",
-                "CONOUT$",
-                "conin$.a",
-                "nulls",
-                "-rf",
-                " a",
-                "a ",
-                "a.",
-                "plain.txt",
-                "AUX .b",
-                "a23456789012345678901234567",
-            ] {
-                check(name.as_bytes());
-            }
-        }
-        assert!(plain > 100_000, "{plain}");
     }
 }

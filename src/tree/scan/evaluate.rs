@@ -1,29 +1,19 @@
 //! The evaluation of a directory once all its names are there.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
-use super::ascii_names;
+use super::ascii_names::key;
 use super::name_list::NameList;
-use super::name_rules::Written;
 use super::paths::joined;
-use super::scanner::{Scan, Sink};
+use super::scanner::Scan;
 use crate::codec::guess::Guesser;
 use crate::records::{Counts, Directory, Finding, Found, Sampled, ScanEntry, Tally};
 
 /// Length of reports that are handed to the sink.
 const HANDED_OVER: usize = 64 * 1024;
 
-/// A name with something found in it.
-struct Troubled<'h> {
-    root: usize,
-    /// The path of its directory from the root.
-    path: &'h [u8],
-    name: &'h [u8],
-    found: &'h [Found],
-    like: Option<&'h [u8]>,
-}
-
-impl<S: Sink> Scan<'_, S> {
+impl Scan<'_> {
     /// Judges the names of a directory and adds them to the tally. `path` returns its path from the root, and is
     /// called only if needed.
     pub(super) fn evaluate(
@@ -36,37 +26,19 @@ impl<S: Sink> Scan<'_, S> {
     ) {
         let path_once = OnceCell::new();
         let path = || path_once.get_or_init(&path);
-        let entries = u64::try_from(listing.len()).unwrap_or(u64::MAX);
         let mut counts = Counts {
-            entries,
-            ascii: entries,
+            entries: u64::try_from(listing.len()).unwrap_or(u64::MAX),
             ..Counts::default()
         };
         let mut guesser: Option<Box<Guesser>> = None;
-        let mut found = Vec::new();
         let collisions = listing.collisions();
-        let mut collisions = collisions.iter().copied().peekable();
-        let mut special = listing.special().iter().copied().peekable();
-        loop {
-            let next = [special.peek().copied(), collisions.peek().map(|c| c.index)];
-            let Some(index) = next.into_iter().flatten().min() else {
-                break;
-            };
-            let name = listing.name(index);
-            found.clear();
-            if special.next_if_eq(&index).is_some() {
-                let written = self.rules.judge(name, &mut found, &mut guesser);
-                let count = match written {
-                    Written::Ascii => None,
-                    Written::BeyondAscii => Some(&mut counts.beyond_ascii),
-                    Written::IllFormed => Some(&mut counts.ill_formed),
-                };
-                if let Some(count) = count {
-                    *count += 1;
-                    counts.ascii -= 1;
-                }
-            }
-            let collision = collisions.next_if(|collision| collision.index == index);
+        let special = listing.special().iter().chain(collisions.keys());
+        for index in BTreeSet::from_iter(special) {
+            let name = listing.name(*index);
+            let mut found = Vec::new();
+            self.rules
+                .judge(name, &mut found, &mut guesser, &mut counts);
+            let collision = collisions.get(index);
             if let Some(collision) = collision {
                 let kinds = [
                     (collision.in_case, Finding::CollidesInCase, "casefold"),
@@ -76,21 +48,22 @@ impl<S: Sink> Scan<'_, S> {
                 found.extend(kinds.map(|(_, finding, kind)| Found::whole(finding, kind)));
             }
             if !found.is_empty() {
-                let troubled = Troubled {
-                    root,
-                    path: path(),
-                    name,
-                    found: &found,
-                    like: collision.map(|collision| listing.name(collision.with)),
+                let like = collision.map(|collision| listing.name(collision.with));
+                let troubled = Sampled {
+                    hash: key(name) ^ key(path()).rotate_left(32),
+                    directory: self.path(root, path()).into(),
+                    name: name.to_vec().into(),
+                    found,
+                    like: like.map(|like| like.to_vec().into()),
                 };
                 self.add_troubled(tally, &mut counts, &troubled, out);
             }
         }
+        counts.ascii = counts.entries - counts.beyond_ascii - counts.ill_formed;
         let directory = Directory {
-            root,
             path: match counts.troubled() {
                 0 => Vec::new().into(),
-                _ => path().clone().into(),
+                _ => self.path(root, path()).into(),
             },
             counts,
             guesser,
@@ -103,52 +76,40 @@ impl<S: Sink> Scan<'_, S> {
         &self,
         tally: &mut Tally,
         counts: &mut Counts,
-        troubled: &Troubled<'_>,
+        troubled: &Sampled,
         out: &mut Vec<u8>,
     ) {
-        let is_offending = troubled
-            .found
-            .iter()
-            .any(|found| self.rules.is_offence(found.finding));
-        *if is_offending {
+        let found = &troubled.found;
+        let mut findings = found.iter().map(|found| found.finding);
+        let offends = findings.any(|finding| self.rules.offences().contains(&finding));
+        *if offends {
             &mut counts.offending
         } else {
             &mut counts.remarked
         } += 1;
-        for &finding in Finding::ALL {
-            if troubled.found.iter().any(|found| found.finding == finding) {
-                *counts.found.of(finding) += 1;
-            }
+        for finding in found
+            .iter()
+            .map(|found| found.finding)
+            .collect::<BTreeSet<_>>()
+        {
+            *counts.found.of(finding) += 1;
         }
-        let directory = ascii_names::key(troubled.path);
-        let hash = ascii_names::key(troubled.name) ^ directory.rotate_left(32);
-        let sample = || Sampled {
-            hash,
-            root: troubled.root,
-            directory: troubled.path.to_vec().into(),
-            name: troubled.name.to_vec().into(),
-            found: troubled.found.to_vec(),
-            like: troubled.like.map(|like| like.to_vec().into()),
+        for found in found {
+            tally.add_kind(found, troubled);
+        }
+        let entry = ScanEntry {
+            path: joined(troubled.directory.as_bytes(), troubled.name.as_bytes()).into(),
+            name: troubled.name.as_bytes().into(),
+            offends,
+            found: found.into(),
+            like: troubled.like.as_ref().map(|like| like.as_bytes().into()),
         };
-        for found in troubled.found {
-            tally.add_kind(found, hash, sample);
-        }
-        if self.sink.reports() {
-            let directory = self.path(troubled.root, troubled.path);
-            let entry = ScanEntry {
-                path: joined(&directory, troubled.name).into(),
-                name: troubled.name.into(),
-                offends: is_offending,
-                found: troubled.found.into(),
-                like: troubled.like.map(Into::into),
-            };
-            self.sink.entry(out, entry);
-            if out.len() >= HANDED_OVER {
-                if !self.sink.take(out) {
-                    self.reached.end();
-                }
-                out.clear();
+        self.sink.entry(out, entry);
+        if out.len() >= HANDED_OVER {
+            if !self.sink.take(out) {
+                self.reached.end();
             }
+            out.clear();
         }
     }
 }

@@ -20,7 +20,6 @@ mod tests;
 mod tree_charsets;
 
 pub use name_rules::Rules;
-pub use path_list::{PathList, PathListError};
 pub use paths::joined;
 pub use scan_progress::Reached;
 pub use scanner::{Scan, Sink, State};

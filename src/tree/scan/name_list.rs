@@ -26,8 +26,6 @@ struct Entry {
 /// A collision of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Collision {
-    /// Which name.
-    pub(super) index: usize,
     /// A sibling that it collides with.
     pub(super) with: usize,
     /// A sibling differs in case.
@@ -70,19 +68,18 @@ impl NameList {
         &self.special
     }
 
-    /// Every name that collides with another, in order. A name that is there twice does not collide with itself.
-    pub(super) fn collisions(&self) -> Vec<Collision> {
+    /// Returns every name that collides with another, by its index. A name that is there twice does not collide with itself.
+    pub(super) fn collisions(&self) -> BTreeMap<usize, Collision> {
         let mut keys: Vec<u64> = self.entries.iter().map(|entry| entry.key).collect();
         keys.sort_unstable();
         let pairs = keys.array_windows();
-        let mut shared: Vec<u64> = pairs
-            .filter_map(|[one, next]| (one == next).then_some(*one))
-            .collect();
-        if shared.is_empty() {
-            return Vec::new();
-        }
-        shared.dedup();
+        let shared = pairs.filter_map(|[one, next]| (one == next).then_some(*one));
+        let shared: Vec<u64> = shared.collect();
         drop(keys);
+        let mut found = BTreeMap::new();
+        if shared.is_empty() {
+            return found;
+        }
         let mut groups: BTreeMap<Vec<u8>, BTreeMap<&[u8], usize>> = BTreeMap::new();
         for (index, entry) in self.entries.iter().enumerate() {
             if shared.binary_search(&entry.key).is_ok() {
@@ -91,38 +88,33 @@ impl NameList {
                 group.entry(name).or_insert(index);
             }
         }
-        let mut found = Vec::new();
         for group in groups.values().filter(|group| group.len() > 1) {
             collide(group, &mut found);
         }
-        found.sort_unstable_by_key(|collision| collision.index);
         found
     }
 }
 
-/// Adds what collides among names that are alike in all but case and form.
-fn collide(group: &BTreeMap<&[u8], usize>, found: &mut Vec<Collision>) {
+/// Adds what collides among names that are alike in all but case and form: in each form with another name of that form,
+/// else with one of another form.
+fn collide(group: &BTreeMap<&[u8], usize>, found: &mut BTreeMap<usize, Collision>) {
     let mut forms: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
     for (name, index) in group {
         let form = forms.entry(Alike::Nfc.key(name)).or_default();
         form.push(*index);
     }
-    let in_case = forms.len() > 1;
-    let mut firsts = forms.values().filter_map(|same| same.first().copied());
-    let (first, second) = (firsts.next(), firsts.next());
+    let others: Vec<usize> = forms.values().flatten().copied().collect();
     for same in forms.values() {
-        let other = |index: usize, all: [Option<usize>; 2]| {
-            all.into_iter().flatten().find(|other| *other != index)
-        };
-        let own = [same.first().copied(), same.get(1).copied()];
-        found.extend(same.iter().filter_map(|&index| {
-            let with = other(index, own).or_else(|| other(index, [first, second]))?;
-            Some(Collision {
-                index,
-                with,
-                in_case,
-                in_form: same.len() > 1,
-            })
-        }));
+        for index in same {
+            let with = same.iter().chain(&others).find(|other| *other != index);
+            found.extend(with.map(|&with| {
+                let collision = Collision {
+                    with,
+                    in_case: forms.len() > 1,
+                    in_form: same.len() > 1,
+                };
+                (*index, collision)
+            }));
+        }
     }
 }

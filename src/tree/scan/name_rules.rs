@@ -1,10 +1,10 @@
 //! The rules that a name is judged by, by itself.
 
-use super::ascii_names::Plain;
+use super::ascii_names::ascii_key;
 use crate::codec::guess::{Guesser, doubly_encoded};
 use crate::codec::{Form, utf8};
 use crate::policy::{Alike, Policy, Rule};
-use crate::records::{Finding, Found, KindLabel};
+use crate::records::{Counts, Finding, Found, KindLabel};
 
 /// Least likelihood of a name that is reported as encoded twice.
 const LIKELY: f64 = 0.5;
@@ -14,15 +14,6 @@ const LIKELY: f64 = 0.5;
 pub struct Rules {
     policy: Policy,
     offences: Vec<Finding>,
-    plain: Plain,
-}
-
-/// The way a name is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
-    Ascii,
-    BeyondAscii,
-    IllFormed,
 }
 
 impl Rules {
@@ -39,15 +30,8 @@ impl Rules {
             (Finding::CollidesInForm, unique.is_some()),
         ];
         let offences = offences.into_iter().filter(|(_, is_offence)| *is_offence);
-        Self::of(policy, offences.map(|(finding, _)| finding).collect())
-    }
-
-    /// Returns the rules by which names conform to `policy`, and these findings are offences.
-    #[must_use]
-    pub fn of(policy: Policy, offences: Vec<Finding>) -> Self {
         Self {
-            offences,
-            plain: Plain::new(&policy),
+            offences: offences.map(|(finding, _)| finding).collect(),
             policy,
         }
     }
@@ -58,44 +42,37 @@ impl Rules {
         &self.policy
     }
 
-    /// Is it an offence, not only worth a remark?
+    /// Returns the findings that are offences, not only worth a remark.
     #[must_use]
-    pub fn is_offence(&self, finding: Finding) -> bool {
-        self.offences.contains(&finding)
+    pub fn offences(&self) -> &[Finding] {
+        &self.offences
     }
 
-    /// Returns the key of an ASCII name that surely conforms.
+    /// Returns the key of an ASCII name that conforms: nothing more is done for most names.
     pub(super) fn plain_key(&self, name: &[u8]) -> Option<u64> {
-        self.plain.key(name)
+        ascii_key(name).filter(|_| self.policy.conforms(name))
     }
 
-    /// Adds to `found` what is found in the name by itself, each kind once, and to `guesser` what there is to guess.
+    /// Adds to `found` what is found in the name by itself, each kind once, to `guesser` what there is to guess, and to `counts`
+    /// whether it is ill-formed or beyond ASCII.
     pub(super) fn judge(
         &self,
         name: &[u8],
         found: &mut Vec<Found>,
         guesser: &mut Option<Box<Guesser>>,
-    ) -> Written {
+        counts: &mut Counts,
+    ) {
         let mut add = |new: Found| {
             let is_there = |old: &Found| (old.finding, old.kind) == (new.finding, new.kind);
             if !found.iter().any(is_there) {
                 found.push(new);
             }
         };
-        let offences = match self.policy.check(name) {
-            Ok(()) => Vec::new(),
-            Err(_first) => {
-                let mut all = self.policy.offences(name);
-                // What is ill-formed is over no limit.
-                if !all
-                    .iter()
-                    .any(|offence| matches!(offence.rule, Rule::IllFormed(..)))
-                {
-                    all.extend(self.policy.over_a_limit(name));
-                }
-                all
-            }
-        };
+        let mut offences = Vec::new();
+        if !self.policy.conforms(name) {
+            offences = self.policy.offences(name);
+            offences.extend(self.policy.over_a_limit(name));
+        }
         let mut is_ill_formed = false;
         for offence in offences {
             let finding = match offence.rule {
@@ -117,12 +94,14 @@ impl Rules {
             });
         }
         if name.is_ascii() {
-            return Written::Ascii;
+            return;
         }
         if is_ill_formed {
+            counts.ill_formed += 1;
             guesser.get_or_insert_default().add(name);
-            return Written::IllFormed;
+            return;
         }
+        counts.beyond_ascii += 1;
         if let Ok(text) = utf8::validate(name) {
             let form = self.policy.form.unwrap_or(Form::Nfc);
             if !form.holds(text) {
@@ -135,6 +114,5 @@ impl Rules {
                 }
             }
         }
-        Written::BeyondAscii
     }
 }

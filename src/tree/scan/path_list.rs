@@ -1,14 +1,14 @@
 //! Names that were listed by another program, instead of a walk.
 
-use std::io::{self, BufRead};
+use std::io::BufRead;
 
 use super::name_list::NameList;
-use super::scanner::{Scan, Sink, State};
+use super::scanner::{Scan, State};
 use crate::policy::is_component;
 use crate::records::Tally;
 
 /// A directory that further names may come of.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Open {
     path: Vec<u8>,
     /// Is it in the part that is looked at?
@@ -16,65 +16,46 @@ struct Open {
     listing: NameList,
 }
 
-/// A list of paths, each ended by a NUL, as `find -print0` writes them. Nothing is looked at but the list.
-///
-/// Each path is one entry, judged by its last component; those that have none (`.`, `..`, `/`) are left out. Names of
-/// a directory are compared with each other if its paths stand together, except for those below it, as in a walk or a
-/// sorted list. Memory grows with the names of the directories on the way to one.
+/// A list of paths that is being read.
 #[derive(Debug)]
-pub struct PathList<'s, 'o, S: Sink> {
-    scan: &'s Scan<'o, S>,
+struct PathList<'s, 'o> {
+    scan: &'s Scan<'o>,
     state: State,
     /// Each lies below the one before it.
     open: Vec<Open>,
-    /// Directories that were closed, for their memory.
-    spare: Vec<Open>,
 }
 
-/// A list that could not be read to its end.
-#[derive(Debug)]
-pub struct PathListError {
-    /// The error of the system.
-    pub error: io::Error,
-    /// All that was gathered before that.
-    pub tally: Box<Tally>,
-}
-
-impl<'s, 'o, S: Sink> PathList<'s, 'o, S> {
-    /// Returns a list of which nothing was read yet.
-    #[must_use]
-    pub fn new(scan: &'s Scan<'o, S>) -> Self {
-        Self {
-            scan,
-            state: scan.state(),
-            open: Vec::new(),
-            spare: Vec::new(),
-        }
-    }
-
-    /// Reads a list to its end.
+impl Scan<'_> {
+    /// Reads a list of paths, each ended by a NUL, as `find -print0` writes them, to its end or as far as it can be read. A
+    /// fault is reported of `name`. Nothing is looked at but the list.
     ///
-    /// # Errors
-    /// The list can't be read; what stands before that is judged.
-    pub fn read(mut self, list: &mut impl BufRead) -> Result<Tally, PathListError> {
-        let mut path = Vec::new();
-        while !self.scan.reached.is_over() {
-            path.clear();
-            match list.read_until(0, &mut path) {
-                Ok(0) => break,
-                Ok(_) => {
-                    path.pop_if(|last| *last == 0);
-                    self.add(&path);
-                }
+    /// Each path is one entry, judged by its last component; those that have none (`.`, `..`, `/`) are left out. Names of
+    /// a directory are compared with each other if its paths stand together, except for those below it, as in a walk or a
+    /// sorted list. Memory grows with the names of the directories on the way to one.
+    #[must_use]
+    pub fn read_list(&self, list: impl BufRead, name: &[u8]) -> Tally {
+        let mut paths = PathList {
+            scan: self,
+            state: self.state(),
+            open: Vec::new(),
+        };
+        for path in list.split(0).take_while(|_| !self.reached.is_over()) {
+            match path {
+                Ok(path) => paths.add(&path),
                 Err(error) => {
-                    let tally = Box::new(self.done());
-                    return Err(PathListError { error, tally });
+                    self.add_unread(&mut paths.state, name.to_vec(), 0, &error);
+                    break;
                 }
             }
         }
-        Ok(self.done())
+        while let Some(open) = paths.open.pop() {
+            paths.close(&open);
+        }
+        paths.state.done(self)
     }
+}
 
+impl PathList<'_, '_> {
     fn add(&mut self, path: &[u8]) {
         let end = path.iter().rposition(|byte| *byte != b'/');
         let path = path.get(..end.map_or(0, |end| end + 1)).unwrap_or_default();
@@ -98,32 +79,23 @@ impl<'s, 'o, S: Sink> PathList<'s, 'o, S> {
     /// Closes directories that `directory` is not below, and opens it where it is not open.
     fn enter(&mut self, directory: &[u8]) {
         while let Some(open) = self.open.pop_if(|open| !is_below(directory, &open.path)) {
-            self.close(open);
+            self.close(&open);
         }
         if self.open.last().is_none_or(|open| open.path != directory) {
-            let mut open = self.spare.pop().unwrap_or_default();
-            open.path.clear();
-            open.path.extend_from_slice(directory);
-            open.is_ours = self.scan.shard.has_path(0, directory);
-            open.listing.clear();
-            self.open.push(open);
+            self.open.push(Open {
+                path: directory.to_vec(),
+                is_ours: self.scan.shard.has_path(0, directory),
+                listing: NameList::default(),
+            });
         }
     }
 
-    fn close(&mut self, open: Open) {
+    fn close(&mut self, open: &Open) {
         let State { tally, out, .. } = &mut self.state;
         if open.is_ours {
             self.scan
                 .evaluate(tally, &open.listing, out, 0, || open.path.clone());
         }
-        self.spare.push(open);
-    }
-
-    fn done(mut self) -> Tally {
-        while let Some(open) = self.open.pop() {
-            self.close(open);
-        }
-        self.state.done(self.scan)
     }
 }
 

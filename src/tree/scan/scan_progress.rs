@@ -1,7 +1,8 @@
 //! The progress of a scan.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::records::Directory;
 
@@ -23,8 +24,7 @@ impl Reached {
     /// Returns a directory that was read lately.
     #[must_use]
     pub fn place(&self) -> Vec<u8> {
-        let place = self.place.lock();
-        place.unwrap_or_else(PoisonError::into_inner).clone()
+        self.place.lock().clone()
     }
 
     /// Ends the scan before its end: what was read is reported.
@@ -45,7 +45,7 @@ impl Reached {
         self.offending
             .fetch_add(counts.offending, Ordering::Relaxed);
         if before.is_multiple_of(NOW_AND_THEN)
-            && let Ok(mut place) = self.place.try_lock()
+            && let Some(mut place) = self.place.try_lock()
         {
             *place = path();
         }

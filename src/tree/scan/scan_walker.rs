@@ -5,13 +5,13 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::paths::joined;
-use super::scanner::{Scan, SharedDirectory, Sink, State};
+use super::scanner::{Scan, SharedDirectory, State};
 use super::shard::Shard;
 use crate::backing::Kind;
 use crate::records::Failure;
 use crate::tree::tree_walk::{Place, Visitor};
 
-impl<S: Sink> Visitor for Scan<'_, S> {
+impl Visitor for Scan<'_> {
     type State = State;
 
     fn start(&self) -> State {
@@ -44,16 +44,12 @@ impl<S: Sink> Visitor for Scan<'_, S> {
     }
 
     fn leave(&self, state: &mut State, place: &Arc<Place>, _: &OwnedFd) {
-        let State {
-            tally,
-            names,
-            out,
-            directory,
-        } = state;
-        if !directory.is_ours {
-            return;
+        if state.directory.is_ours {
+            let State {
+                tally, names, out, ..
+            } = state;
+            self.evaluate(tally, names, out, place.root(), || place.path());
         }
-        self.evaluate(tally, names, out, place.root(), || place.path());
     }
 
     fn failed(&self, state: &mut State, place: &Arc<Place>, error: io::Error) {
@@ -64,21 +60,16 @@ impl<S: Sink> Visitor for Scan<'_, S> {
         if is_gone && place.depth() > 0 {
             state.tally.vanished += u64::from(has(self, place));
         } else {
-            let place_of = (place.root(), place.path());
-            self.add_unread(state, place_of, place.depth(), &error);
+            let path = self.path(place.root(), &place.path());
+            self.add_unread(state, path, place.depth(), &error);
         }
     }
 
     fn left_out(&self, state: &mut State, place: &Arc<Place>) {
-        if !has(self, place) {
-            return;
+        if has(self, place) {
+            let path = self.path(place.root(), &place.path()).into();
+            state.tally.add_left_out(Failure { path, errno: 0 });
         }
-        let failure = Failure {
-            root: place.root(),
-            path: place.path().into(),
-            errno: 0,
-        };
-        state.tally.add_left_out(failure);
     }
 
     fn is_over(&self) -> bool {
@@ -86,6 +77,6 @@ impl<S: Sink> Visitor for Scan<'_, S> {
     }
 }
 
-fn has<S: Sink>(scan: &Scan<'_, S>, place: &Place) -> bool {
+fn has(scan: &Scan<'_>, place: &Place) -> bool {
     scan.shard == Shard::WHOLE || scan.shard.has(place.root(), &place.names())
 }

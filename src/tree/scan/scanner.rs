@@ -1,5 +1,6 @@
 //! A scan: its rules, and the sink of its findings.
 
+use std::fmt::Debug;
 use std::io;
 
 use super::name_list::NameList;
@@ -11,7 +12,7 @@ use crate::records::{Failure, Kept, ScanEntry, Tally};
 
 /// A scan.
 #[derive(Debug)]
-pub struct Scan<'s, S: Sink> {
+pub struct Scan<'s> {
     /// The rules that names are judged by.
     pub rules: Rules,
     /// The limits of the tally.
@@ -19,7 +20,7 @@ pub struct Scan<'s, S: Sink> {
     /// The part that is looked at.
     pub shard: Shard,
     /// The sink of findings.
-    pub sink: &'s S,
+    pub sink: &'s dyn Sink,
     /// The progress.
     pub reached: &'s Reached,
     /// The paths of the roots.
@@ -27,10 +28,7 @@ pub struct Scan<'s, S: Sink> {
 }
 
 /// A sink of findings, while the scan goes on, by several threads.
-pub trait Sink: Sync {
-    /// Is anything reported at all? Else only the tally is made.
-    fn reports(&self) -> bool;
-
+pub trait Sink: Debug + Sync {
     /// Appends to `out` the report of an entry with findings.
     fn entry(&self, out: &mut Vec<u8>, entry: ScanEntry<'_>);
 
@@ -65,7 +63,7 @@ pub(super) struct SharedDirectory {
 impl State {
     /// Returns the tally, once the sink took the last of the reports.
     #[must_use]
-    pub fn done<S: Sink>(self, scan: &Scan<'_, S>) -> Tally {
+    pub fn done(self, scan: &Scan<'_>) -> Tally {
         if !self.out.is_empty() && !scan.sink.take(&self.out) {
             scan.reached.end();
         }
@@ -73,7 +71,7 @@ impl State {
     }
 }
 
-impl<S: Sink> Scan<'_, S> {
+impl Scan<'_> {
     /// Returns a state without anything gathered.
     #[must_use]
     pub fn state(&self) -> State {
@@ -92,19 +90,9 @@ impl<S: Sink> Scan<'_, S> {
     }
 
     /// Adds an unreadable directory or list. `depth` is its depth below a root; 0 for what every part reads.
-    pub fn add_unread(
-        &self,
-        state: &mut State,
-        (root, path): (usize, Vec<u8>),
-        depth: usize,
-        error: &io::Error,
-    ) {
-        if self.sink.reports() {
-            let path = self.path(root, &path);
-            self.sink.unread(&mut state.out, &path, error);
-        }
+    pub fn add_unread(&self, state: &mut State, path: Vec<u8>, depth: usize, error: &io::Error) {
+        self.sink.unread(&mut state.out, &path, error);
         let failure = Failure {
-            root,
             path: path.into(),
             errno: error.raw_os_error().unwrap_or(libc::EIO),
         };

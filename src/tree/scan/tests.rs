@@ -14,10 +14,6 @@ use crate::records::{Finding, KindLabel, ScanEntry};
 struct Told(Mutex<String>);
 
 impl Sink for Told {
-    fn reports(&self) -> bool {
-        true
-    }
-
     fn entry(&self, out: &mut Vec<u8>, entry: ScanEntry<'_>) {
         let path = entry.path.as_bytes();
         let found = entry.found.iter();
@@ -60,8 +56,8 @@ fn told(rules: Rules, names: &[&[u8]]) -> (String, Tally) {
         reached: &reached,
         roots: vec![Vec::new()],
     };
-    let mut list: &[u8] = &names.join(&0);
-    let tally = PathList::new(&scan).read(&mut list).unwrap();
+    let list: &[u8] = &names.join(&0);
+    let tally = scan.read_list(list, b"list");
     assert_eq!(reached.entries.into_inner(), tally.counts.entries);
     assert_eq!(reached.offending.into_inner(), tally.counts.offending);
     let told = sink.0.lock().unwrap().clone();
@@ -237,11 +233,17 @@ fn a_list_that_breaks_off_is_judged_up_to_there() {
         reached: &reached,
         roots: vec![Vec::new()],
     };
-    let mut list = io::BufReader::new(Broken(b"a\0b\xFF\0c"));
-    let failed = PathList::new(&scan).read(&mut list).unwrap_err();
-    assert_eq!(failed.error.raw_os_error(), Some(libc::EIO));
-    assert_eq!(failed.tally.counts.entries, 2);
-    assert_eq!(*sink.0.lock().unwrap(), "b\\xff !ill-formed/invalid-byte\n");
+    let list = io::BufReader::new(Broken(b"a\0b\xFF\0c"));
+    let tally = scan.read_list(list, b"list");
+    assert_eq!(tally.counts.entries, 2);
+    let unread = tally.unread.first.first().unwrap();
+    assert_eq!(
+        (unread.path.as_bytes(), unread.errno),
+        (&b"list"[..], libc::EIO)
+    );
+    let told = sink.0.lock().unwrap();
+    assert!(told.contains("list unread: "), "{told}");
+    assert!(told.contains("b\\xff !ill-formed/invalid-byte\n"), "{told}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub struct TreeCharsets {
     /// If the names are in several charsets: the worst directories by charset, those with the most names first.
     pub totals: Vec<CharsetTotal>,
     /// The charsets of each of these directories.
-    directories: BTreeMap<(usize, Name<'static>), Vec<Charset>>,
+    directories: BTreeMap<Name<'static>, Vec<Charset>>,
 }
 
 /// Names and their likely texts.
@@ -74,8 +74,8 @@ impl TreeCharsets {
     /// Returns the charsets of a directory; none if all names of the tree are in one, or most of its texts are uncertain.
     #[must_use]
     pub fn of_directory(&self, directory: &Directory) -> &[Charset] {
-        let key = (directory.root, directory.path.clone());
-        self.directories.get(&key).map_or(&[], Vec::as_slice)
+        let charsets = self.directories.get(&directory.path);
+        charsets.map_or(&[], Vec::as_slice)
     }
 
     fn add(&mut self, directory: &Directory, shares: &[(Charset, Texts<'_>)]) {
@@ -108,8 +108,7 @@ impl TreeCharsets {
                 total.charsets.push(*charset);
             }
         }
-        let key = (directory.root, directory.path.clone());
-        self.directories.insert(key, charsets);
+        self.directories.insert(directory.path.clone(), charsets);
     }
 }
 

@@ -5,17 +5,13 @@ use std::io;
 use proptest::prelude::*;
 use utf8fs::policy::{Alike, Profile};
 use utf8fs::records::ScanEntry;
-use utf8fs::tree::scan::{Kept, PathList, Reached, Rules, Scan, Shard, Sink, Tally};
+use utf8fs::tree::scan::{Kept, Reached, Rules, Scan, Shard, Sink, Tally};
 
 /// Is told nothing.
 #[derive(Debug)]
 struct Nobody;
 
 impl Sink for Nobody {
-    fn reports(&self) -> bool {
-        false
-    }
-
     fn entry(&self, _out: &mut Vec<u8>, _entry: ScanEntry<'_>) {}
 
     fn unread(&self, _out: &mut Vec<u8>, _path: &[u8], _error: &io::Error) {}
@@ -50,7 +46,7 @@ fn tally(directories: &[(usize, Vec<Vec<u8>>)]) -> Tally {
             list.push(0);
         }
     }
-    PathList::new(&scan).read(&mut list.as_slice()).unwrap()
+    scan.read_list(list.as_slice(), b"list")
 }
 
 fn name() -> impl Strategy<Value = Vec<u8>> {
