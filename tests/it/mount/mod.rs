@@ -80,8 +80,6 @@ mod policy;
 mod races;
 /// Faults found from outside.
 mod regressions;
-/// Faults found from outside: devices, descriptors, refusals, and what the daemon says.
-mod regressions_more;
 /// The requests that each operation costs.
 mod renamed_below;
 mod requests;

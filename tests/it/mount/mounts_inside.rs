@@ -53,7 +53,7 @@ fn content(path: PathBuf) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// By default what a mount covers is shown, and the mount is not reached.
+/// By default what a mount covers is shown, and the mount is not reached, which one warning says.
 #[test]
 fn a_mount_inside_is_not_entered() {
     if !needs::root("mounts inside the backing directory") {
@@ -66,6 +66,13 @@ fn a_mount_inside_is_not_entered() {
     std::fs::write(tree.backing().join("in/over"), "over").unwrap();
     let mut mount = tree.mount(&[]);
     mount.allow_warning("is mounted inside the backing directory");
+    let said = std::fs::read_to_string(tree.parent().join("stderr")).unwrap();
+    let warnings: Vec<&str> = said.lines().filter(|line| line.contains("warn:")).collect();
+    let named = format!("{:?} is mounted inside", tree.backing().join("in"));
+    assert!(
+        warnings.len() == 1 && warnings[0].contains(&named),
+        "{said}"
+    );
     let dir = mount.sub("in");
     assert_eq!(at::list(&dir), [b"covered"]);
     drop(dir);
