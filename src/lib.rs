@@ -21,3 +21,8 @@ pub mod tree;
 #[path = "../tests/it/support/wait.rs"]
 #[allow(dead_code, reason = "the integration tests use all of it")]
 mod wait;
+
+#[cfg(test)]
+#[path = "../tests/it/support/at.rs"]
+#[allow(dead_code, reason = "the integration tests use all of it")]
+mod at;

@@ -4,26 +4,51 @@ mod lengths;
 mod listings;
 mod lookups;
 mod places;
+mod programs;
+mod renames;
+mod storing;
 mod unique;
+mod unique_names;
 
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::audit::Operation;
+use parking_lot::Mutex;
+use programs::VisibleDirectory;
+
+use super::audit::{AuditLog, Counts, Operation};
 use super::samples::{CALLER, config, map, new_entry};
 use super::{Caller, Config, Plus, ROOT, Utf8Fs};
+use crate::at;
 use crate::backing::ticks::is_before_this_tick;
 use crate::backing::{Dir, Kind, Stat, calls};
 use crate::names::rules::{Exemptions, Rules, Terms};
 use crate::names::{BackingName, Legacy, NameMap, OnViolation};
 use crate::policy::Alike;
+use crate::records::OffenceRecord;
 use crate::wait::until;
 
+/// A log that keeps its records.
+#[derive(Debug, Default)]
+struct KeptLog(Mutex<Vec<OffenceRecord<'static>>>);
+
+impl AuditLog for KeptLog {
+    fn offence(&self, record: OffenceRecord<'static>, _directory: u64) {
+        self.0.lock().push(record);
+    }
+
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
+}
+
 struct Scratch {
-    below: std::sync::Arc<tempfile::TempDir>,
+    below: Arc<tempfile::TempDir>,
     fs: Utf8Fs,
+    log: Arc<KeptLog>,
 }
 
 impl Scratch {
@@ -36,17 +61,12 @@ impl Scratch {
         for name in names {
             std::fs::write(below.path().join(std::ffi::OsStr::from_bytes(name)), name).unwrap();
         }
-        Self::of(
-            std::sync::Arc::new(below),
-            Exemptions::default(),
-            map,
-            unique,
-        )
+        Self::of(Arc::new(below), Exemptions::default(), map, unique)
     }
 
     /// Another filesystem over a directory that is there.
     fn of(
-        below: std::sync::Arc<tempfile::TempDir>,
+        below: Arc<tempfile::TempDir>,
         exempt: Exemptions,
         map: NameMap,
         unique: Option<Alike>,
@@ -58,14 +78,38 @@ impl Scratch {
             unique,
             section: None,
         };
+        let log = Arc::new(KeptLog::default());
         let fs = Utf8Fs::new(Config {
             unique,
             rules: Rules::new(terms, Vec::new(), exempt),
             most_descriptors: 16,
+            auditor: Arc::clone(&log) as Arc<dyn AuditLog>,
             ..config(root, map)
         })
         .unwrap();
-        Self { below, fs }
+        Self { below, fs, log }
+    }
+
+    /// The root, as programs see it.
+    fn root(&self) -> VisibleDirectory<'_> {
+        VisibleDirectory::root(&self.fs)
+    }
+
+    /// The backing directory.
+    fn below_dir(&self) -> OwnedFd {
+        at::open_dir_path(self.below.path())
+    }
+
+    /// Makes a directory below; returns it as programs see it, and as it lies below.
+    fn directory(&self, name: &[u8]) -> (VisibleDirectory<'_>, OwnedFd) {
+        at::mkdir(self.below_dir(), name).unwrap();
+        let below = at::open_dir(self.below_dir(), name).unwrap();
+        (self.root().sub(name), below)
+    }
+
+    /// The records since the last call.
+    fn records(&self) -> Vec<OffenceRecord<'static>> {
+        std::mem::take(&mut *self.log.0.lock())
     }
 
     fn path(&self, name: &[u8]) -> PathBuf {
@@ -96,18 +140,7 @@ impl Scratch {
     }
 
     fn list(&self) -> Vec<Vec<u8>> {
-        let handle = self.fs.opendir(CALLER, ROOT, 0).unwrap();
-        let mut names = Vec::new();
-        self.fs
-            .readdir(handle, 0, Plus::No, |listed| {
-                names.push(listed.name.to_vec());
-                false
-            })
-            .unwrap();
-        self.fs.releasedir(handle);
-        names.retain(|name| !matches!(name.as_slice(), b"." | b".."));
-        names.sort_unstable();
-        names
+        self.root().sorted()
     }
 }
 

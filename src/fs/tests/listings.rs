@@ -1,11 +1,13 @@
-//! Directories that others change while they are listed.
+//! What directories list, also while others change them.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CALLER, Legacy, Plus, ROOT, Scratch, map};
 use crate::fs::listed_names::ListedNames;
+use crate::names::rules::Exemptions;
 
 /// Two names of one text: in IBM850, and in windows-1252, which is tried first but comes later in the order of bytes.
 const IN_IBM850: &[u8] = b"c\x81\xE9";
@@ -128,4 +130,46 @@ fn a_directory_counts_once_however_often_it_is_read() {
     assert_eq!((once.directories, after.directories), (1, 1));
     assert!(after.bytes < 8 * once.bytes, "{once:?} {after:?}");
     assert!(after.bytes > once.bytes, "{once:?} {after:?}");
+}
+
+/// Law N4: the same names are shown after a restart, and by another filesystem over the directory at the same time.
+#[test]
+fn n4_two_filesystems_show_the_same_names() {
+    let names: [&[u8]; 8] = [
+        b"\xE9",
+        "é".as_bytes(),
+        b"%E9",
+        b"\xE8",
+        b"a\xE8",
+        b"%%E9",
+        b"\xC3",
+        b"%C3%A9",
+    ];
+    let map = map(Legacy::Decode, &["iso-8859-1"]);
+    let first = Scratch::new(map.clone(), &names);
+    let expected = first.list();
+    assert_eq!(expected.len(), names.len());
+    let below = Arc::clone(&first.below);
+    let other = Scratch::of(below, Exemptions::default(), map, None);
+    assert_eq!(other.list(), expected);
+    for (name, number) in other.root().list_numbers().unwrap() {
+        assert_eq!(first.root().stat(&name).unwrap().ino, number);
+    }
+}
+
+/// The number in a directory's list is the one that stat shows.
+#[test]
+fn a_directory_lists_the_numbers_that_its_files_have() {
+    let names = [&b"plain"[..], b"caf\xE9", "é".as_bytes()];
+    let scratch = Scratch::new(map(Legacy::Decode, &["iso-8859-1"]), &names);
+    let dir = scratch.root();
+    let listed = dir.list_numbers().unwrap();
+    assert_eq!(listed.len(), 3);
+    for (name, number) in listed {
+        let attributes = dir.stat(&name).unwrap();
+        assert_eq!(attributes.ino, number, "{name:02X?}");
+    }
+    let root = scratch.fs.getattr(ROOT).unwrap().stat;
+    let below = std::fs::metadata(scratch.below.path()).unwrap();
+    assert_eq!(root.ino, below.ino());
 }

@@ -12,22 +12,14 @@ use super::nested::umount;
 use crate::support::mount::{binary, detach, means_dead, mounted, wait_until_unmounted};
 use crate::support::{Tree, at, needs};
 
-/// The mount is of a type of its own, by which it can be found.
-#[test]
-fn the_mount_has_its_own_filesystem_type() {
-    let tree = Tree::new();
-    let mount = tree.mount(&[]);
-    assert_eq!(mounted(&mount.point()).as_deref(), Some("fuse.utf8fs"));
-    mount.stop();
-}
-
-/// SIGTERM and SIGINT unmount, and the daemon ends with success.
+/// SIGTERM and SIGINT unmount what can be found by a type of its own, and the daemon ends with success.
 #[test]
 fn signals_unmount() {
     for signal in [Signal::TERM, Signal::INT] {
         let tree = Tree::new();
         tree.file(b"file", b"content");
         let mount = tree.mount(&[]);
+        assert_eq!(mounted(&mount.point()).as_deref(), Some("fuse.utf8fs"));
         assert_eq!(at::read(mount.dir(), b"file").unwrap(), b"content");
         mount.signal(signal);
         mount.finish();
@@ -90,45 +82,6 @@ fn a_killed_daemon_loses_nothing_and_is_mounted_again_at_once() {
     assert_eq!(at::sorted(mount.dir()), before, "N4");
     mount.stop();
     detach(&tree.point());
-}
-
-/// The same names are shown after a restart, and by another daemon at the same time (law N4).
-#[test]
-fn two_daemons_show_the_same_names() {
-    let tree = Tree::new();
-    let names: [&[u8]; 8] = [
-        b"\xE9",
-        "é".as_bytes(),
-        b"%E9",
-        b"\xE8",
-        b"a\xE8",
-        b"%%E9",
-        b"\xC3",
-        b"%C3%A9",
-    ];
-    for name in names {
-        tree.file(name, name);
-    }
-    let options = ["--from", "iso-8859-1"];
-    let first = tree.mount(&options);
-    let expected = at::sorted(first.dir());
-    assert_eq!(expected.len(), names.len());
-    let other = Tree::new();
-    let status = Command::new(binary())
-        .args(["mount", "--background", "--from", "iso-8859-1"])
-        .arg(tree.backing())
-        .arg(other.point())
-        .stderr(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(status.success());
-    let seen = at::sorted(at::open_dir_path(&other.point()));
-    detach(&other.point());
-    assert_eq!(seen, expected);
-    first.stop();
-    let again = tree.mount(&options);
-    assert_eq!(at::sorted(again.dir()), expected);
-    again.stop();
 }
 
 /// --background returns only when the mount answers.

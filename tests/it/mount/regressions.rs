@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{DirEntryExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Dir, Mode, OFlags, RenameFlags};
+use rustix::fs::{Dir, Mode, OFlags};
 use rustix::process::{Gid, Pid, PidfdFlags, Signal, Uid, pidfd_open, pidfd_send_signal};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
@@ -221,67 +221,6 @@ fn many_files_are_open_at_once_and_closed_under_a_low_limit() {
             .args((0..most).map(path)));
     }
     assert_eq!(fs::read(path(7)).unwrap(), b"7more\nmore\n");
-}
-
-/// The number in a directory's list is the one that stat shows.
-#[test]
-fn a_directory_lists_the_numbers_that_its_files_have() {
-    let tree = Tree::new();
-    for name in [&b"plain"[..], b"caf\xE9", "é".as_bytes()] {
-        tree.file(name, name);
-    }
-    let mount = tree.mount(&["--from", "iso-8859-1"]);
-    let listed: BTreeMap<_, _> = fs::read_dir(mount.point())
-        .unwrap()
-        .map(|entry| entry.unwrap())
-        .map(|entry| (entry.file_name(), entry.ino()))
-        .collect();
-    for (name, number) in &listed {
-        assert_eq!(
-            fs::metadata(mount.point().join(name)).unwrap().ino(),
-            *number
-        );
-    }
-    assert_eq!(listed.len(), 3);
-    let root = |path: PathBuf| fs::metadata(path).unwrap().ino();
-    assert_eq!(root(mount.point()), root(tree.backing()));
-    mount.stop();
-}
-
-/// The names of the directory were kept as if the old name were gone, and the whiteout under it was not found.
-#[test]
-fn a_whiteout_is_seen_under_the_name_that_it_took() {
-    if !needs::root("whiteouts") {
-        return;
-    }
-    let tree = Tree::new();
-    tree.file(b"caf\xE9", b"content");
-    let mount = tree.mount(&["--from", "iso-8859-1"]);
-    let café = "café".as_bytes();
-    at::stat(mount.dir(), café).unwrap();
-    at::rename_with(mount.dir(), café, b"gone", RenameFlags::WHITEOUT).unwrap();
-    assert_eq!(
-        at::stat(mount.dir(), café).unwrap().st_mode & libc::S_IFMT,
-        libc::S_IFCHR
-    );
-    assert_eq!(at::read(mount.dir(), b"gone").unwrap(), b"content");
-    mount.stop();
-}
-
-/// A rename onto a listed raw name made a second entry, by the name that `normalize` makes of it.
-#[test]
-fn a_rename_onto_a_raw_name_replaces_it_under_normalize() {
-    let tree = Tree::new();
-    tree.file(b"caf\xE9", b"OLD");
-    tree.file(b"new", b"NEW");
-    let options = "--legacy raw --on-violation normalize --from iso-8859-1";
-    let mount = tree.mount(&options.split(' ').collect::<Vec<_>>());
-    at::rename(mount.dir(), b"new", b"caf\xE9").unwrap();
-    for dir in [mount.dir(), tree.below_dir().as_fd()] {
-        assert_eq!(at::list(dir), [b"caf\xE9"]);
-        assert_eq!(at::read(dir, b"caf\xE9").unwrap(), b"NEW");
-    }
-    mount.stop();
 }
 
 /// mount(8) calls a program of this type without a command.
