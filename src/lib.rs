@@ -26,3 +26,7 @@ mod wait;
 #[path = "../tests/it/support/at.rs"]
 #[allow(dead_code, reason = "the integration tests use all of it")]
 mod at;
+
+#[cfg(test)]
+#[path = "../tests/it/support/offending.rs"]
+mod offending;

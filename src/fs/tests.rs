@@ -3,6 +3,7 @@
 mod lengths;
 mod listings;
 mod lookups;
+mod offences;
 mod places;
 mod programs;
 mod renames;

@@ -7,6 +7,7 @@ pub(crate) mod cpu;
 pub(crate) mod memory;
 pub(crate) mod mount;
 pub(crate) mod needs;
+pub(crate) mod offending;
 pub(crate) mod random;
 pub(crate) mod server;
 pub(crate) mod snapshot;
