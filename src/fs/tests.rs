@@ -1,5 +1,7 @@
 //! The filesystem without FUSE, over temporary directories.
 
+mod encodings;
+mod forms;
 mod lengths;
 mod listings;
 mod lookups;

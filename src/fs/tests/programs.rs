@@ -167,6 +167,11 @@ impl<'a> VisibleDirectory<'a> {
         self.fs.unlink(self.number, name).map_err(errno)
     }
 
+    pub(super) fn rmdir(self, name: &[u8]) -> Result<()> {
+        drop(self.lookup(name)?);
+        self.fs.rmdir(self.number, name).map_err(errno)
+    }
+
     /// Makes `name` where [`Make::SOURCE`] exists.
     pub(super) fn make(self, make: Make, name: &[u8]) -> Result<()> {
         match make {
