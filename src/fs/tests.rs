@@ -1,6 +1,9 @@
 //! The filesystem without FUSE, over temporary directories.
 
+mod concurrent;
+mod confinement;
 mod encodings;
+mod faults;
 mod forms;
 mod lengths;
 mod listings;

@@ -8,9 +8,12 @@ use std::thread;
 use std::time::Duration;
 
 use super::super::descriptors::Descriptors;
+use super::super::samples::{CALLER, config, map};
+use super::super::{Config, ROOT, Utf8Fs};
 use super::table::FileLocks;
 use super::{LockCall, LockRequest, Locks, LocksAt};
-use crate::backing::{LockKind, LockRange};
+use crate::backing::{Dir, LockKind, LockRange};
+use crate::names::Legacy;
 
 const WRITE: Option<LockKind> = Some(LockKind::Write);
 const READ: Option<LockKind> = Some(LockKind::Read);
@@ -178,4 +181,37 @@ fn a_file_whose_locks_are_slow_to_go_keeps_nobody_from_those_of_others() {
     asking.join().unwrap();
     assert_eq!(asked, Ok(()), "it waits for the locks of another file");
     assert!(locks.files.lock().is_empty(), "no file has locks");
+}
+
+/// A file without a name is locked by those who have it open.
+#[test]
+fn a_file_that_was_removed_is_locked_by_those_who_have_it_open() {
+    let below = tempfile::tempdir().unwrap();
+    std::fs::write(below.path().join("file"), "content").unwrap();
+    let root = Dir::open_root(below.path()).unwrap().into_fd();
+    let fs = Utf8Fs::new(Config {
+        locks: LocksAt::Backing,
+        ..config(root, map(Legacy::Escape, &[]))
+    });
+    let fs = fs.unwrap();
+    let number = fs.lookup(CALLER, ROOT, b"file").unwrap().inode.number;
+    let open = || fs.open(CALLER, number, libc::O_RDWR).unwrap().handle;
+    let (one, other) = (open(), open());
+    fs.unlink(ROOT, b"file").unwrap();
+    let lock = |handle, owner| {
+        let request = LockRequest {
+            call: LockCall::Fcntl,
+            owner,
+            pid: 0,
+            uid: 0,
+            range: LockRange { start: 0, end: 4 },
+            kind: WRITE,
+        };
+        fs.set_lock(handle, request).unwrap()
+    };
+    assert!(lock(one, 1));
+    assert!(!lock(other, 2));
+    fs.close_locks(one, 1);
+    fs.release(one);
+    assert!(lock(other, 2));
 }

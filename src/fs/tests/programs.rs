@@ -139,6 +139,11 @@ impl<'a> VisibleDirectory<'a> {
         self.looked(made).map(drop)
     }
 
+    pub(super) fn readlink(self, name: &[u8]) -> Result<Vec<u8>> {
+        let looked = self.lookup(name)?;
+        self.fs.readlink(looked.number()).map_err(errno)
+    }
+
     pub(super) fn link(self, old: &[u8], new: &[u8]) -> Result<()> {
         let looked = self.lookup(old)?;
         self.check_absent(new)?;

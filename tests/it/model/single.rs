@@ -9,7 +9,7 @@ use crate::model::operations;
 use crate::model::settings::{LEGACY, all_of};
 use crate::support::show;
 
-fn map(settings: &Settings) -> NameMap {
+pub(super) fn map(settings: &Settings) -> NameMap {
     NameMap {
         policy: settings.policy.clone(),
         legacy: match settings.legacy {

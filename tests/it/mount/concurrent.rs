@@ -1,7 +1,7 @@
 //! Law N11: at every instant exactly one entry has a visible name, also when many want it at once.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Barrier, Mutex};
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -9,49 +9,6 @@ use rustix::io::Errno;
 use crate::support::{Tree, at};
 
 const THREADS: usize = 8;
-const SPELLINGS: [&[u8]; 3] = [b"\xE9", b"\xC3\xA9", b"e\xCC\x81"];
-
-/// Many create one name in all its spellings: one succeeds; many remove it: one succeeds.
-#[test]
-fn of_many_that_create_or_remove_a_name_one_succeeds() {
-    let tree = Tree::new();
-    let options = "--on-violation normalize --from iso-8859-1 --normalization nfc";
-    let mount = tree.mount(&options.split(' ').collect::<Vec<_>>());
-    let dir = mount.dir();
-    let barrier = Barrier::new(THREADS);
-    let counts: Vec<(AtomicUsize, AtomicUsize)> = (0..100).map(|_| Default::default()).collect();
-    // Collected, since a thread that panics would leave the others at the barrier.
-    let surprises = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for thread in 0..THREADS {
-            let (dir, barrier, counts, surprises) = (&dir, &barrier, &counts, &surprises);
-            scope.spawn(move || {
-                for (round, (made, removed)) in counts.iter().enumerate() {
-                    let spelling = SPELLINGS[(thread + round) % SPELLINGS.len()];
-                    barrier.wait();
-                    match at::create_new(dir, spelling) {
-                        Ok(_) => _ = made.fetch_add(1, Ordering::Relaxed),
-                        Err(Errno::EXIST) => {}
-                        Err(error) => surprises.lock().unwrap().push(error),
-                    }
-                    barrier.wait();
-                    match at::unlink(dir, spelling) {
-                        Ok(()) => _ = removed.fetch_add(1, Ordering::Relaxed),
-                        Err(Errno::NOENT) => {}
-                        Err(error) => surprises.lock().unwrap().push(error),
-                    }
-                }
-            });
-        }
-    });
-    assert_eq!(surprises.into_inner().unwrap(), []);
-    for (made, removed) in &counts {
-        assert_eq!(made.load(Ordering::Relaxed), 1);
-        assert_eq!(removed.load(Ordering::Relaxed), 1);
-    }
-    assert!(at::list(tree.below_dir()).is_empty());
-    mount.stop();
-}
 
 /// Says that the work is done, also when it ended in a panic.
 struct Done<'a>(&'a AtomicBool);
@@ -94,41 +51,6 @@ fn a_name_that_is_replaced_is_never_absent_and_never_doubled() {
     });
     assert_eq!(at::list(tree.below_dir()), [b"\xE9"]);
     assert_eq!(at::read(tree.below_dir(), b"\xE9").unwrap(), b"500");
-    mount.stop();
-}
-
-/// Many in one directory, each with names of its own: nothing is lost.
-#[test]
-fn many_that_work_side_by_side_lose_nothing() {
-    let tree = Tree::new();
-    let mount = tree.mount(&[
-        "--on-violation",
-        "normalize",
-        "--from",
-        "iso-8859-1",
-        "--audit-burst",
-        "1",
-    ]);
-    let dir = mount.dir();
-    std::thread::scope(|scope| {
-        for thread in 0..THREADS {
-            let dir = &dir;
-            scope.spawn(move || {
-                for number in 0..200 {
-                    let name = [format!("{thread}-{number}-").as_bytes(), b"\xE9"].concat();
-                    let shown = format!("{thread}-{number}-é");
-                    at::write_new(dir, &name, shown.as_bytes()).unwrap();
-                    assert_eq!(at::read(dir, shown.as_bytes()).unwrap(), shown.as_bytes());
-                    if number % 2 == 0 {
-                        at::unlink(dir, shown.as_bytes()).unwrap();
-                        assert_eq!(at::stat(dir, &name).err(), Some(Errno::NOENT));
-                    }
-                }
-            });
-        }
-    });
-    assert_eq!(at::list(dir).len(), THREADS * 100);
-    assert_eq!(at::sorted(dir), at::sorted(tree.below_dir()));
     mount.stop();
 }
 

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -20,7 +20,7 @@ use super::mounts_inside::{Inner, crossing};
 
 use crate::support::strace::Strace;
 use crate::support::wait::until;
-use crate::support::{Mount, Tree, at, needs, show, status, user};
+use crate::support::{Mount, Tree, at, needs, status, user};
 
 /// A filesystem in memory, mounted on the backing directory, which the tree takes away at its end.
 fn mount_memory(tree: &Tree, options: &str) {
@@ -348,52 +348,6 @@ fn one_user_cannot_take_all_descriptors() {
     }
     assert_eq!((counts.0, counts.1), (24, 12), "{counts:?}");
     assert!(counts.2 >= 8, "{counts:?}");
-    mount.stop();
-}
-
-#[test]
-fn a_backing_directory_that_is_removed_is_empty_above_and_takes_nothing_new() {
-    let tree = Tree::new();
-    tree.file(b"file", b"content");
-    let mount = tree.mount(&["--cache", "0"]);
-    let open = File::open(mount.point().join("file")).unwrap();
-    std::fs::remove_dir_all(tree.backing()).unwrap();
-    assert_eq!(at::stat(mount.dir(), b"file").map(drop), Err(Errno::NOENT));
-    assert_eq!(at::mkdir(mount.dir(), b"new"), Err(Errno::NOENT));
-    assert_eq!(at::write_new(mount.dir(), b"new", b""), Err(Errno::NOENT));
-    // As a directory below that was removed while it was open.
-    let mut buffer = Vec::with_capacity(1024);
-    let mut entries = RawDir::new(mount.dir(), buffer.spare_capacity_mut());
-    let first = entries
-        .next()
-        .map(|entry| entry.map(|entry| show(entry.file_name().to_bytes())));
-    assert!(matches!(first, None | Some(Err(Errno::NOENT))), "{first:?}");
-    assert_eq!(at::read_all(&open).unwrap(), b"content");
-    drop(open);
-    mount.stop();
-}
-
-#[test]
-fn a_backing_directory_that_is_replaced_is_shown_as_the_one_it_was() {
-    let tree = Tree::new();
-    tree.file(b"file", b"old");
-    let mount = tree.mount(&["--cache", "0"]);
-    let parent = at::open_dir_path(tree.parent());
-    at::rename(&parent, b"backing", b"elsewhere").unwrap();
-    std::fs::create_dir(tree.backing()).unwrap();
-    tree.file(b"file", b"new");
-    tree.file(b"another", b"new");
-    assert_eq!(at::read(mount.dir(), b"file").unwrap(), b"old");
-    assert_eq!(
-        at::stat(mount.dir(), b"another").map(drop),
-        Err(Errno::NOENT)
-    );
-    at::write_new(mount.dir(), b"made", b"").unwrap();
-    let elsewhere = at::open_dir(&parent, b"elsewhere").unwrap();
-    assert_eq!(
-        at::sorted(elsewhere.as_fd()),
-        [b"file".to_vec(), b"made".to_vec()]
-    );
     mount.stop();
 }
 

@@ -553,23 +553,3 @@ fn locks_are_carried_through_one_mount_and_another() {
     }
     shared.stop();
 }
-
-/// A file without a name is locked by those who have it open.
-#[test]
-fn a_file_that_was_removed_is_locked_by_those_who_have_it_open() {
-    let tree = tree();
-    let mount = tree.mount(&["--locks", "backing"]);
-    let mut one = Locker::start(&mount.point());
-    let mut other = Locker::start(&mount.point());
-    assert_eq!(one.ask("open 1 @file rw"), "ok");
-    assert_eq!(other.ask("open 1 @file rw"), "ok");
-    for name in ["file", "link"] {
-        std::fs::remove_file(mount.point().join(name)).unwrap();
-    }
-    assert_eq!(one.ask("posix 1 w 0 5"), "ok");
-    assert_eq!(other.ask("posix 1 w 0 5"), "no");
-    assert_eq!(one.ask("close 1"), "ok");
-    assert_eq!(other.ask("posix 1 w 0 5"), "ok");
-    drop((one, other));
-    mount.stop();
-}

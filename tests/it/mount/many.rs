@@ -1,4 +1,4 @@
-//! Directories of very many names (laws N2, N3, N5).
+//! A directory of very many names (laws N2, N3, N5); `model::many` has more of them.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -51,33 +51,6 @@ fn read(dir: impl AsFd, name: &[u8]) -> Vec<u8> {
     at::read(dir, name).unwrap_or_else(|error| panic!("{} does not open: {error}", show(name)))
 }
 
-fn escape() -> Setting {
-    Setting::new(
-        Legacy::Escape,
-        OnViolation::Reject,
-        Profile::Utf8,
-        None,
-        &[],
-    )
-}
-
-/// All names of two octets that can exist: 65,536 without those with NUL or `/` in them, and without `..`.
-#[test]
-fn every_name_of_two_octets_is_visible_once_and_opens() {
-    let octets = || (1..=255_u8).filter(|&octet| octet != b'/');
-    let names: Vec<Vec<u8>> = octets()
-        .flat_map(|first| octets().map(move |second| vec![first, second]))
-        .filter(|name| name != b"..")
-        .collect();
-    assert_eq!(names.len(), 254 * 254 - 1);
-    let tree = Tree::in_memory();
-    fill(&tree, &names);
-    let setting = escape();
-    let mount = tree.mount(&setting.options());
-    assert_all_reachable(&mount, &setting, &names);
-    mount.stop();
-}
-
 /// 100,000 names of 1 to 255 random octets.
 #[test]
 fn a_hundred_thousand_random_names_are_visible_once_and_open() {
@@ -93,30 +66,12 @@ fn a_hundred_thousand_random_names_are_visible_once_and_open() {
     let names: Vec<Vec<u8>> = names.into_iter().collect();
     let tree = Tree::in_memory();
     fill(&tree, &names);
-    let setting = escape();
-    let mount = tree.mount(&setting.options());
-    assert_all_reachable(&mount, &setting, &names);
-    mount.stop();
-}
-
-/// Names that want each other's visible name, by the thousand: Latin-1, UTF-8, and what either is escaped as.
-#[test]
-fn thousands_of_names_that_collide_stay_apart() {
-    let mut names = Vec::new();
-    for number in 0..1000 {
-        names.push(format!("{number}é").into_bytes());
-        names.push([number.to_string().as_bytes(), b"\xE9"].concat());
-        names.push(format!("{number}%E9").into_bytes());
-        names.push(format!("{number}%%E9%").into_bytes());
-    }
-    let tree = Tree::in_memory();
-    fill(&tree, &names);
     let setting = Setting::new(
-        Legacy::Decode,
+        Legacy::Escape,
         OnViolation::Reject,
         Profile::Utf8,
         None,
-        &["iso-8859-1"],
+        &[],
     );
     let mount = tree.mount(&setting.options());
     assert_all_reachable(&mount, &setting, &names);
