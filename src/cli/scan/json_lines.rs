@@ -83,6 +83,10 @@ pub(super) fn push_line(out: &mut Vec<u8>, line: &ScanLine<'_>) {
 }
 
 impl Sink for Lines {
+    fn reports(&self) -> bool {
+        self.report != Report::Nothing
+    }
+
     fn entry(&self, out: &mut Vec<u8>, entry: ScanEntry<'_>) {
         match self.report {
             Report::Paths if entry.offends => {

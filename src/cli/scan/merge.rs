@@ -35,7 +35,7 @@ pub(super) fn merged(reports: &[PathBuf], kept: Kept, sink: &Lines) -> Result<Sc
         parts.add(read_part(report)?, report)?;
     }
     let whole = parts.whole()?;
-    if sink.report != Report::Nothing {
+    if sink.reports() {
         pass_on(reports, sink)?;
     }
     Ok(ScanDone::new(whole, false))

@@ -1,9 +1,45 @@
-//! Keys of names, which names that differ in case or form alone share. Those of ASCII names, as most are, take no folded text.
+//! ASCII names, as most are: their keys, a word at a time, and which of them conform.
+
+use crate::policy::Policy;
 
 /// The highest bit of each byte.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Bytes that ASCII names may have, as the policy itself answered.
+#[derive(Debug)]
+pub(super) struct AsciiBytes {
+    /// At both ends of a name.
+    edge: [bool; 256],
+    /// Within a name.
+    inner: [bool; 256],
+}
+
+impl AsciiBytes {
+    pub(super) fn new(policy: &Policy) -> Self {
+        let ask = |name: fn(u8) -> [u8; 3]| {
+            let conforms = |byte| u8::is_ascii(&byte) && policy.conforms(&name(byte));
+            std::array::from_fn(|byte| u8::try_from(byte).is_ok_and(conforms))
+        };
+        Self {
+            edge: ask(|byte| [byte, b'z', byte]),
+            inner: ask(|byte| [b'z', byte, b'z']),
+        }
+    }
+
+    /// Does a name surely have no forbidden character or shape? One that begins as a device does (AUX, COM1, LPT1, NUL, PRN) may have.
+    pub(super) fn allow(&self, name: &[u8]) -> bool {
+        let has = |table: &[bool; 256], byte: &u8| table.get(usize::from(*byte)) == Some(&true);
+        let [Some(first), Some(last)] = [name.first(), name.last()] else {
+            return false;
+        };
+        !b"aclnp".contains(&first.to_ascii_lowercase())
+            && has(&self.edge, first)
+            && has(&self.edge, last)
+            && name.iter().all(|byte| has(&self.inner, byte))
+    }
+}
 
 /// Returns the number that all texts have in common whose folded form is `folded`.
 pub(super) fn key(folded: &[u8]) -> u64 {

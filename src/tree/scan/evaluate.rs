@@ -31,11 +31,12 @@ impl Scan<'_> {
             ..Counts::default()
         };
         let mut guesser: Option<Box<Guesser>> = None;
+        let mut found = Vec::new();
         let collisions = listing.collisions();
         let special = listing.special().iter().chain(collisions.keys());
         for index in BTreeSet::from_iter(special) {
             let name = listing.name(*index);
-            let mut found = Vec::new();
+            found.clear();
             self.rules
                 .judge(name, &mut found, &mut guesser, &mut counts);
             let collision = collisions.get(index);
@@ -47,16 +48,26 @@ impl Scan<'_> {
                 let kinds = kinds.into_iter().filter(|(is_so, ..)| *is_so);
                 found.extend(kinds.map(|(_, finding, kind)| Found::whole(finding, kind)));
             }
-            if !found.is_empty() {
-                let like = collision.map(|collision| listing.name(collision.with));
-                let troubled = Sampled {
-                    hash: key(name) ^ key(path()).rotate_left(32),
-                    directory: self.path(root, path()).into(),
-                    name: name.to_vec().into(),
-                    found,
-                    like: like.map(|like| like.to_vec().into()),
-                };
-                self.add_troubled(tally, &mut counts, &troubled, out);
+            if found.is_empty() {
+                continue;
+            }
+            let offends = found
+                .iter()
+                .any(|found| self.rules.offences().contains(&found.finding));
+            counts.add_troubled(&found, offends);
+            let hash = key(name) ^ key(path()).rotate_left(32);
+            let sample = || Sampled {
+                hash,
+                directory: self.path(root, path()).into(),
+                name: name.to_vec().into(),
+                found: found.clone(),
+                like: collision.map(|collision| listing.name(collision.with).to_vec().into()),
+            };
+            for found in &found {
+                tally.add_kind(found, hash, sample);
+            }
+            if self.sink.reports() {
+                self.report(&sample(), offends, out);
             }
         }
         counts.ascii = counts.entries - counts.beyond_ascii - counts.ill_formed;
@@ -72,37 +83,13 @@ impl Scan<'_> {
         tally.add(directory);
     }
 
-    fn add_troubled(
-        &self,
-        tally: &mut Tally,
-        counts: &mut Counts,
-        troubled: &Sampled,
-        out: &mut Vec<u8>,
-    ) {
-        let found = &troubled.found;
-        let mut findings = found.iter().map(|found| found.finding);
-        let offends = findings.any(|finding| self.rules.offences().contains(&finding));
-        *if offends {
-            &mut counts.offending
-        } else {
-            &mut counts.remarked
-        } += 1;
-        for finding in found
-            .iter()
-            .map(|found| found.finding)
-            .collect::<BTreeSet<_>>()
-        {
-            *counts.found.of(finding) += 1;
-        }
-        for found in found {
-            tally.add_kind(found, troubled);
-        }
+    fn report(&self, name: &Sampled, offends: bool, out: &mut Vec<u8>) {
         let entry = ScanEntry {
-            path: joined(troubled.directory.as_bytes(), troubled.name.as_bytes()).into(),
-            name: troubled.name.as_bytes().into(),
+            path: joined(name.directory.as_bytes(), name.name.as_bytes()).into(),
+            name: name.name.as_bytes().into(),
             offends,
-            found: found.into(),
-            like: troubled.like.as_ref().map(|like| like.as_bytes().into()),
+            found: (&name.found).into(),
+            like: name.like.as_ref().map(|like| like.as_bytes().into()),
         };
         self.sink.entry(out, entry);
         if out.len() >= HANDED_OVER {

@@ -1,6 +1,6 @@
 //! The rules that a name is judged by, by itself.
 
-use super::ascii_names::ascii_key;
+use super::ascii_names::{AsciiBytes, ascii_key};
 use crate::codec::guess::{Guesser, doubly_encoded};
 use crate::codec::{Form, utf8};
 use crate::policy::{Alike, Policy, Rule};
@@ -14,6 +14,7 @@ const LIKELY: f64 = 0.5;
 pub struct Rules {
     policy: Policy,
     offences: Vec<Finding>,
+    bytes: AsciiBytes,
 }
 
 impl Rules {
@@ -32,6 +33,7 @@ impl Rules {
         let offences = offences.into_iter().filter(|(_, is_offence)| *is_offence);
         Self {
             offences: offences.map(|(finding, _)| finding).collect(),
+            bytes: AsciiBytes::new(&policy),
             policy,
         }
     }
@@ -50,7 +52,21 @@ impl Rules {
 
     /// Returns the key of an ASCII name that conforms: nothing more is done for most names.
     pub(super) fn plain_key(&self, name: &[u8]) -> Option<u64> {
-        ascii_key(name).filter(|_| self.policy.conforms(name))
+        // ASCII is the same in every encoding and form.
+        let Policy {
+            encoding: _,
+            max_bytes,
+            max_chars,
+            max_utf16,
+            form: _,
+            forbid,
+        } = &self.policy;
+        let limits = [Some(*max_bytes), *max_chars, *max_utf16];
+        let mut limits = limits.into_iter().flatten();
+        let is_short = limits.all(|limit| name.len() <= limit);
+        let is_allowed = || forbid.is_empty() || self.bytes.allow(name);
+        let conforms = || is_short && is_allowed() || self.policy.conforms(name);
+        ascii_key(name).filter(|_| conforms())
     }
 
     /// Adds to `found` what is found in the name by itself, each kind once, to `guesser` what there is to guess, and to `counts`
@@ -114,5 +130,67 @@ impl Rules {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rules;
+    use crate::policy::{Class, Policy, Profile};
+
+    #[test]
+    fn ascii_names_are_plain_if_they_conform_under_every_policy() {
+        let profiles = [
+            Profile::Utf8,
+            Profile::Safe,
+            Profile::Portable,
+            Profile::Posix,
+        ];
+        let mut policies: Vec<Policy> = profiles.iter().map(|p| p.policy()).collect();
+        policies.extend(Class::ALL.iter().map(|&class| {
+            let mut policy = Policy::default();
+            policy.forbid = policy.forbid.with(class);
+            policy.max_bytes = 24;
+            policy
+        }));
+        let mut plain = 0;
+        for policy in &policies {
+            let rules = Rules::new(policy.clone(), None, false);
+            let mut check = |name: &[u8]| {
+                let (is_plain, conforms) = (rules.plain_key(name).is_some(), policy.conforms(name));
+                plain += usize::from(is_plain);
+                assert_eq!(is_plain, conforms, "{policy:?} {}", name.escape_ascii());
+            };
+            for a in 1..0x80_u8 {
+                for b in 1..0x80_u8 {
+                    for name in [&[a, b][..], &[a, b'x', b], &[b'x', a, b], &[a, b, b'x']] {
+                        let is_name = !name.contains(&b'/') && name != b"..";
+                        is_name.then(|| check(name));
+                    }
+                }
+            }
+            for name in [
+                "NUL",
+                "nul.txt",
+                "com1",
+                "COM9.x",
+                "LPT3",
+                "aux ",
+                "prn.",
+                "CONOUT$",
+                "conin$.a",
+                "nulls",
+                "-rf",
+                " a",
+                "a ",
+                "a.",
+                "plain.txt",
+                "AUX .b",
+                "a23456789012345678901234567",
+            ] {
+                check(name.as_bytes());
+            }
+        }
+        assert!(plain > 100_000, "{plain}");
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::records::{Counts, Directory, Failure, Failures, Found, Kept, Sampled, Tally};
+use strum::VariantArray;
+
+use crate::records::{Counts, Directory, Failure, Failures, Finding, Found, Kept, Sampled, Tally};
 
 /// Adds to a number, which a report that somebody altered cannot make overflow.
 fn add(mine: &mut u64, theirs: u64) {
@@ -14,6 +16,20 @@ impl Counts {
     #[must_use]
     pub fn troubled(&self) -> u64 {
         self.offending.saturating_add(self.remarked)
+    }
+
+    /// Counts a name with findings.
+    pub(super) fn add_troubled(&mut self, found: &[Found], offends: bool) {
+        let count = match offends {
+            true => &mut self.offending,
+            false => &mut self.remarked,
+        };
+        *count += 1;
+        for &finding in Finding::VARIANTS {
+            if found.iter().any(|found| found.finding == finding) {
+                *self.found.of(finding) += 1;
+            }
+        }
     }
 
     fn add(&mut self, other: &Self) {
@@ -96,12 +112,14 @@ impl Tally {
         }
     }
 
-    /// Counts a kind of a finding, of which a name may be a sample.
-    pub(super) fn add_kind(&mut self, found: &Found, name: &Sampled) {
+    /// Counts a kind of a finding. Where a name with that hash would be kept as a sample, it is.
+    pub(super) fn add_kind(&mut self, found: &Found, hash: u64, sample: impl Fn() -> Sampled) {
         let kind = (found.finding, found.kind);
         *self.kinds.entry(kind).or_default() += 1;
-        let samples = self.samples.entry(kind).or_default();
-        keep(samples, [name], self.kept.samples);
+        let (samples, most) = (self.samples.entry(kind).or_default(), self.kept.samples);
+        if samples.len() < most || samples.last().is_some_and(|last| hash <= last.hash) {
+            keep(samples, [&sample()], most);
+        }
     }
 
     /// Returns the directories that could not be read, with those that are read for every part.

@@ -29,6 +29,9 @@ pub struct Scan<'s> {
 
 /// A sink of findings, while the scan goes on, by several threads.
 pub trait Sink: Debug + Sync {
+    /// Is anything reported at all? Else only the tally is made.
+    fn reports(&self) -> bool;
+
     /// Appends to `out` the report of an entry with findings.
     fn entry(&self, out: &mut Vec<u8>, entry: ScanEntry<'_>);
 

@@ -14,6 +14,10 @@ use crate::records::{Finding, KindLabel, ScanEntry};
 struct Told(Mutex<String>);
 
 impl Sink for Told {
+    fn reports(&self) -> bool {
+        true
+    }
+
     fn entry(&self, out: &mut Vec<u8>, entry: ScanEntry<'_>) {
         let path = entry.path.as_bytes();
         let found = entry.found.iter();
