@@ -15,7 +15,7 @@ use super::args::AuditLogArgs;
 use super::error::cannot_be;
 use super::output::{grouped, input_name, open_input, print_lines, print_warning};
 use super::page::Page;
-use super::{CliError, ExitCode};
+use super::{CommandError, ExitCode};
 use crate::names::Quoted;
 use crate::records::{AuditRecord, Name, json_line};
 use log_summary::{InvalidLine, LogSummary};
@@ -30,7 +30,7 @@ const SHOWN: usize = 100;
 ///
 /// # Errors
 /// Wrong arguments; output that can't be written. A log that cannot be read is reported, and makes the summary incomplete.
-pub(super) fn run(args: &AuditLogArgs) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: &AuditLogArgs) -> Result<ExitCode, CommandError> {
     check(args)?;
     let page = Page::create(args.html.as_deref(), &args.files)?;
     let mut summary = LogSummary::new();
@@ -128,16 +128,18 @@ impl InvalidLine {
 }
 
 /// Checks the arguments that select records.
-fn check(args: &AuditLogArgs) -> Result<(), CliError> {
+fn check(args: &AuditLogArgs) -> Result<(), CommandError> {
     if let (Some(since), Some(until)) = (args.since, args.until)
         && since >= until
     {
         let message = "--since is not before --until: there is no time in between";
-        return Err(CliError::usage(message).hint("--until is the first moment that is left out"));
+        return Err(
+            CommandError::usage(message).hint("--until is the first moment that is left out")
+        );
     }
     if let Some(below) = args.below.as_ref().filter(|below| !below.is_absolute()) {
         let message = format!("--below {}: it does not begin with /", Name::of_path(below));
-        return Err(CliError::usage(message)
+        return Err(CommandError::usage(message)
             .hint("it is a path as it is seen through the mount, mount point and all"));
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::CliError;
+use super::CommandError;
 use super::error::cannot_be;
 use super::output::{print_warning, quoted};
 use crate::daemon::mount_policy::{self, line_and_column};
@@ -13,18 +13,18 @@ use crate::records::{CharsetMapFile, charset_source, table_fault};
 ///
 /// # Errors
 /// It cannot be read, or is none.
-pub(super) fn read(path: &Path) -> Result<CharsetMap, CliError> {
+pub(super) fn read(path: &Path) -> Result<CharsetMap, CommandError> {
     let name = Quoted::of(path);
     let text = std::fs::read_to_string(path).map_err(|error| {
         let what = format!("the charset map {name}");
-        CliError::usage(cannot_be("read", what, &error))
+        CommandError::usage(cannot_be("read", what, &error))
             .hint("utf8fs scan --propose-map FILE DIR writes one")
     })?;
     CharsetMapFile::parse(&text).map_err(|fault| {
         let start = fault.span().map_or(text.len(), |span| span.start);
         let (line, column) = line_and_column(text.as_bytes(), start);
         let fault = table_fault(&fault, "directory").replace('\n', " ");
-        CliError::usage(format!("{name}:{line}:{column}: {fault}"))
+        CommandError::usage(format!("{name}:{line}:{column}: {fault}"))
             .hint("docs/migrating.md has the keys of a charset map")
     })
 }
@@ -45,11 +45,11 @@ pub(super) fn warn_of_unmatched(map: &CharsetMap) {
 ///
 /// # Errors
 /// It has another shape, or a part of it is unknown.
-pub(super) fn set(map: &mut CharsetMap, entry: &str) -> Result<(), CliError> {
+pub(super) fn set(map: &mut CharsetMap, entry: &str) -> Result<(), CommandError> {
     const HINT: &str = "such as /letters=koi8-r, with the path from the root of the tree, or letters=koi8-r for a name anywhere";
     let wrong = |why: &str| {
         let entry = Quoted::of(entry);
-        CliError::usage(format!("--set-charset {entry}: {why}")).hint(HINT)
+        CommandError::usage(format!("--set-charset {entry}: {why}")).hint(HINT)
     };
     let parts = entry.rsplit_once('=');
     let (path, charsets) = parts.ok_or_else(|| wrong("it must be DIR=CHARSET"))?;
@@ -63,10 +63,10 @@ pub(super) fn set(map: &mut CharsetMap, entry: &str) -> Result<(), CliError> {
 ///
 /// # Errors
 /// A charset that is not on offer, or a word among others.
-pub(super) fn source(option: &str, labels: &[&str]) -> Result<CharsetSource, CliError> {
+pub(super) fn source(option: &str, labels: &[&str]) -> Result<CharsetSource, CommandError> {
     let charset = |label: &str| mount_policy::charset(option, label);
     charset_source(labels, charset, |word| {
-        CliError::usage(format!("{option} {word} comes alone"))
+        CommandError::usage(format!("{option} {word} comes alone"))
             .hint("either name the charsets, or have them guessed")
     })
 }

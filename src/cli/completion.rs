@@ -6,13 +6,13 @@ use clap_complete::Shell;
 
 use super::args::Cli;
 use super::output::Output;
-use super::{CliError, ExitCode};
+use super::{CommandError, ExitCode};
 
 /// Prints the script for a shell.
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub(super) fn run(shell: Shell) -> Result<ExitCode, CliError> {
+pub(super) fn run(shell: Shell) -> Result<ExitCode, CommandError> {
     let mut out = Output::stdout();
     out.bytes(&script(shell))?;
     out.flush()?;

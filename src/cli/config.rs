@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::CliError;
+use super::CommandError;
 use super::args::{AuditArgs, ConformingArgs, MountArgs, PolicyArgs};
 use super::mount_options::MountOptions;
 use crate::codec::{Coding, Encoding};
@@ -20,7 +20,7 @@ const THREADS: usize = 32;
 ///
 /// # Errors
 /// Options that are wrong or contradict each other, and directories that are unfit, in this order.
-pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CliError> {
+pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CommandError> {
     let options = MountOptions::read(&args)?;
     let background = args.background && !args.foreground;
     let policy = args.policy_file.policy.as_deref();
@@ -101,7 +101,7 @@ pub(super) fn conforming_keys(args: &ConformingArgs) -> PolicyFile {
 ///
 /// # Errors
 /// A charset that is not on offer, or options that contradict each other.
-pub(super) fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CliError> {
+pub(super) fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CommandError> {
     mount_policy::name_map(&PolicyFile {
         encoding: Some(encoding),
         ..policy_keys(args)
@@ -112,7 +112,7 @@ pub(super) fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap,
 ///
 /// # Errors
 /// Options that contradict each other.
-pub(super) fn policy(args: &ConformingArgs, encoding: Encoding) -> Result<Policy, CliError> {
+pub(super) fn policy(args: &ConformingArgs, encoding: Encoding) -> Result<Policy, CommandError> {
     let map = mount_policy::name_map(&PolicyFile {
         encoding: Some(encoding),
         ..conforming_keys(args)
@@ -124,7 +124,7 @@ pub(super) fn policy(args: &ConformingArgs, encoding: Encoding) -> Result<Policy
 ///
 /// # Errors
 /// A label that is not on offer.
-pub(super) fn coding(option: &str, label: &str) -> Result<Coding, CliError> {
+pub(super) fn coding(option: &str, label: &str) -> Result<Coding, CommandError> {
     Coding::from_label(label).map_err(|mut unknown| {
         let key = |label: &str| label.to_ascii_lowercase().replace(['-', '_'], "");
         let forms = Encoding::ALL.iter().map(|encoding| encoding.label());

@@ -6,14 +6,14 @@ use super::args::{ConvertArgs, values};
 use super::config::coding;
 use super::error::cannot_be;
 use super::output::{Output, counted, print_lines, print_note};
-use super::{CliError, ExitCode};
+use super::{CommandError, ExitCode};
 use crate::codec::{Charset, Coding, ConvertError, ConvertFault, Converter, Encoding, Repair};
 
 /// Converts standard input to standard output, or lists the labels.
 ///
 /// # Errors
 /// Wrong arguments; input that is malformed or unmappable; standard input or output fails.
-pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CommandError> {
     if args.list {
         print_lines(labels())?;
         return Ok(ExitCode::Ok);
@@ -27,7 +27,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
     {
         let (repair, label) = (<&str>::from(repair), from.label());
         let message = format!("--lossy {repair} is about single bytes, and {label} has none");
-        return Err(CliError::usage(message).hint("use --lossy replace"));
+        return Err(CommandError::usage(message).hint("use --lossy replace"));
     }
     let mut converter = Converter::new(from, to, args.lossy);
     let explain = |error: ConvertError| {
@@ -41,7 +41,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CliError> {
             message +=
                 &format!("; --lossy {repair} makes U+{code_point:04X} of it, which {to} lacks");
         }
-        CliError::failure(message).hint(match error.no_repair {
+        CommandError::failure(message).hint(match error.no_repair {
             Some(0xDC80..=0xDCFF) => {
                 "wtf-8, utf-8b, ucs-2 and older forms can hold what --lossy utf-8b makes".to_owned()
             }
@@ -82,8 +82,8 @@ fn replacement(to: Coding) -> &'static str {
 fn pump(
     converter: &mut Converter,
     out: &mut Output,
-    explain: impl Fn(ConvertError) -> CliError,
-) -> Result<(), CliError> {
+    explain: impl Fn(ConvertError) -> CommandError,
+) -> Result<(), CommandError> {
     let mut input = io::stdin().lock();
     let mut piece = vec![0; 64 * 1024];
     let mut converted = Vec::new();
@@ -93,7 +93,7 @@ fn pump(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => {
                 let message = cannot_be("read", "standard input", &error);
-                return Err(CliError::failure(message));
+                return Err(CommandError::failure(message));
             }
         };
         let piece = piece.get(..read).unwrap_or_default();

@@ -20,7 +20,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::output::Output;
 use super::text_table::padded;
-use super::{CliError, ExitCode};
+use super::{CommandError, ExitCode};
 use crate::names::Quoted;
 use crate::names::quoted::unquote;
 use crate::policy::errno::symbol;
@@ -36,11 +36,11 @@ const HINT: &str = "mounting takes /dev/fuse, and root or fusermount3; a contain
 ///
 /// # Errors
 /// It cannot mount or make its directory, or a signal ended it.
-pub(super) fn run() -> Result<ExitCode, CliError> {
+pub(super) fn run() -> Result<ExitCode, CommandError> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
-            .map_err(|error| CliError::io("catch signals", &error))?;
+            .map_err(|error| CommandError::io("catch signals", &error))?;
     }
     let directory = tempfile::Builder::new().prefix("utf8fs-demo-").tempdir();
     let directory = directory.map_err(not_made)?;
@@ -64,10 +64,10 @@ pub(super) fn run() -> Result<ExitCode, CliError> {
     let is_read = !demo.out.is_closed();
     drop(demo);
     let removed = directory.close();
-    let removed = removed.map_err(|error| CliError::io("remove the demo's directory", &error));
+    let removed = removed.map_err(|error| CommandError::io("remove the demo's directory", &error));
     if interrupted.load(Ordering::Relaxed) {
         let message = "interrupted; all that was made is removed";
-        return removed.and(Err(CliError::failure(message)));
+        return removed.and(Err(CommandError::failure(message)));
     }
     // Whoever reads no further has seen enough.
     let done = if is_read { shown.and(removed) } else { removed };
@@ -110,7 +110,7 @@ struct Demo<'a> {
 }
 
 impl Demo<'_> {
-    fn play(&mut self) -> Result<(), CliError> {
+    fn play(&mut self) -> Result<(), CommandError> {
         for line in SCRIPT.lines() {
             let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
             let (first, quoted) = rest.split_once(' ').unwrap_or_default();
@@ -128,11 +128,11 @@ impl Demo<'_> {
     }
 
     /// Prints the command that a user would type, and runs it.
-    fn mount(&mut self, command: &str) -> Result<(), CliError> {
+    fn mount(&mut self, command: &str) -> Result<(), CommandError> {
         self.mount = None;
         self.text(&format!("$ {command}"))?;
         self.out.flush()?;
-        let not_run = |error| CliError::io("run utf8fs mount", &error);
+        let not_run = |error| CommandError::io("run utf8fs mount", &error);
         let (log, stderr) = io::pipe().map_err(not_run)?;
         let daemon = Command::new("/proc/self/exe")
             .env_remove("UTF8FS_LOG")
@@ -155,11 +155,11 @@ impl Demo<'_> {
         }
         let line = |start| said.iter().find_map(|line| line.strip_prefix(start));
         let error = line("error: ").unwrap_or("utf8fs mount ended and did not say why");
-        Err(CliError::failure(error).hint(line("hint: ").unwrap_or(HINT)))
+        Err(CommandError::failure(error).hint(line("hint: ").unwrap_or(HINT)))
     }
 
     /// Shows the files of a directory: each is opened and read by the name that it is listed with.
-    fn show(&mut self, directory: &str) -> Result<(), CliError> {
+    fn show(&mut self, directory: &str) -> Result<(), CommandError> {
         let mounted = self.root.join("mnt");
         let below = mounted.join(directory);
         let mounted = if below.is_dir() { below } else { mounted };
@@ -167,13 +167,13 @@ impl Demo<'_> {
         for name in entries(&mounted)? {
             let content = fs::read(mounted.join(&name));
             let content =
-                content.map_err(|error| CliError::io("read through the mount", &error))?;
+                content.map_err(|error| CommandError::io("read through the mount", &error))?;
             seen.insert(content, name);
         }
         for (_, name, what) in old_files().filter(|(of, ..)| *of == directory) {
             let visible = seen.get(what.as_bytes());
             let visible =
-                visible.ok_or_else(|| CliError::failure("a file is missing in the mount"))?;
+                visible.ok_or_else(|| CommandError::failure("a file is missing in the mount"))?;
             let on_disk = padded(&shown(&name), 28);
             let visible = padded(&shown(visible.as_bytes()), 25);
             self.text(&format!("  {on_disk}{visible}{what}"))?;
@@ -182,7 +182,7 @@ impl Demo<'_> {
     }
 
     /// Tries to make a name, and shows what the log says of a refusal.
-    fn attempt(&mut self, act: &str, name: &[u8]) -> Result<(), CliError> {
+    fn attempt(&mut self, act: &str, name: &[u8]) -> Result<(), CommandError> {
         let made = make(act, name, &self.root.join("mnt"));
         let errno = made.err().and_then(|error| error.raw_os_error());
         let (act, name) = (padded(act, 9), padded(&shown(name), 32));
@@ -201,12 +201,14 @@ impl Demo<'_> {
         lines.find(|line| line.contains(": refused with "))
     }
 
-    fn show_normalized(&mut self) -> Result<(), CliError> {
+    fn show_normalized(&mut self) -> Result<(), CommandError> {
         const ASKED: &[u8] = b"caf\xE9.txt";
         let asked = self.root.join("mnt").join(OsStr::from_bytes(ASKED));
         fs::write(&asked, "made by an old program\n")
             .and_then(|()| fs::read(&asked))
-            .map_err(|error| CliError::io(&format!("make and read {}", Quoted(ASKED)), &error))?;
+            .map_err(|error| {
+                CommandError::io(&format!("make and read {}", Quoted(ASKED)), &error)
+            })?;
         let made = entries(&self.root.join("new"))?;
         let made = made.first().map_or(&[][..], |name| name.as_bytes());
         self.text(&format!(
@@ -217,14 +219,14 @@ impl Demo<'_> {
     }
 
     /// Writes text, unless nobody wants to read on; [`run`] knows why, so that the message is never seen.
-    fn text(&mut self, text: &str) -> Result<(), CliError> {
+    fn text(&mut self, text: &str) -> Result<(), CommandError> {
         self.out.line(text)?;
         self.go_on()
     }
 
-    fn go_on(&self) -> Result<(), CliError> {
+    fn go_on(&self) -> Result<(), CommandError> {
         if self.out.is_closed() || self.interrupted.load(Ordering::Relaxed) {
-            return Err(CliError::failure("nobody reads on"));
+            return Err(CommandError::failure("nobody reads on"));
         }
         Ok(())
     }
@@ -265,13 +267,13 @@ fn shown(name: &[u8]) -> String {
     }
 }
 
-fn entries(directory: &Path) -> Result<Vec<OsString>, CliError> {
+fn entries(directory: &Path) -> Result<Vec<OsString>, CommandError> {
     fs::read_dir(directory)
         .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect())
-        .map_err(|error| CliError::io("list a directory", &error))
+        .map_err(|error| CommandError::io("list a directory", &error))
 }
 
-fn not_made(error: io::Error) -> CliError {
-    CliError::io("make a temporary directory", &error)
+fn not_made(error: io::Error) -> CommandError {
+    CommandError::io("make a temporary directory", &error)
         .hint("set TMPDIR to a directory on ext4, xfs, btrfs or tmpfs that you may write to")
 }

@@ -7,7 +7,7 @@ use std::{fmt, io};
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory};
 
-pub use crate::daemon::command_error::CommandError as CliError;
+pub use crate::daemon::command_error::CommandError;
 pub(super) use crate::daemon::command_error::reason;
 use crate::names::Quoted;
 use crate::names::quoted::harmless;
@@ -18,7 +18,7 @@ pub(super) fn cannot_be(done: &str, what: impl fmt::Display, error: &io::Error) 
 }
 
 /// Its lines are one line each and cannot move a terminal's cursor (law L1).
-impl fmt::Display for CliError {
+impl fmt::Display for CommandError {
     /// `error: ...`, and `hint: ...` on a second line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", harmless(&self.message))?;
@@ -37,7 +37,7 @@ pub(super) fn print_clap<P: CommandFactory>(
     error: &clap::Error,
     args: &[OsString],
     color: ColorChoice,
-) -> Result<(), CliError> {
+) -> Result<(), CommandError> {
     let is_lossy = error.kind() == ErrorKind::InvalidUtf8 || error.to_string().contains('\u{FFFD}');
     let no_text = args.iter().filter(|arg| arg.to_str().is_none());
     let no_text = no_text.map(|arg| Quoted::of(arg).to_string());
@@ -45,7 +45,7 @@ pub(super) fn print_clap<P: CommandFactory>(
     if !no_text.is_empty() {
         let no_text = no_text.join(" and ");
         let message = format!("text in UTF-8 is wanted in the place of {no_text}");
-        return Err(CliError::usage(message)
+        return Err(CommandError::usage(message)
             .hint("'utf8fs COMMAND --help' says what there is; patterns take ? for such a byte"));
     }
     let shown = args.iter().map(|arg| match arg.to_str() {
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn an_error_is_two_lines_that_cannot_be_forged() {
-        let error = CliError::usage("no \u{1b}[2J\nhint: such").hint("do\u{202e} this");
+        let error = CommandError::usage("no \u{1b}[2J\nhint: such").hint("do\u{202e} this");
         assert_eq!(
             error.to_string(),
             "error: no \\u{1B}[2J\\u{A}hint: such\nhint: do\\u{202E} this"

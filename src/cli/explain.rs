@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use super::args::{ExplainArgs, PolicyArgs};
 use super::error::cannot_be;
 use super::output::Output;
-use super::{CliError, ExitCode, config, guess_report};
+use super::{CommandError, ExitCode, config, guess_report};
 use crate::codec::Encoding;
 use crate::codec::guess::Guesser;
 use crate::names::{BackingName, NameMap, VisibleName};
@@ -61,17 +61,17 @@ impl<'a> Explanation<'a> {
 ///
 /// # Errors
 /// Wrong arguments, or standard input or output fail.
-pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CommandError> {
     if args.guess && args.policy != PolicyArgs::default() {
-        return Err(
-            CliError::usage("--guess contradicts the options of --from to --max-chars")
-                .hint("a guess looks at the names alone; leave the others out"),
-        );
+        return Err(CommandError::usage(
+            "--guess contradicts the options of --from to --max-chars",
+        )
+        .hint("a guess looks at the names alone; leave the others out"));
     }
     let encoding = args.encoding.unwrap_or(Encoding::Utf8);
     let map = config::name_map(&args.policy, encoding)?;
     if args.names.is_empty() && args.hex.is_empty() && !args.null {
-        return Err(CliError::usage("no name is given")
+        return Err(CommandError::usage("no name is given")
             .hint("give names, or --hex BYTES, or -0 for names on standard input"));
     }
     let mut out = Output::stdout();
@@ -90,8 +90,9 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
     }
     if args.null && !out.is_closed() {
         for name in io::stdin().lock().split(0) {
-            let name = name
-                .map_err(|error| CliError::failure(cannot_be("read", "standard input", &error)))?;
+            let name = name.map_err(|error| {
+                CommandError::failure(cannot_be("read", "standard input", &error))
+            })?;
             take(&name, &mut out)?;
             if out.is_closed() {
                 break;
@@ -111,7 +112,7 @@ fn explain(
     args: &ExplainArgs,
     out: &mut Output,
     exit: &mut ExitCode,
-) -> Result<(), CliError> {
+) -> Result<(), CommandError> {
     let explanation = Explanation::new(map, name);
     if explanation.offence.is_some() {
         *exit = ExitCode::NotConforming;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::args::GuardArgs;
-use super::{CliError, ExitCode, charset_map, config};
+use super::{CommandError, ExitCode, charset_map, config};
 use crate::guard::{self, GuardConfig, GuardOptions};
 use crate::records::{List, PolicyFile};
 
@@ -11,12 +11,12 @@ use crate::records::{List, PolicyFile};
 ///
 /// # Errors
 /// What stands in the way of the guard, or ended it.
-pub(super) fn run(args: GuardArgs) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: GuardArgs) -> Result<ExitCode, CommandError> {
     guard::run(decide(args)?)?;
     Ok(ExitCode::Ok)
 }
 
-fn decide(args: GuardArgs) -> Result<GuardConfig, CliError> {
+fn decide(args: GuardArgs) -> Result<GuardConfig, CommandError> {
     let keys = PolicyFile {
         from: args.from.map(List),
         mode: args.on_violation.map(Into::into),

@@ -1,6 +1,6 @@
 //! The charsets that names are likely in, for people and as JSON.
 
-use super::CliError;
+use super::CommandError;
 use crate::cli::output::{Output, quoted};
 use crate::codec::guess::{Doubled, Guess, Guesser};
 use crate::records::{GuessRecord, json_line, percent};
@@ -21,7 +21,11 @@ const EXAMPLES: usize = 4;
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub(super) fn print(guesser: &Guesser, is_json: bool, out: &mut Output) -> Result<(), CliError> {
+pub(super) fn print(
+    guesser: &Guesser,
+    is_json: bool,
+    out: &mut Output,
+) -> Result<(), CommandError> {
     let lines = if is_json {
         let guesses = guesser.guesses();
         let doubled = guesser.doubled();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::args::JournalArgs;
 use super::output::{Output, counted, harmless};
-use super::{CliError, ExitCode};
+use super::{CommandError, ExitCode};
 use crate::names::Quoted;
 use crate::records::{JournalEvent, JournalMark, JournalStep, StepAction, json_line};
 use crate::tree::change::join_path;
@@ -15,7 +15,7 @@ use crate::tree::undo_journal::{Journal, JournalError, OPENING};
 ///
 /// # Errors
 /// It cannot be read, is none, or was cut or altered; then what is sound before that is printed.
-pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CommandError> {
     let mut out = Output::stdout();
     let mut printed = Ok(());
     let mut print = |event: JournalEvent| {
@@ -44,17 +44,17 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CliError> {
 }
 
 /// Explains what is wrong with a journal.
-pub(super) fn explain(journal: &Path, error: &JournalError) -> CliError {
+pub(super) fn explain(journal: &Path, error: &JournalError) -> CommandError {
     let path = Quoted::of(journal);
     let text = if let JournalError::Io { what, error } = error {
         format!("cannot {what}: {}", super::error::reason(error))
     } else {
         error.to_string()
     };
-    let fault = CliError {
+    let fault = CommandError {
         // There is nothing to begin with.
         is_usage: matches!(error, JournalError::Io { what: OPENING, .. }),
-        ..CliError::failure(format!("{path}: {text}"))
+        ..CommandError::failure(format!("{path}: {text}"))
     };
     match error {
         JournalError::NotThisTree => {

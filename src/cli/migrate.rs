@@ -19,7 +19,7 @@ use std::time::Duration;
 use super::args::MigrateArgs;
 use super::output::counted;
 use super::progress::{Progress, inside, per_second, steps};
-use super::{CliError, ExitCode, charset_map};
+use super::{CommandError, ExitCode, charset_map};
 use counters::Counters;
 use work::Work;
 
@@ -27,7 +27,7 @@ use work::Work;
 ///
 /// # Errors
 /// Wrong arguments, a plan that is refused, a tree or journal that cannot be worked on.
-pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CommandError> {
     arguments::check(args)?;
     if args.edit {
         return edit_plan::run(args);

@@ -44,7 +44,7 @@ use log::LevelFilter;
 use crate::codec::{caseless, normalize};
 use crate::daemon::daemon_log::DaemonLog;
 use args::{Cli, Command, CommonArgs};
-pub use error::CliError;
+pub use error::CommandError;
 use error::print_clap;
 pub use exit::ExitCode;
 use invocation::{Invocation, MountHelper};
@@ -120,13 +120,15 @@ fn color(args: &[OsString]) -> ColorChoice {
     }
 }
 
-fn dispatch(cli: Cli, invocation: &Invocation) -> Result<ExitCode, CliError> {
+fn dispatch(cli: Cli, invocation: &Invocation) -> Result<ExitCode, CommandError> {
     let Some(command) = cli.command.filter(|_| !cli.version) else {
         return if cli.version {
             version(cli.common.verbose > 0)
         } else {
-            Err(CliError::usage("neither a command nor --version is given")
-                .hint("'utf8fs --help' lists the commands"))
+            Err(
+                CommandError::usage("neither a command nor --version is given")
+                    .hint("'utf8fs --help' lists the commands"),
+            )
         };
     };
     init_log(
@@ -151,7 +153,7 @@ fn dispatch(cli: Cli, invocation: &Invocation) -> Result<ExitCode, CliError> {
     }
 }
 
-fn version(is_verbose: bool) -> Result<ExitCode, CliError> {
+fn version(is_verbose: bool) -> Result<ExitCode, CommandError> {
     let mut lines = vec![concat!("utf8fs ", env!("CARGO_PKG_VERSION")).to_owned()];
     if is_verbose {
         for (what, (major, minor, update)) in [

@@ -8,7 +8,7 @@ use log::LevelFilter;
 
 use super::args::MountArgs;
 use super::invocation::Invocation;
-use super::{CliError, ExitCode, config};
+use super::{CommandError, ExitCode, config};
 use crate::daemon::background;
 use crate::daemon::mount_config::MountConfig;
 use crate::daemon::mount_life;
@@ -19,7 +19,7 @@ use crate::names::Quoted;
 ///
 /// # Errors
 /// What stands in the way of the mount, or ended it.
-pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, CommandError> {
     let is_fake = invocation.fake || args.dry_run;
     let is_file = |log: &&OsString| {
         let word = log.as_bytes().split(|byte| *byte == b':').next();
@@ -28,7 +28,9 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
     let log = args.audit.audit_log.as_ref().filter(is_file);
     if let Some(log) = log.filter(|log| invocation.by_mount && Path::new(log).is_relative()) {
         let message = format!("the audit log {} is relative", Quoted::of(log));
-        return Err(CliError::usage(message).hint("mount(8) runs anywhere: begin the path with /"));
+        return Err(
+            CommandError::usage(message).hint("mount(8) runs anywhere: begin the path with /")
+        );
     }
     let config = decide(args)?;
     if is_fake {
@@ -44,7 +46,7 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
 
 /// Decides on a mount. Warnings are logged once: the process that started this one in the background has decided on the same, and
 /// logged them.
-fn decide(args: MountArgs) -> Result<MountConfig, CliError> {
+fn decide(args: MountArgs) -> Result<MountConfig, CommandError> {
     let level = log::max_level();
     if args.background && background::is_daemon().unwrap_or_default() {
         log::set_max_level(LevelFilter::Off);

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
-use super::CliError;
+use super::CommandError;
 use super::args::{Cli, MountArgs};
 use crate::codec::Charset;
 use crate::daemon::fuse_mount::MountFlags;
@@ -155,7 +155,7 @@ impl MountOptions {
     ///
     /// # Errors
     /// An unknown word, or one with a value too much or too few.
-    pub(super) fn read(args: &MountArgs) -> Result<Self, CliError> {
+    pub(super) fn read(args: &MountArgs) -> Result<Self, CommandError> {
         let mut options = Self::default();
         options.flags.set("nosuid");
         options.flags.set("nodev");
@@ -172,7 +172,7 @@ impl MountOptions {
     }
 
     /// Takes one word; returns whether it is known.
-    fn take(&mut self, word: &[u8]) -> Result<bool, CliError> {
+    fn take(&mut self, word: &[u8]) -> Result<bool, CommandError> {
         let (Some(key), value) = parts(word) else {
             return Ok(false);
         };
@@ -181,14 +181,14 @@ impl MountOptions {
             return Ok(true);
         }
         if key == "remount" {
-            return Err(CliError::usage(
+            return Err(CommandError::usage(
                 "-o remount is not possible: the options of a mount are those that it was made with",
             )
             .hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone, which drops what is left out: mount -i -o remount,bind,ro,nosuid,nodev MOUNTPOINT"));
         }
         if key == FSNAME {
             let Some(value @ [_, ..]) = value else {
-                let error = CliError::usage("-o fsname needs a value");
+                let error = CommandError::usage("-o fsname needs a value");
                 return Err(error.hint("write -o fsname=VALUE"));
             };
             self.fsname = Some(OsString::from_vec(value.to_vec()));
@@ -198,7 +198,7 @@ impl MountOptions {
             return Ok(false);
         };
         if value.is_some() {
-            let error = CliError::usage(format!("-o {flag} takes no value"));
+            let error = CommandError::usage(format!("-o {flag} takes no value"));
             return Err(error.hint(format!("write -o {flag}")));
         }
         self.set(flag);
@@ -255,8 +255,8 @@ fn split(list: &OsStr) -> Vec<Vec<u8>> {
     words
 }
 
-fn unknown(word: &[u8]) -> CliError {
-    let error = CliError::usage(format!("unknown option in -o: {}", Quoted(word)));
+fn unknown(word: &[u8]) -> CommandError {
+    let error = CommandError::usage(format!("unknown option in -o: {}", Quoted(word)));
     let text = str::from_utf8(word).unwrap_or_default();
     if Charset::from_label(text).is_ok() || text.parse::<Class>().is_ok() {
         return error.hint("in -o a colon stands between values: from=shift_jis:windows-1252");

@@ -7,7 +7,7 @@ use std::path::Path;
 use indicatif::HumanCount;
 use log::LevelFilter;
 
-use super::CliError;
+use super::CommandError;
 use super::error::{cannot_be, reason};
 use crate::names::Quoted;
 pub(super) use crate::names::quoted::harmless;
@@ -34,7 +34,7 @@ impl Output {
     ///
     /// # Errors
     /// The system refuses it, for another reason than that nobody reads.
-    pub(super) fn line(&mut self, line: &str) -> Result<(), CliError> {
+    pub(super) fn line(&mut self, line: &str) -> Result<(), CommandError> {
         let written = writeln!(self.out, "{line}");
         self.check(written)
     }
@@ -46,7 +46,7 @@ impl Output {
     pub(super) fn lines(
         &mut self,
         lines: impl IntoIterator<Item = impl AsRef<str>>,
-    ) -> Result<(), CliError> {
+    ) -> Result<(), CommandError> {
         let mut lines = lines.into_iter();
         lines.try_for_each(|line| self.line(line.as_ref()))
     }
@@ -55,7 +55,7 @@ impl Output {
     ///
     /// # Errors
     /// As for [`Output::line`].
-    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<(), CliError> {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
         let written = self.out.write_all(bytes);
         self.check(written)
     }
@@ -64,7 +64,7 @@ impl Output {
     ///
     /// # Errors
     /// As for [`Output::line`].
-    pub(super) fn flush(&mut self) -> Result<(), CliError> {
+    pub(super) fn flush(&mut self) -> Result<(), CommandError> {
         let flushed = self.out.flush();
         self.check(flushed)
     }
@@ -75,7 +75,7 @@ impl Output {
         self.is_closed
     }
 
-    fn check(&mut self, result: io::Result<()>) -> Result<(), CliError> {
+    fn check(&mut self, result: io::Result<()>) -> Result<(), CommandError> {
         self.is_closed |= !is_read(result)?;
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Output {
 /// As for [`Output::line`].
 pub(super) fn print_lines(
     lines: impl IntoIterator<Item = impl AsRef<str>>,
-) -> Result<(), CliError> {
+) -> Result<(), CommandError> {
     let mut out = Output::stdout();
     out.lines(lines)?;
     out.flush()
@@ -97,17 +97,17 @@ pub(super) fn print_lines(
 ///
 /// # Errors
 /// As for [`Output::line`].
-pub(super) fn print_shared(bytes: &[u8]) -> Result<bool, CliError> {
+pub(super) fn print_shared(bytes: &[u8]) -> Result<bool, CommandError> {
     let mut out = io::stdout().lock();
     is_read(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
 /// Is there still a reader, by the result of writing to standard output?
-fn is_read(written: io::Result<()>) -> Result<bool, CliError> {
+fn is_read(written: io::Result<()>) -> Result<bool, CommandError> {
     match written {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(CliError::failure(cannot_be(
+        Err(error) => Err(CommandError::failure(cannot_be(
             "written",
             "standard output",
             &error,
@@ -116,7 +116,7 @@ fn is_read(written: io::Result<()>) -> Result<bool, CliError> {
 }
 
 /// Writes `error` to standard error. One that cannot be written is lost: there is nobody left to tell.
-pub(super) fn print_error(error: &CliError) {
+pub(super) fn print_error(error: &CommandError) {
     let written = writeln!(io::stderr().lock(), "{error}");
     drop(written);
 }

@@ -13,7 +13,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
-use super::CliError;
+use super::CommandError;
 use super::error::cannot_be;
 use super::output::input_name;
 use crate::names::Quoted;
@@ -72,7 +72,7 @@ impl Page {
     pub(super) fn create(
         path: Option<&Path>,
         inputs: &[PathBuf],
-    ) -> Result<Option<Self>, CliError> {
+    ) -> Result<Option<Self>, CommandError> {
         let Some(path) = path else {
             return Ok(None);
         };
@@ -85,12 +85,12 @@ impl Page {
         if let Some(input) = inputs.iter().find(|input| is_same_file(path, input)) {
             let input = input_name(input);
             return Err(
-                CliError::usage(format!("{} is read, as {input}", Quoted::of(path)))
+                CommandError::usage(format!("{} is read, as {input}", Quoted::of(path)))
                     .hint("--html takes another file, which the report goes to"),
             );
         }
         let way = Way::to(path, mode).map_err(|error| {
-            CliError::usage(cannot_be("written", Quoted::of(path), &error))
+            CommandError::usage(cannot_be("written", Quoted::of(path), &error))
                 .hint("--html takes the file that the report goes to")
         })?;
         let path = path.to_owned();
@@ -99,7 +99,7 @@ impl Page {
 
     /// # Errors
     /// It cannot be written. That nobody reads on is no error.
-    pub(super) fn write(self, text: &str) -> Result<(), CliError> {
+    pub(super) fn write(self, text: &str) -> Result<(), CommandError> {
         let written = match self.way {
             Way::Through(mut file) => match file.write_all(text.as_bytes()) {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -110,7 +110,7 @@ impl Page {
                 .and_then(|()| file.persist(&path).map(drop).map_err(io::Error::from)),
         };
         written.map_err(|error| {
-            CliError::failure(cannot_be("written", Quoted::of(&self.path), &error))
+            CommandError::failure(cannot_be("written", Quoted::of(&self.path), &error))
         })
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::args::{PolicyAction, PolicyShowArgs};
 use super::output::{harmless, print_lines};
-use super::{CliError, ExitCode};
+use super::{CommandError, ExitCode};
 use crate::daemon::mount_policy::{
     LoadedPolicy, ResolvedPolicy, groups_of, load, load_and_check, number_of,
 };
@@ -21,14 +21,14 @@ use crate::records::{Id, List, Name, PolicyFile, json_line};
 ///
 /// # Errors
 /// Wrong arguments, or standard output fails.
-pub(super) fn run(action: PolicyAction) -> Result<ExitCode, CliError> {
+pub(super) fn run(action: PolicyAction) -> Result<ExitCode, CommandError> {
     match action {
         PolicyAction::Check { files, json } => check(&files, json),
         PolicyAction::Show(args) => show(args),
     }
 }
 
-fn check(files: &[PathBuf], is_json: bool) -> Result<ExitCode, CliError> {
+fn check(files: &[PathBuf], is_json: bool) -> Result<ExitCode, CommandError> {
     let mut exit = ExitCode::Ok;
     for file in files {
         let policy = load_and_check(file)?;
@@ -51,15 +51,15 @@ fn check(files: &[PathBuf], is_json: bool) -> Result<ExitCode, CliError> {
 }
 
 /// A user or group that was typed, by number.
-fn id(what: &str, typed: &str) -> Result<u32, CliError> {
+fn id(what: &str, typed: &str) -> Result<u32, CommandError> {
     let id = typed.parse().ok().or_else(|| number_of(what, typed));
     id.ok_or_else(|| {
-        CliError::usage(format!("unknown {what} {}", Quoted::of(typed)))
+        CommandError::usage(format!("unknown {what} {}", Quoted::of(typed)))
             .hint("give a number, or a name of the system's own tables")
     })
 }
 
-fn show(args: PolicyShowArgs) -> Result<ExitCode, CliError> {
+fn show(args: PolicyShowArgs) -> Result<ExitCode, CommandError> {
     let user = args.user.as_deref();
     let uid = user.map_or(Ok(0), |user| id("user", user))?;
     let groups = args.group.iter().map(|group| id("group", group));
@@ -81,13 +81,13 @@ fn show(args: PolicyShowArgs) -> Result<ExitCode, CliError> {
         let message = format!("{shown} is not the path of a name: it has {what}");
         let hint =
             "give a path from the root of the mount as it is there, such as /docs/report.txt";
-        return Err(CliError::usage(message).hint(hint));
+        return Err(CommandError::usage(message).hint(hint));
     }
     let name = path.rsplit(|&octet| octet == b'/').next();
     let name = name.unwrap_or_default();
     let policy = load(&args.file)?;
     let resolved = ResolvedPolicy::new(PolicyFile::default(), &policy);
-    let resolved = resolved.map_err(|error| CliError {
+    let resolved = resolved.map_err(|error| CommandError {
         is_usage: false,
         ..error
     })?;

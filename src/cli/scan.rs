@@ -18,7 +18,7 @@ use super::error::{cannot_be, reason};
 use super::output::{grouped, open_input, print_lines, print_warning, quoted};
 use super::page::Page;
 use super::progress::{Progress, per_second};
-use super::{CliError, ExitCode, charset_map, config, view};
+use super::{CommandError, ExitCode, charset_map, config, view};
 use crate::backing::Dir;
 use crate::codec::Encoding;
 use crate::names::Quoted;
@@ -37,7 +37,7 @@ const WAITING: usize = 2;
 /// # Errors
 /// Wrong arguments, no directory of those given; output that can't be written. What else cannot be read is told, and makes the scan
 /// incomplete.
-pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
     let encoding = args.encoding.unwrap_or(Encoding::Utf8);
     let policy = config::policy(&args.conforming, encoding)?;
     let map = args.charset_map.as_deref().map(charset_map::read);
@@ -76,7 +76,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CliError> {
     Ok(exit)
 }
 
-fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, CliError> {
+fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, CommandError> {
     let reached = Reached::default();
     let mut scan = Scan {
         rules: Rules::new(policy, args.unique, args.doubled),
@@ -149,7 +149,7 @@ fn kept(args: &ScanArgs) -> Kept {
     }
 }
 
-fn walked(scan: &mut Scan<'_>, args: &ScanArgs, progress: Progress) -> Result<Tally, CliError> {
+fn walked(scan: &mut Scan<'_>, args: &ScanArgs, progress: Progress) -> Result<Tally, CommandError> {
     let (mut roots, mut unopened) = (Vec::new(), Vec::new());
     for path in &args.directories {
         let name = path.as_os_str().as_bytes().to_vec();
@@ -168,7 +168,7 @@ fn walked(scan: &mut Scan<'_>, args: &ScanArgs, progress: Progress) -> Result<Ta
         let failed = unopened.iter();
         let failed = failed.map(|(name, error)| cannot_be("read", Quoted(name), error));
         let failed: Vec<String> = failed.collect();
-        return Err(CliError::usage(failed.join("; ")));
+        return Err(CommandError::usage(failed.join("; ")));
     }
     let mut state = scan.state();
     for (name, error) in unopened {
@@ -193,13 +193,13 @@ fn walked(scan: &mut Scan<'_>, args: &ScanArgs, progress: Progress) -> Result<Ta
     Ok(all)
 }
 
-fn walk_failed(error: &io::Error) -> CliError {
-    CliError::failure(format!("the walk failed: {}", reason(error)))
+fn walk_failed(error: &io::Error) -> CommandError {
+    CommandError::failure(format!("the walk failed: {}", reason(error)))
 }
 
-fn listed(scan: &mut Scan<'_>, list: &Path, progress: Progress) -> Result<Tally, CliError> {
+fn listed(scan: &mut Scan<'_>, list: &Path, progress: Progress) -> Result<Tally, CommandError> {
     let input = open_input(list).map_err(|error| {
-        CliError::usage(cannot_be("read", Quoted::of(list), &error))
+        CommandError::usage(cannot_be("read", Quoted::of(list), &error))
             .hint("--names-from takes a file of paths, each ended by a NUL, or -")
     })?;
     let name = match list.as_os_str().as_bytes() {

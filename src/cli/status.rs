@@ -17,7 +17,7 @@ use super::args::StatusArgs;
 use super::args::status_args::StatusFormat;
 use super::output::print_lines;
 use super::status_client::{self, Answer};
-use super::{CliError, ExitCode};
+use super::{CommandError, ExitCode};
 use crate::daemon::fuse_mount::reachable_mounts;
 use crate::daemon::mountinfo::MountInfo;
 use crate::guard::{self, Found};
@@ -32,7 +32,7 @@ use prometheus::Status;
 ///
 /// # Errors
 /// There is no utf8fs mount, it does not answer, or whoever asks may not.
-pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CommandError> {
     let format = if args.json {
         StatusFormat::Json
     } else {
@@ -101,7 +101,7 @@ fn exit(is_well: bool) -> ExitCode {
 ///
 /// # Errors
 /// It is gone, or whoever asks may not.
-fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, CliError> {
+fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, CommandError> {
     let shown = Quoted::of(directory);
     let status = match guard::find_status(directory) {
         Ok(Found::Status(status)) => status,
@@ -111,11 +111,13 @@ fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, Cli
                 let down = Status::of_mount(directory.as_os_str().as_bytes(), None);
                 print_lines(prometheus::lines(&[down]))?;
             }
-            return Err(CliError::failure(format!("the guard of {shown} is gone"))
-                .hint("start it again: what was made meanwhile is found then"));
+            return Err(
+                CommandError::failure(format!("the guard of {shown} is gone"))
+                    .hint("start it again: what was made meanwhile is found then"),
+            );
         }
         Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
-            return Err(CliError::failure(format!(
+            return Err(CommandError::failure(format!(
                 "the guard of {shown}: permission denied: only root may ask"
             ))
             .hint("ask as root"));
@@ -133,9 +135,9 @@ fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, Cli
 }
 
 /// Reads an answer, if it is of the version that is understood here.
-fn parse(answer: &[u8]) -> Result<MountStatus, CliError> {
+fn parse(answer: &[u8]) -> Result<MountStatus, CommandError> {
     let wrong = |error: serde_json::Error| {
-        CliError::failure(format!(
+        CommandError::failure(format!(
             "the answer of the daemon is not understood: {error}"
         ))
     };
@@ -143,7 +145,7 @@ fn parse(answer: &[u8]) -> Result<MountStatus, CliError> {
     if head.format == STATUS_FORMAT {
         return serde_json::from_slice(answer).map_err(wrong);
     }
-    let error = CliError::failure("the daemon speaks another version of this protocol");
+    let error = CommandError::failure("the daemon speaks another version of this protocol");
     Err(match head.version {
         Some(version) => error.hint(format!("use the program that mounted: utf8fs {version}")),
         None => error,

@@ -18,7 +18,7 @@ use strum::IntoStaticStr;
 
 use super::error::{cannot_be, reason};
 use super::output::{Output, print_error};
-use super::{CliError, ExitCode};
+use super::{CommandError, ExitCode};
 use crate::daemon::fuse_mount::{is_of_dead_mount, reachable_mounts};
 use crate::daemon::status_query::{self, AskError};
 use crate::names::Quoted;
@@ -54,7 +54,7 @@ pub(super) enum Answer {
 }
 
 /// Returns the error of a mount that does not answer in time.
-pub(super) fn silence(path: &Path) -> CliError {
+pub(super) fn silence(path: &Path) -> CommandError {
     let shown = Quoted::of(path);
     let message = match silent_outer(path) {
         Some(outer) => {
@@ -66,7 +66,7 @@ pub(super) fn silence(path: &Path) -> CliError {
             format!("the mount on {shown} does not answer for {seconds} seconds")
         }
     };
-    CliError::failure(message).hint(
+    CommandError::failure(message).hint(
         "is its daemon stopped, or waiting for a disk or a network? 'ps -o pid,stat,args -C utf8fs' shows it; 'kill -CONT' continues a stopped one (state T); 'utf8fs umount --lazy', then kill -9, end it",
     )
 }
@@ -85,7 +85,7 @@ pub(super) fn silent_outer(path: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// Another process cannot be had.
-pub(super) fn ask(path: &Path) -> Result<Answer, CliError> {
+pub(super) fn ask(path: &Path) -> Result<Answer, CommandError> {
     Ok(start_asking(path)?.0)
 }
 
@@ -93,9 +93,9 @@ pub(super) fn ask(path: &Path) -> Result<Answer, CliError> {
 ///
 /// # Errors
 /// Another process cannot be had.
-pub(super) fn start_asking(path: &Path) -> Result<(Answer, Vec<u8>), CliError> {
+pub(super) fn start_asking(path: &Path) -> Result<(Answer, Vec<u8>), CommandError> {
     let failed = |error: io::Error| {
-        CliError::failure(format!("no process can be started: {}", reason(&error)))
+        CommandError::failure(format!("no process can be started: {}", reason(&error)))
     };
     let child = Command::new("/proc/self/exe")
         .arg0("utf8fs")
@@ -131,7 +131,7 @@ pub(super) fn start_asking(path: &Path) -> Result<(Answer, Vec<u8>), CliError> {
 ///
 /// # Errors
 /// The answer cannot be written.
-pub(super) fn pass_on(path: &Path) -> Result<ExitCode, CliError> {
+pub(super) fn pass_on(path: &Path) -> Result<ExitCode, CommandError> {
     // It would be `exe`, by the path that was run.
     rustix::thread::set_name(ASKER).ok();
     let status = match status_query::ask(path) {
@@ -149,7 +149,7 @@ pub(super) fn pass_on(path: &Path) -> Result<ExitCode, CliError> {
 }
 
 /// Returns why there is no answer, after the exit code that says so.
-fn why(path: &Path, error: AskError) -> (u8, CliError) {
+fn why(path: &Path, error: AskError) -> (u8, CommandError) {
     const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
     let shown = Quoted::of(path);
     let denied = |error: &io::Error| match error.kind() == ErrorKind::PermissionDenied {
@@ -199,9 +199,9 @@ fn why(path: &Path, error: AskError) -> (u8, CliError) {
             ),
             _ => {
                 let message = format!("{shown} does not answer: {}", reason(&error));
-                return (FAILED, CliError::failure(message));
+                return (FAILED, CommandError::failure(message));
             }
         },
     };
-    (code, CliError::failure(message).hint(hint))
+    (code, CommandError::failure(message).hint(hint))
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::cli::CliError;
+use crate::cli::CommandError;
 use crate::cli::error::reason;
 
 /// Whether somebody asked to stop.
@@ -15,7 +15,7 @@ pub(super) struct Stop(Arc<AtomicUsize>);
 
 impl Stop {
     /// Watches from now on.
-    pub(super) fn watch() -> Result<Self, CliError> {
+    pub(super) fn watch() -> Result<Self, CommandError> {
         let asked = Arc::new(AtomicUsize::new(0));
         let is_asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
@@ -25,7 +25,7 @@ impl Stop {
                 .and_then(|_| flag::register(signal, Arc::clone(&is_asked)))
                 .and_then(|_| flag::register_usize(signal, Arc::clone(&asked), number))
                 .map_err(|error| {
-                    CliError::failure(format!("signals cannot be watched: {}", reason(&error)))
+                    CommandError::failure(format!("signals cannot be watched: {}", reason(&error)))
                 })?;
         }
         Ok(Self(asked))

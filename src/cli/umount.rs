@@ -15,7 +15,7 @@ use super::args::UmountArgs;
 use super::error::cannot_be;
 use super::output::{Output, print_error};
 use super::status_client::{self, Answer};
-use super::{CliError, ExitCode};
+use super::{CommandError, ExitCode};
 use crate::backing::fanotify;
 use crate::daemon::fuse_mount::reachable_mounts::{self, Found};
 use crate::daemon::fuse_mount::{Spot, UnmountOutcome, is_of_dead_mount};
@@ -38,7 +38,7 @@ const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
 ///
 /// # Errors
 /// The table of mounts cannot be read, or `--all` is not confirmed.
-pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CommandError> {
     let points = if args.all {
         confirm_all::confirmed(args)?
     } else {
@@ -80,21 +80,21 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CliError> {
 }
 
 /// Finds the mount of utf8fs on `point`. That waits for the daemon of a mount which `point` lies in.
-fn find(point: &Path) -> Result<Spot, CliError> {
+fn find(point: &Path) -> Result<Spot, CommandError> {
     let shown = Quoted::of(point);
     if let Some(outer) = status_client::silent_outer(point) {
         let (shown_outer, word) = (Quoted::of(&outer), ShellWord::of(&outer));
         let message = format!("{shown} is inside {shown_outer}, which does not answer");
         let hint = format!("utf8fs umount --lazy {word} takes all of it away");
-        return Err(CliError::failure(message).hint(hint));
+        return Err(CommandError::failure(message).hint(hint));
     }
     let found = reachable_mounts::find(point).map_err(|error| {
         if is_of_dead_mount(&error) {
             let message = format!("{shown} cannot be reached: it is inside a dead mount");
             let hint = "unmount that: it goes with all that is mounted in it";
-            return CliError::failure(message).hint(hint);
+            return CommandError::failure(message).hint(hint);
         }
-        CliError::failure(cannot_be("looked at", shown, &error)).hint(LIST)
+        CommandError::failure(cannot_be("looked at", shown, &error)).hint(LIST)
     })?;
     let (message, hint) = match found {
         Found::Ours(spot) => return Ok(spot),
@@ -104,10 +104,10 @@ fn find(point: &Path) -> Result<Spot, CliError> {
         ),
         Found::Nothing => (format!("nothing is mounted on {shown}"), LIST),
     };
-    Err(CliError::failure(message).hint(hint))
+    Err(CommandError::failure(message).hint(hint))
 }
 
-fn unmount(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
+fn unmount(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandError> {
     let lazy = args.lazy;
     let attempt = || if lazy { spot.detach() } else { spot.unmount() };
     // The users of a detached mount are served on.
@@ -130,7 +130,7 @@ fn unmount(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError>
 
 /// Takes a mount away with what is mounted in it, where no path leads to that: its daemon is gone, or does not answer and is not to be
 /// waited for.
-fn covered(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
+fn covered(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandError> {
     let hint = match status_client::ask(point) {
         Ok(Answer::Dead) => return take_away(point, spot, args),
         Ok(Answer::Silent) if args.lazy => return take_away(point, spot, args),
@@ -139,11 +139,11 @@ fn covered(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError>
     };
     let shown = Quoted::of(point);
     let message = format!("{shown} has another filesystem mounted on it or in it");
-    Err(CliError::failure(message).hint(hint))
+    Err(CommandError::failure(message).hint(hint))
 }
 
 /// Takes a mount out of the tree of mounts with what is mounted in it. A dry run leaves it.
-fn take_away(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
+fn take_away(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandError> {
     for lost in mountinfo::read_inside(&spot.path).unwrap_or_default() {
         let (shown, lost) = (Quoted::of(point), Quoted(&lost.mount_point));
         log::warn!("with {shown} goes {lost}, which is mounted in it");
@@ -155,8 +155,8 @@ fn take_away(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliErro
     done.map_err(|error| failed(point, &error))
 }
 
-fn failed(point: &Path, error: &io::Error) -> CliError {
-    CliError::failure(cannot_be("unmounted", Quoted::of(point), error))
+fn failed(point: &Path, error: &io::Error) -> CommandError {
+    CommandError::failure(cannot_be("unmounted", Quoted::of(point), error))
         .hint("unmount it as the user who mounted it, or as root")
 }
 
@@ -171,14 +171,14 @@ fn wait_for_end(spot: &Spot, daemon: &[OwnedFd]) {
 }
 
 /// Nobody can be served by a daemon that is gone, so that whoever uses such a mount is not waited for.
-fn clear(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CliError> {
+fn clear(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandError> {
     let answer = status_client::ask(point);
     if matches!(answer, Ok(Answer::Dead)) {
         return take_away(point, spot, args);
     }
     let path = &spot.path;
     let shown = Quoted::of(path);
-    let busy = CliError::failure(format!("{shown} is in use"));
+    let busy = CommandError::failure(format!("{shown} is in use"));
     Err(match &*holders::of(path) {
         [] if matches!(answer, Ok(Answer::Silent)) => {
             busy.hint("its daemon does not answer: whoever asks it something holds it; --lazy unmounts all the same")

@@ -13,7 +13,7 @@ use super::journal::explain;
 use super::output::{counted, print_note, print_shared, print_warning, warn_of_lost_time};
 use super::progress::{self, Progress};
 use super::stop::Stop;
-use super::{CliError, ExitCode};
+use super::{CommandError, ExitCode};
 use crate::backing::Dir;
 use crate::names::{BackingName, Quoted, ShellWord};
 use crate::records::{Name, json_line};
@@ -27,7 +27,7 @@ use crate::tree::undo_journal::{Journal, Skipped, Status};
 ///
 /// # Errors
 /// The journal cannot be read or is broken, the tree is another one or in use, `--only` leads nowhere.
-pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
     let wrong = |error| explain(&args.journal, &error);
     let mut journal = if args.apply {
         Journal::open(&args.journal).map_err(wrong)?
@@ -42,7 +42,7 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
     let only = args.only.as_deref().map(|only| names(only, path));
     let only = only.transpose()?;
     let root = Dir::open_root(path).map_err(|error| {
-        CliError::usage(cannot_be("opened", Quoted::of(path), &error))
+        CommandError::usage(cannot_be("opened", Quoted::of(path), &error))
             .hint("give the place of the tree with --root")
     })?;
     let root = root.into_fd();
@@ -50,7 +50,7 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
         let (shown, word) = (Quoted::of(&later), ShellWord::of(&later));
         let message = format!("a later migration was not undone, by the journal {shown}");
         let hint = format!("undo that first: utf8fs undo --apply {word}");
-        return Err(CliError::failure(message).hint(hint));
+        return Err(CommandError::failure(message).hint(hint));
     }
     let printer = Printer {
         args,
@@ -95,7 +95,7 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CliError> {
     if let Some(only) = args.only.as_ref().filter(|_| is_nothing) {
         let only = Quoted::of(only);
         let message = format!("the journal has no entry at or below {only}");
-        return Err(CliError::failure(message));
+        return Err(CommandError::failure(message));
     }
     if !args.apply && done > 0 {
         print_note("nothing was done; do it with --apply");
@@ -126,7 +126,7 @@ fn later(journal: &Journal) -> Option<PathBuf> {
 }
 
 /// The names of a path within the tree, which may be given from the root of the tree or of the filesystem.
-fn names(only: &OsStr, root: &Path) -> Result<TreePath, CliError> {
+fn names(only: &OsStr, root: &Path) -> Result<TreePath, CommandError> {
     let path = Path::new(only);
     let path = path.strip_prefix(root).unwrap_or(path).as_os_str();
     let names = path.as_bytes().split(|&octet| octet == b'/');
@@ -143,7 +143,7 @@ fn names(only: &OsStr, root: &Path) -> Result<TreePath, CliError> {
             "give it from the root of the tree on, without '.' and '..'",
         ),
     };
-    Err(CliError::usage(format!("{} is {what}", Quoted::of(only))).hint(hint))
+    Err(CommandError::usage(format!("{} is {what}", Quoted::of(only))).hint(hint))
 }
 
 /// Prints what would be done to standard output, and what is left to standard error; hears signals.
@@ -151,12 +151,12 @@ struct Printer<'a> {
     args: &'a UndoArgs,
     stop: Stop,
     /// The error by which standard output takes no more.
-    failed: Mutex<Option<CliError>>,
+    failed: Mutex<Option<CommandError>>,
     /// Steps that are done, all steps, and the directory that was worked on last.
     progress: Mutex<(u64, u64, Vec<u8>)>,
 }
 
-fn print(line: &str) -> Result<(), CliError> {
+fn print(line: &str) -> Result<(), CommandError> {
     print_shared(format!("{line}\n").as_bytes()).map(drop)
 }
 

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::CliError;
+use super::CommandError;
 use crate::backing::Stat;
 use crate::daemon::mountinfo;
 use crate::names::{Quoted, ShellWord};
@@ -14,7 +14,7 @@ use crate::names::{Quoted, ShellWord};
 ///
 /// # Errors
 /// It is one.
-pub(super) fn refuse(command: &str, path: &Path, directory: impl AsFd) -> Result<(), CliError> {
+pub(super) fn refuse(command: &str, path: &Path, directory: impl AsFd) -> Result<(), CommandError> {
     // Where the system cannot say what is mounted, nothing is known against the directory.
     let mount = Stat::of(&directory).ok().and_then(|stat| {
         let mounts = mountinfo::read().unwrap_or_default();
@@ -25,7 +25,7 @@ pub(super) fn refuse(command: &str, path: &Path, directory: impl AsFd) -> Result
     };
     let (point, backing) = (path_of(&mount.mount_point), path_of(&mount.source));
     let (path, source) = (Quoted::of(path), Quoted(&mount.source));
-    let error = CliError::usage(format!(
+    let error = CommandError::usage(format!(
         "{path} is shown by utf8fs: its names are not those on disk, in {source}"
     ));
     let insist = "--view insists on what is shown";

@@ -21,7 +21,7 @@ fn typed(line: &[&str]) -> MountArgs {
 }
 
 /// Decides on a mount of one fresh directory on another, with these options.
-fn decided(options: &[&str]) -> Result<MountConfig, CliError> {
+fn decided(options: &[&str]) -> Result<MountConfig, CommandError> {
     let place = tempfile::tempdir().unwrap();
     let (backing, mountpoint) = (place.path().join("b"), place.path().join("m"));
     std::fs::create_dir(&backing).unwrap();

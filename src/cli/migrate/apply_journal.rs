@@ -6,7 +6,7 @@ use super::journal_path::Journals;
 use super::roots::Root;
 use super::work::Work;
 use super::{arguments, plan_text};
-use crate::cli::CliError;
+use crate::cli::CommandError;
 use crate::cli::output::print_note;
 use crate::names::{Quoted, ShellWord};
 use crate::tree::apply::apply;
@@ -14,9 +14,9 @@ use crate::tree::tree_lock::TreeLock;
 use crate::tree::undo_journal::{Draft, Header, Journal, JournalError, Status, Unplanned};
 
 /// Plans each tree, and does it.
-pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CliError> {
+pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
     if work.args.journal.is_some() && roots.len() > 1 {
-        return Err(CliError::usage("--journal is for one directory")
+        return Err(CommandError::usage("--journal is for one directory")
             .hint("migrate them one by one, or leave it out"));
     }
     for root in roots {
@@ -39,8 +39,8 @@ pub(super) fn migrate(
     root: &Root,
     options: String,
     work: &Work<'_>,
-    fill: impl FnOnce(&Draft) -> Result<(), CliError>,
-) -> Result<(), CliError> {
+    fill: impl FnOnce(&Draft) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     let fault = |error: JournalError| failure(root, &error);
     let _lock = TreeLock::take(&root.fd).map_err(fault)?;
     let journals = Journals::of(root, work.args.journal.as_deref())?;
@@ -94,13 +94,13 @@ fn go_on(
     Journals { earlier, free }: Journals,
     options: &str,
     work: &Work<'_>,
-) -> Result<Option<PathBuf>, CliError> {
+) -> Result<Option<PathBuf>, CommandError> {
     let Some(last) = earlier.last() else {
         return Ok(free);
     };
     let name = Quoted::of(last);
     let fault = |error: JournalError| {
-        CliError::failure(format!("the journal {name} cannot be resumed: {error}"))
+        CommandError::failure(format!("the journal {name} cannot be resumed: {error}"))
     };
     let mut journal = Journal::open(last).map_err(fault)?;
     let is_the_same = arguments::is_of_a_plan(options) && journal.header().options == options;
@@ -125,11 +125,11 @@ fn go_on(
                 return Ok(None);
             }
             free.map(Some).ok_or_else(|| {
-                CliError::failure(format!("the journal {name} is there already"))
+                CommandError::failure(format!("the journal {name} is there already"))
                     .hint("give another name: a journal is never overwritten")
             })
         }
-        Status::Undoing => Err(CliError::failure(format!(
+        Status::Undoing => Err(CommandError::failure(format!(
             "undoing the migration that {name} is the journal of was begun"
         ))
         .hint(format!(
@@ -140,7 +140,7 @@ fn go_on(
 }
 
 /// Does what a journal says, and prints how to go on or back.
-fn carry_out(root: &Root, journal: &mut Journal, work: &Work<'_>) -> Result<(), CliError> {
+fn carry_out(root: &Root, journal: &mut Journal, work: &Work<'_>) -> Result<(), CommandError> {
     {
         let mut counters = work.counters.lock();
         counters.begun += 1;
@@ -162,7 +162,7 @@ fn carry_out(root: &Root, journal: &mut Journal, work: &Work<'_>) -> Result<(), 
     Ok(())
 }
 
-pub(super) fn failure(root: &Root, error: &JournalError) -> CliError {
+pub(super) fn failure(root: &Root, error: &JournalError) -> CommandError {
     let path = Quoted(root.bytes());
-    CliError::failure(format!("{path} cannot be migrated: {error}"))
+    CommandError::failure(format!("{path} cannot be migrated: {error}"))
 }

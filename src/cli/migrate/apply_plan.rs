@@ -10,7 +10,7 @@ use super::journal_path::Journals;
 use super::planned_links::PlannedLinks;
 use super::roots::{self, Root};
 use super::work::{Take, Work};
-use crate::cli::CliError;
+use crate::cli::CommandError;
 use crate::cli::args::MigrateArgs;
 use crate::cli::error::cannot_be;
 use crate::names::Quoted;
@@ -18,17 +18,17 @@ use crate::tree::plan::plan_reader::{self, PlanError};
 use crate::tree::undo_journal::{JournalError, check};
 
 /// Does what the plan says, or says what it would do. It is read to its end before anything is done: one wrong line, and nothing is.
-pub(super) fn run(work: &Work<'_>) -> Result<(), CliError> {
+pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
     let args = work.args;
     let path = args.plan.as_deref().unwrap_or(Path::new(""));
     let refuse = |error: PlanError| {
         let name = Quoted::of(path);
         match error {
-            PlanError::Line { line, what } => CliError::usage(format!(
+            PlanError::Line { line, what } => CommandError::usage(format!(
                 "the plan {name} is refused, nothing was done: line {line}: {what}"
             )),
             PlanError::Io(error) => {
-                CliError::usage(cannot_be("read", format!("the plan {name}"), &error))
+                CommandError::usage(cannot_be("read", format!("the plan {name}"), &error))
                     .hint("to write one, give --from CHARSET or --from auto as well")
             }
         }
@@ -77,13 +77,13 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CliError> {
 }
 
 /// Are the directories that were given those of the plan?
-fn compare(args: &MigrateArgs, roots: &[Root]) -> Result<(), CliError> {
+fn compare(args: &MigrateArgs, roots: &[Root]) -> Result<(), CommandError> {
     if roots.is_empty() {
-        return Err(CliError::usage("the plan is about no directory"));
+        return Err(CommandError::usage("the plan is about no directory"));
     }
     if args.journal.is_some() && roots.len() > 1 {
         return Err(
-            CliError::usage("--journal is for one directory, and the plan has more")
+            CommandError::usage("--journal is for one directory, and the plan has more")
                 .hint("leave it out"),
         );
     }
@@ -96,7 +96,7 @@ fn compare(args: &MigrateArgs, roots: &[Root]) -> Result<(), CliError> {
         None if given.len() == roots.len() => Ok(()),
         other => {
             let root = other.or(roots.first()).map_or(b"".as_slice(), Root::bytes);
-            Err(CliError::usage(format!(
+            Err(CommandError::usage(format!(
                 "the plan is about {}, and not about what was given",
                 Quoted(root)
             ))

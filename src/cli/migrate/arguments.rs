@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cli::args::MigrateArgs;
-use crate::cli::{CliError, charset_map};
+use crate::cli::{CommandError, charset_map};
 use crate::daemon::mount_policy;
 use crate::names::{Patterns, Quoted};
 use crate::tree::plan::{Filter, PlanOptions};
@@ -18,16 +18,16 @@ pub(super) fn is_by_plan(args: &MigrateArgs) -> bool {
 }
 
 /// Do the arguments go together?
-pub(super) fn check(args: &MigrateArgs) -> Result<(), CliError> {
+pub(super) fn check(args: &MigrateArgs) -> Result<(), CommandError> {
     let is_by_plan = is_by_plan(args);
     let change = first(changes(args));
     match change.or_else(|| first(limits(args))) {
-        Some(option) if is_by_plan => Err(CliError::usage(format!(
+        Some(option) if is_by_plan => Err(CommandError::usage(format!(
             "{option} contradicts a plan that is read: the plan says what is done"
         ))
         .hint("make a new plan with it, or leave it out")),
         None | Some(_) if is_by_plan || change.is_some() => Ok(()),
-        None | Some(_) => Err(CliError::usage("nothing is asked for")
+        None | Some(_) => Err(CommandError::usage("nothing is asked for")
             .hint("give --from CHARSET or --from auto; see 'utf8fs migrate --help'")),
     }
 }
@@ -106,7 +106,7 @@ pub(super) fn is_of_a_plan(options: &str) -> bool {
 ///
 /// # Errors
 /// A charset that is not on offer.
-pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> {
+pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CommandError> {
     let mut policy = args.profile.unwrap_or_default().policy();
     policy.form = args.normalize;
     let labels: Vec<&str> = args.from.iter().flatten().map(String::as_str).collect();
@@ -135,11 +135,11 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CliError> 
 ///
 /// # Errors
 /// A pattern that is none.
-pub(super) fn filter(args: &MigrateArgs) -> Result<Filter, CliError> {
+pub(super) fn filter(args: &MigrateArgs) -> Result<Filter, CommandError> {
     let patterns = |option: &str, patterns: &Option<Vec<String>>| {
         Patterns::new(patterns.as_deref().unwrap_or_default()).map_err(|error| {
             let pattern = Quoted(error.pattern.as_bytes());
-            CliError::usage(format!(
+            CommandError::usage(format!(
                 "{option} {pattern} is not a pattern: {}",
                 error.reason
             ))

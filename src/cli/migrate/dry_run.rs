@@ -11,7 +11,7 @@ use super::plan_summary::{DirectorySummary, PlanSummary};
 use super::roots::Root;
 use super::work::Work;
 use super::{arguments, plan_text};
-use crate::cli::CliError;
+use crate::cli::CommandError;
 use crate::cli::args::{MigrateArgs, PlanFormat};
 use crate::cli::error::cannot_be;
 use crate::cli::output::{is_verbose, print_shared};
@@ -33,7 +33,7 @@ pub(super) fn prints_to_a_terminal(args: &MigrateArgs) -> bool {
 }
 
 /// Plans, and changes nothing (law T1).
-pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CliError> {
+pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
     let args = work.args;
     let path = file(args);
     let file = path.map(create).transpose()?;
@@ -95,10 +95,10 @@ pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CliError> {
     Ok(())
 }
 
-fn create(path: &Path) -> Result<File, CliError> {
+fn create(path: &Path) -> Result<File, CommandError> {
     File::create_new(path).map_err(|error| {
         let plan = format!("the plan {}", Quoted::of(path));
-        let fault = CliError::usage(cannot_be("written", plan, &error));
+        let fault = CommandError::usage(cannot_be("written", plan, &error));
         if error.kind() == io::ErrorKind::AlreadyExists {
             fault.hint("remove it, or give another name; --apply does what it says")
         } else {
@@ -137,7 +137,7 @@ struct Output {
 
 impl Output {
     /// Returns whether there is still a reader.
-    fn put(&mut self, text: &[u8]) -> Result<bool, CliError> {
+    fn put(&mut self, text: &[u8]) -> Result<bool, CommandError> {
         self.gathered.extend_from_slice(text);
         if self.gathered.len() >= GATHERED {
             self.write()?;
@@ -145,12 +145,12 @@ impl Output {
         Ok(self.is_read)
     }
 
-    fn write(&mut self) -> Result<(), CliError> {
+    fn write(&mut self) -> Result<(), CommandError> {
         let text = mem::take(&mut self.gathered);
         match &mut self.file {
             Some(file) => file
                 .write_all(&text)
-                .map_err(|error| CliError::failure(cannot_be("written", "the plan", &error))),
+                .map_err(|error| CommandError::failure(cannot_be("written", "the plan", &error))),
             None => {
                 self.is_read &= print_shared(&text)?;
                 Ok(())

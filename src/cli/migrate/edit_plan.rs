@@ -9,13 +9,13 @@ use std::process::Command;
 use crate::cli::args::{MigrateArgs, PlanFormat};
 use crate::cli::error::cannot_be;
 use crate::cli::output::print_note;
-use crate::cli::{CliError, ExitCode};
+use crate::cli::{CommandError, ExitCode};
 use crate::names::ShellWord;
 
 /// Writes a plan, has it edited, and does what was saved. The plan is kept if that is refused or stopped.
-pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CommandError> {
     if !stdin().is_terminal() {
-        return Err(CliError::usage("--edit needs a terminal")
+        return Err(CommandError::usage("--edit needs a terminal")
             .hint("write a plan by --plan FILE --plan-format readable, and apply it by --plan FILE --apply"));
     }
     // Its names are for nobody else.
@@ -24,7 +24,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
         .permissions(Permissions::from_mode(0o700))
         .tempdir();
     let directory = directory.map_err(|error| {
-        CliError::failure(cannot_be("made", "the directory for the plan", &error))
+        CommandError::failure(cannot_be("made", "the directory for the plan", &error))
     })?;
     let plan = directory.path().join("plan");
     let planned = super::run(&MigrateArgs {
@@ -38,7 +38,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
     })?;
     let read = || {
         let plan = std::fs::read(&plan);
-        plan.map_err(|error| CliError::failure(cannot_be("read", "the plan", &error)))
+        plan.map_err(|error| CommandError::failure(cannot_be("read", "the plan", &error)))
     };
     let is_stopped = matches!(planned, ExitCode::Stopped(_));
     let has_changes = |plan: Vec<u8>| plan.windows(4).any(|start| start == b"\nin ");
@@ -68,7 +68,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CliError> {
 }
 
 /// Has a person edit the plan.
-fn edit(plan: &Path) -> Result<(), CliError> {
+fn edit(plan: &Path) -> Result<(), CommandError> {
     let mut editors = ["VISUAL", "EDITOR"]
         .into_iter()
         .filter_map(std::env::var_os);
@@ -84,7 +84,9 @@ fn edit(plan: &Path) -> Result<(), CliError> {
         .status();
     match status {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(CliError::failure("the editor failed; nothing was changed")
-            .hint("set VISUAL or EDITOR to the command of an editor")),
+        _ => Err(
+            CommandError::failure("the editor failed; nothing was changed")
+                .hint("set VISUAL or EDITOR to the command of an editor"),
+        ),
     }
 }

@@ -8,7 +8,7 @@ use std::{io, mem};
 use sha2::{Digest, Sha256};
 
 use super::roots::Root;
-use crate::cli::CliError;
+use crate::cli::CommandError;
 use crate::cli::error::cannot_be;
 use crate::names::Quoted;
 
@@ -26,7 +26,7 @@ impl Journals {
     ///
     /// # Errors
     /// There is no directory for them, and none can be made.
-    pub(super) fn of(root: &Root, journal: Option<&Path>) -> Result<Self, CliError> {
+    pub(super) fn of(root: &Root, journal: Option<&Path>) -> Result<Self, CommandError> {
         if let Some(journal) = journal {
             let (earlier, free) = match is_there(journal)? {
                 true => (vec![journal.to_owned()], None),
@@ -35,12 +35,12 @@ impl Journals {
             return Ok(Self { earlier, free });
         }
         let directory = state_directory().ok_or_else(|| {
-            CliError::failure("there is no place for the journal: HOME is not set")
+            CommandError::failure("there is no place for the journal: HOME is not set")
                 .hint("give one by --journal FILE")
         })?;
         std::fs::create_dir_all(&directory).map_err(|error| {
             let place = format!("{}, where journals are kept,", Quoted::of(&directory));
-            CliError::failure(cannot_be("made", place, &error))
+            CommandError::failure(cannot_be("made", place, &error))
                 .hint("give another place by --journal FILE")
         })?;
         Self::within(&directory, root)
@@ -50,11 +50,11 @@ impl Journals {
     ///
     /// # Errors
     /// They cannot be reached.
-    pub(super) fn usual(root: &Root) -> Result<Self, CliError> {
+    pub(super) fn usual(root: &Root) -> Result<Self, CommandError> {
         Self::within(&state_directory().unwrap_or_default(), root)
     }
 
-    fn within(directory: &Path, root: &Root) -> Result<Self, CliError> {
+    fn within(directory: &Path, root: &Root) -> Result<Self, CommandError> {
         let first = directory.join(name_of(root));
         let (mut earlier, mut free) = (Vec::new(), first.clone());
         for number in 2.. {
@@ -70,13 +70,13 @@ impl Journals {
 }
 
 /// Is there something at that path?
-fn is_there(path: &Path) -> Result<bool, CliError> {
+fn is_there(path: &Path) -> Result<bool, CommandError> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => {
             let journal = format!("the journal {}", Quoted::of(path));
-            Err(CliError::failure(cannot_be("reached", journal, &error)))
+            Err(CommandError::failure(cannot_be("reached", journal, &error)))
         }
     }
 }

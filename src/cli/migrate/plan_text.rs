@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::arguments;
 use super::counters::Counters;
-use crate::cli::CliError;
+use crate::cli::CommandError;
 use crate::cli::args::MigrateArgs;
 use crate::cli::output::{counted, print_note, print_shared, quoted};
 use crate::codec::Charset;
@@ -136,7 +136,7 @@ pub(super) fn print_summary(
     args: &MigrateArgs,
     counters: &Counters,
     is_stopped: bool,
-) -> Result<(), CliError> {
+) -> Result<(), CommandError> {
     if args.json {
         let line = json_line(&json!({
             "event": "total", "applied": args.apply, "stopped": is_stopped,

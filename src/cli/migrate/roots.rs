@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::backing::{Dir, Stat};
-use crate::cli::CliError;
+use crate::cli::CommandError;
 use crate::cli::args::MigrateArgs;
 use crate::cli::error::cannot_be;
 use crate::cli::view;
@@ -44,11 +44,10 @@ impl Root {
 ///
 /// # Errors
 /// None is given, one is missing, one lies in another, or one is shown by utf8fs without `--view`.
-pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CliError> {
+pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CommandError> {
     if args.paths.is_empty() {
-        return Err(
-            CliError::usage("no directory or file is given").hint("see 'utf8fs migrate --help'")
-        );
+        return Err(CommandError::usage("no directory or file is given")
+            .hint("see 'utf8fs migrate --help'"));
     }
     let mut roots: Vec<Root> = Vec::new();
     for path in &args.paths {
@@ -70,7 +69,7 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CliError> {
         {
             let (one, other) = (Quoted(one.bytes()), Quoted(other.bytes()));
             return Err(
-                CliError::usage(format!("{one} lies in {other}, or is the same"))
+                CommandError::usage(format!("{one} lies in {other}, or is the same"))
                     .hint("give the outer one only"),
             );
         }
@@ -80,7 +79,7 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CliError> {
 
 /// Returns the root of an argument's tree, and the name of the entry in it that alone is meant. A directory is a root itself.
 /// A file, and a directory whose own name is in question (`has_own_name`), is an entry of the directory that it lies in.
-fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>), CliError> {
+fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>), CommandError> {
     let fault = |error: std::io::Error| fault(path, &error);
     let is_dir = std::fs::metadata(path).is_ok_and(|stat| stat.is_dir());
     if is_dir && !has_own_name {
@@ -98,7 +97,7 @@ fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>)
     };
     let no_entry = |why: &str| {
         let path = Quoted::of(path);
-        CliError::usage(format!("{path} cannot be renamed itself: {why}"))
+        CommandError::usage(format!("{path} cannot be renamed itself: {why}"))
             .hint("leave --own-name out")
     };
     let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
@@ -111,15 +110,15 @@ fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>)
     Ok((parent.to_owned(), Some(name.as_bytes().to_vec())))
 }
 
-fn fault(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::usage(cannot_be("migrated", Quoted::of(path), error))
+fn fault(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::usage(cannot_be("migrated", Quoted::of(path), error))
 }
 
 /// Opens a tree. One that utf8fs shows is refused unless `is_view` is set.
 ///
 /// # Errors
 /// It is no directory, or is shown by utf8fs.
-pub(super) fn open(path: &Path, is_view: bool) -> Result<Root, CliError> {
+pub(super) fn open(path: &Path, is_view: bool) -> Result<Root, CommandError> {
     let fault = |error: std::io::Error| fault(path, &error);
     let absolute = std::fs::canonicalize(path).map_err(fault)?;
     let fd = Dir::open_root(&absolute).map_err(fault)?.into_fd();

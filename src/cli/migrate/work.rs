@@ -15,7 +15,7 @@ use crate::cli::args::MigrateArgs;
 use crate::cli::error::cannot_be;
 use crate::cli::output::{is_verbose, print_shared, print_warning, warn_of_lost_time};
 use crate::cli::stop::Stop;
-use crate::cli::{CliError, ExitCode};
+use crate::cli::{CommandError, ExitCode};
 use crate::names::Quoted;
 use crate::records::PlanLine;
 use crate::tree::apply::Observer;
@@ -43,7 +43,7 @@ pub(super) struct Work<'w> {
 }
 
 impl<'w> Work<'w> {
-    pub(super) fn start(args: &'w MigrateArgs) -> Result<Self, CliError> {
+    pub(super) fn start(args: &'w MigrateArgs) -> Result<Self, CommandError> {
         /// Most threads: beyond that the filesystem sets the speed.
         const MOST: usize = 8;
         let processors = std::thread::available_parallelism();
@@ -73,10 +73,11 @@ impl<'w> Work<'w> {
         &self,
         root: &Root,
         own: Option<&Metadata>,
-        take: &(dyn Fn(&DirectoryPlan) -> Result<bool, CliError> + Sync),
-    ) -> Result<(), CliError> {
-        let fault =
-            |error: io::Error| CliError::failure(cannot_be("read", Quoted(root.bytes()), &error));
+        take: &(dyn Fn(&DirectoryPlan) -> Result<bool, CommandError> + Sync),
+    ) -> Result<(), CommandError> {
+        let fault = |error: io::Error| {
+            CommandError::failure(cannot_be("read", Quoted(root.bytes()), &error))
+        };
         let filter = Filter {
             entries: root.entries.clone(),
             own: own.map(|own| (own.dev(), own.ino())),
@@ -99,15 +100,15 @@ impl<'w> Work<'w> {
     }
 
     /// Has `take` put into a journal, or only check, what can still be done of a plan. Reports what is left.
-    pub(super) fn add(&self, plan: &DirectoryPlan, take: &Take<'_>) -> Result<(), CliError> {
+    pub(super) fn add(&self, plan: &DirectoryPlan, take: &Take<'_>) -> Result<(), CommandError> {
         self.print_left(plan);
         let changes: Vec<Change> = plan.lines.iter().filter_map(Change::of).collect();
         let Some(first) = plan.lines.first().filter(|_| !changes.is_empty()) else {
             return Ok(());
         };
         let skipped = take(&first.directory, first.directory_inode, changes);
-        let skipped =
-            skipped.map_err(|error| CliError::failure(format!("{error}; nothing was changed")))?;
+        let skipped = skipped
+            .map_err(|error| CommandError::failure(format!("{error}; nothing was changed")))?;
         let lines = plan.lines.iter().filter(|line| line.number > 0);
         let numbers: HashMap<_, _> = lines
             .take_while(|_| !skipped.is_empty())
@@ -201,9 +202,9 @@ impl Observer for Work<'_> {
 /// The sink of a plan.
 struct Sink<'s> {
     work: &'s Work<'s>,
-    take: &'s (dyn Fn(&DirectoryPlan) -> Result<bool, CliError> + Sync),
+    take: &'s (dyn Fn(&DirectoryPlan) -> Result<bool, CommandError> + Sync),
     /// The result, if it ended before its end.
-    end: Mutex<Option<Result<(), CliError>>>,
+    end: Mutex<Option<Result<(), CommandError>>>,
 }
 
 impl PlanSink for Sink<'_> {

@@ -5,17 +5,17 @@ use crate::cli::args::Command;
 use crate::names::OnViolation;
 use crate::policy::Profile;
 
-fn typed(line: &[&str]) -> Result<MountArgs, CliError> {
+fn typed(line: &[&str]) -> Result<MountArgs, CommandError> {
     let line: Vec<OsString> = line.iter().map(OsString::from).collect();
     typed_octets(line)
 }
 
-fn typed_octets(line: Vec<OsString>) -> Result<MountArgs, CliError> {
+fn typed_octets(line: Vec<OsString>) -> Result<MountArgs, CommandError> {
     let mut whole = ["utf8fs", "mount", "b", "m"].map(OsString::from).to_vec();
     whole.extend(line);
     let parsed = Cli::try_parse_from(expand(whole));
     match parsed
-        .map_err(|error| CliError::usage(error.to_string()))?
+        .map_err(|error| CommandError::usage(error.to_string()))?
         .command
     {
         Some(Command::Mount(args)) => Ok(*args),
@@ -24,7 +24,7 @@ fn typed_octets(line: Vec<OsString>) -> Result<MountArgs, CliError> {
 }
 
 /// What it says of the mount itself, and all else.
-fn read(line: &[&str]) -> Result<(MountOptions, MountArgs), CliError> {
+fn read(line: &[&str]) -> Result<(MountOptions, MountArgs), CommandError> {
     let typed = typed(line)?;
     Ok((MountOptions::read(&typed)?, typed))
 }

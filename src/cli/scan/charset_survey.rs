@@ -15,7 +15,7 @@ use crate::backing::Dir;
 use crate::cli::args::ScanArgs;
 use crate::cli::error::cannot_be;
 use crate::cli::output::{counted, grouped, print_lines, print_note, quoted};
-use crate::cli::{CliError, charset_map};
+use crate::cli::{CommandError, charset_map};
 use crate::codec::Charset;
 use crate::names::quoted::is_dangerous;
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted, ShellWord};
@@ -46,17 +46,17 @@ const HEAD: &str = "\
 ///
 /// # Errors
 /// More than one directory, or a file that is there already.
-pub(super) fn create_map(args: &ScanArgs) -> Result<Option<File>, CliError> {
+pub(super) fn create_map(args: &ScanArgs) -> Result<Option<File>, CommandError> {
     let Some(path) = &args.propose_map else {
         return Ok(None);
     };
     if args.directories.len() > 1 {
-        return Err(CliError::usage("--propose-map is for one directory")
+        return Err(CommandError::usage("--propose-map is for one directory")
             .hint("the paths in a charset map start there"));
     }
     let file = File::create_new(path).map_err(|error| {
         let what = format!("the charset map {}", Quoted::of(path));
-        CliError::usage(cannot_be("written", what, &error))
+        CommandError::usage(cannot_be("written", what, &error))
             .hint("give the name of a file that is not there yet")
     })?;
     Ok(Some(file))
@@ -66,11 +66,16 @@ pub(super) fn create_map(args: &ScanArgs) -> Result<Option<File>, CliError> {
 ///
 /// # Errors
 /// The directory cannot be read, or the file not be written.
-pub(super) fn propose(mut file: File, args: &ScanArgs, done: &ScanDone) -> Result<(), CliError> {
+pub(super) fn propose(
+    mut file: File,
+    args: &ScanArgs,
+    done: &ScanDone,
+) -> Result<(), CommandError> {
     let options = PlanOptions::new(Policy::default(), CharsetSource::Auto);
     let survey = CharsetSurvey::of(&args.directories, &options)?;
     let written = file.write_all(survey.proposal().as_bytes());
-    written.map_err(|error| CliError::failure(cannot_be("written", "the charset map", &error)))?;
+    written
+        .map_err(|error| CommandError::failure(cannot_be("written", "the charset map", &error)))?;
     let word = |path: &PathBuf| ShellWord::of(path).to_string();
     let map = args.propose_map.as_ref().map(word).unwrap_or_default();
     let directory = args.directories.first().map(word).unwrap_or_default();
@@ -85,7 +90,7 @@ pub(super) fn propose(mut file: File, args: &ScanArgs, done: &ScanDone) -> Resul
 ///
 /// # Errors
 /// A directory cannot be read, or nothing be printed.
-pub(super) fn judge(mut map: CharsetMap, args: &ScanArgs) -> Result<(), CliError> {
+pub(super) fn judge(mut map: CharsetMap, args: &ScanArgs) -> Result<(), CommandError> {
     // Names that are left on purpose are counted as well.
     let sources = map.sources_mut();
     let left = sources.filter(|source| **source == CharsetSource::Leave);
@@ -248,7 +253,7 @@ impl CharsetSurvey {
     ///
     /// # Errors
     /// A root cannot be read.
-    fn of(directories: &[PathBuf], options: &PlanOptions) -> Result<Self, CliError> {
+    fn of(directories: &[PathBuf], options: &PlanOptions) -> Result<Self, CommandError> {
         let survey = Self::default();
         let read = |root: Dir<OwnedFd>| {
             let planner = Planner {

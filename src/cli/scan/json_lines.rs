@@ -6,7 +6,7 @@ use std::io;
 use parking_lot::Mutex;
 
 use super::scan_done::ScanDone;
-use crate::cli::CliError;
+use crate::cli::CommandError;
 use crate::cli::error::reason;
 use crate::cli::guess_report::worth_showing;
 use crate::cli::output::print_shared;
@@ -33,7 +33,7 @@ pub(super) enum Report {
 pub(super) struct Lines {
     pub(super) report: Report,
     /// The first error of writing.
-    failed: Mutex<Option<CliError>>,
+    failed: Mutex<Option<CommandError>>,
 }
 
 impl Lines {
@@ -45,12 +45,12 @@ impl Lines {
     }
 
     /// Returns the first error of writing; none if the reader is gone.
-    pub(super) fn result(&self) -> Result<(), CliError> {
+    pub(super) fn result(&self) -> Result<(), CommandError> {
         self.failed.lock().take().map_or(Ok(()), Err)
     }
 
     /// Prints the whole, in JSON; with `is_part` also what it takes to merge it with other parts.
-    pub(super) fn finish(&self, done: &ScanDone, is_part: bool) -> Result<(), CliError> {
+    pub(super) fn finish(&self, done: &ScanDone, is_part: bool) -> Result<(), CommandError> {
         let mut out = Vec::new();
         let tally = &done.scan.tally;
         for failure in &tally.left_out.first {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::json_lines::{Lines, Report, push_line};
 use super::scan_done::ScanDone;
-use crate::cli::CliError;
+use crate::cli::CommandError;
 use crate::cli::error::cannot_be;
 use crate::names::Quoted;
 use crate::records::{FormatHead, Kept, PART_FORMAT, ScanLine, ScanPart, ScanSource, Tally};
@@ -25,7 +25,11 @@ const HOW: &str = "utf8fs scan --shard I/N --json DIR >FILE makes a report of a 
 ///
 /// # Errors
 /// A file cannot be read, or is no such report; the parts are not of one scan, or not all of them.
-pub(super) fn merged(reports: &[PathBuf], kept: Kept, sink: &Lines) -> Result<ScanDone, CliError> {
+pub(super) fn merged(
+    reports: &[PathBuf],
+    kept: Kept,
+    sink: &Lines,
+) -> Result<ScanDone, CommandError> {
     let mut parts = Parts {
         kept,
         whole: None,
@@ -79,17 +83,17 @@ fn check_lines(tally: &Tally, names: u64, unread: u64) -> Result<(), String> {
     Ok(())
 }
 
-fn unfit(report: &Path, line: u64, what: &str) -> CliError {
-    CliError::usage(format!("{}: line {line} {what}", Quoted::of(report))).hint(HOW)
+fn unfit(report: &Path, line: u64, what: &str) -> CommandError {
+    CommandError::usage(format!("{}: line {line} {what}", Quoted::of(report))).hint(HOW)
 }
 
 /// Calls `take` with the number and the text of each line, and what it says.
 fn each_line(
     report: &Path,
-    mut take: impl FnMut(u64, &[u8], ScanLine<'_>) -> Result<(), CliError>,
-) -> Result<(), CliError> {
+    mut take: impl FnMut(u64, &[u8], ScanLine<'_>) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     let unread = |error: std::io::Error| {
-        CliError::usage(cannot_be("read", Quoted::of(report), &error))
+        CommandError::usage(cannot_be("read", Quoted::of(report), &error))
             .hint("--merge takes the files that scan --shard I/N --json wrote")
     };
     let mut file = BufReader::with_capacity(1 << 18, File::open(report).map_err(unread)?);
@@ -117,7 +121,7 @@ fn each_line(
 }
 
 /// Reads the report of a part.
-fn read_part(report: &Path) -> Result<ScanPart, CliError> {
+fn read_part(report: &Path) -> Result<ScanPart, CommandError> {
     let (mut found, mut has_end) = (None, false);
     let (mut names, mut unread) = (0, 0);
     each_line(report, |number, _, line| {
@@ -147,11 +151,11 @@ fn read_part(report: &Path) -> Result<ScanPart, CliError> {
     let name = Quoted::of(report);
     let Some((number, part)) = found else {
         let message = format!("{name} is not the report of a part");
-        return Err(CliError::usage(message).hint(HOW));
+        return Err(CommandError::usage(message).hint(HOW));
     };
     if !has_end {
         let message = format!("{name} is cut off: its last line is missing");
-        return Err(CliError::usage(message).hint("scan that part again"));
+        return Err(CommandError::usage(message).hint("scan that part again"));
     }
     check_lines(&part.tally, names, unread)
         .map_err(|what| unfit(report, number, &what).hint("scan that part again"))?;
@@ -168,7 +172,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn add(&mut self, mut part: ScanPart, report: &Path) -> Result<(), CliError> {
+    fn add(&mut self, mut part: ScanPart, report: &Path) -> Result<(), CommandError> {
         let name = Quoted::of(report);
         let tally = std::mem::replace(&mut part.tally, Tally::new(self.kept));
         let first = self.whole.get_or_insert_with(|| part.clone());
@@ -185,7 +189,7 @@ impl Parts {
         ];
         if let Some((_, what)) = same.iter().find(|(is_same, _)| !is_same) {
             let message = format!("{name}: {what} is another than in the part before it");
-            return Err(CliError::usage(message)
+            return Err(CommandError::usage(message)
                 .hint("parts are of one scan if all was typed alike but the I of I/N"));
         }
         let number = if is_alone {
@@ -196,7 +200,7 @@ impl Parts {
         if let Some(other) = self.files.insert(number, name.to_string()) {
             let of = part.of;
             let message = format!("{name}: part {number} of {of} is there twice, also in {other}");
-            return Err(CliError::usage(message).hint("name each part once"));
+            return Err(CommandError::usage(message).hint("name each part once"));
         }
         if is_alone && part.source == ScanSource::Walk && number > 1 {
             first.roots.extend(part.roots);
@@ -206,9 +210,9 @@ impl Parts {
     }
 
     /// Returns the whole, if it is one.
-    fn whole(self) -> Result<ScanPart, CliError> {
+    fn whole(self) -> Result<ScanPart, CommandError> {
         let Some(whole) = self.whole else {
-            return Err(CliError::usage("there is no report").hint(HOW));
+            return Err(CommandError::usage("there is no report").hint(HOW));
         };
         let missing: Vec<String> = (1..=whole.of)
             .filter(|number| !self.files.contains_key(number))
@@ -218,14 +222,16 @@ impl Parts {
         if !missing.is_empty() {
             let (of, missing) = (whole.of, missing.join(", "));
             let message = format!("not all of {of} parts are there: {missing} missing");
-            return Err(CliError::usage(message).hint("scan what is missing, and name all reports"));
+            return Err(
+                CommandError::usage(message).hint("scan what is missing, and name all reports")
+            );
         }
         Ok(whole)
     }
 }
 
 /// Prints the lines of names of all reports. A directory that several parts could not read comes once.
-fn pass_on(reports: &[PathBuf], sink: &Lines) -> Result<(), CliError> {
+fn pass_on(reports: &[PathBuf], sink: &Lines) -> Result<(), CommandError> {
     let (mut out, mut known) = (Vec::new(), HashSet::new());
     let is_json = sink.report == Report::Json;
     for report in reports {

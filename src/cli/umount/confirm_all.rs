@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use super::holders;
-use crate::cli::CliError;
+use crate::cli::CommandError;
 use crate::cli::args::UmountArgs;
 use crate::cli::output::{Output, harmless};
 use crate::daemon::fuse_mount::reachable_mounts;
@@ -18,7 +18,7 @@ use crate::names::Quoted;
 ///
 /// # Errors
 /// The table of mounts cannot be read, there is nobody to ask, or the answer is not yes.
-pub(super) fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CliError> {
+pub(super) fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CommandError> {
     let mounts = removable()?;
     if !args.yes && !args.dry_run && !mounts.is_empty() {
         confirm(&mounts, args.json)?;
@@ -27,9 +27,9 @@ pub(super) fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CliError> {
 }
 
 /// Returns the mounts that this user may unmount: root all, others their own.
-fn removable() -> Result<Vec<MountInfo>, CliError> {
+fn removable() -> Result<Vec<MountInfo>, CommandError> {
     let mut mounts = reachable_mounts::ours()
-        .map_err(|error| CliError::io("read the table of mounts", &error))?;
+        .map_err(|error| CommandError::io("read the table of mounts", &error))?;
     let user = rustix::process::getuid();
     let user_id = user.to_string();
     mounts.retain(|mount| user.is_root() || mount.option("user_id=") == Some(&user_id));
@@ -38,7 +38,7 @@ fn removable() -> Result<Vec<MountInfo>, CliError> {
 }
 
 /// Lists the mounts and asks whether to unmount them.
-fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CliError> {
+fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CommandError> {
     let users = user_names();
     let mut out = Output::stdout();
     for mount in mounts.iter().filter(|_| !is_json) {
@@ -59,10 +59,10 @@ fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CliError> {
         } else {
             "there is no terminal"
         };
-        return Err(
-            CliError::usage(format!("nothing is unmounted: --all asks first, and {why}"))
-                .hint("add --yes to unmount all of these, or name the mount points"),
-        );
+        return Err(CommandError::usage(format!(
+            "nothing is unmounted: --all asks first, and {why}"
+        ))
+        .hint("add --yes to unmount all of these, or name the mount points"));
     }
     let count = mounts.len();
     out.bytes(format!("Unmount these mounts ({count})? [y/N] ").as_bytes())?;
@@ -72,7 +72,7 @@ fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CliError> {
     io::stdin().read_line(&mut answer).ok();
     match answer.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Ok(()),
-        _ => Err(CliError::failure("nothing is unmounted: not confirmed")),
+        _ => Err(CommandError::failure("nothing is unmounted: not confirmed")),
     }
 }
 

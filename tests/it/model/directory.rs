@@ -42,6 +42,18 @@ pub(crate) enum RenameMode {
 }
 
 impl Model {
+    /// Returns a directory of files with these backing names.
+    pub(crate) fn of_files(settings: &Settings, names: &[Vec<u8>]) -> Self {
+        let node = Node {
+            kind: Kind::File,
+            token: 0,
+        };
+        Self {
+            settings: settings.clone(),
+            directory: names.iter().map(|name| (name.clone(), node)).collect(),
+        }
+    }
+
     /// N1, N2, N4, N6: backing names by visible name.
     pub(crate) fn visible(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
         let names = self.directory.keys().cloned();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use utf8fs::names::{BackingName, Index};
 use utf8fs::policy::Profile;
 
-use super::directory::{Kind, Model, Node};
+use super::directory::Model;
 use super::laws::{Legacy, OnViolation};
 use super::settings::Setting;
 use super::single::map;
@@ -32,14 +32,7 @@ fn assert_as_the_model_says(setting: &Setting, names: &[Vec<u8>]) {
         let other = found.insert(visible.to_vec(), name.as_bytes().to_vec());
         assert_eq!(other, None, "{} is doubled", show(visible));
     }
-    let node = Node {
-        kind: Kind::File,
-        token: 0,
-    };
-    let model = Model {
-        settings: setting.meaning.clone(),
-        directory: names.iter().map(|name| (name.clone(), node)).collect(),
-    };
+    let model = Model::of_files(&setting.meaning, names);
     for (visible, expected) in model.visible() {
         assert_eq!(found.remove(&visible), Some(expected), "{}", show(&visible));
     }

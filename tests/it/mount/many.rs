@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use utf8fs::policy::Profile;
 
-use crate::model::directory::{Kind, Model, Node};
+use crate::model::directory::Model;
 use crate::model::laws::{Legacy, OnViolation};
 use crate::model::settings::Setting;
 use crate::support::random::Random;
@@ -25,14 +25,7 @@ fn assert_all_reachable(mount: &Mount, setting: &Setting, names: &[Vec<u8>]) {
     let dir = mount.dir();
     let listed = at::list(dir);
     assert_eq!(listed.len(), names.len(), "none missing, none doubled");
-    let node = Node {
-        kind: Kind::File,
-        token: 0,
-    };
-    let model = Model {
-        settings: setting.meaning.clone(),
-        directory: names.iter().map(|name| (name.clone(), node)).collect(),
-    };
+    let model = Model::of_files(&setting.meaning, names);
     let expected = model.visible();
     let mut reached = BTreeMap::new();
     for visible in listed {
