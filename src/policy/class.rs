@@ -178,24 +178,39 @@ fn offence(class: Class, offset: usize, length: usize, first: Option<char>) -> O
 /// Returns what `forbid` finds in the shape of a name: its edges and the name as a whole.
 fn shapes(text: &str, forbid: Classes, edges: Edges) -> impl Iterator<Item = Offence> {
     let length = text.len();
-    let part = |class, is_edge: bool, start: usize, end: usize| {
-        let is_found = is_edge && start < end && forbid.contains(class);
+    let parts = [
+        (
+            Class::LeadingDash,
+            edges.start,
+            0,
+            usize::from(text.starts_with('-')),
+        ),
+        (
+            Class::EdgeSpace,
+            edges.start,
+            0,
+            length - text.trim_start().len(),
+        ),
+        (Class::EdgeSpace, edges.end, text.trim_end().len(), length),
+        (
+            Class::Windows,
+            edges.end,
+            text.trim_end_matches(['.', ' ']).len(),
+            length,
+        ),
+    ];
+    let found = parts
+        .into_iter()
+        .filter(move |&(class, is_edge, start, end)| {
+            is_edge && start < end && forbid.contains(class)
+        });
+    let found = found.map(|(class, _, start, end)| {
         let first = text.get(start..).and_then(|part| part.chars().next());
-        is_found.then(|| offence(class, start, end - start, first))
-    };
-    let dash = usize::from(text.starts_with('-'));
-    let space = length - text.trim_start().len();
+        offence(class, start, end - start, first)
+    });
     let has_device = edges.start && forbid.contains(Class::Windows);
     let device = has_device.then(|| device_name(text, edges.end)).flatten();
-    let inner = text.trim_end_matches(['.', ' ']).len();
-    let found = [
-        part(Class::LeadingDash, edges.start, 0, dash),
-        part(Class::EdgeSpace, edges.start, 0, space),
-        part(Class::EdgeSpace, edges.end, text.trim_end().len(), length),
-        part(Class::Windows, edges.end, inner, length),
-        device.map(|length| offence(Class::Windows, 0, length, None)),
-    ];
-    found.into_iter().flatten()
+    found.chain(device.map(|length| offence(Class::Windows, 0, length, None)))
 }
 
 /// Length of the reserved device name that is the stem of `text`, if it is one: `CON`, `nul.txt`, `COM1 .x`.
