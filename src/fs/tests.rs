@@ -6,6 +6,9 @@ mod encodings;
 mod faults;
 mod forms;
 mod lengths;
+mod link_tree;
+mod links;
+mod links_made;
 mod listings;
 mod lookups;
 mod offences;
@@ -31,9 +34,10 @@ use super::{Caller, Config, Plus, ROOT, Utf8Fs};
 use crate::at;
 use crate::backing::ticks::is_before_this_tick;
 use crate::backing::{Dir, Kind, Stat, calls};
+use crate::codec::Form;
 use crate::names::rules::{Exemptions, Rules, Terms};
 use crate::names::{BackingName, Legacy, NameMap, OnViolation};
-use crate::policy::Alike;
+use crate::policy::{Alike, Policy};
 use crate::records::OffenceRecord;
 use crate::wait::until;
 
@@ -51,6 +55,7 @@ impl AuditLog for KeptLog {
     }
 }
 
+/// A filesystem over a temporary directory.
 struct Scratch {
     below: Arc<tempfile::TempDir>,
     fs: Utf8Fs,
@@ -147,6 +152,23 @@ impl Scratch {
 
     fn list(&self) -> Vec<Vec<u8>> {
         self.root().sorted()
+    }
+}
+
+/// The same map with a normalization form.
+fn in_form(form: Form, map: NameMap) -> NameMap {
+    let policy = Policy {
+        form: Some(form),
+        ..map.policy
+    };
+    NameMap { policy, ..map }
+}
+
+/// The same map with another `--on-violation`.
+fn in_mode(on_violation: OnViolation, map: NameMap) -> NameMap {
+    NameMap {
+        on_violation,
+        ..map
     }
 }
 
@@ -381,10 +403,7 @@ fn whoever_was_sent_back_opens_what_he_finds_though_it_was_removed() {
 /// Law N9: what `report` can't let through is refused for its length, whatever else is wrong with it.
 #[test]
 fn a_reported_name_that_no_filesystem_takes_is_too_long() {
-    let report = NameMap {
-        on_violation: OnViolation::Report,
-        ..map(Legacy::Escape, &[])
-    };
+    let report = in_mode(OnViolation::Report, map(Legacy::Escape, &[]));
     let scratch = Scratch::new(report, &[]);
     let made = scratch.fs.mkdir(&new_entry(ROOT, &[0xE9; 256], 0o700));
     assert_eq!(made.unwrap_err().errno(), libc::ENAMETOOLONG);

@@ -11,7 +11,7 @@ use crate::os::SetIds;
 
 const FILE: u32 = libc::S_IFREG | 0o644;
 
-fn errno(error: FsError) -> Errno {
+pub(super) fn errno(error: FsError) -> Errno {
     Errno::from_raw_os_error(error.errno())
 }
 
@@ -45,10 +45,18 @@ impl<'a> VisibleDirectory<'a> {
         Self { fs, number: ROOT }
     }
 
-    /// A directory in it, which is known from now on.
-    pub(super) fn sub(self, name: &[u8]) -> Self {
-        let entry = self.fs.lookup(CALLER, self.number, name).map_err(errno);
-        let number = entry.unwrap().inode.number;
+    /// The inode number of the entry at a path. Every entry of the path is known from now on.
+    pub(super) fn number_of(self, path: &[u8]) -> Result<u64> {
+        let mut names = path.split(|&octet| octet == b'/');
+        names.try_fold(self.number, |parent, name| {
+            let entry = self.fs.lookup(CALLER, parent, name).map_err(errno)?;
+            Ok(entry.inode.number)
+        })
+    }
+
+    /// The directory at a path, which is known from now on.
+    pub(super) fn sub(self, path: &[u8]) -> Self {
+        let number = self.number_of(path).unwrap();
         Self { number, ..self }
     }
 
@@ -139,9 +147,14 @@ impl<'a> VisibleDirectory<'a> {
         self.looked(made).map(drop)
     }
 
+    /// The target of a symlink. The size that the symlink is shown with is the length of it.
     pub(super) fn readlink(self, name: &[u8]) -> Result<Vec<u8>> {
         let looked = self.lookup(name)?;
-        self.fs.readlink(looked.number()).map_err(errno)
+        let target = self.fs.readlink(looked.number()).map_err(errno)?;
+        assert_eq!(usize::try_from(looked.entry.stat.size), Ok(target.len()));
+        let attributes = self.fs.getattr(looked.number()).map_err(errno)?;
+        assert_eq!(attributes.stat.size, looked.entry.stat.size);
+        Ok(target)
     }
 
     pub(super) fn link(self, old: &[u8], new: &[u8]) -> Result<()> {

@@ -3,10 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use rustix::io::Errno;
-
 use super::links::{leads_to, legacy_tree, target_and_size};
-use crate::support::random::Random;
 use crate::support::{Tree, at, show};
 
 const LATIN: [&str; 2] = ["--from", "iso-8859-1"];
@@ -41,131 +38,6 @@ fn links_are_made_to_lead_to_the_same_file_below() {
         assert_eq!(leads_to(dir, &link).is_ok(), leads, "{target}");
     }
     assert!(mount.stop().is_empty());
-}
-
-/// N9 in a target: refused with the path of the link and the name in the target, or normalized, or reported.
-#[test]
-fn names_in_targets_that_do_not_conform_are_refused_or_normalized_or_reported() {
-    let target = b"plain/nix/n\xEFx/\xFF";
-    for (what, made, verdict) in [
-        ("reject", None, "refused"),
-        (
-            "normalize",
-            Some("plain/nix/nïx/ÿ".as_bytes()),
-            "normalized",
-        ),
-        ("report", Some(&target[..]), "reported"),
-    ] {
-        let tree = Tree::new();
-        let below = legacy_tree(&tree);
-        let mount = tree.mount(&[&LATIN[..], &["--on-violation", what]].concat());
-        let dir = mount.dir();
-        let result = at::symlink(target, dir, b"plain/link");
-        assert_eq!(result.err(), made.is_none().then_some(Errno::ILSEQ));
-        assert_eq!(at::readlink(&below, b"plain/link").ok().as_deref(), made);
-        // Out of the mount anything goes.
-        at::symlink(b"/n\xEFx", dir, b"out").unwrap();
-        assert_eq!(target_and_size(dir, b"out"), b"/n\xEFx");
-        let records = mount.stop();
-        assert_eq!(records.len(), 1, "{what}: one record");
-        let record = &records[0];
-        assert_eq!(record.text("operation"), "symlink");
-        assert_eq!(record.text("verdict"), verdict);
-        assert_eq!(record.text("rule"), "ill-formed");
-        assert_eq!(record.number("offset"), 1);
-        assert_eq!(record.name("path").unwrap(), b"/plain/link");
-        assert_eq!(record.name("name").unwrap(), b"n\xEFx");
-        assert_eq!(record.name("accepted").unwrap(), "nïx".as_bytes());
-        assert_eq!(record.0["errno"].is_null(), made.is_some());
-        let stored: &[u8] = if what == "report" {
-            b"n\xEFx"
-        } else {
-            "nïx".as_bytes()
-        };
-        assert_eq!(record.name("backing").as_deref(), made.map(|_| stored));
-    }
-}
-
-/// N10 in a target: another spelling of an entry that is there is no offence.
-#[test]
-fn another_spelling_in_a_target_names_the_entry() {
-    let tree = Tree::new();
-    let below = legacy_tree(&tree);
-    let options = ["--on-violation", "normalize", "--normalization", "nfc"];
-    let mount = tree.mount(&[&LATIN[..], &options].concat());
-    let dir = mount.dir();
-    for (number, spelling) in [
-        &b"d\xE9/f\xE9"[..],
-        b"de\xCC\x81/fe\xCC\x81",
-        "dé/fé".as_bytes(),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let link = format!("l{number}").into_bytes();
-        at::symlink(spelling, dir, &link).unwrap();
-        assert_eq!(at::readlink(&below, &link).unwrap(), b"d\xE9/f\xE9");
-        assert_eq!(target_and_size(dir, &link), "dé/fé".as_bytes());
-    }
-    assert!(mount.stop().is_empty());
-}
-
-/// A target that outgrows `PATH_MAX` below is not made.
-#[test]
-fn a_target_too_long_below_is_refused() {
-    let tree = Tree::new();
-    let below = tree.below_dir();
-    let long = [b'x'; 255];
-    at::mkdir(&below, &long).unwrap();
-    let mount = tree.mount(&["--max-bytes", "32"]);
-    let dir = mount.dir();
-    let [visible] = &at::list(dir)[..] else {
-        panic!("one entry");
-    };
-    let times = |count: usize| [visible, &b"/../"[..]].concat().repeat(count);
-    at::symlink(&times(15), dir, b"fits").unwrap();
-    assert_eq!(target_and_size(dir, b"fits"), times(15));
-    assert_eq!(
-        at::symlink(&times(16), dir, b"long"),
-        Err(Errno::NAMETOOLONG)
-    );
-    mount.stop();
-}
-
-/// Whatever is made is read back as it was made, and leads below to where it leads above.
-#[test]
-fn what_is_made_is_read_back() {
-    let tree = Tree::new();
-    let below = legacy_tree(&tree);
-    let mount = tree.mount(&LATIN);
-    let dir = mount.dir();
-    let parts = [
-        "dé", "fé", "sub", "séb", "plain", "é", "café", "nix", "%E9", "back", "hop", "hép", ".",
-        "", "..",
-    ];
-    let mut random = Random::new(13);
-    for round in 0..600 {
-        let count = 1 + random.below(5);
-        let path: Vec<&str> = (0..count)
-            .map(|_| parts[usize::try_from(random.below(15)).unwrap()])
-            .collect();
-        let target = path.join("/");
-        if target.is_empty() || target.starts_with('/') {
-            continue;
-        }
-        let link = format!("plain/l{round}").into_bytes();
-        at::symlink(target.as_bytes(), dir, &link).unwrap();
-        let read = target_and_size(dir, &link);
-        assert_eq!(show(&read), show(target.as_bytes()));
-        let stored = at::readlink(&below, &link).unwrap();
-        // One that leads out is stored as it is, and leads elsewhere from elsewhere.
-        if stored != target.as_bytes() || target.is_ascii() && !target.contains("..") {
-            let direct = leads_to(dir, format!("plain/{target}").as_bytes());
-            assert_eq!(leads_to(dir, &link), direct, "{target}");
-            assert_eq!(leads_to(&below, &link), direct, "{target}");
-        }
-    }
-    mount.stop();
 }
 
 /// A link that is renamed, linked or removed is what it was below, and is read as it leads from where it is.
@@ -297,53 +169,4 @@ fn git_sees_no_change_after_a_checkout_through_the_mount() {
         b"s\xE9b/.././../hop2"
     );
     mount.stop();
-}
-
-/// Laws N13 and F1: a component longer than any name leads nowhere, and is made and read as it is, as natively.
-#[test]
-fn a_component_longer_than_any_name_is_made_and_read_as_it_is() {
-    let tree = Tree::new();
-    let below = legacy_tree(&tree);
-    let long = "n".repeat(256);
-    let text = "é".repeat(1000);
-    let rows = [
-        (long.clone(), long.clone().into_bytes()),
-        (text.clone(), text.into_bytes()),
-        (
-            format!("plain/{long}/x"),
-            format!("plain/{long}/x").into_bytes(),
-        ),
-        (format!("dé/{long}"), [b"d\xE9/", long.as_bytes()].concat()),
-        (
-            format!("{long}/../café"),
-            [long.as_bytes(), b"/../caf\xE9"].concat(),
-        ),
-        ("n".repeat(4095), vec![b'n'; 4095]),
-    ];
-    for options in [
-        &[][..],
-        &["--max-bytes", "100"],
-        &["--normalization", "nfc"],
-        &["--on-violation", "report"],
-    ] {
-        let mount = tree.mount(&[&LATIN[..], options].concat());
-        let dir = mount.dir();
-        for (target, stored) in &rows {
-            at::symlink(target.as_bytes(), dir, b"long").unwrap();
-            let made = at::readlink(&below, b"long").unwrap();
-            assert_eq!(show(&made), show(stored), "{options:?}");
-            let read = target_and_size(dir, b"long");
-            assert_eq!(show(&read), show(target.as_bytes()), "{options:?}");
-            at::unlink(dir, b"long").unwrap();
-        }
-        at::symlink(&rows[0].1, &below, b"long").unwrap();
-        assert_eq!(leads_to(dir, b"long"), leads_to(&below, b"long"));
-        at::unlink(&below, b"long").unwrap();
-        // What is ill-formed is an offence, of whatever length.
-        if !options.contains(&"report") {
-            let target = [b"\xFF", long.as_bytes()].concat();
-            assert_eq!(at::symlink(&target, dir, b"ill"), Err(Errno::ILSEQ));
-        }
-        mount.stop();
-    }
 }
