@@ -11,6 +11,8 @@ mod links;
 mod links_made;
 mod listings;
 mod lookups;
+mod names;
+mod new_names;
 mod offences;
 mod places;
 mod programs;

@@ -1,4 +1,4 @@
-//! Law N7: names that are cut are found again without reading the directory for each.
+//! Law N7: names that are cut, which are found again without reading the directory for each.
 
 use std::time::Instant;
 
@@ -31,10 +31,7 @@ fn legacy_names_that_are_cut_are_found_without_a_reading_for_each() {
 
 #[test]
 fn new_names_that_are_cut_are_found_by_every_length_of_theirs() {
-    let normalize = NameMap {
-        on_violation: OnViolation::Normalize,
-        ..map(Legacy::Escape, &[])
-    };
+    let normalize = in_mode(OnViolation::Normalize, map(Legacy::Escape, &[]));
     let began = Instant::now();
     let scratch = Scratch::new(normalize, &[]);
     let long = |number: usize| {
@@ -56,4 +53,37 @@ fn new_names_that_are_cut_are_found_by_every_length_of_theirs() {
         assert_eq!(again.unwrap_err().errno(), libc::EEXIST);
     }
     assert!(scratch.fs.indexed.counts().readings < FEW + began.elapsed().as_secs());
+}
+
+/// A name whose escapes do not fit is cut between them, ends in a hash of the whole name and its extension, and opens;
+/// two such names that are cut alike stay apart.
+#[test]
+fn legacy_names_that_outgrow_the_limit_are_cut_and_open() {
+    let long = |end: &[u8]| [&[0xE9; 200][..], end].concat();
+    let names = [&b"a"[..], b"a.jpeg", b"b", b"b.jpeg"].map(long);
+    let expected: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+    for map in [
+        map(Legacy::Escape, &[]),
+        map(Legacy::Decode, &["iso-8859-1"]),
+    ] {
+        let scratch = Scratch::new(map, &expected);
+        let dir = scratch.root();
+        let listed = scratch.list();
+        assert_eq!(listed.len(), 4, "N2");
+        let mut reached = Vec::new();
+        for visible in &listed {
+            let text = std::str::from_utf8(visible).unwrap();
+            assert!(text.len() <= 255, "N7");
+            let stem = text.strip_suffix(".jpeg").unwrap_or(text);
+            let (prefix, mark) = stem.rsplit_once('~').unwrap();
+            assert_eq!(mark.len(), 16);
+            assert!(mark.bytes().all(|b| matches!(b, b'a'..=b'z' | b'2'..=b'7')));
+            assert!(prefix.ends_with("%E9") || prefix.ends_with('é'), "{prefix}");
+            let content = dir.read(visible).unwrap();
+            assert_eq!(content.ends_with(b".jpeg"), text.ends_with(".jpeg"));
+            reached.push(content);
+        }
+        reached.sort();
+        assert_eq!(reached, expected, "N3");
+    }
 }

@@ -95,24 +95,30 @@ impl<'a> VisibleDirectory<'a> {
     pub(super) fn write_new(self, name: &[u8], content: &[u8]) -> Result<()> {
         self.check_absent(name)?;
         let (_looked, opened) = self.create(name, libc::O_EXCL)?;
-        let (handle, place) = (opened.handle, file::Place::At(0));
+        self.write_and_close(opened.handle, content)
+    }
+
+    /// Opens a file, or makes it if it is not there, and writes to its start.
+    pub(super) fn write(self, name: &[u8], content: &[u8]) -> Result<()> {
+        match self.lookup(name) {
+            Ok(looked) => {
+                let opened = self.fs.open(CALLER, looked.number(), libc::O_WRONLY);
+                self.write_and_close(opened.map_err(errno)?.handle, content)
+            }
+            Err(Errno::NOENT) => {
+                let (_looked, opened) = self.create(name, 0)?;
+                self.write_and_close(opened.handle, content)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write_and_close(self, handle: u64, content: &[u8]) -> Result<()> {
+        let place = file::Place::At(0);
         let written = self.fs.write(None, handle, place, content, SetIds::Clear);
         self.fs.release(handle);
         assert_eq!(written.map_err(errno)?, content.len());
         Ok(())
-    }
-
-    /// Opens a file, or makes it if it is not there.
-    pub(super) fn open_or_create(self, name: &[u8]) -> Result<()> {
-        match self.check_absent(name) {
-            Err(Errno::EXIST) => self.read(name).map(drop),
-            Err(error) => Err(error),
-            Ok(()) => {
-                let (_looked, opened) = self.create(name, 0)?;
-                self.fs.release(opened.handle);
-                Ok(())
-            }
-        }
     }
 
     pub(super) fn read(self, name: &[u8]) -> Result<Vec<u8>> {
@@ -170,12 +176,17 @@ impl<'a> VisibleDirectory<'a> {
 
     /// Renames with the flags of renameat2(2).
     pub(super) fn rename_with(self, old: &[u8], new: &[u8], flags: u32) -> Result<()> {
+        self.rename_into(old, self, new, flags)
+    }
+
+    /// Renames into another directory.
+    pub(super) fn rename_into(self, old: &[u8], to: Self, new: &[u8], flags: u32) -> Result<()> {
         drop(self.lookup(old)?);
-        match self.check_absent(new) {
+        match to.check_absent(new) {
             Err(Errno::EXIST) if flags & libc::RENAME_NOREPLACE == 0 => {}
             absent => absent?,
         }
-        let (from, to) = ((self.number, old), (self.number, new));
+        let (from, to) = ((self.number, old), (to.number, new));
         let renamed = self.fs.rename(CALLER, from, to, flags, || Ok(()));
         renamed.map_err(errno)
     }

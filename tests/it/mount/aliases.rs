@@ -93,22 +93,6 @@ fn a_rename_between_spellings_of_one_entry_changes_nothing() {
     mount.stop();
 }
 
-/// N10: under `reject` the other form of a name still finds it; only a new name in that form is refused.
-#[test]
-fn the_other_form_finds_what_exists_also_under_reject() {
-    let tree = Tree::new();
-    tree.file(COMPOSED, b"content");
-    let mount = tree.mount(&["--normalization", "nfc"]);
-    let dir = mount.dir();
-    assert_eq!(at::read(dir, DECOMPOSED).unwrap(), b"content");
-    assert_eq!(at::create_new(dir, DECOMPOSED).err(), Some(Errno::EXIST));
-    at::unlink(dir, DECOMPOSED).unwrap();
-    assert_eq!(at::stat(dir, COMPOSED).err(), Some(Errno::NOENT));
-    assert_eq!(at::create_new(dir, DECOMPOSED).err(), Some(Errno::ILSEQ));
-    assert!(at::list(tree.below_dir()).is_empty());
-    mount.stop();
-}
-
 /// N11: a legacy sibling that is visible as a name is what has that name, for each operation that would make it.
 #[test]
 fn a_legacy_sibling_is_the_existing_entry() {
@@ -135,75 +119,6 @@ fn a_legacy_sibling_is_the_existing_entry() {
             assert_eq!(at::sorted(&below), [LATIN, Make::SOURCE]);
             assert_eq!(at::read(&below, LATIN).unwrap(), b"legacy");
         }
-    }
-    mount.stop();
-}
-
-/// N11: opening with `O_CREAT` opens the legacy sibling, and writes go to it.
-#[test]
-fn writing_to_the_visible_name_writes_to_the_legacy_file() {
-    let tree = Tree::new();
-    tree.file(LATIN, b"old");
-    let mount = tree.mount(&["--from", "iso-8859-1"]);
-    std::fs::write(mount.point().join("café"), "new content").unwrap();
-    assert_eq!(at::list(tree.below_dir()), [LATIN]);
-    assert_eq!(at::read(tree.below_dir(), LATIN).unwrap(), b"new content");
-    mount.stop();
-}
-
-/// N6, `raw`: what exists can be read, renamed to a conforming name and removed, and cannot be made anew.
-#[test]
-fn raw_names_can_be_cleaned_up_and_not_made_anew() {
-    let tree = Tree::new();
-    tree.file(LATIN, b"one");
-    tree.file(b"\xFF", b"two");
-    let mount = tree.mount(&["--legacy", "raw"]);
-    let dir = mount.dir();
-    assert_eq!(at::sorted(dir), [LATIN, b"\xFF"]);
-    assert_eq!(at::read(dir, LATIN).unwrap(), b"one");
-    at::rename(dir, LATIN, COMPOSED).unwrap();
-    at::unlink(dir, b"\xFF").unwrap();
-    assert_eq!(at::rename(dir, COMPOSED, LATIN), Err(Errno::ILSEQ));
-    assert_eq!(at::create_new(dir, b"\xFF").err(), Some(Errno::ILSEQ));
-    assert_eq!(at::list(tree.below_dir()), [COMPOSED]);
-    mount.stop();
-}
-
-/// N6, `hide`: neither listed nor found, whatever the offence.
-#[test]
-fn hidden_names_are_neither_listed_nor_found() {
-    let tree = Tree::new();
-    let hidden: [&[u8]; 4] = [LATIN, b"a\nb", b"-x", DECOMPOSED];
-    for name in hidden {
-        tree.file(name, b"hidden");
-    }
-    tree.file(b"plain", b"seen");
-    let options = [
-        "--legacy",
-        "hide",
-        "--profile",
-        "safe",
-        "--normalization",
-        "nfc",
-    ];
-    let mount = tree.mount(&options);
-    let dir = mount.dir();
-    assert_eq!(at::list(dir), [b"plain"]);
-    for name in hidden {
-        assert_eq!(
-            at::stat(dir, name).err(),
-            Some(Errno::NOENT),
-            "{}",
-            show(name)
-        );
-    }
-    for guess in [&b"caf%E9"[..], COMPOSED, b"a%0Ab", b"%2Dx"] {
-        assert_eq!(
-            at::stat(dir, guess).err(),
-            Some(Errno::NOENT),
-            "{}",
-            show(guess)
-        );
     }
     mount.stop();
 }
@@ -262,48 +177,6 @@ fn a_name_that_was_listed_reaches_its_entry_when_a_sibling_is_gone() {
             assert!(!left.contains(&contents[place]), "{what}");
         }
         assert!(at::list(tree.below_dir()).is_empty());
-        mount.stop();
-    }
-}
-
-/// Law N1, whatever wants the name too: siblings that are read, escaped or cut to it, and charsets in which it means something else.
-#[test]
-fn n1_a_conforming_name_is_listed_and_opened_as_itself_whatever_lies_beside_it() {
-    let long = [b'x'; 255];
-    let conforming: [&[u8]; 10] = [
-        "caf\u{E9}".as_bytes(),
-        // In EUC-JP it is another character.
-        b"\xC9\xBD",
-        b"caf%E9",
-        b"caf%%E9",
-        b"100%",
-        b"%25",
-        b"a~b",
-        b"~aaaaaaaaaaaaaaaa",
-        b"e\xCC\x81",
-        &long,
-    ];
-    let beside: [&[u8]; 4] = [b"caf\xE9", b"%\xFF", b"100%\xFF", &[0xFF; 255]];
-    for options in [
-        &["--from=iso-8859-1"][..],
-        &["--from=euc-jp"],
-        &["--legacy=escape"],
-        &["--legacy=raw"],
-        &["--legacy=hide"],
-        &["--store-as=iso-8859-1"],
-    ] {
-        let tree = Tree::new();
-        for name in conforming.into_iter().chain(beside) {
-            tree.file(name, name);
-        }
-        let mount = tree.mount(options);
-        let listed = at::list(mount.dir());
-        for name in conforming {
-            let times = listed.iter().filter(|found| *found == name).count();
-            assert_eq!(times, 1, "{} {options:?}", show(name));
-            let content = at::read(mount.dir(), name);
-            assert_eq!(content.as_deref(), Ok(name), "{} {options:?}", show(name));
-        }
         mount.stop();
     }
 }

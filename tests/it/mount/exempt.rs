@@ -60,51 +60,6 @@ fn exempt_names_are_made_as_asked_and_reported_once() {
     }
 }
 
-/// Outside of what is exempt names are refused, normalized or reported as ever.
-#[test]
-fn what_is_not_exempt_is_judged_as_ever() {
-    let tree = Tree::new();
-    drop(tree.directory(b"backups"));
-    drop(tree.directory(b"other"));
-    let options = "-o exempt=/backups/**,exempt=*.tmp,exempt-uid=4000000:4000001";
-    let mount = tree.mount(&options.split(' ').collect::<Vec<_>>());
-    at::mkdir(mount.dir(), b"\xFF.tmp").unwrap();
-    at::mkdir(mount.sub("other"), b"\xFF.tmp").unwrap();
-    let refused: [(&str, &[u8]); 3] = [
-        ("other", b"\xFF"),
-        ("other", b"\xFF.tmp2"),
-        ("backups", &[0xFF; 256]),
-    ];
-    for (dir, name) in refused {
-        let error = if name.len() > 255 {
-            Errno::NAMETOOLONG
-        } else {
-            Errno::ILSEQ
-        };
-        assert_eq!(
-            at::mkdir(mount.sub(dir), name),
-            Err(error),
-            "{}",
-            show(name)
-        );
-    }
-    // A rename out of what is exempt makes a new name.
-    at::mkdir(mount.sub("backups"), b"\xFF").unwrap();
-    let (backups, other) = (mount.sub("backups"), mount.sub("other"));
-    let moved = rustix::fs::renameat(&backups, &b"\xFF"[..], &other, &b"\xFF"[..]);
-    assert_eq!(moved, Err(Errno::ILSEQ));
-    rustix::fs::renameat(&backups, &b"\xFF"[..], &other, "new").unwrap();
-    drop((backups, other));
-    let verdicts: Vec<String> = mount
-        .stop()
-        .iter()
-        .map(|record| format!("{} {}", record.text("verdict"), record.0["exempt"]))
-        .collect();
-    let path = "reported \"path\"";
-    let no = "refused null";
-    assert_eq!(verdicts, [path, path, no, no, no, path, no]);
-}
-
 /// N10: an exempt name is reached by the bytes that it was made with and by the name that it is listed under, whatever
 /// `--legacy` and `--on-violation` are, and none of them goes stale.
 #[test]
@@ -161,30 +116,6 @@ fn exempt_names_are_reached_by_their_bytes_and_never_stale() {
             mount.stop();
         }
     }
-}
-
-/// A name that is like a sibling's is let through too, and which sibling that is goes to the log.
-#[test]
-fn clashes_are_exempt_too() {
-    let tree = Tree::new();
-    tree.file(b"readme", b"");
-    let mount = tree.mount(&[
-        "--unique", "casefold", "--exempt", "*.bak", "--exempt", "/README",
-    ]);
-    at::mkdir(mount.dir(), b"README").unwrap();
-    assert_eq!(at::mkdir(mount.dir(), b"ReadMe"), Err(Errno::EXIST));
-    assert_eq!(at::sorted(mount.dir()), [&b"README"[..], b"readme"]);
-    let records = mount.stop();
-    let [passed, refused] = &records[..] else {
-        panic!("{records:?}");
-    };
-    assert_eq!(passed.text("verdict"), "reported");
-    assert_eq!(passed.text("exempt"), "path");
-    assert_eq!(passed.text("rule"), "not-unique");
-    assert_eq!(passed.name("sibling").as_deref(), Some(&b"readme"[..]));
-    assert_eq!(passed.name("visible").as_deref(), Some(&b"README"[..]));
-    assert_eq!(refused.text("verdict"), "refused");
-    assert!(refused.0["exempt"].is_null());
 }
 
 /// Users are told apart, also where one has looked the other's name up before.

@@ -1,4 +1,4 @@
-//! Names of every length that can be asked for, and of every single octet.
+//! Names of every length that can be asked for.
 
 use std::os::fd::AsFd;
 
@@ -6,8 +6,8 @@ use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 
 use super::nested::Beside;
+use crate::support::Tree;
 use crate::support::at::{self, Make};
-use crate::support::{Tree, show};
 
 /// Law N9: 0 and 4095 bytes are the kernel's business, 1 and 255 conform, all above is too long.
 #[test]
@@ -70,87 +70,6 @@ fn too_long_names_are_cut_under_normalize() {
         assert!(at::list(tree.below_dir()).is_empty());
     }
     mount.stop();
-}
-
-/// Laws N3, N5: every octet that can be a name, below the mount.
-#[test]
-fn every_single_octet_below_is_visible_and_opens() {
-    let tree = Tree::new();
-    let octets: Vec<u8> = (1..=255).filter(|octet| !b"/.".contains(octet)).collect();
-    for octet in &octets {
-        tree.file(&[*octet], &[*octet]);
-    }
-    let mount = tree.mount(&["--legacy", "escape"]);
-    let dir = mount.dir();
-    let listed = at::list(dir);
-    assert_eq!(listed.len(), octets.len());
-    for octet in octets {
-        let visible = if octet.is_ascii() {
-            vec![octet]
-        } else {
-            format!("%{octet:02X}").into_bytes()
-        };
-        assert!(listed.contains(&visible), "{}", show(&visible));
-        assert_eq!(at::read(dir, &visible).unwrap(), [octet]);
-    }
-    mount.stop();
-}
-
-/// Law N9: every octet as a new name.
-#[test]
-fn every_single_octet_as_a_new_name_is_made_where_it_is_ascii() {
-    let tree = Tree::new();
-    let mount = tree.mount(&["--audit-burst", "1000"]);
-    let dir = mount.dir();
-    for octet in 1..=255_u8 {
-        let expected = match octet {
-            // The directory itself.
-            b'.' | b'/' => Err(Errno::EXIST),
-            0..0x80 => Ok(()),
-            _ => Err(Errno::ILSEQ),
-        };
-        assert_eq!(at::mkdir(dir, &[octet]), expected, "{octet:02X}");
-    }
-    assert_eq!(at::list(tree.below_dir()).len(), 127 - 2);
-    assert_eq!(mount.stop().len(), 128);
-}
-
-/// Law N7: a name whose escapes do not fit is cut between them, ends in a hash of the whole name and its extension,
-/// and opens; two such names that are cut alike stay apart.
-#[test]
-fn legacy_names_that_outgrow_the_limit_are_cut_and_open() {
-    let tree = Tree::new();
-    let mut names = Vec::new();
-    for last in [b'a', b'b'] {
-        names.push([&vec![0xE9; 200][..], &[last]].concat());
-        names.push([&vec![0xE9; 200][..], &[last], b".jpeg"].concat());
-    }
-    for name in &names {
-        tree.file(name, name);
-    }
-    for options in [&["--legacy", "escape"][..], &["--from", "iso-8859-1"]] {
-        let mount = tree.mount(options);
-        let dir = mount.dir();
-        let listed = at::sorted(dir);
-        assert_eq!(listed.len(), 4, "N2");
-        let mut reached = Vec::new();
-        for visible in &listed {
-            let text = std::str::from_utf8(visible).unwrap();
-            assert!(text.len() <= 255, "N7");
-            let stem = text.strip_suffix(".jpeg").unwrap_or(text);
-            let (prefix, mark) = stem.rsplit_once('~').unwrap();
-            assert_eq!(mark.len(), 16);
-            assert!(mark.bytes().all(|b| matches!(b, b'a'..=b'z' | b'2'..=b'7')));
-            assert!(prefix.ends_with("%E9") || prefix.ends_with('é'), "{prefix}");
-            let content = at::read(dir, visible).unwrap();
-            assert_eq!(content.ends_with(b".jpeg"), text.ends_with(".jpeg"));
-            reached.push(content);
-        }
-        reached.sort();
-        names.sort();
-        assert_eq!(reached, names, "N3");
-        mount.stop();
-    }
 }
 
 /// Law F1: a name that the policy takes and the backing filesystem finds too long is too long for every operation that makes

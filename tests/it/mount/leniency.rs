@@ -113,28 +113,3 @@ fn the_record_says_who_tried_and_what_would_be_accepted() {
     let time: jiff::Timestamp = record.text("time").parse().unwrap();
     assert!(time <= jiff::Timestamp::now());
 }
-
-/// Law N9: a name that conforms is made without a word, whatever it looks like.
-#[test]
-fn names_that_conform_are_made_and_not_recorded() {
-    let tree = Tree::new();
-    let names = [
-        "é",
-        "e\u{301}",
-        "100%",
-        "%E9",
-        "~x",
-        "名前.txt",
-        "\u{1F600}",
-        "a b",
-        "%",
-    ];
-    let names: Vec<Vec<u8>> = names.map(|name| name.as_bytes().to_vec()).to_vec();
-    let (done, records) = make_all(&tree, &[], &names);
-    assert!(records.is_empty(), "{records:?}");
-    for (make, name, dir, result) in done {
-        assert_eq!(result, Ok(()), "{} of {}", make.label(), show(&name));
-        let below = at::open_dir(tree.below_dir(), dir.as_bytes()).unwrap();
-        assert!(at::list(&below).contains(&name));
-    }
-}

@@ -46,7 +46,7 @@ mod journal;
 mod kept;
 /// N11: kills at every point.
 mod kills;
-/// N3, N5, N7: names of every length and of every octet.
+/// N7, N9: names of every length.
 mod lengths;
 /// N9, L2: offences that are normalized or only reported.
 mod leniency;
