@@ -14,6 +14,7 @@ mod lookups;
 mod names;
 mod new_names;
 mod offences;
+mod peers;
 mod places;
 mod programs;
 mod renames;

@@ -206,16 +206,29 @@ fn unknown_charsets_are_refused_with_the_near_ones() {
     assert_refused(&refused(b""), "unknown charset \"\"", "--from takes");
 }
 
+/// UTF-7, EBCDIC (where 61 is `/`) and `//TRANSLIT` are taken by what converts names by iconv(3).
 #[test]
 fn charsets_that_cannot_be_undone_are_refused_with_the_reason() {
     let place = Place::new();
-    for label in ["utf-7", "utf-16", "iso-2022-jp", "ebcdic", "cp037"] {
-        let run = place.mount("b", "m", &[b"--from", label.as_bytes()]);
-        assert_refused(
-            &run,
-            &format!("charset \"{label}\" is not supported: "),
-            "--from takes",
-        );
+    for label in [
+        "utf-7",
+        "utf-16",
+        "iso-2022-jp",
+        "ebcdic",
+        "ebcdic-us",
+        "cp037",
+        "iso-8859-1//TRANSLIT",
+        "iso-8859-1//IGNORE",
+    ] {
+        for option in ["--from", "--store-as"] {
+            let run = place.mount("b", "m", &[option.as_bytes(), label.as_bytes()]);
+            let error = format!("charset \"{label}\" is not supported: ");
+            let hint = match label.split_once("//") {
+                Some((charset, _)) => format!("did you mean {charset}?"),
+                None => format!("{option} takes"),
+            };
+            assert_refused(&run, &error, &hint);
+        }
     }
 }
 

@@ -1,43 +1,17 @@
-//! Bugs of others who convert or check names, tried on a mount of ours. Each comment says whose bug it is and where it was
-//! seen; "measured" is on Debian 12, with bindfs 1.14.7 over libfuse 2.9.9 and fuse-convmvfs 0.2.6.
-
-mod conversions;
+//! Bugs of others who convert or check names, tried on a mount of ours; `src/fs/tests/peers.rs` has those that need none.
+//! Each comment says whose bug it is and where it was seen; "measured" is on Debian 12, with bindfs 1.14.7 over libfuse
+//! 2.9.9 and fuse-convmvfs 0.2.6.
 
 use std::process::Command;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::support::at::{self, Make};
-use crate::support::{Tree, show};
+use crate::support::{Tree, at, show};
 
 const NFC: &[u8] = b"caf\xC3\xA9";
 const NFD: &[u8] = b"cafe\xCC\x81";
 const LATIN: &[u8] = b"caf\xE9";
-
-/// bindfs with libfuse's iconv module takes U+110000 and five octets for UTF-8, dirconv surrogates (measured); Safename's
-/// check skips the fourth octet of four.
-#[test]
-fn what_bindfs_dirconv_and_safename_take_for_utf_8_is_refused() {
-    let tree = Tree::new();
-    let mount = tree.mount(&[]);
-    at::write_new(mount.dir(), Make::SOURCE, b"").unwrap();
-    for name in [
-        &b"\xF4\x90\x80\x80"[..],
-        b"\xF8\x88\x80\x80\x80",
-        b"\xED\xA0\x80",
-        b"\xF0\x90\x80",
-        b"\xC0\xAF",
-        b"\xC0\x80",
-    ] {
-        for make in Make::ALL {
-            let made = make.run(mount.dir(), name);
-            assert_eq!(made, Err(Errno::ILSEQ), "{} {}", make.label(), show(name));
-        }
-    }
-    assert_eq!(at::list(tree.below_dir()), [Make::SOURCE]);
-    mount.stop();
-}
 
 /// ZFS's `utf8only` cannot be set on a filesystem that exists, nor taken off (nixpkgs#427579, zfs#11892).
 #[test]
@@ -71,32 +45,6 @@ fn unlike_zfs_and_iconv_an_ill_formed_name_that_is_absent_is_just_absent() {
     mount.stop();
 }
 
-/// The kernel fails a whole listing with EIO for one name with `/` in it, which a converter can make of a name.
-#[test]
-fn unlike_a_careless_converter_no_name_makes_a_listing_fail() {
-    let names = [
-        &b"\xC0\xAF"[..],
-        b"..\xE0\x80\xAFx",
-        b"a\x81\x5E",
-        b"+AC8-",
-        b"%2F",
-        b"\x61\x4B",
-    ];
-    for charset in ["shift_jis", "euc-jp", "gb18030", "cp437", "macintosh"] {
-        let tree = Tree::new();
-        for name in names {
-            tree.file(name, name);
-        }
-        let mount = tree.mount(&["--from", charset]);
-        let listed = at::list(mount.dir());
-        assert_eq!(listed.len(), names.len(), "{charset}");
-        for name in listed {
-            assert!(names.contains(&&at::read(mount.dir(), &name).unwrap()[..]));
-        }
-        mount.stop();
-    }
-}
-
 /// bindfs with iconv hides what does not decode, so that `rm -r` ends with ENOTEMPTY (measured); so do Samba's veto files.
 #[test]
 fn unlike_iconv_and_samba_nothing_is_left_to_keep_a_directory_from_being_removed() {
@@ -116,67 +64,6 @@ fn unlike_iconv_and_samba_nothing_is_left_to_keep_a_directory_from_being_removed
         "{removed:?}"
     );
     assert!(at::list(tree.below_dir()).is_empty());
-    mount.stop();
-}
-
-/// fuse-t#114: of the NFC, NFD and Latin-1 spellings of one name two are listed, both open one file, the third is lost.
-/// The iconv module hides the raw one beside the converted one.
-#[test]
-fn unlike_fuse_t_every_spelling_that_lies_below_is_one_entry_with_its_own_content() {
-    for options in [
-        &["--from=iso-8859-1"][..],
-        &["--from=iso-8859-1", "--normalization=nfc"],
-        &["--from=iso-8859-1", "--normalization=nfd"],
-        &[
-            "--from=iso-8859-1",
-            "--on-violation=normalize",
-            "--normalization=nfc",
-        ],
-        &["--legacy=escape"],
-    ] {
-        let tree = Tree::new();
-        for name in [NFC, NFD, LATIN] {
-            tree.file(name, name);
-        }
-        let mount = tree.mount(options);
-        let listed = at::sorted(mount.dir());
-        let mut content: Vec<_> = listed
-            .iter()
-            .map(|name| at::read(mount.dir(), name).unwrap())
-            .collect();
-        content.sort();
-        // In the order of their octets.
-        assert_eq!(content, [NFD, NFC, LATIN], "{options:?}");
-        mount.stop();
-    }
-}
-
-/// rclone#6098, #7456 and winfsp#642: names that have the escape character themselves cannot be reached.
-#[test]
-fn unlike_rclone_and_winfsp_names_with_the_escape_character_are_reached() {
-    let tree = Tree::new();
-    let names = [
-        &b"%E9"[..],
-        b"\xE9",
-        b"%25E9",
-        b"%\xE9",
-        b"%%E9",
-        b"%",
-        b"%25\xE9",
-    ];
-    for name in names {
-        tree.file(name, name);
-    }
-    let mount = tree.mount(&["--legacy", "escape"]);
-    let listed = at::list(mount.dir());
-    let mut reached: Vec<_> = listed
-        .iter()
-        .map(|name| at::read(mount.dir(), name).unwrap())
-        .collect();
-    reached.sort();
-    let mut expected = names.to_vec();
-    expected.sort_unstable();
-    assert_eq!(reached, expected);
     mount.stop();
 }
 
@@ -209,56 +96,6 @@ fn unlike_zfs_a_rename_between_forms_by_a_temporary_name_leaves_one_file() {
     }
 }
 
-/// Force-NFC renames break torrents and checksums (syncthing#7101, #9483, cryptomator#3318): `preserve` changes nothing.
-/// zfs#3707: with formKD `Ⅲ` is `III`; no form of ours joins them. APFS refuses unassigned code points: U+D7FF
-/// (haxe#9199), U+1FAE1 (youtube-dl#31395). The kernel's casefolding once lost files with ignorable code points
-/// (5c26d2f1d3f5).
-#[test]
-fn unlike_apfs_zfs_and_ext4_what_is_assigned_or_ignorable_or_compatible_does_not_matter() {
-    let names = [
-        "\u{D7FF}",
-        "\u{1FAE1}",
-        "\u{378}",
-        "\u{10FFFD}",
-        "\u{2162}",
-        "III",
-        "a\u{AD}b",
-        "ab",
-        "\u{2764}\u{FE0F}",
-        "\u{2764}",
-    ];
-    for options in [
-        &[][..],
-        &["--normalization=nfc"],
-        &["--normalization=nfd"],
-        &["--unique=nfc"],
-        &["--legacy=raw"],
-        &["--on-violation=normalize"],
-    ] {
-        let tree = Tree::new();
-        let mount = tree.mount(options);
-        for name in names {
-            at::write_new(mount.dir(), name.as_bytes(), name.as_bytes()).unwrap();
-        }
-        for name in names {
-            assert_eq!(
-                at::read(mount.dir(), name.as_bytes()).unwrap(),
-                name.as_bytes()
-            );
-        }
-        assert_eq!(at::sorted(mount.dir()), at::sorted(tree.below_dir()));
-        assert_eq!(at::list(mount.dir()).len(), names.len(), "{options:?}");
-        mount.stop();
-    }
-    let tree = Tree::new();
-    let mount = tree.mount(&[]);
-    for name in [NFC, NFD] {
-        at::write_new(mount.dir(), name, name).unwrap();
-    }
-    assert_eq!(at::sorted(tree.below_dir()), [NFD, NFC]);
-    mount.stop();
-}
-
 /// Daemons that know files by path (convmvfs, bindfs) lose those that are renamed beneath them, open or not.
 #[test]
 fn unlike_convmvfs_and_bindfs_an_open_file_survives_its_renames_above_and_below() {
@@ -283,17 +120,6 @@ fn unlike_convmvfs_and_bindfs_an_open_file_survives_its_renames_above_and_below(
         b"content, more and more"
     );
     drop(d);
-    mount.stop();
-}
-
-/// libfuse's iconv module copies targets with `strncpy` and cuts them without a word.
-#[test]
-fn unlike_iconv_a_long_target_is_read_whole() {
-    let tree = Tree::new();
-    let target = b"abcdefg/".repeat(500);
-    at::symlink(&target, tree.below_dir(), b"link").unwrap();
-    let mount = tree.mount(&["--from", "iso-8859-1"]);
-    assert_eq!(at::readlink(mount.dir(), b"link").unwrap(), target);
     mount.stop();
 }
 
