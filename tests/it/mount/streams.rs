@@ -1,4 +1,4 @@
-//! Law F4: a directory stream neither skips nor repeats, whatever is hidden, removed or renamed meanwhile.
+//! Law F4: a directory stream neither skips nor repeats, whatever is removed or renamed meanwhile.
 
 use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustix::fs::{RawDir, SeekFrom, renameat, seek};
+use rustix::fs::RawDir;
 
 use crate::support::{Tree, at, show};
 
@@ -59,122 +59,6 @@ fn entries_removed_while_the_directory_is_read_are_each_read_once() {
     mount.stop();
 }
 
-/// Entries that stay are read once each, though others come, go and change their names.
-#[test]
-fn entries_that_stay_are_read_once_whatever_becomes_of_others() {
-    let tree = Tree::new();
-    let mut expected = filled(&tree, 3000);
-    let below = at::open_dir(tree.below_dir(), b"d").unwrap();
-    for number in 0..500 {
-        at::write_new(&below, format!("passing{number}").as_bytes(), b"").unwrap();
-    }
-    let mount = tree.mount(&["--from", "iso-8859-1"]);
-    let dir = mount.sub("d");
-    let stream = mount.sub("d");
-    let mut read = 0;
-    walk(&stream, |name, _| {
-        if name.starts_with(b"passing") || name.starts_with(b"new") {
-            return;
-        }
-        assert!(expected.remove(name), "{} comes twice", show(name));
-        if read % 5 == 0 && read / 5 < 500 {
-            let passing = format!("passing{}", read / 5);
-            match read % 3 {
-                0 => at::unlink(&dir, passing.as_bytes()).unwrap(),
-                1 => at::rename(&dir, passing.as_bytes(), format!("new{read}").as_bytes()).unwrap(),
-                _ => at::write_new(&dir, format!("new{read}").as_bytes(), b"").unwrap(),
-            }
-        }
-        read += 1;
-    });
-    assert!(expected.is_empty(), "{} are skipped", expected.len());
-    drop((dir, stream));
-    mount.stop();
-}
-
-/// Hidden names leave no gap in the stream, also where a whole buffer of them is hidden.
-#[test]
-fn hidden_entries_do_not_end_the_stream() {
-    let tree = Tree::new();
-    let visible = filled(&tree, 3000);
-    let below = at::open_dir(tree.below_dir(), b"d").unwrap();
-    for number in 0..3000 {
-        at::write_new(
-            &below,
-            &[b"\xFFhidden", number.to_string().as_bytes()].concat(),
-            b"",
-        )
-        .unwrap();
-    }
-    let mount = tree.mount(&["--legacy", "hide"]);
-    let expected: Vec<Vec<u8>> = visible.into_iter().filter(|name| name.is_ascii()).collect();
-    assert_eq!(at::sorted(mount.sub("d")), expected);
-    mount.stop();
-}
-
-/// seekdir: from each place that was told, the stream goes on with the same entry.
-#[test]
-fn a_stream_goes_on_from_every_place_that_was_told() {
-    let tree = Tree::new();
-    filled(&tree, 600);
-    let mount = tree.mount(&["--from", "iso-8859-1"]);
-    let stream = mount.sub("d");
-    let mut told = Vec::new();
-    walk(&stream, |name, next| told.push((name.to_vec(), next)));
-    assert_eq!(told.len(), 600);
-    for place in (0..599).rev().step_by(7) {
-        seek(&stream, SeekFrom::Start(told[place].1)).unwrap();
-        let mut rest = Vec::new();
-        walk(&stream, |name, _| rest.push(name.to_vec()));
-        let expected: Vec<Vec<u8>> = told[place + 1..]
-            .iter()
-            .map(|(name, _)| name.clone())
-            .collect();
-        assert_eq!(rest, expected, "from place {place}");
-    }
-    drop(stream);
-    mount.stop();
-}
-
-/// A conforming name and a legacy one that is visible under it when the first is gone: what the stream gave for one entry it gave
-/// for the other too, and a program that moved each name as it read it lost files.
-#[test]
-fn a_stream_gives_no_name_for_two_entries_while_they_are_renamed() {
-    for (options, shown) in [(&["--from=iso-8859-1"][..], "é"), (&[], "%E9")] {
-        let tree = Tree::new();
-        let (below, target) = (tree.directory(b"from"), tree.directory(b"to"));
-        for number in 0..500 {
-            let tail = format!(" {number}");
-            for start in [shown.as_bytes(), b"\xE9"] {
-                let name = [start, tail.as_bytes()].concat();
-                at::write_new(&below, &name, &name).unwrap();
-            }
-        }
-        let mount = tree.mount(options);
-        let (from, to) = (mount.sub("from"), mount.sub("to"));
-        let mut given = BTreeSet::new();
-        for entry in rustix::fs::Dir::read_from(&from).unwrap() {
-            let name = entry.unwrap().file_name().to_bytes().to_vec();
-            if name != b"." && name != b".." {
-                renameat(&from, name.as_slice(), &to, name.as_slice()).unwrap();
-                assert!(
-                    given.insert(name.clone()),
-                    "{} was given twice",
-                    show(&name)
-                );
-            }
-        }
-        drop((from, to));
-        assert_eq!(given.len(), 1000);
-        // Those that were renamed by a spelling lie there as that.
-        let contents: BTreeSet<Vec<u8>> = at::list(&target)
-            .iter()
-            .map(|name| at::read(&target, name).unwrap())
-            .collect();
-        assert_eq!(contents.len(), 1000);
-        mount.stop();
-    }
-}
 /// One of those who read: no more when it is dropped, also by a test that fails.
 struct Reading<'a>(&'a AtomicUsize);
 
