@@ -458,41 +458,6 @@ fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
     assert_eq!(sizes, expected.map(|(name, size)| (name.to_vec(), size)));
 }
 
-/// F2: what somebody has moved out of the backing directory is not followed there.
-#[test]
-fn f2_a_directory_that_was_moved_out_is_not_followed() {
-    let scratch = Scratch::new(map(Legacy::Escape, &[]), &[]);
-    let outside = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(scratch.path(b"a/b/c")).unwrap();
-    let mut number = ROOT;
-    for name in [b"a", b"b", b"c"] {
-        number = scratch
-            .fs
-            .lookup(CALLER, number, name)
-            .unwrap()
-            .inode
-            .number;
-    }
-    let make = |name: &[u8]| {
-        let made = scratch.fs.mkdir(&new_entry(number, name, 0o755));
-        made.map(drop).map_err(|error| error.errno())
-    };
-    assert_eq!(make(b"inside"), Ok(()));
-    rustix::fs::rename(scratch.path(b"a/b"), outside.path().join("b")).unwrap();
-    assert_eq!(make(b"outside"), Err(libc::ESTALE));
-    let unlinked = scratch.fs.rmdir(number, b"inside");
-    assert_eq!(unlinked.map_err(|error| error.errno()), Err(libc::ESTALE));
-    assert_eq!(
-        std::fs::read_dir(outside.path().join("b/c"))
-            .unwrap()
-            .count(),
-        1
-    );
-    // It is where it belongs again, though not where it was.
-    rustix::fs::rename(outside.path().join("b"), scratch.path(b"b")).unwrap();
-    assert_eq!(make(b"again"), Ok(()));
-}
-
 /// How deep a directory lies does not matter to what a change in it costs.
 #[test]
 fn a_change_takes_as_many_calls_however_deep_its_directory_lies() {

@@ -5,10 +5,16 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::{Scratch, map};
+use rustix::io::Errno;
+
+use super::programs::errno;
+use super::{CALLER, Plus, Scratch, map, new_entry};
 use crate::at::{self, Make};
+use crate::backing::SetTime;
 use crate::codec::Charset;
+use crate::fs::{Change, Listed};
 use crate::names::rules::Exemptions;
 use crate::names::{Legacy, NameMap, OnViolation, Quoted};
 
@@ -173,4 +179,56 @@ fn links_are_shown_and_not_followed() {
         assert!(dir.stat(name).unwrap().is_symlink());
         assert_eq!(dir.readlink(name).unwrap(), target);
     }
+}
+
+/// Law F2: what somebody has moved out of the backing directory is not followed there, by whatever operation.
+#[test]
+fn f2_a_directory_that_was_moved_out_is_not_followed() {
+    let mut scratch = Scratch::new(map(Legacy::Escape, &[]), &[]);
+    scratch.fs.indexed.unseen = Duration::ZERO;
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(scratch.path(b"a/b/c/sub")).unwrap();
+    std::fs::write(scratch.path(b"a/b/c/file"), "content").unwrap();
+    let fs = &scratch.fs;
+    let [dir, file] =
+        [&b"a/b/c"[..], b"a/b/c/file"].map(|path| scratch.root().number_of(path).unwrap());
+    let listing = fs.opendir(CALLER, dir, 0).unwrap();
+    let made = || new_entry(dir, b"made", 0o755);
+    let make = || fs.mkdir(&made()).map(drop).map_err(errno);
+    assert_eq!(make(), Ok(()));
+    fs.rmdir(dir, b"made").unwrap();
+    rustix::fs::rename(scratch.path(b"a/b"), outside.path().join("b")).unwrap();
+    let stale = Err(Errno::STALE);
+    assert_eq!(make(), stale);
+    let change = Change {
+        mode: Some(0o700),
+        uid: None,
+        gid: None,
+        size: None,
+        atime: SetTime::Omit,
+        mtime: SetTime::Omit,
+    };
+    let all = |_: Listed<'_>| false;
+    let rename = || fs.rename(CALLER, (dir, b"file"), (dir, b"made"), 0, || Ok(()));
+    for (what, result) in [
+        ("create", fs.create(&made(), libc::O_RDWR).map(drop)),
+        ("mknod", fs.mknod(&made(), 0).map(drop)),
+        ("symlink", fs.symlink(&made(), b"x").map(drop)),
+        ("link", fs.link(&made(), file).map(drop)),
+        ("unlink", fs.unlink(dir, b"file")),
+        ("rmdir", fs.rmdir(dir, b"sub")),
+        ("rename", rename()),
+        ("setxattr", fs.setxattr(CALLER, dir, b"user.set", b"x", 0)),
+        ("chmod", fs.setattr(CALLER, dir, None, change).map(drop)),
+        ("lookup", fs.lookup(CALLER, dir, b"file").map(drop)),
+        ("opendir", fs.opendir(CALLER, dir, 0).map(drop)),
+        ("readdir", fs.readdir(listing, 0, Plus::No, all).map(drop)),
+    ] {
+        assert_eq!(result.map_err(errno), stale, "{what}");
+    }
+    let left = at::sorted(at::open_dir_path(&outside.path().join("b/c")));
+    assert_eq!(left, [&b"file"[..], b"sub"]);
+    // It is where it belongs again, though not where it was.
+    rustix::fs::rename(outside.path().join("b"), scratch.path(b"b")).unwrap();
+    assert_eq!(make(), Ok(()));
 }
