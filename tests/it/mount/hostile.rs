@@ -1,13 +1,11 @@
 //! Directories made by an enemy (laws N2, N3, N4, N8): what they cost is measured by `scripts/long hostile`.
 
-mod crowds;
 mod measure;
 
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
-use crowds::Crowd;
-
+use crate::names::crowds::{self, Crowd};
 use crate::support::{Tree, at, show};
 
 /// Entries of each directory; `scripts/long hostile` takes ten and a hundred thousand.
@@ -88,22 +86,4 @@ fn names_that_forge_the_mark_of_a_cut_stay_apart_and_can_be_removed() {
 #[test]
 fn a_million_combining_marks_stay_apart_and_can_be_removed() {
     check(&crowds::COMBINING_MARKS);
-}
-
-/// The forgeries are right: with them, the name that they block is escaped with more signs than there are of them.
-#[test]
-fn forged_marks_push_the_name_that_they_imitate_on() {
-    let tree = Tree::in_memory();
-    let names = crowds::FORGED_MARKS.names(20);
-    for name in &names {
-        tree.file(name, name);
-    }
-    let mount = tree.mount(crowds::FORGED_MARKS.options);
-    let listed = at::list(mount.dir());
-    let own: Vec<&Vec<u8>> = listed.iter().filter(|name| !names.contains(name)).collect();
-    let [victim] = own[..] else {
-        panic!("one name does not conform");
-    };
-    assert!(victim.starts_with(&[b'%'; 11]) && !victim.starts_with(&[b'%'; 12]));
-    mount.stop();
 }

@@ -6,6 +6,7 @@
     reason = "a panic is a failed test"
 )]
 
+pub(crate) mod crowds;
 mod directory;
 mod one_name;
 mod shell;

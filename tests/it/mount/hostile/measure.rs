@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use super::crowds::{Crowd, PEACEFUL};
+use crate::names::crowds::{Crowd, PEACEFUL};
 use crate::support::{Mount, Tree, at};
 
 /// How much more than ten times a hostile directory of ten times the size may take: n log n from 10,000 to 100,000 is

@@ -1,31 +1,34 @@
-//! The directories: names in the order in which they are made. A filesystem in memory lists the last one first, and so
+//! Directories made by an enemy: names in the order in which they are made. A filesystem in memory lists the last one first, and so
 //! has them removed in the order that costs most.
 
 use sha2::{Digest, Sha256};
+use utf8fs::names::{BackingName, Legacy, NameMap, OnViolation};
+use utf8fs::policy::{ErrnoChoice, Policy};
 
+use super::directory::shown;
 use crate::support::random::Random;
 
 /// A kind of directory, and the options under which it is hostile.
-pub(super) struct Crowd {
-    pub(super) label: &'static str,
-    pub(super) options: &'static [&'static str],
+pub(crate) struct Crowd {
+    pub(crate) label: &'static str,
+    pub(crate) options: &'static [&'static str],
     /// How often `rm -rf` has to be called at most: a name that goes back from more than eight signs, which nobody but an enemy
     /// makes it have, is missed once.
-    pub(super) runs: usize,
+    pub(crate) runs: usize,
     names: fn(usize) -> Vec<Vec<u8>>,
 }
 
 impl Crowd {
-    pub(super) const ALL: [&Self; 4] = [&ONE_TEXT, &PERCENTS, &FORGED_MARKS, &COMBINING_MARKS];
+    pub(crate) const ALL: [&Self; 4] = [&ONE_TEXT, &PERCENTS, &FORGED_MARKS, &COMBINING_MARKS];
 
     /// So many names, all different.
-    pub(super) fn names(&self, count: usize) -> Vec<Vec<u8>> {
+    pub(crate) fn names(&self, count: usize) -> Vec<Vec<u8>> {
         (self.names)(count)
     }
 }
 
 /// An old directory as any other, to compare the hostile ones with: each name has a text of its own.
-pub(super) const PEACEFUL: Crowd = Crowd {
+pub(crate) const PEACEFUL: Crowd = Crowd {
     label: "peaceful",
     options: &["--from=iso-8859-1"],
     runs: 1,
@@ -37,7 +40,7 @@ pub(super) const PEACEFUL: Crowd = Crowd {
 
 /// All decode to one text, seventeen times `é`: in GB 18030, in ISO-8859-1, and in UTF-8 with each letter composed or not.
 /// None conforms, so that one of them has the text, and the next one when that goes.
-pub(super) const ONE_TEXT: Crowd = Crowd {
+pub(crate) const ONE_TEXT: Crowd = Crowd {
     label: "one text",
     options: &["--from=gb18030,iso-8859-1", "--normalization=nfc"],
     runs: 1,
@@ -54,7 +57,7 @@ pub(super) const ONE_TEXT: Crowd = Crowd {
 };
 
 /// `%` alone, 1 to 255 times, and mixtures of it with what it is escaped as; none conforms to `posix`.
-pub(super) const PERCENTS: Crowd = Crowd {
+pub(crate) const PERCENTS: Crowd = Crowd {
     label: "percent signs",
     options: &["--legacy=escape", "--profile=posix"],
     runs: 1,
@@ -93,7 +96,7 @@ fn forged(way: usize) -> Vec<u8> {
 
 /// One name that is cut, and names that conform and are what it would be cut to, one way after the other, every other
 /// one with a wrong hash. The last way is removed first, and would have the name pushed back by one.
-pub(super) const FORGED_MARKS: Crowd = Crowd {
+pub(crate) const FORGED_MARKS: Crowd = Crowd {
     label: "forged marks",
     options: &["--legacy=escape"],
     runs: 2,
@@ -112,7 +115,7 @@ pub(super) const FORGED_MARKS: Crowd = Crowd {
 };
 
 /// One letter with the same 127 combining marks in every order: all have one text in form C, which is as long as they are.
-pub(super) const COMBINING_MARKS: Crowd = Crowd {
+pub(crate) const COMBINING_MARKS: Crowd = Crowd {
     label: "combining marks",
     options: &["--legacy=escape", "--normalization=nfc"],
     runs: 1,
@@ -133,3 +136,25 @@ pub(super) const COMBINING_MARKS: Crowd = Crowd {
         names.into_iter().rev().collect()
     },
 };
+
+/// The forgeries are right: with them, the name that they block is escaped with more signs than there are of them.
+#[test]
+fn forged_marks_push_the_name_that_they_imitate_on() {
+    let map = NameMap {
+        policy: Policy::default(),
+        legacy: Legacy::Escape,
+        from: Vec::new(),
+        store_as: None,
+        on_violation: OnViolation::Reject,
+        errno: ErrnoChoice::default(),
+    };
+    let names = FORGED_MARKS.names(20);
+    let names = names.iter().map(|name| BackingName::parse(name).unwrap());
+    let names: Vec<BackingName> = names.collect();
+    let shown: Vec<_> = shown(&map, &names).into_values().collect();
+    let [victim] = &shown[..] else {
+        panic!("one name does not conform");
+    };
+    let victim = victim.as_bytes();
+    assert!(victim.starts_with(&[b'%'; 11]) && !victim.starts_with(&[b'%'; 12]));
+}
