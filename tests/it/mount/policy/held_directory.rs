@@ -35,11 +35,10 @@ fn refuses(policy: &Policy, mount: &Mount<'_>, case: &str) {
     assert_eq!(at::mkdir(mount.dir(), BAD), Err(Errno::ILSEQ), "{case}");
 }
 
-fn start(tree: &Tree, policy: &Policy) -> Output {
+fn start(tree: &Tree, policy: &Path) -> Output {
     Command::new(binary())
-        .args(["mount", "--background"])
-        .args(policy.option())
-        .args([tree.backing(), tree.point()])
+        .args(["mount", "--background", "--policy"])
+        .args([policy, &tree.backing(), &tree.point()])
         .output()
         .unwrap()
 }
@@ -160,15 +159,16 @@ fn a_policy_from_inside_is_refused_at_start_however_it_is_reached() {
         std::fs::write(&file, MINE).unwrap();
         symlink(&place, &way).unwrap();
         let policy = Policy::new(&tree, "");
-        let ways: [&dyn Fn(); 3] = [
-            &|| lead(&policy, &file),
-            &|| lead(&policy, Path::new("way/p")),
-            &|| include(&policy, &file),
+        let ways: [(&Path, &dyn Fn()); 4] = [
+            (&file, &|| ()),
+            (&policy.path, &|| lead(&policy, &file)),
+            (&policy.path, &|| lead(&policy, Path::new("way/p"))),
+            (&policy.path, &|| include(&policy, &file)),
         ];
-        for (number, make) in ways.into_iter().enumerate() {
+        for (number, (path, make)) in ways.into_iter().enumerate() {
             drop(std::fs::remove_file(&policy.path));
             make();
-            let output = start(&tree, &policy);
+            let output = start(&tree, path);
             assert_eq!(output.status.code(), Some(2), "{what} {number}: {output:?}");
             let said = String::from_utf8(output.stderr).unwrap();
             assert!(said.contains(&format!("is inside the {what}")), "{said}");

@@ -77,21 +77,6 @@ fn hostile_names_in_it_forge_nothing() {
     assert!(status["policy"]["file"]["bytes"].is_string(), "{status}");
 }
 
-#[test]
-fn a_policy_that_users_of_the_mount_could_change_is_refused() {
-    let tree = Tree::new();
-    let path = tree.backing().join("policy.toml");
-    std::fs::write(&path, "").unwrap();
-    let output = Command::new(binary())
-        .args(["mount", "--policy"])
-        .args([&path, &tree.backing(), &tree.point()])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("is inside the backing directory"), "{said}");
-}
-
 /// The first of the two processes has said what there is to warn of.
 #[test]
 fn in_the_background_each_warning_is_said_once() {
