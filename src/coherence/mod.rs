@@ -7,6 +7,7 @@
 //! - By time: everything is kept for as long as `--cache` says, from `none` to `exclusive`.
 //! - By watching ([`Watched`]): what others change is heard of, and the kernel is notified.
 
+mod kernel_names;
 mod lists;
 mod renames;
 pub mod serving;
@@ -15,6 +16,7 @@ pub mod watched;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kernel_names::{KernelNames, Name};
 pub use lists::Listing;
 use lists::Lists;
 use renames::Renames;
@@ -33,6 +35,9 @@ const ADRIFT: u8 = 2;
 
 /// Another: it is a directory that was idle when its attributes were last seen, and of which no change is known since.
 const IDLE: u8 = 4;
+
+/// Another: nobody but its owner may take a name of a file of others from this directory (`S_ISVTX`).
+const STICKY: u8 = 8;
 
 /// A program may have a mapping of a file, and nobody hears of what is written to that: its attributes are kept no longer.
 const MAPPED: Duration = Duration::from_secs(1);
@@ -82,6 +87,11 @@ pub struct KeptList {
     pub old: bool,
 }
 
+/// Does the kernel judge by the owner of a file whether `caller` may take its name from this directory?
+fn is_sticky_for(caller: Caller, directory: &Inode) -> bool {
+    caller.uid != 0 && directory.notes.has(STICKY)
+}
+
 /// The kernel's copy of a filesystem.
 #[derive(Debug)]
 pub struct Coherence {
@@ -95,6 +105,7 @@ pub struct Coherence {
     /// Present where lists are kept no longer than their attributes.
     lists: Option<Lists>,
     renames: Renames,
+    told: KernelNames,
 }
 
 impl Coherence {
@@ -110,6 +121,7 @@ impl Coherence {
             lists: watched.is_ok().then(Lists::default),
             watched,
             renames: Renames::default(),
+            told: KernelNames::default(),
             fs,
         }
     }
@@ -146,6 +158,7 @@ impl Coherence {
 
     /// Returns the timeouts of `entry`, which has the name `name` in `directory`.
     fn keep(&self, directory: &Inode, name: &[u8], entry: &Entry) -> Kept {
+        self.told.note((directory.number, name), entry.inode.number);
         let may_be_kept = entry.is_only_name && self.renames.allows(directory.number, name);
         let kept = match &self.watched {
             Ok(watched) => watched.keep_name(directory, entry),
@@ -153,7 +166,7 @@ impl Coherence {
         };
         Kept {
             name: if may_be_kept { kept } else { Duration::ZERO },
-            attributes: self.keep_attributes(&entry.inode, &entry.stat, entry.is_mapped_link),
+            attributes: self.keep_attributes(&entry.inode, &entry.stat),
         }
     }
 
@@ -162,8 +175,11 @@ impl Coherence {
     /// after: a mapping may outlive the open file. Nor are those of a file with set-id bits. A write clears these
     /// below without the kernel taking notice, and it must not run the file with them. Nor those of a symlink whose
     /// target is shown changed (law N13).
-    fn keep_attributes(&self, inode: &Inode, stat: &Stat, is_mapped_link: bool) -> Duration {
-        if is_mapped_link || stat.has_set_id() {
+    fn keep_attributes(&self, inode: &Arc<Inode>, stat: &Stat) -> Duration {
+        if stat.is_dir() {
+            inode.notes.set(STICKY, stat.mode & libc::S_ISVTX != 0);
+        }
+        if stat.has_set_id() || self.fs.is_mapped_link(inode, stat) {
             return Duration::ZERO;
         }
         if stat.is_file() && inode.is_open_as(OpenAs::Mappable) {
@@ -259,7 +275,7 @@ impl Coherence {
         let (entry, opened) = self.fs.create_unnamed(new, flags)?;
         let kept = Kept {
             name: Duration::ZERO,
-            attributes: self.keep_attributes(&entry.inode, &entry.stat, false),
+            attributes: self.keep_attributes(&entry.inode, &entry.stat),
         };
         Ok((entry, kept, opened))
     }
@@ -272,17 +288,41 @@ impl Coherence {
         (entry, kept)
     }
 
-    /// Removes something from a directory.
+    /// Removes the name of a file.
     ///
     /// # Errors
-    /// Those of `remove`.
-    pub fn remove(
-        &self,
-        parent: u64,
-        remove: impl FnOnce(&Utf8Fs) -> Result<(), FsError>,
-    ) -> Result<(), FsError> {
+    /// Those of [`Utf8Fs::unlink`], and [`FsError::Stale`] as for [`rename`](Self::rename).
+    pub fn unlink(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
+        let is_sticky = is_sticky_for(caller, &*self.change(parent)?);
+        match is_sticky && !self.is_as_told((parent, name), true) {
+            true => Err(FsError::Stale),
+            false => self.fs.unlink(parent, name),
+        }
+    }
+
+    /// Removes a directory.
+    ///
+    /// # Errors
+    /// Those of [`Utf8Fs::rmdir`], and [`FsError::Stale`] as for [`rename`](Self::rename).
+    pub fn rmdir(&self, _caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
         self.change(parent)?;
-        remove(&self.fs)
+        match self.is_as_told((parent, name), false) {
+            true => self.fs.rmdir(parent, name),
+            false => Err(FsError::Stale),
+        }
+    }
+
+    /// Is what has a name now what the kernel takes it for, as far as it judges by that: a directory, or anything in a sticky one?
+    /// Where it is not known any more what that is, it was seen there last. A name that does not lie below as it is shown, the
+    /// kernel has just looked up.
+    fn is_as_told(&self, name: Name<'_>, is_sticky: bool) -> bool {
+        let is_told = |inode: Arc<Inode>| {
+            let is_told = self.told.leads_to(name, inode.number);
+            is_told.unwrap_or_else(|| inode.is_at(name.0, name.1))
+        };
+        let there = self.fs.look_below(name.0, name.1);
+        let there = there.filter(|(stat, _)| is_sticky || stat.is_dir());
+        there.is_none_or(|(_, inode)| inode.is_some_and(is_told))
     }
 
     /// To be called before a name in a directory is changed.
@@ -295,7 +335,7 @@ impl Coherence {
     /// Renames, with the flags of renameat2(2).
     ///
     /// # Errors
-    /// Those of [`Utf8Fs::rename`]; [`FsError::Stale`] where the kernel is to look the names up and ask again.
+    /// Those of [`Utf8Fs::rename`]; [`FsError::Stale`] where the kernel is to look the names up and ask again (`retry_estale`).
     pub fn rename(
         &self,
         caller: Caller,
@@ -317,23 +357,38 @@ impl Coherence {
             let is_never_kept = self.times.unheard.is_zero() || !self.fs.has_one_spelling(name);
             is_never_kept || self.renames.is_forgotten(caller, directory, name)
         };
-        let renamed = self.fs.rename(caller, old, new, flags, || {
+        let may = || {
             let may = is_forgotten(old) & (!is_exchange || is_forgotten(new));
             may.then_some(()).ok_or(FsError::Stale)
-        });
-        if renamed.is_ok() {
-            self.renames.replaced(new.0, new.1);
-            if is_exchange {
-                self.renames.replaced(old.0, old.1);
-            } else if let Ok(watched) = &self.watched {
-                watched.made(new.0, new.1);
+        };
+        let [takes, replaces] = [&from, &to].map(|directory| is_sticky_for(caller, directory));
+        let may_replace = replaces || !is_exchange && self.told.may_know(new);
+        let is_as_told = (!takes || self.is_as_told(old, true))
+            && (!may_replace || self.is_as_told(new, replaces));
+        let renamed = match is_as_told {
+            true => self.fs.rename(caller, old, new, flags, may),
+            // The kernel asks only once more.
+            false => may().and(Err(FsError::Stale)),
+        };
+        if let Ok(there) = &renamed {
+            self.told.renamed(old, new, is_exchange);
+            let names = [new, old].into_iter().zip(there);
+            for (name, there) in names.take(1 + usize::from(is_exchange)) {
+                self.renames.replaced(name.0, name.1);
+                if let Ok(watched) = &self.watched {
+                    watched.made(name.0, name.1);
+                    // Others had renamed it: the dentry that the kernel has moved leads to another inode.
+                    if there.and_then(|number| self.told.leads_to(name, number)) != Some(true) {
+                        watched.expire(name);
+                    }
+                }
             }
         }
         if !matches!(renamed, Err(FsError::Stale)) {
             self.renames.ended(caller, old.0, old.1);
             self.renames.ended(caller, new.0, new.1);
         }
-        renamed
+        renamed.map(drop)
     }
 
     /// The attributes of an inode.
@@ -357,7 +412,7 @@ impl Coherence {
     /// Attributes that were changed or read, and how long the kernel may keep them.
     #[must_use]
     pub fn keep_shown(&self, shown: Shown) -> (Shown, Duration) {
-        let kept = self.keep_attributes(&shown.inode, &shown.stat, shown.is_mapped_link);
+        let kept = self.keep_attributes(&shown.inode, &shown.stat);
         (shown, kept)
     }
 

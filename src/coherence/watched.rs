@@ -9,8 +9,8 @@ mod follow;
 mod queues;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Once};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use absent::AbsentNames;
 use queues::{Notice, Queues};
 
+use super::kernel_names::Name;
 use super::{ADRIFT, IDLE, MARKED, Times};
 use crate::backing::ticks::age;
 use crate::backing::watch::Watcher;
@@ -66,7 +67,7 @@ pub struct Watched {
     /// [`HEARD`], [`UNRELIABLE`] or [`UNHEARD`].
     state: AtomicU8,
     /// Was it said that a directory cannot be marked?
-    has_complained: AtomicBool,
+    complaint: Once,
     /// Number of overflows: more changes came than could be reported.
     overflows: AtomicU64,
     /// Number of notifications that stalled.
@@ -93,7 +94,7 @@ impl Watched {
             watcher,
             marked: Mutex::default(),
             state: AtomicU8::new(HEARD),
-            has_complained: AtomicBool::new(false),
+            complaint: Once::new(),
             overflows: AtomicU64::new(0),
             stalls: AtomicU64::new(0),
             is_stalled: AtomicBool::new(false),
@@ -163,12 +164,11 @@ impl Watched {
         };
         match &done {
             Ok(()) => directory.notes.set(MARKED, true),
-            Err(error) if !self.has_complained.swap(true, Ordering::Relaxed) => {
+            Err(error) => self.complaint.call_once(|| {
                 log::warn!(
                     "changes in some directories cannot be followed, so what is in them is cached for a second only: {error}"
                 );
-            }
-            Err(_) => {}
+            }),
         }
         done.is_ok()
     }
@@ -216,9 +216,7 @@ impl Watched {
         match &entry.left {
             Some(left) if !stat.is_dir() => {
                 // The kernel may have both names, and only one is remembered.
-                let notice = Notice::of_expired(left.shown());
-                self.queues.add_once(left.parent, notice);
-                self.watcher.wake();
+                self.expire((left.parent, left.shown()));
             }
             Some(left) if left.parent != directory.number => {
                 self.queues.leave(inode.number, left.parent);
@@ -226,8 +224,13 @@ impl Watched {
             _ => self.queues.stay(inode.number),
         }
         // Asked last: whoever expires everything finds this name from now on.
-        let is_remembered = stat.is_dir() || stat.nlink <= 1;
-        self.times.of(is_remembered && self.is_followed(directory))
+        let is_told = match stat.is_dir() {
+            // A filesystem that is mounted on it is not reported.
+            true => !self.fs.enters_mounts(),
+            // Only one name is remembered.
+            false => stat.nlink <= 1,
+        };
+        self.times.of(is_told && self.is_followed(directory))
     }
 
     /// Returns the timeout of a negative dentry in `directory`, where it may be kept at all.
@@ -243,6 +246,13 @@ impl Watched {
     /// The name exists now: the kernel keeps no negative dentry of it.
     pub(super) fn made(&self, directory: u64, name: &[u8]) {
         self.absent.remove(directory, name);
+    }
+
+    /// Has the dentry of a name revalidated that leads elsewhere.
+    pub(super) fn expire(&self, (directory, name): Name<'_>) {
+        let notice = Notice::of_expired(name);
+        self.queues.add(HashMap::from([(directory, notice)]));
+        self.watcher.wake();
     }
 
     /// Has the mark of a directory taken away, if it has one, that the kernel has forgotten, or whose number is another's now. Does

@@ -35,8 +35,6 @@ pub struct Shown {
     pub inode: Arc<Inode>,
     /// The attributes.
     pub stat: Stat,
-    /// Is it a symlink whose target is shown as another (law N13)?
-    pub is_mapped_link: bool,
 }
 
 /// Changes that may clear set-id bits.
@@ -62,20 +60,18 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn getattr(&self, number: u64) -> Result<Shown, FsError> {
-        let OpenInode { inode, fd } = self.open_inode(number)?;
+        let OpenInode { inode, fd, .. } = self.open_inode(number)?;
         Ok(self.shown(inode, Stat::of(&*fd)?))
     }
 
     fn shown(&self, inode: Arc<Inode>, mut stat: Stat) -> Shown {
-        let link = self.mapped_link(inode.number, &stat);
-        if let Some(link) = &link {
-            self.fit_size(link, &mut stat);
+        // Where the size can't be told, readlink says why.
+        if let Some(target) = self.mapped_target(&inode, &stat)
+            && let Ok(Some(shown)) = self.shown_target(&inode, &target)
+        {
+            stat.size = u64::try_from(shown.len()).unwrap_or(stat.size);
         }
-        Shown {
-            inode,
-            stat,
-            is_mapped_link: link.is_some(),
-        }
+        Shown { inode, stat }
     }
 
     /// Changes attributes; through the open file `handle` where its size changes and there is one.
@@ -90,7 +86,7 @@ impl Utf8Fs {
         handle: Option<u64>,
         mut change: Change,
     ) -> Result<Shown, FsError> {
-        let OpenInode { inode, fd } = self.open_to_change(number)?;
+        let OpenInode { inode, fd, .. } = self.open_to_change(number)?;
         let clears = change.size.is_some() || change.uid.is_some() || change.gid.is_some();
         let mut as_caller = None;
         if clears {

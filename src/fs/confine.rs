@@ -21,7 +21,11 @@ impl Utf8Fs {
     pub(super) fn open_inode(&self, number: u64) -> Result<OpenInode, FsError> {
         let inode = self.inodes.get(number)?;
         let fd = self.inodes.fd(&inode)?;
-        Ok(OpenInode { inode, fd })
+        Ok(OpenInode {
+            inode,
+            fd,
+            read_since: None,
+        })
     }
 
     /// A directory of which names are looked up or listed, and its descriptor.
@@ -60,7 +64,7 @@ impl Inodes {
     /// # Errors
     /// [`FsError::Stale`]: it lies outside.
     pub(super) fn confine(&self, directory: &OpenInode, unseen: Duration) -> Result<(), FsError> {
-        let OpenInode { inode, fd } = directory;
+        let OpenInode { inode, fd, .. } = directory;
         if inode.number == ROOT {
             return Ok(());
         }

@@ -54,11 +54,13 @@ impl Utf8Fs {
     /// # Errors
     /// `ENOTDIR`.
     pub(super) fn directory<'a>(&'a self, at: &'a OpenInode) -> io::Result<Directory<'a>> {
+        let state = at.inode.as_directory()?.index.lock();
+        let is_late = |(since, state): (_, &DirectoryIndex)| state.read >= since;
         Ok(Directory {
             at,
             fs: self,
-            state: at.inode.as_directory()?.index.lock(),
-            is_checked: false,
+            is_checked: at.read_since.zip(state.as_deref()).is_some_and(is_late),
+            state,
             is_read: false,
             began: Instant::now(),
         })

@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
@@ -516,6 +517,8 @@ impl Inode {
 pub(super) struct OpenInode {
     pub(super) inode: Arc<Inode>,
     pub(super) fd: Arc<OwnedFd>,
+    /// A reading of its names since then is right, whatever changed after it.
+    pub(super) read_since: Option<Instant>,
 }
 
 impl OpenInode {

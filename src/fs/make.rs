@@ -15,7 +15,6 @@ use super::descriptors::{Taken, Use};
 use super::identify::Sight;
 use super::inodes::{Entered, Unproven};
 use super::io::{KERNELS_OWN, Opened};
-use super::namespace::MOST_ATTEMPTS;
 use super::resolve::{Making, NewName};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::{Dir, Kind, Stat, if_there};
@@ -150,7 +149,6 @@ impl Utf8Fs {
             inode,
             stat,
             is_only_name: false,
-            is_mapped_link: false,
             left: None,
         };
         let opened = self.open_made(new.caller, &entry, (opened, taken), flags)?;
@@ -216,12 +214,11 @@ impl Utf8Fs {
         Ok((made, new))
     }
 
-    /// Makes an entry of this `kind` that nobody opens, and looks it up. Makes it again where somebody below removed
-    /// it at once or put another kind in its place, as if this call came after theirs. The kernel would fail with
-    /// `EIO` for another kind (`create_new_entry` in `fs/fuse/dir.c`).
+    /// Makes an entry of this `kind` that nobody opens, and looks it up.
     ///
     /// # Errors
-    /// Those of making it; [`FsError::Stale`] where somebody removes it each time.
+    /// Those of making it. `ENOENT` where somebody below removed or renamed it at once, and `EEXIST` where another kind is in its
+    /// place: the kernel would fail with `EIO` (`create_new_entry` in `fs/fuse/dir.c`).
     pub(super) fn make_node(
         &self,
         making: &Making<'_>,
@@ -229,17 +226,15 @@ impl Utf8Fs {
         kind: Kind,
         make: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<Entry, FsError> {
-        for _ in 0..MOST_ATTEMPTS {
-            let (child, made) = self.make(making, asked, |dir, backing| {
-                make(dir, backing)?;
-                if_there(self.look_by_fd(dir, backing))
-            })?;
-            if let Some(child) = child.filter(|child| child.stat.kind() == kind) {
-                let entry = self.enter(Sight::Whole(child), &making.directory, made.entry)?;
-                return Ok(self.fitted(entry));
-            }
+        let (child, made) = self.make(making, asked, |dir, backing| {
+            make(dir, backing)?;
+            if_there(self.look_by_fd(dir, backing))
+        })?;
+        let child = child.ok_or(Errno::NOENT)?;
+        if child.stat.kind() != kind {
+            return Err(Errno::EXIST.into());
         }
-        Err(FsError::Stale)
+        self.enter(Sight::Whole(child), &making.directory, made.entry)
     }
 
     pub(super) fn become_caller(&self, caller: Caller, umask: u32) -> io::Result<()> {

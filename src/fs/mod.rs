@@ -127,12 +127,10 @@ pub struct Caller {
 pub struct Entry {
     /// Its inode.
     pub inode: Arc<Inode>,
-    /// Its attributes.
+    /// Its attributes. Those of a symlink tell the size of the stored target: to find out how it is shown can take long.
     pub stat: Stat,
     /// Does nothing but a change of its own name change what the name stands for (law N10)?
     pub is_only_name: bool,
-    /// Is it a symlink whose target is shown as another (law N13)?
-    pub is_mapped_link: bool,
     /// The place where it was seen before, if that is known and differs.
     pub left: Option<Place>,
 }
@@ -219,6 +217,12 @@ impl Utf8Fs {
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.is_shared
+    }
+
+    /// Are filesystems entered that are mounted inside?
+    #[must_use]
+    pub fn enters_mounts(&self) -> bool {
+        self.own_device.get().is_some()
     }
 
     /// Can the backing filesystem lie on another?

@@ -13,8 +13,8 @@ use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::{Dir, if_there, is_absent};
 use crate::names::BackingName;
 
-/// Number of times that an entry is looked up or made again after others removed or replaced it.
-pub(super) const MOST_ATTEMPTS: usize = 64;
+/// Number of times that an entry is looked up again after others removed or replaced it.
+const MOST_ATTEMPTS: usize = 64;
 
 impl Utf8Fs {
     /// Looks a name up and counts the lookup.
@@ -58,7 +58,7 @@ impl Utf8Fs {
             // Whoever was sent back is to open what is found now, also if somebody below removes it before that.
             let is_to_be_held = entry.stat.is_file() && self.sent_back.has(caller);
             if !is_to_be_held || self.inodes.fd(&entry.inode).is_ok() {
-                return Ok(self.fitted(entry));
+                return Ok(entry);
             }
             self.inodes.forget(entry.inode.number, 1);
         }
@@ -79,7 +79,6 @@ impl Utf8Fs {
             inode,
             stat,
             is_only_name,
-            is_mapped_link: false,
             left,
         })
     }
@@ -142,7 +141,8 @@ impl Utf8Fs {
     }
 
     /// Renames, with the flags of renameat2(2). Asks `may` before any change where the new name is one of several
-    /// spellings of the entry.
+    /// spellings of the entry. Returns the numbers of what then has the new name, and the old one if both are exchanged,
+    /// where these are known.
     ///
     /// # Errors
     /// The new name is refused, or the system's error, or that of `may`.
@@ -153,7 +153,7 @@ impl Utf8Fs {
         to: (u64, &[u8]),
         flags: u32,
         may: impl FnOnce() -> Result<(), FsError>,
-    ) -> Result<(), FsError> {
+    ) -> Result<[Option<u64>; 2], FsError> {
         let source = self.open_to_change(from.0)?;
         let is_same = from.0 == to.0;
         let target = match is_same {
@@ -169,10 +169,10 @@ impl Utf8Fs {
             }
             let _renaming = Arc::clone(&self.inodes.renaming);
             let old = self.rename_entry(&source, from.1, &target, &new.backing, flags)?;
-            self.moved(&target, &new);
-            self.moved(&source, &old);
+            let there = [self.moved(&target, &new), self.moved(&source, &old)];
             self.settle(&target.fd, Waits::Names)?;
-            return Ok(self.settle(&source.fd, Waits::Names)?);
+            self.settle(&source.fd, Waits::Names)?;
+            return Ok(there);
         }
         let making = Making {
             operation: Operation::Rename,
@@ -221,14 +221,14 @@ impl Utf8Fs {
             self.overtake(target, &mut new.entry)?;
         }
         drop(replacing);
-        self.moved(target, &new.entry);
+        let there = self.moved(target, &new.entry);
         self.report(&making, &new);
         self.report_clash(&making, &new.entry, clash.as_ref());
         self.settle(&target.fd, Waits::Names)?;
         if !is_same {
             self.settle(&source.fd, Waits::Names)?;
         }
-        Ok(())
+        Ok([there, None])
     }
 
     /// Renames the entry that `name` means in `from` to `new` in `to`, and returns the names that it had.
@@ -255,13 +255,13 @@ impl Utf8Fs {
         }
     }
 
-    /// Notes where an entry is now, if it is known. Only paths in the log and users without file handles need
-    /// it, so that an entry that moved on meanwhile does no harm.
-    fn moved(&self, directory: &OpenInode, name: &Resolved) {
-        let stat = directory.dir().stat_child(&name.backing);
-        if let Some(inode) = stat.ok().and_then(|stat| self.inodes.known(&stat)) {
-            let (backing, visible) = (name.backing.clone(), name.visible.clone());
-            inode.set_place(&Place::new(directory.inode.number, backing, visible));
-        }
+    /// Notes where an entry is now, if it is known, and returns its number. Only paths in the log and users without file
+    /// handles need the place, so that an entry that moved on meanwhile does no harm.
+    fn moved(&self, directory: &OpenInode, name: &Resolved) -> Option<u64> {
+        let stat = directory.dir().stat_child(&name.backing).ok()?;
+        let inode = self.inodes.known(&stat)?;
+        let (backing, visible) = (name.backing.clone(), name.visible.clone());
+        inode.set_place(&Place::new(directory.inode.number, backing, visible));
+        Some(inode.number)
     }
 }

@@ -47,8 +47,11 @@ impl Utf8Fs {
     #[must_use]
     pub fn look_below(&self, directory: u64, name: &[u8]) -> Option<(Stat, Option<Arc<Inode>>)> {
         let directory = self.open_inode(directory).ok()?;
-        let stat = directory.dir().stat_child(&BackingName::parse(name).ok()?);
-        let stat = stat.ok()?;
+        let (dir, name) = (directory.dir(), BackingName::parse(name).ok()?);
+        let stat = match self.enters_mounts() {
+            true => self.look_by_fd(&dir, &name).ok()?.stat,
+            false => dir.stat_child(&name).ok()?,
+        };
         Some((stat, self.inodes.known(&stat)))
     }
 

@@ -193,13 +193,7 @@ impl Utf8Fs {
                     .map_err(FsError::from)
                     .and_then(|sight| self.enter(sight, &open.at, entry))
                 {
-                    Ok(mut entry) => {
-                        if let Some(link) = self.mapped_link(entry.inode.number, &entry.stat) {
-                            // Its target may lead through this directory, or one that another reads who waits for this one.
-                            directory = None;
-                            self.fit_size(&link, &mut entry.stat);
-                            entry.is_mapped_link = true;
-                        }
+                    Ok(entry) => {
                         listed.number = entry.inode.number;
                         listed.kind = entry.stat.kind();
                         listed.entry = Some(entry);

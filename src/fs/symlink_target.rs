@@ -14,7 +14,7 @@ use super::inode::{Inode, OpenInode, PLAIN_TARGET};
 use super::number::ROOT;
 use super::resolve::Making;
 use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
-use super::{Entry, FsError, Utf8Fs};
+use super::{FsError, Utf8Fs};
 use crate::backing::{Stat, file, if_there};
 use crate::names::rules::{Mode, Terms};
 use crate::names::{BackingName, VisibleName};
@@ -51,20 +51,13 @@ struct Noted {
     stored: Vec<u8>,
 }
 
-/// A link whose target is shown as another than it is.
-#[derive(Debug)]
-pub(super) struct MappedLink {
-    inode: Arc<Inode>,
-    target: Vec<u8>,
-}
-
 impl Utf8Fs {
     /// The target of a symlink, as it leads to the same file through the mount.
     ///
     /// # Errors
     /// It is no symlink, or the system's error.
     pub fn readlink(&self, number: u64) -> Result<Vec<u8>, FsError> {
-        let OpenInode { inode, fd } = self.open_inode(number)?;
+        let OpenInode { inode, fd, .. } = self.open_inode(number)?;
         let target = file::readlink(&*fd)?;
         if !self.is_shown_as_another(&target) {
             return Ok(target);
@@ -96,22 +89,24 @@ impl Utf8Fs {
         self.is_visible_as_itself(component) && !self.map.may_be_mapped(component)
     }
 
-    /// The link that this inode is, if its target may be shown as another. It walks nowhere.
-    pub(super) fn mapped_link(&self, number: u64, stat: &Stat) -> Option<MappedLink> {
-        if !stat.is_symlink() || !self.map.maps() {
+    /// Is it a symlink whose target may be shown as another? It walks nowhere.
+    #[must_use]
+    pub fn is_mapped_link(&self, inode: &Arc<Inode>, stat: &Stat) -> bool {
+        self.mapped_target(inode, stat).is_some()
+    }
+
+    /// The target of a symlink, if it may be shown as another.
+    pub(super) fn mapped_target(&self, inode: &Arc<Inode>, stat: &Stat) -> Option<Vec<u8>> {
+        if !stat.is_symlink() || !self.map.maps() || inode.marks.has(PLAIN_TARGET) {
             return None;
         }
-        let inode = self.inodes.get(number).ok()?;
-        if inode.marks.has(PLAIN_TARGET) {
-            return None;
-        }
-        let target = match self.opened_quietly(&inode, stat) {
+        let target = match self.opened_quietly(inode, stat) {
             Some(quiet) => file::readlink(quiet),
-            None => file::readlink(&*self.inodes.fd(&inode).ok()?),
+            None => file::readlink(&*self.inodes.fd(inode).ok()?),
         };
         let target = target.ok()?;
         if self.is_shown_as_another(&target) {
-            return Some(MappedLink { inode, target });
+            return Some(target);
         }
         // Longer names are shown as the rules have it, which may change.
         if components(&target).all(|name| name.len() <= NAME_MAX) {
@@ -127,23 +122,6 @@ impl Utf8Fs {
         // A handle is of one filesystem only.
         let opened = Stat::of(&fd).ok()?;
         (opened.dev == stat.dev && opened.ino == stat.ino).then_some(fd)
-    }
-
-    /// Gives `stat` the size that the target is shown with. No directory's names may be locked meanwhile.
-    pub(super) fn fit_size(&self, link: &MappedLink, stat: &mut Stat) {
-        // Where it can't be told, readlink says why.
-        if let Ok(Some(shown)) = self.shown_target(&link.inode, &link.target) {
-            stat.size = u64::try_from(shown.len()).unwrap_or(stat.size);
-        }
-    }
-
-    /// An entry with the size that its target is shown with, if it is a symlink.
-    pub(super) fn fitted(&self, mut entry: Entry) -> Entry {
-        if let Some(link) = self.mapped_link(entry.inode.number, &entry.stat) {
-            self.fit_size(&link, &mut entry.stat);
-            entry.is_mapped_link = true;
-        }
-        entry
     }
 
     /// A stored target as it is visible; `None` if it is left alone.

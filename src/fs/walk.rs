@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
@@ -117,6 +118,7 @@ pub(super) struct Walk<'a> {
     stack: Vec<Option<Arc<OwnedFd>>>,
     steps: usize,
     links: usize,
+    began: Instant,
 }
 
 impl<'a> Walk<'a> {
@@ -129,6 +131,7 @@ impl<'a> Walk<'a> {
             stack: vec![Some(fd)],
             steps: 0,
             links: 0,
+            began: Instant::now(),
         })
     }
 
@@ -198,14 +201,9 @@ impl<'a> Walk<'a> {
         let mut first = 0;
         if target.starts_with(b"/") {
             first = self.fs.inside_mount(target).ok_or(Halt::Out)?;
-            let links = self.links;
-            let steps = self.steps;
             let root = self.fs.inodes.get(ROOT).map_err(Halt::Failed)?;
-            *self = Self {
-                links,
-                steps,
-                ..Self::from(self.fs, root)?
-            };
+            self.stack = vec![Some(self.fs.inodes.fd(&root)?)];
+            self.base = root;
         }
         for component in components(target).skip(first) {
             match (component, BackingName::parse(component)) {
@@ -227,7 +225,13 @@ impl<'a> Walk<'a> {
             _ => self.fs.aside.inode(&self.fs.inodes, &Stat::of(fd)?),
         };
         let fd = Arc::clone(fd);
-        Ok(Some(OpenInode { inode, fd }))
+        // Once on each way, whoever changes it meanwhile: the kernel may hold a directory for as long as a way takes.
+        let read_since = Some(self.began);
+        Ok(Some(OpenInode {
+            inode,
+            fd,
+            read_since,
+        }))
     }
 }
 

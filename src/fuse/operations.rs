@@ -18,10 +18,11 @@ use super::reply::{Reply, entry_out};
 use super::request::Request;
 use crate::backing::file::{Place, Sync};
 use crate::backing::{LockKind, LockRange, SetTime, Time};
-use crate::coherence::KeptList;
 use crate::coherence::serving::Way;
+use crate::coherence::{Coherence, KeptList};
 use crate::fs::{
-    Change, Entry, FsError, LockCall, LockRequest, NewEntry, Opened, Plus, Utf8Fs, is_access_acl,
+    Caller, Change, Entry, FsError, LockCall, LockRequest, NewEntry, Opened, Plus, Utf8Fs,
+    is_access_acl,
 };
 use crate::os::SetIds;
 
@@ -46,8 +47,8 @@ impl Adapter {
             Operation::Symlink => self.symlink(request, reply),
             Operation::Mknod => self.mknod(request, reply),
             Operation::Mkdir => self.mkdir(request, reply),
-            Operation::Unlink => self.remove(request, Utf8Fs::unlink),
-            Operation::Rmdir => self.remove(request, Utf8Fs::rmdir),
+            Operation::Unlink => self.remove(request, Coherence::unlink),
+            Operation::Rmdir => self.remove(request, Coherence::rmdir),
             Operation::Rename => self.rename(request),
             Operation::Link => self.link(request, reply),
             Operation::Create => self.create(request, reply),
@@ -147,10 +148,10 @@ impl Adapter {
     fn remove(
         &self,
         mut request: Request<'_>,
-        remove: impl FnOnce(&Utf8Fs, u64, &[u8]) -> Result<(), FsError>,
+        remove: impl FnOnce(&Coherence, Caller, u64, &[u8]) -> Result<(), FsError>,
     ) -> Result<(), FsError> {
-        let (parent, name) = (request.node, request.arguments.text()?);
-        self.coherence.remove(parent, |fs| remove(fs, parent, name))
+        let name = request.arguments.text()?;
+        remove(&self.coherence, request.caller, request.node, name)
     }
 
     fn rename(&self, mut request: Request<'_>) -> Result<(), FsError> {

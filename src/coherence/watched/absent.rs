@@ -42,15 +42,14 @@ impl AbsentNames {
         has_room
     }
 
-    /// Something has the name by now, or the kernel has dropped the dentry.
-    pub(super) fn remove(&self, directory: u64, name: &[u8]) {
+    /// Something has the name by now, or the kernel has dropped the dentry. Says whether it was remembered.
+    pub(super) fn remove(&self, directory: u64, name: &[u8]) -> bool {
         let mut periods = self.0.lock();
         if periods.current.is_empty() && periods.before.is_empty() {
-            return;
+            return false;
         }
         let name: Name = (directory, name.into());
-        periods.current.remove(&name);
-        periods.before.remove(&name);
+        periods.current.remove(&name) | periods.before.remove(&name)
     }
 
     /// Returns all names.

@@ -198,9 +198,26 @@ impl Watched {
     /// that left their places, whatever has their place by now, and directories. But a lookup answered before the
     /// change may be noted after it and keep an expired name again (`fuse_dentry_revalidate` in `fs/fuse/dir.c`). So
     /// the second time names that directories left for good are invalidated as well.
-    fn notify(&self, kernel: &dyn Kernel, number: u64, notice: Notice, job: &Job<'_>) {
+    pub(super) fn notify(&self, kernel: &dyn Kernel, number: u64, notice: Notice, job: &Job<'_>) {
+        for (handle, is_gone) in notice.files {
+            if let Some((inode, _)) = self.fs.known_by(&handle) {
+                if is_gone && !inode.notes.has(MARKED) {
+                    // What happens to it elsewhere may go unheard.
+                    inode.notes.set(ADRIFT, true);
+                }
+                self.queues.add_once(inode.number, Notice::of_itself());
+            }
+        }
+        if notice.itself && !kernel.invalidate_inode(number) {
+            self.await_inode(number);
+        }
+        // From here on each notification may wait for whoever works in the directory.
         for (name, changed) in notice.names {
-            self.absent.remove(number, &name);
+            let was_absent = self.absent.remove(number, &name);
+            if was_absent && changed.is_first {
+                // Whoever was told of its absence may take note of that later.
+                self.absent.add(number, &name);
+            }
             let is_leaving = changed.is_first
                 && changed.lost_by.iter().any(|handle| {
                     self.fs
@@ -217,9 +234,10 @@ impl Watched {
                 // Names below it that programs use stay in the cache when its own is invalidated.
                 self.queues.sweep();
             }
-            job.step();
             // Looked at last of all: the kernel may have looked it up since the change.
-            if is_leaving || self.is_to_stay(number, &name, is_replaced) {
+            if !was_absent && !changed.was_there {
+                // The kernel has no dentry of it.
+            } else if is_leaving || self.is_to_stay(number, &name, is_replaced) {
                 kernel.expire_name(number, &name);
             } else {
                 kernel.invalidate_name(number, &name);
@@ -230,23 +248,7 @@ impl Watched {
         }
         for name in notice.expired {
             self.absent.remove(number, &name);
-            job.step();
             kernel.expire_name(number, &name);
-        }
-        for (handle, is_gone) in notice.files {
-            if let Some((inode, _)) = self.fs.known_by(&handle) {
-                if is_gone && !inode.notes.has(MARKED) {
-                    // What happens to it elsewhere may go unheard.
-                    inode.notes.set(ADRIFT, true);
-                }
-                self.queues.add_once(inode.number, Notice::of_itself());
-            }
-        }
-        if notice.itself {
-            job.step();
-            if !kernel.invalidate_inode(number) {
-                self.await_inode(number);
-            }
         }
         self.expire_swept(kernel, number, notice.swept, job);
     }
@@ -354,6 +356,7 @@ impl Changed {
                 let changed = notice.names.entry(name).or_default();
                 changed.lost_by.extend(lost);
                 changed.is_first = true;
+                changed.was_there |= !change.is_new;
             }
         }
         // What happens to a directory itself is reported in its own name, by the mark of the one above it too.

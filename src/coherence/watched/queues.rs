@@ -74,12 +74,15 @@ pub(super) struct ChangedName {
     pub(super) lost_by: HashSet<FileHandle>,
     /// Is the kernel notified for the first time?
     pub(super) is_first: bool,
+    /// Can the kernel have a dentry of it that is not negative?
+    pub(super) was_there: bool,
 }
 
 impl ChangedName {
     fn merge(&mut self, other: Self) {
         self.lost_by.extend(other.lost_by);
         self.is_first |= other.is_first;
+        self.was_there |= other.was_there;
     }
 }
 
@@ -254,10 +257,8 @@ struct State {
     is_swept: HashSet<u64>,
     /// Workers on inodes of `swept`.
     sweepers: usize,
-    /// Inodes on which a worker works, and since when its current notification lasts.
+    /// Inodes on which a worker works, and since when; in a sweep, since when its current notification lasts.
     running: HashMap<u64, Instant>,
-    /// An inode whose stalled notification had a notice dropped since the queues were last tended.
-    dropped: Option<u64>,
     repetitions: Repetitions,
     awaited: Awaited,
     leaving: Vec<Leaving>,
@@ -275,16 +276,8 @@ struct State {
 
 impl State {
     fn push(&mut self, number: u64, notice: Notice, urgency: Urgency) {
-        let since = self.running.get(&number);
-        if since.is_some_and(|since| since.elapsed() >= STALL) {
-            // Everything is expired when the stall is over.
-            self.dropped = Some(number);
-            return;
-        }
-        let is_running = since.is_some();
         let queued = self.notices.get(&number).map(Notice::len);
-        let before = queued.unwrap_or_default();
-        if !is_running {
+        if !self.running.contains_key(&number) {
             match urgency {
                 Urgency::Event if self.is_swept.remove(&number) || queued.is_none() => {
                     self.ready.push_back((number, Instant::now()));
@@ -298,7 +291,7 @@ impl State {
         }
         let waiting = self.notices.entry(number).or_default();
         waiting.merge(notice);
-        self.waiting += waiting.len() - before;
+        self.waiting += waiting.len() - queued.unwrap_or_default();
     }
 
     /// Has a worker that looks for a task nothing to do?
@@ -409,7 +402,7 @@ enum Subject {
 pub(super) struct Job<'a>(&'a Queues, Subject);
 
 impl Job<'_> {
-    /// The next notification of this job begins. False where it may as well not: there is something else to be said of its inode,
+    /// The next notification of a sweep begins. False where it may as well not: there is something else to be said of its inode,
     /// or nobody is to be notified any more.
     pub(super) fn step(&self) -> bool {
         let mut state = self.0.state.lock();
@@ -573,7 +566,6 @@ impl Queues {
         let is_stalled = |(_, since): &(&u64, &Instant)| since.elapsed() >= STALL;
         let stalled = state.running.iter().find(is_stalled);
         let stalled = stalled.map(|(&number, _)| number);
-        let stalled = state.dropped.take().or(stalled);
         let is_old = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() >= TENDED);
         let oldest = state.first_free().and_then(|at| state.ready.get(at));
         let other = usize::from(state.is_sweep_wanted || state.may_unmark()) + state.may_sweep();

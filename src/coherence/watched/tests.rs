@@ -152,12 +152,13 @@ fn f5_a_name_that_a_directory_left_is_dropped_the_second_time_unless_it_is_back(
     for name in [&b"moved"[..], b"swapped", b"back"] {
         looked_up(&coherence, name);
     }
+    assert_eq!(coherence.keep_absence(ROOT, b"made"), TIMES.heard);
     let (told, hears) = channel();
     let (ends, end) = std::io::pipe().unwrap();
     let listener: Arc<dyn Kernel> = Arc::new(NameListener(Mutex::new(told)));
     std::thread::scope(|scope| {
         scope.spawn(|| watched(&coherence).follow(&listener, &ends));
-        let script = "mv back b && mv b back && mkdir made && mv moved swapped other && mv other/new swapped";
+        let script = "mv back b && mv b back && mkdir made unknown && mv moved swapped other && mv other/new swapped";
         let mut other = Command::new("sh");
         let moved = other.args(["-c", script]).current_dir(&below).status();
         assert!(moved.unwrap().success());
@@ -183,8 +184,57 @@ fn f5_a_name_that_a_directory_left_is_dropped_the_second_time_unless_it_is_back(
             assert_eq!(drops.pop(), Some(is_gone), "{}", name.escape_ascii());
             assert!(!drops.contains(&true), "{}", name.escape_ascii());
         }
+        // Nobody has a dentry of it.
+        assert!(!all.contains_key(&b"unknown"[..]));
         drop(end);
     });
+}
+
+/// Says how much it is told of: attributes, and names, each of which takes longer than half a stall; and whether one is seen.
+struct Slow<'a>(&'a Queues, Mutex<Vec<(bool, Option<u64>)>>);
+
+impl Slow<'_> {
+    fn name(&self) {
+        self.0.age_running(Duration::from_millis(600));
+        self.1.lock().push((true, self.0.tend().stalled));
+    }
+}
+
+impl Kernel for Slow<'_> {
+    fn invalidate_name(&self, _directory: u64, _name: &[u8]) {
+        self.name();
+    }
+    fn expire_name(&self, _directory: u64, _name: &[u8]) {
+        self.name();
+    }
+    fn expire_attributes(&self, _number: u64) -> bool {
+        true
+    }
+    fn invalidate_inode(&self, _number: u64) -> bool {
+        self.1.lock().push((false, self.0.tend().stalled));
+        true
+    }
+}
+
+/// Law F5: whoever holds a directory for a while again and again delays each name in it. Attributes do not wait for names, and all
+/// that takes over a second is a stall.
+#[test]
+fn f5_names_that_are_held_up_one_after_another_are_a_stall_and_delay_no_attributes() {
+    let below = tempfile::tempdir().unwrap();
+    let Some(coherence) = following(below.path()) else {
+        return;
+    };
+    let queues = &watched(&coherence).queues;
+    let mut notice = Notice::of_itself();
+    notice.expired = [b"1", b"2"].map(|name| name[..].into()).into();
+    queues.add_once(ROOT, notice);
+    let Some((Task::Notify(ROOT, notice), job)) = queues.take() else {
+        panic!("the root is to come");
+    };
+    let kernel = Slow(queues, Mutex::default());
+    watched(&coherence).notify(&kernel, ROOT, *notice, &job);
+    let told = kernel.1.into_inner();
+    assert_eq!(told, [(false, None), (true, None), (true, Some(ROOT))]);
 }
 
 #[test]

@@ -157,9 +157,8 @@ impl<'a> VisibleDirectory<'a> {
     pub(super) fn readlink(self, name: &[u8]) -> Result<Vec<u8>> {
         let looked = self.lookup(name)?;
         let target = self.fs.readlink(looked.number()).map_err(errno)?;
-        assert_eq!(usize::try_from(looked.entry.stat.size), Ok(target.len()));
         let attributes = self.fs.getattr(looked.number()).map_err(errno)?;
-        assert_eq!(attributes.stat.size, looked.entry.stat.size);
+        assert_eq!(usize::try_from(attributes.stat.size), Ok(target.len()));
         Ok(target)
     }
 
@@ -188,7 +187,7 @@ impl<'a> VisibleDirectory<'a> {
         }
         let (from, to) = ((self.number, old), (to.number, new));
         let renamed = self.fs.rename(CALLER, from, to, flags, || Ok(()));
-        renamed.map_err(errno)
+        renamed.map(drop).map_err(errno)
     }
 
     pub(super) fn unlink(self, name: &[u8]) -> Result<()> {

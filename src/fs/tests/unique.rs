@@ -25,6 +25,7 @@ fn rename(scratch: &Scratch, from: (u64, &[u8]), to: (u64, &[u8])) -> Result<(),
     scratch
         .fs
         .rename(CALLER, from, to, 0, || Ok(()))
+        .map(drop)
         .map_err(|e| errno(&e))
 }
 

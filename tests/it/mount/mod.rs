@@ -105,6 +105,8 @@ mod storing;
 mod streams;
 /// F3: many processes at one name, and deep trees.
 mod together;
+/// F1, F3, F5: names that others gave to something else, and the kernel has not heard.
+mod told;
 /// N9: new names that differ from a sibling in case or form alone.
 mod unique;
 /// F1: an ordinary user, above and below.

@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -13,7 +14,7 @@ use rustix::mount::{
 };
 
 use crate::support::mount::{binary, detach};
-use crate::support::wait::until;
+use crate::support::wait::{until, within};
 use crate::support::{Mount, Tree, at, needs};
 
 /// A mount of the test's own, away with it.
@@ -51,6 +52,27 @@ pub(super) fn crossing<'t>(tree: &'t Tree, options: &[&str]) -> Mount<'t> {
 
 fn content(path: PathBuf) -> String {
     std::fs::read_to_string(path).unwrap()
+}
+
+/// Law F5: nobody hears of it, so that the name is not kept for long.
+#[test]
+fn f5_a_filesystem_that_is_mounted_later_is_entered_soon() {
+    if !needs::root("mounts inside the backing directory") {
+        return;
+    }
+    let tree = Tree::new();
+    at::write_new(tree.directory(b"in"), b"covered", b"").unwrap();
+    tree.until_idle();
+    let mount = crossing(&tree, &[]);
+    assert_eq!(at::list(mount.sub("in")), [b"covered"]);
+    at::stat(mount.dir(), b"in").unwrap();
+    let inner = Inner::memory(tree.backing().join("in"));
+    std::fs::write(tree.backing().join("in/over"), "").unwrap();
+    within(Duration::from_secs(10), || {
+        at::stat(mount.sub("in"), b"over").is_ok()
+    });
+    mount.stop();
+    inner.gone();
 }
 
 /// By default what a mount covers is shown, and the mount is not reached, which one warning says.

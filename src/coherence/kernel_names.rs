@@ -1,0 +1,113 @@
+//! The inode that each name leads to, as the kernel was told last.
+//!
+//! The kernel judges by its dentry: it checks a sticky directory by the owner of that inode, and marks that inode as removed for
+//! good (`vfs_rmdir` in `fs/namei.c`). The daemon acts on whatever has the name now. The two are compared here.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Number of slots; 512 KiB.
+const SLOTS: usize = 1 << 16;
+
+/// A name, and the number of its directory.
+pub(super) type Name<'a> = (u64, &'a [u8]);
+
+/// For each name a digest of it and of the number of its inode. Names that share a slot push each other out; none is ever empty again.
+#[derive(Debug)]
+pub(super) struct KernelNames(Box<[AtomicU64]>);
+
+impl Default for KernelNames {
+    fn default() -> Self {
+        Self((0..SLOTS).map(|_| AtomicU64::new(0)).collect())
+    }
+}
+
+impl KernelNames {
+    /// The slot of a name, and its digest in the upper half, never 0.
+    fn slot(&self, name: Name<'_>) -> Option<(&AtomicU64, u64)> {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        let hash = hasher.finish();
+        let index = usize::try_from(hash % SLOTS as u64).ok()?;
+        Some((self.0.get(index)?, (hash | 1 << 63) & UPPER))
+    }
+
+    /// Notes that `name` leads to the inode `number`.
+    pub(super) fn note(&self, name: Name<'_>, number: u64) {
+        if let Some((slot, digest)) = self.slot(name) {
+            slot.store(digest | number & !UPPER, Ordering::Release);
+        }
+    }
+
+    /// May the kernel have been told that `name` leads anywhere?
+    pub(super) fn may_know(&self, name: Name<'_>) -> bool {
+        let slot = self.slot(name);
+        slot.is_some_and(|(slot, _)| slot.load(Ordering::Acquire) != 0)
+    }
+
+    /// Was it told last that `name` leads to the inode `number`? `None` if that is not known any more.
+    pub(super) fn leads_to(&self, name: Name<'_>, number: u64) -> Option<bool> {
+        let (slot, digest) = self.slot(name)?;
+        let told = slot.load(Ordering::Acquire);
+        (told & UPPER == digest).then_some(told == digest | number & !UPPER)
+    }
+
+    /// The kernel has moved the dentry of `old` to `new`, or both to each other.
+    pub(super) fn renamed(&self, old: Name<'_>, new: Name<'_>, is_exchange: bool) {
+        if let (Some((from, old)), Some((to, new))) = (self.slot(old), self.slot(new)) {
+            // A digest of another name becomes one of none.
+            let turned = old ^ new;
+            let replaced = to.swap(from.load(Ordering::Acquire) ^ turned, Ordering::AcqRel);
+            if is_exchange {
+                from.store(replaced ^ turned, Ordering::Release);
+            }
+        }
+    }
+}
+
+/// The half of a slot that is the name's.
+const UPPER: u64 = u64::MAX << 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_to_what_was_told_last() {
+        let names = KernelNames::default();
+        let (a, b): (Name<'_>, Name<'_>) = ((1, b"a"), (1, b"b"));
+        assert!(!names.may_know(a));
+        names.note(a, 7);
+        names.note(b, 8);
+        let lead = |first, second| {
+            assert!(names.may_know(a));
+            assert_eq!(names.leads_to(a, first), Some(true));
+            assert_eq!(names.leads_to(a, second), Some(false));
+            assert_eq!(names.leads_to(b, second), Some(true));
+        };
+        lead(7, 8);
+        assert_eq!(names.leads_to((2, b"a"), 7), None, "of another directory");
+        names.renamed(a, b, true);
+        lead(8, 7);
+        names.renamed(a, b, false);
+        assert_eq!(names.leads_to(b, 8), Some(true));
+        names.renamed((1, b"never told"), b, false);
+        assert_eq!(names.leads_to(b, 8), None);
+    }
+
+    /// As many as there are push others out, and most of them are known.
+    #[test]
+    fn a_name_that_was_pushed_out_is_not_known() {
+        let names = KernelNames::default();
+        let bytes: Vec<[u8; 8]> = (0..SLOTS as u64).map(u64::to_ne_bytes).collect();
+        for (number, name) in bytes.iter().enumerate() {
+            names.note((1, name), number as u64);
+        }
+        let told = bytes.iter().enumerate();
+        let told: Vec<_> = told
+            .map(|(number, name)| names.leads_to((1, name), number as u64))
+            .collect();
+        assert!(told.contains(&None) && !told.contains(&Some(false)));
+        assert!(told.iter().flatten().count() > SLOTS / 2);
+    }
+}
