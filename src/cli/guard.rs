@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::args::GuardArgs;
 use super::{CommandError, ExitCode, charset_map, config};
+use crate::daemon::program_log;
 use crate::guard::{self, GuardConfig, GuardOptions};
 use crate::records::{List, PolicyFile};
 
@@ -12,6 +13,7 @@ use crate::records::{List, PolicyFile};
 /// # Errors
 /// What stands in the way of the guard, or ended it.
 pub(super) fn run(args: GuardArgs) -> Result<ExitCode, CommandError> {
+    program_log::queue(false);
     guard::run(decide(args)?)?;
     Ok(ExitCode::Ok)
 }

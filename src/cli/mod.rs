@@ -34,15 +34,15 @@ mod undo;
 mod view;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
-use env_logger::WriteStyle;
+use env_logger::Target;
 use log::LevelFilter;
 
 use crate::codec::{caseless, normalize};
-use crate::daemon::daemon_log::DaemonLog;
+use crate::daemon::program_log;
 use args::{Cli, Command, CommonArgs};
 pub use error::CommandError;
 use error::print_clap;
@@ -101,6 +101,7 @@ pub fn run() -> std::process::ExitCode {
             failure
         }
     });
+    program_log::flush();
     invocation.code(exit).into()
 }
 
@@ -131,10 +132,7 @@ fn dispatch(cli: Cli, invocation: &Invocation) -> Result<ExitCode, CommandError>
             )
         };
     };
-    init_log(
-        &cli.common,
-        matches!(&command, Command::Mount(args) if args.background),
-    );
+    init_log(&cli.common);
     match command {
         Command::Mount(args) => mount::run(*args, invocation),
         Command::Explain(args) => explain::run(&args),
@@ -168,31 +166,24 @@ fn version(is_verbose: bool) -> Result<ExitCode, CommandError> {
 }
 
 /// Starts the program's own log, on standard error: `utf8fs: LEVEL: message`, and the time in front with `--verbose`.
-/// In the background it is also in the system's log. `UTF8FS_LOG` overrides the level, in the syntax of `env_logger`.
-fn init_log(common: &CommonArgs, is_background: bool) {
+/// `UTF8FS_LOG` overrides the level, in the syntax of `env_logger`.
+fn init_log(common: &CommonArgs) {
     let verbosity = common.verbosity();
     let mut builder = env_logger::Builder::new();
-    let system_log = is_background.then(DaemonLog::new).and_then(Result::ok);
-    builder.write_style(match common.color {
-        ColorChoice::Auto => WriteStyle::Auto,
-        ColorChoice::Always => WriteStyle::Always,
-        ColorChoice::Never => WriteStyle::Never,
-    });
     builder
         .filter_level(LevelFilter::Warn)
         .filter_module("utf8fs", verbosity)
         .parse_env(env_logger::Env::new().filter("UTF8FS_LOG"))
         .format(move |out, record| {
-            let level = record.level().as_str().to_ascii_lowercase();
-            let line = format!("{level}: {}", harmless(&record.args().to_string()));
-            if let Some(log) = &system_log {
-                log.send(&line, record.level());
-            }
-            if verbosity > LevelFilter::Info {
-                write!(out, "{} ", out.timestamp_millis())?;
-            }
-            writeln!(out, "utf8fs: {line}")
-        });
+            let time = if verbosity > LevelFilter::Info {
+                format!("{} ", out.timestamp_millis())
+            } else {
+                String::new()
+            };
+            program_log::log(record.level(), &time, &harmless(&record.args().to_string()));
+            Ok(())
+        })
+        .target(Target::Pipe(Box::new(io::sink())));
     if builder.try_init().is_err() {
         // Somebody who embeds the crate has started a log already; it is the better one.
         log::debug!("the log was started before");

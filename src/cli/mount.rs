@@ -12,6 +12,7 @@ use super::{CommandError, ExitCode, config};
 use crate::daemon::background;
 use crate::daemon::mount_config::MountConfig;
 use crate::daemon::mount_life;
+use crate::daemon::program_log;
 use crate::daemon::session::Ended;
 use crate::names::Quoted;
 
@@ -20,6 +21,7 @@ use crate::names::Quoted;
 /// # Errors
 /// What stands in the way of the mount, or ended it.
 pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, CommandError> {
+    program_log::queue(args.background);
     let is_fake = invocation.fake || args.dry_run;
     let is_file = |log: &&OsString| {
         let word = log.as_bytes().split(|byte| *byte == b':').next();

@@ -1,4 +1,4 @@
-//! Inputs, and the one place that writes to standard output and standard error. Output is data, errors are talk.
+//! Inputs, and the one place that writes to standard output. Output is data, errors are talk.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, StdoutLock, Write};
@@ -9,6 +9,7 @@ use log::LevelFilter;
 
 use super::CommandError;
 use super::error::{cannot_be, reason};
+use crate::daemon::program_log;
 use crate::names::Quoted;
 pub(super) use crate::names::quoted::harmless;
 use crate::tree::change::{TreePath, join_path};
@@ -115,10 +116,9 @@ fn is_read(written: io::Result<()>) -> Result<bool, CommandError> {
     }
 }
 
-/// Writes `error` to standard error. One that cannot be written is lost: there is nobody left to tell.
+/// Writes `error` to standard error.
 pub(super) fn print_error(error: &CommandError) {
-    let written = writeln!(io::stderr().lock(), "{error}");
-    drop(written);
+    program_log::print(&error.to_string());
 }
 
 /// Was --verbose given?
@@ -126,17 +126,16 @@ pub(super) fn is_verbose() -> bool {
     log::max_level() >= LevelFilter::Debug
 }
 
-/// Writes a note to standard error, for people, unless `--quiet`; one that cannot be written is lost.
+/// Writes a note to standard error, for people, unless `--quiet`.
 pub(super) fn print_note(text: &str) {
     if log::max_level() >= LevelFilter::Info {
         print_warning(text);
     }
 }
 
-/// Writes a warning to standard error; one that cannot be written is lost.
+/// Writes a warning to standard error.
 pub(super) fn print_warning(text: &str) {
-    let written = writeln!(io::stderr().lock(), "utf8fs: {}", harmless(text));
-    drop(written);
+    program_log::print(&format!("utf8fs: {}", harmless(text)));
 }
 
 /// Warns that a directory's time could not be put back (law T6).

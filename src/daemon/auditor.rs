@@ -46,10 +46,7 @@ use crate::records::{Event, OffenceRecord, SummaryRecord, Time};
 const QUEUE: usize = 4096;
 
 /// Time that [`Auditor::finish`] waits for the writer.
-const FINISH: Duration = Duration::from_millis(1750);
-
-/// Time that [`Auditor::finish`] waits for the program's own log, which may be stuck too.
-const FAREWELL: Duration = Duration::from_millis(250);
+const FINISH: Duration = Duration::from_secs(2);
 
 /// Takes offences, and never lets an operation wait for it.
 ///
@@ -232,7 +229,7 @@ impl Auditor {
             state.counts
         };
         if !(self.is_beside_log && in_time) {
-            farewell(summary(&counts, &self.mount, operations).text());
+            log::info!("{}", summary(&counts, &self.mount, operations).text());
         }
     }
 }
@@ -264,19 +261,5 @@ fn summary<'m>(counts: &Counts, mount: &'m [u8], operations: u64) -> SummaryReco
         written: counts.records.written,
         left_out: counts.records.left_out,
         dropped: counts.records.dropped,
-    }
-}
-
-/// Gives `line` to the program's own log, and does not wait long for it.
-fn farewell(line: String) {
-    let (done, ended) = sync_channel(1);
-    let logging = std::thread::Builder::new()
-        .name("audit summary".to_owned())
-        .spawn(move || {
-            log::info!("{line}");
-            done.try_send(()).ok();
-        });
-    if logging.is_ok() {
-        ended.recv_timeout(FAREWELL).ok();
     }
 }

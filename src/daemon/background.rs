@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 
+use super::program_log;
 use crate::os::close_on_exec_from;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -28,6 +29,8 @@ const READY: &[u8] = b"ready";
 /// # Errors
 /// The daemon cannot be started or waited for.
 pub fn start() -> io::Result<u8> {
+    // The daemon's messages come after ours.
+    program_log::flush();
     // A lock or a pipe of the shell's must not live as long as the mount.
     if let Err(error) = close_on_exec_from(3) {
         log::warn!("open files of the shell stay open: {error}");
@@ -107,6 +110,7 @@ impl Daemon {
         }
         env::set_current_dir("/")?;
         rustix::stdio::dup2_stdin(&self.null)?;
+        program_log::flush();
         rustix::stdio::dup2_stderr(&self.null)?;
         let mut stdout = io::stdout();
         stdout.write_all(READY)?;

@@ -18,7 +18,7 @@ use super::policy_reload::Reloader;
 use super::sd_notify::Manager;
 use super::session::{Ended, Hooks, catch_signals, serve};
 use super::transport::{make_rings, plan_rings};
-use super::{cache_mode, effective_options, mount_flags, mountinfo};
+use super::{cache_mode, effective_options, mount_flags, mountinfo, program_log};
 use crate::coherence::{Coherence, Keeping, Kernel};
 use crate::fs::{Config, Utf8Fs};
 use crate::fuse::{Connection, Forgetting, Plan, Service};
@@ -92,6 +92,7 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     let rings = make_rings(rings, &mounted.fuse_fd);
     // No thread runs yet, so that all of them inherit what is given up.
     confine_daemon(&mut config, &mounted).doing("confine the daemon")?;
+    program_log::begin().doing("write the log")?;
     auditor.begin().doing("write the audit log")?;
     let about = effective_options::about(&config);
     let reloader =
@@ -105,6 +106,8 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
         shown: shown(&config),
     };
     map_large_blocks();
+    // Whoever sees the mount can read what it warned of.
+    program_log::flush();
     let Mounted { fuse_fd, attached } = mounted;
     let service = Service {
         coherence,
@@ -314,6 +317,7 @@ impl Hooks for Life {
     /// The session can't be made to end, and the user wants the end.
     fn end_now(&self) {
         self.auditor.finish(self.coherence.fs.operations());
+        program_log::flush();
         std::process::exit(CUT_OFF);
     }
 }

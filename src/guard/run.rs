@@ -23,6 +23,7 @@ use crate::daemon::confinement::confine;
 use crate::daemon::effective_options::policy_status;
 use crate::daemon::mount_policy::PolicySource;
 use crate::daemon::policy_reload::note_reload;
+use crate::daemon::program_log;
 use crate::daemon::sd_notify::Manager;
 use crate::daemon::session::catch_signals;
 use crate::guard::name_events::NameEvents;
@@ -84,6 +85,7 @@ pub fn run(config: GuardConfig) -> Result<(), CommandError> {
         Arc::clone(&auditor),
         options.grace,
     );
+    program_log::begin().doing("write the log")?;
     auditor.begin().doing("write the audit log")?;
     if options.initial_scan {
         guarded.requests.ask_for_all(ALL);

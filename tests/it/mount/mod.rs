@@ -76,6 +76,8 @@ mod pages;
 mod peers;
 /// N9: policy files, their sections, and reading them anew.
 mod policy;
+/// F6: the log of the program itself.
+mod program_log;
 /// F2: an enemy who swaps links and directories.
 mod races;
 /// Faults found from outside.

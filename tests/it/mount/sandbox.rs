@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixDatagram;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, inotify};
@@ -518,13 +518,8 @@ fn listen(path: &Path) -> UnixDatagram {
     log
 }
 
-/// The system's log is found by a daemon that does not see `/dev/log`, also after it was started anew.
-#[test]
-fn the_systems_log_is_found_again_after_it_was_started_anew() {
-    if !root() {
-        return;
-    }
-    let tree = Tree::new();
+/// Makes a `/dev` that has what a daemon takes, and a system's log.
+fn make_dev(tree: &Tree) -> (PathBuf, UnixDatagram) {
     let dev = tree.parent().join("dev");
     std::fs::create_dir(&dev).unwrap();
     let devices = [("null", 1, 3), ("fuse", 10, 229)];
@@ -533,8 +528,18 @@ fn the_systems_log_is_found_again_after_it_was_started_anew() {
         let mode = Mode::from_raw_mode(0o666);
         rustix::fs::mknodat(CWD, dev.join(name), FileType::CharacterDevice, mode, device).unwrap();
     }
-    let path = dev.join("log");
-    let log = listen(&path);
+    let log = listen(&dev.join("log"));
+    (dev, log)
+}
+
+/// The system's log is found by a daemon that does not see `/dev/log`, also after it was started anew.
+#[test]
+fn the_systems_log_is_found_again_after_it_was_started_anew() {
+    if !root() {
+        return;
+    }
+    let tree = Tree::new();
+    let (dev, log) = make_dev(&tree);
     let mut namespace = Namespace::start(
         &tree,
         &dev,
@@ -549,10 +554,48 @@ fn the_systems_log_is_found_again_after_it_was_started_anew() {
     namespace.order("one");
     assert!(next_refusal(&log).contains("one\\xFF"));
     drop(log);
+    let path = dev.join("log");
     std::fs::remove_file(&path).unwrap();
     let log = listen(&path);
     namespace.order("two");
     assert!(next_refusal(&log).contains("two\\xFF"));
+    drop(namespace);
+    detach(&tree.point());
+}
+
+/// No operation waits for a system's log that is slow.
+#[test]
+fn f6_a_slow_systems_log_stops_no_operation() {
+    if !root() {
+        return;
+    }
+    const ORDERS: u64 = 30;
+    let tree = Tree::new();
+    let (dev, log) = make_dev(&tree);
+    let mut namespace = Namespace::start(
+        &tree,
+        &dev,
+        r#"
+        "$PROGRAM" mount -vv --background --audit-log /dev/null "$BACKING" "$POINT" 2>/dev/null
+        name="$POINT/$(printf '\377')"
+        refused() { ! true > "$name" || exit 1; } 2>/dev/null
+        for number in $(seq 1000); do refused; done
+        echo full
+        while read order; do refused && refused && echo refused; done
+        umount "$POINT"
+        "#,
+    );
+    let asked = Instant::now();
+    assert_eq!(namespace.hears(), "full\n");
+    for _ in 0..ORDERS {
+        log.recv(&mut [0; 4096]).unwrap();
+        namespace.order("");
+        assert_eq!(namespace.hears(), "refused\n");
+    }
+    // For each there is room for one message of two: the other would wait for a second.
+    let patience = Duration::from_secs(ORDERS / 2);
+    assert!(asked.elapsed() < patience, "{:?}", asked.elapsed());
+    drop(log);
     drop(namespace);
     detach(&tree.point());
 }
