@@ -48,6 +48,9 @@ const QUEUE: usize = 4096;
 /// Time that [`Auditor::finish`] waits for the writer.
 const FINISH: Duration = Duration::from_secs(2);
 
+/// A log that has not taken a record for so long hangs.
+const HANG: Duration = Duration::from_secs(1);
+
 /// Takes offences, and never lets an operation wait for it.
 ///
 /// It has a thread of its own from [`Auditor::begin`] on, which is to be called after the last `fork`. One that is
@@ -78,6 +81,8 @@ struct State {
     reopen: bool,
     /// The writer did not end in time; its counts are closed.
     given_up: bool,
+    /// The time at which the writer began what it is doing.
+    busy_since: Option<Instant>,
 }
 
 impl State {
@@ -128,6 +133,7 @@ impl Auditor {
             operations: 0,
             reopen: false,
             given_up: false,
+            busy_since: None,
         }));
         let (running, ended) = sync_channel(0);
         let writer = Writer {
@@ -242,7 +248,10 @@ impl AuditLog for Auditor {
     }
 
     fn counts(&self) -> Counts {
-        self.state.lock().counts
+        let state = self.state.lock();
+        let mut counts = state.counts;
+        counts.failing |= state.busy_since.is_some_and(|since| since.elapsed() > HANG);
+        counts
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Counts {
     pub by_rule: RuleCounts<VerdictCounts>,
     /// Records by what became of them.
     pub records: AuditCounts,
-    /// Did the sink not take the last record, or could it not be reopened?
+    /// Does the sink hang, did it not take the last record, or could it not be reopened?
     pub failing: bool,
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
@@ -305,6 +306,27 @@ fn a_blocked_writer_does_not_keep_the_mount() {
     File::from(read).read_to_end(&mut taken).unwrap();
     assert_eq!(taken.iter().filter(|&&octet| octet == b'\n').count(), 1);
     assert_eq!(log.counts(), counts);
+}
+
+/// No write has failed, nor is anything dropped yet.
+#[test]
+fn a_log_that_hangs_is_not_well() {
+    let (mut read, write) = std::io::pipe().unwrap();
+    let write = File::from(OwnedFd::from(write));
+    let log = over(Sink::Stream(Stream::new(write, None)));
+    let long = [b'x'; 1 << 20];
+    offend(
+        &log,
+        record(&long, Rule::Forbidden(Class::NotPosix), 0, 1),
+        1,
+    );
+    until(|| log.counts().failing);
+    assert_eq!(log.counts().records.dropped, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| read.read_to_end(&mut Vec::new()));
+        until(|| !log.counts().failing);
+        assert_eq!(finish_soon(&log).records.written, 1);
+    });
 }
 
 /// Law F6, with a full disk.

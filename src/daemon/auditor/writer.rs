@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
@@ -40,6 +41,7 @@ impl Writer {
     /// Writes what comes until the queue is closed, then the leftovers and the summary.
     pub(super) fn run(mut self, queue: &Receiver<Job>) {
         for job in queue {
+            self.state.lock().busy_since = Some(Instant::now());
             self.reopen_if_wanted();
             match job {
                 Job::Record(record) => {
@@ -58,6 +60,7 @@ impl Writer {
                 Job::Leftover(leftover) => self.tell(*leftover),
                 Job::Wake => {}
             }
+            self.state.lock().busy_since = None;
         }
         self.reopen_if_wanted();
         let (operations, leftovers) = {
