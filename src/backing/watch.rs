@@ -64,8 +64,6 @@ pub struct Change {
     pub inode: Option<FileHandle>,
     /// Does the name lead elsewhere now, or nowhere, or for the first time somewhere?
     pub is_of_name: bool,
-    /// Was it made, under a name that nothing had?
-    pub is_new: bool,
     /// Did it lose the name?
     pub is_gone: bool,
     /// The process that did it; 0 where it cannot be told.
@@ -185,7 +183,6 @@ fn change(event: Event<'_>) -> Option<Change> {
         name: Vec::new(),
         inode: None,
         is_of_name: event.mask & NAMES != 0,
-        is_new: event.mask & NAMES == libc::FAN_CREATE,
         is_gone: event.mask & (libc::FAN_DELETE | libc::FAN_MOVED_FROM) != 0,
         pid: event.pid,
     };

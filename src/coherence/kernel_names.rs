@@ -3,7 +3,7 @@
 //! The kernel judges by its dentry: it checks a sticky directory by the owner of that inode, and marks that inode as removed for
 //! good (`vfs_rmdir` in `fs/namei.c`). The daemon acts on whatever has the name now. The two are compared here.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Number of slots; 512 KiB.
@@ -13,21 +13,21 @@ const SLOTS: usize = 1 << 16;
 pub(super) type Name<'a> = (u64, &'a [u8]);
 
 /// For each name a digest of it and of the number of its inode. Names that share a slot push each other out; none is ever empty again.
+/// Which names do is for nobody to know: who did could push out those of others.
 #[derive(Debug)]
-pub(super) struct KernelNames(Box<[AtomicU64]>);
+pub(super) struct KernelNames(Box<[AtomicU64]>, RandomState);
 
 impl Default for KernelNames {
     fn default() -> Self {
-        Self((0..SLOTS).map(|_| AtomicU64::new(0)).collect())
+        let slots = (0..SLOTS).map(|_| AtomicU64::new(0));
+        Self(slots.collect(), RandomState::new())
     }
 }
 
 impl KernelNames {
     /// The slot of a name, and its digest in the upper half, never 0.
     fn slot(&self, name: Name<'_>) -> Option<(&AtomicU64, u64)> {
-        let mut hasher = DefaultHasher::new();
-        name.hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = self.1.hash_one(name);
         let index = usize::try_from(hash % SLOTS as u64).ok()?;
         Some((self.0.get(index)?, (hash | 1 << 63) & UPPER))
     }
@@ -98,15 +98,23 @@ mod tests {
     /// As many as there are push others out, and most of them are known.
     #[test]
     fn a_name_that_was_pushed_out_is_not_known() {
-        let names = KernelNames::default();
+        let [names, other] = [KernelNames::default(), KernelNames::default()];
         let bytes: Vec<[u8; 8]> = (0..SLOTS as u64).map(u64::to_ne_bytes).collect();
         for (number, name) in bytes.iter().enumerate() {
             names.note((1, name), number as u64);
+            other.note((1, name), number as u64);
         }
-        let told = bytes.iter().enumerate();
-        let told: Vec<_> = told
-            .map(|(number, name)| names.leads_to((1, name), number as u64))
-            .collect();
+        let are_told = |names: &KernelNames| {
+            let told = bytes.iter().enumerate();
+            let told = told.map(|(number, name)| names.leads_to((1, name), number as u64));
+            told.collect::<Vec<_>>()
+        };
+        let told = are_told(&names);
+        assert_ne!(
+            told,
+            are_told(&other),
+            "the same share a slot in each mount"
+        );
         assert!(told.contains(&None) && !told.contains(&Some(false)));
         assert!(told.iter().flatten().count() > SLOTS / 2);
     }

@@ -313,12 +313,12 @@ impl Coherence {
     }
 
     /// Is what has a name now what the kernel takes it for, as far as it judges by that: a directory, or anything in a sticky one?
-    /// Where it is not known any more what that is, it was seen there last. A name that does not lie below as it is shown, the
+    /// Where it is not known any more what that is, a directory was seen there last. A name that does not lie below as it is shown, the
     /// kernel has just looked up.
     fn is_as_told(&self, name: Name<'_>, is_sticky: bool) -> bool {
         let is_told = |inode: Arc<Inode>| {
             let is_told = self.told.leads_to(name, inode.number);
-            is_told.unwrap_or_else(|| inode.is_at(name.0, name.1))
+            is_told.unwrap_or_else(|| !is_sticky && inode.is_at(name.0, name.1))
         };
         let there = self.fs.look_below(name.0, name.1);
         let there = there.filter(|(stat, _)| is_sticky || stat.is_dir());

@@ -1,12 +1,14 @@
 //! Facts about inodes and names, for whoever keeps copies.
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::identify::{By, Looked};
 use super::inode::Inode;
 use super::resolve::Resolved;
 use super::{FsError, Inodes, Utf8Fs};
-use crate::backing::{FileHandle, Stat};
+use crate::backing::{Dir, FileHandle, Stat};
 use crate::names::{BackingName, OnViolation, VisibleName};
 
 /// The events that can end the absence of an entry.
@@ -52,7 +54,20 @@ impl Utf8Fs {
             true => self.look_by_fd(&dir, &name).ok()?.stat,
             false => dir.stat_child(&name).ok()?,
         };
-        Some((stat, self.inodes.known(&stat)))
+        // A number may be that of an earlier file.
+        let is_it = |inode: &Arc<Inode>| inode.is_born_as(&stat) || self.is_now(inode, &dir, &name);
+        Some((stat, self.inodes.known(&stat).filter(is_it)))
+    }
+
+    /// Is an inode what a name leads to now, whose number it has?
+    fn is_now(&self, inode: &Inode, dir: &Dir<&OwnedFd>, name: &BackingName) -> bool {
+        if let Ok(Looked { stat, by }) = self.look_by_fd(dir, name)
+            && let By::Fd(fd) = by
+            && let Ok(handle) = self.inodes.handle_of(&fd, &stat)
+        {
+            return self.inodes.identity(&stat, handle) == inode.identity;
+        }
+        false
     }
 
     /// The name that a backing name is visible as, where it is another one.

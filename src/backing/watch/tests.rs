@@ -71,7 +71,6 @@ fn names_and_contents_in_a_marked_directory_are_told_and_no_others() {
             name: b"sub".to_vec(),
             inode: Some(handle_of(&inside.join("sub"))),
             is_of_name: true,
-            is_new: true,
             is_gone: false,
             pid: std::process::id(),
         }

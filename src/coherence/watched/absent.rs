@@ -42,14 +42,15 @@ impl AbsentNames {
         has_room
     }
 
-    /// Something has the name by now, or the kernel has dropped the dentry. Says whether it was remembered.
-    pub(super) fn remove(&self, directory: u64, name: &[u8]) -> bool {
+    /// Something has the name by now, or the kernel has dropped the dentry.
+    pub(super) fn remove(&self, directory: u64, name: &[u8]) {
         let mut periods = self.0.lock();
         if periods.current.is_empty() && periods.before.is_empty() {
-            return false;
+            return;
         }
         let name: Name = (directory, name.into());
-        periods.current.remove(&name) | periods.before.remove(&name)
+        periods.current.remove(&name);
+        periods.before.remove(&name);
     }
 
     /// Returns all names.

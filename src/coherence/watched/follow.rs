@@ -213,11 +213,7 @@ impl Watched {
         }
         // From here on each notification may wait for whoever works in the directory.
         for (name, changed) in notice.names {
-            let was_absent = self.absent.remove(number, &name);
-            if was_absent && changed.is_first {
-                // Whoever was told of its absence may take note of that later.
-                self.absent.add(number, &name);
-            }
+            self.absent.remove(number, &name);
             let is_leaving = changed.is_first
                 && changed.lost_by.iter().any(|handle| {
                     self.fs
@@ -235,9 +231,7 @@ impl Watched {
                 self.queues.sweep();
             }
             // Looked at last of all: the kernel may have looked it up since the change.
-            if !was_absent && !changed.was_there {
-                // The kernel has no dentry of it.
-            } else if is_leaving || self.is_to_stay(number, &name, is_replaced) {
+            if is_leaving || self.is_to_stay(number, &name, is_replaced) {
                 kernel.expire_name(number, &name);
             } else {
                 kernel.invalidate_name(number, &name);
@@ -356,7 +350,6 @@ impl Changed {
                 let changed = notice.names.entry(name).or_default();
                 changed.lost_by.extend(lost);
                 changed.is_first = true;
-                changed.was_there |= !change.is_new;
             }
         }
         // What happens to a directory itself is reported in its own name, by the mark of the one above it too.

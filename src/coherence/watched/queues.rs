@@ -74,15 +74,12 @@ pub(super) struct ChangedName {
     pub(super) lost_by: HashSet<FileHandle>,
     /// Is the kernel notified for the first time?
     pub(super) is_first: bool,
-    /// Can the kernel have a dentry of it that is not negative?
-    pub(super) was_there: bool,
 }
 
 impl ChangedName {
     fn merge(&mut self, other: Self) {
         self.lost_by.extend(other.lost_by);
         self.is_first |= other.is_first;
-        self.was_there |= other.was_there;
     }
 }
 

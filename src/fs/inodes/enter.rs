@@ -96,7 +96,7 @@ impl Inodes {
         }
     }
 
-    pub(super) fn identity(&self, stat: &Stat, handle: Option<FileHandle>) -> Identity {
+    pub(in crate::fs) fn identity(&self, stat: &Stat, handle: Option<FileHandle>) -> Identity {
         match handle {
             Some(handle) if self.opens_by_handle(stat) => Identity::Handle(handle),
             handle => Identity::looks(stat, self.mount_of(stat), handle.as_ref()),

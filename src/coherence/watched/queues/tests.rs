@@ -219,7 +219,6 @@ fn changes_are_repeated_once() {
     let changed = ChangedName {
         lost_by: lost_by.clone(),
         is_first: true,
-        was_there: true,
     };
     let notice = Notice {
         names: HashMap::from([(name.clone(), changed)]),
