@@ -13,7 +13,7 @@ use crate::daemon::mount_policy::{
     LoadedPolicy, ResolvedPolicy, groups_of, load, load_and_check, number_of,
 };
 use crate::names::Quoted;
-use crate::names::rules::{Exempt, Mode, Settled, Terms, Verdict};
+use crate::names::rules::{Decision, Exempt, Mode, Terms, Verdict};
 use crate::policy::{Class, Normalization, errno::symbol};
 use crate::records::{Id, List, Name, PolicyFile, json_line};
 
@@ -104,7 +104,7 @@ fn show(args: PolicyShowArgs) -> Result<ExitCode, CommandError> {
         let place = policy.place(key).map(|place| policy.line(place));
         rows.push(("exempt", value, place.unwrap_or_default()));
     }
-    let verdict = verdict(&outlook.end, terms, name);
+    let verdict = verdict(&outlook.decision, terms, name);
     print_lines(if args.json {
         let rows = rows.iter();
         let rows = rows
@@ -215,31 +215,24 @@ fn section_rows(policy: &LoadedPolicy, section: Option<usize>) -> Vec<Row> {
 }
 
 /// Returns what becomes of a new name, in words.
-fn verdict(end: &Settled, terms: &Terms, name: &[u8]) -> String {
-    match end {
-        Settled::Made {
-            visible,
-            offence: Some((offence, Verdict::Normalized)),
-            ..
-        } => {
-            let visible = Quoted(visible.as_bytes());
-            format!("is created as {visible}: {}", offence.rule)
-        }
-        Settled::Made {
-            offence: Some((offence, _)),
-            ..
-        } => format!("is created as asked, and recorded: {}", offence.rule),
-        Settled::Made { offence: None, .. } if terms.map.policy.conforms(name) => {
-            let unless = terms.unique.map(|_| ", unless a sibling is alike");
-            format!("conforms{}", unless.unwrap_or_default())
-        }
-        Settled::Made { offence: None, .. } => {
-            "is created as asked; it would not conform".to_owned()
-        }
-        Settled::Refused(offence) => {
+fn verdict(decision: &Decision, terms: &Terms, name: &[u8]) -> String {
+    match decision {
+        Decision::Create(new) => match &new.offence {
+            Some((offence, Verdict::Normalized)) => {
+                let visible = Quoted(new.visible.as_bytes());
+                format!("is created as {visible}: {}", offence.rule)
+            }
+            Some((offence, _)) => format!("is created as asked, and recorded: {}", offence.rule),
+            None if terms.map.policy.conforms(name) => {
+                let unless = terms.unique.map(|_| ", unless a sibling is alike");
+                format!("conforms{}", unless.unwrap_or_default())
+            }
+            None => "is created as asked; it would not conform".to_owned(),
+        },
+        Decision::Refuse(offence) => {
             let errno = symbol(terms.map.errno.errno(offence.rule));
             format!("is refused with {errno}: {}", offence.rule)
         }
-        Settled::TooLong => "is refused with ENAMETOOLONG: no name can be so long".to_owned(),
+        Decision::TooLong => "is refused with ENAMETOOLONG: no name can be so long".to_owned(),
     }
 }

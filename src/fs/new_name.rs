@@ -11,7 +11,7 @@ use super::resolve::{Making, NewName, Resolved};
 use super::{FsError, Utf8Fs};
 use crate::backing::if_there;
 use crate::names::VisibleName;
-use crate::names::rules::{Fate, Mode, Settled, Terms};
+use crate::names::rules::{Decision, Mode, Terms};
 use crate::os::credentials;
 use crate::policy::{NAME_MAX, Offence, Rule};
 
@@ -30,8 +30,9 @@ impl Utf8Fs {
         let whole = self.map.policy.check(name);
         let terms = self.terms(making, whole.is_err());
         let is_exempt = || self.exemption(making).is_some();
-        let fate = terms.fate(&self.map, asked, whole, is_exempt);
-        let is_plain = matches!(fate, Fate::Conforms { offence: None, .. });
+        let mut decision = terms.decide(&self.map, asked, whole, is_exempt);
+        let is_plain =
+            matches!(&decision, Decision::Create(new) if new.conforms && new.offence.is_none());
         // Another spelling of an entry that is there makes nothing new.
         if (!is_plain || self.map.may_be_escaped(name))
             && let Some(entry) = self.existing(&making.directory, name)?
@@ -43,41 +44,34 @@ impl Utf8Fs {
                 is_there: true,
             });
         }
-        let settled = match fate {
-            Fate::Settled(settled) => settled,
-            Fate::Conforms {
-                visible,
-                alias,
-                offence,
-            } => match self.conforming_name(&making.directory, &visible, alias)? {
+        if let Decision::Create(new) = &decision
+            && new.conforms
+        {
+            match self.conforming_name(&making.directory, &new.visible, new.alias)? {
                 Ok((entry, is_there)) => {
                     return Ok(NewName {
                         entry,
-                        offence,
+                        offence: new.offence,
                         terms,
                         is_there,
                     });
                 }
-                Err(why) => terms.unstorable(visible, offence.is_some(), why, is_exempt),
-            },
-        };
-        match settled {
-            Settled::Made {
-                visible,
-                alias,
-                offence,
-            } => Ok(NewName {
+                Err(why) => decision = terms.unstorable(new.clone(), why, is_exempt),
+            }
+        }
+        match decision {
+            Decision::Create(new) => Ok(NewName {
                 entry: Resolved {
-                    backing: visible.as_backing(),
-                    visible,
-                    alias,
+                    backing: new.visible.as_backing(),
+                    visible: new.visible,
+                    alias: new.alias,
                 },
-                offence,
+                offence: new.offence,
                 terms,
                 is_there: false,
             }),
-            Settled::Refused(offence) => Err(self.refused(making, &terms, offence, None)),
-            Settled::TooLong => Err(Errno::NAMETOOLONG.into()),
+            Decision::Refuse(offence) => Err(self.refused(making, &terms, offence, None)),
+            Decision::TooLong => Err(Errno::NAMETOOLONG.into()),
         }
     }
 

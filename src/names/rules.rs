@@ -235,113 +235,93 @@ impl Verdict {
 
 /// The decision about a new name that is not there yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
-    /// Create it as a visible name that conforms on the whole mount, if that can be stored.
-    Conforms {
-        /// The visible name.
-        visible: VisibleName,
-        /// Is it another than was asked for?
-        alias: bool,
-        /// The record to write when it is created.
-        offence: Option<(Offence, Verdict)>,
-    },
-    /// Decided without regard to its visible name.
-    Settled(Settled),
-}
-
-/// The decision about a new name that does not conform, or cannot be stored; or about any, once it is known to be stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
-    /// Create it.
-    Made {
-        /// The name: if it does not conform, the bytes that were asked for.
-        visible: VisibleName,
-        /// Is it another than was asked for, or will it be listed as another?
-        alias: bool,
-        /// The record to write when it is created.
-        offence: Option<(Offence, Verdict)>,
-    },
+pub enum Decision {
+    /// Create it; where it conforms, only if it can be stored, else [`Terms::unstorable`] decides.
+    Create(Creation),
     /// Refuse it, and record that.
-    Refused(Offence),
+    Refuse(Offence),
     /// Let it through, though the system takes no name of its length; record nothing.
     TooLong,
 }
 
+/// A new name to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Creation {
+    /// The name: if it does not conform, the bytes that were asked for.
+    pub visible: VisibleName,
+    /// Is it another than was asked for, or will it be listed as another?
+    pub alias: bool,
+    /// Does it conform on the whole mount?
+    pub conforms: bool,
+    /// The record to write when it is created.
+    pub offence: Option<(Offence, Verdict)>,
+}
+
 impl Terms {
     /// Decides about the new name `asked`, which by `whole` offends or not on the whole mount, whose names are `map`.
-    pub fn fate(
+    pub fn decide(
         &self,
         map: &NameMap,
         asked: VisibleName,
         whole: Result<(), Offence>,
         is_exempt: impl Fn() -> bool,
-    ) -> Fate {
+    ) -> Decision {
         let name = asked.as_bytes();
         let offends_here_only = whole.is_ok();
+        let create = |visible, alias, conforms, offence| {
+            Decision::Create(Creation {
+                visible,
+                alias,
+                conforms,
+                offence,
+            })
+        };
         let Err(offence) = whole.and_then(|()| self.check_further(map, name)) else {
-            return Fate::Conforms {
-                visible: asked,
-                alias: false,
-                offence: None,
-            };
+            return create(asked, false, true, None);
         };
         let mode = match self.mode {
             Mode::Enforce | Mode::Normalize if is_exempt() => Mode::Report,
             mode @ (Mode::Enforce | Mode::Normalize | Mode::Report | Mode::Off) => mode,
         };
-        Fate::Settled(match mode {
-            Mode::Enforce => Settled::Refused(offence),
+        match mode {
+            Mode::Enforce => Decision::Refuse(offence),
             // Of what conforms on the whole mount there are no other spellings.
-            Mode::Normalize if offends_here_only => Settled::Refused(offence),
+            Mode::Normalize if offends_here_only => Decision::Refuse(offence),
             Mode::Normalize => match map.normalized(name) {
                 Ok(visible) if self.check_further(map, visible.as_bytes()).is_ok() => {
-                    return Fate::Conforms {
-                        visible,
-                        alias: true,
-                        offence: Some((offence, Verdict::Normalized)),
-                    };
+                    create(visible, true, true, Some((offence, Verdict::Normalized)))
                 }
-                Ok(_) => Settled::Refused(offence),
-                Err(offence) => Settled::Refused(offence),
+                Ok(_) => Decision::Refuse(offence),
+                Err(offence) => Decision::Refuse(offence),
             },
-            Mode::Report | Mode::Off if offends_here_only => {
-                return Fate::Conforms {
-                    visible: asked,
-                    alias: false,
-                    offence: self.noted(offence),
-                };
-            }
             // Nothing can be made under such a name, so that there is nothing to let through: its length is why.
             Mode::Report if name.len() > NAME_MAX => {
                 let (length, over) = (name.len(), name.len() - NAME_MAX);
-                Settled::Refused(Offence::over_name_max(length, NAME_MAX, over))
+                Decision::Refuse(Offence::over_name_max(length, NAME_MAX, over))
             }
-            Mode::Off if name.len() > NAME_MAX => Settled::TooLong,
-            Mode::Report | Mode::Off => Settled::Made {
-                offence: self.noted(offence),
-                visible: asked,
-                alias: true,
-            },
-        })
+            Mode::Off if name.len() > NAME_MAX => Decision::TooLong,
+            Mode::Report | Mode::Off => {
+                let offence = self.noted(offence);
+                create(asked, !offends_here_only, offends_here_only, offence)
+            }
+        }
     }
 
-    /// Decides about the new name `visible`, which conforms and cannot be stored for `offence`. A name that is to be made with
-    /// another offence recorded, `is_offender`, is not let through for this one.
+    /// Decides about a name that cannot be stored for `offence`. One that is to be created with another offence recorded is not let
+    /// through for this one.
     pub fn unstorable(
         &self,
-        visible: VisibleName,
-        is_offender: bool,
+        creation: Creation,
         offence: Offence,
         is_exempt: impl Fn() -> bool,
-    ) -> Settled {
-        if is_offender || !self.lets_through() && !is_exempt() {
-            return Settled::Refused(offence);
+    ) -> Decision {
+        if creation.offence.is_some() || !self.lets_through() && !is_exempt() {
+            return Decision::Refuse(offence);
         }
-        Settled::Made {
-            visible,
-            alias: false,
+        Decision::Create(Creation {
             offence: self.noted(offence),
-        }
+            ..creation
+        })
     }
 
     fn noted(&self, offence: Offence) -> Option<(Offence, Verdict)> {

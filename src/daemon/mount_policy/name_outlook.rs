@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::ResolvedPolicy;
 use crate::daemon::command_error::CommandError;
-use crate::names::rules::{Exempt, Fate, Settled};
+use crate::names::rules::{Decision, Exempt};
 use crate::names::{Quoted, VisibleName};
 
 /// The terms for a new name, and their result as far as the entries of its directory do not change it.
@@ -15,7 +15,7 @@ pub struct Outlook {
     /// Why it is only reported, if that makes a difference.
     pub exempt: Option<Exempt>,
     /// The decision.
-    pub end: Settled,
+    pub decision: Decision,
 }
 
 impl ResolvedPolicy {
@@ -40,26 +40,18 @@ impl ResolvedPolicy {
         let exempt = self.rules.exempt().of(uid, name, path);
         let is_exempt = || exempt.is_some();
         let whole = self.map.policy.check(name);
-        let end = match terms.fate(&self.map, asked, whole, is_exempt) {
-            Fate::Settled(settled) => settled,
-            Fate::Conforms {
-                visible,
-                alias,
-                offence,
-            } => match self.map.stored(&visible) {
-                Ok(_) => Settled::Made {
-                    visible,
-                    alias,
-                    offence,
-                },
-                Err(lacking) => terms.unstorable(visible, offence.is_some(), lacking, is_exempt),
-            },
-        };
-        let offends = !matches!(end, Settled::Made { offence: None, .. });
+        let mut decision = terms.decide(&self.map, asked, whole, is_exempt);
+        if let Decision::Create(new) = &decision
+            && new.conforms
+            && let Err(lacking) = self.map.stored(&new.visible)
+        {
+            decision = terms.unstorable(new.clone(), lacking, is_exempt);
+        }
+        let offends = !matches!(&decision, Decision::Create(new) if new.offence.is_none());
         Ok(Outlook {
             section,
             exempt: exempt.filter(|_| offends),
-            end,
+            decision,
         })
     }
 }

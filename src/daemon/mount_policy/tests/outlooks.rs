@@ -9,7 +9,7 @@ use proptest::sample::{select, subsequence};
 use super::*;
 use crate::backing::Dir;
 use crate::fs::{Caller, Config, NewEntry, ROOT, Utf8Fs, samples};
-use crate::names::rules::Settled;
+use crate::names::rules::Decision;
 
 /// The user who runs the tests: the filesystem makes what it makes as its own user.
 fn me() -> Caller {
@@ -151,28 +151,28 @@ proptest! {
         for name in names {
             for (number, directory, prefix) in [(ROOT, root.clone(), "/"), (web, root.join("web"), "/web/")] {
                 let path = [prefix.as_bytes(), &name].concat();
-                let Outlook { section, end, .. } = resolved.outlook(me().uid, &groups, &path, &name).unwrap();
+                let Outlook { section, decision, .. } = resolved.outlook(me().uid, &groups, &path, &name).unwrap();
                 let new = NewEntry { caller: me(), parent: number, name: &name, mode: 0o755, umask: 0o022 };
                 let made = fs.mkdir(&new);
                 let what = format!("{text}{}", path.escape_ascii());
-                match (end, made) {
-                    (Settled::Refused(offence), Err(error)) => {
+                match (decision, made) {
+                    (Decision::Refuse(offence), Err(error)) => {
                         let errno = resolved.rules.terms_of(section).map.errno.errno(offence.rule);
                         prop_assert_eq!(errno, error.errno(), "{}", what);
                     }
-                    (Settled::TooLong, Err(error)) => prop_assert_eq!(libc::ENAMETOOLONG, error.errno(), "{}", what),
-                    (Settled::Made { visible, .. }, Ok(_)) => {
-                        let expected = resolved.map.stored(&visible);
-                        let expected = expected.unwrap_or_else(|_lacking| visible.as_backing());
+                    (Decision::TooLong, Err(error)) => prop_assert_eq!(libc::ENAMETOOLONG, error.errno(), "{}", what),
+                    (Decision::Create(new), Ok(_)) => {
+                        let expected = resolved.map.stored(&new.visible);
+                        let expected = expected.unwrap_or_else(|_lacking| new.visible.as_backing());
                         let found = below(&directory);
                         let is_it = |name: &Vec<u8>| {
-                            name == expected.as_bytes() || name == visible.as_bytes()
+                            name == expected.as_bytes() || name == new.visible.as_bytes()
                         };
                         prop_assert!(found.len() == 1 && found.iter().all(is_it), "{} {:?}", what, found);
-                        prop_assert!(fs.lookup(me(), number, visible.as_bytes()).is_ok(), "{}", what);
-                        fs.rmdir(number, visible.as_bytes()).unwrap();
+                        prop_assert!(fs.lookup(me(), number, new.visible.as_bytes()).is_ok(), "{}", what);
+                        fs.rmdir(number, new.visible.as_bytes()).unwrap();
                     }
-                    (end, made) => prop_assert!(false, "{} {:?} {:?}", what, end, made.map(drop)),
+                    (decision, made) => prop_assert!(false, "{} {:?} {:?}", what, decision, made.map(drop)),
                 }
                 prop_assert!(below(&directory).is_empty(), "{}", what);
             }
