@@ -79,7 +79,7 @@ pub fn queue(is_background: bool) {
     let syslog = is_background.then(|| Datagrams::new(SYSLOG.into(), helper::connect_syslog));
     let mut log = LOG.lock();
     log.is_open = true;
-    log.syslog = syslog.and_then(Result::ok);
+    log.syslog = syslog;
 }
 
 /// Starts the thread that writes what is queued; a second call does nothing.

@@ -12,16 +12,15 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// A sender of datagrams to a socket at a path.
 #[derive(Debug)]
 pub struct Datagrams {
-    /// Not connected, so that a log that is started again is found again, but where the helper process has connected it.
-    socket: UnixDatagram,
-    is_connected: bool,
+    /// Connected to the log; `None` before the first message, and where the log took none.
+    socket: Option<UnixDatagram>,
     path: PathBuf,
     stuck: bool,
     /// Has the helper process connect a socket; `None` without one.
     by_helper: fn() -> Option<io::Result<OwnedFd>>,
 }
 
-/// Returns a socket that is connected to the one at `path`, for a process that has no other way to it.
+/// Returns a socket that is connected to the one at `path`.
 ///
 /// # Errors
 /// Nobody listens there.
@@ -34,22 +33,16 @@ pub fn connect(path: &Path) -> io::Result<OwnedFd> {
 impl Datagrams {
     /// Returns a sender to the socket at `path`, which need not be there yet. Where there is a helper process, `by_helper` has it
     /// connect a socket to that.
-    ///
-    /// # Errors
-    /// No socket could be made.
     pub(in crate::daemon) fn new(
         path: PathBuf,
         by_helper: fn() -> Option<io::Result<OwnedFd>>,
-    ) -> io::Result<Self> {
-        let socket = UnixDatagram::unbound()?;
-        socket.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self {
-            socket,
-            is_connected: false,
+    ) -> Self {
+        Self {
+            socket: None,
             path,
             stuck: false,
             by_helper,
-        })
+        }
     }
 
     /// Sends `message`; waits a second at most for a log that takes nothing, and not at all for one that let that pass.
@@ -57,32 +50,27 @@ impl Datagrams {
     /// # Errors
     /// Nobody took it.
     pub(in crate::daemon) fn send(&mut self, message: &[u8]) -> io::Result<()> {
-        let mut sent = self.try_send(message);
+        let sent = self.try_send(message);
         // A log that was started again is not the one that we are connected to.
-        let is_lost = sent.as_ref().is_err_and(|error| {
-            matches!(
-                error.raw_os_error(),
-                Some(libc::ECONNREFUSED | libc::ENOTCONN | libc::EPIPE | libc::ENOENT)
-            )
-        });
-        if is_lost && let Some(socket) = (self.by_helper)() {
-            self.socket = socket?.into();
-            self.socket.set_write_timeout(Some(PATIENCE))?;
-            self.is_connected = true;
-            sent = self.try_send(message);
+        if sent.is_err() && !self.stuck && self.socket.take().is_some() {
+            return self.try_send(message);
         }
-        self.stuck = sent
-            .as_ref()
-            .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
-        sent.map(|_length| ())
+        sent
     }
 
-    fn try_send(&self, message: &[u8]) -> io::Result<usize> {
-        self.socket.set_nonblocking(self.stuck)?;
-        if self.is_connected {
-            self.socket.send(message)
-        } else {
-            self.socket.send_to(message, &self.path)
-        }
+    fn try_send(&mut self, message: &[u8]) -> io::Result<()> {
+        let socket = match &self.socket {
+            Some(socket) => socket,
+            None => {
+                let socket = (self.by_helper)().unwrap_or_else(|| connect(&self.path))?;
+                let socket = self.socket.insert(socket.into());
+                socket.set_write_timeout(Some(PATIENCE))?;
+                socket
+            }
+        };
+        socket.set_nonblocking(self.stuck)?;
+        let sent = socket.send(message);
+        self.stuck = matches!(&sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+        sent.map(|_length| ())
     }
 }

@@ -49,7 +49,7 @@ impl Sink {
     /// Opens the sink.
     ///
     /// # Errors
-    /// Of opening the file or the socket. A missing syslog or journal is none: it may come later.
+    /// Of opening the file. A missing syslog or journal is none: it may come later.
     pub(super) fn open(kind: SinkKind) -> io::Result<Self> {
         match kind {
             SinkKind::Stderr => {
@@ -62,9 +62,10 @@ impl Sink {
                 Ok(Self::Stream(Stream::new(file, Some(path))))
             }
             SinkKind::Syslog => {
-                Datagrams::new(SYSLOG.into(), helper::connect_syslog).map(Self::Syslog)
+                let log = Datagrams::new(SYSLOG.into(), helper::connect_syslog);
+                Ok(Self::Syslog(log))
             }
-            SinkKind::Journal(path) => Datagrams::new(path, helper::open_log).map(Self::Journald),
+            SinkKind::Journal(path) => Ok(Self::Journald(Datagrams::new(path, helper::open_log))),
         }
     }
 

@@ -432,15 +432,13 @@ fn a_log_that_cannot_be_opened_is_an_error() {
 #[test]
 fn the_system_log_gets_datagrams_once_it_is_there() {
     let (_dir, path) = place();
-    let missing = over(Sink::Syslog(
-        Datagrams::new(path.clone(), connect_syslog).unwrap(),
-    ));
+    let missing = over(Sink::Syslog(Datagrams::new(path.clone(), connect_syslog)));
     offend(&missing, latin1(), 1);
     let counts = finish_soon(&missing);
     assert_eq!((counts.records.dropped, counts.failing), (1, true));
 
     let socket = UnixDatagram::bind(&path).unwrap();
-    let log = over(Sink::Syslog(Datagrams::new(path, connect_syslog).unwrap()));
+    let log = over(Sink::Syslog(Datagrams::new(path, connect_syslog)));
     offend(&log, latin1(), 1);
     let counts = finish_soon(&log);
     assert_eq!((counts.records.written, counts.failing), (1, false));
@@ -459,7 +457,7 @@ fn the_system_log_gets_datagrams_once_it_is_there() {
 fn a_hanging_or_choosy_system_log_costs_records_only() {
     let (_dir, path) = place();
     let _socket = UnixDatagram::bind(&path).unwrap();
-    let log = over(Sink::Syslog(Datagrams::new(path, connect_syslog).unwrap()));
+    let log = over(Sink::Syslog(Datagrams::new(path, connect_syslog)));
     offend(
         &log,
         record(&[b'x'; 1 << 20], Rule::Forbidden(Class::NotPosix), 0, 1),
