@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::auditor::{AuditOptions, Format, JOURNAL, SinkKind};
+use super::auditor::{AuditConfig, AuditOptions, JOURNAL, SinkKind};
 use super::command_error::CommandError;
 use super::mount_paths::file_name;
 use crate::names::Quoted;
@@ -12,17 +12,6 @@ use crate::records::{LogOption, PolicyFile};
 
 /// What messages call the file.
 pub(super) const LOG: &str = "audit log";
-
-/// Destination and format of the audit log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AuditConfig {
-    /// The destination; a file's path is absolute.
-    pub sink: SinkKind,
-    /// The format.
-    pub format: Format,
-    /// The rate limit.
-    pub limit: AuditOptions,
-}
 
 /// Decides where offences are logged.
 ///

@@ -51,6 +51,17 @@ const FINISH: Duration = Duration::from_secs(2);
 /// A log that has not taken a record for so long hangs.
 const HANG: Duration = Duration::from_secs(1);
 
+/// Destination and format of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditConfig {
+    /// The destination; a file's path is absolute.
+    pub sink: SinkKind,
+    /// The format.
+    pub format: Format,
+    /// The rate limit.
+    pub limit: AuditOptions,
+}
+
 /// Takes offences, and never lets an operation wait for it.
 ///
 /// It has a thread of its own from [`Auditor::begin`] on, which is to be called after the last `fork`. One that is
@@ -111,23 +122,14 @@ impl Auditor {
     /// # Errors
     /// The file cannot be opened. A syslog or journal that is not there is no error, nor is a FIFO
     /// that nobody reads.
-    pub fn new(
-        options: AuditOptions,
-        sink: SinkKind,
-        format: Format,
-        mount: Vec<u8>,
-    ) -> io::Result<Self> {
-        let is_beside_log = matches!(sink, SinkKind::Stderr | SinkKind::Syslog);
-        Ok(Self {
-            is_beside_log,
-            ..Self::over(options, Sink::open(sink)?, format, mount)
-        })
+    pub fn new(config: &AuditConfig, mount: Vec<u8>) -> io::Result<Self> {
+        Ok(Self::over(config, Sink::open(&config.sink)?, mount))
     }
 
-    fn over(options: AuditOptions, sink: Sink, format: Format, mount: Vec<u8>) -> Self {
+    fn over(config: &AuditConfig, sink: Sink, mount: Vec<u8>) -> Self {
         let (sender, receiver) = sync_channel(QUEUE);
         let state = Arc::new(Mutex::new(State {
-            limit: RateLimit::new(options),
+            limit: RateLimit::new(config.limit),
             counts: Counts::default(),
             queue: Some(sender),
             operations: 0,
@@ -138,7 +140,7 @@ impl Auditor {
         let (running, ended) = sync_channel(0);
         let writer = Writer {
             sink,
-            format,
+            format: config.format,
             mount: mount.clone(),
             state: Arc::clone(&state),
             complained: false,
@@ -148,7 +150,7 @@ impl Auditor {
         Self {
             state,
             mount,
-            is_beside_log: false,
+            is_beside_log: matches!(config.sink, SinkKind::Stderr | SinkKind::Syslog),
             waiting: Mutex::new(Some((writer, receiver))),
             ended: Mutex::new(ended),
         }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::audit_config::{AuditConfig, LOG, audit_config};
-use super::auditor::{Auditor, SinkKind, connect, is_unsafe_log};
+use super::audit_config::{LOG, audit_config};
+use super::auditor::{AuditConfig, Auditor, SinkKind, connect, is_unsafe_log};
 use super::command_error::{CommandError, reason};
 use super::fuse_mount::MountFlags;
 use super::mount_paths;
@@ -91,8 +91,7 @@ impl Checked {
     /// It cannot be opened.
     pub fn open_log(&self) -> Result<Arc<Auditor>, CommandError> {
         let mount = self.mountpoint.as_os_str().as_bytes().to_vec();
-        let audit = self.audit.clone();
-        let auditor = Auditor::new(audit.limit, audit.sink, audit.format, mount);
+        let auditor = Auditor::new(&self.audit, mount);
         let auditor = auditor.map_err(|error| unfit_log(&self.audit.sink, &error))?;
         Ok(Arc::new(auditor))
     }

@@ -354,7 +354,7 @@ mod tests {
 
     use super::*;
     use crate::backing::FileHandle;
-    use crate::daemon::auditor::{AuditOptions, Auditor, Format, SinkKind};
+    use crate::daemon::auditor::{AuditConfig, AuditOptions, Auditor, Format, SinkKind};
     use crate::daemon::mount_policy::ResolvedPolicy;
     use crate::fs::audit::{AuditLog, Operation};
     use crate::guard::directories::Directories;
@@ -372,8 +372,12 @@ mod tests {
     /// A guard of a directory by this policy, which has found what offends in it.
     fn guarded(root: &Path, keys: PolicyFile) -> Guarded {
         let resolved = ResolvedPolicy::without_file(keys).unwrap();
-        let options = AuditOptions::default();
-        let auditor = Auditor::new(options, SinkKind::Stderr, Format::Text, Vec::new());
+        let config = AuditConfig {
+            sink: SinkKind::Stderr,
+            format: Format::Text,
+            limit: AuditOptions::default(),
+        };
+        let auditor = Auditor::new(&config, Vec::new());
         let guarded = Guarded::new(
             Vec::new(),
             Directories::new(root).unwrap(),

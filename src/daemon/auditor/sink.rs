@@ -50,7 +50,7 @@ impl Sink {
     ///
     /// # Errors
     /// Of opening the file. A missing syslog or journal is none: it may come later.
-    pub(super) fn open(kind: SinkKind) -> io::Result<Self> {
+    pub(super) fn open(kind: &SinkKind) -> io::Result<Self> {
         match kind {
             SinkKind::Stderr => {
                 // Not through `std::io::stderr`: its lock would be held while the write is stuck.
@@ -58,14 +58,17 @@ impl Sink {
                 Ok(Self::Stream(Stream::new(own.into(), None)))
             }
             SinkKind::File(path) => {
-                let file = open_file(&path)?;
-                Ok(Self::Stream(Stream::new(file, Some(path))))
+                let file = open_file(path)?;
+                Ok(Self::Stream(Stream::new(file, Some(path.clone()))))
             }
             SinkKind::Syslog => {
                 let log = Datagrams::new(SYSLOG.into(), helper::connect_syslog);
                 Ok(Self::Syslog(log))
             }
-            SinkKind::Journal(path) => Ok(Self::Journald(Datagrams::new(path, helper::open_log))),
+            SinkKind::Journal(path) => {
+                let log = Datagrams::new(path.clone(), helper::open_log);
+                Ok(Self::Journald(log))
+            }
         }
     }
 

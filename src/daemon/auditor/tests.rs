@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::datagram::Datagrams;
 use super::record_tests::{latin1, record};
 use super::sink::{Sink, SinkKind, Stream};
-use super::{AuditOptions, Auditor, Format};
+use super::{AuditConfig, AuditOptions, Auditor, Format};
 use crate::codec::Form;
 use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::os::helper::connect_syslog;
@@ -43,15 +43,23 @@ fn place() -> (tempfile::TempDir, PathBuf) {
     (dir, path)
 }
 
+fn config(limit: AuditOptions, path: &Path, format: Format) -> AuditConfig {
+    AuditConfig {
+        sink: SinkKind::File(path.to_owned()),
+        format,
+        limit,
+    }
+}
+
 fn auditor(options: AuditOptions, path: &Path, format: Format) -> Auditor {
-    let kind = SinkKind::File(path.to_owned());
-    let auditor = Auditor::new(options, kind, format, b"/mnt/x".to_vec()).unwrap();
+    let auditor = Auditor::new(&config(options, path, format), b"/mnt/x".to_vec()).unwrap();
     auditor.begin().unwrap();
     auditor
 }
 
 fn over(sink: Sink) -> Auditor {
-    let auditor = Auditor::over(UNLIMITED, sink, Format::Text, b"/mnt/x".to_vec());
+    let config = config(UNLIMITED, Path::new("audit.log"), Format::Text);
+    let auditor = Auditor::over(&config, sink, b"/mnt/x".to_vec());
     auditor.begin().unwrap();
     auditor
 }
@@ -422,10 +430,10 @@ fn a_log_that_cannot_be_reopened_fails_until_it_can_be() {
 #[test]
 fn a_log_that_cannot_be_opened_is_an_error() {
     let (dir, _) = place();
-    let kind = SinkKind::File(dir.path().to_owned());
-    assert!(Auditor::new(UNLIMITED, kind, Format::Text, Vec::new()).is_err());
-    assert!(Sink::open(SinkKind::Stderr).is_ok());
-    assert!(Sink::open(SinkKind::Syslog).is_ok());
+    let config = config(UNLIMITED, dir.path(), Format::Text);
+    assert!(Auditor::new(&config, Vec::new()).is_err());
+    assert!(Sink::open(&SinkKind::Stderr).is_ok());
+    assert!(Sink::open(&SinkKind::Syslog).is_ok());
 }
 
 /// The socket may come and go; its messages carry facility, severity, tag and process.
