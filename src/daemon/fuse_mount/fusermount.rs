@@ -51,29 +51,9 @@ pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, CommandErr
     }
 }
 
-/// Unmounts what is mounted at `path`.
-pub(super) fn unmount(path: &Path) -> io::Result<UnmountOutcome> {
-    match run_unmount(path, "-u")? {
-        None => Ok(UnmountOutcome::Done),
-        Some(message) if contains(&message, b"busy") => Ok(UnmountOutcome::Busy),
-        Some(message) if contains(&message, b" not found in /etc/mtab") => Err(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            "another user mounted it",
-        )),
-        Some(message) => Err(io::Error::other(refused(&message))),
-    }
-}
-
-/// Takes what is mounted at `path` out of the tree, also while it is in use.
-pub(super) fn detach(path: &Path) -> io::Result<()> {
-    match run_unmount(path, "-uz")? {
-        None => Ok(()),
-        Some(message) => Err(io::Error::other(refused(&message))),
-    }
-}
-
-/// `None` if it worked, else what the helper said.
-fn run_unmount(path: &Path, action: &str) -> io::Result<Option<Vec<u8>>> {
+/// Unmounts what is mounted at `path`, or takes it out of the tree while it is in use, if `lazily`.
+pub(super) fn unmount(path: &Path, lazily: bool) -> io::Result<UnmountOutcome> {
+    let action = if lazily { "-uz" } else { "-u" };
     let child = spawn(|command| {
         command.stdin(Stdio::null()).arg(action).arg("--").arg(path);
         Ok(())
@@ -85,7 +65,15 @@ fn run_unmount(path: &Path, action: &str) -> io::Result<Option<Vec<u8>>> {
         }
         Err(error) => return Err(error),
     };
-    Ok((!output.status.success()).then(|| one_line(&output.stderr)))
+    match output.stderr.trim_ascii() {
+        _ if output.status.success() => Ok(UnmountOutcome::Done),
+        message if !lazily && contains(message, b"busy") => Ok(UnmountOutcome::Busy),
+        message if contains(message, b" not found in /etc/mtab") => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "another user mounted it",
+        )),
+        message => Err(io::Error::other(refused(message))),
+    }
 }
 
 /// Starts the first program that there is, with its error output piped.
@@ -119,38 +107,30 @@ fn options(spec: &MountSpec) -> OsString {
 }
 
 /// Escapes what separates options, as fusermount3 takes it back.
-fn escape(value: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(value.len());
-    for &octet in value {
-        if matches!(octet, b',' | b'\\') {
-            out.push(b'\\');
-        }
-        out.push(octet);
-    }
-    out
+fn escape(value: &[u8]) -> impl Iterator<Item = u8> {
+    value.iter().flat_map(|&octet| {
+        let sign = matches!(octet, b',' | b'\\').then_some(b'\\');
+        sign.into_iter().chain([octet])
+    })
 }
 
 fn refusal(stderr: &[u8]) -> CommandError {
-    let message = one_line(stderr);
-    if contains(&message, b"user_allow_other") {
+    let message = stderr.trim_ascii();
+    if contains(message, b"user_allow_other") {
         CommandError::usage("ordinary users may not mount with allow_other on this machine")
             .hint("leave allow_other out, or have the administrator write user_allow_other into /etc/fuse.conf")
-    } else if contains(&message, b"modprobe fuse") {
+    } else if contains(message, b"modprobe fuse") {
         no_device()
-    } else if contains(&message, b"open /dev/fuse: Permission denied") {
+    } else if contains(message, b"open /dev/fuse: Permission denied") {
         CommandError::failure("ordinary users may not open /dev/fuse on this machine")
             .hint("run as root, or have the administrator set its mode to 0666, as udev does")
     } else {
-        CommandError::usage(refused(&message))
+        CommandError::usage(refused(message))
     }
 }
 
 fn refused(message: &[u8]) -> String {
     format!("fusermount3 refused: {}", Quoted(message))
-}
-
-fn one_line(stderr: &[u8]) -> Vec<u8> {
-    stderr.trim_ascii().to_vec()
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {

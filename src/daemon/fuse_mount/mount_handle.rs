@@ -176,7 +176,7 @@ impl Spot {
             Ok(()) => Ok(UnmountOutcome::Done),
             Err(Errno::BUSY) => Ok(UnmountOutcome::Busy),
             Err(Errno::INVAL | Errno::NOENT) => Ok(UnmountOutcome::Gone),
-            Err(Errno::PERM) => fusermount::unmount(&path),
+            Err(Errno::PERM) => fusermount::unmount(&path, false),
             Err(errno) => Err(errno.into()),
         }
     }
@@ -257,7 +257,7 @@ fn by_helper(outcome: Option<io::Result<u8>>) -> Option<io::Result<UnmountOutcom
 /// Takes the mount at `path`, whose root is `root`, out of the tree. By root no path is resolved, so that it hits no other mount.
 pub(super) fn take_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
     match rustix::mount::unmount(proc_path(root), UnmountFlags::DETACH) {
-        Err(Errno::PERM) => fusermount::detach(path),
+        Err(Errno::PERM) => fusermount::unmount(path, true).map(drop),
         done => Ok(done?),
     }
 }
