@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 
 use super::mount_config::MountConfig;
 use crate::backing::{AccessTimes, Atime, set_access_times as set_times};
@@ -27,17 +26,17 @@ const FORBIDS: [(u64, &str, &str); 4] = [
 /// # Errors
 /// The table of mounts cannot be read.
 pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::Result<()> {
-    let mut forbidden = below;
-    if enters {
-        forbidden |= inside(&config.checked.backing)?;
-    }
+    let inside = match enters {
+        true => mountinfo::read_inside(&config.checked.backing)?,
+        false => Vec::new(),
+    };
     for (flag, forbids, allows) in FORBIDS {
-        let before = config.flags;
-        if forbidden & flag == 0 {
+        let is_inside = || inside.iter().any(|mount| mount.has_flag(forbids));
+        if below & flag == 0 && (flag == libc::ST_RDONLY || !is_inside()) {
             continue;
         }
-        let is_known = config.flags.set(forbids);
-        debug_assert!(is_known, "invariant: FORBIDS has words of MountFlags");
+        let before = config.flags;
+        config.flags.set(forbids);
         if config.words.contains(&allows) {
             log::warn!("-o {allows} has no effect: a mount below has {forbids}");
         } else if config.flags != before {
@@ -45,15 +44,6 @@ pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::
         }
     }
     Ok(())
-}
-
-/// Returns the flags that mounts inside a directory set, except for `ro`.
-fn inside(directory: &Path) -> io::Result<u64> {
-    let mounts = mountinfo::read_inside(directory)?;
-    let set = FORBIDS.iter().filter(|(flag, forbids, _)| {
-        *flag != libc::ST_RDONLY && mounts.iter().any(|mount| mount.has_flag(forbids))
-    });
-    Ok(set.fold(0, |all, (flag, ..)| all | flag))
 }
 
 /// Updates the flags that a mount began with: a remount changes those that forbid, and no others matter to the kernel.
