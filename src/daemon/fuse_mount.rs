@@ -56,15 +56,6 @@ impl MountSpec {
     }
 }
 
-/// The program that did the mounting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Via {
-    /// We, by mount(2).
-    Direct,
-    /// fusermount3, because mount(2) is for the administrator.
-    Fusermount,
-}
-
 /// A mount that waits for its daemon: until the descriptor is served, whoever enters it waits.
 ///
 /// Dropped unserved, it is taken away again.
@@ -74,6 +65,8 @@ pub struct Mounted {
     pub fuse_fd: OwnedFd,
     /// The mount itself.
     pub attached: Attached,
+    /// Was it made by fusermount3, because mount(2) is for the administrator?
+    pub is_unprivileged: bool,
 }
 
 /// Mounts.
@@ -88,17 +81,21 @@ pub fn mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
 
 fn try_mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
     let target = clear_target(&spec.mountpoint)?;
-    let (fuse_fd, via) = if let Some(fuse_fd) = mount_direct(spec, &target)? {
-        (fuse_fd, Via::Direct)
-    } else {
-        let path = path_of(&target).doing("find the path of the mount point")?;
-        (fusermount::mount(spec, &path)?, Via::Fusermount)
+    let path = || path_of(&target).doing("find the path of the mount point");
+    let direct = mount_direct(spec, &target)?;
+    let is_unprivileged = direct.is_none();
+    let fuse_fd = match direct {
+        Some(fuse_fd) => fuse_fd,
+        None => fusermount::mount(spec, &path()?)?,
     };
-    // Asked only now, so that a directory above that was renamed meanwhile does no harm.
-    let path = path_of(&target).doing("find the path of the mount point")?;
+    // The path is asked for again: a directory above may have been renamed meanwhile.
     let under = identify(&target).doing("identify the directory below the mount")?;
-    let attached = Attached::find(path, via, under).doing("find the new mount")?;
-    Ok(Mounted { fuse_fd, attached })
+    let attached = Attached::find(path()?, under).doing("find the new mount")?;
+    Ok(Mounted {
+        fuse_fd,
+        attached,
+        is_unprivileged,
+    })
 }
 
 /// The mount whose root `path` is, if it is one. Symlinks are followed; no filesystem is asked, so that a

@@ -12,7 +12,7 @@ use super::background::{self, Daemon};
 use super::backing_root::{self, BackingRoot};
 use super::command_error::{CommandError, Doing};
 use super::confinement::confine;
-use super::fuse_mount::{MountSpec, Mounted, Via, mount};
+use super::fuse_mount::{MountSpec, Mounted, mount};
 use super::mount_config::{Checked, MountConfig};
 use super::policy_reload::Reloader;
 use super::sd_notify::Manager;
@@ -78,13 +78,12 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
         checks_rights: fs.is_shared(),
     })?;
     let device = mounted.attached.spot.id.device;
-    let is_unprivileged = mounted.attached.spot.via == Via::Fusermount;
-    if config.cross_mounts || is_unprivileged {
+    if config.cross_mounts || mounted.is_unprivileged {
         fs.mounted_as(device);
     } else {
         warn_of_covered(&config.checked);
     }
-    if is_unprivileged {
+    if mounted.is_unprivileged {
         log::info!(
             "mounted without root: new files are yours whoever creates them, mounts inside the backing directory are entered, devices and set-user-ID bits do not work"
         );
@@ -108,7 +107,9 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     map_large_blocks();
     // Whoever sees the mount can read what it warned of.
     program_log::flush();
-    let Mounted { fuse_fd, attached } = mounted;
+    let Mounted {
+        fuse_fd, attached, ..
+    } = mounted;
     let service = Service {
         coherence,
         passthrough: config.passthrough,

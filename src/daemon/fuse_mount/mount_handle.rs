@@ -14,7 +14,7 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
 
 use strum::FromRepr;
 
-use super::{Via, fusermount, proc_path};
+use super::{fusermount, proc_path};
 use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
 use crate::os::helper;
@@ -54,8 +54,6 @@ pub enum UnmountOutcome {
 pub struct Spot {
     /// The mount point, without symlinks.
     pub path: PathBuf,
-    /// The program that mounted it.
-    pub via: Via,
     /// Which mount this is.
     pub id: MountId,
     source: Vec<u8>,
@@ -75,7 +73,7 @@ pub struct Attached {
 impl Attached {
     /// Finds the mount that was just made at `path` over what is known as `under`. Asks the daemon nothing, for
     /// there is none yet.
-    pub(super) fn find(path: PathBuf, via: Via, under: MountId) -> io::Result<Self> {
+    pub(super) fn find(path: PathBuf, under: MountId) -> io::Result<Self> {
         let root = open_root(&path)?;
         let id = identify(&root)?;
         let mount = mountinfo::read()?
@@ -94,7 +92,6 @@ impl Attached {
         Ok(Self {
             spot: Spot {
                 path,
-                via,
                 id,
                 source: mount.source,
             },
@@ -144,7 +141,6 @@ impl Spot {
     pub(super) fn of(root: &OwnedFd, listed: MountInfo) -> io::Result<Self> {
         Ok(Self {
             path: listed.path(),
-            via: Via::Direct,
             id: identify(root)?,
             source: listed.source,
         })

@@ -76,7 +76,7 @@ fn daemon() {
     let signals = catch_signals().unwrap();
     match mount(&spec) {
         Ok(mounted) => {
-            say(&format!("mounted {:?}", mounted.attached.spot.via));
+            say(&format!("unprivileged: {}", mounted.is_unprivileged));
             let empty = tempfile::tempdir().unwrap();
             let service = match env::var_os("SILENT") {
                 None => service(empty.path(), 2),
@@ -329,7 +329,7 @@ fn an_ordinary_user_mounts_and_unmounts_by_fusermount() {
         command.uid(NOBODY).gid(NOBODY);
     };
     let killed = Daemon::start(&place, as_nobody);
-    killed.says("mounted Fusermount");
+    killed.says("unprivileged: true");
     killed.says("ready");
     killed.signal(Signal::KILL);
     drop(killed);
