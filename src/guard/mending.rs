@@ -150,15 +150,11 @@ fn change(
             report_left(guarded, &waiting, None);
             continue;
         };
-        let wait = match quiet(&dir, &name, &stat, guarded.pending.grace()) {
-            Quiet::Yes => {
-                let (batch, entries) = ready.entry(waiting.offender.judgement.plan).or_default();
-                entries.push(name.as_bytes(), stat.kind(), stat.ino);
-                batch.insert(name, waiting);
-                continue;
-            }
-            Quiet::In(time) => Some(time),
-            Quiet::Written => None,
+        let Err(wait) = check_quiet(&dir, &name, &stat, guarded.pending.grace()) else {
+            let (batch, entries) = ready.entry(waiting.offender.judgement.plan).or_default();
+            entries.push(name.as_bytes(), stat.kind(), stat.ino);
+            batch.insert(name, waiting);
+            continue;
         };
         let since = jiff::Timestamp::now().duration_since(waiting.offender.time);
         if since.as_secs() > LONG && !waiting.is_reported {
@@ -253,17 +249,16 @@ fn leave(guarded: &Guarded, waiting: &Waiting, line: &PlanLine) {
     log::debug!("{} is left: {:?}", Quoted(&path), line.reason);
 }
 
-/// Is an entry left alone?
-enum Quiet {
-    Yes,
-    /// If nothing happens to it for so long.
-    In(Duration),
-    /// The entry is open for writing.
-    Written,
-}
-
-/// Looks whether an entry was left alone for `grace`, and is not open for writing.
-fn quiet(dir: &Dir, name: &BackingName, stat: &Stat, grace: Duration) -> Quiet {
+/// Checks that an entry was left alone for `grace`, and is not open for writing.
+///
+/// # Errors
+/// The time for which it still has to be left alone, if that is known.
+fn check_quiet(
+    dir: &Dir,
+    name: &BackingName,
+    stat: &Stat,
+    grace: Duration,
+) -> Result<(), Option<Duration>> {
     let changed = Duration::new(
         u64::try_from(stat.ctime.secs).unwrap_or(0),
         stat.ctime.nanos,
@@ -273,19 +268,19 @@ fn quiet(dir: &Dir, name: &BackingName, stat: &Stat, grace: Duration) -> Quiet {
         .unwrap_or_default();
     let since = now.saturating_sub(changed);
     if since < grace {
-        return Quiet::In(grace - since);
+        return Err(Some(grace - since));
     }
     if stat.kind() != Kind::File {
-        return Quiet::Yes;
+        return Ok(());
     }
     // Without waiting for who holds a lease.
     let child = dir.child(name);
     let opened = child.and_then(|file| file::reopen_quietly(file, libc::O_NONBLOCK));
     match opened.and_then(file::is_open_for_writing) {
-        Ok(true) => Quiet::Written,
-        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Quiet::Written,
+        Ok(true) => Err(None),
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Err(None),
         // There are no leases here, or the file cannot be read: the time of the last change says enough.
-        Ok(false) | Err(_) => Quiet::Yes,
+        Ok(false) | Err(_) => Ok(()),
     }
 }
 

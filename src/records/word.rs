@@ -8,9 +8,8 @@ use strum::VariantArray;
 
 use super::{Comparison, Finding, KindLabel, LogFormat, Operation, Time};
 use crate::codec::{Charset, Encoding};
-use crate::names::Quoted;
 use crate::names::rules::{Exempt, Mode, Verdict};
-use crate::names::{Legacy, OnViolation};
+use crate::names::{Legacy, Quoted};
 use crate::policy::{Alike, Class, ErrnoChoice, Normalization, Profile, RuleName};
 
 macro_rules! by_word {
@@ -47,7 +46,6 @@ by_word!(
     LogFormat,
     Mode,
     Normalization,
-    OnViolation,
     Operation,
     Profile,
     RuleName,
