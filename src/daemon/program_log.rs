@@ -17,24 +17,21 @@ const QUEUE: usize = 1024;
 /// Time that [`flush`] waits for a log that takes nothing, or not all.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A message, or a notice of some that were left out.
+/// A message.
 #[derive(Clone)]
 struct Message {
     /// Lines for standard error.
     text: String,
     /// The datagram for the system's log.
     datagram: Option<String>,
-    /// The number of messages that are left out if this one is.
-    count: u64,
 }
 
 impl Message {
-    fn new(level: Level, time: &str, text: &str, count: u64) -> Self {
+    fn new(level: Level, time: &str, text: &str) -> Self {
         let line = format!("{}: {text}", level.as_str().to_ascii_lowercase());
         Self {
             datagram: Some(syslog_message(&line, level)),
             text: format!("{time}utf8fs: {line}\n"),
-            count,
         }
     }
 
@@ -106,21 +103,23 @@ fn write_queue(mut syslog: Option<Datagrams>) {
             continue;
         };
         let is_written = MutexGuard::unlocked(&mut log, || message.write(syslog.as_mut()));
-        log.messages.pop_front();
+        let left_out = log.left_out;
         if !is_written {
-            log.left_out += message.count;
-        } else if log.messages.is_empty() && log.left_out > 0 {
-            let count = std::mem::take(&mut log.left_out);
-            let text = format!("messages left out, since the log took none: {count}");
-            let notice = Message::new(Level::Warn, "", &text, count);
-            log.messages.push_back(notice);
+            log.left_out += 1;
+        } else if log.messages.len() == 1 && left_out > 0 {
+            let text = format!("messages left out, since the log took none: {left_out}");
+            let notice = Message::new(Level::Warn, "", &text);
+            if MutexGuard::unlocked(&mut log, || notice.write(syslog.as_mut())) {
+                log.left_out -= left_out;
+            }
         }
+        log.messages.pop_front();
     }
 }
 
 /// Logs `text`, which is harmless to a terminal: on standard error with `time` in front.
 pub fn log(level: Level, time: &str, text: &str) {
-    put(Message::new(level, time, text, 1));
+    put(Message::new(level, time, text));
 }
 
 /// Writes a line to standard error. One that cannot be written is lost: there is nobody left to tell.
@@ -128,7 +127,6 @@ pub fn print(line: &str) {
     put(Message {
         text: format!("{line}\n"),
         datagram: None,
-        count: 1,
     });
 }
 

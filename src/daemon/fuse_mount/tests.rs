@@ -72,7 +72,9 @@ impl Drop for Place {
 
 /// A mount as a killed daemon leaves it.
 fn leave_dead(spec: &MountSpec) {
-    let Mounted { fuse_fd, attached, .. } = mount(spec).unwrap();
+    let Mounted {
+        fuse_fd, attached, ..
+    } = mount(spec).unwrap();
     drop(fuse_fd);
     std::mem::forget(attached);
     assert_eq!(
