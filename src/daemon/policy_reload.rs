@@ -1,12 +1,11 @@
 //! Reading the policy again while it is mounted, or while a guard has it in force.
 
 use std::io;
-use std::ops::DerefMut;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use super::effective_options;
 use super::mount_config::MountConfig;
@@ -50,8 +49,7 @@ impl Reloader {
                 told.lock().options = Some(effective_options::options(&config));
                 sections
             });
-            let status = MutexGuard::map(told.lock(), |told| &mut told.policy);
-            note_reload(status, read);
+            note_reload(&mut told.lock().policy, read);
         };
         let (knock, knocks) = sync_channel(1);
         thread::Builder::new()
@@ -68,39 +66,30 @@ impl Reloader {
 }
 
 /// Logs the outcome of a reload, and notes it in the status: the number of sections in force now, or a line for each fault.
-pub fn note_reload(
-    mut status: impl DerefMut<Target = Option<PolicyStatus>>,
-    read: Result<usize, Vec<String>>,
-) {
-    let Some(policy) = &mut *status else {
+pub fn note_reload(status: &mut Option<PolicyStatus>, read: Result<usize, Vec<String>>) {
+    let Some(policy) = status else {
         return;
     };
     let time = Time::now();
-    let mut faults = match read {
+    // Noted before it is logged: who reads the log and then asks is told of it.
+    let faults = match read {
         Ok(sections) => {
             (policy.since, policy.sections, policy.fault) = (time, sections, None);
             policy.reloads += 1;
-            let file = policy.file.clone();
-            drop(status);
+            let file = &policy.file;
             log::info!("the policy {file} was reloaded and is in force; sections: {sections}");
             return;
         }
         Err(faults) => faults,
     };
-    let more = faults.len().saturating_sub(MOST_TOLD);
-    faults.truncate(MOST_TOLD);
     policy.failed_reloads += 1;
-    policy.fault = Some(PolicyFault {
-        time,
-        lines: faults.clone(),
-    });
-    // Before it is logged: who reads the log and then asks is told of it.
-    drop(status);
-    for fault in faults {
-        log::error!("policy: {fault}");
+    let lines: Vec<String> = faults.iter().take(MOST_TOLD).cloned().collect();
+    let fault = policy.fault.insert(PolicyFault { time, lines });
+    for line in &fault.lines {
+        log::error!("policy: {line}");
     }
-    if more > 0 {
-        log::error!("policy: and {more} more");
+    if faults.len() > MOST_TOLD {
+        log::error!("policy: and {} more", faults.len() - MOST_TOLD);
     }
     log::error!("the policy was not reloaded: the previous one stays in force");
 }

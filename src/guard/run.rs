@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
 
@@ -179,8 +179,7 @@ fn reload(guarded: &Guarded, source: &PolicySource, options: &GuardOptions) {
         guarded.replace_judge(Judge::new(resolved, &options.charset_map));
         Ok(sections)
     });
-    let status = guarded.status.lock();
-    note_reload(MutexGuard::map(status, |status| &mut status.policy), read);
+    note_reload(&mut guarded.status.lock().policy, read);
 }
 
 /// Says why the names of a filesystem cannot be heard.
