@@ -192,12 +192,6 @@ fn filesystem(
     mount_flags::follow(config, backing.flags, backing.enters).doing("read the table of mounts")?;
     let checked = config.checked.clone();
     let auditor = checked.open_log()?;
-    let BackingRoot {
-        root,
-        by_handle,
-        reads_quietly,
-        ..
-    } = backing;
     let fs = Utf8Fs::new(Config {
         map: checked.resolved.map,
         unique: checked.resolved.unique,
@@ -205,11 +199,11 @@ fn filesystem(
         keeps_places: keeping.watcher.is_ok(),
         rules: checked.resolved.rules,
         rules_may_change: checked.policy.is_some(),
-        root,
-        by_handle,
+        root: backing.root,
+        by_handle: backing.by_handle,
         locks: config.locks,
         waits: mount_flags::wait(config),
-        reads_quietly,
+        reads_quietly: backing.reads_quietly,
         privilege,
         // Others use it than the user of this process, or this process may do more than other programs of that user.
         is_shared: config.allows_others() || credentials::has_capabilities(),

@@ -86,24 +86,16 @@ fn parse(table: &[u8]) -> Vec<MountInfo> {
 /// `id parent major:minor root mount-point options [optional...] - type source options`.
 fn line(line: &[u8]) -> Option<MountInfo> {
     let mut fields = line.split(|&b| b == b' ');
-    let id = number(fields.next()?)?;
-    let parent = number(fields.next()?)?;
-    // Behind the device and what of its filesystem is mounted.
-    let mount_point = unescape(fields.nth(2)?);
-    let flags = unescape(fields.next()?);
-    // Any number of optional fields stands before the lone hyphen.
-    fields.find(|field| *field == b"-")?;
-    let fs_type = unescape(fields.next()?);
-    let source = unescape(fields.next()?);
-    let options = unescape(fields.next().unwrap_or_default());
     Some(MountInfo {
-        id,
-        parent,
-        mount_point,
-        flags,
-        fs_type,
-        source,
-        options,
+        id: number(fields.next()?)?,
+        parent: number(fields.next()?)?,
+        // Behind the device and what of its filesystem is mounted.
+        mount_point: unescape(fields.nth(2)?),
+        flags: unescape(fields.next()?),
+        // Any number of optional fields stands before the lone hyphen.
+        fs_type: unescape(fields.by_ref().skip_while(|field| *field != b"-").nth(1)?),
+        source: unescape(fields.next()?),
+        options: unescape(fields.next().unwrap_or_default()),
     })
 }
 

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
@@ -198,13 +197,12 @@ impl Life<'_> {
             log::debug!("the connection was not aborted: {error}");
         }
         let left = self.attached.detach();
-        match result {
-            // A read at the end of the connection, as of the release of the last file before a mere unmount, fails
-            // with ECONNABORTED too. So the error does not say how it ended.
-            Err(error) if error.raw_os_error() != Some(Errno::CONNABORTED.raw_os_error()) => {
-                return Err(error);
-            }
-            Ok(()) | Err(_) => {}
+        // A read at the end of the connection, as of the release of the last file before a mere unmount, fails
+        // with ECONNABORTED too. So the error does not say how it ended.
+        if let Err(error) = result
+            && error.raw_os_error() != Some(libc::ECONNABORTED)
+        {
+            return Err(error);
         }
         let there = matches!(left, Ok(UnmountOutcome::Done | UnmountOutcome::Covered));
         Ok(if self.unmounted.load(Ordering::Acquire) {

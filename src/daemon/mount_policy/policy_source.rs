@@ -107,10 +107,7 @@ impl PolicySource {
     /// Returns the descriptor that the helper process needs.
     #[must_use]
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.directory
-            .as_ref()
-            .ok()
-            .map(|directory| directory.as_fd())
+        Some(self.directory.as_ref().ok()?.as_fd())
     }
 
     /// Leaves reading to the helper process, which has the descriptor by now.
