@@ -217,27 +217,24 @@ impl Auditor {
     /// Waits 2 seconds at most: what a stuck sink has not taken by then is dropped. Offences that come later are
     /// counted as dropped. A second call writes nothing.
     pub fn finish(&self, operations: u64) {
-        {
-            let mut state = self.state.lock();
-            if state.queue.take().is_none() {
-                return;
-            }
-            state.operations = operations;
+        let mut state = self.state.lock();
+        if state.queue.take().is_none() {
+            return;
         }
+        state.operations = operations;
+        drop(state);
         let ended = self.ended.lock().recv_timeout(FINISH);
         let in_time = ended == Err(RecvTimeoutError::Disconnected);
-        let counts = {
-            let mut state = self.state.lock();
-            if !in_time {
-                state.given_up = true;
-                let offences = state.counts.offences();
-                let records = &mut state.counts.records;
-                records.dropped = offences - records.written - records.left_out;
-            }
-            state.counts
-        };
+        let mut state = self.state.lock();
+        if !in_time {
+            state.given_up = true;
+            let offences = state.counts.offences();
+            let records = &mut state.counts.records;
+            records.dropped = offences - records.written - records.left_out;
+        }
         if !(self.is_beside_log && in_time) {
-            log::info!("{}", summary(&counts, &self.mount, operations).text());
+            let summary = summary(&state.counts, &self.mount, operations);
+            log::info!("{}", summary.text());
         }
     }
 }
