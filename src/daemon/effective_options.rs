@@ -31,24 +31,17 @@ pub(super) fn options(config: &MountConfig) -> MountOptions {
     fn word(value: impl Into<&'static str>) -> Cow<'static, str> {
         Cow::Borrowed(value.into())
     }
-    let (resolved, audit) = (&config.checked.resolved, &config.checked.audit);
+    let checked = &config.checked;
+    let (resolved, audit) = (&checked.resolved, &checked.audit);
     let (map, policy) = (&resolved.map, &resolved.map.policy);
     let (rules, all) = (&resolved.rules, resolved.rules.all());
     let file = |path: &std::path::Path| Name::of_path(path).into_owned();
     MountOptions {
-        policy: config
-            .checked
-            .policy
-            .as_ref()
-            .map(|source| file(&source.path)),
+        policy: checked.policy.as_ref().map(|source| file(&source.path)),
         encoding: policy.encoding,
-        from: map
-            .from
-            .iter()
-            .map(|charset| charset.label().into())
-            .collect(),
+        from: map.from.clone(),
         legacy: map.legacy,
-        store_as: map.store_as.map(|charset| charset.label().into()),
+        store_as: map.store_as,
         on_violation: match all.mode {
             Mode::Enforce => "reject".into(),
             mode @ (Mode::Normalize | Mode::Report | Mode::Off) => word(mode),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Name, RuleCounts, Time, VerdictCounts};
-use crate::codec::Encoding;
+use crate::codec::{Charset, Encoding};
 use crate::names::Legacy;
 use crate::policy::{Alike, Class, ErrnoChoice, Normalization};
 
@@ -224,11 +224,11 @@ pub struct MountOptions {
     /// The definition of UTF-8.
     pub encoding: Encoding,
     /// Charsets that ill-formed names may be in.
-    pub from: Vec<Cow<'static, str>>,
+    pub from: Vec<Charset>,
     /// The way to show names on disk that do not conform.
     pub legacy: Legacy,
     /// The charset that new names are stored in.
-    pub store_as: Option<Cow<'static, str>>,
+    pub store_as: Option<Charset>,
     /// The action on a new name that does not conform: `off`, or a word of the option.
     pub on_violation: Cow<'static, str>,
     /// The error for a refused name.
