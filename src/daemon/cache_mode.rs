@@ -105,9 +105,8 @@ fn watcher(
 fn doubts_names() -> bool {
     let uname = rustix::system::uname();
     let release = uname.release().to_bytes();
-    let mut numbers = release
+    let numbers = release
         .split(|octet| !octet.is_ascii_digit())
         .map_while(|digits| std::str::from_utf8(digits).ok()?.parse::<u32>().ok());
-    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    version >= (6, 2)
+    numbers.ge([6, 2])
 }

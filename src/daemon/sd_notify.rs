@@ -49,11 +49,9 @@ impl Manager {
     }
 
     fn say(&self, message: &str) {
-        let sent = self
-            .0
-            .as_ref()
-            .map(|socket| socket.send(message.as_bytes()));
-        if let Some(Err(error)) = sent {
+        if let Some(socket) = &self.0
+            && let Err(error) = socket.send(message.as_bytes())
+        {
             log::warn!("cannot notify the service manager: {error}");
         }
     }
