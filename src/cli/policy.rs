@@ -9,9 +9,7 @@ use serde_json::json;
 use super::args::{PolicyAction, PolicyShowArgs};
 use super::output::{harmless, print_lines};
 use super::{CommandError, ExitCode};
-use crate::daemon::mount_policy::{
-    LoadedPolicy, ResolvedPolicy, groups_of, load, load_and_check, number_of,
-};
+use crate::daemon::mount_policy::{LoadedPolicy, ResolvedPolicy, groups_of, load, number_of};
 use crate::names::Quoted;
 use crate::names::rules::{Decision, Exempt, Mode, Terms, Verdict};
 use crate::policy::{Class, Normalization, errno::symbol};
@@ -31,7 +29,8 @@ pub(super) fn run(action: PolicyAction) -> Result<ExitCode, CommandError> {
 fn check(files: &[PathBuf], is_json: bool) -> Result<ExitCode, CommandError> {
     let mut exit = ExitCode::Ok;
     for file in files {
-        let policy = load_and_check(file)?;
+        let mut policy = load(file)?;
+        policy.check_alone();
         let (mut lines, is_valid) = (policy.fault_lines(), policy.is_valid());
         let count = policy.keys.section.len();
         if is_json {

@@ -28,13 +28,3 @@ pub use user_tables::{groups_of, number_of, user_names};
 pub fn load(path: &Path) -> Result<LoadedPolicy, CommandError> {
     Ok(PolicySource::open(path, Vec::new(), PolicyFile::default())?.read())
 }
-
-/// Loads a policy file, and checks what would keep it from being in force on a mount.
-///
-/// # Errors
-/// There is no current directory.
-pub fn load_and_check(path: &Path) -> Result<LoadedPolicy, CommandError> {
-    let mut policy = load(path)?;
-    policy.check_alone();
-    Ok(policy)
-}

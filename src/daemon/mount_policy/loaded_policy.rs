@@ -55,7 +55,7 @@ impl LoadedPolicy {
     }
 
     /// Adds what keeps the policy from being in force where no option is given beside it, or some are.
-    pub(super) fn check_alone(&mut self) {
+    pub fn check_alone(&mut self) {
         let faults = policy_checks::faults_alone(self);
         self.faults.extend(faults);
     }

@@ -35,7 +35,8 @@ fn said(text: &str, others: &[(&str, &str)]) -> Vec<String> {
     for (name, text) in others.iter().chain(&[("p", text)]) {
         std::fs::write(place.path().join(name), text).unwrap();
     }
-    let policy = load_and_check(&place.path().join("p")).unwrap();
+    let mut policy = load(&place.path().join("p")).unwrap();
+    policy.check_alone();
     let directory = place.path().canonicalize().unwrap();
     let prefix = format!("{}/", directory.to_str().unwrap());
     let lines = policy.fault_lines().into_iter();
