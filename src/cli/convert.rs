@@ -53,7 +53,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CommandError> {
     done?;
     let repairs = converter.repairs();
     if let Some(first) = repairs.first {
-        let sequences = counted(repairs.count, "sequence", "sequences");
+        let sequences = counted(repairs.count, "sequence");
         print_note(&format!(
             "repaired {sequences}, the first at {}",
             place(&first)

@@ -81,7 +81,7 @@ pub(super) fn explain(journal: &Path, error: &JournalError) -> CommandError {
 
 /// Returns an event in words; `None` for one that nobody needs to know of.
 fn text(event: &JournalEvent) -> Option<String> {
-    let in_steps = |count: &u64| counted(*count, "step", "steps");
+    let in_steps = |count: &u64| counted(*count, "step");
     Some(match event {
         JournalEvent::Journal {
             id,
@@ -105,8 +105,8 @@ fn text(event: &JournalEvent) -> Option<String> {
             if (*planning_left, *planning_unread) == (0, 0) {
                 return None;
             }
-            let left = counted(*planning_left, "entry", "entries");
-            let unread = counted(*planning_unread, "directory", "directories");
+            let left = counted(*planning_left, "entry");
+            let unread = counted(*planning_unread, "directory");
             format!("planning left {left}, and could not read {unread}")
         }
         JournalEvent::Status { status } => format!("status: {status}"),
@@ -116,7 +116,7 @@ fn text(event: &JournalEvent) -> Option<String> {
                 steps,
                 left,
             } => {
-                let directories = counted(*directories, "directory", "directories");
+                let directories = counted(*directories, "directory");
                 format!("progress: {directories}, {}, {left} left", in_steps(steps))
             }
             JournalMark::Finished {

@@ -63,6 +63,6 @@ fn progress_line(counters: &Counters, elapsed: Duration) -> String {
         return steps(done, counters.all, elapsed, directory);
     }
     let rate = per_second(counters.entries, elapsed);
-    let entries = counted(counters.entries, "entry", "entries");
+    let entries = counted(counters.entries, "entry");
     format!("planning: {entries}, {rate} a second{}", inside(directory))
 }

@@ -187,10 +187,27 @@ pub(super) fn input_name(path: &Path) -> String {
     Quoted::of(path).to_string()
 }
 
-/// A number with its noun.
-pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
-    let noun = if count == 1 { one } else { many };
-    format!("{} {noun}", grouped(count))
+/// A number with its noun, which is given in the singular.
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    let number = grouped(count);
+    match noun.strip_suffix('y') {
+        _ if count == 1 => format!("{number} {noun}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {noun}s"),
+    }
+}
+
+/// Returns that a number of entries stay.
+pub(super) fn left_as_is(count: u64) -> &'static str {
+    match count {
+        1 => "left as it is",
+        _ => "left as they are",
+    }
+}
+
+/// A line of a table of numbers.
+pub(super) fn number_row(count: u64, what: &str) -> String {
+    format!("  {:>13}  {what}", grouped(count))
 }
 
 /// A number with its thousands apart: `1,234,567`.

@@ -10,7 +10,9 @@ use serde_json::json;
 use super::args::UndoArgs;
 use super::error::cannot_be;
 use super::journal::explain;
-use super::output::{counted, print_note, print_shared, print_warning, warn_of_lost_time};
+use super::output::{
+    counted, left_as_is, print_note, print_shared, print_warning, warn_of_lost_time,
+};
 use super::progress::{self, Progress};
 use super::stop::Stop;
 use super::{CommandError, ExitCode};
@@ -81,12 +83,10 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
         print(&json_line(&fields))?;
     }
     let would = if args.apply { "" } else { "would be " };
-    let steps = counted(done, "step", "steps");
-    let stays = match left {
-        1 => "1 entry left as it is".to_owned(),
-        left => format!("{left} entries left as they are"),
-    };
-    print_note(&format!("{steps} {would}undone, {stays}"));
+    let steps = counted(done, "step");
+    let stays = counted(left, "entry");
+    let as_is = left_as_is(left);
+    print_note(&format!("{steps} {would}undone, {stays} {as_is}"));
     if let Some(signal) = signal.filter(|_| outcome.is_stopped) {
         print_note("stopped; go on with the same command");
         return Ok(ExitCode::Stopped(signal));

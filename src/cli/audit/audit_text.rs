@@ -2,7 +2,7 @@
 
 use super::log_summary::{LogSummary, moment};
 use crate::cli::args::AuditLogArgs;
-use crate::cli::output::{counted, grouped, harmless};
+use crate::cli::output::{counted, grouped, harmless, number_row};
 
 /// Most rows of each table, by default.
 const TOP: usize = 10;
@@ -18,12 +18,12 @@ pub(super) fn lines(args: &AuditLogArgs, summary: &LogSummary) -> Vec<String> {
     let mut lines = head(summary);
     let missing = summary.missing().into_iter();
     let missing = missing.filter(|(_, count)| *count > 0);
-    lines.extend(missing.map(|(what, count)| row(what, count)));
+    lines.extend(missing.map(|(what, count)| number_row(count, what)));
     let tables = summary.tables(args.top.unwrap_or(TOP));
     for table in tables.iter().filter(|table| table.is_for_people()) {
         lines.extend([String::new(), table.title.to_owned()]);
         let rows = table.rows.iter();
-        lines.extend(rows.map(|of| row(&of.label, of.offences)));
+        lines.extend(rows.map(|of| number_row(of.offences, &of.label)));
         let more = table.distinct - table.rows.len();
         lines.extend((more > 0).then(|| format!("  and {more} more")));
     }
@@ -34,13 +34,9 @@ pub(super) fn lines(args: &AuditLogArgs, summary: &LogSummary) -> Vec<String> {
         let title = "lines that are not records, by reason".to_owned();
         lines.extend([String::new(), title]);
         let reasons = reasons.into_iter();
-        lines.extend(reasons.map(|(reason, count, _)| row(&harmless(reason), count)));
+        lines.extend(reasons.map(|(reason, count, _)| number_row(count, &harmless(reason))));
     }
     lines
-}
-
-fn row(label: &str, count: u64) -> String {
-    format!("  {:>13}  {label}", grouped(count))
 }
 
 fn head(summary: &LogSummary) -> Vec<String> {
@@ -50,8 +46,8 @@ fn head(summary: &LogSummary) -> Vec<String> {
         .collect();
     let mut lines = vec![format!(
         "{} in {}: {}",
-        counted(summary.offences(), "offence", "offences"),
-        counted(summary.lines, "line", "lines"),
+        counted(summary.offences(), "offence"),
+        counted(summary.lines, "line"),
         verdicts.join(", ")
     )];
     if let (Some(first), Some(last)) = (summary.first, summary.last) {
@@ -74,7 +70,7 @@ fn over_time(args: &AuditLogArgs, summary: &LogSummary) -> Vec<String> {
     lines.extend(sums.iter().skip(before).map(|(hour, sum)| {
         let bar = (u128::from(*sum) * u128::from(BAR)).div_ceil(u128::from(most));
         let bar = "#".repeat(usize::try_from(bar).unwrap_or_default());
-        row(&format!("{}  {bar}", moment(*hour, unit)), *sum)
+        number_row(*sum, &format!("{}  {bar}", moment(*hour, unit)))
     }));
     lines
 }

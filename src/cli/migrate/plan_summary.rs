@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::plan_text::{cause, change};
-use crate::cli::output::{counted, grouped, quoted};
+use crate::cli::output::{counted, grouped, number_row, quoted};
 use crate::names::BackingName;
 use crate::records::{PlanLine, percent};
 use crate::tree::plan::DirectoryPlan;
@@ -69,7 +69,7 @@ impl PlanSummary {
         }
         let (count, others) = &self.others;
         if *count > 0 {
-            let directories = counted(*count, "more directory", "more directories");
+            let directories = counted(*count, "more directory");
             others.push(&mut text, &format!("and {directories}"));
         }
         text
@@ -112,17 +112,13 @@ impl DirectorySummary {
     /// Appends it as that of a directory of this name.
     pub(super) fn push(&self, text: &mut String, name: &str) {
         let affected = grouped(self.affected());
-        let entries = counted(
-            u64::try_from(self.entries).unwrap_or(u64::MAX),
-            "entry",
-            "entries",
-        );
+        let entries = u64::try_from(self.entries).unwrap_or(u64::MAX);
+        let entries = counted(entries, "entry");
         text.push_str(&format!("{name}: {affected} of {entries}\n"));
         let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_by_key(|(_, row)| Reverse(row.entries));
         for (cause, row) in rows {
-            let entries = grouped(row.entries);
-            text.push_str(&format!("  {entries:>13}  {cause}"));
+            text.push_str(&number_row(row.entries, cause));
             if row.guessed > 0 {
                 #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
                 let mean = row.confidence / row.guessed as f64;

@@ -8,7 +8,7 @@ use super::arguments;
 use super::counters::Counters;
 use crate::cli::CommandError;
 use crate::cli::args::MigrateArgs;
-use crate::cli::output::{counted, print_note, print_shared, quoted};
+use crate::cli::output::{counted, left_as_is, print_note, print_shared, quoted};
 use crate::codec::Charset;
 use crate::names::Quoted;
 use crate::policy::Profile;
@@ -16,9 +16,6 @@ use crate::records::{PlanLine, Reason, json_line, percent};
 use crate::tree::change::join_path;
 use crate::tree::plan::DirectoryPlan;
 use crate::tree::undo_journal::Unplanned;
-
-/// The verb of one thing, and of several.
-const WAS: (&str, &str) = ("was", "were");
 
 /// Most readings that are shown of a name that is left.
 const SHOWN: usize = 2;
@@ -86,38 +83,39 @@ fn guess(charset: Option<Charset>, confidence: Option<f64>) -> String {
     charset.into_iter().chain(confidence).collect()
 }
 
-/// Returns that entries stay, after their number.
-fn left(count: u64, be: (&str, &str)) -> String {
-    let as_is = match count {
-        1 => "left as it is",
-        _ => "left as they are",
-    };
-    let be = if count == 1 { be.0 } else { be.1 };
-    format!("{} {be} {as_is}", counted(count, "entry", "entries"))
+/// Returns the verb of a number of things to which something was done, or would be.
+fn be(count: u64, is_done: bool) -> &'static str {
+    match count {
+        _ if !is_done => "would be",
+        1 => "was",
+        _ => "were",
+    }
 }
 
 /// Returns what planning left, as the end of a sentence; nothing if it left nothing.
 pub(super) fn left_when_planned(unplanned: Unplanned) -> String {
-    match rest(unplanned, WAS).join(", and ").as_str() {
+    match rest(unplanned, true).join(", and ").as_str() {
         "" => String::new(),
         words => format!("; when it was planned {words}"),
     }
 }
 
 /// Returns a part of a sentence for the entries, and one for the directories, for which there is no step.
-fn rest(unplanned: Unplanned, be: (&str, &str)) -> Vec<String> {
-    let left = (unplanned.left > 0).then(|| left(unplanned.left, be));
-    let unread = (unplanned.unread > 0).then(|| {
-        let directories = counted(unplanned.unread, "directory", "directories");
-        format!("{directories} could not be read")
+fn rest(unplanned: Unplanned, is_done: bool) -> Vec<String> {
+    let Unplanned { left, unread } = unplanned;
+    let entries = (left > 0).then(|| {
+        let (entries, be) = (counted(left, "entry"), be(left, is_done));
+        format!("{entries} {be} {}", left_as_is(left))
     });
-    left.into_iter().chain(unread).collect()
+    let directories = counted(unread, "directory");
+    let directories = (unread > 0).then(|| format!("{directories} could not be read"));
+    entries.into_iter().chain(directories).collect()
 }
 
 /// Prints that a plan was done before, what of it was left, and how many steps failed.
 pub(super) fn print_done_already(journal: &Path, unplanned: Unplanned, failed: u64) {
-    let mut words = rest(unplanned, WAS);
-    words.extend((failed > 0).then(|| counted(failed, "step failed", "steps failed")));
+    let mut words = rest(unplanned, true);
+    words.extend((failed > 0).then(|| counted(failed, "step") + " failed"));
     let but = match words.join(", and ").as_str() {
         "" => String::new(),
         words => format!(", but {words}"),
@@ -129,6 +127,13 @@ pub(super) fn print_done_already(journal: &Path, unplanned: Unplanned, failed: u
     if !but.is_empty() {
         print_note("make a new plan for that, or undo this one: then it can be applied again");
     }
+}
+
+/// Returns what was done to a number of things, or `would` be, for each number but 0.
+fn numbers(rows: &[(u64, &str, &str)], would: &str) -> Vec<String> {
+    let rows = rows.iter().filter(|(count, ..)| *count > 0);
+    let words = rows.map(|(count, noun, done)| format!("{} {would}{done}", counted(*count, noun)));
+    words.collect()
 }
 
 /// Prints the summary, on standard error; in JSON on standard output too.
@@ -148,48 +153,38 @@ pub(super) fn print_summary(
         print_shared(format!("{line}\n").as_bytes())?;
     }
     let is_whole = !is_stopped && counters.failed == 0;
-    let (would, be) = match (args.apply, is_whole) {
-        (true, true) => ("", WAS),
-        (true, false) => ("to be ", WAS),
-        (false, _) => ("would be ", ("would be", "would be")),
+    let would = match (args.apply, is_whole) {
+        (true, true) => "",
+        (true, false) => "to be ",
+        (false, _) => "would be ",
     };
     let planned = [
-        (counters.renamed, "name", "names", "changed"),
-        (counters.retargeted, "link", "links", "led to new names"),
-        (counters.set_aside, "file", "files", "set aside"),
+        (counters.renamed, "name", "changed"),
+        (counters.retargeted, "link", "led to new names"),
+        (counters.set_aside, "file", "set aside"),
     ];
-    let planned = planned.into_iter().filter(|(count, ..)| *count > 0);
-    let mut parts: Vec<String> = planned
-        .map(|(count, one, many, done)| format!("{} {would}{done}", counted(count, one, many)))
-        .collect();
+    let mut parts = numbers(&planned, would);
     // Steps say more than names only if some are missing, or if nothing was planned anew.
     let in_steps = !args.apply || !is_whole || parts.is_empty();
     let unplanned = Unplanned {
         left: counters.left,
         unread: counters.unread,
     };
-    parts.extend(rest(unplanned, be));
+    parts.extend(rest(unplanned, args.apply));
     let of = match counters.entries {
         0 => String::new(),
         entries if arguments::is_by_plan(args) => {
-            format!(", of {} of the plan", counted(entries, "line", "lines"))
+            format!(", of {} of the plan", counted(entries, "line"))
         }
-        entries => format!(", of {}", counted(entries, "entry", "entries")),
+        entries => format!(", of {}", counted(entries, "entry")),
     };
-    let failed = match args.apply {
-        true => ("step failed", "steps failed"),
-        false => ("step would fail", "steps would fail"),
-    };
+    let failed = if args.apply { "failed" } else { "would fail" };
     let steps = [
-        (counters.done, ("step done", "steps done")),
-        (counters.failed, failed),
+        (counters.done, "step", "done"),
+        (counters.failed, "step", failed),
     ];
-    let steps = steps
-        .into_iter()
-        .filter(|(count, _)| in_steps && *count > 0);
-    let steps: Vec<String> = steps
-        .map(|(count, (one, many))| counted(count, one, many))
-        .collect();
+    let mut steps = numbers(&steps, "");
+    steps.retain(|_| in_steps);
     let what = match (parts.is_empty(), steps.is_empty()) {
         (true, true) => format!("nothing to do{of}"),
         (true, false) => String::new(),
@@ -203,15 +198,12 @@ pub(super) fn print_summary(
         (false, _) if args.apply => "",
         (false, _) => "nothing was changed",
     };
-    let clauses = [what, steps.join(", "), end.to_owned()];
-    let clauses: Vec<String> = clauses
-        .into_iter()
-        .filter(|clause| !clause.is_empty())
-        .collect();
+    let mut clauses = vec![what, steps.join(", "), end.to_owned()];
+    clauses.retain(|clause| !clause.is_empty());
     print_note(&clauses.join("; "));
     if counters.control > 0 {
-        let names = counted(counters.control, "name", "names");
-        let be = if counters.control == 1 { be.0 } else { be.1 };
+        let names = counted(counters.control, "name");
+        let be = be(counters.control, args.apply);
         print_note(&format!(
             "{names} would get control characters and {be} left: another charset is likely right; --allow-control insists"
         ));

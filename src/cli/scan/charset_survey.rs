@@ -14,7 +14,7 @@ use super::walk_failed;
 use crate::backing::Dir;
 use crate::cli::args::ScanArgs;
 use crate::cli::error::cannot_be;
-use crate::cli::output::{counted, grouped, print_lines, print_note, quoted};
+use crate::cli::output::{counted, grouped, number_row, print_lines, print_note, quoted};
 use crate::cli::{CommandError, charset_map};
 use crate::codec::Charset;
 use crate::names::quoted::is_dangerous;
@@ -292,10 +292,10 @@ impl CharsetSurvey {
             left += directory.left;
         }
         let totals = charsets.into_iter().map(|(label, (names, directories))| {
-            let places = counted(directories, "directory", "directories");
-            format!("  {:>13}  {label}, in {places}", grouped(names))
+            let places = counted(directories, "directory");
+            number_row(names, &format!("{label}, in {places}"))
         });
-        let left = (left > 0).then(|| format!("  {:>13}  left as they are", grouped(left)));
+        let left = (left > 0).then(|| number_row(left, "left as they are"));
         totals.chain(left).collect()
     }
 }
@@ -365,8 +365,8 @@ impl ProposedEntry {
     fn text(&self) -> String {
         let all = &self.names;
         let read: u64 = all.read.values().sum();
-        let names = counted(read + all.left, "name", "names");
-        let places = counted(all.directories, "directory", "directories");
+        let names = counted(read + all.left, "name");
+        let places = counted(all.directories, "directory");
         let mut text = format!("\n# {names} in {places}");
         if read > 0 {
             #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]

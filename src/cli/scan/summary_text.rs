@@ -2,7 +2,7 @@
 
 use super::scan_done::ScanDone;
 use crate::cli::guess_report::{doubled_line, guess_lines, worth_showing};
-use crate::cli::output::{counted, grouped, is_verbose, quoted};
+use crate::cli::output::{counted, grouped, is_verbose, number_row, quoted};
 use crate::codec::Charset;
 use crate::records::{CharsetTotal, Directory, Finding, KindLabel, Name, Sampled};
 use crate::tree::scan::joined;
@@ -72,8 +72,8 @@ fn head(done: &ScanDone) -> Vec<String> {
     let mut lines = vec![format!(
         "{}: {} in {}",
         roots.join(", "),
-        counted(counts.entries, "name", "names"),
-        directories(tally.directories),
+        counted(counts.entries, "name"),
+        counted(tally.directories, "directory"),
     )];
     let parts = [
         (counts.ascii, "ASCII"),
@@ -89,7 +89,7 @@ fn head(done: &ScanDone) -> Vec<String> {
                 format!("{}.{} %", tenths / 10, tenths % 10)
             }
         };
-        lines.push(format!("  {:>13}  {share:>6}  {what}", grouped(count)));
+        lines.push(number_row(count, &format!("{share:>6}  {what}")));
     }
     if counts.offending == 0 {
         lines.push(String::new());
@@ -108,7 +108,7 @@ fn findings(done: &ScanDone, is_offence: bool) -> Vec<String> {
     }
     kinds.sort_by_key(|((finding, kind), count)| (*finding, std::cmp::Reverse(**count), *kind));
     let mut lines = vec![if is_offence {
-        let names = counted(tally.counts.offending, "name", "names");
+        let names = counted(tally.counts.offending, "name");
         match tally.counts.offending {
             1 => format!("{names} offends"),
             _ => format!("{names} offend, some perhaps in several ways"),
@@ -117,8 +117,7 @@ fn findings(done: &ScanDone, is_offence: bool) -> Vec<String> {
         "remarks: allowed by the options given".to_owned()
     }];
     for (kind, count) in kinds {
-        let (count, kind_label) = (grouped(*count), described(kind.0, kind.1));
-        lines.push(format!("  {count:>13}  {kind_label}"));
+        lines.push(number_row(*count, &described(kind.0, kind.1)));
         let most = if is_verbose() { usize::MAX } else { SAMPLES };
         let samples = tally.samples.get(kind).into_iter().flatten().take(most);
         lines.extend(samples.map(|sample| format!("                   {}", shown(sample))));
@@ -160,10 +159,9 @@ fn totals(done: &ScanDone) -> Vec<String> {
     let totals = &done.charsets().totals;
     let mut lines = vec!["the ill-formed names mix charsets".to_owned()];
     for total in totals {
-        let number = grouped(total.names);
-        let places = directories(total.directories);
+        let places = counted(total.directories, "directory");
         let label = total_label(total);
-        lines.push(format!("  {number:>13}  {label} in {places}"));
+        lines.push(number_row(total.names, &format!("{label} in {places}")));
         lines.extend(total.examples.iter().map(|example| {
             let text = example.text.as_ref().map_or(&b""[..], Name::as_bytes);
             let name = quoted(example.name.as_bytes());
@@ -173,8 +171,7 @@ fn totals(done: &ScanDone) -> Vec<String> {
     let read: u64 = totals.iter().map(|total| total.names).sum();
     let rest = done.scan.tally.counts.ill_formed.saturating_sub(read);
     if rest > 0 {
-        let rest = grouped(rest);
-        lines.push(format!("  {rest:>13}  in directories with fewer offences"));
+        lines.push(number_row(rest, "in directories with fewer offences"));
     }
     lines
 }
@@ -214,8 +211,8 @@ fn worst(done: &ScanDone) -> Vec<String> {
         let path = quoted(path_or_dot(&directory.path));
         let charsets = charsets(done, directory);
         let of = grouped(directory.counts.entries);
-        let offending = grouped(directory.counts.offending);
-        lines.push(format!("  {offending:>13}  of {of}{charsets}  {path}"));
+        let what = format!("of {of}{charsets}  {path}");
+        lines.push(number_row(directory.counts.offending, &what));
     }
     lines
 }
@@ -233,7 +230,7 @@ fn left_out(done: &ScanDone) -> Vec<String> {
     let tally = &done.scan.tally;
     let mut lines = Vec::new();
     if tally.left_out.count > 0 {
-        let directories = directories(tally.left_out.count);
+        let directories = counted(tally.left_out.count, "directory");
         lines.push(format!(
             "{directories} on other mounts left out; --cross-mounts enters them"
         ));
@@ -242,7 +239,7 @@ fn left_out(done: &ScanDone) -> Vec<String> {
     }
     let unread = tally.all_unread().count;
     if unread > 0 {
-        let directories = directories(unread);
+        let directories = counted(unread, "directory");
         lines.push(format!(
             "{directories} could not be read: the numbers are without"
         ));
@@ -256,8 +253,4 @@ pub(super) fn path_or_dot<'n>(path: &'n Name<'_>) -> &'n [u8] {
         b"" => b".",
         path => path,
     }
-}
-
-fn directories(count: u64) -> String {
-    counted(count, "directory", "directories")
 }
