@@ -13,9 +13,9 @@ use super::{CommandError, ExitCode};
 /// # Errors
 /// Standard output cannot be written.
 pub(super) fn run(shell: Shell) -> Result<ExitCode, CommandError> {
-    let mut out = Output::stdout();
-    out.bytes(&script(shell))?;
-    out.flush()?;
+    let out = Output::stdout();
+    out.bytes(&script(shell));
+    out.finish()?;
     Ok(ExitCode::Ok)
 }
 

@@ -18,7 +18,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CommandError> {
         print_lines(labels())?;
         return Ok(ExitCode::Ok);
     }
-    let mut out = Output::stdout();
+    let out = Output::stdout();
     let from = coding("--from", args.from.as_deref().unwrap_or_default())?;
     let to = coding("--to", args.to.as_deref().unwrap_or_default())?;
     if let Some(repair) = args.lossy
@@ -48,8 +48,8 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CommandError> {
             _ => format!("--lossy replace writes {} instead", replacement(to)),
         })
     };
-    let done = pump(&mut converter, &mut out, explain);
-    out.flush()?;
+    let done = pump(&mut converter, &out, explain);
+    out.finish()?;
     done?;
     let repairs = converter.repairs();
     if let Some(first) = repairs.first {
@@ -81,13 +81,13 @@ fn replacement(to: Coding) -> &'static str {
 /// Converts all of standard input, or until nobody reads any more.
 fn pump(
     converter: &mut Converter,
-    out: &mut Output,
+    out: &Output,
     explain: impl Fn(ConvertError) -> CommandError,
 ) -> Result<(), CommandError> {
     let mut input = io::stdin().lock();
     let mut piece = vec![0; 64 * 1024];
     let mut converted = Vec::new();
-    while !out.is_closed() {
+    while !out.is_over() {
         let read = match input.read(&mut piece) {
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -102,7 +102,7 @@ fn pump(
         } else {
             converter.convert(piece, &mut converted)
         };
-        out.bytes(&converted)?;
+        out.bytes(&converted);
         converted.clear();
         done.map_err(&explain)?;
         if piece.is_empty() {

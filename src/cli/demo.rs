@@ -21,6 +21,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::output::Output;
 use super::text_table::padded;
 use super::{CommandError, ExitCode};
+use crate::daemon::command_error::Doing;
 use crate::names::Quoted;
 use crate::names::quoted::unquote;
 use crate::policy::errno::symbol;
@@ -39,8 +40,7 @@ const HINT: &str = "mounting takes /dev/fuse, and root or fusermount3; a contain
 pub(super) fn run() -> Result<ExitCode, CommandError> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))
-            .map_err(|error| CommandError::io("catch signals", &error))?;
+        signal_hook::flag::register(signal, Arc::clone(&interrupted)).doing("catch signals")?;
     }
     let directory = tempfile::Builder::new().prefix("utf8fs-demo-").tempdir();
     let directory = directory.map_err(not_made)?;
@@ -61,17 +61,16 @@ pub(super) fn run() -> Result<ExitCode, CommandError> {
         record: String::new(),
     };
     let shown = demo.play();
-    let is_read = !demo.out.is_closed();
-    drop(demo);
-    let removed = directory.close();
-    let removed = removed.map_err(|error| CommandError::io("remove the demo's directory", &error));
+    // Whoever reads no further has seen enough.
+    let shown = if demo.out.is_over() { Ok(()) } else { shown };
+    let shown = demo.out.finish().and(shown);
+    drop(demo.mount);
+    let removed = directory.close().doing("remove the demo's directory");
     if interrupted.load(Ordering::Relaxed) {
         let message = "interrupted; all that was made is removed";
         return removed.and(Err(CommandError::failure(message)));
     }
-    // Whoever reads no further has seen enough.
-    let done = if is_read { shown.and(removed) } else { removed };
-    done.map(|()| ExitCode::Ok)
+    shown.and(removed).map(|()| ExitCode::Ok)
 }
 
 /// A mount in the foreground, which ends when it is dropped.
@@ -124,16 +123,15 @@ impl Demo<'_> {
                 _ => self.text(line)?,
             }
         }
-        self.out.flush()
+        Ok(())
     }
 
     /// Prints the command that a user would type, and runs it.
     fn mount(&mut self, command: &str) -> Result<(), CommandError> {
         self.mount = None;
         self.text(&format!("$ {command}"))?;
-        self.out.flush()?;
-        let not_run = |error| CommandError::io("run utf8fs mount", &error);
-        let (log, stderr) = io::pipe().map_err(not_run)?;
+        self.out.flush();
+        let (log, stderr) = io::pipe().doing("make a pipe")?;
         let daemon = Command::new("/proc/self/exe")
             .env_remove("UTF8FS_LOG")
             .args(["mount", "--audit-log", "-"])
@@ -142,7 +140,7 @@ impl Demo<'_> {
             .stdin(Stdio::null())
             .stderr(stderr)
             .spawn()
-            .map_err(not_run)?;
+            .doing("run utf8fs mount")?;
         let log = BufReader::new(log).lines();
         let mut mount = Mount { daemon, log };
         let mut said = Vec::new();
@@ -165,9 +163,7 @@ impl Demo<'_> {
         let mounted = if below.is_dir() { below } else { mounted };
         let mut seen = HashMap::new();
         for name in entries(&mounted)? {
-            let content = fs::read(mounted.join(&name));
-            let content =
-                content.map_err(|error| CommandError::io("read through the mount", &error))?;
+            let content = fs::read(mounted.join(&name)).doing("read through the mount")?;
             seen.insert(content, name);
         }
         for (_, name, what) in old_files().filter(|(of, ..)| *of == directory) {
@@ -206,9 +202,7 @@ impl Demo<'_> {
         let asked = self.root.join("mnt").join(OsStr::from_bytes(ASKED));
         fs::write(&asked, "made by an old program\n")
             .and_then(|()| fs::read(&asked))
-            .map_err(|error| {
-                CommandError::io(&format!("make and read {}", Quoted(ASKED)), &error)
-            })?;
+            .doing(&format!("make and read {}", Quoted(ASKED)))?;
         let made = entries(&self.root.join("new"))?;
         let made = made.first().map_or(&[][..], |name| name.as_bytes());
         self.text(&format!(
@@ -220,12 +214,12 @@ impl Demo<'_> {
 
     /// Writes text, unless nobody wants to read on; [`run`] knows why, so that the message is never seen.
     fn text(&mut self, text: &str) -> Result<(), CommandError> {
-        self.out.line(text)?;
+        self.out.line(text);
         self.go_on()
     }
 
     fn go_on(&self) -> Result<(), CommandError> {
-        if self.out.is_closed() || self.interrupted.load(Ordering::Relaxed) {
+        if self.out.is_over() || self.interrupted.load(Ordering::Relaxed) {
             return Err(CommandError::failure("nobody reads on"));
         }
         Ok(())
@@ -247,11 +241,9 @@ fn make(act: &str, name: &[u8], directory: &Path) -> io::Result<()> {
 fn reason_in(record: &str) -> &str {
     let refusal = record.split(": refused with ").nth(1).unwrap_or_default();
     let reason = refusal.split_once(": ").unwrap_or_default().1;
-    let reason = reason.split("; by uid ").next().unwrap_or_default();
-    reason
-        .split("; would be accepted: ")
-        .next()
-        .unwrap_or_default()
+    let end = reason.find("; would be accepted: ");
+    let end = end.or_else(|| reason.find("; by uid "));
+    reason.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
 /// Quotes a name; of a long one its two ends.
@@ -270,7 +262,7 @@ fn shown(name: &[u8]) -> String {
 fn entries(directory: &Path) -> Result<Vec<OsString>, CommandError> {
     fs::read_dir(directory)
         .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect())
-        .map_err(|error| CommandError::io("list a directory", &error))
+        .doing("list a directory")
 }
 
 fn not_made(error: io::Error) -> CommandError {

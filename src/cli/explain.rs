@@ -74,51 +74,40 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CommandError> {
         return Err(CommandError::usage("no name is given")
             .hint("give names, or --hex BYTES, or -0 for names on standard input"));
     }
-    let mut out = Output::stdout();
+    let out = Output::stdout();
     let mut exit = ExitCode::Ok;
     let mut guesser = Guesser::new();
-    let mut take = |name: &[u8], out: &mut Output| {
+    let mut take = |name: &[u8]| {
         if args.guess {
-            guesser.add(name);
-            return Ok(());
+            return guesser.add(name);
         }
-        explain(&map, name, args, out, &mut exit)
+        let explanation = Explanation::new(&map, name);
+        if explanation.offence.is_some() {
+            exit = ExitCode::NotConforming;
+        }
+        out.lines(match args.json {
+            true => vec![explanation.to_json()],
+            false => explanation.to_lines(),
+        });
     };
     let typed = args.names.iter().map(|name| name.as_bytes());
     for name in typed.chain(args.hex.iter().map(|octets| octets.0.as_slice())) {
-        take(name, &mut out)?;
+        take(name);
     }
-    if args.null && !out.is_closed() {
+    if args.null && !out.is_over() {
         for name in io::stdin().lock().split(0) {
             let name = name.map_err(|error| {
                 CommandError::failure(cannot_be("read", "standard input", &error))
             })?;
-            take(&name, &mut out)?;
-            if out.is_closed() {
+            take(&name);
+            if out.is_over() {
                 break;
             }
         }
     }
     if args.guess {
-        guess_report::print(&guesser, args.json, &mut out)?;
+        guess_report::print(&guesser, args.json, &out);
     }
-    out.flush()?;
+    out.finish()?;
     Ok(exit)
-}
-
-fn explain(
-    map: &NameMap,
-    name: &[u8],
-    args: &ExplainArgs,
-    out: &mut Output,
-    exit: &mut ExitCode,
-) -> Result<(), CommandError> {
-    let explanation = Explanation::new(map, name);
-    if explanation.offence.is_some() {
-        *exit = ExitCode::NotConforming;
-    }
-    if args.json {
-        return out.line(&explanation.to_json());
-    }
-    out.lines(explanation.to_lines())
 }

@@ -1,6 +1,5 @@
 //! The charsets that names are likely in, for people and as JSON.
 
-use super::CommandError;
 use crate::cli::output::{Output, quoted};
 use crate::codec::guess::{Doubled, Guess, Guesser};
 use crate::records::{GuessRecord, json_line, percent};
@@ -18,14 +17,7 @@ const ALIKE: usize = 4;
 const EXAMPLES: usize = 4;
 
 /// Prints what was guessed of the names that `guesser` was given.
-///
-/// # Errors
-/// Standard output cannot be written.
-pub(super) fn print(
-    guesser: &Guesser,
-    is_json: bool,
-    out: &mut Output,
-) -> Result<(), CommandError> {
+pub(super) fn print(guesser: &Guesser, is_json: bool, out: &Output) {
     let lines = if is_json {
         let guesses = guesser.guesses();
         let doubled = guesser.doubled();
@@ -35,7 +27,7 @@ pub(super) fn print(
     } else {
         lines(guesser)
     };
-    out.lines(lines)
+    out.lines(lines);
 }
 
 fn lines(guesser: &Guesser) -> Vec<String> {

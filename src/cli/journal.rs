@@ -16,16 +16,12 @@ use crate::tree::undo_journal::{Journal, JournalError, OPENING};
 /// # Errors
 /// It cannot be read, is none, or was cut or altered; then what is sound before that is printed.
 pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CommandError> {
-    let mut out = Output::stdout();
-    let mut printed = Ok(());
+    let out = Output::stdout();
     let mut print = |event: JournalEvent| {
-        let line = match args.json {
+        out.lines(match args.json {
             true => Some(json_line(&event)),
             false => text(&event),
-        };
-        if let Some(line) = line.filter(|_| printed.is_ok() && !out.is_closed()) {
-            printed = out.line(&line);
-        }
+        });
     };
     let read = Journal::view(&args.journal, &mut print);
     // There is no journal to have a status.
@@ -37,8 +33,7 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CommandError> {
         .map_or("broken", |journal| journal.status().into());
     let status = status.into();
     print(JournalEvent::Status { status });
-    printed?;
-    out.flush()?;
+    out.finish()?;
     read.map(|_journal| ExitCode::Ok)
         .map_err(|error| explain(&args.journal, &error))
 }

@@ -1,11 +1,13 @@
 //! Inputs, and the one place that writes to standard output. Output is data, errors are talk.
 
+use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, StdoutLock, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use indicatif::HumanCount;
 use log::LevelFilter;
+use parking_lot::Mutex;
 
 use super::CommandError;
 use super::error::{cannot_be, reason};
@@ -14,106 +16,99 @@ use crate::names::Quoted;
 pub(super) use crate::names::quoted::harmless;
 use crate::tree::change::{TreePath, join_path};
 
-/// Standard output, line by line. When the reader is gone, the rest is dropped in silence.
-#[derive(Debug)]
+/// Standard output or a file, for all threads. After the first error the rest is dropped.
 pub(super) struct Output {
-    out: BufWriter<StdoutLock<'static>>,
-    is_closed: bool,
+    what: &'static str,
+    state: Mutex<State>,
+}
+
+type Buffer = BufWriter<Box<dyn Write + Send>>;
+
+struct State {
+    out: Buffer,
+    failed: Option<io::Error>,
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)
+    }
 }
 
 impl Output {
-    /// Standard output, locked as long as this lives.
-    #[must_use]
+    /// Returns standard output.
     pub(super) fn stdout() -> Self {
-        Self {
-            out: BufWriter::new(io::stdout().lock()),
-            is_closed: false,
-        }
+        Self::to("standard output", io::stdout())
+    }
+
+    /// Returns a file, which errors call `what`.
+    pub(super) fn to(what: &'static str, file: impl Write + Send + 'static) -> Self {
+        let state = State {
+            out: BufWriter::new(Box::new(file)),
+            failed: None,
+        };
+        let state = Mutex::new(state);
+        Self { what, state }
     }
 
     /// Writes `line` and ends it. It must be harmless to a terminal already.
-    ///
-    /// # Errors
-    /// The system refuses it, for another reason than that nobody reads.
-    pub(super) fn line(&mut self, line: &str) -> Result<(), CommandError> {
-        let written = writeln!(self.out, "{line}");
-        self.check(written)
+    pub(super) fn line(&self, line: &str) {
+        self.write(|out| writeln!(out, "{line}"));
     }
 
     /// Writes lines, as [`Output::line`] does.
-    ///
-    /// # Errors
-    /// As for [`Output::line`].
-    pub(super) fn lines(
-        &mut self,
-        lines: impl IntoIterator<Item = impl AsRef<str>>,
-    ) -> Result<(), CommandError> {
-        let mut lines = lines.into_iter();
-        lines.try_for_each(|line| self.line(line.as_ref()))
+    pub(super) fn lines(&self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+        lines.into_iter().for_each(|line| self.line(line.as_ref()));
     }
 
     /// Writes `bytes` as they are: the data that a filter was asked for.
-    ///
-    /// # Errors
-    /// As for [`Output::line`].
-    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
-        let written = self.out.write_all(bytes);
-        self.check(written)
+    pub(super) fn bytes(&self, bytes: &[u8]) {
+        self.write(|out| out.write_all(bytes));
+    }
+
+    /// Writes out what is still buffered.
+    pub(super) fn flush(&self) {
+        self.write(Write::flush);
+    }
+
+    fn write(&self, write: impl FnOnce(&mut Buffer) -> io::Result<()>) {
+        let State { out, failed } = &mut *self.state.lock();
+        if failed.is_none() {
+            *failed = write(out).err();
+        }
+    }
+
+    /// Is the reader gone, or has writing failed?
+    pub(super) fn is_over(&self) -> bool {
+        self.state.lock().failed.is_some()
     }
 
     /// Writes out what is still buffered; without this it may be lost.
     ///
     /// # Errors
-    /// As for [`Output::line`].
-    pub(super) fn flush(&mut self) -> Result<(), CommandError> {
-        let flushed = self.out.flush();
-        self.check(flushed)
-    }
-
-    /// Is the reader gone?
-    #[must_use]
-    pub(super) fn is_closed(&self) -> bool {
-        self.is_closed
-    }
-
-    fn check(&mut self, result: io::Result<()>) -> Result<(), CommandError> {
-        self.is_closed |= !is_read(result)?;
-        Ok(())
+    /// Something could not be written, for another reason than that nobody reads.
+    pub(super) fn finish(self) -> Result<(), CommandError> {
+        self.flush();
+        let failed = self.state.into_inner().failed;
+        let failed = failed.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+        failed.map_or(Ok(()), |error| {
+            Err(CommandError::failure(cannot_be(
+                "written", self.what, &error,
+            )))
+        })
     }
 }
 
 /// Writes lines to standard output, and nothing else.
 ///
 /// # Errors
-/// As for [`Output::line`].
+/// As for [`Output::finish`].
 pub(super) fn print_lines(
     lines: impl IntoIterator<Item = impl AsRef<str>>,
 ) -> Result<(), CommandError> {
-    let mut out = Output::stdout();
-    out.lines(lines)?;
-    out.flush()
-}
-
-/// Writes `bytes` to standard output at once, for threads that share it. `false` if the reader is gone.
-///
-/// # Errors
-/// As for [`Output::line`].
-pub(super) fn print_shared(bytes: &[u8]) -> Result<bool, CommandError> {
-    let mut out = io::stdout().lock();
-    is_read(out.write_all(bytes).and_then(|()| out.flush()))
-}
-
-/// Is there still a reader, by the result of writing to standard output?
-fn is_read(written: io::Result<()>) -> Result<bool, CommandError> {
-    match written {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(CommandError::failure(cannot_be(
-            "written",
-            "standard output",
-            &error,
-        ))),
-    }
+    let out = Output::stdout();
+    out.lines(lines);
+    out.finish()
 }
 
 /// Writes `error` to standard error.

@@ -57,13 +57,12 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
         true => merge::merged(&args.directories, kept(args), &sink)?,
         false => scanned(args, policy, &sink)?,
     };
-    sink.result()?;
     if let Some(page) = page {
         page.write(&map_page::page(&done))?;
     }
     match sink.report {
         Report::Json => sink.finish(&done, args.shard.is_some())?,
-        Report::Paths => {}
+        Report::Paths => sink.out.finish()?,
         Report::Nothing => print_lines([summary_text::text(&done)])?,
     }
     let exit = exit(&done);

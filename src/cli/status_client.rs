@@ -142,9 +142,9 @@ pub(super) fn pass_on(path: &Path) -> Result<ExitCode, CommandError> {
             return Ok(ExitCode::Passed(code));
         }
     };
-    let mut out = Output::stdout();
-    out.bytes(&status)?;
-    out.flush()?;
+    let out = Output::stdout();
+    out.bytes(&status);
+    out.finish()?;
     Ok(ExitCode::Ok)
 }
 

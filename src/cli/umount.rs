@@ -44,7 +44,7 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CommandError> {
     } else {
         args.mountpoint.clone()
     };
-    let mut out = Output::stdout();
+    let out = Output::stdout();
     let mut exit = ExitCode::Ok;
     for point in &points {
         let done = find(point).and_then(|spot| match args.dry_run {
@@ -65,17 +65,18 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CommandError> {
                 "mountpoint": Name::of_path(point),
                 "unmounted": done.is_ok() && !args.dry_run,
                 "error": error,
-            })))?;
+            })));
         } else if done.is_ok() && (args.all || args.dry_run) {
             let verb = if args.dry_run { "would be" } else { "is" };
-            out.line(&format!("{} {verb} unmounted", Quoted::of(point)))?;
+            out.line(&format!("{} {verb} unmounted", Quoted::of(point)));
         }
-        out.flush()?;
+        out.flush();
         if let Err(error) = done {
             print_error(&error);
             exit = ExitCode::Failure;
         }
     }
+    out.finish()?;
     Ok(exit)
 }
 

@@ -10,9 +10,7 @@ use serde_json::json;
 use super::args::UndoArgs;
 use super::error::cannot_be;
 use super::journal::explain;
-use super::output::{
-    counted, left_as_is, print_note, print_shared, print_warning, warn_of_lost_time,
-};
+use super::output::{Output, counted, left_as_is, print_note, print_warning, warn_of_lost_time};
 use super::progress::{self, Progress};
 use super::stop::Stop;
 use super::{CommandError, ExitCode};
@@ -57,7 +55,7 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
     let printer = Printer {
         args,
         stop: Stop::watch()?,
-        failed: Mutex::new(None),
+        out: Output::stdout(),
         progress: Mutex::default(),
     };
     // What would be done is printed meanwhile, which tells enough.
@@ -76,12 +74,12 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
     });
     let outcome = outcome.map_err(wrong)?;
     let signal = printer.stop.signal();
-    printer.failed.into_inner().map_or(Ok(()), Err)?;
     let (done, left) = (outcome.done, outcome.left);
     if args.json {
         let fields = json!({"event": "total", "applied": args.apply, "undone": done, "left": left, "stopped": outcome.is_stopped});
-        print(&json_line(&fields))?;
+        printer.out.line(&json_line(&fields));
     }
+    printer.out.finish()?;
     let would = if args.apply { "" } else { "would be " };
     let steps = counted(done, "step");
     let stays = counted(left, "entry");
@@ -150,14 +148,9 @@ fn names(only: &OsStr, root: &Path) -> Result<TreePath, CommandError> {
 struct Printer<'a> {
     args: &'a UndoArgs,
     stop: Stop,
-    /// The error by which standard output takes no more.
-    failed: Mutex<Option<CommandError>>,
+    out: Output,
     /// Steps that are done, all steps, and the directory that was worked on last.
     progress: Mutex<(u64, u64, Vec<u8>)>,
-}
-
-fn print(line: &str) -> Result<(), CommandError> {
-    print_shared(format!("{line}\n").as_bytes()).map(drop)
 }
 
 /// Returns a step as one JSON object.
@@ -192,9 +185,8 @@ impl Observer for Printer<'_> {
                 format!("{}: target -> {}", Quoted(&path(name)), Quoted(target))
             }
         };
-        if let Err(error) = print(&line) {
-            self.failed.lock().get_or_insert(error);
-        }
+        self.out.line(&line);
+        self.out.flush();
     }
 
     fn skipped(&self, skipped: &Skipped) {
@@ -207,6 +199,6 @@ impl Observer for Printer<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.stop.is_asked() || self.failed.lock().is_some()
+        self.stop.is_asked()
     }
 }

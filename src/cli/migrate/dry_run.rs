@@ -1,8 +1,7 @@
 //! A plan that is printed or written, and not done.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Write, stdout};
-use std::mem;
+use std::io::{self, IsTerminal, stdout};
 use std::path::Path;
 
 use parking_lot::Mutex;
@@ -14,13 +13,10 @@ use super::{arguments, plan_text};
 use crate::cli::CommandError;
 use crate::cli::args::{MigrateArgs, PlanFormat};
 use crate::cli::error::cannot_be;
-use crate::cli::output::{is_verbose, print_shared};
+use crate::cli::output::{Output, is_verbose};
 use crate::names::Quoted;
 use crate::records::{PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, json_line, push_json};
 use crate::tree::plan::DirectoryPlan;
-
-/// Bytes that are gathered before they are written.
-const GATHERED: usize = 256 * 1024;
 
 /// Returns the file that the plan is written to; `None` for standard output.
 fn file(args: &MigrateArgs) -> Option<&Path> {
@@ -47,11 +43,10 @@ pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
         Some(PlanFormat::Json) => json + "\n",
         Some(PlanFormat::Readable) => readable + "\n",
     };
-    let output = Mutex::new(Output {
-        file,
-        gathered: Vec::new(),
-        is_read: true,
-    });
+    let output = match file {
+        Some(file) => Output::to("the plan", file),
+        None => Output::stdout(),
+    };
     let mut hides_names = false;
     for root in roots {
         let header = PlanHeader {
@@ -60,7 +55,7 @@ pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
             options: arguments::typed(args),
         };
         let header = record(json_line(&header), header.readable());
-        output.lock().put(header.as_bytes())?;
+        output.bytes(header.as_bytes());
         let summary = Mutex::new(PlanSummary::default());
         work.plan(root, own.as_ref(), &|plan| {
             if format.is_none() && !is_verbose() {
@@ -68,19 +63,18 @@ pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
                 summary.lock().add(plan.path(), directory);
                 return Ok(true);
             }
-            let text = text(plan, format);
-            output.lock().put(&text)
+            output.bytes(&text(plan, format));
+            Ok(!output.is_over())
         })?;
         let summary = summary.into_inner();
         hides_names |= summary.hides_names();
-        let is_read = output.lock().put(summary.text(root.bytes()).as_bytes())?;
-        if !is_read || work.stop.is_asked() {
+        output.bytes(summary.text(root.bytes()).as_bytes());
+        if output.is_over() || work.stop.is_asked() {
             break;
         }
     }
-    let mut output = output.into_inner();
     if hides_names {
-        output.put(b"--verbose lists all names\n")?;
+        output.line("--verbose lists all names");
     }
     if work.stop.is_asked() {
         // It has no end, and would be in the way of the next one. Should it stay, the next run says so.
@@ -89,10 +83,9 @@ pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
         let end = PlanEnd {
             version: PLAN_VERSION,
         };
-        output.put(record(json_line(&end), end.readable()).as_bytes())?;
+        output.bytes(record(json_line(&end), end.readable()).as_bytes());
     }
-    output.write()?;
-    Ok(())
+    output.finish()
 }
 
 fn create(path: &Path) -> Result<File, CommandError> {
@@ -123,38 +116,6 @@ fn text(plan: &DirectoryPlan, format: Option<PlanFormat>) -> Vec<u8> {
                 json.push(b'\n');
             }
             json
-        }
-    }
-}
-
-/// The place that a plan is written to: a file, or standard output.
-struct Output {
-    file: Option<File>,
-    gathered: Vec<u8>,
-    /// Is there still a reader?
-    is_read: bool,
-}
-
-impl Output {
-    /// Returns whether there is still a reader.
-    fn put(&mut self, text: &[u8]) -> Result<bool, CommandError> {
-        self.gathered.extend_from_slice(text);
-        if self.gathered.len() >= GATHERED {
-            self.write()?;
-        }
-        Ok(self.is_read)
-    }
-
-    fn write(&mut self) -> Result<(), CommandError> {
-        let text = mem::take(&mut self.gathered);
-        match &mut self.file {
-            Some(file) => file
-                .write_all(&text)
-                .map_err(|error| CommandError::failure(cannot_be("written", "the plan", &error))),
-            None => {
-                self.is_read &= print_shared(&text)?;
-                Ok(())
-            }
         }
     }
 }

@@ -8,7 +8,7 @@ use super::arguments;
 use super::counters::Counters;
 use crate::cli::CommandError;
 use crate::cli::args::MigrateArgs;
-use crate::cli::output::{counted, left_as_is, print_note, print_shared, quoted};
+use crate::cli::output::{counted, left_as_is, print_lines, print_note, quoted};
 use crate::codec::Charset;
 use crate::names::Quoted;
 use crate::policy::Profile;
@@ -143,14 +143,13 @@ pub(super) fn print_summary(
     is_stopped: bool,
 ) -> Result<(), CommandError> {
     if args.json {
-        let line = json_line(&json!({
+        print_lines([json_line(&json!({
             "event": "total", "applied": args.apply, "stopped": is_stopped,
             "directories": counters.directories, "entries": counters.entries,
             "renamed": counters.renamed, "retargeted": counters.retargeted,
             "set_aside": counters.set_aside, "left": counters.left, "unread": counters.unread,
             "done": counters.done, "failed": counters.failed,
-        }));
-        print_shared(format!("{line}\n").as_bytes())?;
+        }))])?;
     }
     let is_whole = !is_stopped && counters.failed == 0;
     let would = match (args.apply, is_whole) {

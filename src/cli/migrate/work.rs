@@ -13,7 +13,7 @@ use super::roots::Root;
 use super::{arguments, plan_text};
 use crate::cli::args::MigrateArgs;
 use crate::cli::error::cannot_be;
-use crate::cli::output::{is_verbose, print_shared, print_warning, warn_of_lost_time};
+use crate::cli::output::{Output, is_verbose, print_warning, warn_of_lost_time};
 use crate::cli::stop::Stop;
 use crate::cli::{CommandError, ExitCode};
 use crate::names::Quoted;
@@ -40,6 +40,8 @@ pub(super) struct Work<'w> {
     pub(super) stop: Stop,
     pub(super) counters: Mutex<Counters>,
     pub(super) threads: usize,
+    /// Standard output, where it is not for the plan.
+    out: Output,
 }
 
 impl<'w> Work<'w> {
@@ -54,10 +56,14 @@ impl<'w> Work<'w> {
             stop: Stop::watch()?,
             counters: Mutex::default(),
             threads: processors.map_or(1, |count| count.get().min(MOST)),
+            out: Output::stdout(),
         })
     }
 
-    pub(super) fn exit(&self) -> ExitCode {
+    pub(super) fn exit(self) -> ExitCode {
+        if let Err(error) = self.out.finish() {
+            print_warning(&error.message);
+        }
         let unplanned = self.counters.lock().unplanned();
         match self.stop.signal() {
             Some(signal) => ExitCode::Stopped(signal),
@@ -172,8 +178,9 @@ impl<'w> Work<'w> {
     fn print(&self, text: &str) {
         if self.args.json {
             text.lines().for_each(print_warning);
-        } else if let Err(error) = print_shared(text.as_bytes()) {
-            print_warning(&error.message);
+        } else {
+            self.out.bytes(text.as_bytes());
+            self.out.flush();
         }
     }
 }

@@ -3,13 +3,11 @@
 
 use std::io;
 
-use parking_lot::Mutex;
-
 use super::scan_done::ScanDone;
 use crate::cli::CommandError;
 use crate::cli::error::reason;
 use crate::cli::guess_report::worth_showing;
-use crate::cli::output::print_shared;
+use crate::cli::output::Output;
 use crate::codec::guess::Guesser;
 use crate::records::{
     CharsetGuess, Directory, DirectoryReport, GuessRecord, KindTotal, ScanEntry, ScanLine,
@@ -32,25 +30,17 @@ pub(super) enum Report {
 #[derive(Debug)]
 pub(super) struct Lines {
     pub(super) report: Report,
-    /// The first error of writing.
-    failed: Mutex<Option<CommandError>>,
+    pub(super) out: Output,
 }
 
 impl Lines {
     pub(super) fn new(report: Report) -> Self {
-        Self {
-            report,
-            failed: Mutex::default(),
-        }
-    }
-
-    /// Returns the first error of writing; none if the reader is gone.
-    pub(super) fn result(&self) -> Result<(), CommandError> {
-        self.failed.lock().take().map_or(Ok(()), Err)
+        let out = Output::stdout();
+        Self { report, out }
     }
 
     /// Prints the whole, in JSON; with `is_part` also what it takes to merge it with other parts.
-    pub(super) fn finish(&self, done: &ScanDone, is_part: bool) -> Result<(), CommandError> {
+    pub(super) fn finish(self, done: &ScanDone, is_part: bool) -> Result<(), CommandError> {
         let mut out = Vec::new();
         let tally = &done.scan.tally;
         for failure in &tally.left_out.first {
@@ -71,8 +61,8 @@ impl Lines {
             push_line(&mut out, &ScanLine::Part(part));
         }
         push_line(&mut out, &ScanLine::Total(Box::new(total(done))));
-        print_shared(&out)?;
-        Ok(())
+        self.out.bytes(&out);
+        self.out.finish()
     }
 }
 
@@ -106,10 +96,9 @@ impl Sink for Lines {
     }
 
     fn take(&self, out: &[u8]) -> bool {
-        print_shared(out).unwrap_or_else(|error| {
-            self.failed.lock().get_or_insert(error);
-            false
-        })
+        self.out.bytes(out);
+        self.out.flush();
+        !self.out.is_over()
     }
 }
 

@@ -40,7 +40,7 @@ fn removable() -> Result<Vec<MountInfo>, CommandError> {
 /// Lists the mounts and asks whether to unmount them.
 fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CommandError> {
     let users = user_names();
-    let mut out = Output::stdout();
+    let out = Output::stdout();
     for mount in mounts.iter().filter(|_| !is_json) {
         let held = holders::of(&mount.path());
         let held = held.iter().map(|holder| format!(", held by {holder}"));
@@ -50,9 +50,9 @@ fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CommandError> {
             Quoted(&mount.source),
             owner(mount, &users),
             held.collect::<String>()
-        ))?;
+        ));
     }
-    out.flush()?;
+    out.flush();
     if is_json || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         let why = if is_json {
             "--json takes no answer"
@@ -65,8 +65,8 @@ fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CommandError> {
         .hint("add --yes to unmount all of these, or name the mount points"));
     }
     let count = mounts.len();
-    out.bytes(format!("Unmount these mounts ({count})? [y/N] ").as_bytes())?;
-    out.flush()?;
+    out.bytes(format!("Unmount these mounts ({count})? [y/N] ").as_bytes());
+    out.finish()?;
     let mut answer = String::new();
     // What cannot be read is no yes.
     io::stdin().read_line(&mut answer).ok();
