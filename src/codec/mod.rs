@@ -18,6 +18,8 @@ pub mod guess;
 pub mod normalize;
 pub mod utf8;
 
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantNames};
+
 pub use charset::{Charset, EncodeError, UnknownCharset};
 pub use converter::{Coding, ConvertError, ConvertFault, Converter, Repair};
 pub use encoding::{Encoding, Piece, Unmappable};
@@ -37,23 +39,32 @@ pub struct DecodeError {
 /// The kind of an ill-formed sequence.
 ///
 /// Which bytes lead, continue or never occur, and which code point is the last, is each form's own: see [`Encoding`].
-/// [`Encoding::Utf8`] shows each of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// [`Encoding::Utf8`] shows each of them. The documentation of each is its text for people.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantNames,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Malformed {
-    /// A continuation byte (80..BF) with no lead byte before it.
+    // 80..BF.
+    /// continuation byte without a lead byte
     UnexpectedContinuation,
-    /// A byte that never occurs where a sequence may start: in UTF-8 F5..FF, and C0 or C1 with nothing to continue them.
+    // Where a sequence may start: in UTF-8 F5..FF, and C0 or C1 with nothing to continue them.
+    /// a byte that never occurs in it
     InvalidByte,
-    /// A sequence that ends too early: a lead byte with too few continuation bytes, part of a unit or of a pair of units.
+    // A lead byte with too few continuation bytes, part of a unit or of a pair of units.
+    /// truncated sequence
     Truncated,
-    /// A sequence longer than the shortest for the code point that it spells.
+    // Longer than the shortest for the code point that it spells.
+    /// overlong sequence
     Overlong(u32),
-    /// A code point of UTF-16's surrogates, U+D800..U+DFFF, where it is no character. In UTF-16, CESU-8 and UTF-8 it
-    /// stands alone; in WTF-8 it is the first of a pair.
+    // U+D800..U+DFFF where it is no character. In UTF-16, CESU-8 and UTF-8 it stands alone; in WTF-8 it is the first of a pair.
+    /// surrogate
     Surrogate(u32),
-    /// A code point beyond U+10FFFF, or the form's own limit.
+    // U+10FFFF, or the form's own limit.
+    /// beyond the last code point
     OutOfRange(u32),
-    /// Bytes to which a legacy charset assigns no character; no form of UTF-8 has such.
+    // A legacy charset assigns them none; no form of UTF-8 has such.
+    /// bytes without a character
     Unassigned,
 }
 
@@ -61,15 +72,13 @@ impl Malformed {
     /// The stable name of the kind, as in JSON: `overlong`, `truncated`, ...
     #[must_use]
     pub fn label(self) -> &'static str {
-        match self {
-            Self::UnexpectedContinuation => "unexpected-continuation",
-            Self::InvalidByte => "invalid-byte",
-            Self::Truncated => "truncated",
-            Self::Overlong(_) => "overlong",
-            Self::Surrogate(_) => "surrogate",
-            Self::OutOfRange(_) => "out-of-range",
-            Self::Unassigned => "unassigned",
-        }
+        self.into()
+    }
+
+    /// Returns the kind in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        self.get_documentation().unwrap_or_default()
     }
 
     /// The code point that the sequence spells, where it spells one.

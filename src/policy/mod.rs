@@ -216,18 +216,17 @@ impl std::fmt::Display for Rule {
         match self {
             Self::IllFormed(encoding, malformed) => {
                 write!(f, "ill-formed {encoding}: ")?;
+                let what = malformed.describe();
                 match malformed {
-                    Malformed::UnexpectedContinuation => {
-                        f.write_str("continuation byte without a lead byte")
-                    }
-                    Malformed::InvalidByte => f.write_str("a byte that never occurs in it"),
-                    Malformed::Truncated => f.write_str("truncated sequence"),
-                    Malformed::Overlong(c) => write!(f, "overlong sequence for U+{c:04X}"),
-                    Malformed::Surrogate(c) => write!(f, "surrogate U+{c:04X}"),
+                    Malformed::Overlong(c) => write!(f, "{what} for U+{c:04X}"),
+                    Malformed::Surrogate(c) => write!(f, "{what} U+{c:04X}"),
                     Malformed::OutOfRange(c) => {
                         write!(f, "U+{c:04X} is beyond U+{:04X}", encoding.limit())
                     }
-                    Malformed::Unassigned => f.write_str("bytes without a character"),
+                    Malformed::UnexpectedContinuation
+                    | Malformed::InvalidByte
+                    | Malformed::Truncated
+                    | Malformed::Unassigned => f.write_str(what),
                 }
             }
             Self::TooLong {

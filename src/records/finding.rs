@@ -1,7 +1,7 @@
 //! Findings: problems of a name, or between a name and its siblings.
 
 use serde::{Deserialize, Serialize};
-use strum::{EnumString, IntoStaticStr, VariantArray};
+use strum::{EnumString, IntoStaticStr, VariantArray, VariantNames};
 
 use crate::codec::{Charset, Form, Malformed};
 use crate::names::Quoted;
@@ -46,18 +46,9 @@ pub struct KindLabel(pub &'static str);
 impl KindLabel {
     /// Returns the kind of that label, of whichever finding, or what is wrong with it.
     pub(super) fn parse(label: &str) -> Result<Self, String> {
-        let malformed = [
-            Malformed::UnexpectedContinuation,
-            Malformed::InvalidByte,
-            Malformed::Truncated,
-            Malformed::Overlong(0),
-            Malformed::Surrogate(0),
-            Malformed::OutOfRange(0),
-            Malformed::Unassigned,
-        ];
         let mut all = ["bytes", "chars", "utf16", "casefold"]
             .into_iter()
-            .chain(malformed.map(Malformed::label))
+            .chain(Malformed::VARIANTS.iter().copied())
             .chain(Class::ALL.iter().map(|class| class.label()))
             .chain([Form::Nfc, Form::Nfd].map(Form::label))
             .chain(Charset::all().map(Charset::label));

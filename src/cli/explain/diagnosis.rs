@@ -17,7 +17,7 @@ pub(super) fn text(code_point: u32) -> String {
 pub(super) fn diagnosis(rest: &[u8], length: usize, kind: Malformed, encoding: Encoding) -> String {
     let lead = rest.first().copied().unwrap_or_default();
     match kind {
-        Malformed::UnexpectedContinuation => "continuation byte without a lead byte".to_owned(),
+        Malformed::UnexpectedContinuation => kind.describe().to_owned(),
         Malformed::InvalidByte if encoding == Encoding::Utf8 => never_occurs(lead, rest),
         Malformed::InvalidByte => format!("never occurs in {encoding}"),
         Malformed::Truncated if encoding.is_file_system_safe() => {

@@ -3,7 +3,7 @@
 use super::scan_done::ScanDone;
 use crate::cli::guess_report::{doubled_line, guess_lines, worth_showing};
 use crate::cli::output::{counted, grouped, is_verbose, number_row, quoted};
-use crate::codec::Charset;
+use crate::codec::{Charset, Malformed};
 use crate::records::{CharsetTotal, Directory, Finding, KindLabel, Name, Sampled};
 use crate::tree::scan::joined;
 
@@ -18,16 +18,11 @@ const LEFT_OUT: usize = 5;
 
 /// Returns a kind of a finding, in words.
 pub(super) fn described(finding: Finding, kind: KindLabel) -> String {
-    let ill_formed = |what: &str| format!("ill-formed UTF-8: {what}");
     match (finding, kind.0) {
-        (Finding::IllFormed, "unexpected-continuation") => {
-            ill_formed("continuation byte without a lead byte")
+        (Finding::IllFormed, kind) => {
+            let what = kind.parse().map_or(kind, Malformed::describe);
+            format!("ill-formed UTF-8: {what}")
         }
-        (Finding::IllFormed, "invalid-byte") => ill_formed("a byte that never occurs in it"),
-        (Finding::IllFormed, "truncated") => ill_formed("truncated sequence"),
-        (Finding::IllFormed, "overlong") => ill_formed("overlong sequence"),
-        (Finding::IllFormed, "out-of-range") => ill_formed("beyond the last code point"),
-        (Finding::IllFormed, kind) => ill_formed(kind),
         (Finding::TooLong, "bytes") => "too long, in bytes".to_owned(),
         (Finding::TooLong, "chars") => "too long, in characters".to_owned(),
         (Finding::TooLong, kind) => format!("too long, in {kind} units"),
