@@ -9,8 +9,6 @@ use crate::codec::{Coding, Encoding};
 use crate::daemon::mount_config::{MountConfig, check};
 use crate::daemon::mount_policy;
 use crate::fuse::Passthrough;
-use crate::names::NameMap;
-use crate::policy::Policy;
 use crate::records::{Id, List, LogOption, Name, PolicyFile};
 
 /// Most operations that are worked on at a time, by default.
@@ -75,7 +73,7 @@ pub(super) fn keys(
     }
 }
 
-fn policy_keys(args: &PolicyArgs) -> PolicyFile {
+pub(super) fn policy_keys(args: &PolicyArgs) -> PolicyFile {
     PolicyFile {
         from: args.from.clone().map(List),
         legacy: args.legacy,
@@ -95,29 +93,6 @@ pub(super) fn conforming_keys(args: &ConformingArgs) -> PolicyFile {
         max_chars: args.max_chars,
         ..PolicyFile::default()
     }
-}
-
-/// Decides which names conform, being well-formed by `encoding`, and what becomes of the others.
-///
-/// # Errors
-/// A charset that is not on offer, or options that contradict each other.
-pub(super) fn name_map(args: &PolicyArgs, encoding: Encoding) -> Result<NameMap, CommandError> {
-    mount_policy::name_map(&PolicyFile {
-        encoding: Some(encoding),
-        ..policy_keys(args)
-    })
-}
-
-/// Decides which names conform, being well-formed by `encoding`.
-///
-/// # Errors
-/// Options that contradict each other.
-pub(super) fn policy(args: &ConformingArgs, encoding: Encoding) -> Result<Policy, CommandError> {
-    let map = mount_policy::name_map(&PolicyFile {
-        encoding: Some(encoding),
-        ..conforming_keys(args)
-    })?;
-    Ok(map.policy)
 }
 
 /// Decides what `convert` reads or writes; `option` is the one that says so.

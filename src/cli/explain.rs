@@ -13,8 +13,10 @@ use super::output::Output;
 use super::{CommandError, ExitCode, config, guess_report};
 use crate::codec::Encoding;
 use crate::codec::guess::Guesser;
+use crate::daemon::mount_policy::name_map;
 use crate::names::{BackingName, NameMap, VisibleName};
 use crate::policy::Offence;
+use crate::records::PolicyFile;
 
 /// An explanation of one name.
 #[derive(Debug)]
@@ -68,8 +70,10 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CommandError> {
         )
         .hint("a guess looks at the names alone; leave the others out"));
     }
-    let encoding = args.encoding.unwrap_or(Encoding::Utf8);
-    let map = config::name_map(&args.policy, encoding)?;
+    let map = name_map(&PolicyFile {
+        encoding: args.encoding,
+        ..config::policy_keys(&args.policy)
+    })?;
     if args.names.is_empty() && args.hex.is_empty() && !args.null {
         return Err(CommandError::usage("no name is given")
             .hint("give names, or --hex BYTES, or -0 for names on standard input"));

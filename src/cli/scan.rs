@@ -20,10 +20,10 @@ use super::page::Page;
 use super::progress::{Progress, per_second};
 use super::{CommandError, ExitCode, charset_map, config, view};
 use crate::backing::Dir;
-use crate::codec::Encoding;
+use crate::daemon::mount_policy::name_map;
 use crate::names::Quoted;
 use crate::policy::Policy;
-use crate::records::{Name, PART_FORMAT, PolicyReport, ScanPart, ScanSource};
+use crate::records::{Name, PART_FORMAT, PolicyFile, PolicyReport, ScanPart, ScanSource};
 use crate::tree::scan::{Kept, Reached, Rules, Scan, Shard, Tally};
 use crate::tree::tree_walk::{Mounts, walk};
 use json_lines::{Lines, Report};
@@ -38,8 +38,11 @@ const WAITING: usize = 2;
 /// Wrong arguments, no directory of those given; output that can't be written. What else cannot be read is told, and makes the scan
 /// incomplete.
 pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
-    let encoding = args.encoding.unwrap_or(Encoding::Utf8);
-    let policy = config::policy(&args.conforming, encoding)?;
+    let policy = name_map(&PolicyFile {
+        encoding: args.encoding,
+        ..config::conforming_keys(&args.conforming)
+    });
+    let policy = policy?.policy;
     let map = args.charset_map.as_deref().map(charset_map::read);
     let map = map.transpose()?;
     let proposal = charset_survey::create_map(args)?;
