@@ -479,20 +479,14 @@ fn uid(text: &str) -> Result<u32, String> {
         .ok_or_else(|| HINT.to_owned())
 }
 
-fn hex(text: &str) -> Result<Octets, String> {
-    let digits: Option<Vec<u32>> = text
-        .chars()
-        .filter(|c| !c.is_ascii_whitespace())
-        .map(|c| c.to_digit(16))
-        .collect();
-    let digits = digits.ok_or("it must be hex digits")?;
-    digits
-        .chunks(2)
-        .map(|pair| match pair {
-            &[high, low] => u8::try_from(high * 16 + low).ok(),
-            _ => None,
-        })
-        .collect::<Option<Vec<u8>>>()
-        .map(Octets)
-        .ok_or_else(|| "it must be two hex digits for each byte".to_owned())
+fn hex(text: &str) -> Result<Octets, &'static str> {
+    let digits = text.chars().filter(|c| !c.is_ascii_whitespace());
+    let digits = digits.map(|c| u8::try_from(c.to_digit(16)?).ok());
+    let digits: Option<Vec<u8>> = digits.collect();
+    match digits.ok_or("it must be hex digits")?.as_chunks() {
+        (pairs, []) => Ok(Octets(
+            pairs.iter().map(|[high, low]| high * 16 + low).collect(),
+        )),
+        _ => Err("it must be two hex digits for each byte"),
+    }
 }
