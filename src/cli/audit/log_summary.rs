@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use strum::IntoStaticStr;
 
 use crate::cli::args::{AuditLogArgs, TimeUnit};
 use crate::cli::output::harmless;
@@ -73,29 +74,16 @@ pub(super) struct InvalidLine {
     pub(super) is_cut: bool,
 }
 
-/// What offences are counted by.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// What offences are counted by. The word for each is that of its table.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 enum Key {
-    Kind(RuleName, String),
-    Operation(Operation),
-    Section(Option<Name<'static>>),
-    User(u32),
-    Command(u32, Name<'static>),
-    Directory(PathBuf),
-}
-
-impl Key {
-    /// Returns the table of the key.
-    fn table(&self) -> &'static str {
-        match self {
-            Self::Kind(..) => "kinds",
-            Self::Operation(_) => "operations",
-            Self::Section(_) => "sections",
-            Self::User(_) => "users",
-            Self::Command(..) => "commands",
-            Self::Directory(_) => "directories",
-        }
-    }
+    Kinds(RuleName, String),
+    Operations(Operation),
+    Sections(Option<Name<'static>>),
+    Users(u32),
+    Commands(u32, Name<'static>),
+    Directories(PathBuf),
 }
 
 /// The tables: the field of the report, and the title for people. Without a title only programs read it.
@@ -187,16 +175,16 @@ impl LogSummary {
 
     fn add_left_out(&mut self, record: &LeftOutRecord<'_>) {
         self.left_out = self.left_out.saturating_add(record.left_out);
-        self.count(Key::User(record.uid), record.left_out);
+        self.count(Key::Users(record.uid), record.left_out);
         let directory = joined(&record.mount, &record.directory);
-        self.count(Key::Directory(directory), record.left_out);
+        self.count(Key::Directories(directory), record.left_out);
     }
 
     fn add_offence(&mut self, offence: &OffenceRecord<'_>, left_out: u64) {
         let (rule, uid) = (offence.rule, offence.uid);
         *self.rules.of(rule) += 1;
         *self.verdicts.of(offence.verdict) += 1;
-        let kind = Key::Kind(rule, offence.kind.as_deref().unwrap_or_default().to_owned());
+        let kind = Key::Kinds(rule, offence.kind.as_deref().unwrap_or_default().to_owned());
         let path = joined(&offence.mount, &offence.path);
         let accepted = || offence.accepted.clone().map(Name::into_owned);
         let sample = self.samples.entry(kind.clone());
@@ -205,14 +193,14 @@ impl LogSummary {
         let times = left_out.saturating_add(1);
         for (key, times) in [
             (kind, 1),
-            (Key::Operation(offence.operation), 1),
+            (Key::Operations(offence.operation), 1),
             (
-                Key::Section(offence.section.clone().map(Name::into_owned)),
+                Key::Sections(offence.section.clone().map(Name::into_owned)),
                 1,
             ),
-            (Key::User(uid), times),
-            (Key::Command(uid, offence.command.clone().into_owned()), 1),
-            (Key::Directory(directory), times),
+            (Key::Users(uid), times),
+            (Key::Commands(uid, offence.command.clone().into_owned()), 1),
+            (Key::Directories(directory), times),
         ] {
             self.count(key, times);
         }
@@ -288,11 +276,12 @@ impl LogSummary {
     pub(super) fn tables(&self, most: usize) -> [Table; 6] {
         TABLES.map(|(field, title)| {
             let counts = self.counts.iter();
-            let mut all: Vec<(&Key, &u64)> =
-                counts.filter(|(key, _)| key.table() == field).collect();
+            let mut all: Vec<(&Key, &u64)> = counts
+                .filter(|(key, _)| <&str>::from(*key) == field)
+                .collect();
             all.sort_unstable_by_key(|&(key, count)| (Reverse(count), key));
             // Where no section is named, none is of interest to people.
-            let is_named = all.iter().any(|(key, _)| **key != Key::Section(None));
+            let is_named = all.iter().any(|(key, _)| **key != Key::Sections(None));
             let distinct = all.len();
             let rows = all.into_iter().take(most).map(|(key, &offences)| {
                 let (label, fields) = self.row(key);
@@ -314,7 +303,7 @@ impl LogSummary {
     /// Returns a key for people and for programs.
     fn row(&self, key: &Key) -> (String, Value) {
         match key {
-            Key::Kind(rule, kind) => {
+            Key::Kinds(rule, kind) => {
                 let rule: &str = rule.into();
                 let mut label = harmless(format!("{rule} {kind}").trim_end()).into_owned();
                 let kind = (!kind.is_empty()).then_some(kind);
@@ -329,24 +318,24 @@ impl LogSummary {
                 let fields = json!({"rule": rule, "kind": kind, "sample": sample});
                 (label, fields)
             }
-            Key::Operation(operation) => {
+            Key::Operations(operation) => {
                 let label: &str = operation.into();
                 (label.to_owned(), json!({"operation": label}))
             }
-            Key::Section(section) => {
+            Key::Sections(section) => {
                 let label = section.as_ref().map(Name::to_string);
                 let label = label.unwrap_or_else(|| "no section".to_owned());
                 (label, json!({"section": section}))
             }
-            Key::User(uid) => {
+            Key::Users(uid) => {
                 let fields = json!({"uid": uid, "user": self.user_names.get(uid)});
                 (self.user(*uid), fields)
             }
-            Key::Command(uid, command) => {
+            Key::Commands(uid, command) => {
                 let fields = json!({"uid": uid, "command": command});
                 (format!("{} {command}", self.user(*uid)), fields)
             }
-            Key::Directory(directory) => {
+            Key::Directories(directory) => {
                 let directory = Name::of_path(directory);
                 (directory.to_string(), json!({"path": directory}))
             }
