@@ -153,13 +153,11 @@ fn dispatch(cli: Cli, invocation: &Invocation) -> Result<ExitCode, CommandError>
 
 fn version(is_verbose: bool) -> Result<ExitCode, CommandError> {
     let mut lines = vec![concat!("utf8fs ", env!("CARGO_PKG_VERSION")).to_owned()];
+    let unicode =
+        |what: &str, (major, minor, update)| format!("{what}: Unicode {major}.{minor}.{update}");
     if is_verbose {
-        for (what, (major, minor, update)) in [
-            ("normalization", normalize::UNICODE_VERSION),
-            ("case folding", caseless::UNICODE_VERSION),
-        ] {
-            lines.push(format!("{what}: Unicode {major}.{minor}.{update}"));
-        }
+        lines.push(unicode("normalization", normalize::UNICODE_VERSION));
+        lines.push(unicode("case folding", caseless::UNICODE_VERSION));
     }
     print_lines(lines)?;
     Ok(ExitCode::Ok)

@@ -23,7 +23,7 @@ use crate::daemon::mountinfo::MountInfo;
 use crate::guard::{self, Found};
 use crate::names::Quoted;
 use crate::records::{
-    BackingFault, FormatHead, MountStatus, PolicyStatus, STATUS_FORMAT, json_line,
+    BackingFault, FormatHead, MountStatus, PolicyStatus, STATUS_FORMAT, add_fields, json_line,
 };
 use all_mounts::Asked;
 use prometheus::Status;
@@ -60,9 +60,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CommandError> {
         (Some(status), StatusFormat::Text) => status_text::lines(status),
         (Some(status), StatusFormat::Json) => {
             let mut object = json!(status);
-            if let Some(fields) = object.as_object_mut() {
-                fields.insert("state".to_owned(), json!(asked.state));
-            }
+            add_fields(&mut object, json!({"state": asked.state}));
             vec![json_line(&object)]
         }
         (Some(status), StatusFormat::Prometheus) => {

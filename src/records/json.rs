@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::Serializer;
 use serde_json::ser::Formatter;
+use serde_json::{Serializer, Value};
 
 use crate::names::quoted::is_dangerous;
 
@@ -31,6 +31,13 @@ pub fn push_json(out: &mut Vec<u8>, document: &(impl Serialize + ?Sized)) {
     document
         .serialize(&mut Serializer::with_formatter(out, Harmless))
         .expect("invariant: the keys of a record are text, and a Vec takes all bytes");
+}
+
+/// Adds the fields of an object to another.
+pub fn add_fields(object: &mut Value, more: Value) {
+    if let (Value::Object(fields), Value::Object(more)) = (object, more) {
+        fields.extend(more);
+    }
 }
 
 /// Compact JSON with dangerous characters escaped.

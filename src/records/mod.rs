@@ -31,7 +31,7 @@ pub use finding::{Finding, Found, KindLabel};
 pub use guard_status::{GUARD_STATUS_FORMAT, GuardStatus};
 pub use guess_record::{DoubledName, GuessRecord, ReadName};
 pub use journal_event::{JournalEvent, JournalMark, JournalStep, StepAction};
-pub use json::{json_line, push_json};
+pub use json::{add_fields, json_line, push_json};
 pub use kind::Kind;
 pub use mount_status::{
     AuditCounts, BackingFault, CacheOption, CacheTimes, DescriptorCounts, FormatHead, IndexCounts,

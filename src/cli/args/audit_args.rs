@@ -25,12 +25,6 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// Returns the word for it.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns its length in hours.
     #[must_use]
     pub fn hours(self) -> i64 {

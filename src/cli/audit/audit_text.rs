@@ -64,7 +64,7 @@ fn over_time(args: &AuditLogArgs, summary: &LogSummary) -> Vec<String> {
     if most == 0 {
         return Vec::new();
     }
-    let mut lines = vec![String::new(), format!("by {} (UTC)", unit.label())];
+    let mut lines = vec![String::new(), format!("by {} (UTC)", <&str>::from(unit))];
     let before = sums.len().saturating_sub(MOMENTS);
     lines.extend((before > 0).then(|| format!("  {before} before that")));
     lines.extend(sums.iter().skip(before).map(|(hour, sum)| {

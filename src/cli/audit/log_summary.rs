@@ -248,10 +248,8 @@ impl LogSummary {
         &self,
         unit: Option<TimeUnit>,
     ) -> (TimeUnit, BTreeMap<i64, RuleCounts<u64>>) {
-        let [first, last] = [self.hours.first_key_value(), self.hours.last_key_value()];
-        let span = last
-            .zip(first)
-            .map_or(0, |((last, _), (first, _))| last - first);
+        let (first, last) = (self.hours.keys().next(), self.hours.keys().next_back());
+        let span = last.zip(first).map_or(0, |(last, first)| last - first);
         let unit = unit.unwrap_or(match span {
             ..72 => TimeUnit::Hour,
             _ => TimeUnit::Day,

@@ -42,9 +42,7 @@ impl Plot {
         unit: TimeUnit,
         over_time: &BTreeMap<i64, RuleCounts<u64>>,
     ) -> Option<Self> {
-        let ((first, _), (last, _)) = over_time
-            .first_key_value()
-            .zip(over_time.last_key_value())?;
+        let (first, last) = (over_time.keys().next()?, over_time.keys().next_back()?);
         let moments = (last - first) / unit.hours() + 1;
         let step = (moments + BARS - 1) / BARS;
         let hours = step * unit.hours();
@@ -55,7 +53,7 @@ impl Plot {
         let most = sums.values().map(RuleCounts::sum).max()?;
         let several = match step {
             1 => String::new(),
-            step => format!(" and the next {} {}s", step - 1, unit.label()),
+            step => format!(" and the next {} {}s", step - 1, <&str>::from(unit)),
         };
         let bars = sums.iter().map(|(&x, by_rule)| {
             let (mut rects, mut numbers, mut top) = (Vec::new(), Vec::new(), most);

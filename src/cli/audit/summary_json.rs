@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::log_summary::{LogSummary, Table};
+use super::log_summary::LogSummary;
 use crate::cli::args::AuditLogArgs;
-use crate::records::{Name, Time};
+use crate::records::{Name, Time, add_fields};
 
 /// Most rows of each table, by default.
 const TOP: usize = 100;
@@ -39,7 +39,7 @@ pub(super) fn document(args: &AuditLogArgs, summary: &LogSummary) -> Value {
         "last": summary.last.map(Time),
         "rules": summary.rules,
         "verdicts": summary.verdicts,
-        "over_time": {"unit": unit.label(), "rows": moments.collect::<Vec<_>>()},
+        "over_time": {"unit": <&str>::from(unit), "rows": moments.collect::<Vec<_>>()},
         "left_out": summary.left_out,
         "dropped": summary.dropped,
         "summaries": summary.summaries,
@@ -48,19 +48,13 @@ pub(super) fn document(args: &AuditLogArgs, summary: &LogSummary) -> Value {
         "unread": summary.unread,
     });
     for table in summary.tables(args.top.unwrap_or(TOP)) {
-        if let Some(fields) = document.as_object_mut() {
-            fields.insert(table.key.to_owned(), table_document(table));
-        }
+        let rows = table.rows.into_iter().map(|mut row| {
+            add_fields(&mut row.fields, json!({"offences": row.offences}));
+            row.fields
+        });
+        let rows: Vec<Value> = rows.collect();
+        let fields = json!({(table.key): {"rows": rows, "distinct": table.distinct}});
+        add_fields(&mut document, fields);
     }
     document
-}
-
-fn table_document(table: Table) -> Value {
-    let rows = table.rows.into_iter().map(|mut row| {
-        if let Some(fields) = row.fields.as_object_mut() {
-            fields.insert("offences".to_owned(), row.offences.into());
-        }
-        row.fields
-    });
-    json!({"rows": rows.collect::<Vec<_>>(), "distinct": table.distinct})
 }

@@ -47,7 +47,7 @@ pub(super) fn page(args: &AuditLogArgs, summary: &LogSummary) -> String {
         span: (summary.first.zip(summary.last))
             .map(|(first, last)| (format!("{first:.0}"), format!("{last:.0}"))),
         cards: all.chain(verdicts).chain(summary.missing()).collect(),
-        unit: unit.label(),
+        unit: unit.into(),
         plot: Plot::over_time(unit, &over_time),
         legend: rules
             .map(|(index, (rule, count))| (index, rule.into(), count))

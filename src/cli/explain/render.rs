@@ -1,6 +1,6 @@
 //! An explanation as text and as JSON.
 
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::Explanation;
 use super::sequences::{Row, hex, notation, rows};
@@ -8,7 +8,7 @@ use crate::cli::text_table::columns;
 use crate::codec::Encoding;
 use crate::names::{OnViolation, Quoted, VisibleName};
 use crate::policy::{NAME_MAX, Offence, Rule, errno};
-use crate::records::{Name, json_line};
+use crate::records::{Name, add_fields, json_line};
 
 impl Explanation<'_> {
     /// Returns one JSON object on one line. The keys are part of the interface (law L4). They are `name`, `verdict`,
@@ -16,7 +16,7 @@ impl Explanation<'_> {
     /// `rule`, `kind`, `offset`, `length`, `code_point` and `errno` too.
     pub(super) fn to_json(&self) -> String {
         let name = |name: &Option<VisibleName>| {
-            name.as_ref().map(|name| json!(Name::from(name.as_bytes())))
+            json!(name.as_ref().map(|name| Name::from(name.as_bytes())))
         };
         let encoding = self.map.policy.encoding;
         let verdict = if self.offence.is_some() {
@@ -24,30 +24,29 @@ impl Explanation<'_> {
         } else {
             "conforming"
         };
-        let mut fields = vec![
-            ("name", json!(Name::from(self.name))),
-            ("encoding", json!(encoding)),
-            ("visible", json!(name(&self.visible))),
-            ("normalized", json!(name(&self.normalized))),
-            ("verdict", json!(verdict)),
-        ];
+        let mut object = json!({
+            "name": Name::from(self.name),
+            "encoding": encoding,
+            "visible": name(&self.visible),
+            "normalized": name(&self.normalized),
+            "verdict": verdict,
+        });
         if encoding != Encoding::Utf8 {
-            fields.push(("text", json!(self.text)));
+            add_fields(&mut object, json!({"text": self.text}));
         }
         if let Some(offence) = self.offence {
             let errno = self.is_mountable().then(|| self.errno(offence));
-            fields.extend([
-                ("rule", json!(offence.rule.label())),
-                ("kind", json!(offence.rule.kind())),
-                ("offset", json!(offence.offset)),
-                ("length", json!(offence.length)),
-                ("code_point", json!(offence.code_point.map(notation))),
-                ("errno", json!(errno)),
-            ]);
+            let refusal = json!({
+                "rule": offence.rule.label(),
+                "kind": offence.rule.kind(),
+                "offset": offence.offset,
+                "length": offence.length,
+                "code_point": offence.code_point.map(notation),
+                "errno": errno,
+            });
+            add_fields(&mut object, refusal);
         }
-        let fields = fields.into_iter();
-        let fields = fields.map(|(key, value)| (key.to_owned(), value));
-        json_line(&fields.collect::<Map<_, _>>())
+        json_line(&object)
     }
 
     /// Lines for people.
