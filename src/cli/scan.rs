@@ -20,6 +20,7 @@ use super::page::Page;
 use super::progress::{Progress, per_second};
 use super::{CommandError, ExitCode, charset_map, config, view};
 use crate::backing::Dir;
+use crate::daemon::command_error::Doing;
 use crate::daemon::mount_policy::name_map;
 use crate::names::Quoted;
 use crate::policy::Policy;
@@ -91,11 +92,13 @@ fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, Co
         reached: &reached,
         roots: Vec::new(),
     };
-    let progress = Progress::start(args.progress, false);
-    let (source, tally) = match &args.names_from {
-        Some(list) => (ScanSource::List, listed(&mut scan, list, progress)?),
-        None => (ScanSource::Walk, walked(&mut scan, args, progress)?),
-    };
+    let line = |elapsed| progress_line(&reached, elapsed);
+    let (source, tally) = Progress::start(args.progress, false).during(line, || {
+        Ok(match &args.names_from {
+            Some(list) => (ScanSource::List, listed(&mut scan, list)?),
+            None => (ScanSource::Walk, walked(&mut scan, args)?),
+        })
+    })?;
     let policy = scan.rules.policy();
     let part = ScanPart {
         format: PART_FORMAT,
@@ -151,7 +154,7 @@ fn kept(args: &ScanArgs) -> Kept {
     }
 }
 
-fn walked(scan: &mut Scan<'_>, args: &ScanArgs, progress: Progress) -> Result<Tally, CommandError> {
+fn walked(scan: &mut Scan<'_>, args: &ScanArgs) -> Result<Tally, CommandError> {
     let (mut roots, mut unopened) = (Vec::new(), Vec::new());
     for path in &args.directories {
         let name = path.as_os_str().as_bytes().to_vec();
@@ -186,20 +189,14 @@ fn walked(scan: &mut Scan<'_>, args: &ScanArgs, progress: Progress) -> Result<Ta
         .threads
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from) + WAITING);
     let scan = &*scan;
-    let line = |elapsed| progress_line(scan.reached, elapsed);
-    let states = progress.during(line, || walk(&roots, crossing, threads, scan));
-    let states = states.map_err(|error| walk_failed(&error))?;
+    let states = walk(&roots, crossing, threads, scan).doing("walk the directories")?;
     for state in states {
         all.merge(state.done(scan));
     }
     Ok(all)
 }
 
-fn walk_failed(error: &io::Error) -> CommandError {
-    CommandError::failure(format!("the walk failed: {}", reason(error)))
-}
-
-fn listed(scan: &mut Scan<'_>, list: &Path, progress: Progress) -> Result<Tally, CommandError> {
+fn listed(scan: &mut Scan<'_>, list: &Path) -> Result<Tally, CommandError> {
     let input = open_input(list).map_err(|error| {
         CommandError::usage(cannot_be("read", Quoted::of(list), &error))
             .hint("--names-from takes a file of paths, each ended by a NUL, or -")
@@ -209,9 +206,7 @@ fn listed(scan: &mut Scan<'_>, list: &Path, progress: Progress) -> Result<Tally,
         name => name,
     };
     scan.roots.push(Vec::new());
-    let scan = &*scan;
-    let line = |elapsed| progress_line(scan.reached, elapsed);
-    Ok(progress.during(line, || scan.read_list(input, name)))
+    Ok(scan.read_list(input, name))
 }
 
 /// Returns how far a scan is. How much is still to come nobody knows before the end.

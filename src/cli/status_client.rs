@@ -19,6 +19,7 @@ use strum::IntoStaticStr;
 use super::error::{cannot_be, reason};
 use super::output::{Output, print_error};
 use super::{CommandError, ExitCode};
+use crate::daemon::command_error::Doing;
 use crate::daemon::fuse_mount::{is_of_dead_mount, reachable_mounts};
 use crate::daemon::status_query::{self, AskError};
 use crate::names::Quoted;
@@ -94,9 +95,7 @@ pub(super) fn ask(path: &Path) -> Result<Answer, CommandError> {
 /// # Errors
 /// Another process cannot be had.
 pub(super) fn start_asking(path: &Path) -> Result<(Answer, Vec<u8>), CommandError> {
-    let failed = |error: io::Error| {
-        CommandError::failure(format!("no process can be started: {}", reason(&error)))
-    };
+    const START: &str = "start a process that asks";
     let child = Command::new("/proc/self/exe")
         .arg0("utf8fs")
         .args(ASKING)
@@ -105,19 +104,18 @@ pub(super) fn start_asking(path: &Path) -> Result<(Answer, Vec<u8>), CommandErro
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(failed)?;
-    let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
-    let process = process.map_err(|errno| failed(errno.into()))?;
+        .doing(START)?;
+    let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).doing(START)?;
     let (done, is_done) = sync_channel(1);
     let wait = move || done.try_send(child.wait_with_output()).ok();
     let waiting = thread::Builder::new().name("answer".to_owned()).spawn(wait);
-    waiting.map_err(failed)?;
+    waiting.doing(START)?;
     let Ok(ended) = is_done.recv_timeout(PATIENCE) else {
         // Not waited for: it ends when it can.
         pidfd_send_signal(&process, Signal::KILL).ok();
         return Ok((Answer::Silent, Vec::new()));
     };
-    let ended = ended.map_err(failed)?;
+    let ended = ended.doing(START)?;
     let answer = match ended.status.code().map(u8::try_from) {
         Some(Ok(0)) => Answer::Status(ended.stdout),
         Some(Ok(DEAD)) => Answer::Dead,

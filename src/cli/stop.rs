@@ -7,7 +7,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::cli::CommandError;
-use crate::cli::error::reason;
+use crate::daemon::command_error::Doing;
 
 /// Whether somebody asked to stop.
 #[derive(Debug)]
@@ -24,9 +24,7 @@ impl Stop {
             flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_asked))
                 .and_then(|_| flag::register(signal, Arc::clone(&is_asked)))
                 .and_then(|_| flag::register_usize(signal, Arc::clone(&asked), number))
-                .map_err(|error| {
-                    CommandError::failure(format!("signals cannot be watched: {}", reason(&error)))
-                })?;
+                .doing("watch signals")?;
         }
         Ok(Self(asked))
     }

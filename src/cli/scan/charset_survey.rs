@@ -10,17 +10,18 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::scan_done::ScanDone;
-use super::walk_failed;
 use crate::backing::Dir;
 use crate::cli::args::ScanArgs;
 use crate::cli::error::cannot_be;
 use crate::cli::output::{counted, grouped, number_row, print_lines, print_note, quoted};
 use crate::cli::{CommandError, charset_map};
 use crate::codec::Charset;
+use crate::daemon::command_error::Doing;
 use crate::names::quoted::is_dangerous;
-use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted, ShellWord};
+use crate::names::{BackingName, CharsetMap, CharsetSource, DirectoryPattern, Quoted, ShellWord};
 use crate::policy::Policy;
 use crate::records::{Candidate, PlanLine, Reason, percent};
+use crate::tree::change::TreePath;
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::scan::joined;
@@ -133,27 +134,23 @@ struct NameSample {
 /// An entry of a charset map, and the names that it stands for.
 #[derive(Debug)]
 struct ProposedEntry {
-    path: Path,
+    path: TreePath,
     /// `None` if each name is to be guessed.
     charset: Option<Charset>,
     names: SurveyedDirectory,
 }
 
-/// The path of a directory from the root.
-type Path = Vec<Box<[u8]>>;
-
 /// The directories of a tree that have ill-formed names, in the order of their paths.
 #[derive(Debug, Default)]
-struct CharsetSurvey(Mutex<BTreeMap<Path, SurveyedDirectory>>);
+struct CharsetSurvey(Mutex<BTreeMap<TreePath, SurveyedDirectory>>);
 
 impl PlanSink for CharsetSurvey {
     fn take(&self, plan: &DirectoryPlan) {
         let is_ill_formed = |line: &&PlanLine| std::str::from_utf8(line.old.as_bytes()).is_err();
         let lines: Vec<&PlanLine> = plan.lines.iter().filter(is_ill_formed).collect();
         if !lines.is_empty() {
-            let path = plan.directory().iter().map(|name| name.as_bytes().into());
             let names = SurveyedDirectory::of(&lines, &plan.path());
-            self.0.lock().insert(path.collect(), names);
+            self.0.lock().insert(plan.directory().into(), names);
         }
     }
 
@@ -266,7 +263,7 @@ impl CharsetSurvey {
         };
         for directory in directories {
             let read = Dir::open_root(directory).and_then(read);
-            read.map_err(|error| walk_failed(&error))?;
+            read.doing("walk the directories")?;
         }
         Ok(survey)
     }
@@ -307,7 +304,7 @@ impl CharsetSurvey {
 /// Returns the entry of the first directory.
 fn push_entries(
     entries: &mut Vec<ProposedEntry>,
-    directories: &[(Path, SurveyedDirectory)],
+    directories: &[(TreePath, SurveyedDirectory)],
     depth: usize,
     inherited: Option<usize>,
 ) -> Option<usize> {
@@ -327,7 +324,7 @@ fn push_entries(
     let charset = names.charset();
     if charset.is_some() || rest.is_empty() {
         let last = rest.last().map_or(first, |(last, _)| last);
-        let both = first.iter().zip(last);
+        let both = first.iter().zip(last.iter());
         let same = both.take_while(|(one, other)| one == other);
         entries.push(ProposedEntry {
             path: first.iter().take(same.count()).cloned().collect(),
@@ -398,7 +395,9 @@ impl ProposedEntry {
                 text += &format!(" {}", quoted(read.as_bytes()));
             }
         }
-        let path = toml_string(&DirectoryPattern::of(self.path.iter().map(AsRef::as_ref)));
+        let path = toml_string(&DirectoryPattern::of(
+            self.path.iter().map(BackingName::as_bytes),
+        ));
         let charset = self.charset.map_or("auto", Charset::label);
         format!("{text}\n[[directory]]\npath = {path}\ncharset = \"{charset}\"\n")
     }

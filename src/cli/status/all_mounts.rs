@@ -11,6 +11,7 @@ use crate::cli::output::{print_error, print_lines};
 use crate::cli::status_client::{self, Answer};
 use crate::cli::text_table::columns;
 use crate::cli::{CommandError, ExitCode};
+use crate::daemon::command_error::Doing;
 use crate::daemon::fuse_mount::reachable_mounts;
 use crate::daemon::mountinfo::MountInfo;
 use crate::names::Quoted;
@@ -31,8 +32,7 @@ pub(super) struct Asked {
 /// # Errors
 /// The table of mounts cannot be read.
 pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CommandError> {
-    let mounts = reachable_mounts::ours()
-        .map_err(|error| CommandError::io("read the table of mounts", &error))?;
+    let mounts = reachable_mounts::ours().doing("read the table of mounts")?;
     let all: Vec<Asked> = thread::scope(|scope| {
         let asking: Vec<_> = mounts
             .into_iter()

@@ -8,6 +8,7 @@ use super::holders;
 use crate::cli::CommandError;
 use crate::cli::args::UmountArgs;
 use crate::cli::output::{Output, harmless};
+use crate::daemon::command_error::Doing;
 use crate::daemon::fuse_mount::reachable_mounts;
 use crate::daemon::mount_policy::user_names;
 use crate::daemon::mountinfo::MountInfo;
@@ -28,8 +29,7 @@ pub(super) fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CommandError>
 
 /// Returns the mounts that this user may unmount: root all, others their own.
 fn removable() -> Result<Vec<MountInfo>, CommandError> {
-    let mut mounts = reachable_mounts::ours()
-        .map_err(|error| CommandError::io("read the table of mounts", &error))?;
+    let mut mounts = reachable_mounts::ours().doing("read the table of mounts")?;
     let user = rustix::process::getuid();
     let user_id = user.to_string();
     mounts.retain(|mount| user.is_root() || mount.option("user_id=") == Some(&user_id));
