@@ -24,6 +24,11 @@ pub(super) fn columns(rows: &[Vec<String>], right: &[usize]) -> Vec<String> {
         .collect()
 }
 
+/// Returns the row of titles, which a bar separates.
+pub(super) fn head(titles: &str) -> Vec<String> {
+    titles.split('|').map(str::to_owned).collect()
+}
+
 /// Returns the text with spaces up to a width on a terminal, at least one.
 pub(super) fn padded(text: &str, width: usize) -> String {
     let missing = width.saturating_sub(text.width()).max(1);

@@ -9,7 +9,7 @@ use super::{exit, impairments, parse, status_text};
 use crate::cli::args::status_args::StatusFormat;
 use crate::cli::output::{print_error, print_lines};
 use crate::cli::status_client::{self, Answer};
-use crate::cli::text_table::columns;
+use crate::cli::text_table::{columns, head};
 use crate::cli::{CommandError, ExitCode};
 use crate::daemon::command_error::Doing;
 use crate::daemon::fuse_mount::reachable_mounts;
@@ -93,16 +93,7 @@ pub(super) fn lines(all: &[Asked], format: StatusFormat) -> Vec<String> {
 }
 
 fn table(all: &[Asked]) -> Vec<String> {
-    let head = [
-        "mounted on",
-        "shows",
-        "state",
-        "for",
-        "requests",
-        "errors",
-        "offences",
-    ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut rows = vec![head("mounted on|shows|state|for|requests|errors|offences")];
     for asked in all {
         let mut row = vec![
             Quoted(&asked.mount.mount_point).to_string(),

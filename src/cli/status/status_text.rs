@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{impairments, refused_policy};
 use crate::cli::output::harmless;
-use crate::cli::text_table::columns;
+use crate::cli::text_table::{columns, head};
 use crate::records::{GuardStatus, MountStatus, Name, PolicyStatus, RequestCounts, Transport};
 
 /// Returns the lines of the status.
@@ -97,16 +97,7 @@ fn policy(policy: Option<&PolicyStatus>) -> Vec<String> {
 
 /// Returns the table of requests, the most frequent first, their sum last.
 fn requests(status: &MountStatus) -> Vec<String> {
-    let head = [
-        "request",
-        "count",
-        "errors",
-        "calls",
-        "time",
-        "mean",
-        "99 % within",
-    ];
-    let mut table = vec![head.map(str::to_owned).to_vec()];
+    let mut table = vec![head("request|count|errors|calls|time|mean|99 % within")];
     let mut seen: Vec<_> = status.operations.iter().collect();
     seen.retain(|(_, counts)| counts.requests > 0);
     seen.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.requests));
