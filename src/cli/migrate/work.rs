@@ -81,9 +81,6 @@ impl<'w> Work<'w> {
         own: Option<&Metadata>,
         take: &(dyn Fn(&DirectoryPlan) -> Result<bool, CommandError> + Sync),
     ) -> Result<(), CommandError> {
-        let fault = |error: io::Error| {
-            CommandError::failure(cannot_be("read", Quoted(root.bytes()), &error))
-        };
         let filter = Filter {
             entries: root.entries.clone(),
             own: own.map(|own| (own.dev(), own.ino())),
@@ -95,13 +92,14 @@ impl<'w> Work<'w> {
             filter: &filter,
             threads: self.threads,
         };
-        let guess = planner.guess(&|| self.stop.is_asked()).map_err(fault)?;
         let sink = Sink {
             work: self,
             take,
             end: Mutex::default(),
         };
-        planner.plan(&guess, &sink).map_err(fault)?;
+        planner.plan(&sink).map_err(|error| {
+            CommandError::failure(cannot_be("read", Quoted(root.bytes()), &error))
+        })?;
         sink.end.into_inner().unwrap_or(Ok(()))
     }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -251,19 +250,17 @@ impl CharsetSurvey {
     /// # Errors
     /// A root cannot be read.
     fn of(directories: &[PathBuf], options: &PlanOptions) -> Result<Self, CommandError> {
+        const WALK: &str = "walk the directories";
         let survey = Self::default();
-        let read = |root: Dir<OwnedFd>| {
+        for directory in directories {
+            let root = Dir::open_root(directory).doing(WALK)?;
             let planner = Planner {
                 root: &root.into_fd(),
                 options,
                 filter: &Filter::default(),
                 threads: THREADS,
             };
-            planner.plan(&planner.guess(&|| false)?, &survey)
-        };
-        for directory in directories {
-            let read = Dir::open_root(directory).and_then(read);
-            read.doing("walk the directories")?;
+            planner.plan(&survey).doing(WALK)?;
         }
         Ok(survey)
     }

@@ -46,19 +46,13 @@ pub struct Planner<'s> {
 
 impl Planner<'_> {
     /// Returns what the names of all the tree are likely written in, without a look at the tree where nobody needs it. What
-    /// can't be read is left out. `is_over` is asked before each directory.
-    ///
-    /// # Errors
-    /// The root can't be looked at.
-    pub fn guess(&self, is_over: &(dyn Fn() -> bool + Sync)) -> io::Result<TreeGuess> {
+    /// can't be read is left out.
+    fn guess(&self, sink: &dyn PlanSink) -> io::Result<TreeGuess> {
         if !self.options.needs_guesses() {
             return Ok(TreeGuess::default());
         }
-        let visitor = Names {
-            planner: self,
-            is_over,
-        };
-        let states = self.walk(&visitor)?;
+        let filter = self.filter;
+        let states = self.walk(&Names { filter, sink })?;
         let mut names = Guesser::new();
         for (part, _) in states {
             names.merge(part);
@@ -70,8 +64,9 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// The root can't be looked at.
-    pub fn plan(&self, tree: &TreeGuess, sink: &dyn PlanSink) -> io::Result<()> {
-        let links = Links::new(self.root, self.options, self.filter, tree)?;
+    pub fn plan(&self, sink: &dyn PlanSink) -> io::Result<()> {
+        let tree = self.guess(sink)?;
+        let links = Links::new(self.root, self.options, self.filter, &tree)?;
         self.walk(&PlanVisitor { links, sink }).map(drop)
     }
 
@@ -83,19 +78,19 @@ impl Planner<'_> {
 
 /// Gathers names for guesses.
 struct Names<'n> {
-    planner: &'n Planner<'n>,
-    is_over: &'n (dyn Fn() -> bool + Sync),
+    filter: &'n Filter,
+    sink: &'n dyn PlanSink,
 }
 
 impl<'n> Visitor for Names<'n> {
     type State = (Guesser, Scope<'n>);
 
     fn start(&self) -> Self::State {
-        (Guesser::new(), self.planner.filter.scope([]))
+        (Guesser::new(), self.filter.scope([]))
     }
 
     fn enter(&self, (_, scope): &mut Self::State, place: &Arc<Place>) {
-        *scope = self.planner.filter.scope(place.names());
+        *scope = self.filter.scope(place.names());
     }
 
     fn entry(&self, (names, scope): &mut Self::State, name: &[u8], _: Kind, _: u64) {
@@ -109,7 +104,7 @@ impl<'n> Visitor for Names<'n> {
     }
 
     fn is_over(&self) -> bool {
-        (self.is_over)()
+        self.sink.is_over()
     }
 }
 

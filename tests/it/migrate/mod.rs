@@ -136,8 +136,7 @@ fn planned(root: &Path, options: &PlanOptions) -> Lines {
         filter: &filter,
         threads: 2,
     };
-    let guess = planner.guess(&|| false).unwrap();
     let all = All(Mutex::default());
-    planner.plan(&guess, &all).unwrap();
+    planner.plan(&all).unwrap();
     all.0.into_inner().unwrap()
 }
