@@ -14,14 +14,12 @@ pub(super) struct Counters {
     pub(super) renamed: u64,
     pub(super) retargeted: u64,
     pub(super) set_aside: u64,
-    /// Entries with which something is amiss, and which stay.
-    pub(super) left: u64,
+    /// Entries with which something is amiss, and which stay, and directories that could not be read.
+    pub(super) rest: Unplanned,
     /// Left entries whose new names would have control characters.
     pub(super) control: u64,
     /// Left entries for which no name conforms.
     pub(super) unspelled: u64,
-    /// Directories that could not be read.
-    pub(super) unread: u64,
     /// Journals by which something may have been done.
     pub(super) begun: u64,
     /// Steps that were done, of so many.
@@ -37,15 +35,15 @@ impl Counters {
     /// Returns how much was left and not read so far, before a journal is whole.
     pub(super) fn unplanned(&self) -> Unplanned {
         Unplanned {
-            left: self.left + self.failed,
-            unread: self.unread,
+            left: self.rest.left + self.failed,
+            ..self.rest
         }
     }
 
     /// Counts what an earlier run left and did not read.
     pub(super) fn add_unplanned(&mut self, unplanned: Unplanned) {
-        self.left += unplanned.left;
-        self.unread += unplanned.unread;
+        self.rest.left += unplanned.left;
+        self.rest.unread += unplanned.unread;
     }
 
     /// Counts what was planned.
@@ -61,7 +59,7 @@ impl Counters {
             self.renamed += u64::from(line.new.is_some());
             self.retargeted += u64::from(line.new_target.is_some());
             self.set_aside += u64::from(line.same_as.is_some());
-            self.left += u64::from(line.is_left());
+            self.rest.left += u64::from(line.is_left());
             self.control += u64::from(left_for(Reason::Control));
             self.unspelled += u64::from(left_for(Reason::NoSpelling));
         }

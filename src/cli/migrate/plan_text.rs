@@ -147,7 +147,7 @@ pub(super) fn print_summary(
             "event": "total", "applied": args.apply, "stopped": is_stopped,
             "directories": counters.directories, "entries": counters.entries,
             "renamed": counters.renamed, "retargeted": counters.retargeted,
-            "set_aside": counters.set_aside, "left": counters.left, "unread": counters.unread,
+            "set_aside": counters.set_aside, "left": counters.rest.left, "unread": counters.rest.unread,
             "done": counters.done, "failed": counters.failed,
         }))])?;
     }
@@ -165,11 +165,7 @@ pub(super) fn print_summary(
     let mut parts = numbers(&planned, would);
     // Steps say more than names only if some are missing, or if nothing was planned anew.
     let in_steps = !args.apply || !is_whole || parts.is_empty();
-    let unplanned = Unplanned {
-        left: counters.left,
-        unread: counters.unread,
-    };
-    parts.extend(rest(unplanned, args.apply));
+    parts.extend(rest(counters.rest, args.apply));
     let of = match counters.entries {
         0 => String::new(),
         entries if arguments::is_by_plan(args) => {

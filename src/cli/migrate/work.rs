@@ -228,7 +228,7 @@ impl PlanSink for Sink<'_> {
 
     /// Reports a directory that could not be read.
     fn failed(&self, place: &Place, error: &io::Error) {
-        self.work.counters.lock().unread += 1;
+        self.work.counters.lock().rest.unread += 1;
         print_warning(&cannot_be("read", or_root(&place.path()), error));
     }
 
