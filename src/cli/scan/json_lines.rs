@@ -11,7 +11,7 @@ use crate::cli::output::Output;
 use crate::codec::guess::Guesser;
 use crate::records::{
     CharsetGuess, Directory, DirectoryReport, GuessRecord, KindTotal, ScanEntry, ScanLine,
-    ScanTotal, TOTAL_FORMAT, push_json,
+    ScanTotal, TOTAL_FORMAT, json_line, push_json,
 };
 use crate::tree::scan::Sink;
 
@@ -41,27 +41,24 @@ impl Lines {
 
     /// Prints the whole, in JSON; with `is_part` also what it takes to merge it with other parts.
     pub(super) fn finish(self, done: &ScanDone, is_part: bool) -> Result<(), CommandError> {
-        let mut out = Vec::new();
+        let print = |line: &ScanLine<'_>| self.out.line(&json_line(line));
         let tally = &done.scan.tally;
         for failure in &tally.left_out.first {
             let path = failure.path.as_bytes().into();
-            push_line(&mut out, &ScanLine::LeftOut { path });
+            print(&ScanLine::LeftOut { path });
         }
         for directory in &tally.worst {
-            let report = directory_report(done, directory);
-            push_line(&mut out, &ScanLine::Directory(report));
+            print(&ScanLine::Directory(directory_report(done, directory)));
         }
         let guesses = done.charsets().guesses.iter().map(GuessRecord::from);
         let doubled = tally.guesser.doubled();
         for guess in guesses.chain(doubled.as_ref().map(GuessRecord::from)) {
-            push_line(&mut out, &ScanLine::Guess(guess));
+            print(&ScanLine::Guess(guess));
         }
         if is_part {
-            let part = Box::new(done.scan.clone());
-            push_line(&mut out, &ScanLine::Part(part));
+            print(&ScanLine::Part(Box::new(done.scan.clone())));
         }
-        push_line(&mut out, &ScanLine::Total(Box::new(total(done))));
-        self.out.bytes(&out);
+        print(&ScanLine::Total(Box::new(total(done))));
         self.out.finish()
     }
 }
