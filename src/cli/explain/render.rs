@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Explanation;
 use super::sequences::{Row, hex, notation, rows};
 use crate::cli::text_table::columns;
-use crate::codec::Encoding;
+use crate::codec::{Charset, Encoding};
 use crate::names::{OnViolation, Quoted, VisibleName};
 use crate::policy::{NAME_MAX, Offence, Rule, errno};
 use crate::records::{Name, add_fields, json_line};
@@ -95,7 +95,6 @@ impl Explanation<'_> {
         if !self.is_mountable() {
             return "does not conform".to_owned();
         }
-        let refused = || format!("refused with {}", self.errno(offence));
         let is_storable = offence.rule != Rule::NotAComponent && self.name.len() <= NAME_MAX;
         match (self.map.on_violation, &self.normalized) {
             (OnViolation::Normalize, Some(name)) => {
@@ -107,7 +106,9 @@ impl Explanation<'_> {
             (OnViolation::Report, _) if is_storable => {
                 "refused; by --on-violation report it is made all the same, and logged".to_owned()
             }
-            (OnViolation::Reject | OnViolation::Normalize | OnViolation::Report, _) => refused(),
+            (OnViolation::Reject | OnViolation::Normalize | OnViolation::Report, _) => {
+                format!("refused with {}", self.errno(offence))
+            }
         }
     }
 
@@ -141,18 +142,12 @@ impl Explanation<'_> {
 
     fn normalized_or_why_not(&self, offence: Offence) -> String {
         let Some(name) = &self.normalized else {
-            let takes = || {
-                self.map
-                    .from
-                    .iter()
-                    .any(|charset| charset.decode_reversibly(self.name).is_some())
-            };
+            let from = &self.map.from;
+            let takes = |charset: &Charset| charset.decode_reversibly(self.name).is_some();
             let why = match offence.rule {
                 Rule::NotAComponent => "it is not one component of a path",
-                Rule::IllFormed(..) if self.map.from.is_empty() => {
-                    "no charset is given with --from"
-                }
-                Rule::IllFormed(..) if !takes() => "no charset of --from takes it",
+                Rule::IllFormed(..) if from.is_empty() => "no charset is given with --from",
+                Rule::IllFormed(..) if !from.iter().any(takes) => "no charset of --from takes it",
                 Rule::IllFormed(..) => "what it decodes to does not conform either",
                 Rule::Unmappable(_) => "the charset of --store-as lacks it",
                 Rule::Forbidden(_)
