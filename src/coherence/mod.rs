@@ -179,7 +179,7 @@ impl Coherence {
         if stat.is_dir() {
             inode.notes.set(STICKY, stat.mode & libc::S_ISVTX != 0);
         }
-        if stat.has_set_id() || self.fs.is_mapped_link(inode, stat) {
+        if stat.has_set_id() || self.fs.mapped_target(inode, stat).is_some() {
             return Duration::ZERO;
         }
         if stat.is_file() && inode.is_open_as(OpenAs::Mappable) {

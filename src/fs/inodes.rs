@@ -123,11 +123,18 @@ impl Inodes {
 
     /// The inode of the file that `stat` describes, if that is known. It may be an earlier one of that number.
     pub(super) fn known(&self, stat: &Stat) -> Option<Arc<Inode>> {
-        let own = (Device::new(stat.dev), self.number(stat));
-        let number = self.renumbered_as(own).unwrap_or(own.1);
-        let inode = self.get(number).ok()?;
-        let is_it = inode.device == own.0 && inode.identity.mount() == self.mount_of(stat);
-        is_it.then_some(inode)
+        self.all_known(stat).next()
+    }
+
+    /// The inodes of the file that `stat` describes and of earlier ones of its number, as far as they are known.
+    pub(super) fn all_known(&self, stat: &Stat) -> impl Iterator<Item = Arc<Inode>> {
+        let (device, number) = (Device::new(stat.dev), self.number(stat));
+        let mount = self.mount_of(stat);
+        let other = self.renumbered_as((device, number));
+        let known = other.into_iter().chain([number]);
+        known
+            .filter_map(|number| self.get(number).ok())
+            .filter(move |inode| inode.device == device && inode.identity.mount() == mount)
     }
 
     /// An inode that is not in the table: it has no place and can't be opened.

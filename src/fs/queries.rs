@@ -56,7 +56,7 @@ impl Utf8Fs {
         };
         // A number may be that of an earlier file.
         let is_it = |inode: &Arc<Inode>| inode.is_born_as(&stat) || self.is_now(inode, &dir, &name);
-        Some((stat, self.inodes.known(&stat).filter(is_it)))
+        Some((stat, self.inodes.all_known(&stat).find(is_it)))
     }
 
     /// Is an inode what a name leads to now, whose number it has?

@@ -89,14 +89,9 @@ impl Utf8Fs {
         self.is_visible_as_itself(component) && !self.map.may_be_mapped(component)
     }
 
-    /// Is it a symlink whose target may be shown as another? It walks nowhere.
+    /// The target of a symlink, if it may be shown as another. It walks nowhere.
     #[must_use]
-    pub fn is_mapped_link(&self, inode: &Arc<Inode>, stat: &Stat) -> bool {
-        self.mapped_target(inode, stat).is_some()
-    }
-
-    /// The target of a symlink, if it may be shown as another.
-    pub(super) fn mapped_target(&self, inode: &Arc<Inode>, stat: &Stat) -> Option<Vec<u8>> {
+    pub fn mapped_target(&self, inode: &Arc<Inode>, stat: &Stat) -> Option<Vec<u8>> {
         if !stat.is_symlink() || !self.map.maps() || inode.marks.has(PLAIN_TARGET) {
             return None;
         }

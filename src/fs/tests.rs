@@ -34,7 +34,7 @@ use programs::VisibleDirectory;
 
 use super::audit::{AuditLog, Counts, Operation};
 use super::samples::{CALLER, config, map, new_entry};
-use super::{Caller, Config, Plus, ROOT, Utf8Fs};
+use super::{Caller, Config, Entry, Plus, ROOT, Utf8Fs};
 use crate::at;
 use crate::backing::ticks::is_before_this_tick;
 use crate::backing::{Dir, Kind, Stat, calls};
@@ -424,14 +424,15 @@ fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
         std::os::unix::fs::symlink(target, scratch.path(link.as_bytes())).unwrap();
     }
     let plain = scratch.fs.lookup(CALLER, ROOT, b"plain").unwrap();
-    assert!(!scratch.fs.is_mapped_link(&plain.inode, &plain.stat));
+    let target = |entry: &Entry| scratch.fs.mapped_target(&entry.inode, &entry.stat);
+    assert_eq!(target(&plain), None);
     assert_eq!(
         scratch.fs.readlink(plain.inode.number).unwrap(),
         b"x/../caf%E9"
     );
     assert!(!scratch.was_read());
     let mapped = scratch.fs.lookup(CALLER, ROOT, b"mapped").unwrap();
-    assert!(scratch.fs.is_mapped_link(&mapped.inode, &mapped.stat));
+    assert!(target(&mapped).is_some());
     assert_eq!(
         scratch.fs.getattr(mapped.inode.number).unwrap().stat.size,
         8

@@ -87,7 +87,7 @@ audit records       3 written
 options in force
   policy            -
   encoding          utf-8
-  from              koi8-r, cp866
+  from              koi8-r, ibm866
   legacy            decode
   store-as          -
   on-violation      reject

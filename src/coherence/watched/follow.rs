@@ -221,12 +221,8 @@ impl Watched {
                         .is_some_and(|(inode, stat)| stat.is_dir() && inode.is_at(number, &name))
                 });
             let is_replaced = !changed.is_first && !changed.lost_by.is_empty();
-            if is_replaced
-                && changed
-                    .lost_by
-                    .iter()
-                    .any(|lost| self.fs.was_moved_out(lost))
-            {
+            let mut lost_by = changed.lost_by.iter();
+            if is_replaced && lost_by.any(|lost| self.fs.was_moved_out(lost)) {
                 // Names below it that programs use stay in the cache when its own is invalidated.
                 self.queues.sweep();
             }

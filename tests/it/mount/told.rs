@@ -100,6 +100,25 @@ fn f1_nobody_takes_what_has_got_the_name_of_his_own_from_a_sticky_directory() {
     }
 }
 
+/// Law F1: a user is not asked again for ever where numbers are used again at once, and where names are not kept.
+#[test]
+fn f1_a_user_makes_renames_and_removes_his_own_in_a_sticky_directory() {
+    if !needs::root("other users") {
+        return;
+    }
+    for cache in ["--cache=none", "--cache=1", "--cache=watch"] {
+        let tree = Tree::new();
+        drop(tree.directory(b"sticky"));
+        let mode = PermissionsExt::from_mode(0o1777);
+        std::fs::set_permissions(tree.backing().join("sticky"), mode).unwrap();
+        let mount = tree.mount(&[cache]);
+        let act = r#"400 == grep { open(F, ">", "sticky/a") && close(F) && -e "sticky/a"
+            && rename("sticky/a", "sticky/b") && unlink("sticky/b") } 1..400"#;
+        assert_eq!(perl(&mount.point(), act), "", "{cache}");
+        mount.stop();
+    }
+}
+
 /// Law F5: the kernel moves its dentry with the time that is left of it.
 #[test]
 fn f5_a_name_that_is_renamed_just_after_others_gave_it_away_leads_to_what_was_renamed() {
