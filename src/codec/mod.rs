@@ -39,32 +39,33 @@ pub struct DecodeError {
 /// The kind of an ill-formed sequence.
 ///
 /// Which bytes lead, continue or never occur, and which code point is the last, is each form's own: see [`Encoding`].
-/// [`Encoding::Utf8`] shows each of them. The documentation of each is its text for people.
+/// [`Encoding::Utf8`] shows each of them.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantNames,
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Malformed {
-    // 80..BF.
-    /// continuation byte without a lead byte
+    /// A continuation byte (80..BF) with no lead byte before it.
+    #[strum(message = "continuation byte without a lead byte")]
     UnexpectedContinuation,
-    // Where a sequence may start: in UTF-8 F5..FF, and C0 or C1 with nothing to continue them.
-    /// a byte that never occurs in it
+    /// A byte that never occurs where a sequence may start: in UTF-8 F5..FF, and C0 or C1 with nothing to continue them.
+    #[strum(message = "a byte that never occurs in it")]
     InvalidByte,
-    // A lead byte with too few continuation bytes, part of a unit or of a pair of units.
-    /// truncated sequence
+    /// A sequence that ends too early: a lead byte with too few continuation bytes, part of a unit or of a pair of units.
+    #[strum(message = "truncated sequence")]
     Truncated,
-    // Longer than the shortest for the code point that it spells.
-    /// overlong sequence
+    /// A sequence longer than the shortest for the code point that it spells.
+    #[strum(message = "overlong sequence")]
     Overlong(u32),
-    // U+D800..U+DFFF where it is no character. In UTF-16, CESU-8 and UTF-8 it stands alone; in WTF-8 it is the first of a pair.
-    /// surrogate
+    /// A code point of UTF-16's surrogates, U+D800..U+DFFF, where it is no character. In UTF-16, CESU-8 and UTF-8 it
+    /// stands alone; in WTF-8 it is the first of a pair.
+    #[strum(message = "surrogate")]
     Surrogate(u32),
-    // U+10FFFF, or the form's own limit.
-    /// beyond the last code point
+    /// A code point beyond U+10FFFF, or the form's own limit.
+    #[strum(message = "beyond the last code point")]
     OutOfRange(u32),
-    // A legacy charset assigns them none; no form of UTF-8 has such.
-    /// bytes without a character
+    /// Bytes to which a legacy charset assigns no character; no form of UTF-8 has such.
+    #[strum(message = "bytes without a character")]
     Unassigned,
 }
 
@@ -78,7 +79,7 @@ impl Malformed {
     /// Returns the kind in words.
     #[must_use]
     pub fn describe(self) -> &'static str {
-        self.get_documentation().unwrap_or_default()
+        self.get_message().unwrap_or_default()
     }
 
     /// The code point that the sequence spells, where it spells one.

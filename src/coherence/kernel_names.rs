@@ -10,26 +10,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SLOTS: usize = 1 << 16;
 
 /// A name, and the number of its directory.
-pub(super) type Name<'a> = (u64, &'a [u8]);
+pub type Name<'a> = (u64, &'a [u8]);
 
-/// For each name a digest of it and of the number of its inode. Names that share a slot push each other out; none is ever empty again.
-/// Which names do is for nobody to know: who did could push out those of others.
+/// What was told of some names, the latest ones. A name that shares a slot with another pushes that out.
 #[derive(Debug)]
-pub(super) struct KernelNames(Box<[AtomicU64]>, RandomState);
+pub(super) struct KernelNames {
+    /// A digest of a name and of the number of its inode; 0 before the first.
+    slots: Box<[AtomicU64]>,
+    /// Its keys are random, so that nobody can find a name that pushes another's out.
+    hasher: RandomState,
+}
 
 impl Default for KernelNames {
     fn default() -> Self {
-        let slots = (0..SLOTS).map(|_| AtomicU64::new(0));
-        Self(slots.collect(), RandomState::new())
+        Self {
+            slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
+            hasher: RandomState::new(),
+        }
     }
 }
 
 impl KernelNames {
     /// The slot of a name, and its digest in the upper half, never 0.
     fn slot(&self, name: Name<'_>) -> Option<(&AtomicU64, u64)> {
-        let hash = self.1.hash_one(name);
+        let hash = self.hasher.hash_one(name);
         let index = usize::try_from(hash % SLOTS as u64).ok()?;
-        Some((self.0.get(index)?, (hash | 1 << 63) & UPPER))
+        Some((self.slots.get(index)?, (hash | 1 << 63) & UPPER))
     }
 
     /// Notes that `name` leads to the inode `number`.
@@ -55,7 +61,7 @@ impl KernelNames {
     /// The kernel has moved the dentry of `old` to `new`, or both to each other.
     pub(super) fn renamed(&self, old: Name<'_>, new: Name<'_>, is_exchange: bool) {
         if let (Some((from, old)), Some((to, new))) = (self.slot(old), self.slot(new)) {
-            // A digest of another name becomes one of none.
+            // If the slot has another name's, it becomes that of no name.
             let turned = old ^ new;
             let replaced = to.swap(from.load(Ordering::Acquire) ^ turned, Ordering::AcqRel);
             if is_exchange {
@@ -65,7 +71,7 @@ impl KernelNames {
     }
 }
 
-/// The half of a slot that is the name's.
+/// The bits of a slot that are the name's; the others are the inode number's.
 const UPPER: u64 = u64::MAX << 32;
 
 #[cfg(test)]

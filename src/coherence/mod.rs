@@ -16,7 +16,8 @@ pub mod watched;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel_names::{KernelNames, Name};
+use kernel_names::KernelNames;
+pub use kernel_names::Name;
 pub use lists::Listing;
 use lists::Lists;
 use renames::Renames;
@@ -36,7 +37,7 @@ const ADRIFT: u8 = 2;
 /// Another: it is a directory that was idle when its attributes were last seen, and of which no change is known since.
 const IDLE: u8 = 4;
 
-/// Another: nobody but its owner may take a name of a file of others from this directory (`S_ISVTX`).
+/// Another: in this directory only its owner, and that of a file, may remove or rename the file (`S_ISVTX`).
 const STICKY: u8 = 8;
 
 /// A program may have a mapping of a file, and nobody hears of what is written to that: its attributes are kept no longer.
@@ -87,7 +88,7 @@ pub struct KeptList {
     pub old: bool,
 }
 
-/// Does the kernel judge by the owner of a file whether `caller` may take its name from this directory?
+/// Does the kernel judge by the owner of a file whether `caller` may remove or rename it in this directory?
 fn is_sticky_for(caller: Caller, directory: &Inode) -> bool {
     caller.uid != 0 && directory.notes.has(STICKY)
 }
@@ -288,33 +289,30 @@ impl Coherence {
         (entry, kept)
     }
 
-    /// Removes the name of a file.
+    /// Removes a name: by [`Utf8Fs::rmdir`] if it is that of a directory, else by [`Utf8Fs::unlink`].
     ///
     /// # Errors
-    /// Those of [`Utf8Fs::unlink`], and [`FsError::Stale`] as for [`rename`](Self::rename).
-    pub fn unlink(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
+    /// Those of the two, and [`FsError::Stale`] as for [`rename`](Self::rename).
+    pub fn remove(
+        &self,
+        caller: Caller,
+        (parent, name): Name<'_>,
+        is_directory: bool,
+    ) -> Result<(), FsError> {
         let is_sticky = is_sticky_for(caller, &*self.change(parent)?);
-        match is_sticky && !self.is_as_told((parent, name), true) {
-            true => Err(FsError::Stale),
+        if (is_directory || is_sticky) && !self.is_as_told((parent, name), is_sticky) {
+            return Err(FsError::Stale);
+        }
+        match is_directory {
+            true => self.fs.rmdir(parent, name),
             false => self.fs.unlink(parent, name),
         }
     }
 
-    /// Removes a directory.
+    /// Does a name lead where the kernel was told last? Asked where the kernel judges by that: of a directory, and of anything in a
+    /// sticky one (`is_sticky`). If it is forgotten what was told, a directory is right where it was seen last.
     ///
-    /// # Errors
-    /// Those of [`Utf8Fs::rmdir`], and [`FsError::Stale`] as for [`rename`](Self::rename).
-    pub fn rmdir(&self, _caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
-        self.change(parent)?;
-        match self.is_as_told((parent, name), false) {
-            true => self.fs.rmdir(parent, name),
-            false => Err(FsError::Stale),
-        }
-    }
-
-    /// Is what has a name now what the kernel takes it for, as far as it judges by that: a directory, or anything in a sticky one?
-    /// Where it is not known any more what that is, a directory was seen there last. A name that does not lie below as it is shown, the
-    /// kernel has just looked up.
+    /// A name that is not stored as it is shown is right: the kernel keeps none of these, and has just looked it up.
     fn is_as_told(&self, name: Name<'_>, is_sticky: bool) -> bool {
         let is_told = |inode: Arc<Inode>| {
             let is_told = self.told.leads_to(name, inode.number);
@@ -367,7 +365,7 @@ impl Coherence {
             && (!may_replace || self.is_as_told(new, replaces));
         let renamed = match is_as_told {
             true => self.fs.rename(caller, old, new, flags, may),
-            // The kernel asks only once more.
+            // Asked all the same, so that its marks are set too: the kernel repeats a call only once.
             false => may().and(Err(FsError::Stale)),
         };
         if let Ok(there) = &renamed {

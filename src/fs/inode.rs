@@ -517,7 +517,7 @@ impl Inode {
 pub(super) struct OpenInode {
     pub(super) inode: Arc<Inode>,
     pub(super) fd: Arc<OwnedFd>,
-    /// A reading of its names since then is right, whatever changed after it.
+    /// Its names are not read again if they were read at this time or later.
     pub(super) read_since: Option<Instant>,
 }
 

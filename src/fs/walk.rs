@@ -225,7 +225,8 @@ impl<'a> Walk<'a> {
             _ => self.fs.aside.inode(&self.fs.inodes, &Stat::of(fd)?),
         };
         let fd = Arc::clone(fd);
-        // Once on each way, whoever changes it meanwhile: the kernel may hold a directory for as long as a way takes.
+        // Each directory is read once on a way, whoever changes it meanwhile: the kernel may let nobody change the link's own directory
+        // for as long as that takes.
         let read_since = Some(self.began);
         Ok(Some(OpenInode {
             inode,

@@ -18,11 +18,10 @@ use super::reply::{Reply, entry_out};
 use super::request::Request;
 use crate::backing::file::{Place, Sync};
 use crate::backing::{LockKind, LockRange, SetTime, Time};
+use crate::coherence::KeptList;
 use crate::coherence::serving::Way;
-use crate::coherence::{Coherence, KeptList};
 use crate::fs::{
-    Caller, Change, Entry, FsError, LockCall, LockRequest, NewEntry, Opened, Plus, Utf8Fs,
-    is_access_acl,
+    Change, Entry, FsError, LockCall, LockRequest, NewEntry, Opened, Plus, Utf8Fs, is_access_acl,
 };
 use crate::os::SetIds;
 
@@ -47,8 +46,8 @@ impl Adapter {
             Operation::Symlink => self.symlink(request, reply),
             Operation::Mknod => self.mknod(request, reply),
             Operation::Mkdir => self.mkdir(request, reply),
-            Operation::Unlink => self.remove(request, Coherence::unlink),
-            Operation::Rmdir => self.remove(request, Coherence::rmdir),
+            Operation::Unlink => self.remove(request, false),
+            Operation::Rmdir => self.remove(request, true),
             Operation::Rename => self.rename(request),
             Operation::Link => self.link(request, reply),
             Operation::Create => self.create(request, reply),
@@ -145,13 +144,9 @@ impl Adapter {
         self.make(&new, reply, |fs| fs.link(&new, node))
     }
 
-    fn remove(
-        &self,
-        mut request: Request<'_>,
-        remove: impl FnOnce(&Coherence, Caller, u64, &[u8]) -> Result<(), FsError>,
-    ) -> Result<(), FsError> {
-        let name = request.arguments.text()?;
-        remove(&self.coherence, request.caller, request.node, name)
+    fn remove(&self, mut request: Request<'_>, is_directory: bool) -> Result<(), FsError> {
+        let name = (request.node, request.arguments.text()?);
+        self.coherence.remove(request.caller, name, is_directory)
     }
 
     fn rename(&self, mut request: Request<'_>) -> Result<(), FsError> {

@@ -16,8 +16,8 @@ use crate::tree::change::join_path;
 /// Most directories that are remembered.
 const REMEMBERED: usize = 4096;
 
-/// Number of look-ups of a directory that is being moved. Where it is exchanged without pause, each fails as often as not and finds
-/// the path of the one before as often as not: of so many, all do so once in two thousand million times.
+/// Number of look-ups of a directory that is being moved. One that others exchange without pause was not found by eight in one of
+/// twenty cases, by sixteen in none of ninety.
 const TRIES: usize = 16;
 
 /// The reason why a directory is not opened.

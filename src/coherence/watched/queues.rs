@@ -17,7 +17,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::backing::FileHandle;
 use crate::fs::MOST_DIRECTORIES;
 
-/// A notification that lasts longer than this is stalled.
+/// Notifications about one inode that last longer than this together, or one of a sweep that does, are stalled.
 const STALL: Duration = Duration::from_secs(1);
 
 /// Upper bound of workers on what is expired because it may be wrong. Each stalled notification takes one: more than two users
