@@ -6,7 +6,7 @@ mod open;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -67,8 +67,8 @@ pub struct Inodes {
     pub(super) keeps_places: bool,
     /// The start of the clock of [`Inode::confined`].
     pub(super) started: Instant,
-    /// Cloned while something is renamed, until its place is noted.
-    pub(super) renaming: Arc<()>,
+    /// Number of renames so far; cloned while something is renamed, until its place is noted.
+    renames: Arc<AtomicU64>,
 }
 
 impl Inodes {
@@ -104,7 +104,7 @@ impl Inodes {
             is_mount_root: (above.dev, above.ino) == (stat.dev, stat.ino),
             keeps_places: false,
             started: Instant::now(),
-            renaming: Arc::default(),
+            renames: Arc::default(),
         })
     }
 

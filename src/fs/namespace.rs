@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 use super::audit::Operation;
 use super::identify::Sight;
@@ -167,7 +166,7 @@ impl Utf8Fs {
             if !self.is_only_name(&new) || !self.is_only_name(&old) {
                 may()?;
             }
-            let _renaming = Arc::clone(&self.inodes.renaming);
+            let _renaming = self.inodes.begin_rename();
             let old = self.rename_entry(&source, from.1, &target, &new.backing, flags)?;
             let there = [self.moved(&target, &new), self.moved(&source, &old)];
             self.settle(&target.fd, Waits::Names)?;
@@ -198,7 +197,7 @@ impl Utf8Fs {
             false => None,
         };
         self.directory(&source)?.before_change()?;
-        let _renaming = Arc::clone(&self.inodes.renaming);
+        let _renaming = self.inodes.begin_rename();
         let (old, mut directory, clash) = if new.terms.unique.is_some() {
             self.rename_uniquely(&making, &source, from.1, &new, flags)?
         } else {

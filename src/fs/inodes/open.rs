@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -13,29 +14,42 @@ use crate::backing::{Dir, FileHandle, Stat, file};
 use crate::fs::inode::{Identity, Inode, Place, STALE, UNPROVEN};
 use crate::fs::number::Device;
 
-/// The pauses before an inode is looked for again that is not found while others rename, in microseconds. Who renames may
-/// wait for a processor before the new place is noted.
-const PAUSES: [u64; 10] = [
-    100, 200, 400, 800, 1600, 3200, 6400, 25_000, 50_000, 100_000,
-];
+/// Most attempts to find an inode while others rename, and the pause between two. Who renames may wait for a processor
+/// before the new place is noted.
+const ATTEMPTS: usize = 2000;
+const PAUSE: Duration = Duration::from_micros(500);
 
 impl Inodes {
-    /// An `O_PATH` descriptor of the inode, opened again if it had to be closed. What has no handle is looked for several
-    /// times: its place, or that of a directory above it, may change meanwhile, and not be noted yet.
+    /// An `O_PATH` descriptor of the inode, opened again if it had to be closed. What has no handle is looked for again
+    /// if something was renamed meanwhile: its place, or that of a directory above it, may not be noted yet.
     ///
     /// # Errors
     /// The file is gone (`ESTALE`), or can't be opened.
     pub fn fd(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
-        for pause in PAUSES {
+        for _ in 1..ATTEMPTS {
+            let before = self.renames();
             let found = self.find(inode);
-            if inode.handle().is_some() || !found.as_ref().is_err_and(is_stale) {
+            let is_stale = inode.handle().is_none() && found.as_ref().is_err_and(is_stale);
+            if !is_stale || before.is_some() && before == self.renames() {
                 return found;
             }
-            if Arc::strong_count(&self.renaming) > 1 {
-                thread::sleep(Duration::from_micros(pause));
-            }
+            thread::sleep(PAUSE);
         }
         self.find(inode)
+    }
+
+    /// To be called before something is renamed. What is returned is to be dropped when its new place is noted.
+    pub(in crate::fs) fn begin_rename(&self) -> Arc<AtomicU64> {
+        let renaming = Arc::clone(&self.renames);
+        renaming.fetch_add(1, Ordering::AcqRel);
+        renaming
+    }
+
+    /// The number of renames so far; `None` while there is one.
+    fn renames(&self) -> Option<u64> {
+        // Read first: what begins after that makes it another number.
+        let renames = self.renames.load(Ordering::Acquire);
+        (Arc::strong_count(&self.renames) == 1).then_some(renames)
     }
 
     /// Returns the same, after one attempt.

@@ -36,7 +36,6 @@ fn f3_what_lies_below_a_directory_is_found_while_that_is_renamed() {
         let sub = scratch.walk(&[b"here", b"sub"]);
         let is_over = AtomicBool::new(false);
         let names: [&[u8]; 2] = [b"here", b"there"];
-        let (mut tried, mut failed) = (0, 0);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for round in 0..ROUNDS {
@@ -51,12 +50,9 @@ fn f3_what_lies_below_a_directory_is_found_while_that_is_renamed() {
             });
             while !is_over.load(Ordering::Relaxed) {
                 scratch.close_all();
-                tried += 1;
-                failed += usize::from(scratch.fs.getattr(sub).is_err());
+                scratch.fs.getattr(sub).unwrap();
             }
         });
-        // One on a busy machine may wait longer than is waited for it.
-        assert!(failed <= tried / 1000, "{flags}: {failed} of {tried}");
         scratch.close_all();
         scratch.fs.getattr(sub).unwrap();
     }
