@@ -192,7 +192,7 @@ impl<F: AsFd> Dir<F> {
     ///
     /// # Errors
     /// Those of openat(2); `EOPNOTSUPP` if the filesystem has no such files.
-    pub fn create_unnamed(&self, flags: i32, mode: u32) -> io::Result<OwnedFd> {
+    pub fn tmpfile(&self, flags: i32, mode: u32) -> io::Result<OwnedFd> {
         let flags = file::open_flags(flags) | OFlags::TMPFILE | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode);
         counted(rustix::fs::openat(&self.0, c".", flags, mode))

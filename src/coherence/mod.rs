@@ -199,25 +199,14 @@ impl Coherence {
     ///
     /// # Errors
     /// Those of [`Utf8Fs::lookup`].
-    pub fn lookup(
-        &self,
-        caller: Caller,
-        parent: u64,
-        name: &[u8],
-    ) -> Result<(Entry, Kept), FsError> {
-        let directory = self.fs.inodes().get(parent)?;
+    pub fn lookup(&self, caller: Caller, node: u64, name: &[u8]) -> Result<(Entry, Kept), FsError> {
+        let directory = self.fs.inodes().get(node)?;
         self.look_into(&directory);
-        match self.fs.lookup(caller, parent, name) {
-            Ok(entry) => {
-                let kept = self.keep(&directory, name, &entry);
-                self.renames.looked_up(caller, parent, name);
-                Ok((entry, kept))
-            }
-            Err(error) => {
-                self.renames.ended(caller, parent, name);
-                Err(error)
-            }
-        }
+        let found = self.fs.lookup(caller, node, name);
+        let entry = found.inspect_err(|_error| self.renames.ended(caller, node, name))?;
+        let kept = self.keep(&directory, name, &entry);
+        self.renames.looked_up(caller, node, name);
+        Ok((entry, kept))
     }
 
     /// Returns the timeout of a negative dentry `name`, as a lookup has just answered.
@@ -267,13 +256,13 @@ impl Coherence {
     /// Makes a file without a name, and opens it with the flags of open(2).
     ///
     /// # Errors
-    /// Those of [`Utf8Fs::create_unnamed`].
-    pub fn create_unnamed(
+    /// Those of [`Utf8Fs::tmpfile`].
+    pub fn tmpfile(
         &self,
         new: &NewEntry<'_>,
         flags: i32,
     ) -> Result<(Entry, Kept, Opened), FsError> {
-        let (entry, opened) = self.fs.create_unnamed(new, flags)?;
+        let (entry, opened) = self.fs.tmpfile(new, flags)?;
         let kept = Kept {
             name: Duration::ZERO,
             attributes: self.keep_attributes(&entry.inode, &entry.stat),
@@ -314,6 +303,10 @@ impl Coherence {
     ///
     /// A name that is not stored as it is shown is right: the kernel keeps none of these, and has just looked it up.
     fn is_as_told(&self, name: Name<'_>, is_sticky: bool) -> bool {
+        let visible = self.fs.visible_name(name.1);
+        if visible.is_none_or(|visible| visible.as_bytes() != name.1) {
+            return true;
+        }
         let is_told = |inode: Arc<Inode>| {
             let is_told = self.told.leads_to(name, inode.number);
             is_told.unwrap_or_else(|| !is_sticky && inode.is_at(name.0, name.1))

@@ -126,11 +126,7 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// `ENOSYS`: files of this mount are reached by name alone. Else the system's error.
-    pub fn create_unnamed(
-        &self,
-        new: &NewEntry<'_>,
-        flags: i32,
-    ) -> Result<(Entry, Opened), FsError> {
+    pub fn tmpfile(&self, new: &NewEntry<'_>, flags: i32) -> Result<(Entry, Opened), FsError> {
         if !self.inodes.uses_handles() {
             return Err(Errno::NOSYS.into());
         }
@@ -140,7 +136,7 @@ impl Utf8Fs {
         self.become_caller(new.caller, new.umask)?;
         let _fsetid = credentials::raise_fsetid_for(new.mode)?;
         let dir = directory.dir();
-        let create = || dir.create_unnamed(flags & !KERNELS_OWN, new.mode);
+        let create = || dir.tmpfile(flags & !KERNELS_OWN, new.mode);
         let opened = self.inodes.with_descriptors(create)?;
         let looked = self.look_at_made(&opened)?;
         let entered = self.inodes.enter(looked, None)?;

@@ -70,11 +70,10 @@ impl Utf8Fs {
         false
     }
 
-    /// The name that a backing name is visible as, where it is another one.
+    /// The name that a backing name is visible as; `None` if it is hidden.
     #[must_use]
-    pub fn mapped_name(&self, name: &[u8]) -> Option<VisibleName> {
-        let visible = self.map.visible_alone(&BackingName::parse(name).ok()?);
-        visible.filter(|visible| visible.as_bytes() != name)
+    pub fn visible_name(&self, name: &[u8]) -> Option<VisibleName> {
+        self.map.visible_alone(&BackingName::parse(name).ok()?)
     }
 
     /// The visible path of the name `name` in `directory`.

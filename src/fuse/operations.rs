@@ -51,7 +51,7 @@ impl Adapter {
             Operation::Rename => self.rename(request),
             Operation::Link => self.link(request, reply),
             Operation::Create => self.create(request, reply),
-            Operation::Tmpfile => self.create_unnamed(request, reply),
+            Operation::Tmpfile => self.tmpfile(request, reply),
             Operation::Open => self.open(request, reply),
             Operation::Read => self.read(request, reply),
             Operation::Write => self.write(request, reply),
@@ -171,14 +171,10 @@ impl Adapter {
         Ok(reply.record(&self.serve_opened(&opened))?)
     }
 
-    fn create_unnamed(
-        &self,
-        mut request: Request<'_>,
-        reply: &mut Reply<'_>,
-    ) -> Result<(), FsError> {
+    fn tmpfile(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let asked: CreateIn = request.arguments.record()?;
         let new = request.new_entry(b"", asked.mode, asked.umask);
-        let (entry, kept, opened) = self.coherence.create_unnamed(&new, asked.flags)?;
+        let (entry, kept, opened) = self.coherence.tmpfile(&new, asked.flags)?;
         reply.entry(&entry, kept)?;
         Ok(reply.record(&self.serve_opened(&opened))?)
     }

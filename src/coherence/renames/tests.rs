@@ -1,5 +1,6 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,6 +86,35 @@ fn a_mark_lasts_until_there_are_too_many_and_goes_by_those_of_its_own_user_first
     assert!(renames.is_forgotten(OTHER, 0, b"a"));
 }
 
+fn coherence(below: &Path) -> Coherence {
+    let root = Dir::open_root(below).unwrap().into_fd();
+    let fs = Utf8Fs::new(config(root, map(Legacy::Escape, &[]))).unwrap();
+    let times = Times {
+        heard: Duration::from_secs(1),
+        unheard: Duration::from_secs(1),
+    };
+    let keeping = Keeping {
+        times,
+        watcher: Err(String::new()),
+        keeps_lists: false,
+    };
+    Coherence::new(Arc::new(fs), keeping)
+}
+
+/// What has the bytes of a new name below, and is shown by another name, is not what the new name means.
+#[test]
+fn an_ill_formed_name_is_not_compared_with_the_entry_that_has_its_bytes() {
+    let below = tempfile::tempdir().unwrap();
+    for name in [&b"\xEA"[..], b"conforming"] {
+        std::fs::create_dir(below.path().join(OsStr::from_bytes(name))).unwrap();
+    }
+    let coherence = coherence(below.path());
+    for is_sticky in [false, true] {
+        assert!(coherence.is_as_told((ROOT, b"\xEA"), is_sticky));
+        assert!(!coherence.is_as_told((ROOT, b"conforming"), is_sticky));
+    }
+}
+
 /// Law N10: which of the two names has several spellings may be another one when the kernel asks again.
 #[test]
 fn an_exchange_is_let_through_the_second_time_whatever_became_of_the_names() {
@@ -96,18 +126,7 @@ fn an_exchange_is_let_through_the_second_time_whatever_became_of_the_names() {
         std::fs::create_dir(below.path().join(directory)).unwrap();
         std::fs::write(name(directory, file), "").unwrap();
     }
-    let root = Dir::open_root(below.path()).unwrap().into_fd();
-    let fs = Utf8Fs::new(config(root, map(Legacy::Escape, &[]))).unwrap();
-    let times = Times {
-        heard: Duration::from_secs(1),
-        unheard: Duration::from_secs(1),
-    };
-    let keeping = Keeping {
-        times,
-        watcher: Err(String::new()),
-        keeps_lists: false,
-    };
-    let coherence = Coherence::new(Arc::new(fs), keeping);
+    let coherence = coherence(below.path());
     let number = |parent, name: &[u8]| coherence.lookup(A, parent, name).unwrap().0.inode.number;
     let (a, b) = (number(ROOT, b"a"), number(ROOT, b"b"));
     let exchange = || {

@@ -232,7 +232,9 @@ impl Watched {
             } else {
                 kernel.invalidate_name(number, &name);
             }
-            if let Some(visible) = self.fs.mapped_name(&name) {
+            if let Some(visible) = self.fs.visible_name(&name)
+                && visible.as_bytes() != &*name
+            {
                 kernel.expire_name(number, visible.as_bytes());
             }
         }
