@@ -161,7 +161,7 @@ fn walked(scan: &mut Scan<'_>, args: &ScanArgs) -> Result<Tally, CommandError> {
         match Dir::open_root(path) {
             Ok(root) => {
                 if !args.view {
-                    view::refuse("scan", path, &root)?;
+                    view::refuse("scan", path, &root, args.cross_mounts)?;
                 }
                 roots.push(root.into_fd());
                 scan.roots.push(name);

@@ -6,27 +6,42 @@ use std::path::Path;
 
 use super::CommandError;
 use crate::backing::Stat;
-use crate::daemon::mountinfo;
+use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::{Quoted, ShellWord};
 
-/// Refuses a directory that is a mount of utf8fs, or lies in one: what `command` finds there says nothing of the names on
-/// disk.
+/// Refuses a directory that is a utf8fs mount, or lies in one, or has one inside that `command` would enter: what it
+/// finds there says nothing of the names on disk.
 ///
 /// # Errors
 /// It is one.
-pub(super) fn refuse(command: &str, path: &Path, directory: impl AsFd) -> Result<(), CommandError> {
+pub(super) fn refuse(
+    command: &str,
+    path: &Path,
+    directory: impl AsFd,
+    enters_mounts: bool,
+) -> Result<(), CommandError> {
     // Where the system cannot say what is mounted, nothing is known against the directory.
-    let mount = Stat::of(&directory).ok().and_then(|stat| {
-        let mounts = mountinfo::read().unwrap_or_default();
-        mounts.into_iter().find(|mount| mount.id == stat.mnt_id)
-    });
-    let Some(mount) = mount.filter(|mount| mount.fs_type == b"fuse.utf8fs") else {
+    let mounts = mountinfo::read().unwrap_or_default();
+    let mount_id = Stat::of(&directory).ok().map(|stat| stat.mnt_id);
+    let whole = path.canonicalize().ok().filter(|_| enters_mounts);
+    let is_entered = |mount: &MountInfo| {
+        Some(mount.id) == mount_id
+            || whole
+                .as_ref()
+                .is_some_and(|whole| mount.path().starts_with(whole))
+    };
+    let ours = |mount: &MountInfo| mount.is_ours() && is_entered(mount);
+    let Some(mount) = mounts.into_iter().find(ours) else {
         return Ok(());
     };
     let (point, backing) = (path_of(&mount.mount_point), path_of(&mount.source));
-    let (path, source) = (Quoted::of(path), Quoted(&mount.source));
+    let shown = match Some(mount.id) == mount_id {
+        true => Quoted::of(path),
+        false => Quoted(&mount.mount_point),
+    };
+    let source = Quoted(&mount.source);
     let error = CommandError::usage(format!(
-        "{path} is shown by utf8fs: its names are not those on disk, in {source}"
+        "{shown} is shown by utf8fs: its names are not those on disk, in {source}"
     ));
     let insist = "--view insists on what is shown";
     Err(error.hint(if backing.starts_with(point) {

@@ -123,7 +123,7 @@ pub(super) fn open(path: &Path, is_view: bool) -> Result<Root, CommandError> {
     let absolute = std::fs::canonicalize(path).map_err(fault)?;
     let fd = Dir::open_root(&absolute).map_err(fault)?.into_fd();
     if !is_view {
-        view::refuse("migrate", path, &fd)?;
+        view::refuse("migrate", path, &fd, false)?;
     }
     Ok(Root {
         path: absolute,

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Run, run};
 use crate::support::mount::detach;
 use crate::support::{Tree, at, needs};
-use utf8fs::names::ShellWord;
+use utf8fs::names::{Quoted, ShellWord};
 
 const COMMANDS: [&[&[u8]]; 2] = [&[b"scan"], &[b"migrate", b"--from", b"iso-8859-1"]];
 
@@ -36,6 +36,24 @@ fn a_directory_that_utf8fs_shows_is_no_all_clear() {
             on(command, &backing).code,
             Some(i32::from(command == COMMANDS[0]))
         );
+    }
+    mount.stop();
+}
+
+#[test]
+fn a_mount_inside_that_a_scan_would_enter_is_no_all_clear() {
+    let tree = Tree::new();
+    tree.file(b"caf\xE9", b"");
+    let mount = tree.mount(&["--from", "iso-8859-1"]);
+    let above = mount.point().parent().unwrap().to_owned();
+    let crossing: &[&[u8]] = &[b"scan", b"--cross-mounts"];
+    let refused = on(crossing, &above);
+    let (error, _) = refused.refusal();
+    let shown = format!("{} is shown by utf8fs", Quoted::of(&mount.point()));
+    assert!(error.contains(&shown), "{error}");
+    // The backing directory lies beside the mount.
+    for command in [&[crossing, &[b"--view"]].concat()[..], COMMANDS[0]] {
+        assert_eq!(on(command, &above).code, Some(1));
     }
     mount.stop();
 }
