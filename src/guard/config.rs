@@ -19,9 +19,9 @@ use crate::records::PolicyFile;
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Action {
-    /// The audit log says so
+    /// Log it
     Report,
-    /// It is renamed, as 'utf8fs migrate' would do it; where that is not sure or the name is taken, it is reported
+    /// Rename it, as 'utf8fs migrate' would; log it if that is uncertain or the name is taken
     Normalize,
 }
 

@@ -13,9 +13,9 @@ use crate::codec::Encoding;
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Escapes {
-    /// Those of utf8fs, which copies from a mount have: caf%E9.txt
+    /// Those of utf8fs, as in copies from a mount: caf%E9.txt
     Utf8fs,
-    /// Those of URLs, which downloads have: a%20b. A name that would get a / or a control character is left
+    /// Those of URLs, as in downloads: a%20b. A name that would get a / or a control character stays
     Percent,
 }
 

@@ -15,29 +15,29 @@ use crate::policy::Alike;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(after_long_help = include_str!("help/guard.txt"))]
 pub struct GuardArgs {
-    /// Directory whose names are looked at, with all below it on its filesystem
+    /// Directory whose names are checked, at any depth on its filesystem
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
 
-    /// What becomes of an entry whose name does not conform
+    /// Action on an entry whose name does not conform
     ///
-    /// [default: what the policy says, else report]
+    /// [default: that of the policy, else report]
     #[arg(long, value_name = "WHAT", value_parser = word::<Action>(), verbatim_doc_comment)]
     pub on_violation: Option<Action>,
 
-    /// Seconds that an entry is left alone before it is renamed; one that is being written to is left alone for longer
+    /// Seconds before an entry is renamed; an entry that is being written to is renamed later
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2", allow_negative_numbers = true)]
     pub grace: Duration,
 
-    /// Undo journal of the renames, outside of DIR; one that is there is gone on with
+    /// Undo journal of the renames, outside DIR; an existing one is continued
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub journal: Option<PathBuf>,
 
-    /// Do not look at the names that are there at the start
+    /// Do not check the names that exist at the start
     #[arg(long)]
     pub no_initial_scan: bool,
 
-    /// How far the guard confines itself
+    /// Confinement of the guard
     #[arg(long, value_name = "HOW", value_parser = word::<Sandbox>())]
     pub sandbox: Option<Sandbox>,
 
@@ -49,30 +49,29 @@ pub struct GuardArgs {
     #[command(flatten)]
     pub conforming: ConformingArgs,
 
-    /// Charsets that names which are not UTF-8 may be in, in the order in which they are tried
+    /// Charsets of the names that are not UTF-8, in the order in which they are tried
     ///
-    /// [default: the likeliest one, by all names of the directory]
+    /// [default: the likeliest, by all names of the directory]
     #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append, verbatim_doc_comment, help_heading = "Names")]
     pub from: Option<Vec<String>>,
 
-    /// A file of the charsets of directories, which decides before --from; 'utf8fs scan --propose-map' writes one
+    /// Charset map: a file of the charsets of directories, tried before --from; 'utf8fs scan --propose-map' writes one
     ///
-    /// It is read at the start alone.
+    /// It is read at the start only.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Names")]
     pub charset_map: Option<PathBuf>,
 
-    /// Report a new name that differs from a sibling in this alone
+    /// Report a new name that differs from a sibling only in this
     #[arg(long, value_name = "HOW", value_parser = word::<Alike>(), help_heading = "Names")]
     pub unique: Option<Alike>,
 
-    /// Users, by number, whose names are left alone
+    /// Users, by number, whose names are not checked
     #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
     pub exempt_uid: Option<Vec<u32>>,
 
-    /// Names that are left alone: a glob; may be repeated
+    /// Names that are not checked: a glob; may be repeated
     ///
-    /// With a / in it, it is matched against the path from DIR, as in /backups/**; without, against the name alone, in every
-    /// directory.
+    /// A pattern with a / matches the path from DIR, as in /backups/**. One without matches the name in every directory.
     #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]
     pub exempt: Option<Vec<String>>,
 

@@ -15,146 +15,146 @@ use crate::tree::plan::OnCollision;
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(after_long_help = include_str!("help/migrate.txt"))]
 pub struct MigrateArgs {
-    /// Directories in which names are changed, at any depth, and files that are renamed themselves
+    /// Directories whose names are changed, at any depth, and files that are renamed themselves
     ///
-    /// For a plan that is read, those that it is about if none are given.
+    /// [default: with a plan to apply, those that it was made for]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
 
-    /// Has no effect: directories are always migrated with all that lies in them
+    /// No effect: directories are always migrated at any depth
     #[arg(short, long)]
     pub recursive: bool,
 
-    /// Rename the directories given themselves, too
+    /// Also rename the given directories themselves
     #[arg(long)]
     pub own_name: bool,
 
-    /// Do it
+    /// Rename, instead of printing what would be renamed
     #[arg(long)]
     pub apply: bool,
 
-    /// Change nothing, and say what would be changed (the default)
+    /// Print what would be renamed, and change nothing (the default)
     ///
-    /// It prints the largest directories, by reason and charset, with samples; with --verbose a line for each name.
+    /// Prints the largest directories, by reason and charset, with samples; with --verbose a line for each name.
     #[arg(short = 'n', long, conflicts_with = "apply")]
     pub dry_run: bool,
 
-    /// Print the sums as one JSON object, the last line of standard output; a plan before it is in JSON too
+    /// Print the summary as one JSON object, on the last line of standard output; a plan above it is in JSON too
     #[arg(long)]
     pub json: bool,
 
-    /// With --from or another option for names: write the plan to this file, which must not be there yet (- for standard output); else: check the plan in it, and with --apply do it
+    /// With --from or another option for names: write the plan to this new file (- for standard output); else check the plan in this file, and with --apply apply it
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
 
-    /// The format of the plan that is written; --plan with --apply reads both
+    /// Format of the written plan; --apply reads either
     ///
     /// [default: json]
     #[arg(long, value_name = "FORMAT", value_parser = word::<PlanFormat>(), requires = "plan", conflicts_with = "apply", verbatim_doc_comment)]
     pub plan_format: Option<PlanFormat>,
 
-    /// With --apply: edit the plan first, in $VISUAL or $EDITOR, and do what was saved; an empty file does nothing
+    /// With --apply: edit the plan first, in $VISUAL or $EDITOR, and apply what was saved; an empty file changes nothing
     #[arg(short = 'i', long, requires = "apply", conflicts_with = "plan")]
     pub edit: bool,
 
-    /// With --apply: where the journal is kept [default: a file in ~/.local/state/utf8fs, for root in /var/lib/utf8fs]
+    /// With --apply: undo journal to write [default: a file in ~/.local/state/utf8fs, for root in /var/lib/utf8fs]
     #[arg(long, value_name = "FILE", requires = "apply")]
     pub journal: Option<PathBuf>,
 
-    /// Charsets that names which are not UTF-8 are written in, in the order in which they are tried; or auto, to have them guessed
+    /// Charsets of the names that are not UTF-8, in the order in which they are tried; or auto, to guess them
     ///
-    /// By IANA name: iso-8859-1, windows-1252, koi8-r, big5, ... A charset is taken where it gives the name back byte for
-    /// byte. Names that are UTF-8 are not touched.
+    /// By IANA name: iso-8859-1, windows-1252, koi8-r, big5, ... The first charset that decodes a name, and encodes it back
+    /// to the same bytes, is taken. Names in UTF-8 are not changed.
     #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
     pub from: Option<Vec<String>>,
 
-    /// Store names that are UTF-8 in this charset, for a device that knows no other; names that it lacks are left
+    /// Charset in which names that are UTF-8 are stored, for a device that knows no other; names with characters that it lacks stay
     ///
-    /// Names that are not UTF-8 stay as they are.
+    /// Names that are not UTF-8 stay too.
     #[arg(long, value_name = "CHARSET", conflicts_with_all = ["from", "charset_map", "set_charset", "fix_double", "unescape", "map"], help_heading = "Names")]
     pub to: Option<String>,
 
-    /// A file of the charsets of directories, which decides before --from; 'utf8fs scan --propose-map' writes one
+    /// Charset map: a file of the charsets of directories, tried before --from; 'utf8fs scan --propose-map' writes one
     #[arg(long, value_name = "FILE", help_heading = "Names")]
     pub charset_map: Option<PathBuf>,
 
-    /// The charset of a directory and of those below it: an entry of a charset map, which wins over the file; may be repeated
+    /// Charset of a directory and of those below it: an entry of a charset map, which overrides the file; may be repeated
     ///
-    /// DIR is a path from the root of the tree (/letters), or the name of a directory anywhere (letters). CHARSET is one as for
-    /// --from, or leave, which keeps the names as they are.
+    /// DIR is a path from the root of the tree (/letters), or the name of a directory anywhere (letters). CHARSET is as for
+    /// --from, or leave, which changes no name.
     #[arg(long, value_name = "DIR=CHARSET", action = ArgAction::Append, help_heading = "Names")]
     pub set_charset: Option<Vec<String>>,
 
-    /// Undo names that were encoded as UTF-8 more than once
+    /// Decode names that were encoded in UTF-8 more than once
     #[arg(long, help_heading = "Names")]
     pub fix_double: bool,
 
-    /// Write the bytes of names that would be left for their charset, unreadable or uncertain, as % and hex digits, as a mount shows them
+    /// Escape names whose charset is unknown or uncertain, which stay otherwise: each byte as % and hex digits, as a mount shows them
     ///
-    /// Decide uncertain names before. Once the charset is known, --unescape utf8fs --from CHARSET gives them their text.
+    /// Decide uncertain names first. Once the charset is known, --unescape utf8fs --from CHARSET gives them their text.
     #[arg(long, conflicts_with_all = ["to", "unescape"], help_heading = "Names")]
     pub escape: bool,
 
-    /// Undo escapes
-    #[arg(long, value_name = "WHOSE", value_parser = word::<Escapes>(), help_heading = "Names")]
+    /// Decode escapes
+    #[arg(long, value_name = "KIND", value_parser = word::<Escapes>(), help_heading = "Names")]
     pub unescape: Option<Escapes>,
 
-    /// Map private-use characters back to those that they stand for: " * : < > ? \ |
+    /// Replace private-use characters by the characters that they stand for: " * : < > ? \ |
     #[arg(long, value_name = "HOW", value_parser = word::<PrivateUse>(), help_heading = "Names")]
     pub map: Option<PrivateUse>,
 
-    /// Bring all names to this normalization form
+    /// Normalize all names to this form
     #[arg(long, value_name = "FORM", value_parser = word::<Form>(), help_heading = "Names")]
     pub normalize: Option<Form>,
 
-    /// Spell what this profile forbids as % and hex digits
+    /// Escape what this profile forbids, as % and hex digits
     #[arg(long, value_name = "NAME", value_parser = word::<Profile>(), help_heading = "Names")]
     pub profile: Option<Profile>,
 
-    /// Cut names that would become too long, as a mount shows them; else they are left
+    /// Cut names that would become too long, as a mount shows them; otherwise they stay
     #[arg(long, help_heading = "Names")]
     pub shorten: bool,
 
-    /// Change also names that would get control characters, noncharacters or unassigned code points; else they are left
+    /// Also change names that would get control characters, noncharacters or unassigned code points; otherwise they stay
     ///
     /// Such a text nearly always means that another charset is right.
     #[arg(long, help_heading = "Names")]
     pub allow_control: bool,
 
-    /// How likely a guess of --from auto or --fix-double has to be, 0 to 1
+    /// Least likelihood of a guess of --from auto or --fix-double, 0 to 1
     ///
     /// [default: 0.9]
     #[arg(long, value_name = "P", value_parser = confidence, verbatim_doc_comment, help_heading = "Names")]
     pub min_confidence: Option<f64>,
 
-    /// What becomes of a name whose new one another entry has, or gets
+    /// Action on a name whose new name another entry has, or gets
     #[arg(long, value_name = "WHAT", value_parser = word::<OnCollision>(), help_heading = "Names")]
     pub on_collision: Option<OnCollision>,
 
-    /// Only what matches this, and what lies below it: a glob; may be repeated
+    /// Entries to change, and with them all below: a glob; may be repeated
     ///
-    /// With a / in it, it is matched against the path from the directory given, as in /photos/2004*; without, against the name alone, in
-    /// every directory. Names are matched as they lie on disk: ? is one byte, * any number of them but /, ** any number
-    /// of components.
+    /// A pattern with a / matches the path from the given directory, as in /photos/2004*. One without matches the name in
+    /// every directory. Names are matched as they are on disk: ? is one byte, * any number of them but /, ** any number of
+    /// components.
     #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]
     pub only: Option<Vec<String>>,
 
-    /// Not what matches this, nor what lies below it: a glob; may be repeated
+    /// Entries to leave, and with them all below: a glob; may be repeated
     #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]
     pub exclude: Option<Vec<String>>,
 
-    /// Migrate what utf8fs shows, where a directory given is a mount of utf8fs or lies in one
+    /// Migrate what utf8fs shows, if a given directory is a utf8fs mount or lies in one
     ///
-    /// Without this option that is an error: the names there are those that the mount shows, not those on disk.
+    /// Otherwise that is an error: the names there are those that the mount shows, not those on disk.
     #[arg(long)]
     pub view: bool,
 
-    /// Say how far it is on standard error, also where that is no terminal
+    /// Print the progress on standard error, even if that is not a terminal
     #[arg(long)]
     pub progress: bool,
 }
 
-/// The format of a plan.
+/// Format of a plan.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
 )]

@@ -17,7 +17,7 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 pub enum OnCollision {
     /// It keeps its name (default)
     Skip,
-    /// It gets the first of name-2.ext, name-3.ext, ... that is free
+    /// It gets the first free one of name-2.ext, name-3.ext, ...
     Suffix,
     /// Of files with the same content one is set aside, where undo finds it; others keep their names
     Same,
