@@ -35,9 +35,10 @@ pub(super) fn refuse(
         return Ok(());
     };
     let (point, backing) = (path_of(&mount.mount_point), path_of(&mount.source));
-    let shown = match Some(mount.id) == mount_id {
-        true => Quoted::of(path),
-        false => Quoted(&mount.mount_point),
+    let shown = if Some(mount.id) == mount_id {
+        Quoted::of(path)
+    } else {
+        Quoted(&mount.mount_point)
     };
     let source = Quoted(&mount.source);
     let error = CommandError::usage(format!(

@@ -55,7 +55,7 @@ pub struct GuardArgs {
     #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append, verbatim_doc_comment, help_heading = "Names")]
     pub from: Option<Vec<String>>,
 
-    /// Charset map: a file of the charsets of directories, tried before --from; 'utf8fs scan --propose-map' writes one
+    /// Charset map: a file of the charsets of directories, where --from does not hold; 'utf8fs scan --propose-map' writes one
     ///
     /// It is read at the start only.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Names")]

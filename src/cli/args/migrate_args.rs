@@ -17,7 +17,7 @@ use crate::tree::plan::OnCollision;
 pub struct MigrateArgs {
     /// Directories whose names are changed, at any depth, and files that are renamed themselves
     ///
-    /// [default: with a plan to apply, those that it was made for]
+    /// [default: with a plan to read, those that it was made for]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
 
@@ -74,7 +74,7 @@ pub struct MigrateArgs {
     #[arg(long, value_name = "CHARSET", conflicts_with_all = ["from", "charset_map", "set_charset", "fix_double", "unescape", "map"], help_heading = "Names")]
     pub to: Option<String>,
 
-    /// Charset map: a file of the charsets of directories, tried before --from; 'utf8fs scan --propose-map' writes one
+    /// Charset map: a file of the charsets of directories, where --from does not hold; 'utf8fs scan --propose-map' writes one
     #[arg(long, value_name = "FILE", help_heading = "Names")]
     pub charset_map: Option<PathBuf>,
 
@@ -89,7 +89,7 @@ pub struct MigrateArgs {
     #[arg(long, help_heading = "Names")]
     pub fix_double: bool,
 
-    /// Escape names whose charset is unknown or uncertain, which stay otherwise: each byte as % and hex digits, as a mount shows them
+    /// Escape names whose charset is unknown or uncertain, which stay otherwise: each offending byte as % and hex digits, as a mount shows them
     ///
     /// Decide uncertain names first. Once the charset is known, --unescape utf8fs --from CHARSET gives them their text.
     #[arg(long, conflicts_with_all = ["to", "unescape"], help_heading = "Names")]
