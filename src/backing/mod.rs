@@ -32,4 +32,3 @@ pub use stat::{SetTime, Stat, Time, device_unasked, is_read_only, stat_filesyste
 pub use sys::{
     Completion, FuseRing, RING_HEADER, clone_connection, close_backing, open_backing, page_size,
 };
-pub use xattr::Xattr;

@@ -7,50 +7,60 @@ use std::io;
 use std::os::fd::AsFd;
 
 use rustix::fs::XattrFlags;
+use rustix::io::Errno;
 
 use super::calls::counted;
 use super::file::proc_path;
 
 /// Most bytes in a value or in a list of names, `XATTR_SIZE_MAX` and `XATTR_LIST_MAX` of the kernel.
-const MAX: u32 = 65536;
+const MAX: usize = 65536;
 
-/// The answer to a question with a limit on its size, as getxattr(2) and listxattr(2) put it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Xattr {
-    /// The limit was 0: how long the answer is.
-    Size(usize),
-    /// The answer.
-    Data(Vec<u8>),
-}
-
-/// The value of attribute `name`, of at most `limit` bytes; `limit` 0 asks for its length.
+/// Puts the value of attribute `name` into `value`, and returns its length; empty, that asks for the length alone.
 ///
 /// # Errors
 /// `ENODATA` if there is none, `ERANGE` if it is longer; else those of getxattr(2).
-pub fn get(fd: impl AsFd, name: &[u8], limit: u32) -> io::Result<Xattr> {
+pub fn get(fd: impl AsFd, name: &[u8], value: &mut [u8]) -> io::Result<usize> {
     let path = proc_path(fd.as_fd());
-    if limit == 0 {
-        return counted(rustix::fs::getxattr_query(&*path, name)).map(Xattr::Size);
-    }
-    let mut value = room(limit)?;
-    let length = counted(rustix::fs::getxattr(&*path, name, &mut *value))?;
-    value.truncate(length);
-    Ok(Xattr::Data(value))
+    // With an empty buffer rustix answers 0.
+    counted(match value.is_empty() {
+        true => rustix::fs::getxattr_query(&*path, name),
+        false => rustix::fs::getxattr(&*path, name, value),
+    })
 }
 
-/// The names of all attributes, each ended by NUL, of at most `limit` bytes; `limit` 0 asks for their length.
+/// Puts the names of all attributes, each ended by NUL, into `names`, and returns their length; as for [`get`].
 ///
 /// # Errors
 /// `ERANGE` if they are longer; else those of listxattr(2).
-pub fn list(fd: impl AsFd, limit: u32) -> io::Result<Xattr> {
+pub fn list(fd: impl AsFd, names: &mut [u8]) -> io::Result<usize> {
     let path = proc_path(fd.as_fd());
-    if limit == 0 {
-        return counted(rustix::fs::listxattr_query(&*path)).map(Xattr::Size);
+    counted(match names.is_empty() {
+        true => rustix::fs::listxattr_query(&*path),
+        false => rustix::fs::listxattr(&*path, names),
+    })
+}
+
+/// Returns all that [`get`] or [`list`] finds.
+///
+/// # Errors
+/// Those of `ask`.
+pub fn whole(ask: impl FnOnce(&mut [u8]) -> io::Result<usize>) -> io::Result<Vec<u8>> {
+    let mut data = vec![0; MAX];
+    let length = ask(&mut data)?;
+    data.truncate(length);
+    Ok(data)
+}
+
+/// Puts `data` into `room` and returns its length, as getxattr(2) answers; where there is no room at all, its length alone.
+///
+/// # Errors
+/// `ERANGE`: it is longer than the room.
+pub fn answer(data: &[u8], room: &mut [u8]) -> Result<usize, Errno> {
+    if !room.is_empty() {
+        let room = room.get_mut(..data.len()).ok_or(Errno::RANGE)?;
+        room.copy_from_slice(data);
     }
-    let mut names = room(limit)?;
-    let length = counted(rustix::fs::listxattr(&*path, &mut *names))?;
-    names.truncate(length);
-    Ok(Xattr::Data(names))
+    Ok(data.len())
 }
 
 /// Sets attribute `name`; `flags` are setxattr(2)'s `XATTR_CREATE` and `XATTR_REPLACE`.
@@ -69,12 +79,6 @@ pub fn set(fd: impl AsFd, name: &[u8], value: &[u8], flags: i32) -> io::Result<(
 /// `ENODATA` if there is none; else those of removexattr(2).
 pub fn remove(fd: impl AsFd, name: &[u8]) -> io::Result<()> {
     counted(rustix::fs::removexattr(&*proc_path(fd.as_fd()), name))
-}
-
-/// A buffer of `limit` bytes, no more than the kernel can fill.
-fn room(limit: u32) -> io::Result<Vec<u8>> {
-    let length = usize::try_from(limit.min(MAX)).map_err(io::Error::other)?;
-    Ok(vec![0; length])
 }
 
 #[cfg(test)]

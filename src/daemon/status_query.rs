@@ -12,8 +12,8 @@ use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 use super::fuse_mount;
 use super::mount_flags;
 use super::mountinfo::MountInfo;
-use crate::backing::{Xattr, xattr};
-use crate::fuse::status::{ATTRIBUTE, LONGEST};
+use crate::backing::xattr;
+use crate::fuse::status::ATTRIBUTE;
 use crate::records::{BackingFault, MountStatus};
 
 /// Why there is no answer.
@@ -41,11 +41,8 @@ pub fn ask(path: &Path) -> Result<Vec<u8>, AskError> {
         .map_err(|errno| AskError::Path(errno.into()))?;
     let mount = mount_of(&root)?;
     become_owner(&mount).map_err(AskError::Refused)?;
-    match xattr::get(&root, ATTRIBUTE, LONGEST) {
-        Ok(Xattr::Data(status)) => Ok(complete(status, root, &mount)),
-        Ok(Xattr::Size(_)) => Err(AskError::Refused(io::ErrorKind::InvalidData.into())),
-        Err(error) => Err(AskError::Refused(error)),
-    }
+    let status = xattr::whole(|status| xattr::get(&root, ATTRIBUTE, status));
+    Ok(complete(status.map_err(AskError::Refused)?, root, &mount))
 }
 
 /// Adds to an answer what only we see: the path of the backing directory, and the flags that the mount has by now. An

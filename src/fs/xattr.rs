@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use super::attr::Clears;
 use super::inode::OpenInode;
 use super::{Caller, FsError, Utf8Fs, Waits};
-use crate::backing::{Stat, Xattr, xattr};
+use crate::backing::{Stat, xattr};
 
 /// The attributes that POSIX ACLs are set by.
 const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
@@ -43,44 +43,41 @@ impl Utf8Fs {
         Ok(self.settle(&fd, Waits::All)?)
     }
 
-    /// getxattr(2); a `limit` of 0 asks for the size. An ACL on a filesystem that has none is `ENODATA`. The kernel
-    /// asks for it to check rights, and passes any other error on (`__fuse_get_acl` in `fs/fuse/acl.c`).
+    /// getxattr(2), as [`xattr::get`] has it. An ACL on a filesystem that has none is `ENODATA`. The kernel asks for it
+    /// to check rights, and passes any other error on (`__fuse_get_acl` in `fs/fuse/acl.c`).
     ///
     /// # Errors
     /// The inode is gone, or the system's error.
-    pub fn getxattr(&self, number: u64, name: &[u8], limit: u32) -> Result<Xattr, FsError> {
+    pub fn getxattr(&self, number: u64, name: &[u8], value: &mut [u8]) -> Result<usize, FsError> {
         let OpenInode { fd, .. } = self.open_inode(number)?;
         let is_acl = name == ACCESS_ACL || name == DEFAULT_ACL;
-        xattr::get(&*fd, name, limit).map_err(|error| match error.raw_os_error() {
+        xattr::get(&*fd, name, value).map_err(|error| match error.raw_os_error() {
             Some(libc::EOPNOTSUPP) if is_acl => Errno::NODATA.into(),
             _ => error.into(),
         })
     }
 
-    /// listxattr(2); a `limit` of 0 asks for the size.
+    /// listxattr(2), as [`xattr::list`] has it.
     ///
     /// Below, names of trusted attributes are listed to who has `CAP_SYS_ADMIN`. Of a caller no more is known than its ids:
     /// root is taken to have it, and nobody else.
     ///
     /// # Errors
-    /// The inode is gone, or the system's error; `ERANGE` if the names are longer than `limit`.
-    pub fn listxattr(&self, caller: Caller, number: u64, limit: u32) -> Result<Xattr, FsError> {
+    /// The inode is gone, or the system's error; `ERANGE` if the names are longer than the room for them.
+    pub fn listxattr(
+        &self,
+        caller: Caller,
+        number: u64,
+        names: &mut [u8],
+    ) -> Result<usize, FsError> {
         let OpenInode { fd, .. } = self.open_inode(number)?;
         if caller.uid == 0 {
-            return Ok(xattr::list(&*fd, limit)?);
+            return Ok(xattr::list(&*fd, names)?);
         }
-        let names = match xattr::list(&*fd, u32::MAX)? {
-            Xattr::Data(names) => names,
-            size @ Xattr::Size(_) => return Ok(size),
-        };
-        let told = names.split_inclusive(|&octet| octet == 0);
+        let all = xattr::whole(|names| xattr::list(&*fd, names))?;
+        let told = all.split_inclusive(|&octet| octet == 0);
         let told: Vec<&[u8]> = told.filter(|name| !name.starts_with(TRUSTED)).collect();
-        let told = told.concat();
-        match usize::try_from(limit).unwrap_or(usize::MAX) {
-            0 => Ok(Xattr::Size(told.len())),
-            limit if limit < told.len() => Err(Errno::RANGE.into()),
-            _ => Ok(Xattr::Data(told)),
-        }
+        Ok(xattr::answer(&told.concat(), names)?)
     }
 
     /// removexattr(2).

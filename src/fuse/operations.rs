@@ -224,7 +224,9 @@ impl Adapter {
         let name = request.arguments.text()?;
         let value = request.arguments.data(size)?;
         let (caller, node) = (request.caller, request.node);
-        let set = self.fs.setxattr(caller, node, name, value, flags);
+        let set = self
+            .fs
+            .change_xattr(caller, node, name, Some((value, flags)));
         if is_access_acl(name) && !self.fs.is_shared() {
             // It changes the mode, which the kernel would go on with (`fuse_set_acl` in `fs/fuse/acl.c`).
             forget_attributes(&self.connection, node);
@@ -235,17 +237,19 @@ impl Adapter {
     fn getxattr(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let GetxattrIn { size, .. } = request.arguments.record()?;
         let name = request.arguments.text()?;
-        Ok(reply.xattr(&self.fs.getxattr(request.node, name, size)?)?)
+        reply.sized(size, |value| self.fs.getxattr(request.node, name, value))
     }
 
     fn listxattr(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let GetxattrIn { size, .. } = request.arguments.record()?;
-        let names = self.fs.listxattr(request.caller, request.node, size)?;
-        Ok(reply.xattr(&names)?)
+        let (caller, node) = (request.caller, request.node);
+        reply.sized(size, |names| self.fs.listxattr(caller, node, names))
     }
 
     fn removexattr(&self, mut request: Request<'_>) -> Result<(), FsError> {
-        self.fs.removexattr(request.node, request.arguments.text()?)
+        let name = request.arguments.text()?;
+        self.fs
+            .change_xattr(request.caller, request.node, name, None)
     }
 }
 

@@ -9,9 +9,9 @@ use zerocopy::{Immutable, IntoBytes};
 use super::layout::{
     Attr, AttrOut, Dirent, EntryOut, GetxattrOut, StatfsOut, Statx, StatxOut, StatxTime,
 };
-use crate::backing::{Stat, Time, Xattr};
+use crate::backing::{Stat, Time};
 use crate::coherence::Kept;
-use crate::fs::{Entry, Listed, ROOT, Shown};
+use crate::fs::{Entry, FsError, Listed, ROOT, Shown};
 
 /// An answer, of which nothing is there yet but room.
 #[derive(Debug)]
@@ -129,18 +129,22 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// Adds an extended attribute, a list of their names, or the size of either.
+    /// Adds what `fill` puts into `size` bytes, or the length that it tells where none are wanted.
     ///
     /// # Errors
-    /// As for [`record`](Self::record).
-    pub(super) fn xattr(&mut self, xattr: &Xattr) -> Result<(), Errno> {
-        match xattr {
-            Xattr::Data(data) => self.data(data),
-            Xattr::Size(size) => self.record(&GetxattrOut {
-                size: u32::try_from(*size).unwrap_or(u32::MAX),
-                padding: 0,
-            }),
+    /// Those of `fill`; `EIO`: there is no room.
+    pub(super) fn sized(
+        &mut self,
+        size: u32,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, FsError>,
+    ) -> Result<(), FsError> {
+        if size > 0 {
+            self.limit(size);
+            return self.filled(fill);
         }
+        let length = fill(&mut [])?;
+        let size = u32::try_from(length).unwrap_or(u32::MAX);
+        Ok(self.record(&GetxattrOut { size, padding: 0 })?)
     }
 
     /// Adds the size and limits of the filesystem.

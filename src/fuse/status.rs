@@ -19,7 +19,7 @@ use crate::records::{MountOptions, PolicyStatus};
 pub const ATTRIBUTE: &[u8] = b"utf8fs.status";
 
 /// Longest value that the kernel passes on, `XATTR_SIZE_MAX`.
-pub const LONGEST: u32 = 65_536;
+pub(super) const LONGEST: usize = 65_536;
 
 /// The part of the status that is fixed while the mount lives.
 #[derive(Debug, Clone, Default)]

@@ -11,7 +11,7 @@ use super::operation::Operation;
 use super::reply::Reply;
 use super::request::Request;
 use super::status::{LONGEST, Told};
-use crate::backing::Xattr;
+use crate::backing::xattr;
 use crate::fs::FsError;
 use crate::records::{
     CacheTimes, MountStatus, RequestCounts, STATUS_FORMAT, Transport, whole_milliseconds,
@@ -25,12 +25,14 @@ impl Adapter {
         reply: &mut Reply<'_>,
     ) -> Result<Done, FsError> {
         let GetxattrIn { size, .. } = request.arguments.record()?;
-        let status = match request.caller.uid {
-            uid if uid != 0 && uid != self.about.owner => return Err(Errno::PERM.into()),
-            _ if size == 0 => usize::try_from(LONGEST).map_or(Xattr::Size(0), Xattr::Size),
-            _ => Xattr::Data(fit(self.status(), size)?),
-        };
-        reply.xattr(&status)?;
+        let uid = request.caller.uid;
+        if uid != 0 && uid != self.about.owner {
+            return Err(Errno::PERM.into());
+        }
+        reply.sized(size, |room| match room.is_empty() {
+            true => Ok(LONGEST),
+            false => Ok(fit(self.status(), room)?),
+        })?;
         Ok(Done::Now)
     }
 
@@ -102,17 +104,14 @@ fn request_counts(count: &Count) -> RequestCounts {
     }
 }
 
-/// Returns the status as an answer of at most `size` bytes. Options that are too long, as of very many patterns, are left out.
-fn fit(mut status: MountStatus, size: u32) -> Result<Vec<u8>, Errno> {
-    let size = usize::try_from(size.min(LONGEST)).unwrap_or(0);
+/// Puts the status into `room`. Options that are too long, as of very many patterns, are left out.
+fn fit(mut status: MountStatus, room: &mut [u8]) -> Result<usize, Errno> {
     let answer =
         |status: &MountStatus| serde_json::to_vec(status).map_err(|_unserializable| Errno::IO);
-    let whole = answer(&status)?;
-    if whole.len() <= size {
-        return Ok(whole);
+    let mut text = answer(&status)?;
+    if text.len() > room.len() {
+        status.options = None;
+        text = answer(&status)?;
     }
-    status.options = None;
-    let rest = answer(&status)?;
-    let fits = rest.len() <= size;
-    fits.then_some(rest).ok_or(Errno::RANGE)
+    xattr::answer(&text, room)
 }

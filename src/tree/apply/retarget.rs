@@ -9,14 +9,11 @@ use std::os::fd::OwnedFd;
 
 use super::executor::{Executor, Mode, OpenDir};
 use super::observer::{Done, Movement};
-use crate::backing::{SetTime, Stat, Xattr, file, xattr};
+use crate::backing::{SetTime, Stat, file, xattr};
 use crate::names::BackingName;
 use crate::tree::change::{Change, Retarget, read_target};
 use crate::tree::failpoints;
 use crate::tree::undo_journal::SkipReason;
-
-/// Most bytes that the kernel gives at once.
-const MOST: u32 = 65536;
 
 impl Executor<'_> {
     /// Gives the links of a directory their targets, or their old ones back; only a certain one, if it is given. Returns how
@@ -170,20 +167,16 @@ impl OpenDir<'_> {
         if (made.uid, made.gid) != (stat.uid, stat.gid) {
             failpoints::change(|| file::chown(&other, Some(stat.uid), Some(stat.gid)))?;
         }
-        let listed = match xattr::list(&one, MOST) {
-            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Xattr::Size(0),
+        let names = match xattr::whole(|names| xattr::list(&one, names)) {
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Vec::new(),
             listed => listed?,
         };
-        if let Xattr::Data(names) = listed {
-            for name in names
-                .split(|&octet| octet == 0)
-                .filter(|name| !name.is_empty())
+        let names = names.split(|&octet| octet == 0);
+        for name in names.filter(|name| !name.is_empty()) {
+            let value = xattr::whole(|value| xattr::get(&one, name, value))?;
+            if !xattr::whole(|value| xattr::get(&other, name, value)).is_ok_and(|had| had == value)
             {
-                if let Xattr::Data(value) = xattr::get(&one, name, MOST)?
-                    && xattr::get(&other, name, MOST).ok() != Some(Xattr::Data(value.clone()))
-                {
-                    failpoints::change(|| xattr::set(&other, name, &value, 0))?;
-                }
+                failpoints::change(|| xattr::set(&other, name, &value, 0))?;
             }
         }
         set_times(other, stat)

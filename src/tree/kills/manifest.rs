@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use crate::backing::{Dir, Entries, Kind, Stat, Time, Xattr, file, xattr};
+use crate::backing::{Dir, Entries, Kind, Stat, Time, file, xattr};
 
 /// What an entry is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,14 +78,11 @@ fn record(dir: &Dir, path: &[u8], all: &mut Manifest) {
 
 fn describe(fd: impl AsFd, stat: &Stat, is_file: bool) -> Entry {
     let mut xattrs = BTreeMap::new();
-    if let Ok(Xattr::Data(names)) = xattr::list(&fd, 65536) {
-        for name in names
-            .split(|&octet| octet == 0)
-            .filter(|name| !name.is_empty())
-        {
-            if let Ok(Xattr::Data(value)) = xattr::get(&fd, name, 65536) {
-                xattrs.insert(name.to_vec(), value);
-            }
+    let names = xattr::whole(|names| xattr::list(&fd, names)).unwrap_or_default();
+    let names = names.split(|&octet| octet == 0);
+    for name in names.filter(|name| !name.is_empty()) {
+        if let Ok(value) = xattr::whole(|value| xattr::get(&fd, name, value)) {
+            xattrs.insert(name.to_vec(), value);
         }
     }
     let content = match (stat.is_symlink(), is_file && stat.is_file()) {
