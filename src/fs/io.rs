@@ -9,7 +9,7 @@ use super::handle::OpenFile;
 use super::inode::{Inode, InodeId, OpenAs};
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Stat, file};
-use crate::os::credentials::{Fsetid, raise_fsetid};
+use crate::os::credentials::{Fsetid, may_keep_sgid, raise_fsetid};
 use crate::os::{SetIds, act_as};
 
 /// A flag of open(2) that the backing file is opened without. `O_APPEND` belongs to each write. A program can change
@@ -175,23 +175,29 @@ impl Utf8Fs {
         act_as(self.privilege, uid, gid)
     }
 
-    /// Acts as the opener of a file that is to be written to, until the result is dropped. So the filesystem's
-    /// reserve for root stays so, and set-id bits are kept if they are to be. Where operations run with the
-    /// credentials of `caller`, it has those already.
+    /// Acts as the opener of a file that is to be written to, until the result is dropped, or as `caller` where all
+    /// operations do. So the filesystem's reserve for root stays so, and set-id bits are kept if they are to be:
+    /// set-group-ID also for who is in the file's group by a supplementary group.
     fn act_as_writer(
         &self,
         open: &OpenFile,
         caller: Option<Caller>,
         set_ids: SetIds,
     ) -> io::Result<Option<Fsetid>> {
-        if caller.is_none() || !self.acts_as_callers() {
-            act_as(self.privilege, open.opener.0, open.opener.1)?;
+        let (uid, mut gid) = match caller.filter(|_| self.acts_as_callers()) {
+            Some(caller) => (caller.uid, caller.gid),
+            None => open.opener,
+        };
+        let stat = Stat::of(&*open.fd)?;
+        if let Some(caller) = caller
+            && stat.mode & libc::S_ISGID != 0
+            && may_keep_sgid(caller.pid, caller.gid, stat.gid)
+        {
+            gid = stat.gid;
         }
-        let has_set_id = || Stat::of(&*open.fd).map(|stat| stat.has_set_id());
-        Ok(match set_ids == SetIds::Keep && has_set_id()? {
-            true => Some(raise_fsetid()?),
-            false => None,
-        })
+        act_as(self.privilege, uid, gid)?;
+        let keeps = set_ids == SetIds::Keep && stat.has_set_id();
+        keeps.then(raise_fsetid).transpose()
     }
 
     /// Reads at `offset` into `buffer`, and returns how many bytes were read; fewer than it holds only at the end of the file.

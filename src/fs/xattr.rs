@@ -21,25 +21,29 @@ pub fn is_access_acl(name: &[u8]) -> bool {
 }
 
 impl Utf8Fs {
-    /// setxattr(2). An ACL clears set-group-id where it would for `caller`: the kernel says whether in a field of the
-    /// request that fuser does not know.
+    /// setxattr(2) with a value and its flags, or removexattr(2) without.
+    ///
+    /// A changed ACL clears set-group-ID where it would for `caller` (`posix_acl_update_mode` in `fs/posix_acl.c`). The
+    /// kernel above says whether only if it is set, and fuser does not know that field of the request.
     ///
     /// # Errors
     /// The inode is gone, or the system's error.
-    pub fn setxattr(
+    pub fn change_xattr(
         &self,
         caller: Caller,
         number: u64,
         name: &[u8],
-        value: &[u8],
-        flags: i32,
+        value: Option<(&[u8], i32)>,
     ) -> Result<(), FsError> {
         let OpenInode { fd, .. } = self.open_to_change(number)?;
         let _as_caller = match name {
             ACCESS_ACL => Some(self.clear_set_ids_as(caller, &Stat::of(&*fd)?, Clears::ByOwner)?),
             _ => None,
         };
-        xattr::set(&*fd, name, value, flags)?;
+        match value {
+            Some((value, flags)) => xattr::set(&*fd, name, value, flags)?,
+            None => xattr::remove(&*fd, name)?,
+        }
         Ok(self.settle(&fd, Waits::All)?)
     }
 
@@ -78,15 +82,5 @@ impl Utf8Fs {
         let told = all.split_inclusive(|&octet| octet == 0);
         let told: Vec<&[u8]> = told.filter(|name| !name.starts_with(TRUSTED)).collect();
         Ok(xattr::answer(&told.concat(), names)?)
-    }
-
-    /// removexattr(2).
-    ///
-    /// # Errors
-    /// The inode is gone, or the system's error.
-    pub fn removexattr(&self, number: u64, name: &[u8]) -> Result<(), FsError> {
-        let OpenInode { fd, .. } = self.open_to_change(number)?;
-        xattr::remove(&*fd, name)?;
-        Ok(self.settle(&fd, Waits::All)?)
     }
 }

@@ -210,6 +210,7 @@ fn f2_a_directory_that_was_moved_out_is_not_followed() {
     };
     let all = |_: Listed<'_>| false;
     let rename = || fs.rename(CALLER, (dir, b"file"), (dir, b"made"), 0, || Ok(()));
+    let set = fs.change_xattr(CALLER, dir, b"user.set", Some((b"x", 0)));
     for (what, result) in [
         ("create", fs.create(&made(), libc::O_RDWR).map(drop)),
         ("mknod", fs.mknod(&made(), 0).map(drop)),
@@ -218,7 +219,7 @@ fn f2_a_directory_that_was_moved_out_is_not_followed() {
         ("unlink", fs.unlink(dir, b"file")),
         ("rmdir", fs.rmdir(dir, b"sub")),
         ("rename", rename().map(drop)),
-        ("setxattr", fs.setxattr(CALLER, dir, b"user.set", b"x", 0)),
+        ("setxattr", set),
         ("chmod", fs.setattr(CALLER, dir, None, change).map(drop)),
         ("lookup", fs.lookup(CALLER, dir, b"file").map(drop)),
         ("opendir", fs.opendir(CALLER, dir, 0).map(drop)),

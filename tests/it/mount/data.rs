@@ -80,7 +80,7 @@ fn f1_writing_takes_set_id_bits_and_capabilities_as_below_in_every_way() {
     prepare(&beside);
     let script = include_str!("data/set_ids.py");
     let native = said(script, &beside.backing(), &beside.backing());
-    assert_eq!(native.len(), 480);
+    assert_eq!(native.len(), 720);
     for options in WAYS {
         let tree = Tree::new();
         prepare(&tree);

@@ -84,7 +84,7 @@ above, there = os.path.join(place, name), os.path.join(below, name)
 # Another program reads the file meanwhile, so that it was opened before by somebody else.
 for readers in (False, True):
     for how, act in WAYS.items():
-        for uid in (0, 65534):
+        for uid, groups in ((0, []), (65534, []), (65534, [1])):
             for mode in (0o755, 0o4777, 0o2777, 0o6777, 0o2767):
                 for capability in (False, True):
                     prepare(above, mode, 0, capability)
@@ -92,8 +92,8 @@ for readers in (False, True):
                     if held is not None:
                         os.read(held, 1)
                     os.chmod(above, mode | 0o022)
-                    status = as_user(uid, [], lambda: act(above))
+                    status = as_user(uid, groups, lambda: act(above))
                     seen = [(oct(os.stat(path).st_mode), has_capability(path)) for path in (above, there)]
-                    print(readers, how, uid, oct(mode), capability, status, *seen)
+                    print(readers, how, uid, groups, oct(mode), capability, status, *seen)
                     if held is not None:
                         os.close(held)
