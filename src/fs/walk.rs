@@ -22,7 +22,7 @@ const MOST_LINKS: usize = 40;
 const MOST_STEPS: usize = 4096;
 
 /// Cost of a component whose name is sought in a directory's index.
-pub(super) const SOUGHT: usize = 16;
+pub(super) const SOUGHT: usize = 64;
 
 /// Most directories below the one where a way starts. Each is held by a descriptor, and every thread may be on its way.
 const MOST_DEPTH: usize = 256;
