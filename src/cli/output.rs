@@ -22,6 +22,8 @@ pub(super) struct Output {
     state: Mutex<State>,
 }
 
+const STDOUT: &str = "standard output";
+
 type Buffer = BufWriter<Box<dyn Write + Send>>;
 
 struct State {
@@ -38,7 +40,7 @@ impl fmt::Debug for Output {
 impl Output {
     /// Returns standard output.
     pub(super) fn stdout() -> Self {
-        Self::to("standard output", io::stdout())
+        Self::to(STDOUT, io::stdout())
     }
 
     /// Returns a file, which errors call `what`.
@@ -86,11 +88,12 @@ impl Output {
     /// Writes out what is still buffered; without this it may be lost.
     ///
     /// # Errors
-    /// Something could not be written, for another reason than that nobody reads.
+    /// Something could not be written, for another reason than that nobody reads standard output.
     pub(super) fn finish(self) -> Result<(), CommandError> {
         self.flush();
         let failed = self.state.into_inner().failed;
-        let failed = failed.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+        let failed =
+            failed.filter(|error| self.what != STDOUT || error.kind() != io::ErrorKind::BrokenPipe);
         failed.map_or(Ok(()), |error| {
             Err(CommandError::failure(cannot_be(
                 "written", self.what, &error,
@@ -213,7 +216,18 @@ pub(super) fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, quoted};
+    use super::{Output, STDOUT, grouped, quoted};
+
+    #[test]
+    fn only_standard_output_may_lose_its_reader() {
+        for what in [STDOUT, "the plan"] {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let out = Output::to(what, writer);
+            out.line("a line");
+            assert_eq!(out.finish().is_ok(), what == STDOUT);
+        }
+    }
 
     #[test]
     fn of_a_very_long_name_the_beginning_is_shown_and_its_length() {
