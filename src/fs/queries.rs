@@ -61,13 +61,14 @@ impl Utf8Fs {
 
     /// Is an inode what a name leads to now, whose number it has?
     fn is_now(&self, inode: &Inode, dir: &Dir<&OwnedFd>, name: &BackingName) -> bool {
-        if let Ok(Looked { stat, by }) = self.look_by_fd(dir, name)
-            && let By::Fd(fd) = by
-            && let Ok(handle) = self.inodes.handle_of(&fd, &stat)
-        {
-            return self.inodes.identity(&stat, handle) == inode.identity;
+        if let Some(known) = inode.handle() {
+            return FileHandle::of_child(dir, name).is_ok_and(|now| now.as_ref() == Some(known));
         }
-        false
+        self.look_by_fd(dir, name).is_ok_and(|Looked { stat, by }| {
+            let By::Fd(fd) = by else { return false };
+            let handle = self.inodes.handle_of(&fd, &stat);
+            handle.is_ok_and(|handle| self.inodes.identity(&stat, handle) == inode.identity)
+        })
     }
 
     /// The name that a backing name is visible as; `None` if it is hidden.

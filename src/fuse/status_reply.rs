@@ -25,8 +25,7 @@ impl Adapter {
         reply: &mut Reply<'_>,
     ) -> Result<Done, FsError> {
         let GetxattrIn { size, .. } = request.arguments.record()?;
-        let uid = request.caller.uid;
-        if uid != 0 && uid != self.about.owner {
+        if ![0, self.about.owner].contains(&request.caller.uid) {
             return Err(Errno::PERM.into());
         }
         reply.sized(size, |room| match room.is_empty() {
