@@ -13,7 +13,7 @@ use super::calls::counted;
 use super::file::proc_path;
 
 /// Most bytes in a value or in a list of names, `XATTR_SIZE_MAX` and `XATTR_LIST_MAX` of the kernel.
-const MAX: usize = 65536;
+pub const MAX: usize = 65536;
 
 /// Puts the value of attribute `name` into `value`, and returns its length; empty, that asks for the length alone.
 ///

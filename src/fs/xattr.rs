@@ -24,7 +24,8 @@ impl Utf8Fs {
     /// setxattr(2) with a value and its flags, or removexattr(2) without.
     ///
     /// A changed ACL clears set-group-ID where it would for `caller` (`posix_acl_update_mode` in `fs/posix_acl.c`). The
-    /// kernel above says whether only if it is set, and fuser does not know that field of the request.
+    /// kernel above tells that only of an ACL that is set, in a field of the request that is not asked for
+    /// (`FUSE_SETXATTR_EXT`).
     ///
     /// # Errors
     /// The inode is gone, or the system's error.

@@ -18,9 +18,6 @@ use crate::records::{MountOptions, PolicyStatus};
 /// The extended attribute of the root.
 pub const ATTRIBUTE: &[u8] = b"utf8fs.status";
 
-/// Longest value that the kernel passes on, `XATTR_SIZE_MAX`.
-pub(super) const LONGEST: usize = 65_536;
-
 /// The part of the status that is fixed while the mount lives.
 #[derive(Debug, Clone, Default)]
 pub struct About {

@@ -10,7 +10,7 @@ use super::metrics::{Count, LIMITS};
 use super::operation::Operation;
 use super::reply::Reply;
 use super::request::Request;
-use super::status::{LONGEST, Told};
+use super::status::Told;
 use crate::backing::xattr;
 use crate::fs::FsError;
 use crate::records::{
@@ -29,7 +29,7 @@ impl Adapter {
             return Err(Errno::PERM.into());
         }
         reply.sized(size, |room| match room.is_empty() {
-            true => Ok(LONGEST),
+            true => Ok(xattr::MAX),
             false => Ok(fit(self.status(), room)?),
         })?;
         Ok(Done::Now)
