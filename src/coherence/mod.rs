@@ -160,7 +160,7 @@ impl Coherence {
     /// Returns the timeouts of `entry`, which has the name `name` in `directory`.
     fn keep(&self, directory: &Inode, name: &[u8], entry: &Entry) -> Kept {
         self.told.note((directory.number, name), entry.inode.number);
-        let may_be_kept = entry.is_only_name && self.renames.allows(directory.number, name);
+        let may_be_kept = entry.is_only_name && self.renames.allows((directory.number, name));
         let kept = match &self.watched {
             Ok(watched) => watched.keep_name(directory, entry),
             Err(_) => self.times.heard,
@@ -203,9 +203,9 @@ impl Coherence {
         let directory = self.fs.inodes().get(node)?;
         self.look_into(&directory);
         let found = self.fs.lookup(caller, node, name);
-        let entry = found.inspect_err(|_error| self.renames.ended(caller, node, name))?;
+        let entry = found.inspect_err(|_error| self.renames.ended(caller, (node, name)))?;
         let kept = self.keep(&directory, name, &entry);
-        self.renames.looked_up(caller, node, name);
+        self.renames.looked_up(caller, (node, name));
         Ok((entry, kept))
     }
 
@@ -330,8 +330,8 @@ impl Coherence {
     pub fn rename(
         &self,
         caller: Caller,
-        old: (u64, &[u8]),
-        new: (u64, &[u8]),
+        old: Name<'_>,
+        new: Name<'_>,
         flags: u32,
     ) -> Result<(), FsError> {
         let is_exchange = flags & libc::RENAME_EXCHANGE != 0;
@@ -344,9 +344,9 @@ impl Coherence {
         }
         // A dentry that is moved to a name with several spellings must not be kept. Of two that are exchanged both are marked: which of
         // the names has several can be another one when the rename is repeated.
-        let is_forgotten = |(directory, name): (u64, &[u8])| {
-            let is_never_kept = self.times.unheard.is_zero() || !self.fs.has_one_spelling(name);
-            is_never_kept || self.renames.is_forgotten(caller, directory, name)
+        let is_forgotten = |name: Name<'_>| {
+            let is_never_kept = self.times.unheard.is_zero() || !self.fs.has_one_spelling(name.1);
+            is_never_kept || self.renames.is_forgotten(caller, name)
         };
         let may = || {
             let may = is_forgotten(old) & (!is_exchange || is_forgotten(new));
@@ -365,7 +365,7 @@ impl Coherence {
             self.told.renamed(old, new, is_exchange);
             let names = [new, old].into_iter().zip(there);
             for (name, there) in names.take(1 + usize::from(is_exchange)) {
-                self.renames.replaced(name.0, name.1);
+                self.renames.replaced(name);
                 if let Ok(watched) = &self.watched {
                     watched.made(name.0, name.1);
                     // Others had renamed it: the dentry that the kernel has moved leads to another inode.
@@ -376,8 +376,8 @@ impl Coherence {
             }
         }
         if !matches!(renamed, Err(FsError::Stale)) {
-            self.renames.ended(caller, old.0, old.1);
-            self.renames.ended(caller, new.0, new.1);
+            self.renames.ended(caller, old);
+            self.renames.ended(caller, new);
         }
         renamed.map(drop)
     }

@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use super::Name;
 use crate::fs::Caller;
 
 /// Most marks. A mark lasts until there are more: whoever holds the lock of a directory can delay a rename for as long as he likes.
@@ -75,17 +76,12 @@ impl Renames {
     }
 
     /// Runs `act` on the marks of a name, if it has any.
-    fn with<T: Default>(
-        &self,
-        directory: u64,
-        name: &[u8],
-        act: impl FnOnce(&mut Vec<Mark>) -> T,
-    ) -> T {
+    fn with<T: Default>(&self, name: Name<'_>, act: impl FnOnce(&mut Vec<Mark>) -> T) -> T {
         if self.count.load(Ordering::Acquire) == 0 {
             return T::default();
         }
         let mut all = self.marks.lock();
-        let key = (directory, name.into());
+        let key = (name.0, name.1.into());
         let mut done = T::default();
         let Marks { by_name, count } = &mut *all;
         if let Some(marks) = by_name.get_mut(&key) {
@@ -100,40 +96,37 @@ impl Renames {
         done
     }
 
-    /// May the kernel keep this name of the directory of number `directory`?
-    pub(super) fn allows(&self, directory: u64, name: &[u8]) -> bool {
-        !self.with(directory, name, |marks| !marks.is_empty())
+    /// May the kernel keep this name?
+    pub(super) fn allows(&self, name: Name<'_>) -> bool {
+        !self.with(name, |marks| !marks.is_empty())
     }
 
     /// Notes that `caller` looked a name up, and that the kernel was told not to keep it if it is marked.
-    pub(super) fn looked_up(&self, caller: Caller, directory: u64, name: &[u8]) {
-        self.with(directory, name, |marks| {
+    pub(super) fn looked_up(&self, caller: Caller, name: Name<'_>) {
+        self.with(name, |marks| {
             let own = marks.iter_mut().filter(|mark| mark.caller == caller);
             own.for_each(|mark| mark.is_looked_up = true);
         });
     }
 
     /// Notes that another dentry was moved to the name, which the kernel may keep for its own timeout.
-    pub(super) fn replaced(&self, directory: u64, name: &[u8]) {
-        self.with(directory, name, |marks| {
-            marks.iter_mut().for_each(|mark| mark.is_looked_up = false);
-        });
+    pub(super) fn replaced(&self, name: Name<'_>) {
+        let forget = |mark: &mut Mark| mark.is_looked_up = false;
+        self.with(name, |marks| marks.iter_mut().for_each(forget));
     }
 
     /// Takes the mark of `caller` away, whose rename ended, if it is nobody else's.
-    pub(super) fn ended(&self, caller: Caller, directory: u64, name: &[u8]) {
+    pub(super) fn ended(&self, caller: Caller, name: Name<'_>) {
         if caller.pid != 0 {
-            self.with(directory, name, |marks| {
-                marks.retain(|mark| mark.caller != caller);
-            });
+            self.with(name, |marks| marks.retain(|mark| mark.caller != caller));
         }
     }
 
     /// Says whether `caller` looked the name up since its rename was answered with `ESTALE`, so that the kernel
     /// dropped the name. Marks the name where it did not. A lookup lets one rename through.
-    pub(super) fn is_forgotten(&self, caller: Caller, directory: u64, name: &[u8]) -> bool {
+    pub(super) fn is_forgotten(&self, caller: Caller, name: Name<'_>) -> bool {
         let mut all = self.marks.lock();
-        let key = (directory, name.into());
+        let key = (name.0, name.1.into());
         let marks = all.by_name.get_mut(&key);
         let own = marks.and_then(|marks| marks.iter_mut().find(|mark| mark.caller == caller));
         if let Some(own) = own {

@@ -122,9 +122,8 @@ impl Watched {
 
     /// Notes whether a directory with these attributes is idle.
     pub(super) fn note_idleness(&self, directory: &Inode, stat: &Stat) {
-        directory
-            .notes
-            .set(IDLE, age(stat.ctime, SystemTime::now()) >= IDLE_AFTER);
+        let is_idle = age(stat.ctime, SystemTime::now()) >= IDLE_AFTER;
+        directory.notes.set(IDLE, is_idle);
     }
 
     /// Marks a directory if it is idle; returns whether it had no mark before. To be called before anything is read of it that the
@@ -155,15 +154,16 @@ impl Watched {
             ROOT => FileHandle::of(&*fd).ok().flatten(),
             _ => directory.handle().cloned(),
         };
-        let done = match handle {
-            Some(handle) => self.watcher.add(&*fd).map(|()| {
-                marked.insert(handle, directory.number);
-            }),
-            // On another mount inside: what is in it is not kept for long.
-            None => return false,
+        // On another mount inside: what is in it is not kept for long.
+        let Some(handle) = handle else {
+            return false;
         };
+        let done = self.watcher.add(&*fd);
         match &done {
-            Ok(()) => directory.notes.set(MARKED, true),
+            Ok(()) => {
+                marked.insert(handle, directory.number);
+                directory.notes.set(MARKED, true);
+            }
             Err(error) => self.complaint.call_once(|| {
                 log::warn!(
                     "changes in some directories cannot be followed, so what is in them is cached for a second only: {error}"

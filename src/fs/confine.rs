@@ -113,11 +113,8 @@ impl Inodes {
         if places.last().is_none_or(|top| top.parent != ROOT) {
             return false;
         }
-        let names: Vec<BackingName> = places
-            .into_iter()
-            .rev()
-            .map(|place| place.backing)
-            .collect();
+        let names = places.into_iter().rev().map(|place| place.backing);
+        let names: Vec<BackingName> = names.collect();
         let found = Dir::new(root).descend(&names).and_then(Stat::of);
         found.is_ok_and(|stat| {
             Device::new(stat.dev) == directory.device && self.number(&stat) == directory.number

@@ -97,9 +97,8 @@ impl IndexedDirectories {
             };
             indexed.bytes -= bytes;
             // One that is in use right now stays until it is read again.
-            if let Some(inode) = oldest
-                .upgrade()
-                .filter(|inode| !Arc::ptr_eq(inode, directory))
+            let oldest = oldest.upgrade();
+            if let Some(inode) = oldest.filter(|inode| !Arc::ptr_eq(inode, directory))
                 && let Ok(listed) = inode.as_directory()
                 && let Some(mut index) = listed.index.try_lock()
             {

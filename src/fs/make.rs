@@ -52,12 +52,8 @@ impl SentBack {
 
     /// Was `caller` sent back?
     pub(super) fn has(&self, caller: Caller) -> bool {
-        self.is_any.load(Ordering::Acquire)
-            && self
-                .callers
-                .lock()
-                .iter()
-                .any(|(sent, when)| *sent == caller && when.elapsed() < AT_ONCE)
+        let is_it = |(sent, when): &(_, Instant)| *sent == caller && when.elapsed() < AT_ONCE;
+        self.is_any.load(Ordering::Acquire) && self.callers.lock().iter().any(is_it)
     }
 
     /// Forgets `caller`, whose request is done.

@@ -21,7 +21,8 @@ use crate::backing::{LockKind, LockRange, SetTime, Time};
 use crate::coherence::KeptList;
 use crate::coherence::serving::Way;
 use crate::fs::{
-    Change, Entry, FsError, LockCall, LockRequest, NewEntry, Opened, Plus, Utf8Fs, is_access_acl,
+    Change, Entry, FsError, Listed, LockCall, LockRequest, NewEntry, Opened, Plus, Utf8Fs,
+    is_access_acl,
 };
 use crate::os::SetIds;
 
@@ -65,8 +66,8 @@ impl Adapter {
             Operation::Getlk => self.getlk(request, reply),
             Operation::Setlk => return self.setlk(request),
             Operation::Opendir => self.opendir(request, reply),
-            Operation::Readdir => self.readdir(request, reply),
-            Operation::Readdirplus => self.readdirplus(request, reply),
+            Operation::Readdir => self.readdir(request, reply, Plus::No),
+            Operation::Readdirplus => self.readdir(request, reply, Plus::Yes),
             Operation::Releasedir => self.releasedir(request),
             Operation::Statfs => Ok(reply.statfs(&self.fs.statfs(request.node)?)?),
             Operation::Access => self.access(request),
@@ -467,35 +468,30 @@ impl Adapter {
         })?)
     }
 
-    fn readdir(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+    fn readdir(
+        &self,
+        mut request: Request<'_>,
+        reply: &mut Reply<'_>,
+        plus: Plus,
+    ) -> Result<(), FsError> {
         let asked: ReadIn = request.arguments.record()?;
         reply.limit(asked.size);
-        let listing = self
+        let is_plus = plus == Plus::Yes;
+        let mut listing = self
             .coherence
-            .list(request.node, asked.offset == 0, false)?;
-        let is_end = self
-            .fs
-            .readdir(asked.handle, asked.offset, Plus::No, |listed| {
-                reply.listed(&listed, None)
-            })?;
-        listing.finish(is_end);
-        Ok(())
-    }
-
-    fn readdirplus(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let asked: ReadIn = request.arguments.record()?;
-        reply.limit(asked.size);
-        let mut listing = self.coherence.list(request.node, asked.offset == 0, true)?;
-        let is_end = self
-            .fs
-            .readdir(asked.handle, asked.offset, Plus::Yes, |listed| {
-                let entry = listed.entry.as_ref();
-                // Of what has none the kernel gives the name to who lists, and knows no entry by it.
-                let entry = entry.map_or_else(EntryOut::default, |entry| {
-                    entry_out(entry, listing.keep(listed.name, entry))
-                });
-                reply.listed(&listed, Some(entry))
-            })?;
+            .list(request.node, asked.offset == 0, is_plus)?;
+        let give = |listed: Listed<'_>| {
+            let entry_of = |entry| entry_out(entry, listing.keep(listed.name, entry));
+            // Of what has none the kernel gives the name to who lists, and knows no entry by it.
+            let entry = is_plus.then(|| {
+                listed
+                    .entry
+                    .as_ref()
+                    .map_or_else(EntryOut::default, entry_of)
+            });
+            reply.listed(&listed, entry)
+        };
+        let is_end = self.fs.readdir(asked.handle, asked.offset, plus, give)?;
         listing.finish(is_end);
         Ok(())
     }

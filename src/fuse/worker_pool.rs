@@ -104,9 +104,7 @@ impl WorkerPool {
 
     pub(super) fn new(threads: usize, most_ready: usize) -> Self {
         Self {
-            operations: std::iter::repeat_with(Operations::default)
-                .take(threads)
-                .collect(),
+            operations: (0..threads).map(|_| Operations::default()).collect(),
             readers: Arc::new(Readers {
                 unparked: AtomicUsize::new(threads),
                 allowed: AtomicUsize::new(threads),
@@ -218,10 +216,7 @@ impl Watcher {
 
     fn look(&mut self, operations: Vec<u64>, most_ready: usize) -> Decision {
         let is_busy = |operation: &u64| operation % 2 == 1;
-        let busy = operations
-            .iter()
-            .filter(|operation| is_busy(operation))
-            .count();
+        let busy = operations.iter().copied().filter(is_busy).count();
         let sum = |operations: &[u64]| operations.iter().sum::<u64>() / 2;
         let done = sum(&operations).saturating_sub(sum(&self.before));
         let is_slow = done <= FEW * u64::try_from(self.ready).unwrap_or(u64::MAX);

@@ -306,9 +306,7 @@ impl Watched {
         }
         self.queues.add_swept(swept);
     }
-}
 
-impl Watched {
     /// Reads what happened.
     fn take(&self) -> io::Result<Changed> {
         let own = std::process::id();
@@ -321,10 +319,8 @@ impl Watched {
             for happened in happened {
                 match happened {
                     Happened::Change(change) => {
-                        let directory = change
-                            .directory
-                            .as_ref()
-                            .and_then(|handle| marked.get(handle).copied());
+                        let directory = change.directory.as_ref();
+                        let directory = directory.and_then(|handle| marked.get(handle).copied());
                         changed.add(change, directory);
                     }
                     Happened::Overflow => changed.is_overflow = true,
@@ -351,9 +347,8 @@ impl Changed {
             }
         }
         // What happens to a directory itself is reported in its own name, by the mark of the one above it too.
-        let itself = change
-            .directory
-            .filter(|_| directory.is_none() && is_itself);
+        let is_told_once = directory.is_none() && is_itself;
+        let itself = change.directory.filter(|_| is_told_once);
         if let Some(handle) = change.inode.or(itself) {
             *notice.files.entry(handle).or_default() |= change.is_gone;
         }

@@ -171,11 +171,8 @@ struct Repetitions {
 
 impl Repetitions {
     fn add(&mut self, notices: &Notices) {
-        let repeated = notices
-            .iter()
-            .map(|(&number, notice)| (number, notice.repetition()))
-            .collect();
-        merge(&mut self.recent, repeated);
+        let again = |(&number, notice): (&u64, &Notice)| (number, notice.repetition());
+        merge(&mut self.recent, notices.iter().map(again).collect());
         self.since.get_or_insert_with(Instant::now);
     }
 
@@ -339,9 +336,10 @@ impl State {
 
     /// The place in `ready` of the first inode that can be worked on now.
     fn first_free(&self) -> Option<usize> {
-        self.ready
-            .iter()
-            .position(|&(number, since)| since.elapsed() >= PATIENCE || !self.is_left(number))
+        let is_free = |&(number, since): &(u64, Instant)| {
+            since.elapsed() >= PATIENCE || !self.is_left(number)
+        };
+        self.ready.iter().position(is_free)
     }
 
     fn extend(&mut self, inode: u64) {

@@ -82,10 +82,8 @@ impl DescriptorCache {
     /// Closes all descriptors that no operation uses right now.
     pub(super) fn close_all(&self) {
         let mut garbage = Garbage::new();
-        self.0
-            .lock()
-            .inodes
-            .retain(|inode| !is_closed(inode, Spare::None, &mut garbage));
+        let inodes = &mut self.0.lock().inodes;
+        inodes.retain(|inode| !is_closed(inode, Spare::None, &mut garbage));
     }
 }
 

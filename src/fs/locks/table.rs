@@ -74,10 +74,8 @@ impl Owner {
             LockKind::Read => (true, false),
             LockKind::Write => (false, true),
         };
-        let had = self
-            .descriptor
-            .as_ref()
-            .map_or((false, false), |had| had.access);
+        let had = self.descriptor.as_ref();
+        let had = had.map_or((false, false), |had| had.access);
         let is_enough = (had.0 || !needed.0) && (had.1 || !needed.1);
         if !is_enough {
             let _taken = pool.take(uid, Use::File)?;
