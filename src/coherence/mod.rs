@@ -289,31 +289,36 @@ impl Coherence {
         is_directory: bool,
     ) -> Result<(), FsError> {
         let is_sticky = is_sticky_for(caller, &*self.change(parent)?);
-        if (is_directory || is_sticky) && !self.is_as_told((parent, name), is_sticky) {
-            return Err(FsError::Stale);
+        let is_judged = is_directory || is_sticky;
+        let meant = is_judged.then(|| self.meant((parent, name), is_sticky));
+        let meant = meant.transpose()?.flatten();
+        if !is_directory {
+            return self.fs.unlink(parent, name);
         }
-        match is_directory {
-            true => self.fs.rmdir(parent, name),
-            false => self.fs.unlink(parent, name),
+        self.fs.rmdir(parent, name)?;
+        // The kernel marks it as removed for good. If others put another in its place meanwhile, it is there still.
+        if let Some(meant) = meant {
+            meant.give_up_number();
         }
+        Ok(())
     }
 
-    /// Does a name lead where the kernel was told last? Asked where the kernel judges by that: of a directory, and of anything in a
-    /// sticky one (`is_sticky`). If it is forgotten what was told, a directory is right where it was seen last.
+    /// What a name leads to, where that is what the kernel was told last; `None` where there is nothing of that kind. Asked where the
+    /// kernel judges by that: of a directory, and of anything in a sticky one (`is_sticky`). If it is forgotten what was told, a
+    /// directory is right where it was seen last.
     ///
-    /// A name that is not stored as it is shown is right: the kernel keeps none of these, and has just looked it up.
-    fn is_as_told(&self, name: Name<'_>, is_sticky: bool) -> bool {
-        let visible = self.fs.visible_name(name.1);
-        if visible.is_none_or(|visible| visible.as_bytes() != name.1) {
-            return true;
-        }
-        let is_told = |inode: Arc<Inode>| {
+    /// # Errors
+    /// [`FsError::Stale`]: it leads elsewhere.
+    fn meant(&self, name: Name<'_>, is_sticky: bool) -> Result<Option<Arc<Inode>>, FsError> {
+        let there = self.fs.look(name.0, name.1);
+        let Some((_, inode)) = there.filter(|(stat, _)| is_sticky || stat.is_dir()) else {
+            return Ok(None);
+        };
+        let is_told = |inode: &Arc<Inode>| {
             let is_told = self.told.leads_to(name, inode.number);
             is_told.unwrap_or_else(|| !is_sticky && inode.is_at(name.0, name.1))
         };
-        let there = self.fs.look_below(name.0, name.1);
-        let there = there.filter(|(stat, _)| is_sticky || stat.is_dir());
-        there.is_none_or(|(_, inode)| inode.is_some_and(is_told))
+        Ok(Some(inode.filter(is_told).ok_or(FsError::Stale)?))
     }
 
     /// To be called before a name in a directory is changed.
@@ -354,14 +359,20 @@ impl Coherence {
         };
         let [takes, replaces] = [&from, &to].map(|directory| is_sticky_for(caller, directory));
         let may_replace = replaces || !is_exchange && self.told.may_know(new);
-        let is_as_told = (!takes || self.is_as_told(old, true))
-            && (!may_replace || self.is_as_told(new, replaces));
-        let renamed = match is_as_told {
-            true => self.fs.rename(caller, old, new, flags, may),
+        let taken = takes.then(|| self.meant(old, true)).transpose();
+        let replaced = may_replace.then(|| self.meant(new, replaces)).transpose();
+        let renamed = match (taken, &replaced) {
+            (Ok(_), Ok(_)) => self.fs.rename(caller, old, new, flags, may),
             // Asked all the same, so that its marks are set too: the kernel repeats a call only once.
-            false => may().and(Err(FsError::Stale)),
+            _ => may().and(Err(FsError::Stale)),
         };
         if let Ok(there) = &renamed {
+            if let Ok(Some(Some(replaced))) = replaced
+                && !is_exchange
+            {
+                // As above.
+                replaced.give_up_number();
+            }
             self.told.renamed(old, new, is_exchange);
             let names = [new, old].into_iter().zip(there);
             for (name, there) in names.take(1 + usize::from(is_exchange)) {

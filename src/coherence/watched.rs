@@ -270,9 +270,12 @@ impl Watched {
     fn take_mark(&self, number: u64, handle: &FileHandle) {
         let fd = self.fs.inodes().open_handle(handle);
         let mut marked = self.marked.lock();
-        // It may be known again by now, and count on the mark.
+        // It may be known again by now, and count on the mark, under this number or another.
         let now = self.fs.inodes().get(number);
-        if now.is_ok_and(|inode| inode.handle() == Some(handle) && inode.notes.has(MARKED)) {
+        let is_of_other = marked.get(handle).is_some_and(|&other| other != number);
+        if is_of_other
+            || now.is_ok_and(|inode| inode.handle() == Some(handle) && inode.notes.has(MARKED))
+        {
             return;
         }
         marked.remove(handle);

@@ -22,6 +22,9 @@ use crate::names::{BackingName, VisibleName};
 /// Its place is wanted. Paths lead over directories, targets start at symlinks, and what has no handle is opened there.
 pub(super) const PLACED: u8 = 1;
 
+/// Its number is given up: if it is there still, it gets another.
+pub(super) const GIVEN_UP: u8 = 2;
+
 /// Its handle may be that of another file than its number.
 pub(super) const UNPROVEN: u8 = 4;
 
@@ -197,7 +200,7 @@ pub type InodeId = (u64, u64);
 pub struct Flags(AtomicU8);
 
 impl Flags {
-    /// Returns whether a flag is set.
+    /// Is the flag set? Of several, one of them?
     #[must_use]
     pub fn has(&self, flag: u8) -> bool {
         self.0.load(Ordering::Acquire) & flag != 0
@@ -231,7 +234,7 @@ pub struct Inode {
     born: AtomicU32,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
-    /// [`PLACED`], [`UNPROVEN`], [`REGULAR`], [`MAPPABLE`], [`STALE`] and [`PLAIN_TARGET`].
+    /// [`PLACED`], [`GIVEN_UP`], [`UNPROVEN`], [`REGULAR`], [`MAPPABLE`], [`STALE`] and [`PLAIN_TARGET`].
     pub(super) marks: Flags,
     /// Flags to which the layer that sets them gives their meaning.
     pub notes: Flags,
@@ -337,9 +340,8 @@ impl Inode {
         if how == OpenAs::Mappable {
             self.marks.set(MAPPABLE, true);
         }
-        self.state
-            .lock()
-            .hold(|held| held.files.push((Arc::downgrade(file), how)));
+        let file = Arc::downgrade(file);
+        self.state.lock().hold(|held| held.files.push((file, how)));
     }
 
     /// Notes that a program has closed a file.
@@ -432,10 +434,20 @@ impl Inode {
         }
     }
 
+    /// Gives the number of a directory up: if it is there still, it gets another when it is looked up next.
+    pub fn give_up_number(&self) {
+        self.marks.set(GIVEN_UP, self.as_directory().is_ok());
+    }
+
+    /// Is it known by its number as the file of this identity?
+    pub(super) fn is(&self, device: Device, identity: &Identity) -> bool {
+        !self.marks.has(GIVEN_UP) && self.device == device && self.identity == *identity
+    }
+
     /// Is the file that `stat` describes, which has its number, the same by its birth?
     pub(super) fn is_born_as(&self, stat: &Stat) -> bool {
         let born = NonZeroU32::new(self.born.load(Ordering::Relaxed));
-        !self.marks.has(STALE) && born.is_some() && born == birth(stat)
+        !self.marks.has(STALE | GIVEN_UP) && born.is_some() && born == birth(stat)
     }
 
     /// Notes that the file is opened at this ctime and time. Says whether it has the content of an open that was

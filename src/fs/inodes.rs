@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use super::FsError;
 use super::descriptors::Descriptors;
-use super::inode::{ByNumber, Identity, Inode, Place};
+use super::inode::{ByNumber, GIVEN_UP, Identity, Inode, Place};
 use super::number::{Device, Numbering, ROOT};
 use crate::backing::{Dir, FileHandle, Stat};
 use crate::os::give_memory_back;
@@ -135,6 +135,7 @@ impl Inodes {
         known
             .filter_map(|number| self.get(number).ok())
             .filter(move |inode| inode.device == device && inode.identity.mount() == mount)
+            .filter(|inode| !inode.marks.has(GIVEN_UP))
     }
 
     /// An inode that is not in the table: it has no place and can't be opened.

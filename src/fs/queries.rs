@@ -49,13 +49,34 @@ impl Utf8Fs {
     #[must_use]
     pub fn look_below(&self, directory: u64, name: &[u8]) -> Option<(Stat, Option<Arc<Inode>>)> {
         let directory = self.open_inode(directory).ok()?;
-        let (dir, name) = (directory.dir(), BackingName::parse(name).ok()?);
+        self.look_in(&directory.dir(), &BackingName::parse(name).ok()?)
+    }
+
+    /// Looks in the same way at what a visible name leads to.
+    #[must_use]
+    pub fn look(&self, directory: u64, name: &[u8]) -> Option<(Stat, Option<Arc<Inode>>)> {
+        let directory = self.open_inode(directory).ok()?;
+        let mut names = self.resolve(&directory, name).ok()?;
+        loop {
+            let name = names.next_name().ok()?.backing;
+            let there = self.look_in(&directory.dir(), &name);
+            if there.is_some() {
+                return there;
+            }
+        }
+    }
+
+    fn look_in(
+        &self,
+        dir: &Dir<&OwnedFd>,
+        name: &BackingName,
+    ) -> Option<(Stat, Option<Arc<Inode>>)> {
         let stat = match self.enters_mounts() {
-            true => self.look_by_fd(&dir, &name).ok()?.stat,
-            false => dir.stat_child(&name).ok()?,
+            true => self.look_by_fd(dir, name).ok()?.stat,
+            false => dir.stat_child(name).ok()?,
         };
         // A number may be that of an earlier file.
-        let is_it = |inode: &Arc<Inode>| inode.is_born_as(&stat) || self.is_now(inode, &dir, &name);
+        let is_it = |inode: &Arc<Inode>| inode.is_born_as(&stat) || self.is_now(inode, dir, name);
         Some((stat, self.inodes.all_known(&stat).find(is_it)))
     }
 

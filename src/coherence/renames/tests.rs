@@ -1,8 +1,12 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::*;
 use crate::backing::Dir;
@@ -113,8 +117,8 @@ fn an_ill_formed_name_is_not_compared_with_the_entry_that_has_its_bytes() {
     }
     let coherence = coherence(below.path());
     for is_sticky in [false, true] {
-        assert!(coherence.is_as_told((ROOT, b"\xEA"), is_sticky));
-        assert!(!coherence.is_as_told((ROOT, b"conforming"), is_sticky));
+        assert!(coherence.meant((ROOT, b"\xEA"), is_sticky).is_ok());
+        assert!(coherence.meant((ROOT, b"conforming"), is_sticky).is_err());
     }
 }
 
@@ -143,4 +147,45 @@ fn an_exchange_is_let_through_the_second_time_whatever_became_of_the_names() {
         std::fs::write(name(directory, new), "").unwrap();
     }
     exchange().unwrap();
+}
+
+/// The kernel has marked as removed for good what it knew by the name of a directory that was removed or replaced. Others may have put
+/// another directory there at that moment.
+#[test]
+fn a_directory_that_the_kernel_takes_for_removed_has_another_number_if_it_is_there() {
+    let below = tempfile::tempdir().unwrap();
+    let coherence = coherence(below.path());
+    let lookup = |name: &[u8]| coherence.lookup(A, ROOT, name).unwrap().0;
+    for (shown, stored) in [(&b"x"[..], &b"x"[..]), (b"%E9", b"\xE9")] {
+        let [x, y, z] = [stored, b"y", b"z"].map(|name| below.path().join(OsStr::from_bytes(name)));
+        let mut moved = [0; 2];
+        for round in 0..6000 {
+            let is_replaced = round % 2 == 1;
+            for path in [&x, &y, &z] {
+                drop(std::fs::create_dir(path));
+            }
+            lookup(b"z");
+            let meant = lookup(shown);
+            let answer = thread::scope(|scope| {
+                scope.spawn(|| renameat_with(CWD, &x, CWD, &y, RenameFlags::EXCHANGE));
+                (0..round % 500).for_each(|_| std::hint::spin_loop());
+                match is_replaced {
+                    true => coherence.rename(A, (ROOT, b"z"), (ROOT, shown), 0),
+                    false => coherence.remove(A, (ROOT, shown), true),
+                }
+            });
+            if let Err(error) = answer {
+                assert_eq!(error.errno(), libc::ESTALE);
+                continue;
+            }
+            for (path, name) in [(&x, shown), (&y, b"y")] {
+                let there = std::fs::metadata(path).map(|there| there.ino());
+                if there.is_ok_and(|there| there == meant.stat.ino) {
+                    assert_ne!(lookup(name).inode.number, meant.inode.number);
+                    moved[usize::from(is_replaced)] += 1;
+                }
+            }
+        }
+        assert!(moved.iter().all(|&moved| moved > 0), "{moved:?}");
+    }
 }

@@ -181,7 +181,7 @@ impl Inodes {
     fn meet(&self, number: u64, device: Device, identity: &Identity) -> Option<Arc<Inode>> {
         let slots = self.shard(number)?.lock();
         let known = slots.get(&number)?;
-        if known.0.device != device || known.0.identity != *identity {
+        if !known.0.is(device, identity) {
             return None;
         }
         known.0.lookups.fetch_add(1, Ordering::Relaxed);
@@ -201,7 +201,7 @@ impl Inodes {
         };
         let mut slots = shard.lock();
         if let Some(known) = slots.get(&number) {
-            if known.0.identity != identity || known.0.device != Device::new(stat.dev) {
+            if !known.0.is(Device::new(stat.dev), &identity) {
                 return Err(identity);
             }
             known.0.lookups.fetch_add(1, Ordering::Relaxed);
