@@ -188,7 +188,7 @@ impl Watched {
         if stat.is_dir() {
             return self.times.heard;
         }
-        if stat.is_file() && !self.keeps_at_rest.load(Ordering::Relaxed) {
+        if !self.keeps_at_rest.load(Ordering::Relaxed) {
             return self.times.unheard;
         }
         at_rest(stat.ctime, SystemTime::now()).max(self.times.unheard)

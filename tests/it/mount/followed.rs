@@ -12,6 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, XattrFlags, chmodat, fsetxattr, mknodat};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use utf8fs::backing::FileHandle;
 
 use super::coherence::{HEARD, SLOW};
 use super::nested::Beside;
@@ -450,6 +451,39 @@ fn f5_a_change_through_another_mount_is_heard_of_though_the_kernel_had_dropped_t
     }
     drop(other);
     second.stop();
+    mount.stop();
+}
+
+/// The NFS server opens files by their handles.
+#[test]
+fn f5_a_change_by_a_handle_is_seen_after_a_second_where_the_nfs_server_runs() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let _inner = Inner::memory("/proc/fs".into());
+    std::fs::create_dir("/proc/fs/nfsd").unwrap();
+    std::fs::write("/proc/fs/nfsd/threads", "8").unwrap();
+    let tree = Tree::new();
+    tree.file(b"file", b"content");
+    let below = std::fs::File::open(tree.backing()).unwrap();
+    let path = tree.backing().join("file");
+    let handle = FileHandle::of(std::fs::File::open(&path).unwrap());
+    let handle = handle.unwrap().unwrap();
+    // Else the attributes would be kept for as long as that.
+    let made = std::fs::metadata(&path).unwrap().modified().unwrap();
+    until(|| made.elapsed().unwrap() > SLOW * 3 / 2);
+    let mount = tree.mount(&["--cache=watch"]);
+    // Else the kernel forgets it above too.
+    let held = at::open(mount.dir(), b"file", OFlags::PATH).unwrap();
+    let size = || rustix::fs::fstat(&held).unwrap().st_size;
+    assert_eq!(size(), 7);
+    memory::drop_unused();
+    let file = handle.open(&below, libc::O_WRONLY | libc::O_APPEND);
+    std::fs::File::from(file.unwrap().unwrap())
+        .write_all(b"more")
+        .unwrap();
+    within(SLOW, || size() == 11);
+    drop(held);
     mount.stop();
 }
 
