@@ -163,10 +163,8 @@ pub fn write(fd: impl AsFd, data: &[u8], place: Place) -> io::Result<usize> {
 
 /// `offset` and `done` bytes more.
 fn after(offset: u64, done: usize) -> io::Result<u64> {
-    u64::try_from(done)
-        .ok()
-        .and_then(|done| offset.checked_add(done))
-        .ok_or_else(|| Errno::INVAL.into())
+    let end = u64::try_from(done).map(|done| offset.checked_add(done));
+    Ok(end.ok().flatten().ok_or(Errno::INVAL)?)
 }
 
 /// The extent of an fsync.

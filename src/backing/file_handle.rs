@@ -82,12 +82,9 @@ impl FileHandle {
     #[must_use]
     pub fn digest(&self) -> u32 {
         let octets = self.kind.to_le_bytes();
-        octets
-            .iter()
-            .chain(self.as_bytes())
-            .fold(0x811C_9DC5, |sum, &octet| {
-                (sum ^ u32::from(octet)).wrapping_mul(0x0100_0193)
-            })
+        let octets = octets.iter().chain(self.as_bytes());
+        let mix = |sum: u32, &octet| (sum ^ u32::from(octet)).wrapping_mul(0x0100_0193);
+        octets.fold(0x811C_9DC5, mix)
     }
 
     /// The filesystem's kind of handle, which is part of its identity.
@@ -135,10 +132,8 @@ impl FileHandle {
     pub(crate) fn to_raw(&self) -> RawHandle {
         let from = self.as_bytes();
         let mut bytes = [0; MAX_HANDLE];
-        bytes
-            .iter_mut()
-            .zip(from)
-            .for_each(|(to, from)| *to = *from);
+        let pairs = bytes.iter_mut().zip(from);
+        pairs.for_each(|(to, from)| *to = *from);
         RawHandle {
             length: u32::try_from(from.len()).unwrap_or_default(),
             kind: self.kind,

@@ -208,9 +208,8 @@ pub fn stat_filesystem(fd: impl AsFd) -> io::Result<StatVfs> {
 /// # Errors
 /// Those of fstatfs(2).
 pub fn is_read_only(fd: impl AsFd) -> io::Result<bool> {
-    Ok(stat_filesystem(fd)?
-        .f_flag
-        .contains(StatVfsMountFlags::RDONLY))
+    let flags = stat_filesystem(fd)?.f_flag;
+    Ok(flags.contains(StatVfsMountFlags::RDONLY))
 }
 
 #[cfg(test)]

@@ -614,10 +614,8 @@ pub(crate) fn fork() -> io::Result<Forked> {
     }
     // SAFETY: `before` was written above, where the call cannot fail with these arguments, and is only read.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut()) };
-    Pid::from_raw(result)
-        .filter(|_| result > 0)
-        .map(Forked::Parent)
-        .ok_or(failed)
+    let child = Pid::from_raw(result).filter(|_| result > 0);
+    child.map(Forked::Parent).ok_or(failed)
 }
 
 fn signal_set(signals: &[libc::c_int]) -> libc::sigset_t {

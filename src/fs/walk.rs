@@ -68,9 +68,8 @@ pub(super) fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Returns the number of leading components that an absolute path shares with the path `directory`, counting the
 /// empty one before the first slash. `None` unless it has all of the directory's.
 fn below(path: &[u8], directory: &[u8]) -> Option<usize> {
-    let mut wanted = components(directory)
-        .filter(|name| !name.is_empty())
-        .peekable();
+    let wanted = components(directory).filter(|name| !name.is_empty());
+    let mut wanted = wanted.peekable();
     let mut count = 0;
     for component in components(path) {
         let Some(name) = wanted.peek() else {

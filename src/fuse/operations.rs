@@ -225,9 +225,8 @@ impl Adapter {
         let name = request.arguments.text()?;
         let value = request.arguments.data(size)?;
         let (caller, node) = (request.caller, request.node);
-        let set = self
-            .fs
-            .change_xattr(caller, node, name, Some((value, flags)));
+        let value = Some((value, flags));
+        let set = self.fs.change_xattr(caller, node, name, value);
         if is_access_acl(name) && !self.fs.is_shared() {
             // It changes the mode, which the kernel would go on with (`fuse_set_acl` in `fs/fuse/acl.c`).
             forget_attributes(&self.connection, node);
@@ -372,9 +371,8 @@ impl Adapter {
         let asked: CopyFileRangeIn = request.arguments.record()?;
         let from = (asked.handle, asked.offset);
         let to = (asked.handle_out, asked.offset_out);
-        let copied = self
-            .fs
-            .copy_file_range(request.caller, from, to, asked.length)?;
+        let (caller, length) = (request.caller, asked.length);
+        let copied = self.fs.copy_file_range(caller, from, to, length)?;
         written_out(copied, reply)
     }
 }

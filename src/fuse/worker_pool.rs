@@ -152,10 +152,8 @@ impl WorkerPool {
 
     /// Returns the [`Operations`] of each thread.
     fn counts(&self) -> Vec<u64> {
-        self.operations
-            .iter()
-            .map(|operation| operation.0.load(Ordering::Relaxed))
-            .collect()
+        let count = |operation: &Operations| operation.0.load(Ordering::Relaxed);
+        self.operations.iter().map(count).collect()
     }
 
     /// Lets so many threads read.
@@ -230,11 +228,9 @@ impl Watcher {
             // What is worked on now is stalled, and others read.
             return Decision::Sleep(self.ready + busy);
         }
-        let stalled = operations
-            .iter()
-            .zip(&self.before)
-            .filter(|(now, before)| is_busy(now) && now == before)
-            .count();
+        let pairs = operations.iter().zip(&self.before);
+        let stalled = pairs.filter(|(now, before)| is_busy(now) && now == before);
+        let stalled = stalled.count();
         self.before = operations;
         self.looks += 1;
         if busy - stalled >= self.ready {

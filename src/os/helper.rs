@@ -238,9 +238,8 @@ pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<()> {
         log,
         syslog,
     };
-    HELPER
-        .set(helper)
-        .map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))
+    let set = HELPER.set(helper);
+    set.map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))
 }
 
 /// Starts a helper process; returns its number and our end of each socket.
@@ -278,10 +277,8 @@ impl Line {
         let mut gone = self.turn.lock();
         while let Some(socket) = self.sockets.get(*gone) {
             let sent = retry_on_intr(|| send(socket, request, SendFlags::NOSIGNAL));
-            match sent
-                .map_err(io::Error::from)
-                .and_then(|_all| answer(socket.as_fd()))
-            {
+            let sent = sent.map_err(io::Error::from);
+            match sent.and_then(|_all| answer(socket.as_fd())) {
                 // The helper process was killed, maybe with the request unread: no errand fails so.
                 Err(error)
                     if matches!(error.raw_os_error(), Some(libc::EPIPE | libc::ECONNRESET)) =>

@@ -246,15 +246,7 @@ impl FileLocks {
 
     /// The open file is closed for good.
     pub(super) fn release(&mut self, handle: u64) {
-        let by_it_alone: Vec<u64> = self
-            .owners
-            .iter()
-            .filter(|(_, owner)| owner.handles == [handle])
-            .map(|(&owner, _)| owner)
-            .collect();
-        for owner in by_it_alone {
-            self.owners.remove(&owner);
-        }
+        self.owners.retain(|_, owner| owner.handles != [handle]);
         for owner in self.owners.values_mut() {
             owner.handles.retain(|&other| other != handle);
         }

@@ -47,9 +47,8 @@ impl State {
     fn take(&mut self) -> (Vec<Waiting>, Vec<Waiting>) {
         let waiting = std::mem::take(&mut self.waiting);
         let mut interrupted: HashSet<u64> = self.interrupted.iter().copied().collect();
-        let parted = waiting
-            .into_iter()
-            .partition(|waiting| !interrupted.remove(&waiting.unique));
+        let waiting = waiting.into_iter();
+        let parted = waiting.partition(|waiting| !interrupted.remove(&waiting.unique));
         self.interrupted
             .retain(|unique| interrupted.contains(unique));
         self.forget_early();

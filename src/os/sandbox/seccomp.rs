@@ -196,9 +196,8 @@ fn conditions(only: Only, privilege: Privilege) -> io::Result<Option<Vec<Seccomp
 /// The rule that this argument is a null pointer.
 fn null_pointer(argument: u8) -> io::Result<Option<Vec<SeccompRule>>> {
     let null = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0);
-    null.and_then(|null| SeccompRule::new(vec![null]))
-        .map(|rule| Some(vec![rule]))
-        .map_err(io::Error::other)
+    let rule = null.and_then(|null| SeccompRule::new(vec![null]));
+    Ok(Some(vec![rule.map_err(io::Error::other)?]))
 }
 
 /// Every new namespace that clone(2) can make.
