@@ -1,13 +1,16 @@
 //! The inode that each name leads to, as the kernel was told last.
 //!
-//! The kernel judges by its dentry: it checks a sticky directory by the owner of that inode, and marks that inode as removed for
-//! good (`vfs_rmdir` in `fs/namei.c`). The daemon acts on whatever has the name now. The two are compared here.
+//! The kernel judges by its dentry: it marks the directory there as removed for good (`vfs_rmdir` and `vfs_rename` in `fs/namei.c`).
+//! The daemon acts on whatever has the name now. The two are compared here.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Number of slots; 512 KiB.
 const SLOTS: usize = 1 << 16;
+
+/// What a name leads to that leads nowhere.
+pub(super) const ABSENT: u64 = 0;
 
 /// A name, and the number of its directory.
 pub type Name<'a> = (u64, &'a [u8]);
@@ -45,12 +48,6 @@ impl KernelNames {
         }
     }
 
-    /// May the kernel have been told that `name` leads anywhere?
-    pub(super) fn may_know(&self, name: Name<'_>) -> bool {
-        let slot = self.slot(name);
-        slot.is_some_and(|(slot, _)| slot.load(Ordering::Acquire) != 0)
-    }
-
     /// Was it told last that `name` leads to the inode `number`? `None` if that is not known any more.
     pub(super) fn leads_to(&self, name: Name<'_>, number: u64) -> Option<bool> {
         let (slot, digest) = self.slot(name)?;
@@ -82,11 +79,10 @@ mod tests {
     fn a_name_leads_to_what_was_told_last() {
         let names = KernelNames::default();
         let (a, b): (Name<'_>, Name<'_>) = ((1, b"a"), (1, b"b"));
-        assert!(!names.may_know(a));
+        assert_eq!(names.leads_to(a, ABSENT), None);
         names.note(a, 7);
         names.note(b, 8);
         let lead = |first, second| {
-            assert!(names.may_know(a));
             assert_eq!(names.leads_to(a, first), Some(true));
             assert_eq!(names.leads_to(a, second), Some(false));
             assert_eq!(names.leads_to(b, second), Some(true));

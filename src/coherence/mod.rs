@@ -16,8 +16,8 @@ pub mod watched;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel_names::KernelNames;
 pub use kernel_names::Name;
+use kernel_names::{ABSENT, KernelNames};
 pub use lists::Listing;
 use lists::Lists;
 use renames::Renames;
@@ -36,9 +36,6 @@ const ADRIFT: u8 = 2;
 
 /// Another: it is a directory that was idle when its attributes were last seen, and of which no change is known since.
 const IDLE: u8 = 4;
-
-/// Another: in this directory only its owner, and that of a file, may remove or rename the file (`S_ISVTX`).
-const STICKY: u8 = 8;
 
 /// A program may have a mapping of a file, and nobody hears of what is written to that: its attributes are kept no longer.
 const MAPPED: Duration = Duration::from_secs(1);
@@ -86,11 +83,6 @@ pub struct KeptList {
     pub new: bool,
     /// Keep what it listed before.
     pub old: bool,
-}
-
-/// Does the kernel judge by the owner of a file whether `caller` may remove or rename it in this directory?
-fn is_sticky_for(caller: Caller, directory: &Inode) -> bool {
-    caller.uid != 0 && directory.notes.has(STICKY)
 }
 
 /// The kernel's copy of a filesystem.
@@ -177,9 +169,6 @@ impl Coherence {
     /// below without the kernel taking notice, and it must not run the file with them. Nor those of a symlink whose
     /// target is shown changed (law N13).
     fn keep_attributes(&self, inode: &Arc<Inode>, stat: &Stat) -> Duration {
-        if stat.is_dir() {
-            inode.notes.set(STICKY, stat.mode & libc::S_ISVTX != 0);
-        }
         if stat.has_set_id() || self.fs.mapped_target(inode, stat).is_some() {
             return Duration::ZERO;
         }
@@ -203,7 +192,10 @@ impl Coherence {
         let directory = self.fs.inodes().get(node)?;
         self.look_into(&directory);
         let found = self.fs.lookup(caller, node, name);
-        let entry = found.inspect_err(|_error| self.renames.ended(caller, (node, name)))?;
+        let entry = found.inspect_err(|_error| {
+            self.told.note((node, name), ABSENT);
+            self.renames.ended(caller, (node, name));
+        })?;
         let kept = self.keep(&directory, name, &entry);
         self.renames.looked_up(caller, (node, name));
         Ok((entry, kept))
@@ -281,43 +273,38 @@ impl Coherence {
     /// Removes a name: by [`Utf8Fs::rmdir`] if it is that of a directory, else by [`Utf8Fs::unlink`].
     ///
     /// # Errors
-    /// Those of the two, and [`FsError::Stale`] as for [`rename`](Self::rename).
+    /// Those of the two, and for a directory [`FsError::Stale`] as for [`rename`](Self::rename).
     pub fn remove(
         &self,
         caller: Caller,
         (parent, name): Name<'_>,
         is_directory: bool,
     ) -> Result<(), FsError> {
-        let is_sticky = is_sticky_for(caller, &*self.change(parent)?);
-        let is_judged = is_directory || is_sticky;
-        let meant = is_judged.then(|| self.meant((parent, name), is_sticky));
-        let meant = meant.transpose()?.flatten();
+        self.change(parent)?;
         if !is_directory {
-            return self.fs.unlink(parent, name);
+            return self.fs.unlink(caller, parent, name);
         }
-        self.fs.rmdir(parent, name)?;
+        let meant = self.meant((parent, name))?.ok_or(FsError::Stale)?;
+        self.fs.rmdir(caller, parent, name)?;
         // The kernel marks it as removed for good. If others put another in its place meanwhile, it is there still.
-        if let Some(meant) = meant {
-            meant.give_up_number();
-        }
+        meant.give_up_number();
         Ok(())
     }
 
-    /// What a name leads to, where that is what the kernel was told last; `None` where there is nothing of that kind. Asked where the
-    /// kernel judges by that: of a directory, and of anything in a sticky one (`is_sticky`). If it is forgotten what was told, a
-    /// directory is right where it was seen last.
+    /// The directory that a name leads to, which is the one that the kernel was told last: it marks that as removed. `None` where the
+    /// name leads nowhere or to something else.
     ///
     /// # Errors
-    /// [`FsError::Stale`]: it leads elsewhere.
-    fn meant(&self, name: Name<'_>, is_sticky: bool) -> Result<Option<Arc<Inode>>, FsError> {
-        let there = self.fs.look(name.0, name.1);
-        let Some((_, inode)) = there.filter(|(stat, _)| is_sticky || stat.is_dir()) else {
+    /// [`FsError::Stale`]: the kernel was told something else, or it is forgotten what.
+    fn meant(&self, name: Name<'_>) -> Result<Option<Arc<Inode>>, FsError> {
+        let Some((stat, inode)) = self.fs.look(name.0, name.1) else {
+            let is_told = self.told.leads_to(name, ABSENT) != Some(false);
+            return is_told.then_some(None).ok_or(FsError::Stale);
+        };
+        if !stat.is_dir() {
             return Ok(None);
-        };
-        let is_told = |inode: &Arc<Inode>| {
-            let is_told = self.told.leads_to(name, inode.number);
-            is_told.unwrap_or_else(|| !is_sticky && inode.is_at(name.0, name.1))
-        };
+        }
+        let is_told = |inode: &Arc<Inode>| self.told.leads_to(name, inode.number) == Some(true);
         Ok(Some(inode.filter(is_told).ok_or(FsError::Stale)?))
     }
 
@@ -357,19 +344,15 @@ impl Coherence {
             let may = is_forgotten(old) & (!is_exchange || is_forgotten(new));
             may.then_some(()).ok_or(FsError::Stale)
         };
-        let [takes, replaces] = [&from, &to].map(|directory| is_sticky_for(caller, directory));
-        let may_replace = replaces || !is_exchange && self.told.may_know(new);
-        let taken = takes.then(|| self.meant(old, true)).transpose();
-        let replaced = may_replace.then(|| self.meant(new, replaces)).transpose();
-        let renamed = match (taken, &replaced) {
-            (Ok(_), Ok(_)) => self.fs.rename(caller, old, new, flags, may),
+        let may_replace = !is_exchange && self.told.leads_to(new, ABSENT) != Some(true);
+        let replaced = may_replace.then(|| self.meant(new)).transpose();
+        let renamed = match &replaced {
+            Ok(_) => self.fs.rename(caller, old, new, flags, may),
             // Asked all the same, so that its marks are set too: the kernel repeats a call only once.
-            _ => may().and(Err(FsError::Stale)),
+            Err(_) => may().and(Err(FsError::Stale)),
         };
         if let Ok(there) = &renamed {
-            if let Ok(Some(Some(replaced))) = replaced
-                && !is_exchange
-            {
+            if let Ok(Some(Some(replaced))) = replaced {
                 // As above.
                 replaced.give_up_number();
             }

@@ -8,7 +8,7 @@ use rustix::fs::StatVfs;
 use super::inode::{Inode, OpenInode};
 use super::{Caller, FsError, Utf8Fs, Waits};
 use crate::backing::{SetTime, Stat, file, stat_filesystem};
-use crate::os::credentials::Fsetid;
+use crate::os::credentials::InEffect;
 use crate::os::{Privilege, SetIds, act_as, credentials};
 
 /// The changes of a setattr; `None` and [`SetTime::Omit`] leave a thing as it is.
@@ -51,7 +51,7 @@ pub(super) enum Clears {
 pub(super) struct AsCaller {
     /// Does set-group-ID go, whoever may execute the file?
     clears_sgid: bool,
-    _kept: Option<Fsetid>,
+    _kept: Option<InEffect>,
 }
 
 impl Utf8Fs {

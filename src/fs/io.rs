@@ -9,7 +9,7 @@ use super::handle::OpenFile;
 use super::inode::{Inode, InodeId, OpenAs};
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Stat, file};
-use crate::os::credentials::{Fsetid, may_keep_sgid, raise_fsetid};
+use crate::os::credentials::{InEffect, may_keep_sgid, raise_fsetid};
 use crate::os::{SetIds, act_as};
 
 /// A flag of open(2) that the backing file is opened without. `O_APPEND` belongs to each write. A program can change
@@ -183,7 +183,7 @@ impl Utf8Fs {
         open: &OpenFile,
         caller: Option<Caller>,
         set_ids: SetIds,
-    ) -> io::Result<Option<Fsetid>> {
+    ) -> io::Result<Option<InEffect>> {
         let (uid, mut gid) = match caller.filter(|_| self.acts_as_callers()) {
             Some(caller) => (caller.uid, caller.gid),
             None => open.opener,

@@ -11,6 +11,8 @@ use super::resolve::{Making, Resolved};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::{Dir, if_there, is_absent};
 use crate::names::BackingName;
+use crate::os::credentials::{has_fowner, lower_fowner};
+use crate::os::{Privilege, act_as};
 
 /// Number of times that an entry is looked up again after others removed or replaced it.
 const MOST_ATTEMPTS: usize = 64;
@@ -108,20 +110,21 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// The system's error.
-    pub fn unlink(&self, parent: u64, name: &[u8]) -> Result<(), FsError> {
-        self.remove(parent, name, |dir, backing| dir.unlink(backing))
+    pub fn unlink(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
+        self.remove(caller, parent, name, |dir, backing| dir.unlink(backing))
     }
 
     /// Removes a directory.
     ///
     /// # Errors
     /// The system's error.
-    pub fn rmdir(&self, parent: u64, name: &[u8]) -> Result<(), FsError> {
-        self.remove(parent, name, |dir, backing| dir.rmdir(backing))
+    pub fn rmdir(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
+        self.remove(caller, parent, name, |dir, backing| dir.rmdir(backing))
     }
 
     fn remove(
         &self,
+        caller: Caller,
         parent: u64,
         name: &[u8],
         remove: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
@@ -131,12 +134,35 @@ impl Utf8Fs {
         let mut names = self.resolve(&directory, name)?;
         let removed = loop {
             let found = names.next_name()?;
-            if if_there(remove(&directory.dir(), &found.backing))?.is_some() {
+            let remove = || remove(&directory.dir(), &found.backing);
+            if if_there(self.judged_as(caller, remove))?.is_some() {
                 break found.backing;
             }
         };
         self.directory(&directory)?.changed(Some(&removed), None);
         Ok(self.settle(&directory.fd, Waits::Names)?)
+    }
+
+    /// Takes a name away by `act`, as the filesystem below lets `caller` do it in a sticky directory: there the kernel judges by the
+    /// owner of what it knew by the name, which others may have replaced.
+    pub(super) fn judged_as<T>(
+        &self,
+        caller: Caller,
+        act: impl Fn() -> io::Result<T>,
+    ) -> io::Result<T> {
+        if self.privilege == Privilege::User || caller.uid == 0 {
+            return act();
+        }
+        act_as(self.privilege, caller.uid, caller.gid)?;
+        let lowered = lower_fowner()?;
+        let done = act();
+        drop(lowered);
+        match done {
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) && has_fowner(caller.pid) => {
+                act()
+            }
+            done => done,
+        }
     }
 
     /// Renames, with the flags of renameat2(2). Asks `may` before any change where the new name is one of several
@@ -167,7 +193,8 @@ impl Utf8Fs {
                 may()?;
             }
             let _renaming = self.inodes.begin_rename();
-            let old = self.rename_entry(&source, from.1, &target, &new.backing, flags)?;
+            let old =
+                self.rename_entry(caller, (&source, from.1), (&target, &new.backing), flags)?;
             let there = [self.moved(&target, &new), self.moved(&source, &old)];
             self.settle(&target.fd, Waits::Names)?;
             self.settle(&source.fd, Waits::Names)?;
@@ -202,7 +229,12 @@ impl Utf8Fs {
             self.rename_uniquely(&making, &source, from.1, &new, flags)?
         } else {
             self.directory(target)?.before_change()?;
-            let old = self.rename_entry(&source, from.1, target, &new.entry.backing, flags)?;
+            let old = self.rename_entry(
+                caller,
+                (&source, from.1),
+                (target, &new.entry.backing),
+                flags,
+            )?;
             (old, self.directory(target)?, None)
         };
         // A whiteout is left under the old name, so that only a new name comes.
@@ -233,10 +265,9 @@ impl Utf8Fs {
     /// Renames the entry that `name` means in `from` to `new` in `to`, and returns the names that it had.
     fn rename_entry(
         &self,
-        from: &OpenInode,
-        name: &[u8],
-        to: &OpenInode,
-        new: &BackingName,
+        caller: Caller,
+        (from, name): (&OpenInode, &[u8]),
+        (to, new): (&OpenInode, &BackingName),
         flags: u32,
     ) -> Result<Resolved, FsError> {
         let dir = from.dir();
@@ -244,6 +275,7 @@ impl Utf8Fs {
         loop {
             let old = names.next_name()?;
             let rename = || dir.rename(&old.backing, &to.dir(), new, flags);
+            let rename = || self.judged_as(caller, rename);
             match rename() {
                 Err(error) if is_absent(&error) && !dir.exists(&old.backing)? => continue,
                 // The error is about the new name; or the old one came since, and is renamed now (law T7).

@@ -231,13 +231,13 @@ fn changes_through_the_mount_keep_the_names_right() {
     std::fs::write(scratch.path(b"a%80"), "").unwrap();
     assert_eq!(scratch.list().len(), 129);
     // A sibling waits for the name of this one.
-    scratch.fs.unlink(ROOT, b"a%80").unwrap();
+    scratch.fs.unlink(CALLER, ROOT, b"a%80").unwrap();
     scratch.leads_to(b"a%80", Some(b"a\x80"));
     scratch.leads_to(b"a%%80", Some(b"a\x80"));
     for octet in 0x81..=0xFF_u8 {
         scratch
             .fs
-            .unlink(ROOT, format!("a%{octet:02X}").as_bytes())
+            .unlink(CALLER, ROOT, format!("a%{octet:02X}").as_bytes())
             .unwrap();
         assert!(scratch.was_read(), "{octet:02X}: the names were forgotten");
     }
@@ -359,7 +359,7 @@ fn an_open_file_outlives_its_name() {
     let entry = scratch.fs.lookup(CALLER, ROOT, b"n0").unwrap();
     let opened = scratch.fs.open(CALLER, entry.inode.number, libc::O_RDWR);
     let handle = opened.unwrap().handle;
-    scratch.fs.unlink(ROOT, b"n0").unwrap();
+    scratch.fs.unlink(CALLER, ROOT, b"n0").unwrap();
     // Others take its descriptor away.
     for name in names.iter().skip(1).chain(names.iter().skip(1)) {
         scratch.fs.lookup(CALLER, ROOT, name).unwrap();

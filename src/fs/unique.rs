@@ -84,8 +84,9 @@ impl Utf8Fs {
         let mut directory = self.directory(to)?;
         let clash = self.check_unique(making, &mut directory, new, leaving)?;
         directory.before_change()?;
-        from.dir()
-            .rename(&old.backing, &to.dir(), &new.entry.backing, flags)?;
+        let (dir, new) = (from.dir(), &new.entry.backing);
+        let rename = || dir.rename(&old.backing, &to.dir(), new, flags);
+        self.judged_as(making.caller, rename)?;
         Ok((old, directory, clash))
     }
 }

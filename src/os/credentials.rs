@@ -242,12 +242,24 @@ impl SetIds {
     }
 }
 
-/// Holds `CAP_FSETID` in effect for this thread until it is dropped.
+/// Holds other capabilities in effect for this thread until it is dropped.
 #[derive(Debug)]
-#[must_use = "it is put back at once"]
-pub struct Fsetid {
-    before: Option<CapabilitySets>,
+#[must_use = "they are put back at once"]
+pub struct InEffect {
+    before: CapabilitySets,
     of_this_thread: PhantomData<*const ()>,
+}
+
+fn put_in_effect(wanted: impl FnOnce(&CapabilitySets) -> CapabilitySet) -> io::Result<InEffect> {
+    let before = rustix::thread::capabilities(None)?;
+    let mut now = before;
+    now.effective = wanted(&before);
+    rustix::thread::set_capabilities(None, now)?;
+    let of_this_thread = PhantomData;
+    Ok(InEffect {
+        before,
+        of_this_thread,
+    })
 }
 
 /// Puts `CAP_FSETID` in effect, so that chmod and create keep a set-group-id bit for a group that the thread is not in.
@@ -256,34 +268,31 @@ pub struct Fsetid {
 ///
 /// # Errors
 /// Those of capset(2).
-pub fn raise_fsetid() -> io::Result<Fsetid> {
-    let before = rustix::thread::capabilities(None)?;
-    let mut now = before;
-    now.effective |= before.permitted & CapabilitySet::FSETID;
-    let changes = before.effective != now.effective;
-    if changes {
-        rustix::thread::set_capabilities(None, now)?;
-    }
-    Ok(Fsetid {
-        before: changes.then_some(before),
-        of_this_thread: PhantomData,
-    })
+pub fn raise_fsetid() -> io::Result<InEffect> {
+    put_in_effect(|had| had.effective | had.permitted & CapabilitySet::FSETID)
+}
+
+/// Puts `CAP_FOWNER` out of effect, so that in a sticky directory only its owner, and that of a file, may remove or rename the file
+/// (`__check_sticky` in fs/namei.c).
+///
+/// # Errors
+/// Those of capset(2).
+pub fn lower_fowner() -> io::Result<InEffect> {
+    put_in_effect(|had| had.effective.difference(CapabilitySet::FOWNER))
 }
 
 /// [`raise_fsetid`] for an inode that is to have a set-group-ID bit in `mode`, for which the kernel has found it due.
 ///
 /// # Errors
 /// Those of capset(2).
-pub fn raise_fsetid_for(mode: u32) -> io::Result<Option<Fsetid>> {
+pub fn raise_fsetid_for(mode: u32) -> io::Result<Option<InEffect>> {
     (mode & libc::S_ISGID != 0).then(raise_fsetid).transpose()
 }
 
-impl Drop for Fsetid {
+impl Drop for InEffect {
     fn drop(&mut self) {
-        if let Some(before) = self.before
-            && let Err(error) = rustix::thread::set_capabilities(None, before)
-        {
-            log::error!("cannot put CAP_FSETID back: {error}");
+        if let Err(error) = rustix::thread::set_capabilities(None, self.before) {
+            log::error!("cannot put capabilities back: {error}");
         }
     }
 }
@@ -297,9 +306,18 @@ pub fn may_keep_sgid(pid: u32, gid: u32, group: u32) -> bool {
 
 /// [`may_keep_sgid`] by what proc(5) says of a process's supplementary groups and effective capabilities.
 fn status_keeps_sgid(status: &[u8], group: u32) -> bool {
+    is_in(status, |member| member == group) || status_has(status, CapabilitySet::FSETID)
+}
+
+fn status_has(status: &[u8], capability: CapabilitySet) -> bool {
     let effective = u64::from_str_radix(status_field(status, "CapEff:"), 16);
-    is_in(status, |member| member == group)
-        || effective.is_ok_and(|set| set & CapabilitySet::FSETID.bits() != 0)
+    effective.is_ok_and(|set| set & capability.bits() != 0)
+}
+
+/// Has process `pid` `CAP_FOWNER`? No where it can't be told.
+#[must_use]
+pub fn has_fowner(pid: u32) -> bool {
+    super::status_of(pid).is_ok_and(|status| status_has(&status, CapabilitySet::FOWNER))
 }
 
 /// Does one of the supplementary groups in the status of a process fit?

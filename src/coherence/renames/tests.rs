@@ -116,10 +116,8 @@ fn an_ill_formed_name_is_not_compared_with_the_entry_that_has_its_bytes() {
         std::fs::create_dir(below.path().join(OsStr::from_bytes(name))).unwrap();
     }
     let coherence = coherence(below.path());
-    for is_sticky in [false, true] {
-        assert!(coherence.meant((ROOT, b"\xEA"), is_sticky).is_ok());
-        assert!(coherence.meant((ROOT, b"conforming"), is_sticky).is_err());
-    }
+    assert!(coherence.meant((ROOT, b"\xEA")).is_ok());
+    assert!(coherence.meant((ROOT, b"conforming")).is_err());
 }
 
 /// Law N10: which of the two names has several spellings may be another one when the kernel asks again.
@@ -147,6 +145,36 @@ fn an_exchange_is_let_through_the_second_time_whatever_became_of_the_names() {
         std::fs::write(name(directory, new), "").unwrap();
     }
     exchange().unwrap();
+}
+
+/// The kernel goes by what it was told: others may have taken the directory away, or put another in its place.
+#[test]
+fn a_directory_that_is_not_there_any_more_or_not_known_to_the_kernel_is_looked_up_again() {
+    let below = tempfile::tempdir().unwrap();
+    let coherence = coherence(below.path());
+    let path = |name: &str| below.path().join(name);
+    let lookup = |name: &[u8]| coherence.lookup(A, ROOT, name).map(drop);
+    let is_stale = |done: Result<(), FsError>| matches!(done, Err(FsError::Stale));
+    let replace = || coherence.rename(A, (ROOT, b"z"), (ROOT, b"x"), 0);
+    let remove = || coherence.remove(A, (ROOT, b"x"), true);
+    for name in ["x", "z"] {
+        std::fs::create_dir(path(name)).unwrap();
+        lookup(name.as_bytes()).unwrap();
+    }
+    renameat_with(CWD, path("x"), CWD, path("y"), RenameFlags::empty()).unwrap();
+    assert!(is_stale(replace()) && is_stale(remove()));
+    lookup(b"x").unwrap_err();
+    replace().unwrap();
+    // What was told is forgotten, and where it was seen last says nothing of the kernel.
+    let mut others = 0_u64..;
+    let is_told = || coherence.told.leads_to((ROOT, b"x"), 0).is_some();
+    while is_told() {
+        let name = others.next().unwrap().to_ne_bytes();
+        coherence.told.note((1, &name), 1);
+    }
+    assert!(is_stale(remove()));
+    lookup(b"x").unwrap();
+    remove().unwrap();
 }
 
 /// The kernel has marked as removed for good what it knew by the name of a directory that was removed or replaced. Others may have put

@@ -197,7 +197,7 @@ fn a_file_that_was_removed_is_locked_by_those_who_have_it_open() {
     let number = fs.lookup(CALLER, ROOT, b"file").unwrap().inode.number;
     let open = || fs.open(CALLER, number, libc::O_RDWR).unwrap().handle;
     let (one, other) = (open(), open());
-    fs.unlink(ROOT, b"file").unwrap();
+    fs.unlink(CALLER, ROOT, b"file").unwrap();
     let lock = |handle, owner| {
         let request = LockRequest {
             call: LockCall::Fcntl,

@@ -196,7 +196,7 @@ fn f2_a_directory_that_was_moved_out_is_not_followed() {
     let made = || new_entry(dir, b"made", 0o755);
     let make = || fs.mkdir(&made()).map(drop).map_err(errno);
     assert_eq!(make(), Ok(()));
-    fs.rmdir(dir, b"made").unwrap();
+    fs.rmdir(CALLER, dir, b"made").unwrap();
     rustix::fs::rename(scratch.path(b"a/b"), outside.path().join("b")).unwrap();
     let stale = Err(Errno::STALE);
     assert_eq!(make(), stale);
@@ -216,8 +216,8 @@ fn f2_a_directory_that_was_moved_out_is_not_followed() {
         ("mknod", fs.mknod(&made(), 0).map(drop)),
         ("symlink", fs.symlink(&made(), b"x").map(drop)),
         ("link", fs.link(&made(), file).map(drop)),
-        ("unlink", fs.unlink(dir, b"file")),
-        ("rmdir", fs.rmdir(dir, b"sub")),
+        ("unlink", fs.unlink(CALLER, dir, b"file")),
+        ("rmdir", fs.rmdir(CALLER, dir, b"sub")),
         ("rename", rename().map(drop)),
         ("setxattr", set),
         ("chmod", fs.setattr(CALLER, dir, None, change).map(drop)),

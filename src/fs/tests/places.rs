@@ -64,7 +64,7 @@ fn f3_a_file_that_loses_the_name_it_was_last_seen_by_is_found_by_another() {
     type Lose = fn(&Scratch);
     let rows: [(&str, Lose); 3] = [
         ("removed", |scratch| {
-            scratch.fs.unlink(ROOT, b"last").unwrap();
+            scratch.fs.unlink(CALLER, ROOT, b"last").unwrap();
         }),
         ("renamed below", |scratch| {
             rustix::fs::rename(scratch.path(b"last"), scratch.path(b"elsewhere")).unwrap();

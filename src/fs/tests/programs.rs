@@ -192,12 +192,12 @@ impl<'a> VisibleDirectory<'a> {
 
     pub(super) fn unlink(self, name: &[u8]) -> Result<()> {
         drop(self.lookup(name)?);
-        self.fs.unlink(self.number, name).map_err(errno)
+        self.fs.unlink(CALLER, self.number, name).map_err(errno)
     }
 
     pub(super) fn rmdir(self, name: &[u8]) -> Result<()> {
         drop(self.lookup(name)?);
-        self.fs.rmdir(self.number, name).map_err(errno)
+        self.fs.rmdir(CALLER, self.number, name).map_err(errno)
     }
 
     /// Makes `name` where [`Make::SOURCE`] exists.

@@ -49,7 +49,7 @@ fn ten_thousand_names_are_made_without_as_many_readings() {
     let bytes = scratch.fs.indexed.counts().bytes;
     assert!(bytes > least, "{bytes} bytes are counted for {least}");
     for name in &names {
-        scratch.fs.unlink(ROOT, name).unwrap();
+        scratch.fs.unlink(CALLER, ROOT, name).unwrap();
     }
     let more = scratch.fs.indexed.counts().readings - readings;
     assert!(more < 200, "{more} readings");
@@ -133,7 +133,7 @@ fn renames_are_compared_with_all_but_what_is_renamed() {
     )
     .unwrap();
     assert_eq!(mkdir(&scratch, ROOT, "café".as_bytes()), Err(libc::EEXIST));
-    scratch.fs.unlink(ROOT, "CAFÉ".as_bytes()).unwrap();
+    scratch.fs.unlink(CALLER, ROOT, "CAFÉ".as_bytes()).unwrap();
     mkdir(&scratch, ROOT, "café".as_bytes()).unwrap();
     assert_eq!(
         rename(&scratch, (ROOT, b"absent"), (ROOT, b"a")),
@@ -177,7 +177,7 @@ fn of_many_that_make_names_that_are_alike_one_succeeds() {
                         Err(_) => _ = made.fetch_add(1000, Ordering::Relaxed),
                     }
                     if is_rename {
-                        drop(scratch.fs.rmdir(directory, b"x"));
+                        drop(scratch.fs.rmdir(CALLER, directory, b"x"));
                     }
                 }
             });

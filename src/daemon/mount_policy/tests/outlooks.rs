@@ -170,7 +170,7 @@ proptest! {
                         };
                         prop_assert!(found.len() == 1 && found.iter().all(is_it), "{} {:?}", what, found);
                         prop_assert!(fs.lookup(me(), number, new.visible.as_bytes()).is_ok(), "{}", what);
-                        fs.rmdir(number, new.visible.as_bytes()).unwrap();
+                        fs.rmdir(me(), number, new.visible.as_bytes()).unwrap();
                     }
                     (decision, made) => prop_assert!(false, "{} {:?} {:?}", what, decision, made.map(drop)),
                 }
