@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Number of slots; 512 KiB.
 const SLOTS: usize = 1 << 16;
 
-/// What a name leads to that leads nowhere.
+/// The number that is noted for a name that leads nowhere.
 pub(super) const ABSENT: u64 = 0;
 
 /// A name, and the number of its directory.

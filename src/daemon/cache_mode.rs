@@ -89,7 +89,7 @@ fn watcher(
         return Err(io::Error::other(lack));
     }
     let mut watcher = Watcher::new()?;
-    // A file that the kernel's NFS server opens by its handle lies in no directory that is marked. Who starts the server mounts this.
+    // What is written to a file that the kernel's NFS server opens by its handle is not reported. Where that runs, this is mounted.
     let is_exported = std::fs::metadata("/proc/fs/nfsd/threads").is_ok();
     // What is written through a mount of ours alone is known anyway.
     if !backing.enters

@@ -167,7 +167,9 @@ impl<'t> Mount<'t> {
     /// What the daemon has written to stderr.
     pub(crate) fn stderr(&self) -> String {
         let bytes = std::fs::read(self.tree.parent().join("stderr")).unwrap();
-        bytes.escape_ascii().to_string().replace("\\n", "\n")
+        let lines = bytes.split(|&octet| octet == b'\n');
+        let lines: Vec<_> = lines.map(|line| line.escape_ascii().to_string()).collect();
+        lines.join("\n")
     }
 
     /// The daemon's process id.
