@@ -3,73 +3,87 @@
 //! The kernel judges by its dentry: it marks the directory there as removed for good (`vfs_rmdir` and `vfs_rename` in `fs/namei.c`).
 //! The daemon acts on whatever has the name now. The two are compared here.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-/// Number of slots; 512 KiB.
-const SLOTS: usize = 1 << 16;
+use parking_lot::Mutex;
+
+/// Most names that are known, in 1.6 MB. Then all are forgotten, and the kernel is made to look those up again that it removes.
+const MOST: usize = 28_000;
 
 /// The number that is noted for a name that leads nowhere.
 pub(super) const ABSENT: u64 = 0;
 
+/// Time after which no operation is under way any more that the kernel began before others looked its name up.
+const LATELY: Duration = Duration::from_secs(1);
+
 /// A name, and the number of its directory.
 pub type Name<'a> = (u64, &'a [u8]);
 
-/// What was told of some names, the latest ones. A name that shares a slot with another pushes that out.
-#[derive(Debug)]
+/// The answer to the latest lookup of a name.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    number: u64,
+    /// The inode that it led to before, and the time of the first answer that was another.
+    earlier: u64,
+    since: Option<Instant>,
+}
+
+/// What was told of names, by their hashes.
+#[derive(Debug, Default)]
 pub(super) struct KernelNames {
-    /// A digest of a name and of the number of its inode; 0 before the first.
-    slots: Box<[AtomicU64]>,
-    /// Its keys are random, so that nobody can find a name that pushes another's out.
+    names: Mutex<HashMap<u64, Told>>,
+    /// Its keys are random, so that nobody can find two names that have one hash.
     hasher: RandomState,
 }
 
-impl Default for KernelNames {
-    fn default() -> Self {
-        Self {
-            slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
-            hasher: RandomState::new(),
-        }
-    }
-}
-
 impl KernelNames {
-    /// The slot of a name, and its digest in the upper half, never 0.
-    fn slot(&self, name: Name<'_>) -> Option<(&AtomicU64, u64)> {
-        let hash = self.hasher.hash_one(name);
-        let index = usize::try_from(hash % SLOTS as u64).ok()?;
-        Some((self.slots.get(index)?, (hash | 1 << 63) & UPPER))
-    }
-
     /// Notes that `name` leads to the inode `number`.
     pub(super) fn note(&self, name: Name<'_>, number: u64) {
-        if let Some((slot, digest)) = self.slot(name) {
-            slot.store(digest | number & !UPPER, Ordering::Release);
+        let name = self.hasher.hash_one(name);
+        let mut names = self.names.lock();
+        if names.len() >= MOST {
+            names.clear();
         }
+        let told = names.entry(name).or_default();
+        if told.number != number && told.number != ABSENT {
+            told.earlier = told.number;
+            told.since = Some(Instant::now());
+        }
+        told.number = number;
+    }
+
+    fn told(&self, name: Name<'_>) -> Option<Told> {
+        let name = self.hasher.hash_one(name);
+        self.names.lock().get(&name).copied()
     }
 
     /// Was it told last that `name` leads to the inode `number`? `None` if that is not known any more.
     pub(super) fn leads_to(&self, name: Name<'_>, number: u64) -> Option<bool> {
-        let (slot, digest) = self.slot(name)?;
-        let told = slot.load(Ordering::Acquire);
-        (told & UPPER == digest).then_some(told == digest | number & !UPPER)
+        self.told(name).map(|told| told.number == number)
     }
 
-    /// The kernel has moved the dentry of `old` to `new`, or both to each other.
+    /// The inodes that the kernel may know by `name` in an operation that it has begun: others may have looked it up since.
+    pub(super) fn lately(&self, name: Name<'_>) -> [u64; 2] {
+        let told = self.told(name).unwrap_or_default();
+        let is_late = told.since.is_some_and(|since| since.elapsed() < LATELY);
+        [told.number, if is_late { told.earlier } else { ABSENT }]
+    }
+
+    /// The kernel has moved the dentry of `old` to `new`, or both to each other. It has no other by `old`.
     pub(super) fn renamed(&self, old: Name<'_>, new: Name<'_>, is_exchange: bool) {
-        if let (Some((from, old)), Some((to, new))) = (self.slot(old), self.slot(new)) {
-            // If the slot has another name's, it becomes that of no name.
-            let turned = old ^ new;
-            let replaced = to.swap(from.load(Ordering::Acquire) ^ turned, Ordering::AcqRel);
-            if is_exchange {
-                from.store(replaced ^ turned, Ordering::Release);
+        let [old, new] = [old, new].map(|name| self.hasher.hash_one(name));
+        let mut names = self.names.lock();
+        let [moved, replaced] = [old, new].map(|name| names.remove(&name));
+        for (name, told) in [(new, moved), (old, replaced.filter(|_| is_exchange))] {
+            if let Some(mut told) = told {
+                told.since = None;
+                names.insert(name, told);
             }
         }
     }
 }
-
-/// The bits of a slot that are the name's; the others are the inode number's.
-const UPPER: u64 = u64::MAX << 32;
 
 #[cfg(test)]
 mod tests {
@@ -97,27 +111,42 @@ mod tests {
         assert_eq!(names.leads_to(b, 8), None);
     }
 
-    /// As many as there are push others out, and most of them are known.
+    /// The kernel judges by what it knew when an operation began.
     #[test]
-    fn a_name_that_was_pushed_out_is_not_known() {
-        let [names, other] = [KernelNames::default(), KernelNames::default()];
-        let bytes: Vec<[u8; 8]> = (0..SLOTS as u64).map(u64::to_ne_bytes).collect();
-        for (number, name) in bytes.iter().enumerate() {
-            names.note((1, name), number as u64);
-            other.note((1, name), number as u64);
+    fn what_a_name_led_to_before_is_known_for_a_second() {
+        let names = KernelNames::default();
+        let lately = |name| names.lately(name);
+        let (a, b): (Name<'_>, Name<'_>) = ((1, b"a"), (1, b"b"));
+        assert_eq!(lately(a), [ABSENT; 2]);
+        for (number, known) in [
+            (7, [7, ABSENT]),
+            (7, [7, ABSENT]),
+            (ABSENT, [ABSENT, 7]),
+            (ABSENT, [ABSENT, 7]),
+            (8, [8, 7]),
+            (9, [9, 8]),
+        ] {
+            names.note(a, number);
+            assert_eq!(lately(a), known);
         }
-        let are_told = |names: &KernelNames| {
-            let told = bytes.iter().enumerate();
-            let told = told.map(|(number, name)| names.leads_to((1, name), number as u64));
-            told.collect::<Vec<_>>()
-        };
-        let told = are_told(&names);
-        assert_ne!(
-            told,
-            are_told(&other),
-            "the same share a slot in each mount"
-        );
-        assert!(told.contains(&None) && !told.contains(&Some(false)));
-        assert!(told.iter().flatten().count() > SLOTS / 2);
+        names.note(b, 3);
+        names.renamed(a, b, true);
+        assert_eq!((lately(a), lately(b)), ([3, ABSENT], [9, ABSENT]));
+        names.note(a, 4);
+        std::thread::sleep(LATELY);
+        assert_eq!(lately(a), [4, ABSENT]);
+        names.renamed(a, b, false);
+        assert_eq!((lately(a), lately(b)), ([ABSENT; 2], [4, ABSENT]));
+    }
+
+    /// They are so few that the memory for them has a limit.
+    #[test]
+    fn names_that_are_too_many_are_not_known() {
+        let names = KernelNames::default();
+        for number in 0..=MOST as u64 {
+            names.note((number, b"a"), 7);
+        }
+        assert_eq!(names.leads_to((0, b"a"), 7), None);
+        assert_eq!(names.leads_to((MOST as u64, b"a"), 7), Some(true));
     }
 }

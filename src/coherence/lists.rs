@@ -78,14 +78,20 @@ pub struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Returns how long the kernel may keep an entry that it is given.
+    /// Returns how long the kernel may keep an entry that it may be given.
     pub fn keep(&mut self, name: &[u8], entry: &Entry) -> Kept {
-        let kept = self.coherence.keep(&self.directory, name, entry);
+        let kept = self.coherence.kept(&self.directory, name, entry);
         // It asks for those that it may not keep each time.
         if kept.attributes > Duration::ZERO {
             self.least = self.least.min(kept.attributes);
         }
         kept
+    }
+
+    /// Notes that the kernel is given an entry: there was room for it.
+    pub fn give(&self, name: &[u8], entry: &Entry) {
+        let name = (self.directory.number, name);
+        self.coherence.told.note(name, entry.inode.number);
     }
 
     /// Notes that the list was given; `is_end` says whether it went to the end of the directory.

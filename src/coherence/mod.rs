@@ -149,9 +149,14 @@ impl Coherence {
         }
     }
 
-    /// Returns the timeouts of `entry`, which has the name `name` in `directory`.
+    /// Notes that the kernel is told of `entry`, which has the name `name` in `directory`, and returns its timeouts.
     fn keep(&self, directory: &Inode, name: &[u8], entry: &Entry) -> Kept {
         self.told.note((directory.number, name), entry.inode.number);
+        self.kept(directory, name, entry)
+    }
+
+    /// Returns the timeouts of `entry`, which has the name `name` in `directory`.
+    fn kept(&self, directory: &Inode, name: &[u8], entry: &Entry) -> Kept {
         let may_be_kept = entry.is_only_name && self.renames.allows((directory.number, name));
         let kept = match &self.watched {
             Ok(watched) => watched.keep_name(directory, entry),
@@ -284,28 +289,33 @@ impl Coherence {
         if !is_directory {
             return self.fs.unlink(caller, parent, name);
         }
-        let meant = self.meant((parent, name))?.ok_or(FsError::Stale)?;
+        if self.leads_to_directory((parent, name)) != Some(true) {
+            return Err(FsError::Stale);
+        }
         self.fs.rmdir(caller, parent, name)?;
-        // The kernel marks it as removed for good. If others put another in its place meanwhile, it is there still.
-        meant.give_up_number();
+        self.give_up((parent, name));
         Ok(())
     }
 
-    /// The directory that a name leads to, which is the one that the kernel was told last: it marks that as removed. `None` where the
-    /// name leads nowhere or to something else.
-    ///
-    /// # Errors
-    /// [`FsError::Stale`]: the kernel was told something else, or it is forgotten what.
-    fn meant(&self, name: Name<'_>) -> Result<Option<Arc<Inode>>, FsError> {
-        let Some((stat, inode)) = self.fs.look(name.0, name.1) else {
-            let is_told = self.told.leads_to(name, ABSENT) != Some(false);
-            return is_told.then_some(None).ok_or(FsError::Stale);
-        };
-        if !stat.is_dir() {
-            return Ok(None);
+    /// The kernel marks the directory that it knows by `name` as removed for good. If others put another in its place meanwhile, it is
+    /// there still.
+    fn give_up(&self, name: Name<'_>) {
+        for number in self.told.lately(name) {
+            if let Ok(inode) = self.fs.inodes().get(number) {
+                inode.give_up_number();
+            }
         }
-        let is_told = |inode: &Arc<Inode>| self.told.leads_to(name, inode.number) == Some(true);
-        Ok(Some(inode.filter(is_told).ok_or(FsError::Stale)?))
+    }
+
+    /// Does a name lead to a directory? `None` where the kernel was not told that it leads to this one, or nowhere, or that is forgotten.
+    fn leads_to_directory(&self, name: Name<'_>) -> Option<bool> {
+        let there = self.fs.look(name.0, name.1);
+        let number = match &there {
+            Some((stat, _)) if !stat.is_dir() => return Some(false),
+            Some((_, inode)) => inode.as_ref()?.number,
+            None => ABSENT,
+        };
+        (self.told.leads_to(name, number) == Some(true)).then_some(there.is_some())
     }
 
     /// To be called before a name in a directory is changed.
@@ -344,17 +354,19 @@ impl Coherence {
             let may = is_forgotten(old) & (!is_exchange || is_forgotten(new));
             may.then_some(()).ok_or(FsError::Stale)
         };
+        // Who moves a directory to another must be allowed to write to it (`vfs_rename`): the kernel has judged what it knew.
+        let is_moved = old.0 != new.0 && caller.uid != 0;
         let may_replace = !is_exchange && self.told.leads_to(new, ABSENT) != Some(true);
-        let replaced = may_replace.then(|| self.meant(new)).transpose();
-        let renamed = match &replaced {
-            Ok(_) => self.fs.rename(caller, old, new, flags, may),
+        let is_told = |name| self.leads_to_directory(name).is_some();
+        let are_told = (!is_moved || is_told(old)) && (!is_moved && !may_replace || is_told(new));
+        let renamed = match are_told {
+            true => self.fs.rename(caller, old, new, flags, may),
             // Asked all the same, so that its marks are set too: the kernel repeats a call only once.
-            Err(_) => may().and(Err(FsError::Stale)),
+            false => may().and(Err(FsError::Stale)),
         };
         if let Ok(there) = &renamed {
-            if let Ok(Some(Some(replaced))) = replaced {
-                // As above.
-                replaced.give_up_number();
+            if !is_exchange {
+                self.give_up(new);
             }
             self.told.renamed(old, new, is_exchange);
             let names = [new, old].into_iter().zip(there);

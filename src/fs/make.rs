@@ -188,10 +188,7 @@ impl Utf8Fs {
         let new = self.absent_name(making)?;
         self.become_caller(asked.caller, asked.umask)?;
         let mut directory = self.directory(at)?;
-        let clash = match self.indexed.unique {
-            Some(_) => self.check_unique(making, &mut directory, &new, None)?,
-            None => None,
-        };
+        let clash = self.check_unique(making, &mut directory, &new, None)?;
         directory.before_change()?;
         let kept = directory.kept();
         // The kernel has taken set-group-id away from what the caller must not make with it.
@@ -243,9 +240,8 @@ impl Utf8Fs {
             _ => Kind::from_mode(new.mode),
         };
         let making = self.making(Operation::Mknod, new)?;
-        self.make_node(&making, new, kind, |dir, backing| {
-            dir.mknod(backing, new.mode, rdev)
-        })
+        let mknod = |dir: &Dir<&OwnedFd>, backing: &_| dir.mknod(backing, new.mode, rdev);
+        self.make_node(&making, new, kind, mknod)
     }
 
     /// Makes a directory.
@@ -289,14 +285,12 @@ fn until_free<T>(create: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let start = Instant::now();
     let (mut pause, longest) = PAUSES;
     loop {
-        match create() {
-            Err(error)
-                if error.raw_os_error() == Some(libc::EEXIST) && start.elapsed() < PATIENCE =>
-            {
-                std::thread::sleep(pause);
-                pause = longest.min(pause * 2);
-            }
-            made => return made,
+        let made = create();
+        let is_taken = |error: &io::Error| error.raw_os_error() == Some(libc::EEXIST);
+        if !made.as_ref().is_err_and(is_taken) || start.elapsed() >= PATIENCE {
+            return made;
         }
+        std::thread::sleep(pause);
+        pause = longest.min(pause * 2);
     }
 }

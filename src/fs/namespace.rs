@@ -143,24 +143,23 @@ impl Utf8Fs {
         Ok(self.settle(&directory.fd, Waits::Names)?)
     }
 
-    /// Takes a name away by `act`, as the filesystem below lets `caller` do it in a sticky directory: there the kernel judges by the
-    /// owner of what it knew by the name, which others may have replaced.
+    /// Takes a name away by `act`, as `caller` and as the filesystem below lets it do that in a sticky directory: there the kernel judges
+    /// by the owner of what it knew by the name, which others may have replaced.
     pub(super) fn judged_as<T>(
         &self,
         caller: Caller,
         act: impl Fn() -> io::Result<T>,
     ) -> io::Result<T> {
-        if self.privilege == Privilege::User || caller.uid == 0 {
+        if self.privilege == Privilege::User {
             return act();
         }
         act_as(self.privilege, caller.uid, caller.gid)?;
         let lowered = lower_fowner()?;
         let done = act();
         drop(lowered);
+        let is_refused = |error: &io::Error| error.raw_os_error() == Some(libc::EPERM);
         match done {
-            Err(error) if error.raw_os_error() == Some(libc::EPERM) && has_fowner(caller.pid) => {
-                act()
-            }
+            Err(error) if is_refused(&error) && has_fowner(caller.pid, caller.uid) => act(),
             done => done,
         }
     }
@@ -229,12 +228,8 @@ impl Utf8Fs {
             self.rename_uniquely(&making, &source, from.1, &new, flags)?
         } else {
             self.directory(target)?.before_change()?;
-            let old = self.rename_entry(
-                caller,
-                (&source, from.1),
-                (target, &new.entry.backing),
-                flags,
-            )?;
+            let to = (target, &new.entry.backing);
+            let old = self.rename_entry(caller, (&source, from.1), to, flags)?;
             (old, self.directory(target)?, None)
         };
         // A whiteout is left under the old name, so that only a new name comes.
@@ -249,7 +244,7 @@ impl Utf8Fs {
             self.directory(&source)?.changed(gone, None);
         }
         if new.is_there {
-            self.overtake(target, &mut new.entry)?;
+            self.overtake(caller, target, &mut new.entry)?;
         }
         drop(replacing);
         let there = self.moved(target, &new.entry);

@@ -8,8 +8,8 @@ use rustix::io::Errno;
 use super::directory::if_readable;
 use super::inode::OpenInode;
 use super::resolve::{Making, NewName, Resolved};
-use super::{FsError, Utf8Fs};
-use crate::backing::if_there;
+use super::{Caller, FsError, Utf8Fs};
+use crate::backing::is_absent;
 use crate::names::VisibleName;
 use crate::names::rules::{Decision, Mode, Terms};
 use crate::os::credentials;
@@ -96,9 +96,10 @@ impl Utf8Fs {
     }
 
     /// Takes the place of an entry once more if others gave it the conforming name `entry.visible` just before it was
-    /// replaced. Both would exist then, and the old one would still be visible (law N11).
+    /// replaced. Both would exist then, and the old one would still be visible (law N11). What `caller` may not replace stays.
     pub(super) fn overtake(
         &self,
+        caller: Caller,
         directory: &OpenInode,
         entry: &mut Resolved,
     ) -> Result<(), FsError> {
@@ -108,10 +109,14 @@ impl Utf8Fs {
         if is_stored_so || !self.map.policy.conforms(own.as_bytes()) || !dir.exists(&own)? {
             return Ok(());
         }
-        // Others may have given the entry that name too.
-        if if_there(dir.rename(&entry.backing, &dir, &own, 0))?.is_some() {
-            self.directory(directory)?
-                .changed(Some(&entry.backing), Some(&own));
+        let rename = || dir.rename(&entry.backing, &dir, &own, 0);
+        match self.judged_as(caller, rename) {
+            Ok(()) => self
+                .directory(directory)?
+                .changed(Some(&entry.backing), Some(&own)),
+            // Others gave the entry that name too.
+            Err(error) if is_absent(&error) => {}
+            Err(_) => return Ok(()),
         }
         entry.backing = own;
         Ok(())

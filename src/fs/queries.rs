@@ -57,13 +57,8 @@ impl Utf8Fs {
     pub fn look(&self, directory: u64, name: &[u8]) -> Option<(Stat, Option<Arc<Inode>>)> {
         let directory = self.open_inode(directory).ok()?;
         let mut names = self.resolve(&directory, name).ok()?;
-        loop {
-            let name = names.next_name().ok()?.backing;
-            let there = self.look_in(&directory.dir(), &name);
-            if there.is_some() {
-                return there;
-            }
-        }
+        let mut names = std::iter::from_fn(|| names.next_name().ok());
+        names.find_map(|name| self.look_in(&directory.dir(), &name.backing))
     }
 
     fn look_in(
@@ -139,14 +134,10 @@ impl Utf8Fs {
     /// Returns the events that can end the absence of an entry `name`.
     #[must_use]
     pub fn absence(&self, name: &[u8]) -> Absence {
-        if !self.has_one_spelling(name) {
-            Absence::OfSpellings
-        } else if !self.map.may_be_mapped(name) {
-            Absence::OfOne
-        } else if self.is_never_made_by_others(name) {
-            Absence::OfDecoded
-        } else {
-            Absence::OfSpellings
+        match self.has_one_spelling(name) {
+            true if !self.map.may_be_mapped(name) => Absence::OfOne,
+            true if self.is_never_made_by_others(name) => Absence::OfDecoded,
+            _ => Absence::OfSpellings,
         }
     }
 

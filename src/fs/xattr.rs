@@ -6,6 +6,7 @@ use super::attr::Clears;
 use super::inode::OpenInode;
 use super::{Caller, FsError, Utf8Fs, Waits};
 use crate::backing::{Stat, xattr};
+use crate::os::act_as;
 
 /// The attributes that POSIX ACLs are set by.
 const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
@@ -37,6 +38,7 @@ impl Utf8Fs {
         value: Option<(&[u8], i32)>,
     ) -> Result<(), FsError> {
         let OpenInode { fd, .. } = self.open_to_change(number)?;
+        act_as(self.privilege, caller.uid, caller.gid)?;
         let _as_caller = match name {
             ACCESS_ACL => Some(self.clear_set_ids_as(caller, &Stat::of(&*fd)?, Clears::ByOwner)?),
             _ => None,

@@ -1,81 +1,71 @@
 //! The requests of the protocol that are answered, by name and number.
 
-/// Declares [`Operation`] with the stable name and the number of each.
-macro_rules! operations {
-    ($($variant:ident = $($number:literal)|+, $name:literal;)+) => {
-        /// A kind of request.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Operation {
-            $(
-                #[doc = concat!("`", $name, "`.")]
-                $variant,
-            )+
-        }
+use strum::{FromRepr, IntoStaticStr, VariantArray};
 
-        impl Operation {
-            /// All of them, in the order of their numbers in the protocol.
-            pub const ALL: &[Self] = &[$(Self::$variant),+];
-
-            /// The stable name, as in JSON: that of the protocol in lower case, without `FUSE_`.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name),+
-                }
-            }
-
-            /// The one with this number in the protocol (`enum fuse_opcode`), if it is known.
-            #[must_use]
-            pub fn of(number: u32) -> Option<Self> {
-                match number {
-                    $($($number)|+ => Some(Self::$variant),)+
-                    _ => None,
-                }
-            }
-        }
-    };
+/// A kind of request, by its number in the protocol (`enum fuse_opcode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+#[repr(u32)]
+#[expect(missing_docs, reason = "fuse(4) and the kernel describe them")]
+pub enum Operation {
+    Lookup = 1,
+    Forget = 2,
+    Getattr = 3,
+    Setattr = 4,
+    Readlink = 5,
+    Symlink = 6,
+    Mknod = 8,
+    Mkdir = 9,
+    Unlink = 10,
+    Rmdir = 11,
+    Rename = 12,
+    Link = 13,
+    Open = 14,
+    Read = 15,
+    Write = 16,
+    Statfs = 17,
+    Release = 18,
+    Fsync = 20,
+    Setxattr = 21,
+    Getxattr = 22,
+    Listxattr = 23,
+    Removexattr = 24,
+    Flush = 25,
+    Opendir = 27,
+    Readdir = 28,
+    Releasedir = 29,
+    Fsyncdir = 30,
+    Getlk = 31,
+    Setlk = 32,
+    Access = 34,
+    Create = 35,
+    Interrupt = 36,
+    Bmap = 37,
+    Ioctl = 39,
+    Poll = 40,
+    Fallocate = 43,
+    Readdirplus = 44,
+    Lseek = 46,
+    CopyFileRange = 47,
+    Tmpfile = 51,
+    Statx = 52,
 }
 
-operations! {
-    Lookup = 1, "lookup";
-    Forget = 2 | 42, "forget";
-    Getattr = 3, "getattr";
-    Setattr = 4, "setattr";
-    Readlink = 5, "readlink";
-    Symlink = 6, "symlink";
-    Mknod = 8, "mknod";
-    Mkdir = 9, "mkdir";
-    Unlink = 10, "unlink";
-    Rmdir = 11, "rmdir";
-    Rename = 12 | 45, "rename";
-    Link = 13, "link";
-    Open = 14, "open";
-    Read = 15, "read";
-    Write = 16, "write";
-    Statfs = 17, "statfs";
-    Release = 18, "release";
-    Fsync = 20, "fsync";
-    Setxattr = 21, "setxattr";
-    Getxattr = 22, "getxattr";
-    Listxattr = 23, "listxattr";
-    Removexattr = 24, "removexattr";
-    Flush = 25, "flush";
-    Opendir = 27, "opendir";
-    Readdir = 28, "readdir";
-    Releasedir = 29, "releasedir";
-    Fsyncdir = 30, "fsyncdir";
-    Getlk = 31, "getlk";
-    Setlk = 32 | 33, "setlk";
-    Access = 34, "access";
-    Create = 35, "create";
-    Interrupt = 36, "interrupt";
-    Bmap = 37, "bmap";
-    Ioctl = 39, "ioctl";
-    Poll = 40, "poll";
-    Fallocate = 43, "fallocate";
-    Readdirplus = 44, "readdirplus";
-    Lseek = 46, "lseek";
-    CopyFileRange = 47, "copy_file_range";
-    Tmpfile = 51, "tmpfile";
-    Statx = 52, "statx";
+impl Operation {
+    /// The stable name, as in JSON: that of the protocol in lower case, without `FUSE_`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The one with this number, if it is known. Those with more arguments, or of several inodes, count as the plain ones.
+    #[must_use]
+    pub fn of(number: u32) -> Option<Self> {
+        Self::from_repr(match number {
+            33 => Self::Setlk as u32,
+            42 => Self::Forget as u32,
+            45 => Self::Rename as u32,
+            number => number,
+        })
+    }
 }

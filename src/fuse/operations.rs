@@ -1,7 +1,6 @@
 //! Each request of the protocol: its arguments taken, handed on, answered.
 
 use std::io;
-use std::time::Duration;
 
 use rustix::io::Errno;
 
@@ -18,8 +17,8 @@ use super::reply::{Reply, entry_out};
 use super::request::Request;
 use crate::backing::file::{Place, Sync};
 use crate::backing::{LockKind, LockRange, SetTime, Time};
-use crate::coherence::KeptList;
 use crate::coherence::serving::Way;
+use crate::coherence::{Coherence, Kept, KeptList};
 use crate::fs::{
     Change, Entry, FsError, Listed, LockCall, LockRequest, NewEntry, Opened, Plus, Utf8Fs,
     is_access_acl,
@@ -51,8 +50,8 @@ impl Adapter {
             Operation::Rmdir => self.remove(request, true),
             Operation::Rename => self.rename(request),
             Operation::Link => self.link(request, reply),
-            Operation::Create => self.create(request, reply),
-            Operation::Tmpfile => self.tmpfile(request, reply),
+            Operation::Create => self.create(request, reply, Coherence::create),
+            Operation::Tmpfile => self.create(request, reply, Coherence::tmpfile),
             Operation::Open => self.open(request, reply),
             Operation::Read => self.read(request, reply),
             Operation::Write => self.write(request, reply),
@@ -89,21 +88,17 @@ impl Adapter {
     fn lookup(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<Done, FsError> {
         let name = request.arguments.text()?;
         match self.coherence.lookup(request.caller, request.node, name) {
-            Ok((entry, kept)) => {
-                reply.entry(&entry, kept)?;
-                Ok(Done::Now)
-            }
-            Err(error) if error.errno() == libc::ENOENT => {
-                match self.coherence.keep_absence(request.node, name) {
-                    Duration::ZERO => Err(error),
-                    kept => {
-                        reply.absence(kept)?;
-                        Ok(Done::Absent)
-                    }
+            Ok((entry, kept)) => reply.entry(&entry, kept)?,
+            Err(error) => {
+                let kept = self.coherence.keep_absence(request.node, name);
+                if error.errno() != libc::ENOENT || kept.is_zero() {
+                    return Err(error);
                 }
+                reply.absence(kept)?;
+                return Ok(Done::Absent);
             }
-            Err(error) => Err(error),
         }
+        Ok(Done::Now)
     }
 
     /// Makes an entry of a directory, and answers with that.
@@ -163,19 +158,17 @@ impl Adapter {
         self.coherence.rename(request.caller, old, new, flags)
     }
 
-    fn create(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+    /// Makes a file by `create`, and opens it. One without a name is asked for by a name that stands for nothing.
+    fn create(
+        &self,
+        mut request: Request<'_>,
+        reply: &mut Reply<'_>,
+        create: impl FnOnce(&Coherence, &NewEntry<'_>, i32) -> Result<(Entry, Kept, Opened), FsError>,
+    ) -> Result<(), FsError> {
         let asked: CreateIn = request.arguments.record()?;
         let name = request.arguments.text()?;
         let new = request.new_entry(name, asked.mode, asked.umask);
-        let (entry, kept, opened) = self.coherence.create(&new, asked.flags)?;
-        reply.entry(&entry, kept)?;
-        Ok(reply.record(&self.serve_opened(&opened))?)
-    }
-
-    fn tmpfile(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let asked: CreateIn = request.arguments.record()?;
-        let new = request.new_entry(b"", asked.mode, asked.umask);
-        let (entry, kept, opened) = self.coherence.tmpfile(&new, asked.flags)?;
+        let (entry, kept, opened) = create(&self.coherence, &new, asked.flags)?;
         reply.entry(&entry, kept)?;
         Ok(reply.record(&self.serve_opened(&opened))?)
     }
@@ -281,10 +274,7 @@ impl Adapter {
             Way::Cached => (0, 0),
             Way::Asked => (fopen::DIRECT_IO, 0),
         };
-        let quietly = match opened.closes_quietly {
-            true => fopen::NOFLUSH,
-            false => 0,
-        };
+        let quietly = u32::from(opened.closes_quietly) * fopen::NOFLUSH;
         OpenOut {
             handle: opened.handle,
             open_flags: flags | quietly,
@@ -317,11 +307,9 @@ impl Adapter {
     }
 
     fn flush(&self, mut request: Request<'_>) -> Result<(), FsError> {
-        let FlushIn {
-            handle, lock_owner, ..
-        } = request.arguments.record()?;
-        self.fs.close_locks(handle, lock_owner);
-        self.fs.flush(handle)
+        let asked: FlushIn = request.arguments.record()?;
+        self.fs.close_locks(asked.handle, asked.lock_owner);
+        self.fs.flush(asked.handle)
     }
 
     fn release(&self, mut request: Request<'_>) -> Result<(), FsError> {
@@ -346,15 +334,10 @@ impl Adapter {
     }
 
     fn fallocate(&self, mut request: Request<'_>) -> Result<(), FsError> {
-        let FallocateIn {
-            handle,
-            offset,
-            length,
-            mode,
-            ..
-        } = request.arguments.record()?;
-        self.fs
-            .fallocate(request.caller, handle, mode, offset, length)
+        let asked: FallocateIn = request.arguments.record()?;
+        let (caller, offset, length) = (request.caller, asked.offset, asked.length);
+        let (handle, mode) = (asked.handle, asked.mode);
+        self.fs.fallocate(caller, handle, mode, offset, length)
     }
 
     fn lseek(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
@@ -481,13 +464,13 @@ impl Adapter {
         let give = |listed: Listed<'_>| {
             let entry_of = |entry| entry_out(entry, listing.keep(listed.name, entry));
             // Of what has none the kernel gives the name to who lists, and knows no entry by it.
-            let entry = is_plus.then(|| {
-                listed
-                    .entry
-                    .as_ref()
-                    .map_or_else(EntryOut::default, entry_of)
-            });
-            reply.listed(&listed, entry)
+            let entry = listed.entry.as_ref();
+            let given = is_plus.then(|| entry.map_or_else(EntryOut::default, entry_of));
+            let is_full = reply.listed(&listed, given);
+            if let (false, Some(entry)) = (is_full, entry) {
+                listing.give(listed.name, entry);
+            }
+            is_full
         };
         let is_end = self.fs.readdir(asked.handle, asked.offset, plus, give)?;
         listing.finish(is_end);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rustix::io::Errno;
+use strum::VariantArray as _;
 
 use super::adapter::{Adapter, Done};
 use super::layout::GetxattrIn;
@@ -39,7 +40,7 @@ impl Adapter {
     fn status(&self) -> MountStatus {
         let mut operations = BTreeMap::new();
         let mut total = Count::default();
-        for operation in Operation::ALL {
+        for operation in Operation::VARIANTS {
             let count = self.metrics.count(*operation);
             total.add(&count);
             let counts = RequestCounts {

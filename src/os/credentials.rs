@@ -314,10 +314,11 @@ fn status_has(status: &[u8], capability: CapabilitySet) -> bool {
     effective.is_ok_and(|set| set & capability.bits() != 0)
 }
 
-/// Has process `pid` `CAP_FOWNER`? No where it can't be told.
+/// Has process `pid`, of user `uid`, `CAP_FOWNER`? Root's has it where it can't be told, and no other.
 #[must_use]
-pub fn has_fowner(pid: u32) -> bool {
-    super::status_of(pid).is_ok_and(|status| status_has(&status, CapabilitySet::FOWNER))
+pub fn has_fowner(pid: u32, uid: u32) -> bool {
+    let has = |status: Vec<u8>| status_has(&status, CapabilitySet::FOWNER);
+    super::status_of(pid).map_or(uid == 0, has)
 }
 
 /// Does one of the supplementary groups in the status of a process fit?

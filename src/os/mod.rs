@@ -13,12 +13,19 @@ pub use credentials::{Privilege, SetIds, act_as, become_caller};
 pub use probe::{Reply, ask_as};
 pub use sandbox::Sandbox;
 
-/// The status of a process or thread (proc(5), `status`).
+/// The status of a process or thread (proc(5), `status`). One of another user namespace has no capabilities (`user_namespaces(7)`): those
+/// that are in it are for what belongs to that namespace.
 ///
 /// # Errors
-/// `ENOENT` if there is none, as for one of another namespace; those of reading it.
+/// `ENOENT` if there is none, as for one of another pid namespace; those of reading it.
 pub fn status_of(pid: u32) -> std::io::Result<Vec<u8>> {
-    helper::status_of(pid).unwrap_or_else(|| std::fs::read(format!("/proc/{pid}/status")))
+    let read = || {
+        let read = |file| std::fs::read(format!("/proc/{file}"));
+        let is_of_ours = read(format!("{pid}/uid_map"))? == read("self/uid_map".to_owned())?;
+        let capabilities: &[u8] = if is_of_ours { b"" } else { b"CapEff:\t0\n" };
+        Ok([capabilities, &read(format!("{pid}/status"))?].concat())
+    };
+    helper::status_of(pid).unwrap_or_else(read)
 }
 
 /// Returns the value of a field in the status of a process or thread; empty where it has none.

@@ -116,8 +116,9 @@ fn an_ill_formed_name_is_not_compared_with_the_entry_that_has_its_bytes() {
         std::fs::create_dir(below.path().join(OsStr::from_bytes(name))).unwrap();
     }
     let coherence = coherence(below.path());
-    assert!(coherence.meant((ROOT, b"\xEA")).is_ok());
-    assert!(coherence.meant((ROOT, b"conforming")).is_err());
+    coherence.lookup(A, ROOT, b"\xEA").unwrap_err();
+    let leads = |name| coherence.leads_to_directory((ROOT, name));
+    assert_eq!((leads(b"\xEA"), leads(b"conforming")), (Some(false), None));
 }
 
 /// Law N10: which of the two names has several spellings may be another one when the kernel asks again.
@@ -175,6 +176,74 @@ fn a_directory_that_is_not_there_any_more_or_not_known_to_the_kernel_is_looked_u
     assert!(is_stale(remove()));
     lookup(b"x").unwrap();
     remove().unwrap();
+}
+
+/// Another process looks the name up after the kernel has begun the operation. Or others put a file there for a moment.
+#[test]
+fn a_directory_that_the_kernel_takes_for_removed_has_another_number_whoever_looked_its_name_up() {
+    for others in ["nothing", "directory"] {
+        for is_replaced in [false, true] {
+            let below = tempfile::tempdir().unwrap();
+            let coherence = coherence(below.path());
+            let path = |name: &str| below.path().join(name);
+            for name in ["x", "y", "z"] {
+                std::fs::create_dir(path(name)).unwrap();
+            }
+            coherence.lookup(A, ROOT, b"z").unwrap();
+            let known = coherence.lookup(A, ROOT, b"x").unwrap().0.inode.number;
+            let moved = match others {
+                "nothing" => renameat_with(CWD, path("x"), CWD, path("w"), RenameFlags::empty()),
+                _ => renameat_with(CWD, path("x"), CWD, path("y"), RenameFlags::EXCHANGE),
+            };
+            moved.unwrap();
+            drop(coherence.lookup(B, ROOT, b"x"));
+            let done = match is_replaced {
+                true => coherence.rename(A, (ROOT, b"z"), (ROOT, b"x"), 0),
+                false => coherence.remove(A, (ROOT, b"x"), true),
+            };
+            let name: &[u8] = if others == "nothing" { b"w" } else { b"y" };
+            let now = coherence.lookup(A, ROOT, name).unwrap().0.inode.number;
+            assert_eq!(done.is_ok(), now != known, "{others} {is_replaced}");
+            assert!(done.is_ok() || others == "nothing" && !is_replaced);
+        }
+    }
+}
+
+/// An entry for which there was no room is not told.
+#[test]
+fn what_is_listed_is_known_to_the_kernel_once_it_is_given() {
+    let below = tempfile::tempdir().unwrap();
+    std::fs::create_dir(below.path().join("x")).unwrap();
+    let coherence = coherence(below.path());
+    let entry = coherence.fs.lookup(A, ROOT, b"x").unwrap();
+    let mut listing = coherence.list(ROOT, true, true).unwrap();
+    let _kept = listing.keep(b"x", &entry);
+    let remove = || coherence.remove(A, (ROOT, b"x"), true);
+    assert!(matches!(remove(), Err(FsError::Stale)));
+    listing.give(b"x", &entry);
+    remove().unwrap();
+}
+
+/// Law F1: who moves a directory to another is asked whether he may write to it. That holds for the one that the kernel knows.
+#[test]
+fn a_directory_that_a_user_moves_to_another_is_the_one_that_the_kernel_knows() {
+    let below = tempfile::tempdir().unwrap();
+    let path = |name: &str| below.path().join(name);
+    for name in ["to", "x", "theirs"] {
+        std::fs::create_dir(path(name)).unwrap();
+    }
+    let coherence = coherence(below.path());
+    let user = Caller { uid: 1000, ..A };
+    let to = coherence.lookup(user, ROOT, b"to").unwrap().0.inode.number;
+    let rename = || {
+        drop(coherence.lookup(user, to, b"x"));
+        coherence.rename(user, (ROOT, b"x"), (to, b"x"), 0)
+    };
+    coherence.lookup(user, ROOT, b"x").unwrap();
+    renameat_with(CWD, path("x"), CWD, path("theirs"), RenameFlags::EXCHANGE).unwrap();
+    assert!(matches!(rename(), Err(FsError::Stale)));
+    coherence.lookup(user, ROOT, b"x").unwrap();
+    rename().unwrap();
 }
 
 /// The kernel has marked as removed for good what it knew by the name of a directory that was removed or replaced. Others may have put
