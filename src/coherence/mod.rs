@@ -300,10 +300,9 @@ impl Coherence {
     /// The kernel marks the directory that it knows by `name` as removed for good. If others put another in its place meanwhile, it is
     /// there still.
     fn give_up(&self, name: Name<'_>) {
-        for number in self.told.lately(name) {
-            if let Ok(inode) = self.fs.inodes().get(number) {
-                inode.give_up_number();
-            }
+        let number = self.told.number(name).unwrap_or(ABSENT);
+        if let Ok(inode) = self.fs.inodes().get(number) {
+            inode.give_up_number();
         }
     }
 

@@ -314,11 +314,15 @@ fn status_has(status: &[u8], capability: CapabilitySet) -> bool {
     effective.is_ok_and(|set| set & capability.bits() != 0)
 }
 
-/// Has process `pid`, of user `uid`, `CAP_FOWNER`? Root's has it where it can't be told, and no other.
+/// Has process `pid`, which acts as `uid`, `CAP_FOWNER`? Where it can't be told, or overlayfs acts for a process of another user, only
+/// root has.
 #[must_use]
 pub fn has_fowner(pid: u32, uid: u32) -> bool {
-    let has = |status: Vec<u8>| status_has(&status, CapabilitySet::FOWNER);
-    super::status_of(pid).map_or(uid == 0, has)
+    let status = super::status_of(pid).unwrap_or_default();
+    match status_field(&status, "Uid:").rsplit('\t').next() {
+        Some(own) if own == uid.to_string() => status_has(&status, CapabilitySet::FOWNER),
+        _ => uid == 0,
+    }
 }
 
 /// Does one of the supplementary groups in the status of a process fit?

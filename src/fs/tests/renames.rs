@@ -87,7 +87,13 @@ fn f1_in_a_sticky_directory_a_file_of_another_is_neither_removed_nor_renamed_nor
     }
     let (below, fs) = sticky();
     let path = |name: &str| below.path().join(name);
-    for (name, owner) in [("other", 0), ("own", 1000), ("own2", 1000), ("third", 2000)] {
+    for (name, owner) in [
+        ("other", 0),
+        ("own", 1000),
+        ("own2", 1000),
+        ("third", 2000),
+        ("fourth", 2000),
+    ] {
         std::fs::write(path(name), "").unwrap();
         chown(path(name), Some(owner), None).unwrap();
     }
@@ -108,7 +114,18 @@ fn f1_in_a_sticky_directory_a_file_of_another_is_neither_removed_nor_renamed_nor
         perm(rename(b"third", b"new").map(drop));
         perm(rename(if user.uid == 0 { b"other" } else { b"own" }, b"third").map(drop));
     }
-    for mut child in [weak, inside] {
+    let strong = [
+        "setpriv",
+        "--reuid=1000",
+        "--inh-caps=+fowner",
+        "--ambient-caps=+fowner",
+    ];
+    let (strong, strong_pid) = waiting(&strong);
+    // One who has it may, and root where that cannot be told, or a filesystem acts as root for a user.
+    unlink(caller(1000, strong_pid), b"other").unwrap();
+    unlink(caller(0, 0), b"third").unwrap();
+    unlink(caller(0, strong_pid), b"fourth").unwrap();
+    for mut child in [weak, inside, strong] {
         drop(child.stdin.take());
         child.wait().unwrap();
     }
@@ -116,9 +133,6 @@ fn f1_in_a_sticky_directory_a_file_of_another_is_neither_removed_nor_renamed_nor
     let own = (ROOT, &b"own"[..]);
     fs.rename(caller(1000, 0), own, (ROOT, b"new"), 0, || Ok(()))
         .unwrap();
-    // One who has `CAP_FOWNER` may, and root of whom that cannot be told.
-    unlink(caller(1000, std::process::id()), b"other").unwrap();
-    unlink(caller(0, 0), b"third").unwrap();
     assert_eq!(
         at::list(std::fs::File::open(below.path()).unwrap()),
         [b"new"]
