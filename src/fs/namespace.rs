@@ -9,7 +9,7 @@ use super::inode::{OpenInode, Place};
 use super::inodes::{Entered, Unproven};
 use super::resolve::{Making, Resolved};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
-use crate::backing::{Dir, if_there, is_absent};
+use crate::backing::{Dir, Stat, if_there, is_absent};
 use crate::names::BackingName;
 use crate::os::credentials::{has_fowner, lower_fowner};
 use crate::os::{Privilege, act_as};
@@ -135,7 +135,7 @@ impl Utf8Fs {
         let removed = loop {
             let found = names.next_name()?;
             let remove = || remove(&directory.dir(), &found.backing);
-            if if_there(self.judged_as(caller, remove))?.is_some() {
+            if if_there(self.judged_as(caller, &[&directory], remove))?.is_some() {
                 break found.backing;
             }
         };
@@ -148,12 +148,15 @@ impl Utf8Fs {
     pub(super) fn judged_as<T>(
         &self,
         caller: Caller,
+        directories: &[&OpenInode],
         act: impl Fn() -> io::Result<T>,
     ) -> io::Result<T> {
-        if self.privilege == Privilege::User {
+        act_as(self.privilege, caller.uid, caller.gid)?;
+        let is_free = |stat: Stat| stat.mode & libc::S_ISVTX == 0;
+        let mut directories = directories.iter().map(|directory| Stat::of(&*directory.fd));
+        if self.privilege == Privilege::User || directories.all(|stat| stat.is_ok_and(is_free)) {
             return act();
         }
-        act_as(self.privilege, caller.uid, caller.gid)?;
         let lowered = lower_fowner()?;
         let done = act();
         drop(lowered);
@@ -270,7 +273,7 @@ impl Utf8Fs {
         loop {
             let old = names.next_name()?;
             let rename = || dir.rename(&old.backing, &to.dir(), new, flags);
-            let rename = || self.judged_as(caller, rename);
+            let rename = || self.judged_as(caller, &[from, to], rename);
             match rename() {
                 Err(error) if is_absent(&error) && !dir.exists(&old.backing)? => continue,
                 // The error is about the new name; or the old one came since, and is renamed now (law T7).

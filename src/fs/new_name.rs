@@ -110,7 +110,7 @@ impl Utf8Fs {
             return Ok(());
         }
         let rename = || dir.rename(&entry.backing, &dir, &own, 0);
-        match self.judged_as(caller, rename) {
+        match self.judged_as(caller, &[directory], rename) {
             Ok(()) => self
                 .directory(directory)?
                 .changed(Some(&entry.backing), Some(&own)),

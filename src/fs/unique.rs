@@ -86,7 +86,7 @@ impl Utf8Fs {
         directory.before_change()?;
         let (dir, new) = (from.dir(), &new.entry.backing);
         let rename = || dir.rename(&old.backing, &to.dir(), new, flags);
-        self.judged_as(making.caller, rename)?;
+        self.judged_as(making.caller, &[from, to], rename)?;
         Ok((old, directory, clash))
     }
 }
