@@ -2,6 +2,10 @@
 //!
 //! The kernel judges by its dentry: it marks the directory there as removed for good (`vfs_rmdir` and `vfs_rename` in `fs/namei.c`).
 //! The daemon acts on whatever has the name now. The two are compared here.
+//!
+//! A lookup that tells of another directory than before may be that of another process, and the kernel may have begun to remove the
+//! former one: it renews a name that it keeps (`d_revalidate`) without the lock of the directory. Then the name is doubtful, until only
+//! one answer is possible: the kernel makes or moves a name with the lock.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -13,6 +17,9 @@ const MOST: usize = 28_000;
 
 /// The number that is noted for a name that leads nowhere.
 pub(super) const ABSENT: u64 = 0;
+
+/// The number that is noted for a doubtful name.
+pub(super) const DOUBTFUL: u64 = u64::MAX;
 
 /// A name, and the number of its directory.
 pub type Name<'a> = (u64, &'a [u8]);
@@ -26,25 +33,29 @@ pub(super) struct KernelNames {
 }
 
 impl KernelNames {
-    /// Notes that `name` leads to the inode `number`.
+    /// Notes that `name` leads to the inode `number`, where the kernel had the directory's lock.
     pub(super) fn note(&self, name: Name<'_>, number: u64) {
+        self.looked_up(name, number, |_| false);
+    }
+
+    /// Notes that `name` was looked up and leads to the inode `number`. Where it led to another, `doubt` says whether the kernel may still
+    /// know that by the name.
+    pub(super) fn looked_up(&self, name: Name<'_>, number: u64, doubt: impl Fn(u64) -> bool) {
         let name = self.hasher.hash_one(name);
         let mut numbers = self.numbers.lock();
         if numbers.len() >= MOST {
             numbers.clear();
         }
-        numbers.insert(name, number);
+        let told = numbers.entry(name).or_insert(number);
+        if *told != number {
+            *told = if doubt(*told) { DOUBTFUL } else { number };
+        }
     }
 
-    /// The inode that `name` was told to lead to last. `None` if that is not known any more.
+    /// The inode that `name` was told to lead to last, or [`DOUBTFUL`]. `None` if that is not known any more.
     pub(super) fn number(&self, name: Name<'_>) -> Option<u64> {
         let name = self.hasher.hash_one(name);
         self.numbers.lock().get(&name).copied()
-    }
-
-    /// Was it told last that `name` leads to the inode `number`? `None` if that is not known any more.
-    pub(super) fn leads_to(&self, name: Name<'_>, number: u64) -> Option<bool> {
-        self.number(name).map(|told| told == number)
     }
 
     /// The kernel has moved the dentry of `old` to `new`, or both to each other. It has no other by `old`.
@@ -69,23 +80,24 @@ mod tests {
     fn a_name_leads_to_what_was_told_last() {
         let names = KernelNames::default();
         let (a, b): (Name<'_>, Name<'_>) = ((1, b"a"), (1, b"b"));
-        assert_eq!(names.leads_to(a, ABSENT), None);
+        assert_eq!(names.number(a), None);
         names.note(a, 7);
         names.note(b, 8);
         let lead = |first, second| {
-            assert_eq!(names.leads_to(a, first), Some(true));
-            assert_eq!(names.leads_to(a, second), Some(false));
-            assert_eq!(names.leads_to(b, second), Some(true));
+            assert_eq!(
+                [a, b].map(|name| names.number(name)),
+                [first, second].map(Some)
+            );
         };
         lead(7, 8);
-        assert_eq!(names.leads_to((2, b"a"), 7), None, "of another directory");
+        assert_eq!(names.number((2, b"a")), None, "of another directory");
         names.renamed(a, b, true);
         lead(8, 7);
         names.renamed(a, b, false);
-        assert_eq!(names.leads_to(b, 8), Some(true));
+        assert_eq!(names.number(b), Some(8));
         assert_eq!(names.number(a), None, "it has moved");
         names.renamed((1, b"never told"), b, false);
-        assert_eq!(names.leads_to(b, 8), None);
+        assert_eq!(names.number(b), None);
     }
 
     /// They are so few that the memory for them has a limit.
@@ -95,7 +107,7 @@ mod tests {
         for number in 0..=MOST as u64 {
             names.note((number, b"a"), 7);
         }
-        assert_eq!(names.leads_to((0, b"a"), 7), None);
-        assert_eq!(names.leads_to((MOST as u64, b"a"), 7), Some(true));
+        assert_eq!(names.number((0, b"a")), None);
+        assert_eq!(names.number((MOST as u64, b"a")), Some(7));
     }
 }

@@ -91,7 +91,7 @@ impl Listing<'_> {
     /// Notes that the kernel is given an entry: there was room for it.
     pub fn give(&self, name: &[u8], entry: &Entry) {
         let name = (self.directory.number, name);
-        self.coherence.told.note(name, entry.inode.number);
+        self.coherence.tell(name, entry.inode.number);
     }
 
     /// Notes that the list was given; `is_end` says whether it went to the end of the directory.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use kernel_names::Name;
-use kernel_names::{ABSENT, KernelNames};
+use kernel_names::{ABSENT, DOUBTFUL, KernelNames};
 pub use lists::Listing;
 use lists::Lists;
 use renames::Renames;
@@ -149,10 +149,11 @@ impl Coherence {
         }
     }
 
-    /// Notes that the kernel is told of `entry`, which has the name `name` in `directory`, and returns its timeouts.
-    fn keep(&self, directory: &Inode, name: &[u8], entry: &Entry) -> Kept {
-        self.told.note((directory.number, name), entry.inode.number);
-        self.kept(directory, name, entry)
+    /// Notes that the kernel is told that `name`, which was looked up, leads to the inode `number`.
+    fn tell(&self, name: Name<'_>, number: u64) {
+        let inode = |told| self.fs.inodes().get(told);
+        let doubt = |told| told == DOUBTFUL || inode(told).is_ok_and(|told| !told.is_regular());
+        self.told.looked_up(name, number, doubt);
     }
 
     /// Returns the timeouts of `entry`, which has the name `name` in `directory`.
@@ -198,11 +199,13 @@ impl Coherence {
         self.look_into(&directory);
         let found = self.fs.lookup(caller, node, name);
         let entry = found.inspect_err(|_error| {
-            self.told.note((node, name), ABSENT);
-            self.renames.ended(caller, (node, name));
+            self.tell((node, name), ABSENT);
+            self.renames.looked_up(caller, (node, name), ABSENT);
         })?;
-        let kept = self.keep(&directory, name, &entry);
-        self.renames.looked_up(caller, (node, name));
+        self.tell((node, name), entry.inode.number);
+        let kept = self.kept(&directory, name, &entry);
+        self.renames
+            .looked_up(caller, (node, name), entry.inode.number);
         Ok((entry, kept))
     }
 
@@ -271,7 +274,8 @@ impl Coherence {
         if let Ok(watched) = &self.watched {
             watched.made(directory.number, name);
         }
-        let kept = self.keep(directory, name, &entry);
+        self.told.note((directory.number, name), entry.inode.number);
+        let kept = self.kept(directory, name, &entry);
         (entry, kept)
     }
 
@@ -289,32 +293,36 @@ impl Coherence {
         if !is_directory {
             return self.fs.unlink(caller, parent, name);
         }
-        if self.leads_to_directory((parent, name)) != Some(true) {
-            return Err(FsError::Stale);
-        }
-        self.fs.rmdir(caller, parent, name)?;
-        self.give_up((parent, name));
+        let known = self.known(caller, (parent, name));
+        let rmdir = |_| self.fs.rmdir(caller, parent, name);
+        let removed = known.ok_or(FsError::Stale).and_then(rmdir);
+        self.renames.ended(caller, (parent, name), &removed);
+        removed?;
+        self.give_up(known);
+        self.told.note((parent, name), ABSENT);
         Ok(())
     }
 
-    /// The kernel marks the directory that it knows by `name` as removed for good. If others put another in its place meanwhile, it is
-    /// there still.
-    fn give_up(&self, name: Name<'_>) {
-        let number = self.told.number(name).unwrap_or(ABSENT);
-        if let Ok(inode) = self.fs.inodes().get(number) {
+    /// The kernel marks the directory of this number as removed for good. If others put another in its place meanwhile, it is there still.
+    fn give_up(&self, number: Option<u64>) {
+        if let Some(Ok(inode)) = number.map(|number| self.fs.inodes().get(number)) {
             inode.give_up_number();
         }
     }
 
-    /// Does a name lead to a directory? `None` where the kernel was not told that it leads to this one, or nowhere, or that is forgotten.
-    fn leads_to_directory(&self, name: Name<'_>) -> Option<bool> {
-        let there = self.fs.look(name.0, name.1);
-        let number = match &there {
-            Some((stat, _)) if !stat.is_dir() => return Some(false),
-            Some((_, inode)) => inode.as_ref()?.number,
+    /// The number of what the kernel knows by a name, [`ABSENT`] for nothing. `None` where that is in doubt, or a directory is there that
+    /// it does not know.
+    fn known(&self, caller: Caller, name: Name<'_>) -> Option<u64> {
+        let told = match self.told.number(name) {
+            Some(DOUBTFUL) => Some(self.renames.told(caller, name)?),
+            told => told,
+        };
+        let there = match self.fs.look(name.0, name.1) {
+            Some((stat, _)) if !stat.is_dir() => return told.or(Some(ABSENT)),
+            Some((_, inode)) => inode?.number,
             None => ABSENT,
         };
-        (self.told.leads_to(name, number) == Some(true)).then_some(there.is_some())
+        told.filter(|told| *told == there)
     }
 
     /// To be called before a name in a directory is changed.
@@ -355,17 +363,17 @@ impl Coherence {
         };
         // Who moves a directory to another must be allowed to write to it (`vfs_rename`): the kernel has judged what it knew.
         let is_moved = old.0 != new.0 && caller.uid != 0;
-        let may_replace = !is_exchange && self.told.leads_to(new, ABSENT) != Some(true);
-        let is_told = |name| self.leads_to_directory(name).is_some();
-        let are_told = (!is_moved || is_told(old)) && (!is_moved && !may_replace || is_told(new));
-        let renamed = match are_told {
-            true => self.fs.rename(caller, old, new, flags, may),
-            // Asked all the same, so that its marks are set too: the kernel repeats a call only once.
-            false => may().and(Err(FsError::Stale)),
+        let may_replace = !is_exchange && self.told.number(new) != Some(ABSENT);
+        let known = |is_needed, name| match is_needed {
+            true => self.known(caller, name),
+            false => Some(ABSENT),
         };
+        let replaced = known(is_moved || may_replace, new);
+        let are_known = known(is_moved, old).and(replaced).ok_or(FsError::Stale);
+        let renamed = are_known.and_then(|_| self.fs.rename(caller, old, new, flags, may));
         if let Ok(there) = &renamed {
             if !is_exchange {
-                self.give_up(new);
+                self.give_up(replaced);
             }
             self.told.renamed(old, new, is_exchange);
             let names = [new, old].into_iter().zip(there);
@@ -374,16 +382,14 @@ impl Coherence {
                 if let Ok(watched) = &self.watched {
                     watched.made(name.0, name.1);
                     // Others had renamed it: the dentry that the kernel has moved leads to another inode.
-                    if there.and_then(|number| self.told.leads_to(name, number)) != Some(true) {
+                    if there.is_none() || self.told.number(name) != *there {
                         watched.expire(name);
                     }
                 }
             }
         }
-        if !matches!(renamed, Err(FsError::Stale)) {
-            self.renames.ended(caller, old);
-            self.renames.ended(caller, new);
-        }
+        self.renames.ended(caller, old, &renamed);
+        self.renames.ended(caller, new, &renamed);
         renamed.map(drop)
     }
 

@@ -1,4 +1,4 @@
-//! Names that the kernel is to look up anew before they are renamed.
+//! Names that the kernel is to look up anew before they are renamed, or removed with a directory.
 //!
 //! The kernel keeps a name for its entry timeout, and a rename moves the dentry, with its timeout, to the new name. A
 //! new name with aliases must not be kept: changes through an alias would go unnoticed (law N10). So such a rename is
@@ -16,18 +16,18 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::Name;
-use crate::fs::Caller;
+use super::kernel_names::{ABSENT, Name};
+use crate::fs::{Caller, FsError};
 
 /// Most marks. A mark lasts until there are more: whoever holds the lock of a directory can delay a rename for as long as he likes.
 const MOST: usize = 4096;
 
-/// A rename that was answered with `ESTALE` and is to be repeated.
+/// A rename or rmdir that was answered with `ESTALE` and is to be repeated.
 #[derive(Debug)]
 struct Mark {
     caller: Caller,
-    /// Did the caller look the name up since? The kernel keeps it no more then.
-    is_looked_up: bool,
+    /// The inode that the caller was told of when it looked the name up since. The kernel keeps the name no more then.
+    told: Option<u64>,
     since: Instant,
 }
 
@@ -98,26 +98,36 @@ impl Renames {
 
     /// May the kernel keep this name?
     pub(super) fn allows(&self, name: Name<'_>) -> bool {
-        !self.with(name, |marks| !marks.is_empty())
+        !self.with(name, |marks| {
+            marks.iter().any(|mark| mark.told != Some(ABSENT))
+        })
     }
 
-    /// Notes that `caller` looked a name up, and that the kernel was told not to keep it if it is marked.
-    pub(super) fn looked_up(&self, caller: Caller, name: Name<'_>) {
+    /// Notes that `caller` looked a name up, which leads to the inode `number`, and that the kernel was told not to keep it if it is marked.
+    pub(super) fn looked_up(&self, caller: Caller, name: Name<'_>, number: u64) {
         self.with(name, |marks| {
             let own = marks.iter_mut().filter(|mark| mark.caller == caller);
-            own.for_each(|mark| mark.is_looked_up = true);
+            own.for_each(|mark| mark.told = Some(number));
         });
+    }
+
+    /// The inode that `caller` was told of when it looked the name up since its call was answered with `ESTALE`.
+    pub(super) fn told(&self, caller: Caller, name: Name<'_>) -> Option<u64> {
+        let own = |mark: &&mut Mark| mark.caller == caller;
+        self.with(name, |marks| marks.iter_mut().find(own)?.told)
     }
 
     /// Notes that another dentry was moved to the name, which the kernel may keep for its own timeout.
     pub(super) fn replaced(&self, name: Name<'_>) {
-        let forget = |mark: &mut Mark| mark.is_looked_up = false;
+        let forget = |mark: &mut Mark| mark.told = None;
         self.with(name, |marks| marks.iter_mut().for_each(forget));
     }
 
-    /// Takes the mark of `caller` away, whose rename ended, if it is nobody else's.
-    pub(super) fn ended(&self, caller: Caller, name: Name<'_>) {
-        if caller.pid != 0 {
+    /// Marks the name for `caller` where that is to look it up and ask again; else takes his mark away, if it is nobody else's.
+    pub(super) fn ended<T>(&self, caller: Caller, name: Name<'_>, done: &Result<T, FsError>) {
+        if let Err(FsError::Stale) = done {
+            self.is_forgotten(caller, name);
+        } else if caller.pid != 0 {
             self.with(name, |marks| marks.retain(|mark| mark.caller != caller));
         }
     }
@@ -131,12 +141,12 @@ impl Renames {
         let own = marks.and_then(|marks| marks.iter_mut().find(|mark| mark.caller == caller));
         if let Some(own) = own {
             own.since = Instant::now();
-            return std::mem::take(&mut own.is_looked_up);
+            return own.told.take().is_some_and(|told| told != ABSENT);
         }
         all.make_room();
         all.by_name.entry(key).or_default().push(Mark {
             caller,
-            is_looked_up: false,
+            told: None,
             since: Instant::now(),
         });
         all.count += 1;

@@ -467,7 +467,8 @@ impl Inode {
     }
 
     /// Is it a regular file?
-    pub(super) fn is_regular(&self) -> bool {
+    #[must_use]
+    pub fn is_regular(&self) -> bool {
         self.marks.has(REGULAR)
     }
 

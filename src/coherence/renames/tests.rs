@@ -12,25 +12,26 @@ use super::*;
 use crate::backing::Dir;
 use crate::coherence::{Coherence, Keeping, Times};
 use crate::fs::samples::{CALLER, config, map};
-use crate::fs::{FsError, NewEntry, ROOT, Utf8Fs};
+use crate::fs::{NewEntry, ROOT, Utf8Fs};
 use crate::names::Legacy;
 
 const A: Caller = Caller { pid: 1, ..CALLER };
 const B: Caller = Caller { pid: 2, ..CALLER };
+const C: Caller = Caller { pid: 3, ..CALLER };
 
 #[test]
 fn a_rename_is_let_through_when_its_own_caller_has_looked_the_name_up() {
     let renames = Renames::default();
     assert!(!renames.is_forgotten(A, (7, b"a")));
     assert!(!renames.allows((7, b"a")) && renames.allows((7, b"b")) && renames.allows((8, b"a")));
-    renames.looked_up(B, (7, b"a"));
+    renames.looked_up(B, (7, b"a"), 9);
     assert!(!renames.is_forgotten(A, (7, b"a")) && !renames.is_forgotten(B, (7, b"a")));
-    renames.looked_up(A, (7, b"a"));
+    renames.looked_up(A, (7, b"a"), 9);
     // Another rename of the same name comes first, and ends.
-    renames.ended(B, (7, b"a"));
+    renames.ended(B, (7, b"a"), &Ok(()));
     assert!(!renames.allows((7, b"a")));
     assert!(renames.is_forgotten(A, (7, b"a")));
-    renames.ended(A, (7, b"a"));
+    renames.ended(A, (7, b"a"), &Ok(()));
     assert!(renames.allows((7, b"a")));
     assert_eq!(renames.count(), 0);
 }
@@ -43,18 +44,18 @@ fn n10_each_rename_of_callers_who_are_not_told_apart_is_answered_with_estale_onc
     assert!(!renames.is_forgotten(UNKNOWN, (7, b"a")), "one");
     assert!(!renames.is_forgotten(UNKNOWN, (7, b"a")), "another");
     // The kernel lets nobody in between this lookup and this rename.
-    renames.looked_up(UNKNOWN, (7, b"a"));
+    renames.looked_up(UNKNOWN, (7, b"a"), 9);
     assert!(renames.is_forgotten(UNKNOWN, (7, b"a")), "one, again");
-    renames.ended(UNKNOWN, (7, b"a"));
+    renames.ended(UNKNOWN, (7, b"a"), &Ok(()));
     assert!(!renames.allows((7, b"a")), "the other is to come");
     // He renames it back, and misses another name: neither is of the other's doing.
     renames.replaced((7, b"a"));
-    renames.ended(UNKNOWN, (7, b"a"));
+    renames.ended(UNKNOWN, (7, b"a"), &Ok(()));
     assert!(
         !renames.is_forgotten(UNKNOWN, (7, b"a")),
         "it is a new dentry"
     );
-    renames.looked_up(UNKNOWN, (7, b"a"));
+    renames.looked_up(UNKNOWN, (7, b"a"), 9);
     assert!(renames.is_forgotten(UNKNOWN, (7, b"a")), "another, again");
     assert!(
         !renames.is_forgotten(UNKNOWN, (7, b"a")),
@@ -67,7 +68,7 @@ fn n10_each_rename_of_callers_who_are_not_told_apart_is_answered_with_estale_onc
 fn a_name_that_another_dentry_was_moved_to_is_looked_up_anew() {
     let renames = Renames::default();
     assert!(!renames.is_forgotten(A, (7, b"a")));
-    renames.looked_up(A, (7, b"a"));
+    renames.looked_up(A, (7, b"a"), 9);
     renames.replaced((7, b"a"));
     assert!(!renames.is_forgotten(A, (7, b"a")));
 }
@@ -89,7 +90,7 @@ fn a_mark_lasts_until_there_are_too_many_and_goes_by_those_of_its_own_user_first
     assert!((MOST / 2..=MOST).contains(&renames.count()));
     assert!(is_marked(0), "of a user with one");
     assert!(!is_marked(1) && is_marked(most / 2 + 9) && is_marked(most));
-    renames.looked_up(OTHER, (0, b"a"));
+    renames.looked_up(OTHER, (0, b"a"), 9);
     assert!(renames.is_forgotten(OTHER, (0, b"a")));
 }
 
@@ -117,8 +118,8 @@ fn an_ill_formed_name_is_not_compared_with_the_entry_that_has_its_bytes() {
     }
     let coherence = coherence(below.path());
     coherence.lookup(A, ROOT, b"\xEA").unwrap_err();
-    let leads = |name| coherence.leads_to_directory((ROOT, name));
-    assert_eq!((leads(b"\xEA"), leads(b"conforming")), (Some(false), None));
+    let known = |name| coherence.known(A, (ROOT, name));
+    assert_eq!((known(b"\xEA"), known(b"conforming")), (Some(ABSENT), None));
 }
 
 /// Law N10: which of the two names has several spellings may be another one when the kernel asks again.
@@ -168,7 +169,7 @@ fn a_directory_that_is_not_there_any_more_or_not_known_to_the_kernel_is_looked_u
     replace().unwrap();
     // What was told is forgotten, and where it was seen last says nothing of the kernel.
     let mut others = 0_u64..;
-    let is_told = || coherence.told.leads_to((ROOT, b"x"), 0).is_some();
+    let is_told = || coherence.told.number((ROOT, b"x")).is_some();
     while is_told() {
         let name = others.next().unwrap().to_ne_bytes();
         coherence.told.note((1, &name), 1);
@@ -176,6 +177,43 @@ fn a_directory_that_is_not_there_any_more_or_not_known_to_the_kernel_is_looked_u
     assert!(is_stale(remove()));
     lookup(b"x").unwrap();
     remove().unwrap();
+}
+
+/// Another process may look a name up while the kernel removes what it knows by that already: the kernel renews names without the lock
+/// of the directory.
+#[test]
+fn a_directory_is_not_removed_for_another_that_somebody_else_was_told_of_meanwhile() {
+    let below = tempfile::tempdir().unwrap();
+    let coherence = coherence(below.path());
+    let path = |name: &str| below.path().join(name);
+    let exchange = || renameat_with(CWD, path("x"), CWD, path("y"), RenameFlags::EXCHANGE).unwrap();
+    let number = |caller, name: &[u8]| coherence.lookup(caller, ROOT, name).unwrap().0.inode.number;
+    let is_stale = |done: Result<(), FsError>| matches!(done, Err(FsError::Stale));
+    for is_rename in [false, true] {
+        for name in ["x", "y", "z"] {
+            drop(std::fs::create_dir(path(name)));
+        }
+        let remove = || match is_rename {
+            true => coherence.rename(A, (ROOT, b"z"), (ROOT, b"x"), 0),
+            false => coherence.remove(A, (ROOT, b"x"), true),
+        };
+        let (x, _) = (number(A, b"x"), number(A, b"z"));
+        exchange();
+        assert_ne!(number(B, b"x"), x);
+        assert_eq!(number(C, b"x"), number(B, b"x"));
+        assert!(is_stale(remove()), "the kernel may know the former one");
+        assert_ne!(number(A, b"x"), x);
+        exchange();
+        assert!(is_stale(remove()), "it is another again");
+        assert!(is_stale(remove()), "what was told before that says nothing");
+        assert_eq!(number(A, b"x"), x);
+        number(B, b"x");
+        remove().unwrap();
+        let is_there = |name| std::fs::symlink_metadata(path(name)).is_ok();
+        assert_eq!((is_there("x"), is_there("y")), (is_rename, true));
+        assert_ne!(number(A, b"y"), x);
+        assert!(coherence.renames.allows((ROOT, b"x")));
+    }
 }
 
 /// Law F1: a directory keeps its number whatever is done by names that it had, or that led to what had its number.
