@@ -92,7 +92,7 @@ impl Rings {
         let last = self.plan.0.iter().min_by_key(|place| place.is_online);
         let shared = Arc::new(Shared {
             last_queue: last.map_or(0, |place| place.queue),
-            all_are_there: Barrier::new(self.plan.threads()),
+            steps: Barrier::new(self.plan.threads() + 1),
         });
         let start = |(index, (place, ring)): (usize, (Place, FuseRing))| {
             let server = Server {
@@ -116,10 +116,11 @@ impl Rings {
             })
         };
         let threads = self.plan.0.into_iter().zip(self.rings).enumerate();
-        Ok(Started {
-            threads: threads.map(start).collect::<io::Result<_>>()?,
-            faults,
-        })
+        let threads = threads.map(start).collect::<io::Result<_>>()?;
+        for _step in 0..2 {
+            shared.steps.wait();
+        }
+        Ok(Started { threads, faults })
     }
 }
 
@@ -146,7 +147,8 @@ pub(super) enum Fault {
 struct Shared {
     /// The CPU that gets its slots last: an offline one, if there is one.
     last_queue: usize,
-    all_are_there: Barrier,
+    /// Passed once all have come to it, and whoever starts them: when all other CPUs have their slots, and when all have.
+    steps: Barrier,
 }
 
 fn malformed<T>(_error: T) -> io::Error {
@@ -233,18 +235,17 @@ impl Server {
     }
 
     /// Hands the first slot to the kernel, which sends requests to rings once each CPU has a slot. A slot added after
-    /// that takes no request that waits for another. So one CPU has its slots last, and all of them together.
+    /// that takes no request that waits for another. So one CPU has its slots last, and nobody is told of the mount before.
     fn begin(&mut self) -> io::Result<()> {
-        let is_last = usize::from(self.queue) == self.shared.last_queue;
-        let enabled = self.ring.enable();
-        if is_last {
-            self.shared.all_are_there.wait();
+        let own_step = usize::from(usize::from(self.queue) == self.shared.last_queue);
+        let mut begun = self.ring.enable();
+        for step in 0..2 {
+            if step == own_step {
+                begun = begun.and_then(|()| self.ring.register(self.queue, self.payload));
+            }
+            self.shared.steps.wait();
         }
-        let registered = enabled.and_then(|()| self.ring.register(self.queue, self.payload));
-        if !is_last {
-            self.shared.all_are_there.wait();
-        }
-        registered
+        begun
     }
 
     /// Serves the request in `slot`.
