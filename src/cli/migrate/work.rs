@@ -232,6 +232,11 @@ impl PlanSink for Sink<'_> {
         print_warning(&cannot_be("read", or_root(&place.path()), error));
     }
 
+    fn left_out(&self, place: &Place) {
+        let path = or_root(&place.path());
+        print_warning(&format!("{path} is left out: it is on another mount"));
+    }
+
     fn is_over(&self) -> bool {
         self.work.stop.is_asked() || self.end.lock().is_some()
     }

@@ -25,6 +25,9 @@ pub trait PlanSink: Sync {
     /// A directory could not be read; nothing is planned in it (law T3).
     fn failed(&self, place: &Place, error: &io::Error);
 
+    /// A directory on another mount is left out.
+    fn left_out(&self, _place: &Place) {}
+
     /// Is it to end before its end?
     fn is_over(&self) -> bool {
         false
@@ -168,6 +171,10 @@ impl<'p> Visitor for PlanVisitor<'p> {
     fn failed(&self, here: &mut Self::State, place: &Arc<Place>, error: io::Error) {
         here.is_broken = true;
         self.sink.failed(place, &error);
+    }
+
+    fn left_out(&self, _here: &mut Self::State, place: &Arc<Place>) {
+        self.sink.left_out(place);
     }
 
     fn is_over(&self) -> bool {

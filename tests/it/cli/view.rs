@@ -55,6 +55,12 @@ fn a_mount_inside_that_a_scan_would_enter_is_no_all_clear() {
     for command in [&[crossing, &[b"--view"]].concat()[..], COMMANDS[0]] {
         assert_eq!(on(command, &above).code, Some(1));
     }
+    // What is planned stays on its mount, and says so.
+    let planned = on(COMMANDS[1], &above);
+    let inside = mount.point();
+    let inside = Quoted(inside.file_name().unwrap().as_bytes());
+    let left = format!("{inside} is left out: it is on another mount");
+    assert!(planned.stderr.contains(&left), "{planned:?}");
     mount.stop();
 }
 
