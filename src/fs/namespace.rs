@@ -269,11 +269,13 @@ impl Utf8Fs {
         flags: u32,
     ) -> Result<Resolved, FsError> {
         let dir = from.dir();
+        let is_same = from.inode.number == to.inode.number;
+        let directories = if is_same { &[from][..] } else { &[from, to] };
         let mut names = self.resolve(from, name)?;
         loop {
             let old = names.next_name()?;
             let rename = || dir.rename(&old.backing, &to.dir(), new, flags);
-            let rename = || self.judged_as(caller, &[from, to], rename);
+            let rename = || self.judged_as(caller, directories, rename);
             match rename() {
                 Err(error) if is_absent(&error) && !dir.exists(&old.backing)? => continue,
                 // The error is about the new name; or the old one came since, and is renamed now (law T7).
