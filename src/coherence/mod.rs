@@ -152,7 +152,7 @@ impl Coherence {
     /// Notes that the kernel is told that `name`, which was looked up, leads to the inode `number`.
     fn tell(&self, name: Name<'_>, number: u64) {
         let inode = |told| self.fs.inodes().get(told);
-        let doubt = |told| told == DOUBTFUL || inode(told).is_ok_and(|told| !told.is_regular());
+        let doubt = |told| told == DOUBTFUL || inode(told).is_ok_and(|told| told.is_directory());
         self.told.looked_up(name, number, doubt);
     }
 
@@ -290,15 +290,17 @@ impl Coherence {
         is_directory: bool,
     ) -> Result<(), FsError> {
         self.change(parent)?;
-        if !is_directory {
-            return self.fs.unlink(caller, parent, name);
+        if is_directory {
+            let known = self.known(caller, (parent, name));
+            let rmdir = |_| self.fs.rmdir(caller, parent, name);
+            let removed = known.ok_or(FsError::Stale).and_then(rmdir);
+            self.renames.ended(caller, (parent, name), &removed);
+            removed?;
+            self.give_up(known);
+        } else {
+            self.fs.unlink(caller, parent, name)?;
         }
-        let known = self.known(caller, (parent, name));
-        let rmdir = |_| self.fs.rmdir(caller, parent, name);
-        let removed = known.ok_or(FsError::Stale).and_then(rmdir);
-        self.renames.ended(caller, (parent, name), &removed);
-        removed?;
-        self.give_up(known);
+        // Lookups may find another file by the number: then the name would be doubtful.
         self.told.note((parent, name), ABSENT);
         Ok(())
     }

@@ -98,9 +98,8 @@ impl Renames {
 
     /// May the kernel keep this name?
     pub(super) fn allows(&self, name: Name<'_>) -> bool {
-        !self.with(name, |marks| {
-            marks.iter().any(|mark| mark.told != Some(ABSENT))
-        })
+        let bars = |mark: &Mark| mark.told != Some(ABSENT);
+        !self.with(name, |marks| marks.iter().any(bars))
     }
 
     /// Notes that `caller` looked a name up, which leads to the inode `number`, and that the kernel was told not to keep it if it is marked.

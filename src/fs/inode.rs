@@ -436,7 +436,13 @@ impl Inode {
 
     /// Gives the number of a directory up: if it is there still, it gets another when it is looked up next.
     pub fn give_up_number(&self) {
-        self.marks.set(GIVEN_UP, self.as_directory().is_ok());
+        self.marks.set(GIVEN_UP, self.is_directory());
+    }
+
+    /// Is it a directory?
+    #[must_use]
+    pub fn is_directory(&self) -> bool {
+        self.as_directory().is_ok()
     }
 
     /// Is it known by its number as the file of this identity?
@@ -467,8 +473,7 @@ impl Inode {
     }
 
     /// Is it a regular file?
-    #[must_use]
-    pub fn is_regular(&self) -> bool {
+    pub(super) fn is_regular(&self) -> bool {
         self.marks.has(REGULAR)
     }
 
