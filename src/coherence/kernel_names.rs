@@ -3,9 +3,9 @@
 //! The kernel judges by its dentry: it marks the directory there as removed for good (`vfs_rmdir` and `vfs_rename` in `fs/namei.c`).
 //! The daemon acts on whatever has the name now. The two are compared here.
 //!
-//! A lookup that tells of another directory than before may be that of another process, and the kernel may have begun to remove the
-//! former one: it renews a name that it keeps (`d_revalidate`) without the lock of the directory. Then the name is doubtful, until only
-//! one answer is possible: the kernel makes or moves a name with the lock.
+//! The kernel looks a name up again (`d_revalidate`) without the lock of its directory. So another process may be told of another
+//! directory by that name after the removal of the former one has begun. From then on the name is doubtful. Making, moving and removing
+//! it here ends that, since the kernel holds the lock then.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

@@ -300,7 +300,7 @@ impl Coherence {
         } else {
             self.fs.unlink(caller, parent, name)?;
         }
-        // Lookups may find another file by the number: then the name would be doubtful.
+        // The number may be that of a new directory when the name is looked up next, which would make the name doubtful.
         self.told.note((parent, name), ABSENT);
         Ok(())
     }

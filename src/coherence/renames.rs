@@ -1,4 +1,4 @@
-//! Names that the kernel is to look up anew before they are renamed, or removed with a directory.
+//! Names that the kernel is to look up anew before it renames them, or removes the directory there.
 //!
 //! The kernel keeps a name for its entry timeout, and a rename moves the dentry, with its timeout, to the new name. A
 //! new name with aliases must not be kept: changes through an alias would go unnoticed (law N10). So such a rename is
@@ -9,6 +9,9 @@
 //! another pid namespace have no pid: those of one user share a mark, and nobody takes that away. The kernel holds
 //! the lock of the directory from the second lookup to the rename. So the two are one step to all others, and a
 //! shared mark serves each in turn.
+//!
+//! A rmdir or rename of a doubtful name (`kernel_names`) is answered with `ESTALE` too. Then the caller's own lookup says what the
+//! kernel knows by the name.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
