@@ -124,7 +124,7 @@ pub enum Command {
     Status(StatusArgs),
     /// Summarize audit logs: who asked for names that do not conform, where, against which rule, how often
     ///
-    /// Reads logs of --audit-format json, of any size.
+    /// Reads logs of either --audit-format, of any size.
     Audit(Box<AuditLogArgs>),
     /// Undo a migration, by its journal
     ///

@@ -9,8 +9,6 @@ mod summary_page;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-use jiff::Timestamp;
-
 use super::args::AuditLogArgs;
 use super::error::cannot_be;
 use super::output::{grouped, input_name, open_input, print_lines, print_warning};
@@ -102,7 +100,7 @@ fn read_log(args: &AuditLogArgs, file: &Path, summary: &mut LogSummary) -> io::R
         } else if line.is_empty() {
             continue;
         } else {
-            AuditRecord::parse(line).map_err(|error| why_invalid(&error, line))
+            parse(line)
         };
         summary.lines += 1;
         match record {
@@ -145,15 +143,15 @@ fn check(args: &AuditLogArgs) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Returns why a line is no record, in few different texts: without the place in the line.
-fn why_invalid(error: &serde_json::Error, line: &[u8]) -> String {
+/// Returns the record of a line of either `--audit-format`, or why it is none, in few different texts: without the place in the line.
+fn parse(line: &[u8]) -> Result<AuditRecord<'_>, String> {
     use serde_json::error::Category;
-    let word = line.split(|&octet| octet == b' ').next();
-    let word = word.and_then(|word| std::str::from_utf8(word).ok());
-    if word.is_some_and(|word| word.parse::<Timestamp>().is_ok()) {
-        return "it is of a log of --audit-format text; only json can be read".to_owned();
+    if line.first().is_some_and(u8::is_ascii_digit) {
+        let text = std::str::from_utf8(line).ok();
+        let record = text.and_then(AuditRecord::from_text);
+        return record.ok_or_else(|| "it is cut off or altered".to_owned());
     }
-    match error.classify() {
+    AuditRecord::parse(line).map_err(|error| match error.classify() {
         Category::Eof => "it is cut off".to_owned(),
         Category::Syntax | Category::Io => "not JSON".to_owned(),
         Category::Data => {
@@ -161,5 +159,5 @@ fn why_invalid(error: &serde_json::Error, line: &[u8]) -> String {
             let text = text.split(" at line ").next().unwrap_or_default();
             text.chars().take(SHOWN).collect()
         }
-    }
+    })
 }

@@ -1,12 +1,16 @@
 //! How records read: golden lines, for they are an interface (law L4).
 
 use jiff::Timestamp;
+use strum::VariantArray;
 
 use crate::codec::{Encoding, Form, Malformed};
 use crate::fs::audit::{Operation, Verdict};
 use crate::names::rules::Exempt;
-use crate::policy::{Alike, Class, Rule, Unit};
-use crate::records::{Event, Name, OffenceRecord, Time, json_line};
+use crate::policy::{Alike, Class, Rule, RuleName, Unit};
+use crate::records::{
+    AuditRecord, Event, LeftOutRecord, Name, OffenceRecord, RuleCounts, SummaryRecord, Time,
+    json_line,
+};
 
 /// An offence by the name `name`, at this place of it.
 pub(super) fn record(
@@ -111,38 +115,131 @@ fn a_record_reads_as_the_golden_lines_say() {
     let rows = [
         (
             clash,
-            r#"2025-11-21T10:36:00.001234Z mkdir "/dir/README": refused with EEXIST: not unique: differs from a sibling in case or form alone; at byte 0: 52 45 41 44 4D 45; sibling: "readme"; by uid 1000 gid 100 pid 4242 "touch"; mount "/mnt/x""#,
+            r#"2025-11-21T10:36:00.001234Z mkdir "/dir/README": refused with EEXIST: not unique: differs from a sibling in case or form alone; rule: not-unique casefold; at byte 0: 52 45 41 44 4D 45; sibling: "readme"; by uid 1000 gid 100 pid 4242 "touch"; mount "/mnt/x""#,
         ),
         (
             exempt,
-            "2025-11-21T10:36:00.001234Z create \"/dir/e\\u{301}\": reported, exempt by uid: not unique: differs from a sibling in normalization form alone; at byte 0: 65 CC 81; sibling: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
+            "2025-11-21T10:36:00.001234Z create \"/dir/e\\u{301}\": reported, exempt by uid: not unique: differs from a sibling in normalization form alone; rule: not-unique nfc; at byte 0: 65 CC 81; sibling: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
         ),
         (
             refused,
-            r#"2025-11-21T10:36:00.001234Z create "/dir/caf\xE9": refused with EILSEQ: ill-formed UTF-8: truncated sequence; at byte 3: E9; would be accepted: "café"; by uid 1000 gid 100 pid 4242 "touch"; mount "/mnt/x""#,
+            r#"2025-11-21T10:36:00.001234Z create "/dir/caf\xE9": refused with EILSEQ: ill-formed UTF-8: truncated sequence; rule: ill-formed truncated; at byte 3: E9; would be accepted: "café"; by uid 1000 gid 100 pid 4242 "touch"; mount "/mnt/x""#,
         ),
         (
             normalized,
-            "2025-11-21T10:36:00.001234Z rename \"/dir/e\\u{301}\": normalized: not in normalization form C; at byte 0: 65 CC 81; visible: \"é\"; backing: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
+            "2025-11-21T10:36:00.001234Z rename \"/dir/e\\u{301}\": normalized: not in normalization form C; rule: not-normalized nfc; at byte 0: 65 CC 81; visible: \"é\"; backing: \"é\"; by uid 1000 gid 100 pid 4242 \"touch\"; mount \"/mnt/x\"",
         ),
         (
             too_long,
-            r#"2025-11-21T10:36:00.001234Z create "/a": refused with ENAMETOOLONG: too long: 300 bytes, the limit is 255; at byte 255: 61 61 61 61 61 61 61 61 61 61 61 61 61 61 61 61 ... (45 bytes); by uid 1000 gid 100 pid 4242 ""; mount "/mnt/x""#,
+            r#"2025-11-21T10:36:00.001234Z create "/a": refused with ENAMETOOLONG: too long: 300 bytes, the limit is 255; rule: too-long bytes; at byte 255: 61 61 61 61 61 61 61 61 61 61 61 61 61 61 61 61 ... (45 bytes); by uid 1000 gid 100 pid 4242 ""; mount "/mnt/x""#,
         ),
         (
             reported,
-            r#"2025-11-21T10:36:00.001234Z create "/dir/a\u{202E}b": reported: forbidden: bidirectional control; at byte 1: E2 80 AE; by uid 1000 gid 100 pid 4242 "a\nb\x1B"; mount "/mnt/x""#,
+            r#"2025-11-21T10:36:00.001234Z create "/dir/a\u{202E}b": reported: forbidden: bidirectional control; rule: forbidden bidi; at byte 1: E2 80 AE; by uid 1000 gid 100 pid 4242 "a\nb\x1B"; mount "/mnt/x""#,
         ),
     ];
     for (record, expected) in rows {
         assert_eq!(record.text(), expected);
+        if record.path.as_bytes().ends_with(record.name.as_bytes()) {
+            is_read_back(record.into());
+        }
     }
     let told = OffenceRecord {
         left_out: 12,
         ..latin1()
     };
-    let told = told.text();
-    assert!(told.ends_with("; before it 12 of this uid in this directory left out"));
+    let text = told.text();
+    let expected =
+        r#""touch"; left out before it, of this uid in this directory: 12; mount "/mnt/x""#;
+    assert!(text.ends_with(expected), "{text}");
+    is_read_back(told.into());
+}
+
+impl From<OffenceRecord<'static>> for AuditRecord<'static> {
+    fn from(record: OffenceRecord<'static>) -> Self {
+        Self::Offence(Box::new(record))
+    }
+}
+
+/// The line of a record says all of it, and no part of the line is a record.
+fn is_read_back(mut record: AuditRecord<'static>) {
+    let text = record.text();
+    if let AuditRecord::Offence(offence) = &mut record {
+        offence.time = "2025-11-21T10:36:00.001234Z".parse().map(Time).unwrap();
+        offence.fault.clear();
+        offence.code_point = None;
+    }
+    assert_eq!(
+        AuditRecord::from_text(&text).as_ref(),
+        Some(&record),
+        "{text}"
+    );
+    let is_whole = |end: &usize| text.is_char_boundary(*end);
+    for end in (0..text.len()).filter(is_whole) {
+        let (part, _) = text.split_at(end);
+        assert_eq!(AuditRecord::from_text(part), None, "{part}");
+    }
+}
+
+#[test]
+fn records_without_a_name_are_read_back() {
+    let time = Time(Timestamp::new(1_763_721_360, 1_234_000).unwrap());
+    is_read_back(AuditRecord::LeftOut(LeftOutRecord {
+        time,
+        event: Event::LeftOut,
+        mount: Name::from(b"/a \"b"),
+        directory: Name::from(b"/; mount \"/x\""),
+        uid: 7,
+        left_out: 12,
+    }));
+    let mut offences = RuleCounts::default();
+    for (count, &rule) in (1..).zip(RuleName::VARIANTS) {
+        *offences.of(rule) = count;
+    }
+    is_read_back(AuditRecord::Summary(SummaryRecord {
+        time,
+        event: Event::Summary,
+        mount: Name::from(b"/1 refused"),
+        operations: 120,
+        offences,
+        refused: 9,
+        normalized: 8,
+        reported: 11,
+        written: 20,
+        left_out: 5,
+        dropped: 3,
+    }));
+}
+
+/// Laws L1 and L2: whatever bytes the names have.
+#[test]
+fn a_record_is_read_back_whatever_its_names_are() {
+    let names: [&[u8]; 6] = [
+        b"\"; rule: forbidden bidi; at byte 0",
+        b"\\",
+        b"\xFF\x00\n",
+        "\u{202E}; by uid 0".as_bytes(),
+        b": ",
+        b"",
+    ];
+    for name in names {
+        let name = || Some(Name::from(name));
+        let section = name();
+        is_read_back(
+            OffenceRecord {
+                path: Name::copy(&[b"/", name().unwrap().as_bytes(), b"/caf\xE9"].concat()),
+                accepted: name(),
+                sibling: name(),
+                visible: name(),
+                backing: name(),
+                command: name().unwrap(),
+                mount: name().unwrap(),
+                section,
+                ..latin1()
+            }
+            .into(),
+        );
+    }
 }
 
 /// Laws L2 and L4: these keys, in this order.

@@ -1,11 +1,38 @@
-//! The lines of the audit log for people (law L2), with every fact. Names in them are quoted.
+//! The lines of the audit log for people (law L2), with every fact, written and read. Names in them are quoted.
+
+use std::str::FromStr;
 
 use log::Level;
+use strum::VariantArray;
 
-use crate::records::{AuditRecord, LeftOutRecord, OffenceRecord, Operation, SummaryRecord};
+use crate::names::quoted::unquote;
+use crate::policy::RuleName;
+use crate::records::{
+    AuditRecord, Event, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts, SummaryRecord,
+    Time,
+};
 
 /// Most offending bytes shown in a line of text.
 const BYTES_SHOWN: usize = 16;
+
+/// The words before the number of records that the rate limit left out before one.
+const LEFT_OUT_BEFORE: &str = "; left out before it, of this uid in this directory: ";
+
+impl AuditRecord<'static> {
+    /// Reads a line that [`AuditRecord::text`] made; `None` if it is none. Only what the line says of an offence in words is not read:
+    /// its fault and its code point.
+    pub(crate) fn from_text(line: &str) -> Option<Self> {
+        let (time, text) = line.split_once(' ')?;
+        let time = Time(time.parse().ok()?);
+        if let Some(text) = text.strip_prefix("summary of ") {
+            SummaryRecord::from_text(time, text).map(Self::Summary)
+        } else if let Some(text) = text.strip_prefix("left out: ") {
+            LeftOutRecord::from_text(time, text).map(Self::LeftOut)
+        } else {
+            OffenceRecord::from_text(time, text).map(|record| Self::Offence(Box::new(record)))
+        }
+    }
+}
 
 impl AuditRecord<'_> {
     /// Returns the line of the record, without a newline at its end.
@@ -45,7 +72,12 @@ impl OffenceRecord<'_> {
         if let Some(section) = &self.section {
             line += &format!(" in section {section}");
         }
-        line += &format!(": {}; at byte {}", self.fault, self.offset);
+        let rule: &str = self.rule.into();
+        line += &format!(": {}; rule: {rule}", self.fault);
+        if let Some(kind) = &self.kind {
+            line += &format!(" {kind}");
+        }
+        line += &format!("; at byte {}", self.offset);
         let name = self.name.as_bytes();
         let offending = name.iter().skip(self.offset).take(self.length);
         for (index, octet) in offending.clone().take(BYTES_SHOWN).enumerate() {
@@ -72,15 +104,13 @@ impl OffenceRecord<'_> {
             }
         }
         line += &format!(
-            "; by uid {} gid {} pid {} {}; mount {}",
-            self.uid, self.gid, self.pid, self.command, self.mount
+            "; by uid {} gid {} pid {} {}",
+            self.uid, self.gid, self.pid, self.command
         );
         if self.left_out > 0 {
-            line += &format!(
-                "; before it {} of this uid in this directory left out",
-                self.left_out
-            );
+            line += &format!("{LEFT_OUT_BEFORE}{}", self.left_out);
         }
+        line += &format!("; mount {}", self.mount);
         line
     }
 
@@ -109,7 +139,7 @@ impl SummaryRecord<'_> {
         let rules = self.offences.rows();
         let rules = rules.map(|(rule, count)| format!("{count} {}", <&str>::from(rule)));
         format!(
-            "{} summary of {}: operations: {}; offences: {} ({}; {} refused, {} normalized, {} reported); records: {} written, {} left out by the rate limit, {} dropped",
+            "{} summary of {}: {} operations; {} offences ({}; {} refused, {} normalized, {} reported); records: {} written, {} left out by the rate limit, {} dropped",
             self.time,
             self.mount,
             self.operations,
@@ -122,5 +152,126 @@ impl SummaryRecord<'_> {
             self.left_out,
             self.dropped,
         )
+    }
+}
+
+/// The rest of a line, from whose start one part after the other is taken.
+struct Rest<'a>(&'a str);
+
+impl Rest<'_> {
+    /// Takes `before` and the word behind it, up to a space or punctuation mark; nothing if they are not there.
+    fn word<T: FromStr>(&mut self, before: &str) -> Option<T> {
+        let text = self.0.strip_prefix(before)?;
+        let end = text.find([' ', ',', ';', ':']).unwrap_or(text.len());
+        let (word, rest) = text.split_at(end);
+        let word = word.parse().ok()?;
+        self.0 = rest;
+        Some(word)
+    }
+
+    /// Takes `before` and the quoted name behind it; nothing if they are not there.
+    fn name(&mut self, before: &str) -> Option<Name<'static>> {
+        let (name, rest) = unquote(self.0.strip_prefix(before)?)?;
+        self.0 = rest;
+        Some(name.into())
+    }
+}
+
+impl OffenceRecord<'static> {
+    fn from_text(time: Time, text: &str) -> Option<Self> {
+        let mut rest = Rest(text);
+        let operation = rest.word("")?;
+        let path = rest.name(" ")?;
+        let verdict = rest.word(": ")?;
+        let exempt = rest.word(", exempt by ");
+        let errno: Option<String> = rest.word(" with ");
+        let section = rest.name(" in section ");
+        let (_fault, rule) = rest.0.strip_prefix(": ")?.split_once("; rule: ")?;
+        rest = Rest(rule);
+        let rule = rest.word("")?;
+        let kind: Option<String> = rest.word(" ");
+        let offset = rest.word("; at byte ")?;
+        let (octets, more) = rest.0.split_at(rest.0.find(';')?);
+        rest = Rest(more);
+        let length = match octets.split_once(" ... (") {
+            Some((_, count)) => count.strip_suffix(" bytes)")?.parse().ok()?,
+            None => octets.split(' ').skip(1).count(),
+        };
+        let in_target = rest.name("; in the target: ");
+        let last = || path.as_bytes().rsplit(|&byte| byte == b'/').next();
+        let name = in_target.unwrap_or_else(|| Name::copy(last().unwrap_or_default()));
+        let record = Self {
+            time,
+            event: Event::Offence,
+            operation,
+            name,
+            path,
+            rule,
+            fault: String::new(),
+            kind: kind.map(Into::into),
+            offset,
+            length,
+            code_point: None,
+            verdict,
+            exempt,
+            errno: errno.map(Into::into),
+            sibling: rest.name("; sibling: "),
+            accepted: rest.name("; would be accepted: "),
+            visible: rest.name("; visible: "),
+            backing: rest.name("; backing: "),
+            uid: rest.word("; by uid ")?,
+            gid: rest.word(" gid ")?,
+            pid: rest.word(" pid ")?,
+            command: rest.name(" ")?,
+            left_out: rest.word(LEFT_OUT_BEFORE).unwrap_or_default(),
+            mount: rest.name("; mount ")?,
+            section,
+        };
+        rest.0.is_empty().then_some(record)
+    }
+}
+
+impl LeftOutRecord<'static> {
+    fn from_text(time: Time, text: &str) -> Option<Self> {
+        let mut rest = Rest(text);
+        let record = Self {
+            time,
+            event: Event::LeftOut,
+            left_out: rest.word("")?,
+            uid: rest.word(" of uid ")?,
+            directory: rest.name(" in ")?,
+            mount: rest.name("; mount ")?,
+        };
+        rest.0.is_empty().then_some(record)
+    }
+}
+
+impl SummaryRecord<'static> {
+    fn from_text(time: Time, text: &str) -> Option<Self> {
+        let mut rest = Rest(text);
+        let mount = rest.name("")?;
+        let words = rest.0.split([' ', ':', ';', ',', '(', ')']);
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let number = |of: &str| {
+            let mut pairs = words.windows(2);
+            pairs.find_map(|pair| (*pair.last()? == of).then(|| pair.first()?.parse().ok())?)
+        };
+        let mut offences = RuleCounts::default();
+        for &rule in RuleName::VARIANTS {
+            *offences.of(rule) = number(rule.into())?;
+        }
+        Some(Self {
+            time,
+            event: Event::Summary,
+            mount,
+            operations: number("operations")?,
+            offences,
+            refused: number("refused")?,
+            normalized: number("normalized")?,
+            reported: number("reported")?,
+            written: number("written")?,
+            left_out: number("left")?,
+            dropped: number("dropped")?,
+        })
     }
 }

@@ -162,7 +162,7 @@ fn a_second_finish_writes_nothing_and_a_late_offence_is_dropped() {
     assert_eq!(text.lines().count(), 1);
     assert!(
         text.starts_with("20")
-            && text.contains(" summary of \"/mnt/x\": operations: 1; offences: 0 (")
+            && text.contains(" summary of \"/mnt/x\": 1 operations; 0 offences (")
     );
     assert_eq!(log.counts().records.dropped, 1);
     adds_up(log.counts());

@@ -289,15 +289,50 @@ fn lines_that_are_no_records_are_counted_and_named_and_the_rest_is_told() {
 }
 
 #[test]
-fn logs_of_another_format_and_compressed_ones_are_named() {
+fn a_log_of_text_sums_up_as_one_of_json() {
+    let place = tempfile::tempdir().unwrap();
+    let [json, text] = ["json", "text"].map(|name| place.path().join(name));
+    let time = "2026-11-01T00:00:00.000000Z";
+    let left_out = json!({
+        "time": time, "event": "left-out", "mount": {"text": "/mnt"}, "directory": {"text": "/d"}, "uid": 3, "left_out": 5,
+    });
+    let summary = json!({
+        "time": time, "event": "summary", "mount": {"text": "/mnt"}, "operations": 9, "offences": {"ill-formed": 2},
+        "refused": 2, "normalized": 0, "reported": 0, "written": 1, "left_out": 0, "dropped": 1,
+    });
+    let records = [
+        record(time, "/a; b/\"x", "ill-formed", 7),
+        left_out.to_string(),
+        summary.to_string(),
+    ];
+    std::fs::write(&json, records.join("\n")).unwrap();
+    let records = [
+        r#"create "/a; b/\"x": refused with EILSEQ: ill-formed UTF-8: anything; rule: ill-formed control; at byte 0: 41; by uid 7 gid 0 pid 1 "cp"; left out before it, of this uid in this directory: 1; mount "/mnt""#,
+        r#"left out: 5 of uid 3 in "/d"; mount "/mnt""#,
+        r#"summary of "/mnt": 9 operations; 2 offences (2 ill-formed, 0 too-long, 0 forbidden, 0 not-normalized, 0 unmappable, 0 not-unique, 0 not-a-component; 2 refused, 0 normalized, 0 reported); records: 1 written, 0 left out by the rate limit, 1 dropped"#,
+    ];
+    let lines = records.map(|record| format!("{time} {record}"));
+    std::fs::write(&text, lines.join("\n")).unwrap();
+    let [mut of_text, of_json] = [&text, &json].map(|log| report(&[], log));
+    of_text["files"] = of_json["files"].clone();
+    assert_eq!(of_text, of_json);
+    assert_eq!(
+        (&of_json["left_out"], &of_json["dropped"]),
+        (&json!(6), &json!(1))
+    );
+    let cut: Vec<&str> = lines.iter().map(|line| &line[..line.len() - 1]).collect();
+    std::fs::write(&text, cut.join("\n")).unwrap();
+    let run = audit(&[], &text);
+    assert_eq!(run.code, Some(3));
+    let said = "line 1: it is cut off or altered: \"2026-11-01T00:00:00.000000Z create";
+    assert!(run.stderr.contains(said), "{run:?}");
+    assert!(run.stderr.contains("and 2 more for it"), "{run:?}");
+}
+
+#[test]
+fn compressed_logs_are_named() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
-    let line = "2026-11-01T00:00:00.000000Z create \"/x\": refused\n";
-    std::fs::write(&log, line.repeat(2)).unwrap();
-    let text = audit(&[], &log);
-    let said = "it is of a log of --audit-format text; only json can be read";
-    assert!(text.stderr.contains(said), "{text:?}");
-    assert_eq!(text.code, Some(3));
     std::fs::write(&log, b"\x1F\x8B\x08\0\n\xFF\n").unwrap();
     let compressed = audit(&[], &log);
     assert!(compressed.stderr.contains("zcat FILE"), "{compressed:?}");
