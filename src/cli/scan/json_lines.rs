@@ -114,7 +114,8 @@ fn directory_report(done: &ScanDone, directory: &Directory) -> DirectoryReport {
     }
 }
 
-fn total(done: &ScanDone) -> ScanTotal {
+/// Returns what is reported of the whole.
+pub(super) fn total(done: &ScanDone) -> ScanTotal {
     let tally = &done.scan.tally;
     let kinds = tally.kinds.iter();
     let kinds = kinds.map(|(&(finding, kind), &names)| KindTotal {

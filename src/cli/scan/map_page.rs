@@ -1,24 +1,27 @@
-//! A scan as a page to look at.
+//! A scan as a page to look at: what `--json` reports of the whole, and tables of directories and names.
 //!
 //! Names come into the page as JSON in which nothing can end the element or the line, already quoted. Its script only
 //! makes text nodes of them.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::json_lines::total;
 use super::scan_done::ScanDone;
-use super::summary_text::{described, labels, path_or_dot, total_label};
+use super::summary_text::{described, labels, path_or_dot};
 use crate::cli::error::reason;
 use crate::cli::page::document;
 use crate::codec::guess::{Guesser, Mixture, doubly_encoded};
-use crate::names::Quoted;
-use crate::records::{Directory, Finding, Name, Sampled, json_line, percent};
+use crate::records::{Directory, Finding, GuessRecord, Name, Sampled, json_line, percent};
 
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 const BODY: &str = include_str!("page/page.html");
+
+/// Most guesses at the charset of all names.
+const GUESSES: usize = 5;
 
 /// Most readings of a name.
 const MOST: usize = 3;
@@ -26,21 +29,8 @@ const MOST: usize = 3;
 /// Least likelihood of a reading.
 const LEAST: f64 = 0.005;
 
-/// The names that a name is read with as evidence: those of its directory, or all.
-struct Siblings<'d> {
-    guesser: &'d Guesser,
-    mixture: OnceCell<Mixture>,
-}
-
-/// The names of the worst directories, by path.
-type WorstNames<'d> = BTreeMap<&'d Name<'static>, Siblings<'d>>;
-
-impl<'d> Siblings<'d> {
-    fn new(guesser: &'d Guesser) -> Self {
-        let mixture = OnceCell::new();
-        Self { guesser, mixture }
-    }
-}
+/// The names of each of the worst directories, by path, and what they tell of a name among them.
+type WorstNames<'d> = BTreeMap<&'d Name<'static>, (&'d Guesser, Mixture)>;
 
 /// The page of a scan.
 pub(super) fn page(done: &ScanDone) -> String {
@@ -62,97 +52,71 @@ fn embedded(value: &Value) -> String {
         .replace('&', "\\u0026")
 }
 
-fn quoted(name: &[u8]) -> String {
-    Quoted(name).to_string()
+/// Replaces each name in a document by its text for people.
+fn quote_names(document: &mut Value) {
+    if let Ok(name) = Name::deserialize(&*document) {
+        *document = json!(name.to_string());
+    }
+    match document {
+        Value::Array(values) => values.iter_mut().for_each(quote_names),
+        Value::Object(fields) => fields.values_mut().for_each(quote_names),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 fn data(done: &ScanDone) -> Value {
     let tally = &done.scan.tally;
-    let all = Siblings::new(&tally.guesser);
+    let evidence = |guesser: &Guesser| Mixture::default().with(guesser);
+    let all = evidence(&tally.guesser);
     let worst = tally.worst.iter().filter_map(|directory| {
-        let names = Siblings::new(directory.guesser.as_deref()?);
-        Some((&directory.path, names))
+        let guesser = directory.guesser.as_deref()?;
+        Some((&directory.path, (guesser, evidence(guesser))))
     });
     let worst: WorstNames<'_> = worst.collect();
     let mut names: Vec<&Sampled> = tally.samples.values().flatten().collect();
     names.sort_unstable();
     names.dedup();
-    let kinds = tally.kinds.iter().map(|((finding, kind), count)| {
-        json!({
-            "finding": *finding as usize, "what": described(*finding, *kind), "names": count,
-            "offence": done.is_offence(*finding),
-        })
+    let names = names.into_iter().map(|sample| {
+        let own = worst.get(&sample.directory);
+        let own = own.map(|(_, mixture)| ("by its directory", mixture));
+        name_row(sample, own.unwrap_or(("by all names", &all)))
     });
-    let charsets = done.charsets();
-    let is_mixed = !charsets.totals.is_empty();
-    let example = |name: &[u8], text: &[u8]| json!([quoted(name), quoted(text)]);
-    let totals = charsets.totals.iter().map(|total| {
-        let examples = total.examples.iter().filter_map(|read| {
-            Some(example(
-                read.name.as_bytes(),
-                read.text.as_ref()?.as_bytes(),
-            ))
-        });
-        json!({
-            "charset": total_label(total), "names": total.names, "directories": total.directories,
-            "examples": examples.collect::<Vec<_>>(),
-        })
-    });
-    let guesses = charsets.guesses.iter().filter(|_| !is_mixed).take(5).map(|guess| {
-        let alike = guess.alike.iter().map(|charset| charset.label());
-        let examples = guess.examples.iter();
-        let examples = examples
-            .filter_map(|read| Some(example(&read.name, read.text.as_ref()?.as_bytes())));
-        json!({
-            "charset": guess.charset.label(), "alike": alike.collect::<Vec<_>>(), "confidence": guess.confidence,
-            "read": guess.read, "of": guess.of, "examples": examples.collect::<Vec<_>>(),
-        })
-    });
-    let all_unread = tally.all_unread();
-    let unread = all_unread.first.iter().map(|failure| {
-        let error = std::io::Error::from_raw_os_error(failure.errno);
-        json!([quoted(failure.path.as_bytes()), reason(&error)])
-    });
-    let roots = done.scan.roots.iter().map(Name::as_bytes);
     let directories = tally.on_map.iter();
-    let directories =
-        directories.map(|directory| directory_row(done, directory, worst.get(&directory.path)));
-    json!({
+    let directories = directories.map(|directory| directory_row(done, directory, &worst));
+    let kinds = tally.kinds.keys();
+    let kinds = kinds.map(|(finding, kind)| described(*finding, *kind));
+    let guesses = done.charsets().guesses.iter().take(GUESSES);
+    let guesses = guesses.map(GuessRecord::from);
+    let unread = tally.all_unread().first.into_iter().map(|failure| {
+        let error = std::io::Error::from_raw_os_error(failure.errno);
+        json!([failure.path, reason(&error)])
+    });
+    let mut data = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "roots": roots.map(|root| if root.is_empty() { "a list of names".to_owned() } else { quoted(root) }).collect::<Vec<_>>(),
-        "findings": tally.counts.found.rows().map(|(finding, names)| json!({
-            "label": finding.label(), "offence": done.is_offence(finding), "names": names,
-        })),
-        "directories": tally.directories,
-        "troubled": tally.troubled_directories,
-        "counts": tally.counts,
-        "kinds": kinds.collect::<Vec<_>>(),
+        "total": total(done),
         "guesses": guesses.collect::<Vec<_>>(),
-        "totals": totals.collect::<Vec<_>>(),
-        "next": done.next(),
+        "kinds": kinds.collect::<Vec<_>>(),
         "worst": directories.collect::<Vec<_>>(),
-        "names": names.iter().map(|&sample| {
-            let own = worst.get(&sample.directory);
-            name_row(sample, own.map_or(("by all names", &all), |own| ("by its directory", own)))
-        }).collect::<Vec<_>>(),
+        "names": names.collect::<Vec<_>>(),
         "unread": unread.collect::<Vec<_>>(),
-        "unreadCount": all_unread.count,
-        "leftOut": tally.left_out.count,
-    })
+    });
+    quote_names(&mut data);
+    data
 }
 
 /// Path, names, offending ones, those with remarks, by finding, the likely charsets, and labels on the map.
-fn directory_row(done: &ScanDone, directory: &Directory, names: Option<&Siblings<'_>>) -> Value {
+fn directory_row(done: &ScanDone, directory: &Directory, worst: &WorstNames<'_>) -> Value {
     let counts = &directory.counts;
     let label = match done.charsets().of_directory(directory) {
         [] => {
-            let best = names.and_then(|names| names.guesser.charsets().into_iter().next());
+            let own = worst.get(&directory.path);
+            let best = own.and_then(|(guesser, _)| guesser.charsets().into_iter().next());
             best.map(|best| format!("{}, {}", best.charset.label(), percent(best.confidence)))
         }
         charsets => Some(labels(charsets)),
     };
     json!([
-        quoted(path_or_dot(&directory.path)),
+        Name::from(path_or_dot(&directory.path)),
         counts.entries,
         counts.offending,
         counts.remarked,
@@ -163,7 +127,7 @@ fn directory_row(done: &ScanDone, directory: &Directory, names: Option<&Siblings
 }
 
 /// Returns the labels of the root, of each directory on the way, and of the directory.
-fn labels_on_map(done: &ScanDone, directory: &Directory) -> Vec<String> {
+fn labels_on_map<'n>(done: &'n ScanDone, directory: &'n Directory) -> Vec<Name<'n>> {
     let path = directory.path.as_bytes();
     let roots = done.scan.roots.iter().map(Name::as_bytes);
     let roots = roots.filter_map(|root| Some((root, path.strip_prefix(root)?)));
@@ -175,28 +139,27 @@ fn labels_on_map(done: &ScanDone, directory: &Directory) -> Vec<String> {
     let components = components.filter(|component| !component.is_empty());
     std::iter::once(root)
         .chain(components)
-        .map(quoted)
+        .map(Name::from)
         .collect()
 }
 
 /// Returns how the name may be read: the charset, or the one that it was taken for when it was encoded again; the text, its
-/// likelihood, and the evidence. `siblings` are the evidence of an ill-formed name, with words for them.
-fn readings(sample: &Sampled, (basis, siblings): (&str, &Siblings<'_>)) -> Vec<Value> {
+/// likelihood, and the evidence. `mixture` is the evidence of an ill-formed name, and `basis` says in words what it is of.
+fn readings(sample: &Sampled, (basis, mixture): (&str, &Mixture)) -> Vec<Value> {
     let has = |finding| sample.found.iter().any(|found| found.finding == finding);
     let name = sample.name.as_bytes();
     let mut readings = Vec::new();
     if has(Finding::DoublyEncoded)
         && let Some(doubled) = doubly_encoded(name)
     {
-        let (charset, text) = (doubled.labels(), quoted(doubled.text.as_bytes()));
+        let (charset, text) = (doubled.labels(), Name::from(&doubled.text));
         readings.push(json!([charset, text, doubled.confidence, "by itself"]));
     }
     if has(Finding::IllFormed) {
-        let mixture = || Mixture::default().with(siblings.guesser);
-        let texts = siblings.mixture.get_or_init(mixture).read(name).into_iter();
+        let texts = mixture.read(name).into_iter();
         let likely = texts.filter(|text| text.confidence >= LEAST).take(MOST);
         readings.extend(likely.map(|guess| {
-            let text = quoted(guess.text.as_bytes());
+            let text = Name::from(&guess.text);
             json!([guess.charset.label(), text, guess.confidence, basis])
         }));
     }
@@ -204,7 +167,7 @@ fn readings(sample: &Sampled, (basis, siblings): (&str, &Siblings<'_>)) -> Vec<V
 }
 
 /// Name, directory, findings, each as its number and words, readings, and a sibling that it is like.
-fn name_row(sample: &Sampled, siblings: (&str, &Siblings<'_>)) -> Value {
+fn name_row(sample: &Sampled, evidence: (&str, &Mixture)) -> Value {
     let findings = sample.found.iter().map(|found| {
         let place = match found.offset.zip(found.length) {
             Some((offset, length)) if length > 1 => {
@@ -217,11 +180,11 @@ fn name_row(sample: &Sampled, siblings: (&str, &Siblings<'_>)) -> Value {
         json!([found.finding as usize, format!("{what}{place}")])
     });
     json!([
-        quoted(sample.name.as_bytes()),
-        quoted(path_or_dot(&sample.directory)),
+        sample.name,
+        Name::from(path_or_dot(&sample.directory)),
         findings.collect::<Vec<_>>(),
-        readings(sample, siblings),
-        sample.like.as_ref().map(|like| quoted(like.as_bytes())),
+        readings(sample, evidence),
+        sample.like,
     ])
 }
 

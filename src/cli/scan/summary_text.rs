@@ -172,7 +172,7 @@ fn totals(done: &ScanDone) -> Vec<String> {
 }
 
 /// Returns the charset of a total, in words.
-pub(super) fn total_label(total: &CharsetTotal) -> String {
+fn total_label(total: &CharsetTotal) -> String {
     match &total.charsets[..] {
         [] => "uncertain".to_owned(),
         [charset] => charset.label().to_owned(),

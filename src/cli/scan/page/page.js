@@ -2,6 +2,7 @@
 "use strict";
 // Names are put into the page as text alone, by textContent.
 const data = JSON.parse(document.getElementById("data").textContent);
+const whole = data.total;
 const number = new Intl.NumberFormat("en");
 const host = (id) => document.getElementById(id);
 
@@ -15,26 +16,28 @@ function make(tag, className, text) {
 const name = (text) => make("bdi", "name", text);
 const percent = (share) => Math.min(99, Math.round(share * 100)) + " %";
 const words = (label) => label.replaceAll("-", " ");
+const findings = Object.entries(whole.found).map(([label, names]) => (
+  { label, names, offence: whole.policy.offences.includes(label) }
+));
 
 // The finding that most names have; offences go before remarks.
 function worstOf(found) {
   let best = -1;
   found.forEach((count, index) => {
     if (!count) return;
-    const weight = (i) => (data.findings[i].offence ? 1e15 : 0) + found[i];
+    const weight = (i) => (findings[i].offence ? 1e15 : 0) + found[i];
     if (best < 0 || weight(index) > weight(best)) best = index;
   });
   return best;
 }
 
 function summary() {
-  const counts = data.counts;
   host("roots").append("in ");
-  data.roots.forEach((root, index) => host("roots").append(index ? ", " : "", name(root)));
+  whole.roots.forEach((root, index) => host("roots").append(index ? ", " : "", name(root === '""' ? "a list of names" : root)));
   for (const [count, what] of [
-    [counts.names, "names"], [counts.offending, "offend"], [counts.remarked, "others worth a look"],
-    [counts.ascii, "in ASCII"], [counts.utf8, "in UTF-8 beyond ASCII"], [counts.ill_formed, "ill-formed"],
-    [data.directories, "directories"], [data.troubled, "with findings"],
+    [whole.names, "names"], [whole.offending, "offend"], [whole.remarked, "others worth a look"],
+    [whole.ascii, "in ASCII"], [whole.utf8, "in UTF-8 beyond ASCII"], [whole.ill_formed, "ill-formed"],
+    [whole.directories, "directories"], [whole.troubled_directories, "with findings"],
   ]) {
     const card = make("div", "card");
     card.append(make("b", "", number.format(count)), make("span", "", what));
@@ -49,7 +52,7 @@ function summary() {
 const places = [];
 
 function addPlace(label, above) {
-  const none = () => data.findings.map(() => 0);
+  const none = () => findings.map(() => 0);
   const place = { label, above, own: 0, ownFound: none(), troubled: 0, found: none(), below: [], known: new Map() };
   return places.push(place) - 1;
 }
@@ -164,23 +167,24 @@ function swatch(finding) {
 }
 
 function legend() {
-  data.findings.forEach((finding, index) => {
+  findings.forEach((finding, index) => {
     if (!finding.names) return;
     const entry = make("span", "");
     entry.append(swatch(index), words(finding.label) + (finding.offence ? "" : " (no offence)"));
     host("legend").append(entry);
   });
-  const onMap = places[0].troubled, all = data.counts.offending + data.counts.remarked;
+  const onMap = places[0].troubled, all = whole.offending + whole.remarked;
   if (onMap < all) {
     host("legend").append(make("span", "", number.format(all - onMap) + " names in directories with fewer are not on the map"));
   }
 }
 
 function kinds() {
-  const rows = data.kinds.slice().sort((a, b) => b.offence - a.offence || b.names - a.names);
+  const rows = whole.kinds.map((kind, index) => ({ ...kind, what: data.kinds[index] }));
+  rows.sort((a, b) => b.offence - a.offence || b.names - a.names);
   const most = Math.max(1, ...rows.map((row) => row.names));
   for (const row of rows) {
-    const bar = make("div", "bar"), track = make("div", "track"), fill = make("div", "fill f" + row.finding);
+    const bar = make("div", "bar"), track = make("div", "track"), fill = make("div", "fill f" + Object.keys(whole.found).indexOf(row.finding));
     fill.style.width = (row.names / most) * 100 + "%";
     track.append(fill);
     bar.append(make("span", "", row.what + (row.offence ? "" : " (no offence)")), track, make("span", "number", number.format(row.names)));
@@ -191,32 +195,34 @@ function kinds() {
 
 function examples(box, rows) {
   const table = make("table", "");
-  for (const [raw, text] of rows) {
+  for (const read of rows.filter((read) => read.text)) {
     const row = table.insertRow();
-    row.insertCell().append(name(raw));
-    row.insertCell().append(name(text));
+    row.insertCell().append(name(read.name));
+    row.insertCell().append(name(read.text));
   }
   box.append(table);
   host("guesses").append(box);
 }
 
 function charsets() {
-  host("charsets").hidden = !data.counts.ill_formed && !data.next.length;
-  if (data.totals.length) host("guesses").append(make("p", "", "The ill-formed names mix charsets."));
-  for (const total of data.totals) {
-    const box = make("div", "guess");
-    box.append(make("b", "", total.charset), ", names " + number.format(total.names) + ", directories " + number.format(total.directories));
-    examples(box, total.examples);
+  host("charsets").hidden = !whole.ill_formed && !whole.next.length;
+  if (whole.charsets.length) host("guesses").append(make("p", "", "The ill-formed names mix charsets."));
+  for (const { charsets, names, directories, examples: rows } of whole.charsets) {
+    const box = make("div", "guess"), mixed = charsets.length > 1 ? "mixed: " : "";
+    box.append(make("b", "", mixed + charsets.join(", ") || "uncertain"));
+    box.append(", names " + number.format(names) + ", directories " + number.format(directories));
+    examples(box, rows);
   }
-  for (const guess of data.guesses.filter((guess) => guess.confidence >= 0.005)) {
+  const guesses = whole.charsets.length ? [] : data.guesses;
+  for (const guess of guesses.filter((guess) => guess.confidence >= 0.005)) {
     const box = make("div", "guess");
     box.append(make("span", "percent", percent(guess.confidence)), make("b", "", guess.charset));
     box.append(" reads " + number.format(guess.read) + " of " + number.format(guess.of));
     if (guess.alike.length) box.append(make("div", "alike", "read alike by " + guess.alike.join(", ")));
     examples(box, guess.examples);
   }
-  if (data.counts.ill_formed && !host("guesses").firstChild) host("guesses").append(make("p", "empty", "No charset on offer reads them."));
-  if (data.next.length) host("next").append("Next: ", make("br"), name(data.next.join("\n")));
+  if (whole.ill_formed && !host("guesses").firstChild) host("guesses").append(make("p", "empty", "No charset on offer reads them."));
+  if (whole.next.length) host("next").append("Next: ", make("br"), name(whole.next.join("\n")));
 }
 
 // Tables.
@@ -234,7 +240,7 @@ function table(into, columns, rows, textOf, findingsOf, order) {
   input.setAttribute("aria-label", "Filter by text");
   select.setAttribute("aria-label", "Filter by finding");
   select.append(new Option("every finding", ""));
-  data.findings.forEach((finding, index) => {
+  findings.forEach((finding, index) => {
     if (finding.names) select.append(new Option(words(finding.label), String(index)));
   });
   const texts = rows.map((row) => textOf(row).toLowerCase());
@@ -294,8 +300,8 @@ function tables() {
     { title: "Offend", value: (row) => row[2], cell: (row) => number.format(row[2]), isNumber: true },
     { title: "Others", value: (row) => row[3], cell: (row) => number.format(row[3]), isNumber: true },
     {
-      title: "Most of it", value: (row) => data.findings[worstOf(row[4])].label,
-      cell: (row) => [swatch(worstOf(row[4])), words(data.findings[worstOf(row[4])].label)],
+      title: "Most of it", value: (row) => findings[worstOf(row[4])].label,
+      cell: (row) => [swatch(worstOf(row[4])), words(findings[worstOf(row[4])].label)],
     },
     { title: "Likely in", value: (row) => row[5] || "", cell: (row) => row[5] || "" },
   ], data.worst, (row) => row[0] + " " + (row[5] || ""), (row) => findingsOfCounts(row[4]), [2, -1]);
@@ -323,17 +329,17 @@ function tables() {
 }
 
 function unread() {
-  host("unread").hidden = !data.unreadCount && !data.leftOut;
+  host("unread").hidden = !whole.unread && !whole.left_out;
   for (const [path, why] of data.unread) {
     const line = make("div", "");
     line.append(name(path), ": " + why);
     host("failures").append(line);
   }
-  if (data.unreadCount > data.unread.length) {
-    host("failures").append(make("div", "", number.format(data.unreadCount - data.unread.length) + " more"));
+  if (whole.unread > data.unread.length) {
+    host("failures").append(make("div", "", number.format(whole.unread - data.unread.length) + " more"));
   }
-  if (data.leftOut) {
-    host("failures").append(make("div", "", number.format(data.leftOut) + " directories on other mounts were left out"));
+  if (whole.left_out) {
+    host("failures").append(make("div", "", number.format(whole.left_out) + " directories on other mounts were left out"));
   }
 }
 
