@@ -1,10 +1,10 @@
 //! `utf8fs demo`: the program at work, on a directory made for the purpose.
 //!
 //! The script is a text that is printed. `$` mounts, as a user would, by this program's own `mount`. `@file` makes a file on
-//! the old disk, with its description as content, and `@show` lists the files of a directory. `@try` makes a name that may
-//! be refused, `@record` prints the last record of that, and `@normalize` makes a name that is normalized.
+//! the old disk, with its description as content, and `@show` lists the files of a directory that is mounted. `@try` makes a
+//! name that may be refused, and `@record` prints the last record of that.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Lines, PipeReader};
@@ -48,11 +48,6 @@ pub(super) fn run() -> Result<ExitCode, CommandError> {
     for name in ["mnt", "new"] {
         fs::create_dir(root.join(name)).map_err(not_made)?;
     }
-    for (directory, name, what) in old_files() {
-        let directory = root.join("old").join(directory);
-        fs::create_dir_all(&directory).map_err(not_made)?;
-        fs::write(directory.join(OsStr::from_bytes(&name)), what).map_err(not_made)?;
-    }
     let mut demo = Demo {
         out: Output::stdout(),
         interrupted: &interrupted,
@@ -89,15 +84,6 @@ impl Drop for Mount {
     }
 }
 
-/// Returns the files of the old disk: the directory, the name, and the description, of which no two are alike.
-fn old_files() -> impl Iterator<Item = (&'static str, Vec<u8>, &'static str)> {
-    SCRIPT.lines().filter_map(|line| {
-        let (directory, rest) = line.strip_prefix("@file ")?.split_once(' ')?;
-        let (name, what) = unquote(rest)?;
-        Some((directory, name, what.trim_start()))
-    })
-}
-
 struct Demo<'a> {
     out: Output,
     interrupted: &'a AtomicBool,
@@ -113,17 +99,23 @@ impl Demo<'_> {
         for line in SCRIPT.lines() {
             let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
             let (first, quoted) = rest.split_once(' ').unwrap_or_default();
+            let (name, what) = unquote(quoted).unwrap_or_default();
             match verb {
                 "$" => self.mount(rest)?,
-                "@file" => {}
+                "@file" => self.make_old_file(first, &name, what).map_err(not_made)?,
                 "@show" => self.show(rest)?,
-                "@try" => self.attempt(first, &unquote(quoted).unwrap_or_default().0)?,
+                "@try" => self.attempt(first, &name)?,
                 "@record" => self.text(&format!("  {}", self.record.clone()))?,
-                "@normalize" => self.show_normalized()?,
                 _ => self.text(line)?,
             }
         }
         Ok(())
+    }
+
+    fn make_old_file(&self, directory: &str, name: &[u8], what: &str) -> io::Result<()> {
+        let directory = self.root.join(directory);
+        fs::create_dir_all(&directory)?;
+        fs::write(directory.join(OsStr::from_bytes(name)), what.trim_start())
     }
 
     /// Prints the command that a user would type, and runs it.
@@ -156,23 +148,25 @@ impl Demo<'_> {
         Err(CommandError::failure(error).hint(line("hint: ").unwrap_or(HINT)))
     }
 
-    /// Shows the files of a directory: each is opened and read by the name that it is listed with.
+    /// Shows the files of a directory on disk, and by which name each is listed and read in the mount. No two have the same content.
     fn show(&mut self, directory: &str) -> Result<(), CommandError> {
+        let on_disk = self.root.join(directory);
         let mounted = self.root.join("mnt");
-        let below = mounted.join(directory);
+        let below = mounted.join(on_disk.file_name().unwrap_or_default());
         let mounted = if below.is_dir() { below } else { mounted };
         let mut seen = HashMap::new();
         for name in entries(&mounted)? {
             let content = fs::read(mounted.join(&name)).doing("read through the mount")?;
             seen.insert(content, name);
         }
-        for (_, name, what) in old_files().filter(|(of, ..)| *of == directory) {
+        for name in entries(&on_disk)? {
+            let what = fs::read_to_string(on_disk.join(&name)).doing("read a file on disk")?;
             let visible = seen.get(what.as_bytes());
             let visible =
                 visible.ok_or_else(|| CommandError::failure("a file is missing in the mount"))?;
-            let on_disk = padded(&shown(&name), 28);
+            let name = padded(&shown(name.as_bytes()), 28);
             let visible = padded(&shown(visible.as_bytes()), 25);
-            self.text(&format!("  {on_disk}{visible}{what}"))?;
+            self.text(format!("  {name}{visible}{what}").trim_end())?;
         }
         Ok(())
     }
@@ -195,21 +189,6 @@ impl Demo<'_> {
         let log = self.mount.as_mut()?.log.by_ref();
         let mut lines = log.map_while(Result::ok);
         lines.find(|line| line.contains(": refused with "))
-    }
-
-    fn show_normalized(&mut self) -> Result<(), CommandError> {
-        const ASKED: &[u8] = b"caf\xE9.txt";
-        let asked = self.root.join("mnt").join(OsStr::from_bytes(ASKED));
-        fs::write(&asked, "made by an old program\n")
-            .and_then(|()| fs::read(&asked))
-            .doing(&format!("make and read {}", Quoted(ASKED)))?;
-        let made = entries(&self.root.join("new"))?;
-        let made = made.first().map_or(&[][..], |name| name.as_bytes());
-        self.text(&format!(
-            "  create {} made {}, on disk too; both spellings open it.",
-            Quoted(ASKED),
-            Quoted(made)
-        ))
     }
 
     /// Writes text, unless nobody wants to read on; [`run`] knows why, so that the message is never seen.
@@ -259,7 +238,8 @@ fn shown(name: &[u8]) -> String {
     }
 }
 
-fn entries(directory: &Path) -> Result<Vec<OsString>, CommandError> {
+/// Returns the names in a directory, sorted.
+fn entries(directory: &Path) -> Result<BTreeSet<OsString>, CommandError> {
     fs::read_dir(directory)
         .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect())
         .doing("list a directory")
