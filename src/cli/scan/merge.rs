@@ -1,8 +1,9 @@
 //! The reports of all parts of a tree, made one.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use super::json_lines::{Lines, Report, push_line};
@@ -30,19 +31,82 @@ pub(super) fn merged(
     kept: Kept,
     sink: &Lines,
 ) -> Result<ScanDone, CommandError> {
-    let mut parts = Parts {
-        kept,
-        whole: None,
-        files: BTreeMap::new(),
-    };
+    let mut tally = Tally::new(kept);
+    let mut parts: Vec<ScanPart> = Vec::new();
     for report in reports {
-        parts.add(read_part(report)?, report)?;
+        let mut part = read_part(report)?;
+        tally.merge(mem::take(&mut part.tally));
+        let name = Quoted::of(report);
+        if let Some(first) = parts.first() {
+            check_same_scan(first, &part, name)?;
+        }
+        let mut others = parts.iter().zip(reports).filter(|_| part.of > 1);
+        if let Some((_, other)) = others.find(|(other, _)| other.shard == part.shard) {
+            let (number, of, other) = (part.shard, part.of, Quoted::of(other));
+            let message = format!("{name}: part {number} of {of} is there twice, also in {other}");
+            return Err(CommandError::usage(message).hint("name each part once"));
+        }
+        parts.push(part);
     }
-    let whole = parts.whole()?;
+    check_complete(&parts)?;
     if sink.reports() {
         pass_on(reports, sink)?;
     }
+    let mut parts = parts.into_iter();
+    let whole = parts.next();
+    let mut whole = whole.expect("invariant: --merge takes one report or more");
+    whole.tally = tally;
+    if whole.of == 1 && whole.source == ScanSource::Walk {
+        whole.roots.extend(parts.flat_map(|part| part.roots));
+    }
     Ok(ScanDone::new(whole, false))
+}
+
+/// Checks that a part is of the same scan as the first one. Parts that are a whole each may be of any trees.
+///
+/// # Errors
+/// What is another.
+fn check_same_scan(
+    first: &ScanPart,
+    part: &ScanPart,
+    name: Quoted<'_>,
+) -> Result<(), CommandError> {
+    let is_alone = part.of == 1;
+    let same = [
+        (first.of == part.of, "how many parts there are"),
+        (is_alone || first.depth == part.depth, "--shard-depth"),
+        (
+            first.source == part.source,
+            "whether it is of trees or of a list",
+        ),
+        (first.policy == part.policy, "by what names conform"),
+        (is_alone || first.roots == part.roots, "the directories"),
+    ];
+    let Some((_, what)) = same.iter().find(|(is_same, _)| !is_same) else {
+        return Ok(());
+    };
+    let message = format!("{name}: {what} is another than in the part before it");
+    Err(CommandError::usage(message)
+        .hint("parts are of one scan if all was typed alike but the I of I/N"))
+}
+
+/// Checks that no part is missing.
+///
+/// # Errors
+/// The numbers of those that are.
+fn check_complete(parts: &[ScanPart]) -> Result<(), CommandError> {
+    let of = parts.first().map_or(0, |first| first.of);
+    let missing: Vec<String> = (1..=of)
+        .filter(|number| parts.iter().all(|part| part.shard != *number))
+        .map(|number| number.to_string())
+        .take(20)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let missing = missing.join(", ");
+    let message = format!("not all of {of} parts are there: {missing} missing");
+    Err(CommandError::usage(message).hint("scan what is missing, and name all reports"))
 }
 
 /// Checks that a line is of a part that this program can merge.
@@ -160,74 +224,6 @@ fn read_part(report: &Path) -> Result<ScanPart, CommandError> {
     check_lines(&part.tally, names, unread)
         .map_err(|what| unfit(report, number, &what).hint("scan that part again"))?;
     Ok(*part)
-}
-
-/// All parts that were read.
-struct Parts {
-    kept: Kept,
-    /// The first one, with which the others have to agree, and the tally of all.
-    whole: Option<ScanPart>,
-    /// The files of the parts, by their numbers.
-    files: BTreeMap<u64, String>,
-}
-
-impl Parts {
-    fn add(&mut self, mut part: ScanPart, report: &Path) -> Result<(), CommandError> {
-        let name = Quoted::of(report);
-        let tally = std::mem::replace(&mut part.tally, Tally::new(self.kept));
-        let first = self.whole.get_or_insert_with(|| part.clone());
-        let is_alone = part.of == 1;
-        let same = [
-            (first.of == part.of, "how many parts there are"),
-            (is_alone || first.depth == part.depth, "--shard-depth"),
-            (
-                first.source == part.source,
-                "whether it is of trees or of a list",
-            ),
-            (first.policy == part.policy, "by what names conform"),
-            (is_alone || first.roots == part.roots, "the directories"),
-        ];
-        if let Some((_, what)) = same.iter().find(|(is_same, _)| !is_same) {
-            let message = format!("{name}: {what} is another than in the part before it");
-            return Err(CommandError::usage(message)
-                .hint("parts are of one scan if all was typed alike but the I of I/N"));
-        }
-        let number = if is_alone {
-            u64::try_from(self.files.len()).unwrap_or(u64::MAX) + 1
-        } else {
-            part.shard
-        };
-        if let Some(other) = self.files.insert(number, name.to_string()) {
-            let of = part.of;
-            let message = format!("{name}: part {number} of {of} is there twice, also in {other}");
-            return Err(CommandError::usage(message).hint("name each part once"));
-        }
-        if is_alone && part.source == ScanSource::Walk && number > 1 {
-            first.roots.extend(part.roots);
-        }
-        first.tally.merge(tally);
-        Ok(())
-    }
-
-    /// Returns the whole, if it is one.
-    fn whole(self) -> Result<ScanPart, CommandError> {
-        let Some(whole) = self.whole else {
-            return Err(CommandError::usage("there is no report").hint(HOW));
-        };
-        let missing: Vec<String> = (1..=whole.of)
-            .filter(|number| !self.files.contains_key(number))
-            .map(|number| number.to_string())
-            .take(20)
-            .collect();
-        if !missing.is_empty() {
-            let (of, missing) = (whole.of, missing.join(", "));
-            let message = format!("not all of {of} parts are there: {missing} missing");
-            return Err(
-                CommandError::usage(message).hint("scan what is missing, and name all reports")
-            );
-        }
-        Ok(whole)
-    }
 }
 
 /// Prints the lines of names of all reports. A directory that several parts could not read comes once.
