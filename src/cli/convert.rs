@@ -88,14 +88,9 @@ fn pump(
     let mut piece = vec![0; 64 * 1024];
     let mut converted = Vec::new();
     while !out.is_over() {
-        let read = match input.read(&mut piece) {
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => {
-                let message = cannot_be("read", "standard input", &error);
-                return Err(CommandError::failure(message));
-            }
-        };
+        let read = input
+            .read(&mut piece)
+            .map_err(|error| CommandError::failure(cannot_be("read", "standard input", &error)))?;
         let piece = piece.get(..read).unwrap_or_default();
         let done = if piece.is_empty() {
             converter.finish(&mut converted)

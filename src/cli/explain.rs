@@ -79,13 +79,18 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CommandError> {
             .hint("give names, or --hex BYTES, or -0 for names on standard input"));
     }
     let out = Output::stdout();
-    let mut exit = ExitCode::Ok;
-    let mut guesser = Guesser::new();
-    let mut take = |name: &[u8]| {
+    let (mut exit, mut guesser) = (ExitCode::Ok, Guesser::new());
+    let typed = args.names.iter().map(|name| name.as_bytes().to_vec());
+    let typed = typed.chain(args.hex.iter().map(|octets| octets.0.clone()));
+    let read = args.null.then(|| io::stdin().lock().split(0));
+    for name in typed.map(Ok).chain(read.into_iter().flatten()) {
+        let name = name
+            .map_err(|error| CommandError::failure(cannot_be("read", "standard input", &error)))?;
         if args.guess {
-            return guesser.add(name);
+            guesser.add(&name);
+            continue;
         }
-        let explanation = Explanation::new(&map, name);
+        let explanation = Explanation::new(&map, &name);
         if explanation.offence.is_some() {
             exit = ExitCode::NotConforming;
         }
@@ -93,20 +98,8 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CommandError> {
             true => vec![explanation.to_json()],
             false => explanation.to_lines(),
         });
-    };
-    let typed = args.names.iter().map(|name| name.as_bytes());
-    for name in typed.chain(args.hex.iter().map(|octets| octets.0.as_slice())) {
-        take(name);
-    }
-    if args.null && !out.is_over() {
-        for name in io::stdin().lock().split(0) {
-            let name = name.map_err(|error| {
-                CommandError::failure(cannot_be("read", "standard input", &error))
-            })?;
-            take(&name);
-            if out.is_over() {
-                break;
-            }
+        if out.is_over() {
+            break;
         }
     }
     if args.guess {
