@@ -182,8 +182,6 @@ fn init_log(common: &CommonArgs) {
             Ok(())
         })
         .target(Target::Pipe(Box::new(io::sink())));
-    if builder.try_init().is_err() {
-        // Somebody who embeds the crate has started a log already; it is the better one.
-        log::debug!("the log was started before");
-    }
+    // Somebody who embeds the crate may have started a log already; it is the better one.
+    builder.try_init().ok();
 }

@@ -1,13 +1,13 @@
 //! Directories that utf8fs itself shows: their names are those of the view, not those on disk.
 
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::CommandError;
 use crate::backing::Stat;
 use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::{Quoted, ShellWord};
+use crate::records::Name;
 
 /// Refuses a directory that is a utf8fs mount, or lies in one, or has one inside that `command` would enter: what it
 /// finds there says nothing of the names on disk.
@@ -34,7 +34,7 @@ pub(super) fn refuse(
     let Some(mount) = mounts.into_iter().find(ours) else {
         return Ok(());
     };
-    let (point, backing) = (path_of(&mount.mount_point), path_of(&mount.source));
+    let (point, backing) = (mount.path(), Name::from(&mount.source));
     let shown = if Some(mount.id) == mount_id {
         Quoted::of(path)
     } else {
@@ -45,8 +45,8 @@ pub(super) fn refuse(
         "{shown} is shown by utf8fs: its names are not those on disk, in {source}"
     ));
     let insist = "--view insists on what is shown";
-    Err(error.hint(if backing.starts_with(point) {
-        let above = ShellWord::of(point.parent().unwrap_or(point));
+    Err(error.hint(if backing.as_path().starts_with(&point) {
+        let above = ShellWord::of(point.parent().unwrap_or(&point));
         let copy = Path::new("/mnt").join(point.file_name().unwrap_or_default());
         let copy = ShellWord::of(&copy);
         format!(
@@ -55,8 +55,4 @@ pub(super) fn refuse(
     } else {
         format!("give that to 'utf8fs {command}'; {insist}")
     }))
-}
-
-fn path_of(bytes: &[u8]) -> &Path {
-    Path::new(std::ffi::OsStr::from_bytes(bytes))
 }

@@ -14,27 +14,21 @@ use crate::daemon::mount_policy::user_names;
 use crate::daemon::mountinfo::MountInfo;
 use crate::names::Quoted;
 
-/// Returns the mount points to unmount, the youngest first: it may be inside another. Lists them and asks, unless that is
-/// not wanted.
+/// Returns the mount points that this user may unmount, the youngest first: it may be inside another. Root may unmount all, others
+/// their own. Lists them and asks, unless that is not wanted.
 ///
 /// # Errors
 /// The table of mounts cannot be read, there is nobody to ask, or the answer is not yes.
 pub(super) fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CommandError> {
-    let mounts = removable()?;
-    if !args.yes && !args.dry_run && !mounts.is_empty() {
-        confirm(&mounts, args.json)?;
-    }
-    Ok(mounts.iter().map(MountInfo::path).collect())
-}
-
-/// Returns the mounts that this user may unmount: root all, others their own.
-fn removable() -> Result<Vec<MountInfo>, CommandError> {
     let mut mounts = reachable_mounts::ours().doing("read the table of mounts")?;
     let user = rustix::process::getuid();
     let user_id = user.to_string();
     mounts.retain(|mount| user.is_root() || mount.option("user_id=") == Some(&user_id));
     mounts.reverse();
-    Ok(mounts)
+    if !args.yes && !args.dry_run && !mounts.is_empty() {
+        confirm(&mounts, args.json)?;
+    }
+    Ok(mounts.iter().map(MountInfo::path).collect())
 }
 
 /// Lists the mounts and asks whether to unmount them.
