@@ -30,7 +30,7 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CommandError> {
     }
     let status = read
         .as_ref()
-        .map_or("broken", |journal| journal.status().into());
+        .map_or("broken", |journal| journal.state().status.into());
     let status = status.into();
     print(JournalEvent::Status { status });
     out.finish()?;
@@ -92,20 +92,22 @@ fn text(event: &JournalEvent) -> Option<String> {
             format!("journal {id} of {created}\nroot: {root}\noptions: {options}")
         }
         JournalEvent::Step(step) => step_line(step),
-        JournalEvent::Complete {
-            planning_left,
-            planning_unread,
-            ..
-        } => {
-            if (*planning_left, *planning_unread) == (0, 0) {
-                return None;
-            }
-            let left = counted(*planning_left, "entry");
-            let unread = counted(*planning_unread, "directory");
-            format!("planning left {left}, and could not read {unread}")
-        }
         JournalEvent::Status { status } => format!("status: {status}"),
         JournalEvent::Mark(mark) => match mark {
+            JournalMark::Complete {
+                planning_left: 0,
+                planning_unread: 0,
+                ..
+            } => return None,
+            JournalMark::Complete {
+                planning_left,
+                planning_unread,
+                ..
+            } => {
+                let left = counted(*planning_left, "entry");
+                let unread = counted(*planning_unread, "directory");
+                format!("planning left {left}, and could not read {unread}")
+            }
             JournalMark::Progress {
                 directories,
                 steps,

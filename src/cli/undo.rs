@@ -98,7 +98,7 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
     if !args.apply && done > 0 {
         print_note("nothing was done; do it with --apply");
     }
-    if journal.status() == Status::Undone && !args.apply {
+    if journal.state().status == Status::Undone && !args.apply {
         print_note("it has been undone already");
     }
     Ok(match left {
@@ -117,7 +117,7 @@ fn later(journal: &Journal) -> Option<PathBuf> {
     let later = later.map(|number| first.with_added_extension(number.to_string()));
     let later = later.map_while(|path| Journal::view(&path, &mut |_| ()).ok());
     let is_in_the_way = |later: &Journal| {
-        later.header().root == journal.header().root && later.status() != Status::Undone
+        later.header().root == journal.header().root && later.state().status != Status::Undone
     };
     let last = later.filter(is_in_the_way).last();
     last.map(|last| last.path().to_owned())

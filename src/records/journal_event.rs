@@ -27,23 +27,12 @@ pub enum JournalEvent {
     },
     /// A step of the migration.
     Step(JournalStep),
-    /// The journal is whole: nothing was changed before.
-    Complete {
-        /// Directories with steps.
-        directories: u64,
-        /// Steps.
-        steps: u64,
-        /// Entries that stay as they are although something is amiss with them.
-        planning_left: u64,
-        /// Directories that could not be read.
-        planning_unread: u64,
-    },
     /// The status at the end of the journal.
     Status {
         /// The progress of the migration; `broken` if the journal was cut or altered.
         status: Cow<'static, str>,
     },
-    /// The migration or the undo got to a point.
+    /// The planning, the migration or the undo got to a point.
     #[serde(untagged)]
     Mark(JournalMark),
 }
@@ -89,6 +78,17 @@ pub enum StepAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum JournalMark {
+    /// The journal is whole: nothing was changed before.
+    Complete {
+        /// Directories with steps.
+        directories: u64,
+        /// Steps.
+        steps: u64,
+        /// Entries that stay as they are although something is amiss with them.
+        planning_left: u64,
+        /// Directories that could not be read.
+        planning_unread: u64,
+    },
     /// Some directories are done, and on the medium.
     Progress {
         /// The directories.

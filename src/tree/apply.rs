@@ -41,17 +41,18 @@ pub fn apply(
     threads: usize,
     observer: &dyn Observer,
 ) -> Result<Outcome, JournalError> {
-    if journal.is_growing() {
+    let state = journal.state();
+    if state.is_growing {
         return Err(JournalError::Growing);
     }
-    match journal.status() {
+    match state.status {
         Status::Pending => {}
         Status::Finished => return Ok(Outcome::default()),
         Status::Undoing | Status::Undone => return Err(JournalError::Undone),
     }
     let mut executor = Executor::new(root, journal, observer, Mode::Forward)?;
     executor.aside = AsideDir::make(root, journal)?;
-    let done = usize::try_from(journal.progress()).unwrap_or(usize::MAX);
+    let done = usize::try_from(state.progress).unwrap_or(usize::MAX);
     // A link is never seen to lead to a name that is gone: through a mount the new names are there already.
     carry_out(&executor, Pass::NoteLinks, 0, threads)?;
     carry_out(&executor, Pass::Retarget, 0, threads)?;
@@ -60,13 +61,12 @@ pub fn apply(
     let outcome = *executor.count.lock();
     if !outcome.is_stopped {
         sync_all(root)?;
-        let unplanned = journal.unplanned();
         journal.mark(Mark::Finished {
             done: outcome.done,
             before: outcome.before,
             left: outcome.left,
-            planning_left: unplanned.left,
-            planning_unread: unplanned.unread,
+            planning_left: state.unplanned.left,
+            planning_unread: state.unplanned.unread,
         })?;
     }
     Ok(outcome)

@@ -24,9 +24,10 @@ pub fn undo(
     observer: &dyn Observer,
 ) -> Result<Outcome, JournalError> {
     let mut executor = Executor::new(root, journal, observer, Mode::Back)?;
+    let state = journal.state();
     // An entry may have been renamed more than once by a guard.
-    let threads = if journal.is_growing() { 1 } else { threads() };
-    let was_killed = journal.status() == Status::Undoing;
+    let threads = if state.is_growing { 1 } else { threads() };
+    let was_killed = state.status == Status::Undoing;
     if only.is_none() && !was_killed {
         journal.mark(Mark::Undoing)?;
     }

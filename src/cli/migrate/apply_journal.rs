@@ -11,7 +11,7 @@ use crate::cli::output::print_note;
 use crate::names::{Quoted, ShellWord};
 use crate::tree::apply::apply;
 use crate::tree::tree_lock::TreeLock;
-use crate::tree::undo_journal::{Draft, Header, Journal, JournalError, Status, Unplanned};
+use crate::tree::undo_journal::{Draft, Header, Journal, JournalError, State, Status, Unplanned};
 
 /// Plans each tree, and does it.
 pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
@@ -60,11 +60,11 @@ pub(super) fn migrate(
         return Ok(());
     }
     let unplanned = work.counters.lock().unplanned();
-    draft.leave(Unplanned {
+    let journal = draft.commit(Unplanned {
         left: unplanned.left - before.left,
         unread: unplanned.unread - before.unread,
     });
-    let mut journal = draft.commit().map_err(fault)?;
+    let mut journal = journal.map_err(fault)?;
     carry_out(root, &mut journal, work)
 }
 
@@ -76,14 +76,16 @@ pub(super) fn was_done(earlier: &[PathBuf], options: &str, work: &Work<'_>) -> b
         .filter(|_| arguments::is_of_a_plan(options));
     let mut journals = journals.filter_map(|path| Journal::open(path).ok());
     let done = journals.find(|journal| {
-        journal.status() == Status::Finished && journal.header().options == options
+        journal.state().status == Status::Finished && journal.header().options == options
     });
     if let Some(journal) = &done {
-        let (unplanned, failed) = (journal.unplanned(), journal.left());
-        plan_text::print_done_already(journal.path(), unplanned, failed);
+        let State {
+            unplanned, left, ..
+        } = journal.state();
+        plan_text::print_done_already(journal.path(), unplanned, left);
         let mut counters = work.counters.lock();
         counters.add_unplanned(unplanned);
-        counters.failed += failed;
+        counters.failed += left;
     }
     done.is_some()
 }
@@ -104,9 +106,11 @@ fn go_on(
     };
     let mut journal = Journal::open(last).map_err(fault)?;
     let is_the_same = arguments::is_of_a_plan(options) && journal.header().options == options;
-    match journal.status() {
+    let State {
+        status, unplanned, ..
+    } = journal.state();
+    match status {
         Status::Pending => {
-            let unplanned = journal.unplanned();
             print_note(&format!(
                 "going on with the migration that {name} is the journal of{}",
                 plan_text::left_when_planned(unplanned)

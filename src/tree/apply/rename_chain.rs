@@ -178,7 +178,7 @@ impl<'c> Chain<'c> {
         let is_found = self.is_forward && most > 0;
         self.dir.found.set(self.dir.found.get() || is_found);
         // Where names are changed by linking, an entry may have been killed under both: that move is made once more.
-        if self.executor.journal.is_linking() == self.is_forward {
+        if self.executor.journal.state().is_linking == self.is_forward {
             Ok(least)
         } else {
             Ok(most)
@@ -307,7 +307,7 @@ impl<'c> Chain<'c> {
         let is_dir = change.kind == Kind::Dir;
         let mut moved = failpoints::rename(from_dir, from, to_dir, to);
         if moved.as_ref().is_err_and(is_unable) && !is_dir {
-            if !journal.is_linking() {
+            if !journal.state().is_linking {
                 journal.mark(Mark::Linking)?;
             }
             let source = from_dir.child(from);
@@ -320,7 +320,7 @@ impl<'c> Chain<'c> {
         let Err(error) = moved else {
             return Ok(Ok(()));
         };
-        if error.raw_os_error() == Some(libc::EEXIST) && journal.is_linking() && !is_dir {
+        if error.raw_os_error() == Some(libc::EEXIST) && journal.state().is_linking && !is_dir {
             // Killed between the two: both names are there.
             let one = from_dir.stat_child(from);
             let both = one.and_then(|one| Ok((one, to_dir.stat_child(to)?)));

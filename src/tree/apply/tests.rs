@@ -95,11 +95,11 @@ fn it_stops_between_any_two_steps_and_is_gone_on_with() {
         let watch = Impatient(Arc::new(AtomicU64::new(questions)));
         let first = apply(&stage.root(), &mut journal, 1, &watch).unwrap();
         if first.is_stopped {
-            assert_eq!(journal.status(), Status::Pending);
+            assert_eq!(journal.state().status, Status::Pending);
             let (second, left) = stage.apply(&mut journal);
             assert_eq!((first.done + second.done, left.len()), (6, 0));
         }
-        assert_eq!(journal.status(), Status::Finished);
+        assert_eq!(journal.state().status, Status::Finished);
         stage.undo(&mut journal, None);
         assert_same(&stage.manifest(), &before, "undone");
         fs::remove_file(stage.journal()).unwrap();

@@ -48,7 +48,7 @@ fn migrate(stage: &Stage) {
         (false, 0, 0),
         "{left:?}"
     );
-    assert_eq!(journal.status(), Status::Finished);
+    assert_eq!(journal.state().status, Status::Finished);
 }
 
 /// Undoes what a killed process left; there may be nothing to undo.
@@ -61,7 +61,7 @@ fn take_back(stage: &Stage) {
                 (false, 0, 0),
                 "{left:?}"
             );
-            assert_eq!(journal.status(), Status::Undone);
+            assert_eq!(journal.state().status, Status::Undone);
         }
         Err(JournalError::Io { error, .. }) if error.raw_os_error() == Some(libc::ENOENT) => {}
         Err(error) => panic!("{error}"),

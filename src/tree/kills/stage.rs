@@ -18,7 +18,7 @@ use crate::names::BackingName;
 use crate::tree::apply::{Observer, Outcome, apply};
 use crate::tree::change::TreePath;
 use crate::tree::rollback::undo;
-use crate::tree::undo_journal::{Draft, Header, Journal, JournalError, Skipped};
+use crate::tree::undo_journal::{Draft, Header, Journal, JournalError, Skipped, Unplanned};
 
 /// A tree, and a directory beside it for journals.
 pub(in crate::tree) struct Stage {
@@ -138,7 +138,7 @@ impl Stage {
             let directory = group.directory.clone().into();
             left.extend(draft.add(&directory, group.inode, group.changes.clone())?);
         }
-        Ok((draft.commit()?, left))
+        Ok((draft.commit(Unplanned::default())?, left))
     }
 
     pub(in crate::tree) fn apply(&self, journal: &mut Journal) -> (Outcome, BTreeSet<String>) {

@@ -26,6 +26,11 @@ pub(super) struct About {
 }
 
 impl About {
+    /// Returns the id in hex digits.
+    pub(super) fn id_text(&self) -> String {
+        format!("{:032x}", u128::from_be_bytes(self.id))
+    }
+
     pub(super) fn write(&self) -> Option<Vec<u8>> {
         let mut out = Writer::default();
         out.0.extend(self.id);

@@ -1,12 +1,14 @@
 //! Frames: the parts of a journal, each sealed by a checksum that covers all before it.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 
 use sha2::{Digest, Sha256};
-use strum::FromRepr;
 
+use super::about::About;
+use super::job::{Job, Totals};
 use super::journal_error::JournalError;
+use super::mark::{self, Mark, State};
 
 /// The start of the file: a mark with a byte that is no ASCII, and the version.
 pub(super) const PREAMBLE: [u8; 16] = *b"\x93utf8fsJ\x01\0\0\0\0\0\0\0";
@@ -16,26 +18,19 @@ pub(super) const VERSION: u32 = 1;
 pub(super) const HEAD: usize = 8;
 /// Bytes of a checksum.
 pub(super) const SUM: usize = 16;
-/// The payload of all kinds but the first two: five numbers.
-pub(super) const MARK: usize = 40;
+/// The kinds of frames that are no marks.
+const HEADER: u8 = 1;
+const JOB: u8 = 2;
 
-/// The kind of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr)]
-#[repr(u8)]
-pub(super) enum FrameKind {
-    Header = 1,
-    Job = 2,
-    /// All jobs are there. Only marks follow.
-    Complete = 3,
-    /// Jobs up to one are done, and on the medium.
-    Progress = 4,
-    Finished = 5,
-    Undoing = 6,
-    Undone = 7,
-    /// From here on a name may have been changed by linking and unlinking.
-    Linking = 8,
-    /// From here on jobs may follow.
-    Growing = 9,
+/// The content of a frame.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// The first frame: which migration it is of.
+    Header(About),
+    /// The changes of a directory.
+    Job(Job),
+    /// A point that the migration got to.
+    Mark(Mark),
 }
 
 /// The state of sealing: how many frames there are, and the checksum of the last.
@@ -65,15 +60,25 @@ impl Seal {
         self.sum
     }
 
-    /// Appends a frame to `out`; `None` if the payload is too long for one.
-    pub(super) fn frame(
-        &mut self,
-        kind: FrameKind,
-        payload: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Option<()> {
+    /// Appends the header to `out`; `None` if it is too long for a frame.
+    pub(super) fn header(&mut self, about: &About, out: &mut Vec<u8>) -> Option<()> {
+        self.frame(HEADER, &about.write()?, out)
+    }
+
+    /// Appends the frame of a job, given by its bytes; `None` if they are too many for one.
+    pub(super) fn job(&mut self, job: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        self.frame(JOB, job, out)
+    }
+
+    /// Appends the frame of a mark.
+    pub(super) fn mark(&mut self, mark: Mark, out: &mut Vec<u8>) -> Option<()> {
+        let (kind, payload) = mark::write(mark);
+        self.frame(kind, &payload, out)
+    }
+
+    fn frame(&mut self, kind: u8, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let [a, b, c, d] = u32::try_from(payload.len()).ok()?.to_le_bytes();
-        let head = [a, b, c, d, kind as u8, 0, 0, 0];
+        let head = [a, b, c, d, kind, 0, 0, 0];
         out.extend(head);
         out.extend(payload);
         out.extend(self.next(&head, payload));
@@ -85,42 +90,29 @@ fn shortened(hash: [u8; 32]) -> [u8; SUM] {
     hash.first_chunk().copied().unwrap_or_default()
 }
 
-/// A mark's payload.
-pub(super) fn mark(numbers: [u64; 5]) -> Vec<u8> {
-    numbers
-        .iter()
-        .flat_map(|number| number.to_le_bytes())
-        .collect()
-}
-
-/// Returns the numbers of a mark's payload.
-pub(super) fn numbers(payload: &[u8]) -> Option<[u64; 5]> {
-    let (numbers, _rest) = payload.as_chunks();
-    let numbers: [[u8; 8]; 5] = numbers.try_into().ok()?;
-    Some(numbers.map(u64::from_le_bytes))
-}
-
 /// A frame that is sound.
 #[derive(Debug)]
-pub(super) struct Frame<'a> {
-    pub(super) kind: FrameKind,
-    /// The offset of its payload.
+pub(super) struct Frame {
+    pub(super) content: Content,
+    /// The offset and the length of its payload.
     pub(super) start: u64,
-    pub(super) payload: &'a [u8],
+    pub(super) length: usize,
 }
 
 /// The frames of a file, from its first on.
 #[derive(Debug)]
 pub(super) struct Frames<'f> {
     file: BufReader<&'f File>,
-    left: u64,
+    /// Bytes behind the last frame.
+    pub(super) left: u64,
     pub(super) seal: Seal,
     /// The offset of the next frame.
     pub(super) offset: u64,
-    /// A `Complete` was met: a mark that the file is too short for was being written when the machine or its disk failed.
-    pub(super) is_complete: bool,
-    /// A `Growing` was met: a job that the file is too short for was being written, too.
-    is_growing: bool,
+    /// The numbers of all jobs so far.
+    pub(super) totals: Totals,
+    /// The state by the marks so far. Once it is complete, a mark that the file is too short for was being written when the
+    /// machine or its disk failed; once it is growing, so was a job.
+    pub(super) state: State,
     payload: Vec<u8>,
 }
 
@@ -133,20 +125,15 @@ impl<'f> Frames<'f> {
         let io = JournalError::io("read the journal");
         let size = file.metadata().map_err(&io)?.len();
         let mut file = BufReader::with_capacity(1 << 20, file);
-        let mut preamble = [0; PREAMBLE.len()];
-        match file.read_exact(&mut preamble) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                return Err(JournalError::NotAJournal);
-            }
-            Err(error) => return Err(io(error)),
-        }
+        let mut preamble = Vec::new();
+        let read = file.by_ref().take(16).read_to_end(&mut preamble);
+        read.map_err(io)?;
         if preamble != PREAMBLE {
-            let (mark, version) = preamble.split_at(8);
-            let version = version.first_chunk().copied().map(u32::from_le_bytes);
+            let (mark, _version) = PREAMBLE.split_at(8);
+            let version = preamble.strip_prefix(mark).and_then(<[u8]>::first_chunk);
             // What stands behind the version is not used by this one.
-            return Err(match version.filter(|version| *version != VERSION) {
-                Some(version) if PREAMBLE.starts_with(mark) => JournalError::Version(version),
+            return Err(match version.copied().map(u32::from_le_bytes) {
+                Some(version) if version != VERSION => JournalError::Version(version),
                 _ => JournalError::NotAJournal,
             });
         }
@@ -156,8 +143,8 @@ impl<'f> Frames<'f> {
             left: size.saturating_sub(offset),
             seal: Seal::default(),
             offset,
-            is_complete: false,
-            is_growing: false,
+            totals: Totals::default(),
+            state: State::default(),
             payload: Vec::new(),
         })
     }
@@ -175,10 +162,11 @@ impl<'f> Frames<'f> {
     ///
     /// # Errors
     /// [`JournalError::Broken`], [`JournalError::Io`].
-    pub(super) fn next(&mut self) -> Result<Option<Frame<'_>>, JournalError> {
-        let whole = |payload: u64| payload + 24;
-        let least = if self.is_growing { whole(0) } else { whole(40) };
-        if self.left == 0 || self.is_complete && self.left < least {
+    pub(super) fn next(&mut self) -> Result<Option<Frame>, JournalError> {
+        let state = self.state;
+        let whole = |payload: u32| 24 + u64::from(payload);
+        let least = if state.is_growing { 0 } else { mark::LENGTH };
+        if self.left == 0 || state.is_complete && self.left < whole(least) {
             return Ok(None);
         }
         if self.left < whole(0) {
@@ -189,27 +177,27 @@ impl<'f> Frames<'f> {
             .read_exact(&mut head)
             .map_err(JournalError::io("read the journal"))?;
         let [a, b, c, d, kind, zeroes @ ..] = head;
-        let length = u32::from_le_bytes([a, b, c, d]);
-        let Some(kind) = FrameKind::from_repr(kind).filter(|_| zeroes == [0; 3]) else {
+        let size = u32::from_le_bytes([a, b, c, d]);
+        let is_mark = !matches!(kind, HEADER | JOB);
+        if zeroes != [0; 3] {
             return self.broken("it is of an unknown kind");
-        };
-        let is_mark = !matches!(kind, FrameKind::Header | FrameKind::Job);
-        if is_mark && usize::try_from(length) != Ok(MARK) {
+        }
+        if is_mark && size != mark::LENGTH {
             return self.broken("its length is wrong");
         }
-        if self.left < whole(length.into()) {
-            return match self.is_growing {
+        if self.left < whole(size) {
+            return match state.is_growing {
                 true => Ok(None),
                 false => self.broken("it is cut"),
             };
         }
-        let is_late_job = kind == FrameKind::Job && self.is_growing;
-        if self.is_complete != (is_mark && kind != FrameKind::Complete || is_late_job)
-            || (kind == FrameKind::Header) != (self.seal.number == 0)
+        let is_late_job = kind == JOB && state.is_growing;
+        if state.is_complete != (is_mark && kind != mark::COMPLETE || is_late_job)
+            || (kind == HEADER) != (self.seal.number == 0)
         {
             return self.broken("it does not belong there");
         }
-        let length = usize::try_from(length).or_else(|_| self.broken("it is too long"))?;
+        let length = usize::try_from(size).or_else(|_| self.broken("it is too long"))?;
         self.payload.resize(length, 0);
         let mut sum = [0; SUM];
         let mut read = self.file.read_exact(&mut self.payload);
@@ -219,17 +207,36 @@ impl<'f> Frames<'f> {
         if seal.next(&head, &self.payload) != sum {
             return self.broken("its checksum is wrong");
         }
+        let content = match kind {
+            HEADER => About::read(&self.payload).map(Content::Header),
+            JOB => Job::read(self.seal.number, &self.payload).map(Content::Job),
+            kind => mark::read(kind, &self.payload).map(Content::Mark),
+        };
+        let Some(content) = content.filter(|content| self.take(content)) else {
+            return self.broken("it makes no sense");
+        };
         let start = self.offset + 8;
-        let size = whole(u64::try_from(length).unwrap_or(u64::MAX));
         self.seal = seal;
-        self.offset += size;
-        self.left -= size;
-        self.is_complete |= kind == FrameKind::Complete;
-        self.is_growing |= kind == FrameKind::Growing;
+        self.offset += whole(size);
+        self.left -= whole(size);
         Ok(Some(Frame {
-            kind,
+            content,
             start,
-            payload: &self.payload,
+            length,
         }))
+    }
+
+    /// Takes in what a frame says. False if it completes other jobs than those that were met.
+    fn take(&mut self, content: &Content) -> bool {
+        match content {
+            Content::Header(_) => {}
+            Content::Job(job) => self.totals.add(job),
+            Content::Mark(mark) => {
+                self.state.take(*mark);
+                let complete = self.totals.complete(self.state.unplanned);
+                return !matches!(mark, Mark::Complete { .. }) || *mark == complete;
+            }
+        }
+        true
     }
 }

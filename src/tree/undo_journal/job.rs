@@ -1,6 +1,7 @@
 //! The changes of one directory, as they lie in a journal, and how many a journal has.
 
 use super::byte_codec::{Reader, Writer, kind_octet};
+use super::mark::Mark;
 use crate::backing::{Kind, Time};
 use crate::tree::change::{Change, Destination, InodeId, Retarget, TreePath};
 
@@ -143,7 +144,6 @@ pub(crate) struct Totals {
     pub(crate) jobs: u64,
     pub(crate) steps: u64,
     pub(crate) asides: u64,
-    pub(crate) unplanned: Unplanned,
 }
 
 /// Entries and directories for which planning made no steps (law T3).
@@ -165,15 +165,13 @@ impl Totals {
         self.asides += count(asides.count());
     }
 
-    /// Returns the payload of the frame that completes a journal.
-    pub(super) fn numbers(&self) -> [u64; 5] {
-        let Unplanned { left, unread } = self.unplanned;
-        [self.jobs, self.steps, left, unread, 0]
-    }
-
-    /// Takes what that frame says of planning; `None` if it speaks of other jobs than these.
-    pub(super) fn complete(&mut self, [jobs, steps, left, unread, _]: [u64; 5]) -> Option<()> {
-        self.unplanned = Unplanned { left, unread };
-        ((jobs, steps) == (self.jobs, self.steps)).then_some(())
+    /// Returns the mark that completes a journal of these jobs.
+    pub(super) fn complete(&self, unplanned: Unplanned) -> Mark {
+        Mark::Complete {
+            directories: self.jobs,
+            steps: self.steps,
+            planning_left: unplanned.left,
+            planning_unread: unplanned.unread,
+        }
     }
 }

@@ -4,17 +4,17 @@ use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::about::{About, Header};
-use super::frames::{FrameKind, PREAMBLE, Seal, mark};
+use super::frames::{PREAMBLE, Seal};
 use super::job::{Totals, Unplanned};
 use super::journal_error::JournalError;
-use super::journal_file::{Journal, unlock};
+use super::journal_file::{Journal, Place, unlock};
 use super::skipped::{Skipped, is_unable};
 use super::verify::verify;
 use crate::backing::{Dir, LockKind, Stat, lock};
@@ -42,16 +42,8 @@ pub struct Draft {
 struct Spool {
     file: BufWriter<File>,
     size: u64,
-    groups: Vec<Spooled>,
+    groups: Vec<Place>,
     totals: Totals,
-}
-
-/// A group in the spool.
-#[derive(Debug, Clone, Copy)]
-struct Spooled {
-    depth: usize,
-    offset: u64,
-    length: usize,
 }
 
 impl Draft {
@@ -132,11 +124,7 @@ impl Draft {
         let mut spool = self.spool.lock();
         let written = spool.file.write_all(&octets);
         written.map_err(JournalError::io("write the journal"))?;
-        let group = Spooled {
-            depth: job.directory.len(),
-            offset: spool.size,
-            length: octets.len(),
-        };
+        let group = Place::new(&job, spool.size, octets.len());
         spool.groups.push(group);
         spool.size += u64::try_from(octets.len()).unwrap_or(u64::MAX);
         spool.totals.add(&job);
@@ -149,13 +137,6 @@ impl Draft {
         self.spool.lock().totals.steps
     }
 
-    /// Adds to what planning left or could not read, which the journal will tell.
-    pub fn leave(&self, unplanned: Unplanned) {
-        let all = &mut self.spool.lock().totals.unplanned;
-        all.left += unplanned.left;
-        all.unread += unplanned.unread;
-    }
-
     /// Returns the metadata of the file, which becomes the journal.
     ///
     /// # Errors
@@ -164,11 +145,11 @@ impl Draft {
         self.file.metadata()
     }
 
-    /// Puts all groups in order, the deepest first, and brings the journal to the medium.
+    /// Puts all groups in order, the deepest first, adds what planning left, and brings the journal to the medium.
     ///
     /// # Errors
     /// As for [`Draft::create`]; nothing was done to the tree then.
-    pub fn commit(mut self) -> Result<Journal, JournalError> {
+    pub fn commit(mut self, unplanned: Unplanned) -> Result<Journal, JournalError> {
         let io = JournalError::io("write the journal");
         let spool = self.spool.get_mut();
         spool.file.flush().map_err(&io)?;
@@ -177,27 +158,17 @@ impl Draft {
             .sort_by_key(|group| std::cmp::Reverse(group.depth));
         let mut out = PREAMBLE.to_vec();
         let mut seal = Seal::default();
-        let header = self.about.write().ok_or_else(too_long)?;
-        seal.frame(FrameKind::Header, &header, &mut out)
-            .ok_or_else(too_long)?;
-        let mut payload = Vec::new();
+        seal.header(&self.about, &mut out).ok_or_else(too_long)?;
         for group in &spool.groups {
-            payload.resize(group.length, 0);
-            let read = spool
-                .file
-                .get_ref()
-                .read_exact_at(&mut payload, group.offset);
-            read.map_err(JournalError::io("read the journal"))?;
-            seal.frame(FrameKind::Job, &payload, &mut out)
-                .ok_or_else(too_long)?;
+            let job = group.read(spool.file.get_ref())?;
+            seal.job(&job, &mut out).ok_or_else(too_long)?;
             if out.len() >= BUFFER {
                 failpoints::change(|| (&self.file).write_all(&out)).map_err(&io)?;
                 out.clear();
             }
         }
-        let totals = mark(spool.totals.numbers());
-        seal.frame(FrameKind::Complete, &totals, &mut out)
-            .ok_or_else(too_long)?;
+        let complete = spool.totals.complete(unplanned);
+        seal.mark(complete, &mut out).ok_or_else(too_long)?;
         failpoints::change(|| (&self.file).write_all(&out)).map_err(&io)?;
         failpoints::change(|| self.file.sync_all()).map_err(&io)?;
         self.name().map_err(|error| match error.raw_os_error() {

@@ -8,34 +8,18 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use strum::IntoStaticStr;
 
 use super::about::{About, Header};
-use super::frames::{self, FrameKind, Frames, Seal};
+use super::frames::{Content, Frames, Seal, VERSION};
 use super::job::{Job, Totals, Unplanned};
 use super::journal_builder::{Draft, too_long};
 use super::journal_error::{JournalError, OPENING};
-use super::mark::{self, Mark};
+use super::mark::{Mark, State, Status};
 use super::renamed_dirs::RenamedDirs;
 use crate::backing::{LockKind, Stat, Time, lock};
 use crate::records::{JournalEvent, JournalStep, StepAction};
 use crate::tree::change::{Change, Destination, InodeId};
 use crate::tree::failpoints;
-
-/// The progress of a migration.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
-pub enum Status {
-    /// The migration may have been begun, and is to be applied to its end, or undone.
-    #[default]
-    Pending,
-    /// All is done, but for what was left.
-    Finished,
-    /// Undoing all of it was begun.
-    Undoing,
-    /// All is undone, but for what was left.
-    Undone,
-}
 
 /// A journal that holds all of a migration.
 #[derive(Debug)]
@@ -50,49 +34,45 @@ pub struct Journal {
     tail: Mutex<Tail>,
 }
 
-/// The place of a job in the file.
+/// The place of a job in a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     offset: u64,
-    length: u32,
+    length: usize,
     /// The number of names that lead to its directory.
-    pub(crate) depth: u32,
+    pub(crate) depth: usize,
     /// Has it links that get other targets?
     pub(crate) has_links: bool,
 }
 
+impl Place {
+    /// Returns the place of a job, which has so many bytes there.
+    pub(super) fn new(job: &Job, offset: u64, length: usize) -> Self {
+        Self {
+            offset,
+            length,
+            depth: job.directory.len(),
+            has_links: job.links().next().is_some(),
+        }
+    }
+
+    /// Reads the bytes of the job.
+    pub(super) fn read(&self, file: &File) -> Result<Vec<u8>, JournalError> {
+        let mut job = vec![0; self.length];
+        let read = file.read_exact_at(&mut job, self.offset);
+        read.map_err(JournalError::io("read the journal"))?;
+        Ok(job)
+    }
+}
+
 /// The end of the file, which grows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Tail {
     seal: Seal,
     end: u64,
     /// Something stands behind the last whole frame.
     is_torn: bool,
-    status: Status,
-    progress: u64,
-    /// Steps that were left when it was finished.
-    left: u64,
-    is_linking: bool,
-    is_growing: bool,
-}
-
-impl Tail {
-    fn take(&mut self, mark: Mark) {
-        match mark {
-            Mark::Progress {
-                directories,
-                left: 0,
-                ..
-            } => self.progress = self.progress.max(directories),
-            // What was left is tried and reported again.
-            Mark::Progress { .. } => self.progress = 0,
-            Mark::Finished { left, .. } => (self.status, self.left) = (Status::Finished, left),
-            Mark::Undoing => self.status = Status::Undoing,
-            Mark::Undone { .. } => self.status = Status::Undone,
-            Mark::Linking => self.is_linking = true,
-            Mark::Growing => self.is_growing = true,
-        }
-    }
+    state: State,
 }
 
 impl Journal {
@@ -128,7 +108,7 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let journal = match Self::open(path) {
             Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
-                Draft::create(path, root, header)?.commit()?
+                Draft::create(path, root, header)?.commit(Unplanned::default())?
             }
             opened => opened?,
         };
@@ -136,8 +116,9 @@ impl Journal {
         if !journal.about.root.is(&stat) {
             return Err(JournalError::NotThisTree);
         }
-        match journal.status() {
-            Status::Pending if journal.is_growing() => Ok(journal),
+        let state = journal.state();
+        match state.status {
+            Status::Pending if state.is_growing => Ok(journal),
             // It was being started.
             Status::Pending if journal.jobs.is_empty() => {
                 journal.mark(Mark::Growing)?;
@@ -166,73 +147,27 @@ impl Journal {
         let mut frames = Frames::new(&file)?;
         let mut about = None;
         let (mut jobs, mut renamed_dirs) = (Vec::new(), RenamedDirs::default());
-        let mut totals = Totals::default();
-        let mut tail = Tail::default();
-        loop {
-            let (number, start) = (frames.seal.number, frames.offset);
-            let Some(frame) = frames.next()? else {
-                break;
-            };
-            let wrong = || JournalError::Broken {
-                frame: number,
-                offset: start,
-                why: "it makes no sense",
-            };
-            let payload = frame.payload;
-            match frame.kind {
-                FrameKind::Header => {
-                    let read = about.insert(About::read(payload).ok_or_else(wrong)?);
-                    report(header_event(read));
-                }
-                FrameKind::Job => {
-                    let job = Job::read(number, payload).ok_or_else(wrong)?;
-                    jobs.push(Place {
-                        offset: frame.start,
-                        length: u32::try_from(payload.len()).map_err(|_long| wrong())?,
-                        depth: u32::try_from(job.directory.len()).map_err(|_deep| wrong())?,
-                        has_links: job.links().next().is_some(),
-                    });
-                    totals.add(&job);
+        while let Some(frame) = frames.next()? {
+            match frame.content {
+                Content::Header(header) => report(header_event(about.insert(header))),
+                Content::Job(job) => {
+                    jobs.push(Place::new(&job, frame.start, frame.length));
                     renamed_dirs.add(&job);
                     step_events(&job, report);
                 }
-                FrameKind::Complete => {
-                    let numbers = frames::numbers(payload);
-                    numbers
-                        .and_then(|numbers| totals.complete(numbers))
-                        .ok_or_else(wrong)?;
-                    report(JournalEvent::Complete {
-                        directories: totals.jobs,
-                        steps: totals.steps,
-                        planning_left: totals.unplanned.left,
-                        planning_unread: totals.unplanned.unread,
-                    });
-                }
-                FrameKind::Progress
-                | FrameKind::Finished
-                | FrameKind::Undoing
-                | FrameKind::Undone
-                | FrameKind::Linking
-                | FrameKind::Growing => {
-                    let numbers = frames::numbers(payload);
-                    let mark = numbers
-                        .and_then(|numbers| mark::read(frame.kind, numbers))
-                        .ok_or_else(wrong)?;
-                    tail.take(mark);
-                    report(JournalEvent::Mark(mark));
-                }
+                Content::Mark(mark) => report(JournalEvent::Mark(mark)),
             }
         }
-        let Some(about) = about.filter(|_| frames.is_complete) else {
+        let Some(about) = about.filter(|_| frames.state.is_complete) else {
             return frames.broken("it is missing");
         };
-        (tail.seal, tail.end) = (frames.seal.clone(), frames.offset);
-        drop(frames);
-        let metadata = file.metadata();
-        let size = metadata
-            .map_err(JournalError::io("read the journal"))?
-            .len();
-        tail.is_torn = size > tail.end;
+        let totals = frames.totals;
+        let tail = Tail {
+            seal: frames.seal,
+            end: frames.offset,
+            is_torn: frames.left > 0,
+            state: frames.state,
+        };
         Ok(Self {
             path: path.into(),
             file,
@@ -258,8 +193,8 @@ impl Journal {
 
     /// Returns how far the migration got.
     #[must_use]
-    pub fn status(&self) -> Status {
-        self.tail.lock().status
+    pub fn state(&self) -> State {
+        self.tail.lock().state
     }
 
     /// Returns how many steps it holds.
@@ -268,43 +203,15 @@ impl Journal {
         self.totals.steps
     }
 
-    /// Returns what planning left.
-    #[must_use]
-    pub fn unplanned(&self) -> Unplanned {
-        self.totals.unplanned
-    }
-
-    /// Returns how many steps were left when it was finished.
-    #[must_use]
-    pub fn left(&self) -> u64 {
-        self.tail.lock().left
-    }
-
     /// Returns its id, which tells it from all others, in hex digits.
     #[must_use]
     pub fn id(&self) -> String {
-        hex(&self.about.id)
+        self.about.id_text()
     }
 
     /// Returns the root of the tree as it was found.
     pub(crate) fn root(&self) -> (InodeId, Time) {
         (self.about.root, self.about.mtime)
-    }
-
-    /// Returns how many jobs are known to be done; 0 where any of them may have left a step.
-    pub(crate) fn progress(&self) -> u64 {
-        self.tail.lock().progress
-    }
-
-    /// May names have been changed by linking and unlinking?
-    pub(crate) fn is_linking(&self) -> bool {
-        self.tail.lock().is_linking
-    }
-
-    /// Is it the journal of a guard?
-    #[must_use]
-    pub fn is_growing(&self) -> bool {
-        self.tail.lock().is_growing
     }
 
     /// Reads a job.
@@ -316,46 +223,40 @@ impl Journal {
             why: "it is not what it was",
         };
         let place = self.jobs.get(index).ok_or_else(|| gone(0))?;
-        let mut payload = vec![0; usize::try_from(place.length).unwrap_or(0)];
-        let read = self.file.read_exact_at(&mut payload, place.offset);
-        read.map_err(JournalError::io("read the journal"))?;
-        Job::read(number, &payload).ok_or_else(|| gone(place.offset))
+        Job::read(number, &place.read(&self.file)?).ok_or_else(|| gone(place.offset))
     }
 
     /// Adds a mark, and brings it to the medium.
     pub(crate) fn mark(&self, mark: Mark) -> Result<(), JournalError> {
-        let (kind, numbers) = mark::numbers(mark);
         let mut tail = self.tail.lock();
-        self.extend(&mut tail, kind, &[frames::mark(numbers)])?;
-        tail.take(mark);
+        self.extend(&mut tail, |seal, out| seal.mark(mark, out))?;
+        tail.state.take(mark);
         Ok(())
     }
 
     /// Adds jobs behind the others, and brings them to the medium.
     pub(crate) fn grow(&self, jobs: &[Job]) -> Result<(), JournalError> {
-        let payloads: Option<Vec<_>> = jobs.iter().map(Job::write).collect();
-        match payloads.ok_or_else(too_long)?.as_slice() {
-            [] => Ok(()),
-            payloads => self.extend(&mut self.tail.lock(), FrameKind::Job, payloads),
+        if jobs.is_empty() {
+            return Ok(());
         }
+        self.extend(&mut self.tail.lock(), |seal, out| {
+            let mut jobs = jobs.iter();
+            jobs.try_for_each(|job| seal.job(&job.write()?, out))
+        })
     }
 
-    /// Adds frames of a kind, and brings them to the medium. What of them is written by one that fails is no part of the file.
+    /// Adds the frames that `seal` appends, and brings them to the medium. What of them is written by one that fails is no part of
+    /// the file.
     fn extend(
         &self,
         tail: &mut Tail,
-        kind: FrameKind,
-        payloads: &[Vec<u8>],
+        append: impl FnOnce(&mut Seal, &mut Vec<u8>) -> Option<()>,
     ) -> Result<(), JournalError> {
         let io = JournalError::io("write the journal");
+        let (mut seal, mut frames) = (tail.seal.clone(), Vec::new());
+        append(&mut seal, &mut frames).ok_or_else(too_long)?;
         if tail.is_torn {
             failpoints::change(|| self.file.set_len(tail.end)).map_err(&io)?;
-            tail.is_torn = false;
-        }
-        let (mut seal, mut frames) = (tail.seal.clone(), Vec::new());
-        for payload in payloads {
-            seal.frame(kind, payload, &mut frames)
-                .ok_or_else(too_long)?;
         }
         tail.is_torn = true;
         failpoints::change(|| self.file.write_all_at(&frames, tail.end)).map_err(&io)?;
@@ -379,15 +280,11 @@ pub(super) fn unlock(file: &File) {
     drop(lock::flock(file, None));
 }
 
-fn hex(id: &[u8]) -> String {
-    id.iter().map(|octet| format!("{octet:02x}")).collect()
-}
-
 fn header_event(about: &About) -> JournalEvent {
     let created = Timestamp::from_second(about.created);
     JournalEvent::Journal {
-        version: frames::VERSION,
-        id: hex(&about.id),
+        version: VERSION,
+        id: about.id_text(),
         created: created.map_or_else(|_far| about.created.to_string(), |time| time.to_string()),
         root: about.header.root.clone().into(),
         options: about.header.options.clone(),

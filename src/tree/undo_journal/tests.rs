@@ -87,7 +87,10 @@ fn a_journal_with_any_bit_altered_is_refused_with_the_frame() {
             octets[index] ^= 1 << bit;
         }
     }
-    assert_eq!(opened(&stage, &octets).unwrap().status(), Status::Undone);
+    assert_eq!(
+        opened(&stage, &octets).unwrap().state().status,
+        Status::Undone
+    );
     assert_same(&stage.manifest(), &before, "refused");
 }
 
@@ -139,7 +142,7 @@ fn frames_that_are_left_out_repeated_or_exchanged_are_refused() {
 fn jobs_are_passed_over_only_where_none_left_a_step() {
     let (stage, octets) = drafted();
     let journal = opened(&stage, &octets).unwrap();
-    assert_eq!(journal.progress(), 0);
+    assert_eq!(journal.state().progress, 0);
     let mark = |jobs, left| {
         journal
             .mark(Mark::Progress {
@@ -149,8 +152,8 @@ fn jobs_are_passed_over_only_where_none_left_a_step() {
             })
             .unwrap();
         let viewed = Journal::view(&stage.journal(), &mut |_| ()).unwrap();
-        assert_eq!(viewed.progress(), journal.progress());
-        journal.progress()
+        assert_eq!(viewed.state().progress, journal.state().progress);
+        journal.state().progress
     };
     assert_eq!(mark(1, 0), 1);
     assert_eq!(mark(2, 1), 0);
@@ -165,12 +168,12 @@ fn what_planning_left_is_in_the_journal() {
         options: String::new(),
     };
     let draft = Draft::create(&stage.journal(), &stage.root(), &header).unwrap();
-    let rest = Unplanned { left: 1, unread: 2 };
-    draft.leave(rest);
-    draft.leave(rest);
     let both = Unplanned { left: 2, unread: 4 };
-    assert_eq!(draft.commit().unwrap().unplanned(), both);
-    assert_eq!(Journal::open(&stage.journal()).unwrap().unplanned(), both);
+    assert_eq!(draft.commit(both).unwrap().state().unplanned, both);
+    assert_eq!(
+        Journal::open(&stage.journal()).unwrap().state().unplanned,
+        both
+    );
 }
 
 #[test]
@@ -184,7 +187,7 @@ fn a_mark_that_was_being_written_when_the_machine_failed_does_not_count() {
     let finished = fs::read(stage.journal()).unwrap();
     for length in octets.len()..finished.len() {
         let mut journal = opened(&stage, &finished[..length]).unwrap();
-        assert_eq!(journal.status(), Status::Pending, "{length}");
+        assert_eq!(journal.state().status, Status::Pending, "{length}");
         let (outcome, left) = stage.apply(&mut journal);
         assert_eq!(
             (outcome.done, outcome.before, left.len()),
@@ -192,7 +195,7 @@ fn a_mark_that_was_being_written_when_the_machine_failed_does_not_count() {
         );
         drop(journal);
         assert_eq!(
-            Journal::open(&stage.journal()).unwrap().status(),
+            Journal::open(&stage.journal()).unwrap().state().status,
             Status::Finished
         );
         assert_same(&stage.manifest(), &after, "gone on with");
@@ -219,7 +222,7 @@ fn nothing_is_overwritten_and_a_draft_leaves_nothing() {
     assert!(stage.journal().symlink_metadata().is_err());
     // Somebody takes the name meanwhile.
     fs::write(stage.journal(), "mine").unwrap();
-    let error = draft.commit().unwrap_err();
+    let error = draft.commit(Unplanned::default()).unwrap_err();
     assert!(matches!(error, JournalError::Exists(_)), "{error}");
     assert_eq!(fs::read(stage.journal()).unwrap(), b"mine");
     assert_eq!(

@@ -12,7 +12,7 @@ use utf8fs::names::BackingName;
 use utf8fs::tree::apply::{Observer, apply};
 use utf8fs::tree::change::{Change, Destination, InodeId, Retarget, TreePath};
 use utf8fs::tree::tree_lock::TreeLock;
-use utf8fs::tree::undo_journal::{Draft, Header, Journal, Skipped};
+use utf8fs::tree::undo_journal::{Draft, Header, Journal, Skipped, Unplanned};
 
 use super::{Run, run};
 use crate::support::{Tree, needs};
@@ -71,7 +71,7 @@ impl Migrated {
         let inode = Stat::of(&root).unwrap().ino;
         let added = draft.add(&TreePath::default(), inode, vec![file, link]);
         assert_eq!(added.unwrap(), []);
-        let mut journal = draft.commit().unwrap();
+        let mut journal = draft.commit(Unplanned::default()).unwrap();
         assert_eq!(apply(&root, &mut journal, 1, &Nobody).unwrap().done, 2);
         place
     }

@@ -13,7 +13,7 @@ use utf8fs::tree::apply::{Observer, apply};
 use utf8fs::tree::change::Change;
 use utf8fs::tree::plan::DirectoryPlan;
 use utf8fs::tree::plan::plan_reader::{PlanError, Reader};
-use utf8fs::tree::undo_journal::{Draft, Header, SkipReason, Skipped};
+use utf8fs::tree::undo_journal::{Draft, Header, SkipReason, Skipped, Unplanned};
 
 use super::{migrate, utf8fs};
 use crate::support::{Tree, at, needs, show};
@@ -307,7 +307,13 @@ impl<'t> Edited<'t> {
         for skipped in draft.add(directory, inode, changes).unwrap() {
             stay.skipped(&skipped);
         }
-        apply(&root, &mut draft.commit().unwrap(), 1, &stay).unwrap();
+        apply(
+            &root,
+            &mut draft.commit(Unplanned::default()).unwrap(),
+            1,
+            &stay,
+        )
+        .unwrap();
         let mut stay = stay.0.into_inner().unwrap();
         stay.sort_by(|(one, _), (other, _)| one.cmp(other));
         stay

@@ -3,7 +3,7 @@
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::*;
-use crate::tree::undo_journal::{Draft, Header};
+use crate::tree::undo_journal::{Draft, Header, Unplanned};
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
@@ -57,7 +57,7 @@ fn a_disk_that_is_full_while_the_journal_is_written_leaves_the_tree_alone() {
             for group in plan(&root) {
                 draft.add(&group.directory.into(), group.inode, group.changes)?;
             }
-            draft.commit()
+            draft.commit(Unplanned::default())
         });
         match committed {
             Ok(_) => {
