@@ -11,6 +11,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::backing::{Dir, Entries, Kind, Stat, file};
 use crate::names::BackingName;
+use crate::records::join_path;
 
 /// Most directories that are kept open for the sake of those in them. The others are found again from the root on.
 const HELD: usize = 256;
@@ -21,9 +22,8 @@ const BUFFER: usize = 128 * 1024;
 /// A directory of the tree: the names that lead to it.
 #[derive(Debug)]
 pub struct Place {
-    parent: Option<Arc<Place>>,
-    /// Empty for a root.
-    name: Box<[u8]>,
+    /// The directory above, and the name in it; `None` for a root.
+    above: Option<(Arc<Place>, BackingName)>,
     root: usize,
     depth: usize,
 }
@@ -44,14 +44,18 @@ impl Place {
     /// The names that lead to it from its root, without a `/` in front or behind; empty for the root itself.
     #[must_use]
     pub fn path(&self) -> Vec<u8> {
-        self.names().join(&b'/')
+        join_path(&self.names())
     }
 
     /// The names that lead to it from its root.
     #[must_use]
-    pub fn names(&self) -> Vec<&[u8]> {
-        let above = std::iter::successors(Some(self), |place| place.parent.as_deref());
-        let mut names: Vec<&[u8]> = above.map(|place| &*place.name).take(self.depth).collect();
+    pub fn names(&self) -> Vec<BackingName> {
+        let mut names = Vec::with_capacity(self.depth);
+        let mut place = self;
+        while let Some((above, name)) = &place.above {
+            names.push(name.clone());
+            place = above;
+        }
         names.reverse();
         names
     }
@@ -72,7 +76,7 @@ pub trait Visitor: Sync {
     fn entry(&self, state: &mut Self::State, name: &[u8], kind: Kind, inode: u64);
 
     /// Is the directory of that name in it to be walked?
-    fn descends(&self, _state: &mut Self::State, _name: &[u8]) -> bool {
+    fn descends(&self, _state: &mut Self::State, _place: &Place, _name: &BackingName) -> bool {
         true
     }
 
@@ -161,8 +165,7 @@ fn walk_holding<V: Visitor>(
     }
     let pending = (0..roots.len()).rev().map(|root| Pending {
         place: Arc::new(Place {
-            parent: None,
-            name: Box::default(),
+            above: None,
             root,
             depth: 0,
         }),
@@ -291,11 +294,13 @@ impl<V: Visitor> Walk<'_, V> {
         children: &mut Vec<Pending>,
     ) {
         self.visitor.entry(state, name, kind, inode);
-        if kind == Kind::Dir && self.visitor.descends(state, name) {
+        if kind == Kind::Dir
+            && let Ok(name) = BackingName::parse(name)
+            && self.visitor.descends(state, place, &name)
+        {
             children.push(Pending {
                 place: Arc::new(Place {
-                    parent: Some(Arc::clone(place)),
-                    name: name.into(),
+                    above: Some((Arc::clone(place), name)),
                     root: place.root,
                     depth: place.depth + 1,
                 }),
@@ -306,20 +311,17 @@ impl<V: Visitor> Walk<'_, V> {
 
     /// Opens a directory; `None` if it is on a mount that is not entered.
     fn open(&self, place: &Place, above: Option<&Held>) -> io::Result<Option<OwnedFd>> {
-        let gone = || io::Error::from_raw_os_error(libc::ENOENT);
-        let child = |fd: &OwnedFd, name: &[u8]| {
-            let name = BackingName::parse(name).map_err(|_broken| gone())?;
-            Dir::new(fd).list_child(&name, self.crossing == Mounts::Enter)
+        let child = |fd: &OwnedFd, name: &BackingName| {
+            Dir::new(fd).list_child(name, self.crossing == Mounts::Enter)
         };
-        let opened = match above {
-            Some(above) => child(&above.fd, &place.name),
-            None => {
-                let root = self.roots.get(place.root).ok_or_else(gone)?;
+        let opened = match (above, &place.above) {
+            (Some(above), Some((_, name))) => child(&above.fd, name),
+            _ => {
+                let root = self.roots.get(place.root);
+                let root = root.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?;
                 let root = file::reopen_quietly(root, libc::O_DIRECTORY);
-                place
-                    .names()
-                    .into_iter()
-                    .try_fold(root?, |fd, name| child(&fd, name))
+                let mut names = place.names().into_iter();
+                names.try_fold(root?, |fd, name| child(&fd, &name))
             }
         };
         match opened {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::names::Patterns;
+use crate::names::{BackingName, Patterns};
 
 /// Patterns of names, and of paths from the root of the tree, by the bytes that lie on disk.
 ///
@@ -36,7 +36,7 @@ pub(super) struct Scope<'f> {
 
 impl Filter {
     /// Returns the scope of the directory to which these names lead from the root.
-    pub(super) fn scope<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> Scope<'_> {
+    pub(super) fn scope(&self, names: &[BackingName]) -> Scope<'_> {
         let mut scope = Scope {
             filter: self,
             path: vec![b'/'],
@@ -44,7 +44,7 @@ impl Filter {
             is_excluded: false,
             is_taken: self.only.is_empty(),
         };
-        for name in names {
+        for name in names.iter().map(BackingName::as_bytes) {
             scope.is_excluded |= scope.excludes(name);
             scope.is_taken |= self.only.has(name, || scope.path_of(name));
             if !std::mem::take(&mut scope.is_above) {
@@ -56,12 +56,9 @@ impl Filter {
     }
 
     /// Returns the names on the way to a directory from where paths start, of those that lead to it from the root.
-    pub(super) fn path<'n>(
-        &self,
-        names: impl IntoIterator<Item = &'n [u8]>,
-    ) -> impl Iterator<Item = &'n [u8]> {
+    pub(super) fn path<'n>(&self, names: &'n [BackingName]) -> impl Iterator<Item = &'n [u8]> {
         let above = usize::from(!self.entries.is_empty());
-        names.into_iter().skip(above)
+        names.iter().skip(above).map(BackingName::as_bytes)
     }
 }
 
@@ -97,7 +94,14 @@ impl Scope<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BTreeSet, Filter, Patterns};
+    use super::{BTreeSet, BackingName, Filter, Patterns};
+
+    fn names(path: &str) -> Vec<BackingName> {
+        let names = path.split('/').map(str::as_bytes);
+        names
+            .map(|name| BackingName::parse(name).unwrap())
+            .collect()
+    }
 
     fn filter(only: &[&str], exclude: &[&str]) -> Filter {
         let patterns = |all: &[&str]| {
@@ -113,9 +117,9 @@ mod tests {
     }
 
     fn includes(filter: &Filter, path: &str) -> bool {
-        let mut names: Vec<&[u8]> = path.split('/').map(str::as_bytes).collect();
+        let mut names = names(path);
         let name = names.pop().unwrap();
-        filter.scope(names).includes(name)
+        filter.scope(&names).includes(name.as_bytes())
     }
 
     #[test]
@@ -163,15 +167,15 @@ mod tests {
         ] {
             assert_eq!(includes(&filter, path), expected, "{path}");
         }
-        assert!(filter.scope([]).enters(b"a") && !filter.scope([]).enters(b"c"));
-        assert!(filter.path([b"a".as_slice(), b"b"]).eq([b"b"]));
+        assert!(filter.scope(&[]).enters(b"a") && !filter.scope(&[]).enters(b"c"));
+        assert!(filter.path(&names("a/b")).eq([b"b"]));
     }
 
     #[test]
     fn what_is_left_out_is_not_entered() {
         let filter = filter(&["*.jpg"], &["/a/cache"]);
-        assert!(filter.scope([b"a".as_slice()]).enters(b"photos"));
-        assert!(!filter.scope([b"a".as_slice()]).enters(b"cache"));
-        assert!(filter.scope([]).enters(b"cache"));
+        assert!(filter.scope(&names("a")).enters(b"photos"));
+        assert!(!filter.scope(&names("a")).enters(b"cache"));
+        assert!(filter.scope(&[]).enters(b"cache"));
     }
 }

@@ -89,11 +89,11 @@ impl<'n> Visitor for Names<'n> {
     type State = (Guesser, Scope<'n>);
 
     fn start(&self) -> Self::State {
-        (Guesser::new(), self.filter.scope([]))
+        (Guesser::new(), self.filter.scope(&[]))
     }
 
     fn enter(&self, (_, scope): &mut Self::State, place: &Arc<Place>) {
-        *scope = self.filter.scope(place.names());
+        *scope = self.filter.scope(&place.names());
     }
 
     fn entry(&self, (names, scope): &mut Self::State, name: &[u8], _: Kind, _: u64) {
@@ -102,8 +102,8 @@ impl<'n> Visitor for Names<'n> {
         }
     }
 
-    fn descends(&self, (_, scope): &mut Self::State, name: &[u8]) -> bool {
-        scope.enters(name)
+    fn descends(&self, (_, scope): &mut Self::State, _: &Place, name: &BackingName) -> bool {
+        scope.enters(name.as_bytes())
     }
 
     fn is_over(&self) -> bool {
@@ -131,7 +131,7 @@ impl<'p> Visitor for PlanVisitor<'p> {
         Reading {
             listing: EntryList::default(),
             links: Vec::new(),
-            scope: self.links.filter.scope([]),
+            scope: self.links.filter.scope(&[]),
             is_broken: false,
         }
     }
@@ -139,7 +139,7 @@ impl<'p> Visitor for PlanVisitor<'p> {
     fn enter(&self, here: &mut Self::State, place: &Arc<Place>) {
         here.listing.clear();
         here.links.clear();
-        here.scope = self.links.filter.scope(place.names());
+        here.scope = self.links.filter.scope(&place.names());
         here.is_broken = false;
     }
 
@@ -153,8 +153,8 @@ impl<'p> Visitor for PlanVisitor<'p> {
         }
     }
 
-    fn descends(&self, here: &mut Self::State, name: &[u8]) -> bool {
-        here.scope.enters(name)
+    fn descends(&self, here: &mut Self::State, _: &Place, name: &BackingName) -> bool {
+        here.scope.enters(name.as_bytes())
     }
 
     fn leave(&self, here: &mut Self::State, place: &Arc<Place>, fd: &OwnedFd) {
@@ -189,17 +189,17 @@ impl PlanVisitor<'_> {
         place: &Place,
         fd: &OwnedFd,
     ) -> io::Result<DirectoryPlan> {
-        let options = self.links.options_at(place.names());
+        let directory = place.names();
+        let options = self.links.options_at(&directory);
         let mut lines = plan_open(&options, self.links.tree, &here.listing, &here.scope, fd);
         if !lines.is_empty() || !here.links.is_empty() {
             let stat = Stat::of(fd)?;
             look_at(&mut lines, fd, &stat);
             if !here.links.is_empty() {
-                self.links.retarget(place, fd, &here.links, &mut lines)?;
+                let links = &self.links;
+                links.retarget(&directory, fd, &here.links, &mut lines)?;
             }
-            let names = place.names().into_iter().map(BackingName::parse);
-            // A broken filesystem may give what is no name.
-            let directory: TreePath = names.filter_map(Result::ok).collect();
+            let directory = TreePath::from(directory);
             for line in &mut lines {
                 line.directory.clone_from(&directory);
                 line.directory_inode = stat.ino;

@@ -20,7 +20,6 @@ use crate::backing::{Dir, Kind, Stat, file};
 use crate::names::BackingName;
 use crate::records::{Name, PlanLine, Reason};
 use crate::tree::change::LONGEST_TARGET;
-use crate::tree::tree_walk::Place;
 
 /// Most symbolic links that the kernel follows on one way.
 const MOST_LINKS: usize = 40;
@@ -37,7 +36,7 @@ type Renames = HashMap<BackingName, Option<BackingName>>;
 type Identity = (u64, u64);
 
 /// The names that lead to a directory from the root of the tree.
-type Inside = Vec<Box<[u8]>>;
+type Inside = Vec<BackingName>;
 
 /// The tree whose links get new targets.
 #[derive(Debug)]
@@ -91,7 +90,7 @@ impl<'l> Links<'l> {
     /// Gives the links of a directory, of which `lines` says what else becomes of its entries, their new targets.
     pub(super) fn retarget(
         &self,
-        place: &Place,
+        directory: &[BackingName],
         fd: &OwnedFd,
         links: &[BackingName],
         lines: &mut Vec<PlanLine>,
@@ -113,7 +112,7 @@ impl<'l> Links<'l> {
             }
             let way = match &mut start {
                 Some(way) => way,
-                empty => empty.insert(self.start(place, fd, lines)?),
+                empty => empty.insert(self.start(directory, fd, lines)?),
             };
             let new_target = way.along(&target)?;
             if new_target.is_none() && !way.is_set_aside {
@@ -143,13 +142,17 @@ impl<'l> Links<'l> {
     }
 
     /// Returns the way of the links of a directory, at its start.
-    fn start(&self, place: &Place, fd: &OwnedFd, lines: &[PlanLine]) -> io::Result<Way<'_>> {
-        let names = place.names().into_iter().map(Box::from).collect();
+    fn start(
+        &self,
+        directory: &[BackingName],
+        fd: &OwnedFd,
+        lines: &[PlanLine],
+    ) -> io::Result<Way<'_>> {
         Ok(Way {
             links: self,
             stack: vec![At {
                 fd: Some(Arc::new(fd.try_clone()?)),
-                inside: Some(names),
+                inside: Some(directory.to_vec()),
             }],
             followed: 0,
             steps: 0,
@@ -165,15 +168,12 @@ impl<'l> Links<'l> {
     }
 
     /// Returns the options for the names in the directory that these names lead to.
-    pub(super) fn options_at<'n>(
-        &self,
-        names: impl IntoIterator<Item = &'n [u8]>,
-    ) -> Cow<'l, PlanOptions> {
+    pub(super) fn options_at(&self, names: &[BackingName]) -> Cow<'l, PlanOptions> {
         self.options.for_directory(self.filter.path(names))
     }
 
     /// The new names in a directory, which is planned if it was not yet.
-    fn renames(&self, fd: &OwnedFd, inside: &[Box<[u8]>]) -> io::Result<Arc<Renames>> {
+    fn renames(&self, fd: &OwnedFd, inside: &[BackingName]) -> io::Result<Arc<Renames>> {
         let stat = Stat::of(fd)?;
         let wanted = identity(&stat);
         let known = |(one, _): &&(Identity, _)| *one == wanted;
@@ -181,8 +181,8 @@ impl<'l> Links<'l> {
             return Ok(Arc::clone(renames));
         }
         let listing = EntryList::read(fd)?;
-        let scope = self.filter.scope(inside.iter().map(AsRef::as_ref));
-        let options = self.options_at(inside.iter().map(AsRef::as_ref));
+        let scope = self.filter.scope(inside);
+        let options = self.options_at(inside);
         let lines = plan_open(&options, self.tree, &listing, &scope, fd);
         let renames = Arc::new(renames(&lines));
         let mut known = self.known.lock();
@@ -288,8 +288,8 @@ impl Way<'_> {
         Ok(new.filter(leads_nowhere))
     }
 
-    fn alone(&self, name: &BackingName, inside: &[Box<[u8]>]) -> Option<BackingName> {
-        let options = self.links.options_at(inside.iter().map(AsRef::as_ref));
+    fn alone(&self, name: &BackingName, inside: &[BackingName]) -> Option<BackingName> {
+        let options = self.links.options_at(inside);
         let choice = CharsetChoice::alone(&options, self.links.tree);
         name_change(&options, &choice, name)?.new
     }
@@ -338,7 +338,7 @@ impl Way<'_> {
             .and_then(|fd| Dir::new(&**fd).child(name).ok());
         let mut inside = here.inside.clone();
         if let Some(names) = &mut inside {
-            names.push(name.as_bytes().into());
+            names.push(name.clone());
         }
         let Some(child) = child else {
             self.stack.push(At { fd: None, inside });

@@ -4,10 +4,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use super::paths::joined;
-use super::scanner::{Scan, SharedDirectory, State};
-use super::shard::Shard;
+use super::scanner::{Scan, State};
 use crate::backing::Kind;
+use crate::names::BackingName;
 use crate::records::Failure;
 use crate::tree::tree_walk::{Place, Visitor};
 
@@ -20,31 +19,26 @@ impl Visitor for Scan<'_> {
 
     fn enter(&self, state: &mut State, place: &Arc<Place>) {
         state.names.clear();
-        let depth = place.depth() + 1;
-        state.directory = SharedDirectory {
-            is_ours: has(self, place),
-            shared_out: (self.shard.of > 1 && depth == self.shard.depth).then(|| place.path()),
-            root: place.root(),
-        };
+        state.is_ours = has(self, place);
     }
 
     fn entry(&self, state: &mut State, name: &[u8], _: Kind, _: u64) {
-        if state.directory.is_ours {
+        if state.is_ours {
             state.names.push(&self.rules, name);
         }
     }
 
-    fn descends(&self, state: &mut State, name: &[u8]) -> bool {
-        let SharedDirectory {
-            shared_out, root, ..
-        } = &state.directory;
-        shared_out
-            .as_ref()
-            .is_none_or(|path| self.shard.has_path(*root, &joined(path, name)))
+    fn descends(&self, _: &mut State, place: &Place, name: &BackingName) -> bool {
+        // Those further down are where the directory at the depth is.
+        let is_shared_out = self.shard.of > 1 && place.depth() + 1 == self.shard.depth;
+        !is_shared_out || {
+            let names = [place.names().as_slice(), std::slice::from_ref(name)].concat();
+            self.shard.has(place.root(), &names)
+        }
     }
 
     fn leave(&self, state: &mut State, place: &Arc<Place>, _: &OwnedFd) {
-        if state.directory.is_ours {
+        if state.is_ours {
             let State {
                 tally, names, out, ..
             } = state;
@@ -78,5 +72,5 @@ impl Visitor for Scan<'_> {
 }
 
 fn has(scan: &Scan<'_>, place: &Place) -> bool {
-    scan.shard == Shard::WHOLE || scan.shard.has(place.root(), &place.names())
+    scan.shard.of == 1 || scan.shard.has(place.root(), &place.names())
 }

@@ -49,18 +49,8 @@ pub struct State {
     pub(super) names: NameList,
     /// Reports that the sink has not taken yet.
     pub(super) out: Vec<u8>,
-    /// The directory that is being read.
-    pub(super) directory: SharedDirectory,
-}
-
-/// A directory of a tree that is shared out.
-#[derive(Debug, Default)]
-pub(super) struct SharedDirectory {
-    /// Is it in the part that is looked at?
+    /// Is the directory that is being read in the part that is looked at?
     pub(super) is_ours: bool,
-    /// Its path, where those in it are shared out.
-    pub(super) shared_out: Option<Vec<u8>>,
-    pub(super) root: usize,
 }
 
 impl State {
@@ -82,7 +72,7 @@ impl Scan<'_> {
             tally: Tally::new(self.kept),
             names: NameList::default(),
             out: Vec::new(),
-            directory: SharedDirectory::default(),
+            is_ours: false,
         }
     }
 

@@ -3,6 +3,8 @@
 use std::str::FromStr;
 
 use super::ascii_names;
+use crate::names::BackingName;
+use crate::records::join_path;
 
 /// A part of a tree or list. The parts of one tree have no directory in common, and are all of it together.
 ///
@@ -59,12 +61,9 @@ impl Shard {
     }
 
     /// Is the directory that these names lead to judged in this part? One below the depth is where that at the depth is.
-    pub(super) fn has(self, root: usize, names: &[&[u8]]) -> bool {
-        if self.of == 1 {
-            return true;
-        }
+    pub(super) fn has(self, root: usize, names: &[BackingName]) -> bool {
         let names = names.get(..self.depth).unwrap_or(names);
-        self.has_path(root, &names.join(&b'/'))
+        self.of == 1 || self.has_path(root, &join_path(names))
     }
 
     /// Is the directory of this very path in a list judged in this part?
@@ -85,6 +84,11 @@ fn mixed(number: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::Shard;
+    use crate::names::BackingName;
+
+    fn name_of(name: &[u8]) -> BackingName {
+        BackingName::parse(name).unwrap()
+    }
 
     #[test]
     fn parts_are_numbered_from_one() {
@@ -103,9 +107,10 @@ mod tests {
     #[test]
     fn what_is_in_which_part_never_changes() {
         let part_of = |names: &[&[u8]]| {
+            let path: Vec<_> = names.iter().map(|name| name_of(name)).collect();
             let has = |number| {
                 let (of, depth) = (8, 2);
-                Shard { number, of, depth }.has(0, names)
+                Shard { number, of, depth }.has(0, &path)
             };
             let parts: Vec<u64> = (1..=8).filter(|number| has(*number)).collect();
             let [part] = parts[..] else {
@@ -140,7 +145,7 @@ mod tests {
             for number in 0..of * 1000 {
                 let name = format!("user{number:06}");
                 for (size, shard) in sizes.iter_mut().zip(&shards) {
-                    *size += u64::from(shard.has(0, &[name.as_bytes()]));
+                    *size += u64::from(shard.has(0, &[name_of(name.as_bytes())]));
                 }
             }
             assert_eq!(sizes.iter().sum::<u64>(), of * 1000);
