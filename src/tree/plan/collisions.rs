@@ -1,9 +1,10 @@
 //! New names that other entries have, or get.
 
-use std::collections::HashMap;
+use std::cell::LazyCell;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
-use super::entry_list::{EntryList, ListedEntry};
+use super::entry_list::EntryList;
 use super::plan_options::{OnCollision, PlanOptions};
 use crate::backing::Kind;
 use crate::names::BackingName;
@@ -23,14 +24,17 @@ pub(super) fn resolve(
     lines: &mut [PlanLine],
     same: &mut Same<'_>,
 ) {
-    if lines.iter().all(|line| line.new.is_none()) {
+    let wanted = lines.iter().filter_map(|line| line.new.as_ref());
+    let wanted: HashSet<&[u8]> = wanted.map(BackingName::as_bytes).collect();
+    if wanted.is_empty() {
         return;
     }
-    let may_be_wanted = |entry: &ListedEntry<'_>| {
-        (options.may_give_ascii() || !entry.name.is_ascii()) && options.may_give(entry.name)
-    };
-    let listed = listing.iter().filter(may_be_wanted);
-    let listed: HashMap<&[u8], Kind> = listed.map(|entry| (entry.name, entry.kind)).collect();
+    let taken = listing.iter().filter(|entry| wanted.contains(entry.name));
+    let taken: HashMap<&[u8], Kind> = taken.map(|entry| (entry.name, entry.kind)).collect();
+    let listed = LazyCell::new(|| {
+        let names = listing.iter().map(|entry| entry.name);
+        names.collect::<HashSet<_>>()
+    });
     // The entry that gets a name, by the one of before.
     let mut given: HashMap<BackingName, (BackingName, Kind)> = HashMap::with_capacity(lines.len());
     let mut losers: Vec<(usize, (BackingName, Kind))> = Vec::new();
@@ -42,7 +46,7 @@ pub(super) fn resolve(
             if options.policy().conforms(line.old.as_bytes()) != is_conforming {
                 continue;
             }
-            if let Some(kind) = listed.get(new.as_bytes()) {
+            if let Some(kind) = taken.get(new.as_bytes()) {
                 losers.push((index, (new.clone(), *kind)));
                 continue;
             }
@@ -67,7 +71,7 @@ pub(super) fn resolve(
             OnCollision::Suffix => {
                 let number = numbers.entry(wanted.clone()).or_insert(2);
                 let is_free = |name: &BackingName| {
-                    !listed.contains_key(name.as_bytes()) && !given.contains_key(name)
+                    !listed.contains(name.as_bytes()) && !given.contains_key(name)
                 };
                 line.new = numbered(options, &wanted, line.kind, number, is_free);
             }

@@ -129,20 +129,4 @@ impl PlanOptions {
             && policy.max_chars.is_none()
             && policy.max_utf16.is_none()
     }
-
-    /// Can that name be planned, which is not ASCII?
-    pub(super) fn may_give(&self, name: &[u8]) -> bool {
-        self.map.store_as.is_some() || std::str::from_utf8(name).is_ok()
-    }
-
-    /// Can a name be planned that is ASCII?
-    pub(super) fn may_give_ascii(&self) -> bool {
-        let policy = &self.map.policy;
-        self.shorten
-            || self.escape
-            || self.unescape.is_some()
-            || self.private_use.is_some()
-            || policy.form.is_some()
-            || policy.forbid != Classes::default()
-    }
 }
