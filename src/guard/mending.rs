@@ -213,7 +213,7 @@ fn lines(
     is_included: &dyn Fn(&[u8]) -> bool,
 ) -> io::Result<Vec<PlanLine>> {
     let tree = TreeGuess::default();
-    let plan = |listing: &_| plan(options, &tree, listing, is_included, &mut |_, _| false);
+    let plan = |listing: &_| plan(options, &tree, listing, is_included, &|_, _| false);
     if options.needs_guesses() {
         let mut lines = plan(&EntryList::read(dir)?);
         // A listing may have other numbers than statx(2), as that of overlayfs has for directories.

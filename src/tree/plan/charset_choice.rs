@@ -91,15 +91,6 @@ impl CharsetChoice {
         choice
     }
 
-    /// Returns the charsets that are tried on a name that is in no directory.
-    pub(super) fn alone(options: &PlanOptions, tree: &TreeGuess) -> Self {
-        let mut choice = Self::of(options, tree, &EntryList::default());
-        if options.from == CharsetSource::Auto {
-            choice.mixture = Some(tree.mixture.part());
-        }
-        choice
-    }
-
     /// Has people choose from what these names may be.
     pub(super) fn guess_others<'n>(
         &mut self,

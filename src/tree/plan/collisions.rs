@@ -11,7 +11,7 @@ use crate::names::BackingName;
 use crate::records::{Candidate, PlanLine, Reason, Warning};
 
 /// Tells whether two regular files of a directory, by their names, have the same content.
-pub type Same<'s> = dyn FnMut(&[u8], &[u8]) -> bool + 's;
+pub type Same<'s> = dyn Fn(&BackingName, &BackingName) -> bool + 's;
 
 /// Resolves collisions: then no new name of `lines` is taken, and no two are one. The lines are in the order of the old names.
 ///
@@ -22,7 +22,7 @@ pub(super) fn resolve(
     options: &PlanOptions,
     listing: &EntryList,
     lines: &mut [PlanLine],
-    same: &mut Same<'_>,
+    same: &Same<'_>,
 ) {
     let wanted = lines.iter().filter_map(|line| line.new.as_ref());
     let wanted: HashSet<&[u8]> = wanted.map(BackingName::as_bytes).collect();
@@ -75,7 +75,7 @@ pub(super) fn resolve(
                 };
                 line.new = numbered(options, &wanted, line.kind, number, is_free);
             }
-            OnCollision::Same if are_files && same(line.old.as_bytes(), holder.as_bytes()) => {
+            OnCollision::Same if are_files && same(&line.old, &holder) => {
                 line.same_as = Some(holder);
                 line.reason = Reason::Same;
             }

@@ -24,7 +24,7 @@ pub fn plan(
     tree: &TreeGuess,
     listing: &EntryList,
     is_included: &dyn Fn(&[u8]) -> bool,
-    same: &mut Same<'_>,
+    same: &Same<'_>,
 ) -> Vec<PlanLine> {
     let mut lines = Vec::new();
     let concerned =
@@ -75,14 +75,9 @@ pub(super) fn plan_open(
 ) -> Vec<PlanLine> {
     let own = own(listing, scope, fd);
     let is_included = |name: &[u8]| !own.contains(&name) && scope.includes(name);
-    let mut same = |one: &[u8], other: &[u8]| {
-        let names = BackingName::parse(one)
-            .ok()
-            .zip(BackingName::parse(other).ok());
-        // A file that can't be read is not known to be the same.
-        names.is_some_and(|(one, other)| have_same_content(fd, &one, &other).unwrap_or(false))
-    };
-    plan(options, tree, listing, &is_included, &mut same)
+    // A file that can't be read is not known to be the same.
+    let same = |one: &_, other: &_| have_same_content(fd, one, other).unwrap_or(false);
+    plan(options, tree, listing, &is_included, &same)
 }
 
 /// Returns the names that our file has there.

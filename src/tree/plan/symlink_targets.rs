@@ -290,7 +290,7 @@ impl Way<'_> {
 
     fn alone(&self, name: &BackingName, inside: &[BackingName]) -> Option<BackingName> {
         let options = self.links.options_at(inside);
-        let choice = CharsetChoice::alone(&options, self.links.tree);
+        let choice = CharsetChoice::of(&options, self.links.tree, &EntryList::default());
         name_change(&options, &choice, name)?.new
     }
 

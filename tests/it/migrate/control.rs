@@ -120,8 +120,8 @@ proptest! {
         options.least = 0.0;
         let mut listing = EntryList::default();
         listing.push(&name, Kind::File, 1);
-        let mut same = |_: &[u8], _: &[u8]| false;
-        for line in plan(&options, &TreeGuess::default(), &listing, &|_| true, &mut same) {
+        let same = |_: &_, _: &_| false;
+        for line in plan(&options, &TreeGuess::default(), &listing, &|_| true, &same) {
             let names = line.new.iter().chain(line.candidates.iter().map(|other| &other.name));
             for new in names {
                 let text = str::from_utf8(new.as_bytes()).unwrap();

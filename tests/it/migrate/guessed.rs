@@ -277,7 +277,7 @@ fn lines(directory: &Directory, tree: &TreeGuess) -> Vec<PlanLine> {
         listing.push(name, Kind::File, u64::try_from(inode).unwrap());
     }
     let options = PlanOptions::new(Policy::default(), CharsetSource::Auto);
-    plan(&options, tree, &listing, &|_| true, &mut |_, _| false)
+    plan(&options, tree, &listing, &|_| true, &|_, _| false)
 }
 
 /// Plans the directories of a tree; the scores by charset.

@@ -75,13 +75,13 @@ fn a_tree_is_stored_in_a_charset_and_undone() {
 
 /// The listing after the plan is done.
 fn after(options: &PlanOptions, before: &Names) -> Names {
-    let mut same = |_: &[u8], _: &[u8]| false;
+    let same = |_: &_, _: &_| false;
     let lines = plan(
         options,
         &TreeGuess::default(),
         &listing(before),
         &|_| true,
-        &mut same,
+        &same,
     );
     let renamed = before.iter().map(|(name, kind)| {
         let line = lines.iter().find(|line| line.old.as_bytes() == name);
