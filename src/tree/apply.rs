@@ -51,7 +51,8 @@ pub fn apply(
         Status::Undoing | Status::Undone => return Err(JournalError::Undone),
     }
     let mut executor = Executor::new(root, journal, observer, Mode::Forward)?;
-    executor.aside = AsideDir::make(root, journal)?;
+    executor.aside = AsideDir::make(root, journal)
+        .map_err(JournalError::io("make a directory for what is put aside"))?;
     let done = usize::try_from(state.progress).unwrap_or(usize::MAX);
     // A link is never seen to lead to a name that is gone: through a mount the new names are there already.
     carry_out(&executor, Pass::NoteLinks, 0, threads)?;

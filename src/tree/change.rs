@@ -161,6 +161,11 @@ impl Retarget {
     }
 }
 
+/// Returns a name of our own making.
+pub(super) fn own_name(name: &str) -> BackingName {
+    BackingName::parse(name.as_bytes()).expect("invariant: it has neither / nor NUL, and is no dot")
+}
+
 fn names(target: &[u8]) -> Vec<&[u8]> {
     target.split(|&octet| octet == b'/').collect()
 }

@@ -33,7 +33,9 @@ pub fn undo(
     }
     executor.aside = AsideDir::find(root, journal);
     if let Some(aside) = &executor.aside {
-        aside.settle(root, journal)?;
+        aside
+            .settle(root, journal)
+            .map_err(JournalError::io("put the time of the root back"))?;
     }
     executor.only = only;
     carry_out(&executor, Pass::NoteLinks, 0, threads)?;
@@ -47,7 +49,9 @@ pub fn undo(
         return Ok(outcome);
     }
     let was_removed = was_killed && executor.aside.is_none();
-    AsideDir::remove(root, journal, was_removed)?;
+    AsideDir::remove(root, journal, was_removed).map_err(JournalError::io(
+        "remove the directory of what was put aside",
+    ))?;
     sync_all(root)?;
     if only.is_none() {
         journal.mark(Mark::Undone {

@@ -258,7 +258,7 @@ impl<'c> Chain<'c> {
             Spot::Name(name) => Some((Dir::new(self.dir.dir.as_fd()), name.clone())),
             Spot::Aside(number) => {
                 let aside = self.executor.aside.as_ref()?;
-                let name = AsideDir::name(self.dir.job.number, number)?;
+                let name = AsideDir::name(self.dir.job.number, number);
                 Some((Dir::new(aside.dir.as_fd()), name))
             }
         }

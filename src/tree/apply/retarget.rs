@@ -11,7 +11,7 @@ use super::executor::{Executor, Mode, OpenDir};
 use super::observer::{Done, Movement};
 use crate::backing::{SetTime, Stat, file, xattr};
 use crate::names::BackingName;
-use crate::tree::change::{Change, Retarget, read_target};
+use crate::tree::change::{Change, Retarget, own_name, read_target};
 use crate::tree::failpoints;
 use crate::tree::undo_journal::SkipReason;
 
@@ -70,7 +70,12 @@ impl Executor<'_> {
         targets: &Retarget,
         wanted: &[u8],
     ) -> Result<Done, SkipReason> {
-        let beside = self.beside(change)?;
+        // The name of the other link while there are two.
+        let beside = own_name(&format!(
+            ".utf8fs-{}-{:x}",
+            self.journal.id(),
+            change.id.ino
+        ));
         let mut found = None;
         for name in change.names() {
             if let Some(stat) = dir.stat(&dir.dir, name)?
@@ -127,12 +132,6 @@ impl Executor<'_> {
     fn report(&self, dir: &OpenDir<'_>, name: &BackingName, wanted: &[u8]) {
         let movement = Movement::Target(wanted);
         self.observer.step(&dir.job.directory, name, movement);
-    }
-
-    /// Returns the name of the other link while there are two.
-    fn beside(&self, change: &Change) -> Result<BackingName, SkipReason> {
-        let name = format!(".utf8fs-{}-{:x}", self.journal.id(), change.id.ino);
-        BackingName::parse(name.as_bytes()).map_err(|_none| SkipReason::System(libc::EINVAL))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::names::BackingName;
-use crate::tree::change::Change;
+use crate::tree::change::{Change, own_name};
 
 /// Returns the changes in an order in which they can be made. No two have one old name, and no two one new name.
 ///
@@ -29,9 +29,7 @@ pub(super) fn arrange(
     let mut arranged = Vec::with_capacity(changes.len());
     let mut waiting: Vec<Option<Change>> = changes.into_iter().map(Some).collect();
     let mut meantimes = (1_u32..)
-        .map_while(|number| {
-            BackingName::parse(format!(".utf8fs-meantime-{number}").as_bytes()).ok()
-        })
+        .map(|number| own_name(&format!(".utf8fs-meantime-{number}")))
         .filter(|name| !is_listed(name) && !by_new.contains_key(name));
     let rings = others.into_iter().map(|start| (start, true));
     for (start, is_ring) in firsts.into_iter().map(|start| (start, false)).chain(rings) {
