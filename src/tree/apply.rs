@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 
 use super::change::{Change, TreePath};
 use super::failpoints;
-use super::undo_journal::{Job, Journal, JournalError, Mark, Place, Status, verify};
+use super::undo_journal::{Journal, JournalError, Mark, Place, Status, verify};
 use crate::backing::file;
 pub(super) use aside_dir::AsideDir;
 pub(super) use executor::{Executor, Mode, Pass};
@@ -85,12 +85,12 @@ pub fn apply_live(
     observer: &dyn Observer,
 ) -> Result<(), JournalError> {
     let executor = Executor::new(root, journal, observer, Mode::Live)?;
-    let mut skipped = Vec::new();
-    let verified = directories
-        .into_iter()
-        .map(|(directory, inode, changes)| verify(root, &directory, inode, changes, &mut skipped));
-    let jobs: Vec<Job> = verified.flatten().collect();
-    skipped.iter().for_each(|skipped| observer.skipped(skipped));
+    let mut jobs = Vec::new();
+    for (directory, inode, changes) in directories {
+        let (job, skipped) = verify(root, &directory, inode, changes);
+        jobs.extend(job);
+        skipped.iter().for_each(|skipped| observer.skipped(skipped));
+    }
     journal.grow(&jobs)?;
     for job in &jobs {
         executor.carry_out(Pass::Rename, job)?;

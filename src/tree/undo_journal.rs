@@ -32,5 +32,4 @@ pub(crate) use mark::Mark;
 pub use mark::{State, Status};
 pub(crate) use skipped::is_unable;
 pub use skipped::{SkipReason, Skipped};
-pub use verify::check;
-pub(super) use verify::verify;
+pub(crate) use verify::verify;

@@ -22,8 +22,7 @@ pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
     for root in roots {
         migrate(root, arguments::typed(work.args), work, |draft| {
             work.plan(root, draft.metadata().ok().as_ref(), &|plan| {
-                let add = |directory: &_, inode, changes| draft.add(directory, inode, changes);
-                work.add(plan, &add).map(|()| true)
+                work.add(root, plan, Some(draft)).map(|()| true)
             })
         })?;
         if work.stop.is_asked() {

@@ -9,13 +9,13 @@ use super::arguments;
 use super::journal_path::Journals;
 use super::planned_links::PlannedLinks;
 use super::roots::{self, Root};
-use super::work::{Take, Work};
+use super::work::Work;
 use crate::cli::CommandError;
 use crate::cli::args::MigrateArgs;
 use crate::cli::error::cannot_be;
 use crate::names::Quoted;
 use crate::tree::plan::plan_reader::{self, PlanError};
-use crate::tree::undo_journal::{JournalError, check};
+use crate::tree::undo_journal::{Draft, JournalError};
 
 /// Does what the plan says, or says what it would do. It is read to its end before anything is done: one wrong line, and nothing is.
 pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
@@ -49,14 +49,14 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
         }
         reader.tree().map_err(refuse)?;
         let mut links = PlannedLinks::default();
-        let mut fill = |take: &Take<'_>| {
+        let mut fill = |draft: Option<&Draft>| {
             while let Some(plan) = reader.directory().map_err(refuse)? {
                 work.counters.lock().add_planned(&plan);
                 if !args.apply {
                     work.print_changes(&plan);
                     links.add(&plan);
                 }
-                work.add(&plan, take)?;
+                work.add(root, &plan, draft)?;
                 if work.stop.is_asked() {
                     break;
                 }
@@ -64,12 +64,10 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
             Ok(())
         };
         if args.apply {
-            migrate(root, options.clone(), work, |draft| {
-                fill(&|directory, inode, changes| draft.add(directory, inode, changes))
-            })?;
+            migrate(root, options.clone(), work, |draft| fill(Some(draft)))?;
         } else if !was_done(&Journals::usual(root)?.earlier, &options, work) {
             JournalError::refuse_read_only(&root.fd).map_err(|error| failure(root, &error))?;
-            fill(&|directory, inode, changes| Ok(check(&root.fd, directory, inode, changes)))?;
+            fill(None)?;
             work.print_astray(&links.astray(root));
         }
     }

@@ -23,14 +23,10 @@ use crate::tree::change::{Change, TreePath, join_path};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::tree_walk::Place;
-use crate::tree::undo_journal::{JournalError, SkipReason, Skipped};
+use crate::tree::undo_journal::{Draft, SkipReason, Skipped, verify};
 
 /// Most entries of a directory that are reported one by one, where the rest is not.
 const FEW: usize = 5;
-
-/// Takes the changes of a directory, which it gets with its inode number. Returns those that cannot be made.
-pub(super) type Take<'t> =
-    dyn Fn(&TreePath, u64, Vec<Change>) -> Result<Vec<Skipped>, JournalError> + 't;
 
 /// The state of a migration.
 pub(super) struct Work<'w> {
@@ -103,14 +99,23 @@ impl<'w> Work<'w> {
         sink.end.into_inner().unwrap_or(Ok(()))
     }
 
-    /// Has `take` put into a journal, or only check, what can still be done of a plan. Reports what is left.
-    pub(super) fn add(&self, plan: &DirectoryPlan, take: &Take<'_>) -> Result<(), CommandError> {
+    /// Puts into a journal what can still be done of a plan, or only checks it without one. Reports what is left.
+    pub(super) fn add(
+        &self,
+        root: &Root,
+        plan: &DirectoryPlan,
+        draft: Option<&Draft>,
+    ) -> Result<(), CommandError> {
         self.print_left(plan);
         let changes: Vec<Change> = plan.lines.iter().filter_map(Change::of).collect();
         let Some(first) = plan.lines.first().filter(|_| !changes.is_empty()) else {
             return Ok(());
         };
-        let skipped = take(&first.directory, first.directory_inode, changes);
+        let (directory, inode) = (&first.directory, first.directory_inode);
+        let skipped = match draft {
+            Some(draft) => draft.add(directory, inode, changes),
+            None => Ok(verify(&root.fd, directory, inode, changes).1),
+        };
         let skipped = skipped
             .map_err(|error| CommandError::failure(format!("{error}; nothing was changed")))?;
         let lines = plan.lines.iter().filter(|line| line.number > 0);

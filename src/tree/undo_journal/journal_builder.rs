@@ -116,8 +116,8 @@ impl Draft {
         inode: u64,
         changes: Vec<Change>,
     ) -> Result<Vec<Skipped>, JournalError> {
-        let mut skipped = Vec::new();
-        let Some(job) = verify(&self.root, directory, inode, changes, &mut skipped) else {
+        let (job, skipped) = verify(&self.root, directory, inode, changes);
+        let Some(job) = job else {
             return Ok(skipped);
         };
         let octets = job.write().ok_or_else(too_long)?;

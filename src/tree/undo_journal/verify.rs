@@ -12,16 +12,15 @@ use crate::names::BackingName;
 use crate::tree::change::{Change, Destination, InodeId, Retarget, TreePath, read_target};
 use crate::tree::content_eq::have_same_content;
 
-/// Looks at the directory and its entries, and returns what can be done, in an order in which each name is free before it is taken;
-/// `None` if nothing can. What cannot is added to `skipped`. No link is followed on the way there, and no mount entered
-/// (law T5).
-pub(in crate::tree) fn verify(
+/// Looks at the directory of that inode number and each entry, and returns what can be done, in an order in which each name is free
+/// before it is taken, if anything can; then what cannot. No link is followed on the way there, and no mount entered (law T5).
+pub(crate) fn verify(
     root: &OwnedFd,
     directory: &TreePath,
     inode: u64,
     mut changes: Vec<Change>,
-    skipped: &mut Vec<Skipped>,
-) -> Option<Job> {
+) -> (Option<Job>, Vec<Skipped>) {
+    let mut skipped = Vec::new();
     let mut skip = |change: &Change, reason: SkipReason| {
         skipped.push(Skipped {
             directory: directory.clone(),
@@ -39,7 +38,7 @@ pub(in crate::tree) fn verify(
         Err(error) => {
             let reason = SkipReason::of_directory(&error);
             changes.iter().for_each(|change| skip(change, reason));
-            return None;
+            return (None, skipped);
         }
     };
     let names: HashSet<&BackingName> = changes.iter().map(|change| &change.name).collect();
@@ -59,26 +58,14 @@ pub(in crate::tree) fn verify(
         // Should it be there after all, the kernel refuses (law T2).
         changes = arrange(changes, |name| dir.exists(name).unwrap_or(false));
     }
-    (!changes.is_empty()).then(|| Job {
+    let job = (!changes.is_empty()).then(|| Job {
         number: 0,
         directory: directory.clone(),
         id: InodeId::of(&stat),
         mtime: stat.mtime,
         changes,
-    })
-}
-
-/// Looks at the directory of that inode number and each entry, and returns the changes that can't be made.
-#[must_use]
-pub fn check(
-    root: &OwnedFd,
-    directory: &TreePath,
-    inode: u64,
-    changes: Vec<Change>,
-) -> Vec<Skipped> {
-    let mut skipped = Vec::new();
-    verify(root, directory, inode, changes, &mut skipped);
-    skipped
+    });
+    (job, skipped)
 }
 
 /// Takes out the changes to names that are not given up. An entry that cannot move keeps its name, which then another cannot have,
