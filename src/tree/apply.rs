@@ -119,9 +119,6 @@ pub(super) fn carry_out(
     let mut marked = Instant::now();
     let mut done = from;
     for level in order.chunk_by(|(_, one), (_, other)| one.depth == other.depth) {
-        if executor.count.lock().is_stopped {
-            break;
-        }
         together(executor, pass, level, threads)?;
         done += level.len();
         if executor.count.lock().is_stopped {

@@ -11,6 +11,7 @@ use super::aside_dir::{AsideDir, is_near};
 use super::observer::{Done, Observer, Outcome};
 use crate::backing::{Dir, SetTime, Stat, Time, file, if_there};
 use crate::names::BackingName;
+use crate::tree::change::Change;
 use crate::tree::failpoints;
 use crate::tree::undo_journal::{Job, Journal, JournalError, SkipReason, Skipped};
 
@@ -41,6 +42,17 @@ pub(in crate::tree) enum Pass {
     VerifyLinks,
 }
 
+impl Pass {
+    /// Does it make a step of that change?
+    fn concerns(self, change: &Change) -> bool {
+        match self {
+            Self::Retarget => change.is_retargeted(),
+            Self::Rename => change.to.is_some(),
+            Self::NoteLinks | Self::VerifyLinks => false,
+        }
+    }
+}
+
 /// The tree that is worked on.
 pub(in crate::tree) struct Executor<'e> {
     pub(super) root: &'e OwnedFd,
@@ -68,6 +80,8 @@ pub(super) struct LinkEnd {
 pub(super) struct OpenDir<'d> {
     pub(super) job: &'d Job,
     pub(super) dir: Dir,
+    /// The name of the only entry that is in question, before or after; `None` for all.
+    only: Option<&'d BackingName>,
     /// The time of the directory's last change as it was found.
     mtime: Time,
     /// An entry of the job was changed at that time.
@@ -132,13 +146,8 @@ impl<'e> Executor<'e> {
             Ok(opened) => opened,
             Err(error) => {
                 let reason = SkipReason::of_directory(&error);
-                for change in &job.changes {
-                    let is_of_pass = match pass {
-                        Pass::Retarget => change.is_retargeted(),
-                        Pass::Rename => change.to.is_some(),
-                        Pass::NoteLinks | Pass::VerifyLinks => false,
-                    };
-                    if is_of_pass && only.is_none_or(|only| *only == change.name) {
+                for change in job.changes.iter().filter(|change| pass.concerns(change)) {
+                    if only.is_none_or(|only| *only == change.name) {
                         self.skip(job, &change.name, reason);
                     }
                 }
@@ -148,19 +157,21 @@ impl<'e> Executor<'e> {
         let dir = OpenDir {
             job,
             dir,
+            only,
             mtime: before.mtime,
             is_ours: Cell::new(false),
             changed: Cell::new(false),
             found: Cell::new(false),
         };
-        let steps = match pass {
-            Pass::NoteLinks => self.note_links(&dir, only),
-            Pass::Retarget => self.retarget_all(&dir, only),
-            Pass::Rename => self.rename_all(&dir, only)?,
-            Pass::VerifyLinks => self.verify_links(&dir, only),
-        };
+        match pass {
+            Pass::NoteLinks => self.note_links(&dir),
+            Pass::Retarget => self.retarget_all(&dir),
+            Pass::Rename => self.rename_all(&dir)?,
+            Pass::VerifyLinks => self.verify_links(&dir),
+        }
         self.put_time_back(&dir, &before);
-        let steps = u64::try_from(steps).unwrap_or(0);
+        let steps = job.changes.iter().filter(|change| pass.concerns(change));
+        let steps = u64::try_from(steps.count()).unwrap_or(0);
         let steps = self.passed.fetch_add(steps, Ordering::Relaxed) + steps;
         let all = self.journal.steps();
         self.observer.progress(steps, all, &job.directory);
@@ -198,6 +209,12 @@ impl<'e> Executor<'e> {
 }
 
 impl OpenDir<'_> {
+    /// Is a change in question?
+    pub(super) fn concerns(&self, change: &Change) -> bool {
+        self.only
+            .is_none_or(|only| change.names().any(|name| name == only))
+    }
+
     /// Returns the entry of that name, if there is one.
     ///
     /// # Errors

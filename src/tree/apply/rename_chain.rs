@@ -13,25 +13,17 @@ use crate::tree::failpoints;
 use crate::tree::undo_journal::{JournalError, Mark, SkipReason, is_unable};
 
 impl Executor<'_> {
-    /// Makes or unmakes the renames of a directory; only those that concern a name, if one is given. Returns how many
-    /// steps the directory has of this kind.
-    pub(super) fn rename_all(
-        &self,
-        dir: &OpenDir<'_>,
-        only: Option<&BackingName>,
-    ) -> Result<usize, JournalError> {
-        let mut steps = 0;
+    /// Makes or unmakes the renames of a directory; of a chain all or none.
+    pub(super) fn rename_all(&self, dir: &OpenDir<'_>) -> Result<(), JournalError> {
         for (first, changes) in dir.job.chains() {
             if self.is_over() {
                 break;
             }
-            steps += changes.len();
-            let mut names = changes.iter().flat_map(Change::names);
-            if only.is_none_or(|only| names.any(|name| name == only)) {
+            if changes.iter().any(|change| dir.concerns(change)) {
                 Chain::new(self, dir, first, changes).carry_out()?;
             }
         }
-        Ok(steps)
+        Ok(())
     }
 }
 

@@ -16,10 +16,9 @@ use crate::tree::failpoints;
 use crate::tree::undo_journal::SkipReason;
 
 impl Executor<'_> {
-    /// Gives the links of a directory their targets, or their old ones back; only a certain one, if it is given. Returns how
-    /// many steps the directory has of this kind.
-    pub(super) fn retarget_all(&self, dir: &OpenDir<'_>, only: Option<&BackingName>) -> usize {
-        self.each_link(dir, only, |number, change, target| {
+    /// Gives the links of a directory their targets, or their old ones back.
+    pub(super) fn retarget_all(&self, dir: &OpenDir<'_>) {
+        self.each_link(dir, |number, change, target| {
             let mut done = Done::Before;
             // Else whether it leads on is verified at the end.
             if target.is_change() {
@@ -33,8 +32,6 @@ impl Executor<'_> {
                 end.counted = Some(done);
             }
         });
-        let changes = dir.job.changes.iter();
-        changes.filter(|change| change.is_retargeted()).count()
     }
 
     /// Returns the target that a link is to have.
@@ -45,18 +42,13 @@ impl Executor<'_> {
         }
     }
 
-    /// Acts on each link, or on a certain one, which is given with its number.
-    pub(super) fn each_link(
-        &self,
-        dir: &OpenDir<'_>,
-        only: Option<&BackingName>,
-        act: impl Fn(usize, &Change, &Retarget),
-    ) {
+    /// Acts on each link that is in question, which is given with its number.
+    pub(super) fn each_link(&self, dir: &OpenDir<'_>, act: impl Fn(usize, &Change, &Retarget)) {
         for (number, change, target) in dir.job.links() {
             if self.is_over() {
                 break;
             }
-            if only.is_none_or(|only| change.names().any(|name| name == only)) {
+            if dir.concerns(change) {
                 act(number, change, target);
             }
         }

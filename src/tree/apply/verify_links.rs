@@ -7,19 +7,17 @@
 //! Undoing gives back what was there. Only where something could not be given back, links lead on.
 
 use super::executor::{Executor, LinkEnd, Mode, OpenDir};
-use crate::names::BackingName;
 use crate::tree::change::{Change, Retarget, read_target};
 use crate::tree::undo_journal::SkipReason;
 
 impl Executor<'_> {
     /// Notes where links lead.
-    pub(super) fn note_links(&self, dir: &OpenDir<'_>, only: Option<&BackingName>) -> usize {
-        self.each_link(dir, only, |number, change, target| {
+    pub(super) fn note_links(&self, dir: &OpenDir<'_>) {
+        self.each_link(dir, |number, change, target| {
             if let Some(end) = self.link_end(dir, change, target) {
                 self.ends.lock().insert((dir.job.number, number), end);
             }
         });
-        0
     }
 
     /// Returns where a link leads, by whichever names on its way are there: on going on, some are changed already.
@@ -42,8 +40,8 @@ impl Executor<'_> {
     }
 
     /// Sees to it that links lead to where they led, if any of their targets does, and reports the others.
-    pub(super) fn verify_links(&self, dir: &OpenDir<'_>, only: Option<&BackingName>) -> usize {
-        self.each_link(dir, only, |number, change, target| {
+    pub(super) fn verify_links(&self, dir: &OpenDir<'_>) {
+        self.each_link(dir, |number, change, target| {
             let end = self.ends.lock().get(&(dir.job.number, number)).copied();
             let Some((end, done)) = end.and_then(|end| Some((end.inode, end.counted?))) else {
                 return;
@@ -67,6 +65,5 @@ impl Executor<'_> {
             };
             self.skip(dir.job, &change.name, reason);
         });
-        0
     }
 }
