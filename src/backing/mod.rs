@@ -4,6 +4,8 @@
 //! open with `O_NOFOLLOW | O_CLOEXEC`. The one way around it is `/proc/self/fd/N`, which names an inode that is held
 //! already. Errors are the kernel's, unchanged. No policy, no knowledge of visible names.
 
+use std::io;
+
 pub mod calls;
 pub mod dir;
 pub mod entries;
@@ -32,3 +34,13 @@ pub use stat::{SetTime, Stat, Time, device_unasked, is_read_only, stat_filesyste
 pub use sys::{
     Completion, FuseRing, RING_HEADER, clone_connection, close_backing, open_backing, page_size,
 };
+
+/// Returns the system's text for an error, without the number.
+#[must_use]
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((reason, _)) => reason.to_owned(),
+        None => text,
+    }
+}

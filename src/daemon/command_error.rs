@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+pub use crate::backing::reason;
 use crate::names::Quoted;
 
 /// An error for a person: names in it are quoted.
@@ -69,16 +70,6 @@ pub(crate) trait Doing<T> {
 impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
     fn doing(self, what: &str) -> Result<T, CommandError> {
         self.map_err(|error| CommandError::io(what, &error.into()))
-    }
-}
-
-/// Returns the system's text for an error, without the number.
-#[must_use]
-pub fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error ") {
-        Some((reason, _)) => reason.to_owned(),
-        None => text,
     }
 }
 

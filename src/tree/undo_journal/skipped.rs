@@ -4,6 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::backing::reason;
 use crate::names::BackingName;
 use crate::tree::change::{TreePath, join_path};
 
@@ -41,17 +42,8 @@ pub enum SkipReason {
     #[error("this filesystem cannot do it safely")]
     Unsafe,
     /// The system refused it, by this errno.
-    #[error("{}", in_words(*.0))]
+    #[error("{}", reason(&io::Error::from_raw_os_error(*.0)))]
     System(i32),
-}
-
-/// Returns an error of the system in words, without its number.
-fn in_words(errno: i32) -> String {
-    let text = io::Error::from_raw_os_error(errno).to_string();
-    text.split(" (os error")
-        .next()
-        .unwrap_or_default()
-        .to_owned()
 }
 
 /// An entry that is left as it is (law T3).
