@@ -145,7 +145,7 @@ impl<'e> Executor<'e> {
         let (dir, before) = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                let reason = SkipReason::of_directory(&error);
+                let reason = SkipReason::of_directory(error);
                 for change in job.changes.iter().filter(|change| pass.concerns(change)) {
                     if only.is_none_or(|only| *only == change.name) {
                         self.skip(job, &change.name, reason);
@@ -224,7 +224,7 @@ impl OpenDir<'_> {
         dir: &Dir<F>,
         name: &BackingName,
     ) -> Result<Option<Stat>, SkipReason> {
-        if_there(dir.stat_child(name)).map_err(|error| SkipReason::of(&error))
+        Ok(if_there(dir.stat_child(name))?)
     }
 
     /// Notes an entry that is one of the migration's.

@@ -320,9 +320,9 @@ impl<'c> Chain<'c> {
                 self.dir.found.set(true);
                 self.dir.change();
                 let unlinked = failpoints::change(|| from_dir.unlink(from));
-                return Ok(unlinked.map_err(|error| SkipReason::of(&error)));
+                return Ok(unlinked.map_err(SkipReason::from));
             }
         }
-        Ok(Err(SkipReason::of_rename(&error)))
+        Ok(Err(SkipReason::of_rename(error)))
     }
 }

@@ -107,14 +107,10 @@ impl Executor<'_> {
         let is_original = other.as_ref().is_some_and(|other| change.id.is(other));
         if !(wanted == targets.old && is_original) {
             if other.is_some() {
-                dir.unlink(&beside)
-                    .map_err(|error| SkipReason::of(&error))?;
+                dir.unlink(&beside)?;
             }
-            let made = dir.copy(name, &stat, &beside, wanted);
-            if let Err(error) = made {
-                drop(dir.unlink(&beside));
-                return Err(SkipReason::of(&error));
-            }
+            dir.copy(name, &stat, &beside, wanted)
+                .inspect_err(|_| drop(dir.unlink(&beside)))?;
         }
         dir.exchange(name, &stat, &beside)?;
         self.report(dir, name, wanted);
@@ -136,7 +132,7 @@ impl OpenDir<'_> {
         targets: &Retarget,
         stat: &Stat,
     ) -> Result<Option<Vec<u8>>, SkipReason> {
-        let target = read_target(&self.dir, name).map_err(|error| SkipReason::of(&error))?;
+        let target = read_target(&self.dir, name)?;
         let is_ours =
             target == targets.old || !change.id.is(stat) && targets.possible().contains(&target);
         Ok(is_ours.then_some(target))
@@ -183,12 +179,9 @@ impl OpenDir<'_> {
         let dir = &self.dir;
         let exchange = || {
             failpoints::change(|| dir.rename(name, dir, beside, libc::RENAME_EXCHANGE))
-                .map_err(|error| SkipReason::of_rename(&error))
+                .map_err(SkipReason::of_rename)
         };
-        if let Err(reason) = exchange() {
-            drop(self.unlink(beside));
-            return Err(reason);
-        }
+        exchange().inspect_err(|_| drop(self.unlink(beside)))?;
         self.change();
         let out = self.stat(&self.dir, beside)?;
         if out.is_none_or(|out| out.ino != stat.ino) {
@@ -197,7 +190,7 @@ impl OpenDir<'_> {
             drop(self.unlink(beside));
             return Err(SkipReason::Changed);
         }
-        self.unlink(beside).map_err(|error| SkipReason::of(&error))
+        Ok(self.unlink(beside)?)
     }
 
     /// Removes a link that was beside another.
@@ -214,10 +207,8 @@ impl OpenDir<'_> {
         beside: &BackingName,
     ) -> Result<(), SkipReason> {
         self.change();
-        let link = self.dir.child(name);
-        let touched = link.and_then(|link| set_times(link, stat));
-        let cleared = touched.and_then(|()| self.unlink(beside));
-        cleared.map_err(|error| SkipReason::of(&error))
+        set_times(self.dir.child(name)?, stat)?;
+        Ok(self.unlink(beside)?)
     }
 }
 

@@ -65,9 +65,9 @@ impl Skipped {
     }
 }
 
-impl SkipReason {
-    /// Returns the reason that an error of the system is for an entry.
-    pub(crate) fn of(error: &io::Error) -> Self {
+/// The reason that an error of the system is for an entry.
+impl From<io::Error> for SkipReason {
+    fn from(error: io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::ENOENT) => Self::Gone,
             Some(libc::EEXIST) => Self::Taken,
@@ -75,22 +75,24 @@ impl SkipReason {
             None => Self::System(libc::EIO),
         }
     }
+}
 
-    /// Returns the same of opening the directory of an entry, on a way without links and mounts.
-    pub(crate) fn of_directory(error: &io::Error) -> Self {
+impl SkipReason {
+    /// Returns the reason that an error of opening its directory is, on a way without links and mounts.
+    pub(crate) fn of_directory(error: io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::EXDEV) => Self::MountPoint,
             Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP) => Self::Elsewhere,
-            _ => Self::of(error),
+            _ => error.into(),
         }
     }
 
-    /// Returns the same of a renameat2(2), which not every filesystem has.
-    pub(crate) fn of_rename(error: &io::Error) -> Self {
-        if is_unable(error) {
+    /// Returns the reason that an error of renameat2(2) is, which not every filesystem has.
+    pub(crate) fn of_rename(error: io::Error) -> Self {
+        if is_unable(&error) {
             Self::Unsafe
         } else {
-            Self::of(error)
+            error.into()
         }
     }
 }

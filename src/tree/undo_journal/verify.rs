@@ -36,7 +36,7 @@ pub(crate) fn verify(
     let (dir, stat) = match opened.and_then(|dir| Stat::of(&dir).map(|stat| (dir, stat))) {
         Ok(opened) => opened,
         Err(error) => {
-            let reason = SkipReason::of_directory(&error);
+            let reason = SkipReason::of_directory(error);
             changes.iter().for_each(|change| skip(change, reason));
             return (None, skipped);
         }
@@ -116,8 +116,7 @@ fn complete(dir: &Dir, mount: u64, change: &mut Change) -> Result<(), SkipReason
         if found.nlink > 1 {
             return Err(SkipReason::HardLinked);
         }
-        let read = read_target(dir, &change.name);
-        let read = read.map_err(|error| SkipReason::of(&error))?;
+        let read = read_target(dir, &change.name)?;
         if !target.old.is_empty() && target.old != read {
             change.to = None;
             return Err(SkipReason::Changed);
@@ -137,8 +136,7 @@ fn complete(dir: &Dir, mount: u64, change: &mut Change) -> Result<(), SkipReason
 
 /// Returns the entry of a change, if it is as it was.
 fn find(dir: &Dir, mount: u64, change: &Change) -> Result<Stat, SkipReason> {
-    let stat = dir.stat_child(&change.name);
-    let stat = stat.map_err(|error| SkipReason::of(&error))?;
+    let stat = dir.stat_child(&change.name)?;
     if stat.mnt_id != mount {
         return Err(SkipReason::MountPoint);
     }
