@@ -90,7 +90,7 @@ fn serve(
             }
             Err(errno) => (-errno.raw_os_error(), 0),
         };
-        head.copy_from_slice(out_header(header.unique, error, length).as_bytes());
+        head.copy_from_slice(OutHeader::new(header.unique, error, length).as_bytes());
         let whole = answer.get(..HEADER + length).unwrap_or_default();
         send(connection, whole);
         if header.opcode == layout::DESTROY {
@@ -99,17 +99,9 @@ fn serve(
     }
 }
 
-fn out_header(unique: u64, error: i32, length: usize) -> OutHeader {
-    OutHeader {
-        length: u32::try_from(HEADER + length).unwrap_or(0),
-        error,
-        unique,
-    }
-}
-
 fn send_late(connection: &OwnedFd, unique: u64, done: Result<(), FsError>) {
     let error = done.map_or_else(|error| -error.errno(), |()| 0);
-    send(connection, out_header(unique, error, 0).as_bytes());
+    send(connection, OutHeader::new(unique, error, 0).as_bytes());
 }
 
 fn send(connection: &OwnedFd, answer: &[u8]) {

@@ -97,6 +97,17 @@ records! {
     InvalEntry(16) { directory: u64, name_length: u32, flags: u32 }
 }
 
+impl OutHeader {
+    /// The header of an answer or notification with so many bytes behind it.
+    pub(super) fn new(unique: u64, error: i32, body: usize) -> Self {
+        Self {
+            length: u32::try_from(size_of::<Self>() + body).unwrap_or(0),
+            error,
+            unique,
+        }
+    }
+}
+
 /// Numbers of requests (`enum fuse_opcode`) that [`Operation`](super::Operation) does not tell apart or does not have.
 pub(super) const INIT: u32 = 26;
 pub(super) const SETLKW: u32 = 33;

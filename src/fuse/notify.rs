@@ -57,11 +57,7 @@ fn forget_inode(connection: &OwnedFd, node: u64, offset: i64) -> io::Result<()> 
 
 /// Sends a notification, whose number is in the place of the error of an answer that answers nothing.
 fn notify(connection: &OwnedFd, what: i32, about: &[u8]) -> io::Result<()> {
-    let header = OutHeader {
-        length: u32::try_from(size_of::<OutHeader>() + about.len()).map_err(io::Error::other)?,
-        error: what,
-        unique: 0,
-    };
+    let header = OutHeader::new(0, what, about.len());
     rustix::io::write(connection, &[header.as_bytes(), about].concat())?;
     Ok(())
 }
