@@ -31,9 +31,7 @@ pub use file_handle::FileHandle;
 pub use fs_type::FsType;
 pub use lock::{Holder, LockKind, LockRange};
 pub use stat::{SetTime, Stat, Time, device_unasked, is_read_only, stat_filesystem};
-pub use sys::{
-    Completion, FuseRing, RING_HEADER, clone_connection, close_backing, open_backing, page_size,
-};
+pub use sys::{FuseRing, RING_HEADER, clone_connection, close_backing, open_backing, page_size};
 
 /// Returns the system's text for an error, without the number.
 #[must_use]

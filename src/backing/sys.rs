@@ -201,11 +201,12 @@ const ENTER_NO_IOWAIT: u32 = 1 << 7;
 
 /// A ring (`io_uring(7)`) by which one thread takes requests of a FUSE connection and answers them. It can do nothing else.
 ///
-/// Each of its slots holds one request at a time. The kernel writes a request there and reads its answer only while a
-/// call borrows it exclusively. `IORING_SETUP_DEFER_TASKRUN` makes it work on a ring in no other system call.
+/// Its one slot holds one request at a time. The kernel writes a request there and reads its answer only while a call
+/// borrows the ring exclusively. `IORING_SETUP_DEFER_TASKRUN` makes it work on a ring in no other system call.
 pub struct FuseRing {
     ring: IoUring<squeue::Entry128, cqueue::Entry>,
-    slots: Vec<Slot>,
+    /// Once there is a slot, it is never replaced or moved: the kernel has its addresses. Dropped after the ring.
+    slot: Option<Slot>,
 }
 
 /// The memory of one request, and of its answer after that.
@@ -216,15 +217,6 @@ struct Slot {
     iovecs: Box<[usize; 4]>,
 }
 
-/// A completion from [`FuseRing::wait`].
-#[derive(Debug, Clone, Copy)]
-pub struct Completion {
-    /// The slot.
-    pub slot: usize,
-    /// 0: the slot holds a request. Else a negative errno: the slot is not the kernel's any more.
-    pub result: i32,
-}
-
 impl std::fmt::Debug for FuseRing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("FuseRing").finish_non_exhaustive()
@@ -232,7 +224,7 @@ impl std::fmt::Debug for FuseRing {
 }
 
 impl FuseRing {
-    /// Makes a ring of `connection`, without slots. It does nothing before [`enable`](Self::enable).
+    /// Makes a ring of `connection`, without a slot. It does nothing before [`enable`](Self::enable).
     ///
     /// # Errors
     /// Those of `io_uring_setup(2)` and `io_uring_register(2)`: the kernel is too old, or rings are forbidden.
@@ -247,8 +239,7 @@ impl FuseRing {
             Restriction::sqe_op(opcode::UringCmd80::CODE),
             Restriction::sqe_flags_required(squeue::Flags::FIXED_FILE.bits()),
         ])?;
-        let slots = Vec::new();
-        Ok(Self { ring, slots })
+        Ok(Self { ring, slot: None })
     }
 
     /// Lets this thread use the ring, and no other.
@@ -259,37 +250,36 @@ impl FuseRing {
         self.ring.submitter().register_enable_rings()
     }
 
-    /// Adds a slot with room for `payload` bytes to the queue of requests that are made on the CPU `queue`.
+    /// Adds the slot to the queue of requests that are made on the CPU `queue`; the first time it is made, with room for
+    /// `payload` bytes.
     ///
     /// # Errors
     /// Those of `io_uring_enter(2)`.
     pub fn register(&mut self, queue: u16, payload: usize) -> io::Result<()> {
-        let mut slot = Slot {
+        let slot = self.slot.get_or_insert_with(|| Slot {
             header: Box::new([0; RING_HEADER]),
             payload: vec![0; payload].into_boxed_slice(),
             iovecs: Box::default(),
-        };
+        });
         let header = slot.header.as_mut_ptr() as usize;
         let body = slot.payload.as_mut_ptr() as usize;
-        *slot.iovecs = [header, RING_HEADER, body, payload];
+        *slot.iovecs = [header, RING_HEADER, body, slot.payload.len()];
         let iovecs = Some(slot.iovecs.as_ptr() as u64);
-        self.slots.push(slot);
-        self.push(self.slots.len() - 1, REGISTER, (queue, 0), iovecs)?;
+        self.push(REGISTER, (queue, 0), iovecs)?;
         self.ring.submit().map(drop)
     }
 
-    /// Answers the request in `slot` of the queue `queue` with what the slot holds, at the next [`wait`](Self::wait).
+    /// Answers the request in the slot of the queue `queue` with what the slot holds, at the next [`wait`](Self::wait).
     /// Then the slot takes another request. `id` is that of `struct fuse_uring_ent_in_out`.
     ///
     /// # Errors
     /// Those of `io_uring_enter(2)`.
-    pub fn commit(&mut self, slot: usize, queue: u16, id: u64) -> io::Result<()> {
-        self.push(slot, COMMIT_AND_FETCH, (queue, id), None)
+    pub fn commit(&mut self, queue: u16, id: u64) -> io::Result<()> {
+        self.push(COMMIT_AND_FETCH, (queue, id), None)
     }
 
     fn push(
         &mut self,
-        slot: usize,
         command: u32,
         (queue, id): (u16, u64),
         iovecs: Option<u64>,
@@ -300,7 +290,6 @@ impl FuseRing {
         request[16..18].copy_from_slice(&queue.to_ne_bytes());
         let command = opcode::UringCmd80::new(Fixed(0), command);
         let mut entry = command.cmd(request).addr(iovecs).build();
-        entry.set_user_data(slot as u64);
         if iovecs.is_some() {
             // SAFETY: an entry has the layout of `struct io_uring_sqe`, in which `len` is the u32 at byte 24. The
             // crate has no other way to set it. `entry` is exclusively ours.
@@ -311,23 +300,20 @@ impl FuseRing {
         while self.ring.submission().is_full() {
             self.ring.submit()?;
         }
-        // SAFETY: the entry points to two iovecs only, and these to boxes of a slot, which live as long as the ring
+        // SAFETY: the entry points to two iovecs only, and these to boxes of the slot, which live as long as the ring
         // and are dropped after it. Nobody uses them while the kernel does: it does so only in calls that borrow all
         // of this exclusively.
         unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)
     }
 
-    /// Waits until a slot holds a request or is not the kernel's any more.
+    /// Waits until the slot holds a request, which 0 says, or is not the kernel's any more, which a negative errno says.
     ///
     /// # Errors
     /// Those of `io_uring_enter(2)`.
-    pub fn wait(&mut self) -> io::Result<Completion> {
+    pub fn wait(&mut self) -> io::Result<i32> {
         loop {
             if let Some(entry) = self.ring.completion().next() {
-                return Ok(Completion {
-                    slot: usize::try_from(entry.user_data()).map_err(io::Error::other)?,
-                    result: entry.result(),
-                });
+                return Ok(entry.result());
             }
             match self.submit_and_wait() {
                 Err(error) if !matches!(error.raw_os_error(), Some(libc::EINTR | libc::EBUSY)) => {
@@ -350,9 +336,9 @@ impl FuseRing {
         unsafe { submitter.enter::<libc::sigset_t>(pushed, 1, flags, None) }
     }
 
-    /// The header and the payload in `slot`, if there is one.
-    pub fn memory(&mut self, slot: usize) -> Option<(&mut [u8; RING_HEADER], &mut [u8])> {
-        let slot = self.slots.get_mut(slot)?;
+    /// The header and the payload in the slot, if it was made.
+    pub fn memory(&mut self) -> Option<(&mut [u8; RING_HEADER], &mut [u8])> {
+        let slot = self.slot.as_mut()?;
         Some((&mut slot.header, &mut slot.payload))
     }
 }

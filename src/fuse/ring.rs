@@ -26,7 +26,7 @@ use super::layout::{InHeader, OutHeader, RingEntry};
 use super::reply::Reply;
 use super::request::{Arguments, Request};
 use super::ring_plan::{Place, Plan};
-use crate::backing::{Completion, FuseRing, RING_HEADER};
+use crate::backing::{FuseRing, RING_HEADER};
 use crate::os::cpus::run_on;
 
 /// Requests with longer payloads (writes) are read where the kernel put them; others are copied, so that the answer has that room. So much memory is
@@ -171,26 +171,18 @@ struct Server {
     seat: usize,
     queue: u16,
     ring: FuseRing,
-    /// Bytes of each slot's payload.
+    /// Bytes of the slot's payload.
     payload: usize,
-    /// Holds arguments while their slot takes the answer.
+    /// Holds arguments while the slot takes the answer.
     copied: Vec<u8>,
     has_served: bool,
 }
 
-/// A request in a slot, without its answer.
-#[derive(Debug, Clone, Copy)]
-struct Pending {
-    slot: usize,
-    unique: u64,
-    commit_id: u64,
-}
-
-/// The header of a slot, as far as it describes the request in it.
+/// The header of the slot, as far as it describes the request in it.
 struct Asked {
     header: InHeader,
     commit_id: u64,
-    /// Bytes of the slot's payload.
+    /// Bytes of the payload.
     payload: usize,
 }
 
@@ -215,8 +207,8 @@ impl Server {
         }
         loop {
             let served = match self.ring.wait() {
-                Ok(Completion { slot, result: 0 }) => self.serve(slot),
-                Ok(Completion { result, .. }) => match Errno::from_raw_os_error(-result) {
+                Ok(0) => self.serve(),
+                Ok(result) => match Errno::from_raw_os_error(-result) {
                     Errno::NOTCONN | Errno::CONNABORTED | Errno::NODEV => return,
                     errno if self.has_served => {
                         log::error!("an answer was not taken: {errno}");
@@ -234,7 +226,7 @@ impl Server {
         }
     }
 
-    /// Hands the first slot to the kernel, which sends requests to rings once each CPU has a slot. A slot added after
+    /// Hands the slot to the kernel, which sends requests to rings once each CPU has a slot. A slot added after
     /// that takes no request that waits for another. So one CPU has its slots last, and nobody is told of the mount before.
     fn begin(&mut self) -> io::Result<()> {
         let own_step = usize::from(usize::from(self.queue) == self.shared.last_queue);
@@ -248,10 +240,10 @@ impl Server {
         begun
     }
 
-    /// Serves the request in `slot`.
-    fn serve(&mut self, slot: usize) -> io::Result<()> {
+    /// Serves the request in the slot.
+    fn serve(&mut self) -> io::Result<()> {
         self.has_served = true;
-        let Some((header, payload)) = self.ring.memory(slot) else {
+        let Some((header, payload)) = self.ring.memory() else {
             return Ok(());
         };
         let asked = Asked::read(header)?;
@@ -273,38 +265,20 @@ impl Server {
         if let Some(answer) = self.copied.get(..length).filter(|_| !is_copied) {
             payload.split_at_mut(length).0.copy_from_slice(answer);
         }
-        let pending = Pending {
-            slot,
-            unique: asked.header.unique,
-            commit_id: asked.commit_id,
+        let (error, length) = match done {
+            Ok(Done::Now | Done::Absent) => (0, length),
+            Ok(Done::Later | Done::Never) => (0, 0),
+            Err(errno) => (-errno.raw_os_error(), 0),
         };
-        match done {
-            Ok(Done::Now | Done::Absent) => self.answer(pending, 0, length),
-            Ok(Done::Later | Done::Never) => self.answer(pending, 0, 0),
-            Err(errno) => self.answer(pending, -errno.raw_os_error(), 0),
-        }
-    }
-
-    /// Answers with an error, or with so many bytes of the slot's payload.
-    fn answer(&mut self, pending: Pending, error: i32, length: usize) -> io::Result<()> {
-        let Some((header, _)) = self.ring.memory(pending.slot) else {
-            return Ok(());
-        };
-        let narrow = |length| u32::try_from(length).map_err(io::Error::other);
-        let out = OutHeader {
-            length: narrow(size_of::<OutHeader>() + length)?,
-            error,
-            unique: pending.unique,
-        };
+        let out = OutHeader::new(asked.header.unique, error, length);
         let entry = RingEntry {
-            commit_id: pending.commit_id,
-            payload_size: narrow(length)?,
+            commit_id: asked.commit_id,
+            payload_size: u32::try_from(length).map_err(io::Error::other)?,
             ..RingEntry::default()
         };
         out.write_to_prefix(header).map_err(malformed)?;
         let end = header.get_mut(ENTRY..).unwrap_or_default();
         entry.write_to_prefix(end).map_err(malformed)?;
-        self.ring
-            .commit(pending.slot, self.queue, pending.commit_id)
+        self.ring.commit(self.queue, asked.commit_id)
     }
 }
