@@ -14,7 +14,7 @@ use super::notify::Forgetting;
 use super::passthrough::Passthrough;
 use super::ring::{Fault, Rings};
 use super::ring_plan::NoRings;
-use super::start::{Wishes, agree};
+use super::start::agree;
 use crate::fs::ROOT;
 
 /// A connection on which it is agreed how the kernel and a filesystem talk.
@@ -40,8 +40,8 @@ impl Connection {
         let threads = service.threads.max(1);
         let connection = Arc::new(fuse_fd);
         let can_pass = service.passthrough == Passthrough::Auto;
-        let wishes = Wishes::of(&service.coherence.fs, can_pass, rings.is_ok());
-        let agreed = agree(&connection, wishes)?;
+        let fs = &service.coherence.fs;
+        let agreed = agree(&connection, fs, can_pass, rings.is_ok())?;
         let passthrough = agreed.passthrough;
         if passthrough {
             service.coherence.keeps_no_content();

@@ -20,90 +20,78 @@ pub(super) const REQUEST: usize = MAX_WRITE as usize + 4096;
 const MAX_BACKGROUND: u16 = 64;
 const CONGESTED: u16 = 48;
 
-/// The features that the kernel is asked for.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Wishes {
-    /// Bits of [`init`] that it is to have; what it lacks is done without.
-    flags: u64,
-    /// The flags without which something is missed.
-    missed: u64,
-    max_stack_depth: u32,
+/// Features without which something is missed.
+const MISSED: u64 = init::DO_READDIRPLUS
+    | init::READDIRPLUS_AUTO
+    | init::PARALLEL_DIROPS
+    | init::DONT_MASK
+    | init::AUTO_INVAL_DATA
+    | init::ASYNC_DIO
+    | init::NO_EXPORT_SUPPORT;
+
+/// Returns the best features for `fs`, bits of [`init`], with passthrough and rings if they are allowed. What the kernel lacks is
+/// done without.
+fn wishes(fs: &Utf8Fs, passthrough: bool, rings: bool) -> u64 {
+    // Not `FUSE_ATOMIC_O_TRUNC`: the kernel truncates by a SETATTR of its own, under the lock of its inode. So
+    // those who wait for a writer of the file wait there, and not here with a thread each.
+    let mut flags = MISSED | init::ASYNC_READ | init::BIG_WRITES | init::MAX_PAGES | init::INIT_EXT;
+    // The kernel leaves set-id bits and file capabilities to us, and need not ask for them before each write. So
+    // a write of ours must clear them as an ordinary user's does.
+    if credentials::clears_set_ids() {
+        flags |= init::HANDLE_KILLPRIV_V2;
+    }
+    if fs.carries_locks() {
+        flags |= init::POSIX_LOCKS | init::FLOCK_LOCKS;
+    }
+    // It makes the kernel check all rights, by modes too (`process_init_reply` in `fs/fuse/inode.c`).
+    if fs.is_shared() {
+        flags |= init::POSIX_ACL;
+    }
+    if passthrough && credentials::is_privileged() {
+        flags |= init::PASSTHROUGH;
+    }
+    if rings {
+        flags |= init::OVER_IO_URING;
+    }
+    flags
 }
 
-impl Wishes {
-    /// Returns the best features for `fs`, with passthrough and rings if they are allowed.
-    pub(super) fn of(fs: &Utf8Fs, passthrough: bool, rings: bool) -> Self {
-        let missed = init::DO_READDIRPLUS
-            | init::READDIRPLUS_AUTO
-            | init::PARALLEL_DIROPS
-            | init::DONT_MASK
-            | init::AUTO_INVAL_DATA
-            | init::ASYNC_DIO
-            | init::NO_EXPORT_SUPPORT;
-        // Not `FUSE_ATOMIC_O_TRUNC`: the kernel truncates by a SETATTR of its own, under the lock of its inode. So
-        // those who wait for a writer of the file wait there, and not here with a thread each.
-        let mut flags = init::ASYNC_READ | init::BIG_WRITES | init::MAX_PAGES | init::INIT_EXT;
-        // The kernel leaves set-id bits and file capabilities to us, and need not ask for them before each write. So
-        // a write of ours must clear them as an ordinary user's does.
-        if credentials::clears_set_ids() {
-            flags |= init::HANDLE_KILLPRIV_V2;
-        }
-        if fs.carries_locks() {
-            flags |= init::POSIX_LOCKS | init::FLOCK_LOCKS;
-        }
-        // It makes the kernel check all rights, by modes too (`process_init_reply` in `fs/fuse/inode.c`).
-        if fs.is_shared() {
-            flags |= init::POSIX_ACL;
-        }
-        if passthrough && credentials::is_privileged() {
-            flags |= init::PASSTHROUGH;
-        }
-        if rings {
-            flags |= init::OVER_IO_URING;
-        }
-        Self {
-            flags: flags | missed,
-            missed,
-            // Each layer that is allowed below is one less that may lie on this mount, of two that the kernel allows in all.
-            max_stack_depth: if fs.is_stacked() { 2 } else { 1 },
-        }
+/// The answer to a kernel that offers this, or the error.
+fn answer(asked: InitIn, more_flags: u32, wishes: u64, is_stacked: bool) -> Result<InitOut, Errno> {
+    if asked.major != layout::MAJOR || asked.minor < layout::OLDEST_MINOR {
+        return Err(Errno::PROTO);
     }
-
-    /// The answer to a kernel that offers this, or the error.
-    fn answer(&self, asked: InitIn, more_flags: u32) -> Result<InitOut, Errno> {
-        if asked.major != layout::MAJOR || asked.minor < layout::OLDEST_MINOR {
-            return Err(Errno::PROTO);
-        }
-        let offered = match u64::from(asked.flags) {
-            flags if flags & init::INIT_EXT != 0 => flags | u64::from(more_flags) << 32,
-            flags => flags,
-        };
-        let missing = self.missed & !offered;
-        if missing != 0 {
-            log::warn!("this kernel lacks features of FUSE: {missing:#x}");
-        }
-        let flags = self.flags & offered;
-        let half = |flags: u64| u32::try_from(flags & u64::from(u32::MAX)).unwrap_or(0);
-        let page = u32::try_from(page_size()).unwrap_or(4096);
-        let pages = MAX_WRITE.max(asked.max_readahead).div_ceil(page);
-        Ok(InitOut {
-            major: layout::MAJOR,
-            minor: layout::MINOR,
-            max_readahead: asked.max_readahead,
-            flags: half(flags),
-            flags2: half(flags >> 32),
-            max_background: MAX_BACKGROUND,
-            congestion_threshold: CONGESTED,
-            max_write: MAX_WRITE,
-            time_gran: 1,
-            max_pages: u16::try_from(pages).unwrap_or(u16::MAX),
-            max_stack_depth: match flags & init::PASSTHROUGH {
-                0 => 0,
-                _ => self.max_stack_depth,
-            },
-            ..InitOut::default()
-        })
+    let offered = match u64::from(asked.flags) {
+        flags if flags & init::INIT_EXT != 0 => flags | u64::from(more_flags) << 32,
+        flags => flags,
+    };
+    let missing = MISSED & !offered;
+    if missing != 0 {
+        log::warn!("this kernel lacks features of FUSE: {missing:#x}");
     }
+    let flags = wishes & offered;
+    let half = |flags: u64| u32::try_from(flags & u64::from(u32::MAX)).unwrap_or(0);
+    let page = u32::try_from(page_size()).unwrap_or(4096);
+    let pages = MAX_WRITE.max(asked.max_readahead).div_ceil(page);
+    Ok(InitOut {
+        major: layout::MAJOR,
+        minor: layout::MINOR,
+        max_readahead: asked.max_readahead,
+        flags: half(flags),
+        flags2: half(flags >> 32),
+        max_background: MAX_BACKGROUND,
+        congestion_threshold: CONGESTED,
+        max_write: MAX_WRITE,
+        time_gran: 1,
+        max_pages: u16::try_from(pages).unwrap_or(u16::MAX),
+        // Each layer that is allowed below is one less that may lie on this mount, of two that the kernel allows in all.
+        max_stack_depth: match flags & init::PASSTHROUGH {
+            0 => 0,
+            _ if is_stacked => 2,
+            _ => 1,
+        },
+        ..InitOut::default()
+    })
 }
 
 /// The negotiated features.
@@ -115,11 +103,16 @@ pub(super) struct Agreed {
     pub(super) ring_payload: Option<usize>,
 }
 
-/// Agrees with the kernel at the other end of `connection` on how to talk.
+/// Agrees with the kernel at the other end of `connection` on how to talk about `fs`, with passthrough and rings if they are allowed.
 ///
 /// # Errors
 /// `EPROTO`: there is no version of the protocol that both know. The connection failed.
-pub(super) fn agree(connection: &OwnedFd, wishes: Wishes) -> io::Result<Agreed> {
+pub(super) fn agree(
+    connection: &OwnedFd,
+    fs: &Utf8Fs,
+    passthrough: bool,
+    rings: bool,
+) -> io::Result<Agreed> {
     let mut buffer = vec![0; REQUEST];
     let length = retry_on_intr(|| rustix::io::read(connection, &mut buffer))?;
     let mut arguments = Arguments::new(buffer.get(..length).unwrap_or_default());
@@ -129,13 +122,11 @@ pub(super) fn agree(connection: &OwnedFd, wishes: Wishes) -> io::Result<Agreed> 
     }
     let asked = arguments.record()?;
     let more_flags = arguments.record().unwrap_or(0_u32);
-    let answer = wishes.answer(asked, more_flags);
+    let wishes = wishes(fs, passthrough, rings);
+    let answer = answer(asked, more_flags, wishes, fs.is_stacked());
     let body = answer.as_ref().map_or(&[][..], IntoBytes::as_bytes);
-    let out = OutHeader {
-        length: u32::try_from(size_of::<OutHeader>() + body.len()).unwrap_or(0),
-        error: answer.map_or_else(|errno| -errno.raw_os_error(), |_| 0),
-        unique: header.unique,
-    };
+    let error = answer.map_or_else(|errno| -errno.raw_os_error(), |_| 0);
+    let out = OutHeader::new(header.unique, error, body.len());
     rustix::io::write(connection, &[out.as_bytes(), body].concat())?;
     let answer = answer?;
     let has = |flag| u64::from(answer.flags2) << 32 & flag != 0;
