@@ -120,14 +120,12 @@ impl Adapter {
         // The kernel sends these as nobody (`fuse_prepare_release` in `fs/fuse/file.c`).
         let has_caller = !matches!(operation, Operation::Release | Operation::Releasedir);
         let caller = has_caller.then_some(request.caller);
-        let counted = self.metrics.begin(operation, seat);
+        let mut counted = self.metrics.begin(operation, seat);
         let done = guard(operation, || {
             self.fs.begin(caller)?;
             self.answer(operation, request, reply)
         });
-        if matches!(done, Ok(Done::Absent) | Err(_)) {
-            counted.fail();
-        }
+        counted.has_failed = matches!(done, Ok(Done::Absent) | Err(_));
         Served {
             done,
             _counted: Some(counted),

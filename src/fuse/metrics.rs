@@ -3,57 +3,32 @@
 //! Each thread that serves has counters of its own, which nobody else writes, so that counting is a load and a store. Who reads them
 //! adds them up while they change.
 
-use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::operation::Operation;
 use crate::backing::calls;
+use crate::records::RequestCounts;
 
 /// Requests are counted by how long they took, in ranges that end before so many microseconds, and one more for all above.
-pub const LIMITS: [u64; 10] = [
+pub(super) const LIMITS: [u64; 10] = [
     4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576,
 ];
 
 const RANGES: usize = LIMITS.len() + 1;
 const OPERATIONS: usize = Operation::Statx as usize + 1;
 
-/// The counts of one kind of request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Count {
-    /// Requests that were begun.
-    pub requests: u64,
-    /// Number answered by an error, or by a negative dentry.
-    pub errors: u64,
-    /// System calls on the backing filesystem, as [`calls`] counts them.
-    pub calls: u64,
-    /// The time from when a request was read until its answer was sent, of those that have ended.
-    pub nanoseconds: u64,
-    /// Number of these by duration, in the ranges of [`LIMITS`].
-    pub times: [u64; RANGES],
-}
-
-impl Count {
-    /// Adds what another thread counted.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.errors += other.errors;
-        self.calls += other.calls;
-        self.nanoseconds += other.nanoseconds;
-        for (sum, more) in self.times.iter_mut().zip(other.times) {
-            *sum += more;
-        }
-    }
-}
-
 /// The counters of one kind of request on one thread.
 #[derive(Debug, Default)]
 struct Counters {
     requests: AtomicU64,
     errors: AtomicU64,
+    /// System calls on the backing filesystem, as [`calls`] counts them.
     calls: AtomicU64,
+    /// The time from when a request was read until its answer was sent, of those that have ended.
     nanoseconds: AtomicU64,
+    /// Number of these by duration, in the ranges of [`LIMITS`].
     times: [AtomicU64; RANGES],
 }
 
@@ -83,17 +58,6 @@ impl Counters {
             add(&self.errors, 1);
         }
     }
-
-    fn read(&self) -> Count {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Count {
-            requests: read(&self.requests),
-            errors: read(&self.errors),
-            calls: read(&self.calls),
-            nanoseconds: read(&self.nanoseconds),
-            times: std::array::from_fn(|index| self.times.get(index).map_or(0, read)),
-        }
-    }
 }
 
 /// The counters of one thread. They begin a line of the cache, so that no two threads write to one.
@@ -104,10 +68,8 @@ struct Sheet([Counters; OPERATIONS]);
 /// The counters of all threads of a mount.
 #[derive(Debug)]
 pub(super) struct Metrics {
-    /// Sheets by the seat of the thread.
+    /// Sheets by the seat of the thread. The last is for errors that are answered late.
     sheets: Vec<OnceLock<Box<Sheet>>>,
-    /// Errors that another thread answered.
-    late_errors: [AtomicU64; OPERATIONS],
     started: Instant,
 }
 
@@ -121,8 +83,7 @@ impl Metrics {
     /// Nothing was counted yet; `threads` will count.
     pub(super) fn new(threads: usize) -> Self {
         Self {
-            sheets: (0..threads).map(|_| OnceLock::new()).collect(),
-            late_errors: std::array::from_fn(|_| AtomicU64::new(0)),
+            sheets: (0..=threads).map(|_| OnceLock::new()).collect(),
             started: Instant::now(),
         }
     }
@@ -148,26 +109,36 @@ impl Metrics {
             counters: self.counters(operation, seat),
             calls: calls::made(),
             begun: Instant::now(),
-            has_failed: Cell::new(false),
+            has_failed: false,
         }
     }
 
     /// Counts an error that is answered by another thread than the request was handed to, or later.
     pub(super) fn fail_late(&self, operation: Operation) {
-        if let Some(errors) = self.late_errors.get(operation as usize) {
-            errors.fetch_add(1, Ordering::Relaxed);
+        if let Some(counters) = self.counters(operation, self.sheets.len() - 1) {
+            counters.errors.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Returns the counts of a kind of request so far.
-    pub(super) fn count(&self, operation: Operation) -> Count {
-        let mut sum = Count::default();
+    pub(super) fn count(&self, operation: Operation) -> RequestCounts {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let mut sum = RequestCounts {
+            times: vec![0; RANGES],
+            ..RequestCounts::default()
+        };
+        let mut nanoseconds = 0;
         let sheets = self.sheets.iter().filter_map(OnceLock::get);
         for counters in sheets.filter_map(|sheet| sheet.0.get(operation as usize)) {
-            sum.add(&counters.read());
+            sum.requests += read(&counters.requests);
+            sum.errors += read(&counters.errors);
+            sum.backing_calls += read(&counters.calls);
+            nanoseconds += read(&counters.nanoseconds);
+            for (sum, counter) in sum.times.iter_mut().zip(&counters.times) {
+                *sum += read(counter);
+            }
         }
-        let late = self.late_errors.get(operation as usize);
-        sum.errors += late.map_or(0, |errors| errors.load(Ordering::Relaxed));
+        sum.microseconds = nanoseconds / 1000;
         sum
     }
 
@@ -183,21 +154,15 @@ pub(super) struct Counted<'a> {
     counters: Option<&'a Counters>,
     calls: u64,
     begun: Instant,
-    has_failed: Cell<bool>,
-}
-
-impl Counted<'_> {
-    /// Counts the answer as an error.
-    pub(super) fn fail(&self) {
-        self.has_failed.set(true);
-    }
+    /// Is the answer an error?
+    pub(super) has_failed: bool,
 }
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
         if let Some(counters) = self.counters {
             let calls = calls::made().wrapping_sub(self.calls);
-            counters.end(self.begun.elapsed(), calls, self.has_failed.get());
+            counters.end(self.begun.elapsed(), calls, self.has_failed);
         }
     }
 }
@@ -235,19 +200,18 @@ mod tests {
                 let metrics = &metrics;
                 scope.spawn(move || {
                     for number in 0..1000 {
-                        let counted = metrics.begin(Operation::Rename, seat);
-                        if number % 10 == 0 {
-                            counted.fail();
-                        }
+                        let mut counted = metrics.begin(Operation::Rename, seat);
+                        counted.has_failed = number % 10 == 0;
                     }
                 });
             }
         });
         metrics.fail_late(Operation::Rename);
         let count = metrics.count(Operation::Rename);
-        assert_eq!((count.requests, count.errors, count.calls), (3000, 301, 0));
+        assert_eq!((count.requests, count.errors), (3000, 301));
+        assert_eq!(count.backing_calls, 0);
         assert_eq!(count.times.iter().sum::<u64>(), 3000);
-        assert!(count.nanoseconds > 0);
-        assert_eq!(metrics.count(Operation::Link), Count::default());
+        assert!(count.microseconds > 0);
+        assert_eq!(metrics.count(Operation::Link).requests, 0);
     }
 }

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::layout::GetxattrIn;
-pub use super::metrics::{Count, LIMITS};
 use super::request::Request;
 use crate::fs::ROOT;
 use crate::records::{MountOptions, PolicyStatus};

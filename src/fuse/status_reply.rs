@@ -7,7 +7,7 @@ use strum::VariantArray as _;
 
 use super::adapter::{Adapter, Done};
 use super::layout::GetxattrIn;
-use super::metrics::{Count, LIMITS};
+use super::metrics::LIMITS;
 use super::operation::Operation;
 use super::reply::Reply;
 use super::request::Request;
@@ -39,14 +39,13 @@ impl Adapter {
     /// Returns the status of the mount.
     fn status(&self) -> MountStatus {
         let mut operations = BTreeMap::new();
-        let mut total = Count::default();
+        let mut total = RequestCounts::default();
         for operation in Operation::VARIANTS {
-            let count = self.metrics.count(*operation);
-            total.add(&count);
-            let counts = RequestCounts {
-                times: count.times.to_vec(),
-                ..request_counts(&count)
-            };
+            let counts = self.metrics.count(*operation);
+            total.requests += counts.requests;
+            total.errors += counts.errors;
+            total.backing_calls += counts.backing_calls;
+            total.microseconds += counts.microseconds;
             operations.insert(operation.name().into(), counts);
         }
         let state = self.fs.state();
@@ -62,7 +61,7 @@ impl Adapter {
             backing: self.about.backing.clone().into(),
             backing_fault: None,
             uptime_seconds: whole_milliseconds(self.metrics.uptime()),
-            total: request_counts(&total),
+            total,
             operations,
             times_below_microseconds: LIMITS.to_vec(),
             inodes: state.inodes,
@@ -91,16 +90,6 @@ impl Adapter {
             policy,
             options,
         }
-    }
-}
-
-fn request_counts(count: &Count) -> RequestCounts {
-    RequestCounts {
-        requests: count.requests,
-        errors: count.errors,
-        backing_calls: count.calls,
-        microseconds: count.nanoseconds / 1000,
-        times: Vec::new(),
     }
 }
 

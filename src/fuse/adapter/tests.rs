@@ -106,7 +106,7 @@ fn f7_a_panic_anywhere_in_a_request_costs_that_request_and_is_logged_with_its_na
     }
     let count = |operation| {
         let count = metrics.count(operation);
-        (count.requests, count.errors, count.calls > 0)
+        (count.requests, count.errors, count.backing_calls > 0)
     };
     assert_eq!(count(Operation::Unlink), (2, 1, true));
     assert_eq!(count(Operation::Lookup), (4, 2, true));
