@@ -31,11 +31,15 @@ impl LockKind {
     }
 
     /// The kind of an `l_type`; `None` for an unlocking.
-    fn from_kernel(kind: i32) -> Option<Self> {
+    ///
+    /// # Errors
+    /// `EINVAL` for an unknown type.
+    pub fn from_kernel(kind: i32) -> Result<Option<Self>, Errno> {
         match kind {
-            libc::F_UNLCK => None,
-            libc::F_RDLCK => Some(Self::Read),
-            _ => Some(Self::Write),
+            libc::F_UNLCK => Ok(None),
+            libc::F_RDLCK => Ok(Some(Self::Read)),
+            libc::F_WRLCK => Ok(Some(Self::Write)),
+            _ => Err(Errno::INVAL),
         }
     }
 }
@@ -110,7 +114,7 @@ fn granted(result: io::Result<()>) -> io::Result<bool> {
 pub fn set(fd: impl AsFd, kind: Option<LockKind>, range: LockRange) -> io::Result<bool> {
     let (start, length) = range.to_kernel()?;
     let kind = kind.map_or(libc::F_UNLCK, LockKind::to_kernel);
-    let asked = (kind, start, length, 0);
+    let asked = (kind, start, length);
     granted(sys::ofd_lock(fd.as_fd(), sys::OfdLock::Set, asked).map(drop))
 }
 
@@ -120,9 +124,9 @@ pub fn set(fd: impl AsFd, kind: Option<LockKind>, range: LockRange) -> io::Resul
 /// Those of fcntl(2).
 pub fn test(fd: impl AsFd, kind: LockKind, range: LockRange) -> io::Result<Option<Holder>> {
     let (start, length) = range.to_kernel()?;
-    let asked = (kind.to_kernel(), start, length, 0);
+    let asked = (kind.to_kernel(), start, length);
     let (kind, start, length, pid) = sys::ofd_lock(fd.as_fd(), sys::OfdLock::Get, asked)?;
-    let Some(kind) = LockKind::from_kernel(kind) else {
+    let Some(kind) = LockKind::from_kernel(kind)? else {
         return Ok(None);
     };
     let start = u64::try_from(start).unwrap_or(0);

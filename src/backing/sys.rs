@@ -446,12 +446,12 @@ pub(crate) enum OfdLock {
     Set,
 }
 
-/// Asks about or sets the OFD lock `(l_type, l_start, l_len, l_pid)` of `fd`, counted from the start of the file.
-/// Returns the lock as the kernel left it.
+/// Asks about or sets the OFD lock `(l_type, l_start, l_len)` of `fd`, counted from the start of the file.
+/// Returns the lock as the kernel left it, with its `l_pid`.
 pub(crate) fn ofd_lock(
     fd: BorrowedFd<'_>,
     what: OfdLock,
-    (kind, start, length, pid): (i32, i64, i64, i32),
+    (kind, start, length): (i32, i64, i64),
 ) -> io::Result<(i32, i64, i64, i32)> {
     calls::count();
     let narrow = |word: i32| i16::try_from(word).map_err(io::Error::other);
@@ -464,7 +464,7 @@ pub(crate) fn ofd_lock(
         l_whence: narrow(libc::SEEK_SET)?,
         l_start: start,
         l_len: length,
-        l_pid: pid,
+        l_pid: 0,
     };
     // SAFETY: `fd` is open for the length of the call. Both commands take a struct flock, which `lock` is. It is
     // exclusively ours and written only while the call lasts.

@@ -376,10 +376,7 @@ impl Adapter {
             Some(held) => {
                 (lock.start, lock.end) = (held.range.start, held.range.end);
                 lock.pid = held.pid.unwrap_or(0);
-                lock.kind = match held.kind {
-                    LockKind::Read => libc::F_RDLCK,
-                    LockKind::Write => libc::F_WRLCK,
-                };
+                lock.kind = held.kind.to_kernel();
             }
             None => lock.kind = libc::F_UNLCK,
         }
@@ -412,12 +409,6 @@ impl Adapter {
 
 /// Returns the request of getlk and setlk; `EINVAL` for an unknown type.
 fn lock_request(request: &Request<'_>, asked: &LockIn) -> Result<LockRequest, Errno> {
-    let kind = match asked.lock.kind {
-        libc::F_UNLCK => None,
-        libc::F_RDLCK => Some(LockKind::Read),
-        libc::F_WRLCK => Some(LockKind::Write),
-        _ => return Err(Errno::INVAL),
-    };
     Ok(LockRequest {
         call: match asked.flags & layout::LK_FLOCK != 0 {
             true => LockCall::Flock,
@@ -430,7 +421,7 @@ fn lock_request(request: &Request<'_>, asked: &LockIn) -> Result<LockRequest, Er
             start: asked.lock.start,
             end: asked.lock.end,
         },
-        kind,
+        kind: LockKind::from_kernel(asked.lock.kind)?,
     })
 }
 
