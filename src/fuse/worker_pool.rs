@@ -30,9 +30,9 @@ const FEW: u64 = 20;
 
 /// A thread that serves. Dropped with the thread, whatever ends it: another reads in its stead.
 #[derive(Debug)]
-pub(super) struct Seated(Arc<Readers>);
+pub(super) struct Seated<'a>(&'a WorkerPool);
 
-impl Drop for Seated {
+impl Drop for Seated<'_> {
     fn drop(&mut self) {
         let _parked = self.0.parked.lock();
         self.0.unparked.fetch_sub(1, Ordering::Relaxed);
@@ -51,26 +51,14 @@ struct Operations(AtomicU64);
 pub(super) struct WorkerPool {
     /// Counters of the threads, by seat.
     operations: Vec<Operations>,
-    readers: Arc<Readers>,
     /// Most readers beside those that are stalled.
     most_ready: usize,
-}
-
-/// The threads that are not parked.
-#[derive(Debug)]
-struct Readers {
     /// Number of threads that are not parked.
     unparked: AtomicUsize,
     /// Number that may be unparked.
     allowed: AtomicUsize,
     parked: Mutex<()>,
     unpark: Condvar,
-}
-
-impl Readers {
-    fn are_too_many(&self) -> bool {
-        self.unparked.load(Ordering::Relaxed) > self.allowed.load(Ordering::Relaxed)
-    }
 }
 
 /// An operation. Dropped after the answer, it may park the thread.
@@ -105,19 +93,17 @@ impl WorkerPool {
     pub(super) fn new(threads: usize, most_ready: usize) -> Self {
         Self {
             operations: (0..threads).map(|_| Operations::default()).collect(),
-            readers: Arc::new(Readers {
-                unparked: AtomicUsize::new(threads),
-                allowed: AtomicUsize::new(threads),
-                parked: Mutex::new(()),
-                unpark: Condvar::new(),
-            }),
             most_ready: most_ready.clamp(1, threads.max(1)),
+            unparked: AtomicUsize::new(threads),
+            allowed: AtomicUsize::new(threads),
+            parked: Mutex::new(()),
+            unpark: Condvar::new(),
         }
     }
 
     /// Has a thread take part.
-    pub(super) fn sit(&self) -> Seated {
-        Seated(Arc::clone(&self.readers))
+    pub(super) fn sit(&self) -> Seated<'_> {
+        Seated(self)
     }
 
     /// Begins an operation on the thread with this seat.
@@ -135,19 +121,22 @@ impl WorkerPool {
     /// Ends an operation, and waits here while enough others read.
     fn end(&self, seat: usize) {
         self.count(seat);
-        let readers = &*self.readers;
-        if !readers.are_too_many() {
+        if !self.has_too_many_readers() {
             return;
         }
-        let mut parked = readers.parked.lock();
-        if !readers.are_too_many() {
+        let mut parked = self.parked.lock();
+        if !self.has_too_many_readers() {
             return;
         }
-        readers.unparked.fetch_sub(1, Ordering::Relaxed);
-        while readers.unparked.load(Ordering::Relaxed) >= readers.allowed.load(Ordering::Relaxed) {
-            readers.unpark.wait(&mut parked);
+        self.unparked.fetch_sub(1, Ordering::Relaxed);
+        while self.unparked.load(Ordering::Relaxed) >= self.allowed.load(Ordering::Relaxed) {
+            self.unpark.wait(&mut parked);
         }
-        readers.unparked.fetch_add(1, Ordering::Relaxed);
+        self.unparked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn has_too_many_readers(&self) -> bool {
+        self.unparked.load(Ordering::Relaxed) > self.allowed.load(Ordering::Relaxed)
     }
 
     /// Returns the [`Operations`] of each thread.
@@ -158,10 +147,10 @@ impl WorkerPool {
 
     /// Lets so many threads read.
     fn allow(&self, count: usize) {
-        let _parked = self.readers.parked.lock();
-        let before = self.readers.allowed.swap(count, Ordering::Relaxed);
+        let _parked = self.parked.lock();
+        let before = self.allowed.swap(count, Ordering::Relaxed);
         for _ in before..count {
-            self.readers.unpark.notify_one();
+            self.unpark.notify_one();
         }
     }
 }
@@ -375,7 +364,7 @@ mod tests {
         let (to_one, for_one) = channel();
         let (one, one_is_done) = worker(&pool, 0, for_one);
         to_one.send(()).unwrap();
-        until(|| pool.readers.unparked.load(Ordering::Relaxed) == 1);
+        until(|| pool.unparked.load(Ordering::Relaxed) == 1);
         let (to_other, for_other) = channel();
         let (other, other_is_done) = worker(&pool, 1, for_other);
         to_other.send(()).unwrap();
@@ -397,7 +386,7 @@ mod tests {
         let (to_one, for_one) = channel();
         let (one, one_is_done) = worker(&pool, 0, for_one);
         to_one.send(()).unwrap();
-        until(|| pool.readers.unparked.load(Ordering::Relaxed) == 1);
+        until(|| pool.unparked.load(Ordering::Relaxed) == 1);
         // The other one is the only reader now, and is not parked.
         let (to_other, for_other) = channel();
         let (other, other_is_done) = worker(&pool, 1, for_other);
