@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::audit::Operation;
 use super::descriptors::{Taken, Use};
 use super::identify::Sight;
-use super::inodes::{Entered, Unproven};
+use super::inodes::Entered;
 use super::io::{KERNELS_OWN, Opened};
 use super::resolve::{Making, NewName};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
@@ -136,7 +136,7 @@ impl Utf8Fs {
         let opened = self.inodes.with_descriptors(create)?;
         let looked = self.look_at_made(&opened)?;
         let entered = self.inodes.enter(looked, None)?;
-        let Entered { inode, stat, .. } = entered.map_err(|Unproven| FsError::Stale)?;
+        let Entered { inode, stat, .. } = entered.ok_or(FsError::Stale)?;
         let entry = Entry {
             inode,
             stat,

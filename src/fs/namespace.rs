@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use super::audit::Operation;
 use super::identify::Sight;
 use super::inode::{OpenInode, Place};
-use super::inodes::{Entered, Unproven};
+use super::inodes::Entered;
 use super::resolve::{Making, Resolved};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::{Dir, Stat, if_there, is_absent};
@@ -97,13 +97,12 @@ impl Utf8Fs {
             },
             Sight::Whole(looked) => looked,
         };
-        if let Ok(entered) = self.inodes.enter(looked, Some(place))? {
+        if let Some(entered) = self.inodes.enter(looked, Some(place))? {
             return Ok(entered);
         }
         let looked = self.look_by_fd(dir, &place.backing)?;
-        self.inodes
-            .enter(looked, Some(place))?
-            .map_err(|Unproven| FsError::Stale)
+        let entered = self.inodes.enter(looked, Some(place))?;
+        entered.ok_or(FsError::Stale)
     }
 
     /// Removes a name of a file.

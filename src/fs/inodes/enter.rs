@@ -22,14 +22,10 @@ pub(in crate::fs) struct Entered {
     pub(in crate::fs) left: Option<Place>,
 }
 
-/// Says that a file looked at by name has to be looked at by a descriptor.
-#[derive(Debug)]
-pub(in crate::fs) struct Unproven;
-
 impl Inodes {
     /// Enters the file that was looked at, or finds it, and counts one lookup. Also returns where it was seen before,
-    /// if that is known and differs. [`Unproven`] where it has the number of another known file, perhaps only because
-    /// it was not looked at by a descriptor.
+    /// if that is known and differs. `None` where it has the number of another known file, perhaps only because it was
+    /// not looked at by a descriptor: look at it by one.
     ///
     /// # Errors
     /// Its handle can't be had.
@@ -37,11 +33,11 @@ impl Inodes {
         &self,
         looked: Looked,
         place: Option<&Place>,
-    ) -> io::Result<Result<Entered, Unproven>> {
+    ) -> io::Result<Option<Entered>> {
         let Looked { stat, by } = looked;
         let number = self.number(&stat);
         if number == ROOT {
-            return Ok(Ok(Entered {
+            return Ok(Some(Entered {
                 inode: Arc::clone(&self.root),
                 stat,
                 left: None,
@@ -67,7 +63,7 @@ impl Inodes {
             {
                 self.descriptors.hold(&inode, fd);
             }
-            Ok(Ok(self.seen(inode, stat, place)))
+            Ok(Some(self.seen(inode, stat, place)))
         };
         if let Some(other) = self.renumbered_as(own)
             && let Some(inode) = self.meet(other, device, &identity)
@@ -76,7 +72,7 @@ impl Inodes {
         }
         match self.enter_as(number, is_proven, identity, &stat) {
             Ok(inode) => entered(inode),
-            Err(_) if !is_proven => Ok(Err(Unproven)),
+            Err(_) if !is_proven => Ok(None),
             Err(identity) => entered(self.enter_renumbered(own, identity, &stat)),
         }
     }
