@@ -347,40 +347,12 @@ pub fn quiet_clone(fd: impl AsFd) -> io::Result<OwnedFd> {
     counted(rustix::fs::openat(&clone, c".", flags, Mode::empty()))
 }
 
-/// When reading through a view changes access times.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AccessTimes {
-    /// Updates for all inodes; `None` keeps what the original mount has.
-    pub of_all: Option<Atime>,
-    /// Never those of directories.
-    pub not_of_directories: bool,
-}
-
-/// When reading changes an access time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Atime {
-    /// Never.
-    Never,
-    /// Updates times older than a change, or than a day.
-    Relative,
-    /// Always.
-    Always,
-}
-
-/// Sets when reading through a view that [`private_clone`] gave changes access times. What is open already is read by it too.
+/// Changes the attributes (`MOUNT_ATTR_*`) of a view that [`private_clone`] gave: takes those of `clear` away and adds those of
+/// `set`. They hold for what is open already too.
 ///
 /// # Errors
 /// `ENOSYS` before Linux 5.12; `EPERM` without `CAP_SYS_ADMIN`.
-pub fn set_access_times(view: impl AsFd, times: AccessTimes) -> io::Result<()> {
-    let (mut set, clear) = match times.of_all {
-        None => (0, 0),
-        Some(Atime::Never) => (libc::MOUNT_ATTR_NOATIME, libc::MOUNT_ATTR__ATIME),
-        Some(Atime::Relative) => (libc::MOUNT_ATTR_RELATIME, libc::MOUNT_ATTR__ATIME),
-        Some(Atime::Always) => (libc::MOUNT_ATTR_STRICTATIME, libc::MOUNT_ATTR__ATIME),
-    };
-    if times.not_of_directories {
-        set |= libc::MOUNT_ATTR_NODIRATIME;
-    }
+pub fn change_view(view: impl AsFd, set: u64, clear: u64) -> io::Result<()> {
     sys::set_mount_attributes(view.as_fd(), (set, clear), 0)
 }
 

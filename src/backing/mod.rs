@@ -24,7 +24,7 @@ pub mod watch;
 pub mod xattr;
 
 pub use crate::records::Kind;
-pub use dir::{AccessTimes, Atime, Dir, private_clone, quiet_clone, set_access_times};
+pub use dir::{Dir, change_view, private_clone, quiet_clone};
 pub(crate) use dir::{clone_mount, if_there, is_absent};
 pub use entries::{Entries, Entry};
 pub use file_handle::FileHandle;

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::mount_config::MountConfig;
-use crate::backing::{AccessTimes, Atime, set_access_times as set_times};
+use crate::backing::change_view;
 use crate::daemon::mountinfo::{self, MountInfo};
 use crate::fs::Waits;
 use crate::fuse::Passthrough;
@@ -62,20 +62,19 @@ pub(super) fn update(flags: &mut Vec<Cow<'static, str>>, mount: &MountInfo) {
 pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) -> bool {
     let has = |word| config.flags.has(word);
     let of_all = match () {
-        () if has("ro") || has("noatime") => Some(Atime::Never),
-        () if has("relatime") => Some(Atime::Relative),
-        () if has("strictatime") => Some(Atime::Always),
+        () if has("ro") || has("noatime") => Some(libc::MOUNT_ATTR_NOATIME),
+        () if has("relatime") => Some(libc::MOUNT_ATTR_RELATIME),
+        () if has("strictatime") => Some(libc::MOUNT_ATTR_STRICTATIME),
         () => None,
     };
-    let times = AccessTimes {
-        of_all,
-        not_of_directories: has("nodiratime"),
-    };
-    if times == AccessTimes::default() {
+    let of_directories = has("nodiratime").then_some(libc::MOUNT_ATTR_NODIRATIME);
+    if of_all.or(of_directories).is_none() {
         return false;
     }
+    let set = of_all.unwrap_or(0) | of_directories.unwrap_or(0);
+    let clear = of_all.map_or(0, |_| libc::MOUNT_ATTR__ATIME);
     let done = match view {
-        Some(view) => set_times(view, times).map_err(|error| error.to_string()),
+        Some(view) => change_view(view, set, clear).map_err(|error| error.to_string()),
         None => Err("mounts inside the backing directory are entered".to_owned()),
     };
     let Err(reason) = done else {
