@@ -62,19 +62,12 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// Opens the directory that `fd` refers to, `O_PATH` or not, for reading from its start.
+    /// Opens the directory that `fd` refers to, `O_PATH` or not, for reading from its start. With `O_NOATIME` if `flags` have it:
+    /// reading then leaves the access time.
     ///
     /// # Errors
-    /// Those of open(2); `ENOTDIR` if it is none.
-    pub fn open(fd: impl AsFd) -> io::Result<Self> {
-        Self::open_with(fd, 0)
-    }
-
-    /// Opens as [`Entries::open`], with `O_NOATIME` if `flags` have it: reading then leaves the access time.
-    ///
-    /// # Errors
-    /// Those of open(2); `EPERM` with `O_NOATIME` for who does not own the directory.
-    pub fn open_with(fd: impl AsFd, flags: i32) -> io::Result<Self> {
+    /// Those of open(2); `ENOTDIR` if it is none; `EPERM` with `O_NOATIME` for who does not own the directory.
+    pub fn open(fd: impl AsFd, flags: i32) -> io::Result<Self> {
         let flags = flags & libc::O_NOATIME | libc::O_RDONLY | libc::O_DIRECTORY;
         Ok(Self::new(file::reopen(fd, flags)?))
     }

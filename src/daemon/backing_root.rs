@@ -31,7 +31,7 @@ pub(super) struct BackingRoot {
 pub(super) fn open(config: &MountConfig, privilege: Privilege) -> io::Result<BackingRoot> {
     let root = Dir::open_root(&config.checked.backing)?.into_fd();
     // Only who may list it can show it.
-    drop(Entries::open(&root)?);
+    drop(Entries::open(&root, 0)?);
     let flags = stat_filesystem(&root)?.f_flag.bits();
     let as_it_is = privilege == Privilege::User || config.cross_mounts;
     let view = if as_it_is { None } else { view_of(&root) };

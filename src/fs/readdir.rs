@@ -49,7 +49,7 @@ impl Utf8Fs {
         let at = self.open_directory(number)?;
         let open = || match self.reads_quietly {
             true => Entries::open_quietly(&*at.fd),
-            false => Entries::open_with(&*at.fd, flags),
+            false => Entries::open(&*at.fd, flags),
         };
         let entries = self.inodes.with_descriptors(open)?;
         let stream = Mutex::new(entries);

@@ -259,7 +259,7 @@ fn a_private_clone_takes_every_operation() {
         Stat::of(&mount).unwrap().mnt_id,
         Stat::of(&clone).unwrap().mnt_id
     );
-    let mut entries = Entries::open(&clone).unwrap();
+    let mut entries = Entries::open(&clone, 0).unwrap();
     let mut count = 0;
     while entries.next().unwrap().is_some() {
         count += 1;

@@ -43,7 +43,7 @@ fn every_entry_is_given_with_its_inode_and_kind() {
     dir.mkdir(&name(b"dir"), 0o700).unwrap();
     dir.symlink(&name(b"link"), b"nowhere").unwrap();
     dir.mknod(&name(b"pipe"), libc::S_IFIFO | 0o600, 0).unwrap();
-    let mut entries = Entries::open(&dir).unwrap();
+    let mut entries = Entries::open(&dir, 0).unwrap();
     let mut seen = BTreeMap::new();
     while let Some(entry) = entries.next().unwrap() {
         assert_eq!(entry.is_dot(), entry.backing_name().is_none());
@@ -67,7 +67,7 @@ fn every_entry_is_given_with_its_inode_and_kind() {
 fn every_cookie_leads_to_the_rest_of_the_stream() {
     let Scratch { dir, temp: _temp } = scratch();
     fill(&dir, 1500);
-    let mut entries = Entries::open(&dir).unwrap();
+    let mut entries = Entries::open(&dir, 0).unwrap();
     assert_eq!(entries.position(), 0);
     let all = rest(&mut entries);
     assert_eq!(all.len(), 1502);
@@ -75,7 +75,7 @@ fn every_cookie_leads_to_the_rest_of_the_stream() {
     assert_eq!(names.len(), all.len());
     assert_eq!(entries.position(), all[all.len() - 1].cookie);
 
-    let mut fresh = Entries::open(&dir).unwrap();
+    let mut fresh = Entries::open(&dir, 0).unwrap();
     for place in (0..all.len()).rev().step_by(97) {
         for stream in [&mut entries, &mut fresh] {
             stream.seek(all[place].cookie).unwrap();
@@ -92,8 +92,8 @@ fn every_cookie_leads_to_the_rest_of_the_stream() {
 fn going_back_some_entries_repeats_just_these() {
     let Scratch { dir, temp: _temp } = scratch();
     fill(&dir, 1000);
-    let all = rest(&mut Entries::open(&dir).unwrap());
-    let mut entries = Entries::open(&dir).unwrap();
+    let all = rest(&mut Entries::open(&dir, 0).unwrap());
+    let mut entries = Entries::open(&dir, 0).unwrap();
     let mut given = Vec::new();
     loop {
         let mut batch: Vec<_> = std::iter::from_fn(|| next(&mut entries)).take(7).collect();
@@ -114,8 +114,8 @@ fn going_back_some_entries_repeats_just_these() {
 fn removing_and_renaming_while_reading_loses_no_other_entry() {
     let Scratch { dir, temp: _temp } = scratch();
     fill(&dir, 1200);
-    let all = rest(&mut Entries::open(&dir).unwrap());
-    let mut entries = Entries::open(&dir).unwrap();
+    let all = rest(&mut Entries::open(&dir, 0).unwrap());
+    let mut entries = Entries::open(&dir, 0).unwrap();
     let mut given = BTreeSet::new();
     let mut number = 0;
     while let Some(entry) = next(&mut entries) {
@@ -132,7 +132,7 @@ fn removing_and_renaming_while_reading_loses_no_other_entry() {
 #[test]
 fn going_to_the_start_reads_anew() {
     let Scratch { dir, temp: _temp } = scratch();
-    let mut entries = Entries::open(&dir).unwrap();
+    let mut entries = Entries::open(&dir, 0).unwrap();
     assert_eq!(rest(&mut entries).len(), 2);
     fill(&dir, 1);
     entries.seek(0).unwrap();
@@ -155,11 +155,11 @@ impl Dir<&Dir> {
 fn a_removed_directory_says_so_and_a_file_is_none() {
     let Scratch { dir, temp: _temp } = scratch();
     dir.mkdir(&name(b"d"), 0o700).unwrap();
-    let mut entries = Entries::open(dir.child(&name(b"d")).unwrap()).unwrap();
+    let mut entries = Entries::open(dir.child(&name(b"d")).unwrap(), 0).unwrap();
     dir.rmdir(&name(b"d")).unwrap();
     assert_eq!(errno(entries.next().map(|_| ())), libc::ENOENT);
     let file = dir.create(&name(b"f"), libc::O_RDWR, 0o600).unwrap();
-    assert_eq!(errno(Entries::open(&file)), libc::ENOTDIR);
+    assert_eq!(errno(Entries::open(&file, 0)), libc::ENOTDIR);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn f4_what_was_read_last_is_given_again_as_it_was_also_after_the_end() {
         std::fs::write(temp.path().join(format!("{number}")), "").unwrap();
     }
     let fd = std::fs::File::open(temp.path()).unwrap();
-    let mut entries = Entries::open(&fd).unwrap();
+    let mut entries = Entries::open(&fd, 0).unwrap();
     let all = rest(&mut entries);
     let (before, after) = all.split_at(4);
     for gone in after {

@@ -49,7 +49,7 @@ fn record(dir: &Dir, path: &[u8], all: &mut Manifest) {
         (entry.mtime, entry.atime, entry.names) = (Time::default(), None, 0);
     }
     assert_eq!(all.insert(shown.to_vec(), entry), None);
-    let mut entries = Entries::open_with(dir, libc::O_NOATIME).unwrap();
+    let mut entries = Entries::open(dir, libc::O_NOATIME).unwrap();
     let mut names = Vec::new();
     while let Some(entry) = entries.next().unwrap() {
         names.extend(entry.backing_name());

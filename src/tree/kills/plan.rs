@@ -38,7 +38,7 @@ pub(in crate::tree) fn plan(root: &OwnedFd) -> Vec<Group> {
 }
 
 fn groups_of(dir: &Dir, place: &[BackingName], groups: &mut Vec<Group>) {
-    let mut entries = Entries::open_with(dir, libc::O_NOATIME).unwrap();
+    let mut entries = Entries::open(dir, libc::O_NOATIME).unwrap();
     let mut all = Vec::new();
     while let Some(entry) = entries.next().unwrap() {
         if !entry.is_dot() {
