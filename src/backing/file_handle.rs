@@ -37,10 +37,7 @@ impl FileHandle {
     /// # Errors
     /// Those of `name_to_handle_at(2)`, but for `EOPNOTSUPP`, `EOVERFLOW`, `EPERM` and `ENOSYS`.
     pub fn of(fd: impl AsFd) -> io::Result<Option<Self>> {
-        match sys::name_to_handle(fd.as_fd(), c"") {
-            Ok(raw) => Ok(Some(Self::from_raw(&raw))),
-            Err(error) => unsupported(error),
-        }
+        if_supported(sys::name_to_handle(fd.as_fd(), c"").map(|raw| Self::from_raw(&raw)))
     }
 
     /// The handle of the inode that `name` leads to in the directory `dir`, of the symlink itself if it is one; `None` as
@@ -52,10 +49,7 @@ impl FileHandle {
         let given = rustix::path::Arg::into_with_c_str(name.as_bytes(), |name| {
             Ok(sys::name_to_handle(dir.as_fd(), name))
         })?;
-        match given {
-            Ok(raw) => Ok(Some(Self::from_raw(&raw))),
-            Err(error) => unsupported(error),
-        }
+        if_supported(given.map(|raw| Self::from_raw(&raw)))
     }
 
     /// Opens the inode on the filesystem of `mount`, as seen through that mount, with the given open(2) flags and
@@ -72,10 +66,8 @@ impl FileHandle {
         let flags = OFlags::from_bits_retain(flags.cast_unsigned());
         let flags = (flags | OFlags::NOFOLLOW | OFlags::CLOEXEC).bits();
         let raw = self.to_raw();
-        match open_living(|| sys::open_by_handle(mount.as_fd(), &raw, flags.cast_signed())) {
-            Ok(fd) => Ok(Some(fd)),
-            Err(error) => unsupported(error),
-        }
+        let open = || sys::open_by_handle(mount.as_fd(), &raw, flags.cast_signed());
+        if_supported(open_living(open))
     }
 
     /// A number for the file: the same for the same handle, always, and rarely the same for two (FNV-1a).
@@ -153,11 +145,12 @@ fn open_living<T>(open: impl Fn() -> io::Result<T>) -> io::Result<T> {
     Err(io::Error::from_raw_os_error(libc::ESTALE))
 }
 
-/// `None` for the errors that say "not here", which a caller answers with a descriptor that it keeps.
-fn unsupported<T>(error: io::Error) -> io::Result<Option<T>> {
-    match error.raw_os_error() {
-        Some(libc::EOPNOTSUPP | libc::EOVERFLOW | libc::EPERM | libc::ENOSYS) => Ok(None),
-        _ => Err(error),
+/// Turns the errors that say "not here" into `None`, which a caller answers with a descriptor that it keeps.
+fn if_supported<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    use libc::{ENOSYS, EOPNOTSUPP, EOVERFLOW, EPERM};
+    match result.as_ref().err().and_then(io::Error::raw_os_error) {
+        Some(EOPNOTSUPP | EOVERFLOW | EPERM | ENOSYS) => Ok(None),
+        _ => result.map(Some),
     }
 }
 
