@@ -160,7 +160,7 @@ pub(super) fn wanted() -> StatxFlags {
 
 impl From<&Statx> for Stat {
     fn from(raw: &Statx) -> Self {
-        let got = |field: StatxFlags| raw.stx_mask & field.bits() != 0;
+        let has_btime = raw.stx_mask & StatxFlags::BTIME.bits() != 0;
         Self {
             dev: rustix::fs::makedev(raw.stx_dev_major, raw.stx_dev_minor),
             ino: raw.stx_ino,
@@ -176,12 +176,9 @@ impl From<&Statx> for Stat {
             mtime: Time::from(raw.stx_mtime),
             ctime: Time::from(raw.stx_ctime),
             is_append_only: raw.stx_attributes.contains(StatxAttributes::APPEND),
-            btime: got(StatxFlags::BTIME).then(|| Time::from(raw.stx_btime)),
-            mnt_id: if got(StatxFlags::MNT_ID) {
-                raw.stx_mnt_id
-            } else {
-                0
-            },
+            btime: has_btime.then(|| Time::from(raw.stx_btime)),
+            // The kernel fills what it does not have with zeroes (`cp_statx` in `fs/stat.c`).
+            mnt_id: raw.stx_mnt_id,
         }
     }
 }
