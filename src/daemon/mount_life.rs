@@ -20,7 +20,7 @@ use super::session::{Ended, Hooks, catch_signals, serve};
 use super::transport::{make_rings, plan_rings};
 use super::{cache_mode, effective_options, mount_flags, mountinfo, program_log};
 use crate::coherence::{Coherence, Keeping, Kernel};
-use crate::fs::{Config, Utf8Fs};
+use crate::fs::{Config, Settings, Utf8Fs};
 use crate::fuse::{Connection, Forgetting, Plan, Service};
 use crate::names::Quoted;
 use crate::os::helper;
@@ -194,23 +194,25 @@ fn filesystem(
     let auditor = checked.open_log()?;
     let fs = Utf8Fs::new(Config {
         map: checked.resolved.map,
-        unique: checked.resolved.unique,
-        unseen: keeping.times.unheard,
-        keeps_places: keeping.watcher.is_ok(),
         rules: checked.resolved.rules,
-        rules_may_change: checked.policy.is_some(),
         root: backing.root,
         by_handle: backing.by_handle,
-        locks: config.locks,
-        waits: mount_flags::wait(config),
-        reads_quietly: backing.reads_quietly,
-        privilege,
-        // Others use it than the user of this process, or this process may do more than other programs of that user.
-        is_shared: config.allows_others() || credentials::has_capabilities(),
+        keeps_places: keeping.watcher.is_ok(),
         most_descriptors: usize::try_from(descriptors).unwrap_or(usize::MAX),
-        auditor: Arc::clone(&auditor) as _,
-        covers_backing: checked.mountpoint == checked.backing,
-        mountpoint: checked.mountpoint.into_os_string().into_vec(),
+        settings: Settings {
+            unique: checked.resolved.unique,
+            unseen: keeping.times.unheard,
+            rules_may_change: checked.policy.is_some(),
+            locks: config.locks,
+            waits: mount_flags::wait(config),
+            reads_quietly: backing.reads_quietly,
+            privilege,
+            // Others use it than the user of this process, or this process may do more than other programs of that user.
+            is_shared: config.allows_others() || credentials::has_capabilities(),
+            auditor: Arc::clone(&auditor) as _,
+            covers_backing: checked.mountpoint == checked.backing,
+            mountpoint: checked.mountpoint.into_os_string().into_vec(),
+        },
     })
     .doing("look at the backing directory")?;
     let coherence = Coherence::new(Arc::new(fs), keeping);

@@ -131,7 +131,7 @@ impl Utf8Fs {
         stat: &Stat,
         what: Clears,
     ) -> io::Result<AsCaller> {
-        let has_sgid = stat.mode & libc::S_ISGID != 0 && self.privilege == Privilege::Root;
+        let has_sgid = stat.mode & libc::S_ISGID != 0 && self.settings.privilege == Privilege::Root;
         let keeps_sgid = has_sgid
             && (caller.uid == 0 || credentials::may_keep_sgid(caller.pid, caller.gid, stat.gid));
         let is_capable = SetIds::of_caller(caller.uid) == SetIds::Keep;
@@ -142,7 +142,7 @@ impl Utf8Fs {
             Clears::BySize => (caller.gid, is_capable && stat.has_set_id()),
             Clears::ByOwner => (caller.gid, keeps_sgid),
         };
-        act_as(self.privilege, caller.uid, group)?;
+        act_as(self.settings.privilege, caller.uid, group)?;
         Ok(AsCaller {
             clears_sgid: has_sgid && !keeps_sgid,
             _kept: raises.then(credentials::raise_fsetid).transpose()?,

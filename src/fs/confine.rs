@@ -40,7 +40,7 @@ impl Utf8Fs {
 
     /// Sees to it that a directory has not lain outside of the backing directory for longer than a change may go unseen.
     pub(super) fn confine(&self, directory: &OpenInode) -> Result<(), FsError> {
-        let unseen = self.indexed.unseen.min(UNSEEN_OUTSIDE);
+        let unseen = self.settings.unseen.min(UNSEEN_OUTSIDE);
         self.inodes.confine(directory, unseen)
     }
 

@@ -136,7 +136,7 @@ impl Directory<'_> {
         name: &VisibleName,
         leaving: Option<&BackingName>,
     ) -> io::Result<Option<VisibleName>> {
-        if self.fs.indexed.unique.is_none() {
+        if self.fs.settings.unique.is_none() {
             return Ok(None);
         }
         loop {
@@ -162,7 +162,7 @@ impl Directory<'_> {
     /// Keeps the lock across a change where siblings are compared, so that no name like the new one comes in between.
     /// Gives it up where they are not.
     pub(super) fn kept(self) -> Option<Self> {
-        self.fs.indexed.unique.is_some().then_some(self)
+        self.fs.settings.unique.is_some().then_some(self)
     }
 
     /// Is there an index that is right as of this operation?
@@ -173,7 +173,7 @@ impl Directory<'_> {
             return Ok(false);
         };
         self.is_checked = self.is_checked
-            || !is_outdated && state.is_right(&Stat::of(&*self.at.fd)?, self.fs.indexed.unseen);
+            || !is_outdated && state.is_right(&Stat::of(&*self.at.fd)?, self.fs.settings.unseen);
         if !self.is_checked {
             state.ctime = None;
         }
@@ -188,8 +188,9 @@ impl Directory<'_> {
             None => {
                 let open = || Entries::open_quietly(&*self.at.fd);
                 let entries = self.fs.inodes.descriptors.enough_for(open)?;
-                let (map, indexed) = (&self.fs.map, &self.fs.indexed);
-                let state = Box::new(read(&self.at.fd, entries, map, indexed.unique)?);
+                let (map, unique) = (&self.fs.map, self.fs.settings.unique);
+                let state = Box::new(read(&self.at.fd, entries, map, unique)?);
+                let indexed = &self.fs.indexed;
                 indexed.readings.fetch_add(1, Ordering::Relaxed);
                 indexed.note(&self.at.inode, state.index.footprint() + state.noted);
                 self.is_read = true;

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use super::inode::Inode;
-use crate::policy::Alike;
 use crate::records::IndexCounts;
 
 /// Bytes that all indexes together may take.
@@ -24,10 +22,6 @@ pub(super) const EMPTY_BYTES: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct IndexedDirectories {
     all: Mutex<Indexed>,
-    /// In what siblings must not differ alone.
-    pub(super) unique: Option<Alike>,
-    /// Longest time that a change made below may go unseen (law F5).
-    pub(super) unseen: Duration,
     /// Number of readings of directories.
     pub(super) readings: AtomicU64,
 }
@@ -57,15 +51,6 @@ impl Indexed {
 }
 
 impl IndexedDirectories {
-    /// No directories yet, whose siblings must not be alike in this way.
-    pub(super) fn new(unique: Option<Alike>, unseen: Duration) -> Self {
-        Self {
-            unique,
-            unseen,
-            ..Self::default()
-        }
-    }
-
     /// Counts them.
     pub(super) fn counts(&self) -> IndexCounts {
         let indexed = self.all.lock();

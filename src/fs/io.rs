@@ -49,7 +49,7 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn open(&self, caller: Caller, number: u64, flags: i32) -> Result<Opened, FsError> {
-        let opened = match self.reads_quietly {
+        let opened = match self.settings.reads_quietly {
             true => match self.open_with(caller, number, flags | libc::O_NOATIME) {
                 // For the owner and the privileged only.
                 Err(error) if error.errno() == libc::EPERM => self.open_with(caller, number, flags),
@@ -68,7 +68,7 @@ impl Utf8Fs {
     fn open_with(&self, caller: Caller, number: u64, flags: i32) -> Result<Opened, FsError> {
         let taken = self.inodes.descriptors.pool.take(caller.uid, Use::File)?;
         let inode = self.inodes.get(number)?;
-        if flags & FMODE_EXEC != 0 && !self.is_shared {
+        if flags & FMODE_EXEC != 0 && !self.settings.is_shared {
             // The kernel checks only that somebody may execute the file (`fuse_permission` in `fs/fuse/dir.c`).
             file::access(&*self.inodes.fd(&inode)?, libc::X_OK)?;
         }
@@ -129,7 +129,7 @@ impl Utf8Fs {
         let opener = (caller.uid, caller.gid);
         // Reading takes no privilege, and who writes later is most likely the owner.
         // The kernel would open it by itself once more, without `O_NOATIME`.
-        let is_ours = self.reads_quietly || self.checks_rights_of(&inode, &fd)?;
+        let is_ours = self.settings.reads_quietly || self.checks_rights_of(&inode, &fd)?;
         let identity = match (is_ours, writes) {
             (true, _) => None,
             (false, true) => Some(opener),
@@ -172,7 +172,7 @@ impl Utf8Fs {
     /// `ENOTSUP`: it is to read and write none of it. `EPERM`: the thread may not.
     pub fn act_for(&self, opened: &Opened) -> io::Result<()> {
         let (uid, gid) = opened.identity.ok_or(io::ErrorKind::Unsupported)?;
-        act_as(self.privilege, uid, gid)
+        act_as(self.settings.privilege, uid, gid)
     }
 
     /// Acts as the opener of a file that is to be written to, until the result is dropped, or as `caller` where all
@@ -195,7 +195,7 @@ impl Utf8Fs {
         {
             gid = stat.gid;
         }
-        act_as(self.privilege, uid, gid)?;
+        act_as(self.settings.privilege, uid, gid)?;
         let keeps = set_ids == SetIds::Keep && stat.has_set_id();
         keeps.then(raise_fsetid).transpose()
     }
@@ -246,7 +246,7 @@ impl Utf8Fs {
         let open = self.files.remove(handle)?;
         // Closing it may write what is left of it.
         if self.acts_as_callers()
-            && let Err(error) = act_as(self.privilege, open.opener.0, open.opener.1)
+            && let Err(error) = act_as(self.settings.privilege, open.opener.0, open.opener.1)
         {
             log::debug!("a file is closed as another than its opener: {error}");
         }

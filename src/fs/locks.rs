@@ -69,7 +69,6 @@ type Shared = Arc<Mutex<FileLocks>>;
 /// All locks.
 #[derive(Debug)]
 pub(super) struct Locks {
-    at: LocksAt,
     pool: Arc<Pool>,
     /// Locks by number and generation. Never held while the lock of one of them is waited for.
     files: Mutex<HashMap<InodeId, Shared>>,
@@ -78,9 +77,8 @@ pub(super) struct Locks {
 
 impl Locks {
     /// No locks yet. The descriptors that they take are of the `pool`.
-    pub(super) fn new(at: LocksAt, pool: Arc<Pool>) -> Self {
+    pub(super) fn new(pool: Arc<Pool>) -> Self {
         Self {
-            at,
             pool,
             files: Mutex::default(),
             waiters: Arc::default(),
@@ -123,7 +121,7 @@ impl Utf8Fs {
     /// Are locks carried to the backing files? Then every close must be told of, by [`Utf8Fs::close_locks`].
     #[must_use]
     pub fn carries_locks(&self) -> bool {
-        self.locks.at == LocksAt::Backing
+        self.settings.locks == LocksAt::Backing
     }
 
     /// Sets a lock through the open file `handle`; false if another's stands in the way.

@@ -227,7 +227,7 @@ impl Utf8Fs {
     }
 
     pub(super) fn become_caller(&self, caller: Caller, umask: u32) -> io::Result<()> {
-        become_caller(self.privilege, caller.uid, caller.gid, umask)
+        become_caller(self.settings.privilege, caller.uid, caller.gid, umask)
     }
 
     /// Makes a file, device, FIFO or socket.

@@ -77,20 +77,29 @@ pub use xattr::is_access_acl;
 pub struct Config {
     /// The mapping of names.
     pub map: NameMap,
-    /// In what a new name must not differ alone from a sibling.
-    pub unique: Option<Alike>,
-    /// Longest time that a change made below may go unseen (law F5).
-    pub unseen: Duration,
     /// Terms for new names.
     pub rules: Rules,
-    /// Can the rules be replaced? Then lookups are answered as whatever rules there could be would have it.
-    pub rules_may_change: bool,
     /// The backing directory, an `O_PATH` descriptor.
     pub root: OwnedFd,
     /// A descriptor by which file handles of its filesystem may be opened; `None` for users who may not.
     pub by_handle: Option<OwnedFd>,
     /// Is the place of every inode kept, not only of those that need it?
     pub keeps_places: bool,
+    /// Descriptors that the process may have (`RLIMIT_NOFILE`), without those that it has anyway.
+    pub most_descriptors: usize,
+    /// The settings that stay as they are.
+    pub settings: Settings,
+}
+
+/// The settings of a filesystem for as long as it is served.
+#[derive(Debug)]
+pub struct Settings {
+    /// In what a new name must not differ alone from a sibling.
+    pub unique: Option<Alike>,
+    /// Longest time that a change made below may go unseen (law F5).
+    pub unseen: Duration,
+    /// Can the rules be replaced? Then lookups are answered as whatever rules there could be would have it.
+    pub rules_may_change: bool,
     /// The place where locks are held.
     pub locks: LocksAt,
     /// Which changes are on the disk before they are answered.
@@ -101,8 +110,6 @@ pub struct Config {
     pub privilege: Privilege,
     /// Do others use it than the user of this process? Then the kernel checks their rights before it asks.
     pub is_shared: bool,
-    /// Descriptors that the process may have (`RLIMIT_NOFILE`), without those that it has anyway.
-    pub most_descriptors: usize,
     /// The log of offences.
     pub auditor: Arc<dyn AuditLog>,
     /// The mountpoint, for the records.
@@ -136,11 +143,12 @@ pub struct Entry {
 }
 
 /// The filesystem over one backing directory.
+#[derive(Debug)]
 pub struct Utf8Fs {
+    settings: Settings,
     map: NameMap,
     /// The rules in force. An operation takes them once, so that later ones are for the next operation.
     rules: RwLock<Arc<Rules>>,
-    rules_may_change: bool,
     inodes: Inodes,
     files: Handles<OpenFile>,
     directories: Handles<OpenDirectory>,
@@ -149,26 +157,11 @@ pub struct Utf8Fs {
     aside: Aside,
     locks: Locks,
     own_device: OnceLock<u64>,
-    waits: Waits,
-    reads_quietly: bool,
-    privilege: Privilege,
-    is_shared: bool,
-    auditor: Arc<dyn AuditLog>,
-    mountpoint: Vec<u8>,
-    covers_backing: bool,
     /// The type of the backing filesystem.
     below: FsType,
     operations: AtomicU64,
     /// Done once a name was shown with control characters.
     control_shown: Once,
-}
-
-impl std::fmt::Debug for Utf8Fs {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Utf8Fs")
-            .field("map", &self.map)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Utf8Fs {
@@ -190,23 +183,16 @@ impl Utf8Fs {
         Ok(Self {
             sent_back: SentBack::default(),
             below,
+            settings: config.settings,
             map: config.map,
             rules: RwLock::new(Arc::new(config.rules)),
-            rules_may_change: config.rules_may_change,
             files: Handles::default(),
             directories: Handles::default(),
-            indexed: IndexedDirectories::new(config.unique, config.unseen),
+            indexed: IndexedDirectories::default(),
             aside: Aside::default(),
-            locks: Locks::new(config.locks, Arc::clone(&inodes.descriptors.pool)),
+            locks: Locks::new(Arc::clone(&inodes.descriptors.pool)),
             inodes,
             own_device: OnceLock::new(),
-            waits: config.waits,
-            reads_quietly: config.reads_quietly,
-            privilege: config.privilege,
-            is_shared: config.is_shared,
-            auditor: config.auditor,
-            mountpoint: config.mountpoint,
-            covers_backing: config.covers_backing,
             operations: AtomicU64::new(0),
             control_shown: Once::new(),
         })
@@ -216,7 +202,7 @@ impl Utf8Fs {
     /// filesystem checks them.
     #[must_use]
     pub fn is_shared(&self) -> bool {
-        self.is_shared
+        self.settings.is_shared
     }
 
     /// Are filesystems entered that are mounted inside?
@@ -235,7 +221,7 @@ impl Utf8Fs {
     /// back into it is shown as absent. The first call counts.
     pub fn mounted_as(&self, device: u64) {
         self.own_device.get_or_init(|| device);
-        if self.covers_backing {
+        if self.settings.covers_backing {
             self.inodes.cover.get_or_init(|| device);
         }
     }
@@ -256,7 +242,7 @@ impl Utf8Fs {
     pub fn begin(&self, caller: Option<Caller>) -> Result<(), FsError> {
         self.operations.fetch_add(1, Ordering::Relaxed);
         if let Some(caller) = caller.filter(|_| self.acts_as_callers()) {
-            act_as(self.privilege, caller.uid, caller.gid)?;
+            act_as(self.settings.privilege, caller.uid, caller.gid)?;
         }
         Ok(())
     }
@@ -287,10 +273,10 @@ impl Utf8Fs {
         Arc::clone(&self.rules.read())
     }
 
-    /// Has other rules hold for all operations that begin from now on. Those of [`Config::rules_may_change`] only.
+    /// Has other rules hold for all operations that begin from now on. Those of [`Settings::rules_may_change`] only.
     pub fn replace_rules(&self, rules: Rules) {
         debug_assert!(
-            self.rules_may_change,
+            self.settings.rules_may_change,
             "invariant: lookups are answered for them"
         );
         let mut held = self.rules.write();
@@ -302,6 +288,6 @@ impl Utf8Fs {
 
     /// Can nobody make a name but as the policy of the whole mount has it?
     fn nobody_is_exempt(&self) -> bool {
-        !self.rules_may_change && self.rules().exempt().is_empty()
+        !self.settings.rules_may_change && self.rules().exempt().is_empty()
     }
 }

@@ -150,10 +150,12 @@ impl Utf8Fs {
         directories: &[&OpenInode],
         act: impl Fn() -> io::Result<T>,
     ) -> io::Result<T> {
-        act_as(self.privilege, caller.uid, caller.gid)?;
+        act_as(self.settings.privilege, caller.uid, caller.gid)?;
         let is_free = |stat: Stat| stat.mode & libc::S_ISVTX == 0;
         let mut directories = directories.iter().map(|directory| Stat::of(&*directory.fd));
-        if self.privilege == Privilege::User || directories.all(|stat| stat.is_ok_and(is_free)) {
+        if self.settings.privilege == Privilege::User
+            || directories.all(|stat| stat.is_ok_and(is_free))
+        {
             return act();
         }
         let lowered = lower_fowner()?;

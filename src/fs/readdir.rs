@@ -47,7 +47,7 @@ impl Utf8Fs {
         let pool = &self.inodes.descriptors.pool;
         let taken = pool.take(caller.uid, Use::Directory)?;
         let at = self.open_directory(number)?;
-        let open = || match self.reads_quietly {
+        let open = || match self.settings.reads_quietly {
             true => Entries::open_quietly(&*at.fd),
             false => Entries::open(&*at.fd, flags),
         };

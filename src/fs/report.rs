@@ -71,7 +71,9 @@ impl Utf8Fs {
 
     /// Hands the record of an offence to the audit log.
     pub(super) fn audit(&self, making: &Making<'_>, record: OffenceRecord<'static>) {
-        self.auditor.offence(record, making.directory.inode.number);
+        self.settings
+            .auditor
+            .offence(record, making.directory.inode.number);
     }
 
     /// Makes the record of an offence by `name`: of the entry, or of a name in the target of the new symlink.
@@ -85,7 +87,7 @@ impl Utf8Fs {
     ) -> OffenceRecord<'static> {
         let directory = &making.directory.inode;
         OffenceRecord {
-            mount: Name::copy(&self.mountpoint),
+            mount: Name::copy(&self.settings.mountpoint),
             path: self.visible_path(directory, making.name).into(),
             verdict,
             exempt: match verdict {

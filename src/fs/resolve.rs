@@ -132,7 +132,7 @@ impl Resolution<'_> {
         // what they stand for, which is made of such bytes where nobody is exempt.
         let path = || fs.visible_path(&self.directory.inode, name);
         let may_pass = || fs.rules().exempt().may_have_passed(name, path);
-        let is_exempt = !conforms && (fs.rules_may_change || may_pass());
+        let is_exempt = !conforms && (fs.settings.rules_may_change || may_pass());
         if is_exempt {
             self.found.push_back(as_made());
         }

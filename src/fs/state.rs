@@ -33,7 +33,7 @@ impl Utf8Fs {
             },
             descriptors: self.inodes.descriptors.counts(),
             indexes: self.indexed.counts(),
-            offences: self.auditor.counts(),
+            offences: self.settings.auditor.counts(),
         }
     }
 }

@@ -94,12 +94,13 @@ impl Scratch {
             section: None,
         };
         let log = Arc::new(KeptLog::default());
+        let mut config = config(root, map);
+        config.settings.unique = unique;
+        config.settings.auditor = Arc::clone(&log) as Arc<dyn AuditLog>;
         let fs = Utf8Fs::new(Config {
-            unique,
             rules: Rules::new(terms, Vec::new(), exempt),
             most_descriptors: 16,
-            auditor: Arc::clone(&log) as Arc<dyn AuditLog>,
-            ..config(root, map)
+            ..config
         })
         .unwrap();
         Self { below, fs, log }

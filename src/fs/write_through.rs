@@ -21,7 +21,7 @@ pub enum Waits {
 impl Utf8Fs {
     /// The flag of open(2) by which each write waits, if it is to.
     pub(super) fn waiting(&self) -> i32 {
-        match self.waits {
+        match self.settings.waits {
             Waits::All => libc::O_SYNC,
             Waits::None | Waits::Names => 0,
         }
@@ -29,7 +29,7 @@ impl Utf8Fs {
 
     /// Waits for a change in the file or directory `fd`, of names or else of all, if such are to be waited for.
     pub(super) fn settle(&self, fd: &OwnedFd, change: Waits) -> io::Result<()> {
-        if self.waits < change {
+        if self.settings.waits < change {
             return Ok(());
         }
         let open = |fd| {

@@ -38,7 +38,7 @@ impl Utf8Fs {
         value: Option<(&[u8], i32)>,
     ) -> Result<(), FsError> {
         let OpenInode { fd, .. } = self.open_to_change(number)?;
-        act_as(self.privilege, caller.uid, caller.gid)?;
+        act_as(self.settings.privilege, caller.uid, caller.gid)?;
         let _as_caller = match name {
             ACCESS_ACL => Some(self.clear_set_ids_as(caller, &Stat::of(&*fd)?, Clears::ByOwner)?),
             _ => None,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::super::descriptors::Descriptors;
 use super::super::samples::{CALLER, config, map};
-use super::super::{Config, ROOT, Utf8Fs};
+use super::super::{ROOT, Utf8Fs};
 use super::table::FileLocks;
 use super::{LockCall, LockRequest, Locks, LocksAt};
 use crate::backing::{Dir, LockKind, LockRange};
@@ -150,7 +150,7 @@ fn locks_leave_the_reserve_of_descriptors_alone() {
 /// Closing a descriptor waits for the filesystem of its file, where that is NFS or FUSE.
 #[test]
 fn a_file_whose_locks_are_slow_to_go_keeps_nobody_from_those_of_others() {
-    let locks = Locks::new(LocksAt::Backing, Descriptors::new(64).pool);
+    let locks = Locks::new(Descriptors::new(64).pool);
     let locks = Arc::new(locks);
     let (slow, other) = ((2, 0), (3, 0));
     drop(locks.of(slow));
@@ -189,11 +189,9 @@ fn a_file_that_was_removed_is_locked_by_those_who_have_it_open() {
     let below = tempfile::tempdir().unwrap();
     std::fs::write(below.path().join("file"), "content").unwrap();
     let root = Dir::open_root(below.path()).unwrap().into_fd();
-    let fs = Utf8Fs::new(Config {
-        locks: LocksAt::Backing,
-        ..config(root, map(Legacy::Escape, &[]))
-    });
-    let fs = fs.unwrap();
+    let mut config = config(root, map(Legacy::Escape, &[]));
+    config.settings.locks = LocksAt::Backing;
+    let fs = Utf8Fs::new(config).unwrap();
     let number = fs.lookup(CALLER, ROOT, b"file").unwrap().inode.number;
     let open = || fs.open(CALLER, number, libc::O_RDWR).unwrap().handle;
     let (one, other) = (open(), open());

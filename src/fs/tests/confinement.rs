@@ -185,7 +185,7 @@ fn links_are_shown_and_not_followed() {
 #[test]
 fn f2_a_directory_that_was_moved_out_is_not_followed() {
     let mut scratch = Scratch::new(map(Legacy::Escape, &[]), &[]);
-    scratch.fs.indexed.unseen = Duration::ZERO;
+    scratch.fs.settings.unseen = Duration::ZERO;
     let outside = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(scratch.path(b"a/b/c/sub")).unwrap();
     std::fs::write(scratch.path(b"a/b/c/file"), "content").unwrap();

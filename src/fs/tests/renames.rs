@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::{Child, Command, Stdio};
 
-use super::{Caller, Config, Legacy, NameMap, OnViolation, ROOT, Scratch, Utf8Fs, config, map};
+use super::{Caller, Legacy, NameMap, OnViolation, ROOT, Scratch, Utf8Fs, config, map};
 use crate::at;
 use crate::backing::{Dir, Kind};
 use crate::fs::FsError;
@@ -53,11 +53,9 @@ fn sticky() -> (tempfile::TempDir, Utf8Fs) {
     std::fs::set_permissions(below.path(), Permissions::from_mode(0o1777)).unwrap();
     chown(below.path(), Some(3000), None).unwrap();
     let root = Dir::open_root(below.path()).unwrap().into_fd();
-    let fs = Utf8Fs::new(Config {
-        privilege: Privilege::Root,
-        ..config(root, map(Legacy::Escape, &["iso-8859-1"]))
-    });
-    (below, fs.unwrap())
+    let mut config = config(root, map(Legacy::Escape, &["iso-8859-1"]));
+    config.settings.privilege = Privilege::Root;
+    (below, Utf8Fs::new(config).unwrap())
 }
 
 fn caller(uid: u32, pid: u32) -> Caller {

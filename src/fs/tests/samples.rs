@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::audit::{AuditLog, Counts};
-use super::{Caller, Config, LocksAt, NewEntry, Waits};
+use super::{Caller, Config, LocksAt, NewEntry, Settings, Waits};
 use crate::codec::Charset;
 use crate::names::rules::{Exemptions, Rules, Terms};
 use crate::names::{Legacy, NameMap, OnViolation};
@@ -74,21 +74,23 @@ pub(crate) fn config(root: OwnedFd, map: NameMap) -> Config {
     let rules = rules(&map, Exemptions::default());
     Config {
         map,
-        unique: None,
-        unseen: Duration::from_secs(1),
         rules,
-        rules_may_change: false,
         root,
         by_handle: None,
         keeps_places: false,
-        locks: LocksAt::Local,
-        waits: Waits::None,
-        reads_quietly: false,
-        privilege: Privilege::User,
-        is_shared: true,
         most_descriptors: 64,
-        auditor: Arc::new(Unread),
-        mountpoint: Vec::new(),
-        covers_backing: false,
+        settings: Settings {
+            unique: None,
+            unseen: Duration::from_secs(1),
+            rules_may_change: false,
+            locks: LocksAt::Local,
+            waits: Waits::None,
+            reads_quietly: false,
+            privilege: Privilege::User,
+            is_shared: true,
+            auditor: Arc::new(Unread),
+            mountpoint: Vec::new(),
+            covers_backing: false,
+        },
     }
 }

@@ -8,7 +8,7 @@ use proptest::sample::{select, subsequence};
 
 use super::*;
 use crate::backing::Dir;
-use crate::fs::{Caller, Config, NewEntry, ROOT, Utf8Fs, samples};
+use crate::fs::{Caller, NewEntry, ROOT, Utf8Fs, samples};
 use crate::names::rules::Decision;
 
 /// The user who runs the tests: the filesystem makes what it makes as its own user.
@@ -119,13 +119,11 @@ fn name() -> impl Strategy<Value = Vec<u8>> {
 fn filesystem(resolved: &ResolvedPolicy, root: &Path) -> (Utf8Fs, u64) {
     std::fs::create_dir(root.join("web")).unwrap();
     let root = Dir::open_root(root).unwrap().into_fd();
-    let fs = Utf8Fs::new(Config {
-        unique: resolved.unique,
-        rules: resolved.rules.clone(),
-        rules_may_change: true,
-        ..samples::config(root, resolved.map.clone())
-    });
-    let fs = fs.unwrap();
+    let mut config = samples::config(root, resolved.map.clone());
+    config.rules = resolved.rules.clone();
+    config.settings.unique = resolved.unique;
+    config.settings.rules_may_change = true;
+    let fs = Utf8Fs::new(config).unwrap();
     let web = fs.lookup(me(), ROOT, b"web").unwrap().inode.number;
     (fs, web)
 }
