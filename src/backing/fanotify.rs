@@ -80,7 +80,16 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// Reads the waiting events of `group`, as many as `buffer` holds, and passes them to `each`, oldest first. Returns how many there were.
+/// The events that were read at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// The number of events.
+    pub count: u64,
+    /// More happened than the kernel could keep: anything may have happened.
+    pub is_overflow: bool,
+}
+
+/// Reads the waiting events of `group`, as many as `buffer` holds, and passes those of changes to `each`, oldest first.
 ///
 /// # Errors
 /// Those of read(2); `EPROTO` for a malformed event, or if `each` returns `None`.
@@ -88,20 +97,25 @@ pub(crate) fn take<'b>(
     group: &OwnedFd,
     buffer: &'b mut [u8],
     mut each: impl FnMut(Event<'b>) -> Option<()>,
-) -> io::Result<u64> {
+) -> io::Result<Taken> {
+    let mut taken = Taken::default();
     let length = match rustix::io::read(group, &mut *buffer) {
         Ok(length) => length,
-        Err(Errno::AGAIN | Errno::INTR) => return Ok(0),
+        Err(Errno::AGAIN | Errno::INTR) => return Ok(taken),
         Err(errno) => return Err(errno.into()),
     };
     let mut rest = buffer.get(..length).unwrap_or_default();
-    let mut count = 0;
     while !rest.is_empty() {
-        let split = Event::split(rest).and_then(|(event, after)| each(event).map(|()| after));
-        rest = split.ok_or(Errno::PROTO)?;
-        count += 1;
+        let (event, after) = Event::split(rest).ok_or(Errno::PROTO)?;
+        if event.mask & libc::FAN_Q_OVERFLOW != 0 {
+            taken.is_overflow = true;
+        } else {
+            each(event).ok_or(Errno::PROTO)?;
+        }
+        rest = after;
+        taken.count += 1;
     }
-    Ok(count)
+    Ok(taken)
 }
 
 /// Waits until one of `fds` can be read or its other side is closed, for no longer than `patience`. Returns which of them.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
-use super::fanotify::{self, Event};
+use super::fanotify::{self, Event, Taken};
 use super::{FileHandle, sys};
 
 /// More than the largest event: a name and two handles.
@@ -42,15 +42,6 @@ pub enum Woken {
     Called,
     /// The time is over.
     Late,
-}
-
-/// The kind of event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happened {
-    /// Something changed.
-    Change(Change),
-    /// More happened than the kernel could keep: anything may have changed.
-    Overflow,
 }
 
 /// A change of a name in a marked directory, or of what is reached through one.
@@ -158,25 +149,21 @@ impl Watcher {
         }
     }
 
-    /// Takes what others than process `own` did since the last time, oldest first; `None` where nothing happened.
+    /// Passes the changes that others than process `own` made since the last time to `each`, oldest first.
     ///
     /// # Errors
     /// Those of read(2), or `EPROTO` for what cannot be understood.
-    pub fn take(&self, own: u32) -> io::Result<Option<Vec<Happened>>> {
-        let mut happened = Vec::new();
-        let count = fanotify::take(&self.group, &mut vec![0; BUFFER], |event| {
-            if event.mask & libc::FAN_Q_OVERFLOW != 0 {
-                happened.push(Happened::Overflow);
-            } else if event.pid != own {
-                happened.push(Happened::Change(change(event)?));
+    pub fn take(&self, own: u32, mut each: impl FnMut(Change)) -> io::Result<Taken> {
+        fanotify::take(&self.group, &mut vec![0; BUFFER], |event| {
+            if event.pid != own {
+                each(change(event)?);
             }
             Some(())
-        })?;
-        Ok((count > 0).then_some(happened))
+        })
     }
 }
 
-/// Reads an event that is not an overflow; `None` if it is malformed.
+/// Reads an event; `None` if it is malformed.
 fn change(event: Event<'_>) -> Option<Change> {
     let mut change = Change {
         directory: None,

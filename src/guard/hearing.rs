@@ -19,7 +19,7 @@ use super::scan_requests::ALL;
 use crate::backing::fanotify;
 use crate::backing::{Dir, FileHandle, Kind, Stat};
 use crate::fs::audit::Operation;
-use crate::guard::name_events::{NameEvent, NameEvents, NewName};
+use crate::guard::name_events::{NameEvents, NewName};
 use crate::names::BackingName;
 
 /// Time between two readings, in which events gather: to be woken for each costs more than the event.
@@ -55,12 +55,15 @@ pub(super) fn hear(guarded: &Guarded, mut events: NameEvents, end: &PipeReader) 
         loop {
             let start = Timestamp::now();
             let mut batch = Hearing::new(guarded, complete);
-            let count = events.take(|event| batch.take(event))?;
-            guarded.status.lock().events += count;
-            if count < MANY {
+            let taken = events.take(|new| batch.take(new))?;
+            if taken.is_overflow {
+                batch.overflowed();
+            }
+            guarded.status.lock().events += taken.count;
+            if taken.count < MANY {
                 complete = start;
             }
-            if count < MANY || woken.elapsed() > LONGEST {
+            if taken.count < MANY || woken.elapsed() > LONGEST {
                 break;
             }
         }
@@ -96,30 +99,27 @@ impl<'g> Hearing<'g> {
         }
     }
 
-    fn take(&mut self, event: NameEvent<'_>) {
-        match event {
-            NameEvent::Overflow => {
-                self.guarded.status.lock().overflows += 1;
-                log::warn!(
-                    "more names were made than the kernel could report: the directory is scanned"
-                );
-                self.guarded.requests.ask_for_all(self.since());
+    fn take(&mut self, new: &NewName<'_>) {
+        // Our own renames.
+        if new.pid == self.own {
+            if new.is_dir {
+                self.guarded.directories.forget();
             }
-            // Our own renames.
-            NameEvent::New(new) if new.pid == self.own => {
-                if new.is_dir {
-                    self.guarded.directories.forget();
-                }
-            }
-            NameEvent::New(new) => {
-                if new.is_dir && new.from.is_some() {
-                    self.directory_moved(&new);
-                }
-                if !self.judge.is_clean(new.name) {
-                    self.offends(&new);
-                }
-            }
+            return;
         }
+        if new.is_dir && new.from.is_some() {
+            self.directory_moved(new);
+        }
+        if !self.judge.is_clean(new.name) {
+            self.offends(new);
+        }
+    }
+
+    /// More names were made than the kernel could keep.
+    fn overflowed(&self) {
+        self.guarded.status.lock().overflows += 1;
+        log::warn!("more names were made than the kernel could report: the directory is scanned");
+        self.guarded.requests.ask_for_all(self.since());
     }
 
     /// Returns the second from which on names may not have been heard of.
@@ -138,11 +138,8 @@ impl<'g> Hearing<'g> {
         let Some((_, dir)) = self.guarded.open(&new.directory, ALL) else {
             return;
         };
-        if new
-            .from
-            .as_ref()
-            .is_some_and(|from| directories.find(from).is_some())
-        {
+        let from = new.from.as_ref();
+        if from.is_some_and(|from| directories.find(from).is_some()) {
             return;
         }
         let name = BackingName::parse(new.name).ok();

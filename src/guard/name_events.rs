@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use crate::backing::fanotify::{self, Event};
+use crate::backing::fanotify::{self, Event, Taken};
 use crate::backing::{FileHandle, sys};
 
 /// Thousands of events at a time.
@@ -21,15 +21,6 @@ const MASK: u64 = libc::FAN_CREATE | libc::FAN_RENAME | libc::FAN_ONDIR;
 pub(super) struct NameEvents {
     group: OwnedFd,
     buffer: Vec<u8>,
-}
-
-/// An event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NameEvent<'b> {
-    /// A name was made.
-    New(NewName<'b>),
-    /// More happened than the kernel could keep: any name may have been made.
-    Overflow,
 }
 
 /// A name that was made, or that an entry was renamed to.
@@ -76,35 +67,31 @@ impl NameEvents {
         fanotify::wait_for([&end, &self.group], Some(patience)).map(|[ended, _]| ended)
     }
 
-    /// Passes the events that wait, as many as the buffer holds, to `each`, oldest first. Returns how many there were.
+    /// Passes the names that were made, as many as the buffer holds, to `each`, oldest first.
     ///
     /// # Errors
     /// Those of read(2), or `EPROTO` for what cannot be understood.
-    pub(super) fn take(&mut self, mut each: impl FnMut(NameEvent<'_>)) -> io::Result<u64> {
+    pub(super) fn take(&mut self, mut each: impl FnMut(&NewName<'_>)) -> io::Result<Taken> {
         fanotify::take(&self.group, &mut self.buffer, |event| {
-            name_event(event).map(|event| event.into_iter().for_each(&mut each))
+            new_name(event)?.iter().for_each(&mut each);
+            Some(())
         })
     }
 }
 
 /// Reads an event; `None` if it is malformed, nothing if no name is in it.
-fn name_event(event: Event<'_>) -> Option<Option<NameEvent<'_>>> {
-    if event.mask & libc::FAN_Q_OVERFLOW != 0 {
-        return Some(Some(NameEvent::Overflow));
-    }
+fn new_name(event: Event<'_>) -> Option<Option<NewName<'_>>> {
     let (mut to, mut from) = (None, None);
     event.handles(|kind, handle, name| match kind {
         libc::FAN_EVENT_INFO_TYPE_OLD_DFID_NAME => from = Some(handle),
         _ => to = Some((handle, name)),
     })?;
-    Some(to.map(|(directory, name)| {
-        NameEvent::New(NewName {
-            directory,
-            name,
-            is_dir: event.mask & libc::FAN_ONDIR != 0,
-            from,
-            pid: event.pid,
-        })
+    Some(to.map(|(directory, name)| NewName {
+        directory,
+        name,
+        is_dir: event.mask & libc::FAN_ONDIR != 0,
+        from,
+        pid: event.pid,
     }))
 }
 
@@ -143,20 +130,17 @@ mod tests {
         std::fs::remove_file(one.join("file")).unwrap();
         let mut heard: Vec<Heard> = Vec::new();
         let own = std::process::id();
-        let taken = events.take(|event| {
-            let NameEvent::New(new) = event else {
-                panic!("an overflow");
-            };
+        let taken = events.take(|new| {
             // Other tests work on this filesystem too.
-            let directory = new.directory;
-            if [&one_handle, &other_handle].contains(&&directory) {
+            if [&one_handle, &other_handle].contains(&&new.directory) {
                 assert_eq!(new.pid, own);
-                let from = new.from.map(|from| from == one_handle);
-                assert_eq!(directory == other_handle, from.is_some());
+                let from = new.from.as_ref().map(|from| *from == one_handle);
+                assert_eq!(new.directory == other_handle, from.is_some());
                 heard.push((new.name.to_vec(), new.is_dir, from));
             }
         });
-        assert!(taken.unwrap() >= 4);
+        let taken = taken.unwrap();
+        assert!(taken.count >= 4 && !taken.is_overflow);
         let row = |name: &str, is_dir, from| (name.as_bytes().to_vec(), is_dir, from);
         assert_eq!(
             heard,

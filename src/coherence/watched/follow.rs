@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::queues::{ELSEWHERE, Job, Notice, Notices, Swept, Task, Tended};
 use super::{HEARD, Kernel, UNRELIABLE, Watched};
 use crate::backing::fanotify::pause;
-use crate::backing::watch::{Change, Happened, Woken};
+use crate::backing::watch::{Change, Woken};
 use crate::coherence::{ADRIFT, IDLE, MARKED};
 use crate::fs::ROOT;
 use crate::names::Quoted;
@@ -312,19 +312,14 @@ impl Watched {
         let own = std::process::id();
         let mut changed = Changed::default();
         for _ in 0..READINGS {
-            let Some(happened) = self.watcher.take(own)? else {
+            let taken = self.watcher.take(own, |change| {
+                let directory = change.directory.as_ref();
+                let number = directory.and_then(|handle| self.marked.lock().get(handle).copied());
+                changed.add(change, number);
+            })?;
+            changed.is_overflow |= taken.is_overflow;
+            if taken.count == 0 {
                 break;
-            };
-            let marked = self.marked.lock();
-            for happened in happened {
-                match happened {
-                    Happened::Change(change) => {
-                        let directory = change.directory.as_ref();
-                        let directory = directory.and_then(|handle| marked.get(handle).copied());
-                        changed.add(change, directory);
-                    }
-                    Happened::Overflow => changed.is_overflow = true,
-                }
             }
         }
         Ok(changed)
