@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::args::GuardArgs;
 use super::{CommandError, ExitCode, charset_map, config};
 use crate::daemon::program_log;
-use crate::guard::{self, GuardConfig, GuardOptions};
+use crate::guard::{self, GuardOptions};
 use crate::records::{List, PolicyFile};
 
 /// Guards a directory until a signal ends it.
@@ -14,11 +14,11 @@ use crate::records::{List, PolicyFile};
 /// What stands in the way of the guard, or ended it.
 pub(super) fn run(args: GuardArgs) -> Result<ExitCode, CommandError> {
     program_log::queue(false);
-    guard::run(decide(args)?)?;
+    guard::run(options(args)?)?;
     Ok(ExitCode::Ok)
 }
 
-fn decide(args: GuardArgs) -> Result<GuardConfig, CommandError> {
+fn options(args: GuardArgs) -> Result<GuardOptions, CommandError> {
     let keys = PolicyFile {
         from: args.from.map(List),
         mode: args.on_violation.map(Into::into),
@@ -28,7 +28,7 @@ fn decide(args: GuardArgs) -> Result<GuardConfig, CommandError> {
     let keys = keys.or(config::conforming_keys(&args.conforming));
     let charset_map = args.charset_map.as_deref().map(charset_map::read);
     let charset_map = Arc::new(charset_map.transpose()?.unwrap_or_default());
-    guard::check(GuardOptions {
+    Ok(GuardOptions {
         directory: args.directory,
         policy: args.policy_file.policy,
         keys,

@@ -1,4 +1,4 @@
-//! A guard with everything decided: which directory, by which policy, and what becomes of offenders.
+//! The options of a guard, and their check: which directory, by which policy, and what becomes of offenders.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,20 +55,12 @@ pub struct GuardOptions {
     pub sandbox: Sandbox,
 }
 
-/// A guard. The directory was fit when it was made.
-#[derive(Debug, Clone)]
-pub struct GuardConfig {
-    /// What was asked for; without a journal where nothing is renamed.
-    pub options: GuardOptions,
-    /// The directory and the policy.
-    pub checked: Checked,
-}
-
-/// Checks the options and the policy, then the directory, then that no file of ours lies in it.
+/// Checks the options and the policy, then the directory, then that no file of ours lies in it. Takes the journal out of
+/// the options where nothing is renamed.
 ///
 /// # Errors
 /// Options that are wrong or contradict each other, and a directory that is unfit, in this order.
-pub fn check(mut options: GuardOptions) -> Result<GuardConfig, CommandError> {
+pub(super) fn check(options: &mut GuardOptions) -> Result<Checked, CommandError> {
     let directory = &options.directory;
     let policy = options.policy.as_deref();
     let checked = mount_config::check(directory, directory, policy, options.keys.clone(), false)?;
@@ -89,5 +81,5 @@ pub fn check(mut options: GuardOptions) -> Result<GuardConfig, CommandError> {
         return Err(CommandError::usage("renaming needs an undo journal")
             .hint("give --journal FILE, from which 'utf8fs undo' takes the renames back"));
     }
-    Ok(GuardConfig { options, checked })
+    Ok(checked)
 }

@@ -19,6 +19,6 @@ mod scan;
 mod scan_requests;
 mod status;
 
-pub use config::{Action, GuardConfig, GuardOptions, check};
+pub use config::{Action, GuardOptions};
 pub use run::run;
 pub use status::{Found, find as find_status};

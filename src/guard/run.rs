@@ -1,4 +1,4 @@
-//! The life of a guard: from a [`GuardConfig`] to SIGTERM.
+//! The life of a guard: from its options to SIGTERM.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
 
-use super::config::{GuardConfig, GuardOptions};
+use super::config::{GuardOptions, check};
 use super::directories::Directories;
 use super::guarded::Guarded;
 use super::judge::Judge;
@@ -37,15 +37,12 @@ use crate::tree::undo_journal::{Header, Journal, JournalError};
 /// Nice value of the thread that reads the events.
 const NICE: i32 = -10;
 
-/// Guards the directory until SIGINT or SIGTERM.
+/// Guards a directory until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// What stands in the way of the guard, or ended it.
-pub fn run(config: GuardConfig) -> Result<(), CommandError> {
-    let GuardConfig {
-        options,
-        mut checked,
-    } = config;
+/// Options that are wrong or contradict each other, an unfit directory, and what ended the guard.
+pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
+    let mut checked = check(&mut options)?;
     let path = checked.backing.as_os_str().as_bytes().to_vec();
     let mut signals = catch_signals().doing("catch signals")?;
     // By it the kernel asks a lease back.
