@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::directories::{Away, Directories, Directory};
-use super::judge::Judge;
+use super::judge::{Judge, Judgement};
 use super::offender::{Newcomers, Offender};
 use super::pending::Pending;
 use super::scan_requests::{ALL, Requests};
@@ -126,18 +126,11 @@ impl Guarded {
 
     /// Has the name that an offender was given compared with its siblings: its own name was not.
     pub(super) fn compare_new(&self, offender: &Offender, new: &BackingName) {
-        let path = || offender.directory.path_of(new.as_bytes());
-        let judgement = self.judge().judge(&offender.maker, new.as_bytes(), path);
-        let Some(judgement) = judgement else {
-            return;
-        };
-        let renamed = Offender {
-            name: new.clone(),
-            time: Timestamp::now(),
-            judgement,
-            ..offender.clone()
-        };
-        if renamed.alike().is_some() {
+        let Offender {
+            directory, maker, ..
+        } = offender;
+        let renamed = Offender::of(&self.judge(), directory, new, maker, offender.operation);
+        if let Some(renamed) = renamed.filter(|renamed| renamed.alike().is_some()) {
             self.requests.ask_to_compare(renamed);
         }
     }
@@ -194,20 +187,13 @@ impl Guarded {
         new: Option<&BackingName>,
         sibling: Option<&BackingName>,
     ) {
-        let Offender {
-            directory,
-            name,
-            maker,
-            judgement,
-            operation,
-            time,
-        } = offender;
-        let (octets, offence) = (name.as_bytes(), judgement.offence);
+        let (name, maker, operation) = (&offender.name, &offender.maker, offender.operation);
+        let Judgement { offence, terms, .. } = &offender.judgement;
         let backing = |name: &BackingName| Name::copy(name.as_bytes());
         let record = OffenceRecord {
-            time: Time(*time),
+            time: Time(offender.time),
             mount: Name::copy(&self.path),
-            path: directory.path_of(octets).into(),
+            path: offender.path().into(),
             verdict: match new {
                 Some(_) => Verdict::Normalized,
                 None => Verdict::Reported,
@@ -219,10 +205,10 @@ impl Guarded {
             gid: maker.gid,
             pid: maker.pid,
             command: Name::copy(&maker.command),
-            ..OffenceRecord::of(*operation, octets, offence, &judgement.terms)
+            ..OffenceRecord::of(operation, name.as_bytes(), *offence, terms)
         };
-        self.auditor
-            .offence(record, u64::from(directory.handle.digest()));
+        let directory = offender.directory.handle.digest();
+        self.auditor.offence(record, directory.into());
     }
 }
 

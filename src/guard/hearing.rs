@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io::{self, PipeReader};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use jiff::Timestamp;
 
@@ -17,6 +17,7 @@ use super::maker::Maker;
 use super::offender::Offender;
 use super::scan_requests::ALL;
 use crate::backing::fanotify;
+use crate::backing::ticks::age;
 use crate::backing::{Dir, FileHandle, Kind, Stat};
 use crate::fs::audit::Operation;
 use crate::guard::name_events::{NameEvents, NewName};
@@ -162,26 +163,16 @@ impl<'g> Hearing<'g> {
         let Some(maker) = self.maker(new.pid, stat.as_ref()) else {
             return;
         };
-        let path = || directory.path_of(new.name);
-        let Some(judgement) = self.judge.judge(&maker, new.name, path) else {
+        let operation = operation(new, stat.as_ref());
+        let offender = Offender::of(&self.judge, &directory, &name, &maker, operation);
+        let Some(offender) = offender else {
             return;
         };
-        let time = Timestamp::now();
         if let Some(stat) = &stat {
-            let made =
-                stat.ctime.secs.saturating_mul(1000) + i64::from(stat.ctime.nanos / 1_000_000);
-            let lag = time.as_millisecond().saturating_sub(made);
-            let lag = u64::try_from(lag).unwrap_or(0);
+            let lag = age(stat.ctime, SystemTime::now()).as_millis();
+            let lag = u64::try_from(lag).unwrap_or(u64::MAX);
             self.guarded.status.lock().lag_milliseconds = lag;
         }
-        let offender = Offender {
-            directory,
-            name,
-            maker,
-            operation: operation(new, stat.as_ref()),
-            time,
-            judgement,
-        };
         self.guarded.meet(offender);
     }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 
@@ -17,12 +17,13 @@ use super::directories::Away;
 use super::guarded::Guarded;
 use super::judge::Judge;
 use super::pending::{Batch, Waiting};
+use crate::backing::ticks::age;
 use crate::backing::{Dir, Stat, file};
 use crate::fs::audit::Verdict;
 use crate::names::{BackingName, Quoted};
 use crate::records::{Kind, PlanLine, Reason, TreePath};
 use crate::tree::apply::{Movement, Observer, apply_live};
-use crate::tree::change::{Change, join_path};
+use crate::tree::change::Change;
 use crate::tree::plan::plan_directory::plan;
 use crate::tree::plan::{EntryList, PlanOptions, TreeGuess};
 use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
@@ -190,7 +191,11 @@ fn change(
                     moving.insert((directory.path.clone(), line.old), waiting);
                     changes.push(change);
                 }
-                None => leave(guarded, &waiting, &line),
+                None => {
+                    let wanted = line.candidates.first().map(|candidate| &candidate.name);
+                    let sibling = wanted.filter(|_| line.reason == Reason::Taken);
+                    leave(guarded, &waiting, sibling, &format!("{:?}", line.reason));
+                }
             }
         }
         // What the planner keeps, or is gone.
@@ -239,14 +244,11 @@ fn lines(
     Ok(plan(&listing))
 }
 
-/// Leaves an entry for which the planner has no new name.
-fn leave(guarded: &Guarded, waiting: &Waiting, line: &PlanLine) {
+/// Leaves an entry that cannot be renamed, since a sibling has the name or for another reason.
+fn leave(guarded: &Guarded, waiting: &Waiting, sibling: Option<&BackingName>, reason: &str) {
     guarded.status.lock().left += 1;
-    let wanted = line.candidates.first().map(|candidate| &candidate.name);
-    let sibling = wanted.filter(|_| line.reason == Reason::Taken);
     report_left(guarded, waiting, sibling);
-    let path = waiting.offender.directory.path_of(line.old.as_bytes());
-    log::debug!("{} is left: {:?}", Quoted(&path), line.reason);
+    log::debug!("{} is left: {reason}", Quoted(&waiting.offender.path()));
 }
 
 /// Checks that an entry was left alone for `grace`, and is not open for writing.
@@ -259,14 +261,7 @@ fn check_quiet(
     stat: &Stat,
     grace: Duration,
 ) -> Result<(), Option<Duration>> {
-    let changed = Duration::new(
-        u64::try_from(stat.ctime.secs).unwrap_or(0),
-        stat.ctime.nanos,
-    );
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let since = now.saturating_sub(changed);
+    let since = age(stat.ctime, SystemTime::now());
     if since < grace {
         return Err(Some(grace - since));
     }
@@ -325,12 +320,7 @@ impl Observer for Results<'_> {
             | SkipReason::Astray
             | SkipReason::Chained
             | SkipReason::Unsafe
-            | SkipReason::System(_)) => {
-                self.guarded.status.lock().left += 1;
-                report_left(self.guarded, &waiting, None);
-                let path = join_path(skipped.directory.iter().chain([&skipped.name]));
-                log::debug!("{} is left: {reason}", Quoted(&path));
-            }
+            | SkipReason::System(_)) => leave(self.guarded, &waiting, None, &reason.to_string()),
         }
     }
 

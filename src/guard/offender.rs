@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::directories::Directory;
-use super::judge::Judgement;
+use super::judge::{Judge, Judgement};
 use super::maker::Maker;
 use crate::fs::audit::Operation;
 use crate::names::BackingName;
@@ -27,6 +27,31 @@ pub(super) struct Offender {
 }
 
 impl Offender {
+    /// Judges a name that was just made or found; `None` if it conforms or is exempt.
+    pub(super) fn of(
+        judge: &Judge,
+        directory: &Arc<Directory>,
+        name: &BackingName,
+        maker: &Arc<Maker>,
+        operation: Operation,
+    ) -> Option<Self> {
+        let path = || directory.path_of(name.as_bytes());
+        let judgement = judge.judge(maker, name.as_bytes(), path)?;
+        Some(Self {
+            directory: Arc::clone(directory),
+            name: name.clone(),
+            maker: Arc::clone(maker),
+            operation,
+            time: Timestamp::now(),
+            judgement,
+        })
+    }
+
+    /// Returns its path from the guarded directory.
+    pub(super) fn path(&self) -> Vec<u8> {
+        self.directory.path_of(self.name.as_bytes())
+    }
+
     /// Returns how the name is to be compared with its siblings, if that decides whether it offends.
     pub(super) fn alike(&self) -> Option<Alike> {
         let Rule::NotUnique(alike) = self.judgement.offence.rule else {

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
 use super::guarded::Guarded;
 use super::judge::Judge;
 use super::maker::Maker;
@@ -138,21 +136,13 @@ impl Visitor for Finder<'_> {
             let Some(stat) = stat.filter(|stat| stat.ctime.secs >= self.since) else {
                 continue;
             };
-            let maker = Maker::owner(&stat);
-            let path = || directory.path_of(name.as_bytes());
-            if let Some(judgement) = self.judge.judge(&maker, name.as_bytes(), path) {
-                let offender = Offender {
-                    directory: Arc::clone(&directory),
-                    name,
-                    maker: Arc::new(maker),
-                    operation: Operation::Found,
-                    time: Timestamp::now(),
-                    judgement,
-                };
-                match offender.alike() {
-                    Some(_) => drop(newcomers.insert(offender.name.clone(), offender)),
-                    None => self.guarded.meet(offender),
+            let maker = Arc::new(Maker::owner(&stat));
+            match Offender::of(&self.judge, &directory, &name, &maker, Operation::Found) {
+                Some(offender) if offender.alike().is_some() => {
+                    newcomers.insert(name, offender);
                 }
+                Some(offender) => self.guarded.meet(offender),
+                None => {}
             }
         }
         self.guarded.compare(&newcomers, names, &Dir::new(fd));
