@@ -19,7 +19,6 @@
 //! assert_eq!((error.offset, error.length, error.kind), (0, 1, Malformed::InvalidByte));
 //! ```
 
-mod boundary;
 mod draft;
 mod octets;
 mod read;
@@ -92,7 +91,8 @@ pub enum Encoding {
     FssUtf,
     /// `fss-utf-draft`: the X/Open proposal before it, as kept in Plan 9's `xutf` of 2 September 1992. Has 1 to 5
     /// octets and 31 bits, biased: each length starts where the shorter one ends (at 80, 2080, 82080 and 2082080), so
-    /// that nothing is overlong. It cannot be synchronised: see [`Encoding::next_boundary`].
+    /// that nothing is overlong. It was given up because the start of a character cannot be told from its middle: 80..BF
+    /// both lead and continue characters.
     ///
     /// ```
     /// use utf8fs::codec::{Encoding, Malformed};

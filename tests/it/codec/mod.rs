@@ -5,7 +5,6 @@ mod documents;
 mod exhaustive;
 mod iconv;
 mod reference;
-mod resynchronisation;
 mod samples_1992;
 mod stress;
 mod systematic;
