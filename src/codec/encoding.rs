@@ -28,7 +28,7 @@ mod tests;
 mod units;
 mod write;
 
-use super::{DecodeError, Malformed};
+use super::{DecodeError, Malformed, label_key};
 use octets::Rules;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use units::{Order, Unit};
@@ -288,24 +288,7 @@ impl Encoding {
     pub const MOUNTABLE: [Self; 4] = [Self::Utf8, Self::Utf8Rfc2279, Self::FssUtf, Self::Utf8Bmp];
 
     /// Every encoding, in the order in which they are listed to people.
-    pub const ALL: [Self; 16] = [
-        Self::Utf8,
-        Self::Utf8Rfc2279,
-        Self::FssUtf,
-        Self::FssUtfDraft,
-        Self::FssUtfXutf,
-        Self::Utf8Bmp,
-        Self::Mutf8,
-        Self::Cesu8,
-        Self::Wtf8,
-        Self::Utf8b,
-        Self::Utf16Be,
-        Self::Utf16Le,
-        Self::Ucs2Be,
-        Self::Ucs2Le,
-        Self::Ucs4Be,
-        Self::Ucs4Le,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the label: `utf-8`, `fss-utf-draft`, `ucs-4le`, ...
     #[must_use]
@@ -345,14 +328,9 @@ impl Encoding {
     /// ```
     #[must_use]
     pub fn from_label(label: &str) -> Option<Self> {
-        let key = |label: &str| -> String {
-            let significant = label.chars().filter(|c| !matches!(c, '-' | '_'));
-            significant.map(|c| c.to_ascii_lowercase()).collect()
-        };
-        let wanted = key(label.trim_ascii());
-        Self::ALL
-            .into_iter()
-            .find(|encoding| key(encoding.label()) == wanted)
+        let wanted = label_key(label.trim_ascii());
+        let mut all = Self::ALL.iter().copied();
+        all.find(|encoding| label_key(encoding.label()) == wanted)
     }
 
     /// The greatest code point that it encodes.

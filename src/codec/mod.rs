@@ -94,3 +94,9 @@ impl Malformed {
         }
     }
 }
+
+/// Returns the form in which labels are compared: lower case, without `-` and `_`.
+fn label_key(label: &str) -> String {
+    let significant = label.chars().filter(|c| !matches!(c, '-' | '_'));
+    significant.map(|c| c.to_ascii_lowercase()).collect()
+}

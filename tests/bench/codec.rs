@@ -57,7 +57,7 @@ fn decode(criterion: &mut Criterion) {
             bencher.iter(|| core::str::from_utf8(black_box(text.as_bytes())).is_ok());
         });
         let mut code_points = Vec::new();
-        for encoding in Encoding::ALL {
+        for &encoding in Encoding::ALL {
             let Some(bytes) = in_form(&text, encoding) else {
                 continue;
             };

@@ -115,7 +115,7 @@ fn main() -> ExitCode {
         &by_std.map(Some),
         &[f64::INFINITY; 5],
     );
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let cells = TEXTS.map(|(_, text)| {
             let text = cached(text);
             let bytes = in_form(&text, encoding)?;

@@ -2,6 +2,7 @@
 
 use super::catalogue::CATALOGUE;
 use super::{Charset, UnknownCharset};
+use crate::codec::label_key;
 
 /// See [`Charset::from_label`].
 pub(super) fn find(label: &str) -> Result<Charset, UnknownCharset> {
@@ -12,10 +13,10 @@ pub(super) fn find(label: &str) -> Result<Charset, UnknownCharset> {
     };
     let label = label.trim_ascii();
     if let Some((before, _)) = label.split_once("//") {
-        let near = with_name(&key(before)).map(|charset| charset.label());
+        let near = with_name(&label_key(before)).map(|charset| charset.label());
         return Err(unknown(Some(LOSSY), near.into_iter().collect()));
     }
-    let key = key(label);
+    let key = label_key(label);
     if let Some(charset) = with_name(&key) {
         return Ok(charset);
     }
@@ -24,18 +25,8 @@ pub(super) fn find(label: &str) -> Result<Charset, UnknownCharset> {
     Err(unknown(reason, near))
 }
 
-/// Returns the form of a label that is compared: lower case, without `-` and `_`.
-fn key(label: &str) -> String {
-    let significant = |c: &char| !matches!(c, '-' | '_');
-    label
-        .chars()
-        .filter(significant)
-        .map(|c| c.to_ascii_lowercase())
-        .collect()
-}
-
 fn with_name(key: &str) -> Option<Charset> {
-    Charset::all().find(|charset| names(*charset).any(|name| self::key(name) == key))
+    Charset::all().find(|charset| names(*charset).any(|name| label_key(name) == key))
 }
 
 /// The label and the aliases of a charset.
@@ -53,7 +44,7 @@ fn near(key: &str) -> Vec<&'static str> {
     if key.len() > LONGEST {
         return Vec::new();
     }
-    let likeness = |name| strsim::normalized_damerau_levenshtein(key, &self::key(name));
+    let likeness = |name| strsim::normalized_damerau_levenshtein(key, &label_key(name));
     let mut found: Vec<(f64, &'static str)> = CATALOGUE
         .iter()
         .map(|entry| {

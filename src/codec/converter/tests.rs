@@ -381,7 +381,7 @@ fn replacing_is_what_the_standard_library_does() {
 
 #[test]
 fn every_form_and_charset_converts_to_itself_and_back_from_utf_8() {
-    let all = Encoding::ALL.into_iter().map(Coding::Form);
+    let all = Encoding::ALL.iter().copied().map(Coding::Form);
     for coding in all.chain(Charset::all().map(Coding::Legacy)) {
         let label = coding.label();
         assert_eq!(Coding::from_label(label), Ok(coding));

@@ -342,7 +342,7 @@ fn u_fffd_stands_for_maximal_subparts() {
 
 #[test]
 fn labels_are_found_and_are_all_different() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         assert_eq!(Encoding::from_label(encoding.label()), Some(encoding));
         let typed = encoding.label().to_uppercase().replace('-', "_");
         assert_eq!(Encoding::from_label(&typed), Some(encoding));

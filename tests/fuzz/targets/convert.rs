@@ -14,7 +14,7 @@ fuzz_target!(|input: &[u8]| {
     let Some((&[from, to, lossy, size], stream)) = input.split_first_chunk() else {
         return;
     };
-    let forms = Encoding::ALL.into_iter().map(Coding::Form);
+    let forms = Encoding::ALL.iter().copied().map(Coding::Form);
     let codings: Vec<Coding> = forms.chain(Charset::all().map(Coding::Legacy)).collect();
     let coding = |number: u8| codings[usize::from(number) % codings.len()];
     let repairs = [

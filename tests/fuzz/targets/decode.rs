@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use utf8fs::codec::{Charset, Encoding};
 
 fuzz_target!(|input: &[u8]| {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         read(encoding, input);
     }
     let std = core::str::from_utf8(input);

@@ -231,10 +231,8 @@ fn every_sequence_cut_short_anywhere_is_told_with_what_is_left_of_it() {
         .step_by(7)
         .chain(beyond)
     {
-        for encoding in Encoding::ALL
-            .into_iter()
-            .filter(|&encoding| encoding != Encoding::Utf8b)
-        {
+        let all = Encoding::ALL.iter().copied();
+        for encoding in all.filter(|&encoding| encoding != Encoding::Utf8b) {
             let Ok(whole) = encoding.encode(&[value]) else {
                 continue;
             };

@@ -114,7 +114,7 @@ fn round_trips(encoding: Encoding, reference: &Reference, code_point: u32) {
 
 #[test]
 fn code_points_at_the_edges_round_trip_in_every_form() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let reference = Reference::of(encoding);
         let sample = (0..=u32::MAX).step_by(65_521);
         for code_point in edges().into_iter().chain(sample) {
@@ -126,7 +126,7 @@ fn code_points_at_the_edges_round_trip_in_every_form() {
 #[test]
 fn every_code_point_of_unicode_round_trips_in_every_form() {
     in_parallel(0x11, |plane| {
-        for encoding in Encoding::ALL {
+        for &encoding in Encoding::ALL {
             let reference = Reference::of(encoding);
             for code_point in plane << 16..(plane + 1) << 16 {
                 round_trips(encoding, &reference, code_point);
@@ -141,7 +141,7 @@ fn every_code_point_of_unicode_round_trips_in_every_form() {
 #[ignore = "minutes: scripts/long exhaustive runs it"]
 fn every_code_point_of_every_form_round_trips() {
     const CHUNK: u32 = 0x1_0000;
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let reference = Reference::of(encoding);
         let chunks = encoding.limit() / CHUNK + 1;
         in_parallel(chunks, |chunk| {

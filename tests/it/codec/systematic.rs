@@ -160,7 +160,7 @@ fn nothing_hangs_on_where_in_a_block_a_sequence_lies() {
 #[ignore = "minutes: scripts/long exhaustive runs it"]
 fn every_three_octets_are_read_as_the_tables_say() {
     let all: Vec<u8> = (0..=0xFF).collect();
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let reference = Reference::of(encoding);
         in_parallel(0x100, |lead| {
             let lead = u8::try_from(lead).unwrap();

@@ -27,7 +27,7 @@ fn a_mebibyte_of_the_worst_kind_is_gone_through_once() {
     in_parallel(count, |number| {
         let unit = WORST[usize::try_from(number).unwrap()];
         let bytes = unit.repeat((1 << 20) / unit.len());
-        for encoding in Encoding::ALL {
+        for &encoding in Encoding::ALL {
             let mut pieces = 0;
             let mut octets = 0;
             let mut faults = 0;
