@@ -380,15 +380,12 @@ impl Piece {
     /// Returns the error of the item, if it is one.
     #[must_use]
     pub fn error(self) -> Option<DecodeError> {
-        self.spells.err().map(|kind| self.as_error(kind))
-    }
-
-    fn as_error(self, kind: Malformed) -> DecodeError {
-        DecodeError {
-            offset: self.offset,
-            length: self.length,
+        let (offset, length) = (self.offset, self.length);
+        self.spells.err().map(|kind| DecodeError {
+            offset,
+            length,
             kind,
-        }
+        })
     }
 }
 
@@ -398,12 +395,13 @@ impl std::fmt::Display for Encoding {
     }
 }
 
-/// An ill-formed sequence at the start of some bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fault {
-    /// Its length in octets, 1 or more.
-    length: usize,
-    kind: Malformed,
+/// The error of an ill-formed sequence of `length` octets at the start of some bytes.
+fn malformed<T>(length: usize, kind: Malformed) -> Result<T, DecodeError> {
+    Err(DecodeError {
+        offset: 0,
+        length,
+        kind,
+    })
 }
 
 /// U+D800..U+DFFF.

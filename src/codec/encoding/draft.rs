@@ -10,7 +10,7 @@
 //!
 //! The bits count from the first code point of the row, the high ones first.
 
-use super::{Fault, Malformed};
+use super::{DecodeError, Malformed, malformed};
 
 /// The greatest code point.
 pub(super) const LIMIT: u32 = 0x7FFF_FFFF;
@@ -44,7 +44,7 @@ const FIVE: Row = Row {
 };
 
 /// The character that `bytes`, which are not empty, start with, and its length.
-pub(super) fn first(bytes: &[u8]) -> Result<(u32, usize), Fault> {
+pub(super) fn first(bytes: &[u8]) -> Result<(u32, usize), DecodeError> {
     let lead = bytes.first().copied().unwrap_or_default();
     let row = match lead {
         0..0x80 => return Ok((u32::from(lead), 1)),
@@ -52,17 +52,13 @@ pub(super) fn first(bytes: &[u8]) -> Result<(u32, usize), Fault> {
         0xC0..0xE0 => THREE,
         0xE0..0xF0 => FOUR,
         0xF0..0xF8 => FIVE,
-        0xF8..=0xFF => {
-            let kind = Malformed::InvalidByte;
-            return Err(Fault { length: 1, kind });
-        }
+        0xF8..=0xFF => return malformed(1, Malformed::InvalidByte),
     };
     let more = bytes.iter().skip(1).take(row.octets - 1);
     let more = more.take_while(|octet| !octet.is_ascii());
     let length = 1 + more.clone().count();
     if length < row.octets {
-        let kind = Malformed::Truncated;
-        return Err(Fault { length, kind });
+        return malformed(length, Malformed::Truncated);
     }
     // At most 3 bits of the lead and 28 of the others: the sum with the bias fits into 32.
     let bits = more.fold(u32::from(lead - row.lead), |bits, octet| {
@@ -70,8 +66,7 @@ pub(super) fn first(bytes: &[u8]) -> Result<(u32, usize), Fault> {
     });
     let code_point = row.first + bits;
     if code_point > LIMIT {
-        let kind = Malformed::OutOfRange(code_point);
-        return Err(Fault { length, kind });
+        return malformed(length, Malformed::OutOfRange(code_point));
     }
     Ok((code_point, length))
 }

@@ -11,7 +11,7 @@
 //!
 //! The forms differ in how far it goes, and in what they make of surrogates and of NUL: [`Rules`].
 
-use super::{DecodeError, Fault, Malformed, is_surrogate, pair_of, paired};
+use super::{DecodeError, Malformed, is_surrogate, malformed, pair_of, paired};
 
 /// The rules by which a form reads the table.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Rules {
     /// The meaning of three bytes that spell U+D800..U+DFFF.
     pub(super) surrogates: Surrogates,
     /// Is U+0000 two octets, C0 80, so that the octet 00 never occurs?
-    is_nul_two_octets: bool,
+    pub(super) is_nul_two_octets: bool,
 }
 
 /// The meaning of three bytes that spell a surrogate.
@@ -91,13 +91,8 @@ pub(super) const WTF: Rules = Rules {
 };
 
 impl Rules {
-    /// Is the octet 00 the character NUL?
-    pub(super) fn has_nul(&self) -> bool {
-        !self.is_nul_two_octets
-    }
-
     /// Are two surrogates a character beyond U+FFFF?
-    pub(super) fn has_pairs(&self) -> bool {
+    fn has_pairs(&self) -> bool {
         matches!(
             self.surrogates,
             Surrogates::Paired | Surrogates::PairedOrAlone
@@ -162,13 +157,7 @@ pub(super) fn validate(bytes: &[u8], rules: &Rules) -> Result<(), DecodeError> {
         };
         match first(sequence, rules) {
             Ok((_, length)) => start = offset + length,
-            Err(Fault { length, kind }) => {
-                return Err(DecodeError {
-                    offset,
-                    length,
-                    kind,
-                });
-            }
+            Err(error) => return Err(DecodeError { offset, ..error }),
         }
     }
     Ok(())
@@ -176,19 +165,19 @@ pub(super) fn validate(bytes: &[u8], rules: &Rules) -> Result<(), DecodeError> {
 
 /// The character that `bytes`, which are not empty, start with, and its length.
 #[inline]
-pub(super) fn first(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
+pub(super) fn first(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), DecodeError> {
     match usual(bytes, rules) {
         Some(found) => Ok(found),
         None => unusual(bytes, rules),
     }
 }
 
-/// A character that is a pair of surrogates, if these are such by the rules; else as [`unusual`].
+/// The character, where it is none of the usual ones, or what is wrong.
 #[inline]
-pub(super) fn pair_or_unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
+pub(super) fn unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), DecodeError> {
     match pair(bytes) {
         Some(found) if rules.has_pairs() => Ok((found, 6)),
-        _ => unusual(bytes, rules),
+        _ => by_the_table(bytes, rules),
     }
 }
 
@@ -235,18 +224,19 @@ pub(super) fn usual(bytes: &[u8], rules: &Rules) -> Option<(u32, usize)> {
     }
 }
 
-/// The character, or what is wrong.
+/// The character, which is no pair of surrogates, or what is wrong.
 ///
 /// A lead octet claims the continuation octets that follow it, up to the number it announces. With all of them the
 /// sequence is a character, overlong, a surrogate or out of range; else it is truncated. C0 and C1 never occur, but
 /// with a continuation octet they spell an overlong ASCII character, the classic way to smuggle `/` past a check.
 #[cold]
-pub(super) fn unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
-    let fault = |length, kind| Err(Fault { length, kind });
+fn by_the_table(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), DecodeError> {
     let lead = bytes.first().copied().unwrap_or_default();
     let (announced, bits, least) = match lead {
-        0x80..=0xBF => return fault(1, Malformed::UnexpectedContinuation),
-        _ if lead > rules.last_lead || lead.is_ascii() => return fault(1, Malformed::InvalidByte),
+        0x80..=0xBF => return malformed(1, Malformed::UnexpectedContinuation),
+        _ if lead > rules.last_lead || lead.is_ascii() => {
+            return malformed(1, Malformed::InvalidByte);
+        }
         ..=0xDF => (2, lead & 0x1F, 0x80),
         0xE0..=0xEF => (3, lead & 0xF, 0x800),
         0xF0..=0xF7 => (4, lead & 7, 0x1_0000),
@@ -259,29 +249,31 @@ pub(super) fn unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault
     let code_point = more.fold(u32::from(bits), with);
     let is_nul = lead == 0xC0 && rules.is_nul_two_octets;
     match lead {
-        0xC0 | 0xC1 if length == 1 && !is_nul => return fault(1, Malformed::InvalidByte),
+        0xC0 | 0xC1 if length == 1 && !is_nul => return malformed(1, Malformed::InvalidByte),
         // No octets could complete it to a legal one.
-        _ if length < announced && least > rules.limit => return fault(1, Malformed::InvalidByte),
-        _ if length < announced => return fault(length, Malformed::Truncated),
+        _ if length < announced && least > rules.limit => {
+            return malformed(1, Malformed::InvalidByte);
+        }
+        _ if length < announced => return malformed(length, Malformed::Truncated),
         _ if is_nul && code_point == 0 => {}
-        _ if code_point < least => return fault(length, Malformed::Overlong(code_point)),
+        _ if code_point < least => return malformed(length, Malformed::Overlong(code_point)),
         _ if is_surrogate(code_point) => return surrogate(code_point, bytes, rules),
-        _ if code_point > rules.limit => return fault(length, Malformed::OutOfRange(code_point)),
+        _ if code_point > rules.limit => {
+            return malformed(length, Malformed::OutOfRange(code_point));
+        }
         _ => {}
     }
     Ok((code_point, length))
 }
 
-/// Reads the surrogate of three bytes with which `bytes` start.
-fn surrogate(code_point: u32, bytes: &[u8], rules: &Rules) -> Result<(u32, usize), Fault> {
-    let fault = |length, kind| Err(Fault { length, kind });
-    match (rules.surrogates, pair(bytes)) {
-        (Surrogates::Paired | Surrogates::PairedOrAlone, Some(pair)) => Ok((pair, 6)),
-        (Surrogates::Alone, Some(_)) => fault(6, Malformed::Surrogate(code_point)),
-        (Surrogates::Refused, _) | (Surrogates::Paired, None) => {
-            fault(3, Malformed::Surrogate(code_point))
+/// Reads the surrogate of three bytes with which `bytes` start, and which is no half of a character.
+fn surrogate(code_point: u32, bytes: &[u8], rules: &Rules) -> Result<(u32, usize), DecodeError> {
+    match rules.surrogates {
+        Surrogates::Refused | Surrogates::Paired => malformed(3, Malformed::Surrogate(code_point)),
+        Surrogates::Alone if pair(bytes).is_some() => {
+            malformed(6, Malformed::Surrogate(code_point))
         }
-        (Surrogates::CodePoints, _) | (Surrogates::Alone | Surrogates::PairedOrAlone, None) => {
+        Surrogates::CodePoints | Surrogates::Alone | Surrogates::PairedOrAlone => {
             Ok((code_point, 3))
         }
     }

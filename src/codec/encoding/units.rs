@@ -1,6 +1,6 @@
 //! UTF-16, UCS-2 and UCS-4: units of two or four octets.
 
-use super::{DecodeError, Fault, Malformed, is_surrogate, pair_of, paired};
+use super::{DecodeError, Malformed, is_surrogate, malformed, pair_of, paired};
 
 /// A kind of code unit, and how units make a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,25 +72,24 @@ impl Unit {
 }
 
 /// The character that `bytes`, which are not empty, start with, and its length in octets.
-pub(super) fn first(bytes: &[u8], unit: Unit, order: Order) -> Result<(u32, usize), Fault> {
-    let fault = |length, kind| Err(Fault { length, kind });
+pub(super) fn first(bytes: &[u8], unit: Unit, order: Order) -> Result<(u32, usize), DecodeError> {
     let octets = unit.octets();
     let Some(value) = unit.read(order, bytes) else {
-        return fault(bytes.len(), Malformed::Truncated);
+        return malformed(bytes.len(), Malformed::Truncated);
     };
     match unit {
-        Unit::Ucs4 if value > unit.limit() => fault(octets, Malformed::OutOfRange(value)),
+        Unit::Ucs4 if value > unit.limit() => malformed(octets, Malformed::OutOfRange(value)),
         Unit::Utf16 if is_surrogate(value) => {
             let next = bytes.get(octets..).unwrap_or_default();
             match unit.read(order, next) {
                 Some(low) => match paired(value, low) {
                     Some(code_point) => Ok((code_point, 2 * octets)),
-                    None => fault(octets, Malformed::Surrogate(value)),
+                    None => malformed(octets, Malformed::Surrogate(value)),
                 },
                 None if value < 0xDC00 && may_be_low(next, order) => {
-                    fault(bytes.len(), Malformed::Truncated)
+                    malformed(bytes.len(), Malformed::Truncated)
                 }
-                None => fault(octets, Malformed::Surrogate(value)),
+                None => malformed(octets, Malformed::Surrogate(value)),
             }
         }
         Unit::Utf16 | Unit::Ucs2 | Unit::Ucs4 => Ok((value, octets)),
@@ -105,44 +104,26 @@ fn may_be_low(octets: &[u8], order: Order) -> bool {
     }
 }
 
-/// See [`super::Encoding::decode_into`].
-pub(super) fn decode_into(
-    bytes: &[u8],
-    kept: usize,
+/// Adds the code points of the units at the start of `bytes` that are characters by themselves, in whole blocks, and
+/// gives what is behind them.
+pub(super) fn take_run<'a>(
+    bytes: &'a [u8],
     unit: Unit,
     order: Order,
     code_points: &mut Vec<u32>,
-) -> Result<usize, DecodeError> {
-    code_points.reserve(bytes.len() / unit.octets());
-    let mut rest = bytes;
-    while rest.len() > kept {
-        rest = match (unit, order) {
-            (Unit::Utf16 | Unit::Ucs2, Order::Big) => {
-                let value = |octets| u16::from_be_bytes(octets).into();
-                take_blocks(rest, unit, value, code_points)
-            }
-            (Unit::Utf16 | Unit::Ucs2, Order::Little) => {
-                let value = |octets| u16::from_le_bytes(octets).into();
-                take_blocks(rest, unit, value, code_points)
-            }
-            (Unit::Ucs4, Order::Big) => take_blocks(rest, unit, u32::from_be_bytes, code_points),
-            (Unit::Ucs4, Order::Little) => take_blocks(rest, unit, u32::from_le_bytes, code_points),
-        };
-        // As many again one by one: where one pair of surrogates is, more may be.
-        for _ in 0..BLOCK {
-            if rest.len() <= kept {
-                break;
-            }
-            let (code_point, length) = first(rest, unit, order).map_err(|fault| DecodeError {
-                offset: bytes.len() - rest.len(),
-                length: fault.length,
-                kind: fault.kind,
-            })?;
-            code_points.push(code_point);
-            rest = rest.get(length..).unwrap_or_default();
+) -> &'a [u8] {
+    match (unit, order) {
+        (Unit::Utf16 | Unit::Ucs2, Order::Big) => {
+            let value = |octets| u16::from_be_bytes(octets).into();
+            take_blocks(bytes, unit, value, code_points)
         }
+        (Unit::Utf16 | Unit::Ucs2, Order::Little) => {
+            let value = |octets| u16::from_le_bytes(octets).into();
+            take_blocks(bytes, unit, value, code_points)
+        }
+        (Unit::Ucs4, Order::Big) => take_blocks(bytes, unit, u32::from_be_bytes, code_points),
+        (Unit::Ucs4, Order::Little) => take_blocks(bytes, unit, u32::from_le_bytes, code_points),
     }
-    Ok(bytes.len() - rest.len())
 }
 
 /// Number of units that are looked at together.
