@@ -27,30 +27,20 @@ impl Encoding {
     }
 
     /// Says whether a well-formed sequence of octets can start with `prefix`. It can if `prefix` filled up with the
-    /// least or the greatest continuation octets is one: the rules exclude only one end of a length.
+    /// least or the greatest continuation octets does, or with a surrogate that makes a pair: the rules exclude only
+    /// one end of a length.
     fn may_start(self, prefix: &[u8]) -> bool {
-        let second: &[u8] = if self == Self::Cesu8 {
-            b"\xED\xB0\x80"
-        } else {
-            b""
-        };
-        [0x80, 0xBF, 0xFF].into_iter().any(|octet| {
-            (prefix.len()..=LOOKAHEAD).any(|length| {
-                let is_whole = |behind: &[u8]| {
-                    let mut whole = [octet; LOOKAHEAD];
-                    let given = prefix.iter().copied();
-                    let filling = std::iter::repeat_n(octet, length - prefix.len());
-                    let octets = given.chain(filling).chain(behind.iter().copied());
-                    let count = length + behind.len();
-                    whole
-                        .iter_mut()
-                        .zip(octets)
-                        .for_each(|(to, from)| *to = from);
-                    let piece = self.first(whole.get(..count).unwrap_or_default());
-                    piece.is_some_and(|piece| piece.spells.is_ok() && piece.length == count)
-                };
-                is_whole(b"") || (length == 3 && is_whole(second))
-            })
+        const FILLINGS: [[u8; LOOKAHEAD]; 4] = [
+            [0x80; LOOKAHEAD],
+            [0xBF; LOOKAHEAD],
+            [0xFF; LOOKAHEAD],
+            *b"\x80\x80\x80\xED\xB0\x80",
+        ];
+        FILLINGS.into_iter().any(|mut whole| {
+            let octets = whole.iter_mut().zip(prefix);
+            octets.for_each(|(to, from)| *to = *from);
+            let piece = self.first(&whole);
+            piece.is_some_and(|piece| piece.spells.is_ok() && piece.length >= prefix.len())
         })
     }
 }
