@@ -261,15 +261,6 @@ pub struct Piece {
     pub spells: Result<u32, Malformed>,
 }
 
-/// A code point that an encoding lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unmappable {
-    /// Its place among the code points, from 0.
-    pub index: usize,
-    /// The code point.
-    pub code_point: u32,
-}
-
 /// The scheme by which an encoding is read and written.
 #[derive(Clone, Copy)]
 enum Scheme {

@@ -22,7 +22,7 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantNames};
 
 pub use charset::{Charset, EncodeError, UnknownCharset};
 pub use converter::{Coding, ConvertError, ConvertFault, Converter, Repair};
-pub use encoding::{Encoding, Piece, Unmappable};
+pub use encoding::{Encoding, Piece};
 pub use normalize::Form;
 
 /// Why bytes are not well-formed: the first offending sequence.

@@ -6,9 +6,7 @@ use super::Coding;
 /// Adds `code_points` to `bytes`, or those before the first that the target lacks, and gives its index.
 pub(super) fn encode(to: Coding, code_points: &[u32], bytes: &mut Vec<u8>) -> Result<(), usize> {
     match to {
-        Coding::Form(encoding) => encoding
-            .encode_into(code_points, bytes)
-            .map_err(|unmappable| unmappable.index),
+        Coding::Form(encoding) => encoding.encode_into(code_points, bytes),
         Coding::Legacy(charset) => {
             /// Bounds the cost of each unmappable character, however many characters follow it.
             const WINDOW: usize = 64;

@@ -1,6 +1,6 @@
 //! From code points to octets.
 
-use super::{Encoding, Scheme, Unmappable, draft, octets, units};
+use super::{Encoding, Scheme, draft, octets, units};
 
 impl Encoding {
     /// The octets of `code_points`.
@@ -9,8 +9,8 @@ impl Encoding {
     /// same, and in `wtf-8`, which cannot write them otherwise.
     ///
     /// # Errors
-    /// The first code point that it lacks.
-    pub fn encode(self, code_points: &[u32]) -> Result<Vec<u8>, Unmappable> {
+    /// The index of the first code point that it lacks.
+    pub fn encode(self, code_points: &[u32]) -> Result<Vec<u8>, usize> {
         let mut bytes = Vec::with_capacity(code_points.len());
         self.encode_into(code_points, &mut bytes)?;
         Ok(bytes)
@@ -19,8 +19,8 @@ impl Encoding {
     /// Adds the octets of `code_points` to `bytes`.
     ///
     /// # Errors
-    /// The first code point that it lacks; what comes before it was added.
-    pub fn encode_into(self, code_points: &[u32], bytes: &mut Vec<u8>) -> Result<(), Unmappable> {
+    /// The index of the first code point that it lacks; what comes before it was added.
+    pub fn encode_into(self, code_points: &[u32], bytes: &mut Vec<u8>) -> Result<(), usize> {
         let push: &dyn Fn(u32, &mut Vec<u8>) -> Option<()> = match self.scheme() {
             Scheme::Octets(rules) => &|c, bytes| octets::push(c, rules, bytes),
             Scheme::Escaping(rules) => &|c, bytes| match u8::try_from(c.wrapping_sub(0xDC00)) {
@@ -34,7 +34,7 @@ impl Encoding {
             Scheme::Units(unit, order) => &move |c, bytes| units::push(c, unit, order, bytes),
         };
         for (index, &code_point) in code_points.iter().enumerate() {
-            push(code_point, bytes).ok_or(Unmappable { index, code_point })?;
+            push(code_point, bytes).ok_or(index)?;
         }
         Ok(())
     }
