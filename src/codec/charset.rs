@@ -111,7 +111,9 @@ impl Charset {
     /// an ASCII byte after a lead byte with which it makes no character is not part of the sequence. More input can
     /// change the error only if less than [`Charset::max_len`] bytes follow its offset.
     pub fn decode(self, bytes: &[u8]) -> Result<String, DecodeError> {
-        if let Some(text) = ascii(bytes) {
+        if let Ok(text) = std::str::from_utf8(bytes)
+            && text.is_ascii()
+        {
             return Ok(text.to_owned());
         }
         match &self.0.tables {
@@ -164,23 +166,14 @@ impl Charset {
     /// `None` also where `/` or NUL would appear or vanish, or the text would newly be empty, `.` or `..` (law C5).
     #[must_use]
     pub fn decode_reversibly(self, bytes: &[u8]) -> Option<String> {
-        if let Some(text) = ascii(bytes) {
-            return Some(text.to_owned());
-        }
         let text = self.decode(bytes).ok()?;
-        let back = match &self.0.tables {
-            Tables::SingleByte(lazy) => lazy.get().encode(&text),
-            Tables::MultiByte(charset) => charset.encode_unverified(&text),
+        let comes_back = match &self.0.tables {
+            // None has two bytes for one character.
+            Tables::SingleByte(_) => true,
+            Tables::MultiByte(charset) => charset.encode_unverified(&text).as_deref() == Ok(bytes),
         };
-        (back.ok()? == bytes && is_same_component(bytes, &text)).then_some(text)
+        (comes_back && is_same_component(bytes, &text)).then_some(text)
     }
-}
-
-/// The bytes as text if they are ASCII, which is the same in every charset.
-fn ascii(bytes: &[u8]) -> Option<&str> {
-    std::str::from_utf8(bytes)
-        .ok()
-        .filter(|text| text.is_ascii())
 }
 
 /// Law C5: decoding neither made nor lost a separator, and did not make a name that means something else.

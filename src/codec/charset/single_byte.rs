@@ -1,58 +1,48 @@
 //! Charsets of one byte per character: a table of the bytes 80..FF, and its inverse.
 
 use encoding_rs::Encoding;
-use oem_cp::code_table_type::TableType;
+use oem_cp::code_table::DECODING_TABLE_CP_MAP;
 
 use super::EncodeError;
 use crate::codec::{DecodeError, Malformed};
 
 /// The source of the characters of 80..FF. ASCII is ASCII in all of them.
+#[derive(Clone, Copy)]
 pub(super) enum Source {
-    /// ISO-8859-1, where byte b is U+00bb, with these bytes replaced.
-    Latin1(&'static [(u8, char)]),
-    /// ISO-8859-11: A1..FF of the library's windows-874, the rest as in ISO-8859-1.
-    Thai,
-    /// A part of ISO 8859 as the library has it: 80..9F are the C1 controls.
-    Iso(&'static Encoding),
-    /// A vendor's charset as the library has it, with these bytes replaced. The library fills the vendor's holes with
-    /// C1 controls; here they stay holes.
-    Vendor(&'static Encoding, &'static [(u8, char)]),
-    /// A DOS code page; holes as in `Vendor`.
-    Dos(TableType),
+    /// A part of ISO 8859: A0..FF are those of `encoding_rs`, 80..9F the C1 controls. By the labels of the parts 1, 9
+    /// and 11 it has charsets of Windows, which are the same in A0..FF.
+    Iso,
+    /// A vendor's charset as `encoding_rs` has it, which fills the vendor's holes with C1 controls; here they stay
+    /// holes.
+    Vendor,
+    /// KOI8-U by RFC 2319; `encoding_rs` has the Belarusian short u in it.
+    Koi8U,
+    /// The DOS code page of this number, as `oem_cp` has it; holes as in `Vendor`.
+    Dos(u16),
 }
 
 impl Source {
-    /// The character of a byte in 80..FF, `None` if it is unassigned.
-    fn character(&self, byte: u8) -> Option<char> {
-        match self {
-            Self::Latin1(replaced) => patch(replaced, byte).or(Some(char::from(byte))),
-            Self::Thai if byte <= 0xA0 => Some(char::from(byte)),
-            Self::Thai => of_library(&encoding_rs::WINDOWS_874_INIT, byte),
-            Self::Iso(encoding) => of_library(encoding, byte),
-            Self::Vendor(encoding, replaced) => {
-                patch(replaced, byte).or_else(|| of_library(encoding, byte).filter(is_not_c1))
+    /// The character of a byte in 80..FF of the charset with this label, `None` if it is unassigned.
+    fn character(self, label: &str, byte: u8) -> Option<char> {
+        match (self, byte) {
+            (Self::Iso, ..=0x9F) => Some(char::from(byte)),
+            (Self::Iso, _) => of_encoding_rs(label, byte),
+            (Self::Koi8U, 0xAE) => Some('╝'),
+            (Self::Koi8U, 0xBE) => Some('╬'),
+            (Self::Vendor | Self::Koi8U, _) => of_encoding_rs(label, byte).filter(is_not_c1),
+            (Self::Dos(page), _) => {
+                let table = DECODING_TABLE_CP_MAP.get(&page)?;
+                table.decode_char_checked(byte).filter(is_not_c1)
             }
-            Self::Dos(table) => of_dos(table, usize::from(byte & 0x7F)).filter(is_not_c1),
         }
     }
 }
 
-fn patch(replaced: &[(u8, char)], byte: u8) -> Option<char> {
-    let (_, c) = replaced.iter().find(|(b, _)| *b == byte)?;
-    Some(*c)
-}
-
-fn of_library(encoding: &'static Encoding, byte: u8) -> Option<char> {
+fn of_encoding_rs(label: &str, byte: u8) -> Option<char> {
+    let encoding = Encoding::for_label(label.as_bytes())?;
     let bytes = [byte];
     let text = encoding.decode_without_bom_handling_and_without_replacement(&bytes)?;
     text.chars().next()
-}
-
-fn of_dos(table: &TableType, index: usize) -> Option<char> {
-    match table {
-        TableType::Complete(chars) => chars.get(index).copied(),
-        TableType::Incomplete(chars) => chars.get(index).copied().flatten(),
-    }
 }
 
 fn is_not_c1(c: &char) -> bool {
@@ -63,20 +53,21 @@ fn is_not_c1(c: &char) -> bool {
 pub(super) struct Table {
     /// The characters of 80..FF.
     chars: Box<[Option<char>]>,
-    /// Their bytes, sorted by character. Of two bytes for one character the lower is here.
+    /// Their bytes, sorted by character. No character has two.
     bytes: Vec<(char, u8)>,
 }
 
 impl Table {
-    pub(super) fn new(source: &Source) -> Self {
-        let chars: Box<[_]> = (0x80..=0xFF).map(|byte| source.character(byte)).collect();
+    pub(super) fn new(source: Source, label: &str) -> Self {
+        let chars: Box<[_]> = (0x80..=0xFF)
+            .map(|byte| source.character(label, byte))
+            .collect();
         let mut bytes: Vec<(char, u8)> = chars
             .iter()
             .zip(0x80..=0xFF)
             .filter_map(|(slot, byte)| slot.map(|c| (c, byte)))
             .collect();
         bytes.sort_unstable();
-        bytes.dedup_by_key(|(c, _)| *c);
         Self { chars, bytes }
     }
 
