@@ -167,18 +167,15 @@ impl MultiByte {
 
     /// Encodes so that the bytes decode to the same text, or gives the first character for which there are none.
     pub(super) fn encode(self, text: &str) -> Result<Vec<u8>, EncodeError> {
-        let (known, lacking) = match self.encode_unverified(text) {
-            Ok(bytes) if self.decode(&bytes).as_deref() == Ok(text) => return Ok(bytes),
-            Ok(_) => (text, None),
-            Err(lacking) => (
-                text.get(..lacking.offset).unwrap_or_default(),
-                Some(lacking),
-            ),
-        };
-        // One that is written as another comes before the first that is not written at all, or that is the first.
-        match lacking {
-            Some(lacking) if self.encode(known).is_ok() => Err(lacking),
-            _ => Err(self.first_lossy(known)),
+        let bytes = self.encode_unverified(text).map_err(|lacking| {
+            // One that is written as another may come before the first that is not written at all.
+            let known = text.get(..lacking.offset).unwrap_or_default();
+            self.encode(known).err().unwrap_or(lacking)
+        })?;
+        if self.decode(&bytes).as_deref() == Ok(text) {
+            Ok(bytes)
+        } else {
+            Err(self.first_lossy(text))
         }
     }
 
@@ -244,22 +241,19 @@ impl MultiByte {
         part: Range<usize>,
         bytes: &mut Vec<u8>,
     ) -> Result<(), EncodeError> {
+        let start = part.start;
+        let part = text.get(part).unwrap_or_default();
         let mut encoder = self.encoding().new_encoder();
-        let mut offset = part.start;
-        while let Some(rest) = text.get(offset..part.end) {
-            let (result, read) =
-                encoder.encode_from_utf8_to_vec_without_replacement(rest, bytes, true);
-            offset += read;
-            match result {
-                EncoderResult::InputEmpty => break,
-                EncoderResult::OutputFull => bytes.reserve(rest.len() * 2 + 16),
-                EncoderResult::Unmappable(unmappable) => {
-                    let offset = offset.saturating_sub(unmappable.len_utf8());
-                    return Err(EncodeError { offset, unmappable });
-                }
+        let most = encoder.max_buffer_length_from_utf8_without_replacement(part.len());
+        bytes.reserve(most.unwrap_or_default());
+        match encoder.encode_from_utf8_to_vec_without_replacement(part, bytes, true) {
+            (EncoderResult::Unmappable(unmappable), read) => {
+                let offset = (start + read).saturating_sub(unmappable.len_utf8());
+                Err(EncodeError { offset, unmappable })
             }
+            // There is room for the longest output.
+            (EncoderResult::InputEmpty | EncoderResult::OutputFull, _) => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -276,18 +270,12 @@ fn decode_as_library(encoding: &'static Encoding, bytes: &[u8]) -> Result<String
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let capacity = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
     let mut text = String::with_capacity(capacity.unwrap_or(bytes.len()));
-    let mut offset = 0;
-    while let Some(rest) = bytes.get(offset..) {
-        let (result, read) = decoder.decode_to_string_without_replacement(rest, &mut text, true);
-        offset += read;
-        match result {
-            DecoderResult::InputEmpty => break,
-            DecoderResult::OutputFull => text.reserve(rest.len() * 3 + 16),
-            DecoderResult::Malformed(length, after) => {
-                let (length, after) = (usize::from(length), usize::from(after));
-                return Err((offset.saturating_sub(length + after), length));
-            }
+    match decoder.decode_to_string_without_replacement(bytes, &mut text, true) {
+        (DecoderResult::Malformed(length, after), read) => {
+            let (length, after) = (usize::from(length), usize::from(after));
+            Err((read.saturating_sub(length + after), length))
         }
+        // There is room for the longest output.
+        (DecoderResult::InputEmpty | DecoderResult::OutputFull, _) => Ok(text),
     }
-    Ok(text)
 }
