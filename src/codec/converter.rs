@@ -204,7 +204,7 @@ impl Converter {
             let stretch = self.decode(rest, is_last);
             let (known, behind) = rest.split_at_checked(stretch.length).unwrap_or((rest, &[]));
             self.encode(known, &stretch.code_points)?;
-            self.advance(known.len());
+            self.offset += as_u64(known.len());
             rest = behind;
             let Some(error) = stretch.error else {
                 if stretch.length == 0 {
@@ -218,52 +218,43 @@ impl Converter {
             };
             let (malformed, behind) = rest.split_at_checked(length).unwrap_or((rest, &[]));
             let fault = ConvertFault::Malformed(error.kind);
-            self.repair(malformed, error.length, fault)?;
-            self.advance(malformed.len());
+            self.repair(self.offset, malformed, error.length, fault)?;
+            self.offset += as_u64(malformed.len());
             rest = behind;
         }
         self.kept = rest.to_vec();
         Ok(())
     }
 
-    fn advance(&mut self, bytes: usize) {
-        self.offset += u64::try_from(bytes).unwrap_or(u64::MAX);
-    }
-
     /// Decodes as much of `rest` as is certain, of a charset a window at most.
     fn decode(&self, rest: &[u8], is_last: bool) -> Stretch {
         /// Bounds the cost of each malformed sequence, however much follows it.
         const WINDOW: usize = 1024;
-        let (length, code_points, error) = match self.from {
+        match self.from {
             Coding::Form(encoding) => {
                 let mut code_points = Vec::new();
-                match encoding.decode_into(rest, is_last, &mut code_points) {
-                    Ok(length) => (length, code_points, None),
-                    Err(error) => (error.offset, code_points, Some(error)),
+                let done = encoding.decode_into(rest, is_last, &mut code_points);
+                Stretch {
+                    length: done.unwrap_or_else(|error| error.offset),
+                    code_points,
+                    error: done.err(),
                 }
             }
             Coding::Legacy(charset) => {
                 let window = rest.get(..WINDOW).unwrap_or(rest);
                 let is_last = is_last && window.len() == rest.len();
-                let decode = |bytes: &[u8]| -> Vec<u32> {
-                    let text = charset.decode(bytes).unwrap_or_default();
-                    text.chars().map(u32::from).collect()
-                };
-                match charset.decode(window) {
-                    Ok(_) => (window.len(), decode(window), None),
-                    Err(error) => {
-                        let sound = window.get(..error.offset).unwrap_or_default();
-                        let is_certain =
-                            is_last || error.offset + charset.max_len() <= window.len();
-                        (sound.len(), decode(sound), is_certain.then_some(error))
-                    }
+                let decoded = charset.decode(window);
+                let error = decoded.as_ref().err().copied();
+                let length = error.map_or(window.len(), |error| error.offset);
+                let sound = window.get(..length).unwrap_or_default();
+                let text = decoded.or_else(|_| charset.decode(sound));
+                let is_certain = is_last || length + charset.max_len() <= window.len();
+                Stretch {
+                    length,
+                    code_points: text.unwrap_or_default().chars().map(u32::from).collect(),
+                    error: error.filter(|_| is_certain),
                 }
             }
-        };
-        Stretch {
-            length,
-            code_points,
-            error,
         }
     }
 
@@ -285,25 +276,24 @@ impl Converter {
             }
             let unmappable = known.get(place..place + length).unwrap_or_default();
             let code_point = left.get(index).copied().unwrap_or_default();
-            let before = self.offset;
-            self.advance(place);
-            self.repair(unmappable, length, ConvertFault::Unmappable(code_point))?;
-            self.offset = before;
+            let fault = ConvertFault::Unmappable(code_point);
+            self.repair(self.offset + as_u64(place), unmappable, length, fault)?;
             place += length;
             left = left.get(index + 1..).unwrap_or_default();
         }
         Ok(())
     }
 
-    /// Writes what stands for `sequence`, which lies at the present offset.
+    /// Writes what stands for `sequence`, which lies at this offset of the whole input.
     fn repair(
         &mut self,
+        offset: u64,
         sequence: &[u8],
         length: usize,
         fault: ConvertFault,
     ) -> Result<(), ConvertError> {
         let error = ConvertError {
-            offset: self.offset,
+            offset,
             length,
             fault,
             no_repair: None,
@@ -311,15 +301,20 @@ impl Converter {
         let repair = self.lossy.ok_or(error)?;
         self.repairs.count += 1;
         self.repairs.first.get_or_insert(error);
-        let stands_for = |octet: &u8| match repair {
-            Repair::Utf8b if !octet.is_ascii() => 0xDC00 | u32::from(*octet),
-            Repair::Windows1252 => target::windows_1252(*octet),
-            Repair::Replace | Repair::Utf8b | Repair::Latin1 => u32::from(*octet),
-        };
-        let code_points: Vec<u32> = if repair == Repair::Replace {
-            vec![0xFFFD]
-        } else {
-            sequence.iter().map(stands_for).collect()
+        let by_octet =
+            |code_point: fn(u8) -> u32| sequence.iter().copied().map(code_point).collect();
+        let code_points: Vec<u32> = match repair {
+            Repair::Replace => vec![0xFFFD],
+            Repair::Utf8b => by_octet(|octet| match octet {
+                0..0x80 => octet.into(),
+                0x80.. => 0xDC00 | u32::from(octet),
+            }),
+            Repair::Latin1 => by_octet(u32::from),
+            // The library has C1 controls where windows-1252 has no characters.
+            Repair::Windows1252 => {
+                let (text, _) = encoding_rs::WINDOWS_1252.decode_without_bom_handling(sequence);
+                text.chars().map(u32::from).collect()
+            }
         };
         let before = self.written.len();
         match target::encode(self.to, &code_points, &mut self.written) {
@@ -336,4 +331,9 @@ impl Converter {
             }
         }
     }
+}
+
+/// A length in bytes, as a part of an offset.
+fn as_u64(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
 }

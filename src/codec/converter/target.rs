@@ -11,54 +11,27 @@ pub(super) fn encode(to: Coding, code_points: &[u32], bytes: &mut Vec<u8>) -> Re
             /// Bounds the cost of each unmappable character, however many characters follow it.
             const WINDOW: usize = 64;
             for (number, window) in code_points.chunks(WINDOW).enumerate() {
-                encode_window(charset, window, bytes).map_err(|index| number * WINDOW + index)?;
+                let count = encode_window(charset, window, bytes);
+                if count < window.len() {
+                    return Err(number * WINDOW + count);
+                }
             }
             Ok(())
         }
     }
 }
 
-fn encode_window(charset: Charset, window: &[u32], bytes: &mut Vec<u8>) -> Result<(), usize> {
+/// Adds the characters before the first that the charset lacks, and returns their number.
+fn encode_window(charset: Charset, window: &[u32], bytes: &mut Vec<u8>) -> usize {
     let text: String = window.iter().map_while(|&c| char::from_u32(c)).collect();
-    let characters = text.chars().count();
-    match charset.encode(&text) {
-        Ok(encoded) => bytes.extend(encoded),
-        Err(lacking) => {
-            let known = text.get(..lacking.offset).unwrap_or_default();
-            // One by one where the charset contradicts itself, so that nothing is lost even then.
-            let Ok(encoded) = charset.encode(known) else {
-                return encode_each(charset, &text, bytes);
-            };
-            bytes.extend(encoded);
-            return Err(known.chars().count());
+    let mut known = text.as_str();
+    loop {
+        match charset.encode(known) {
+            Ok(encoded) => {
+                bytes.extend(encoded);
+                return known.chars().count();
+            }
+            Err(lacking) => known = known.get(..lacking.offset).unwrap_or_default(),
         }
     }
-    if characters < window.len() {
-        return Err(characters);
-    }
-    Ok(())
-}
-
-/// Adds the characters one by one, up to the first that is lacking.
-#[cold]
-fn encode_each(charset: Charset, text: &str, bytes: &mut Vec<u8>) -> Result<(), usize> {
-    for (index, c) in text.chars().enumerate() {
-        let encoded = charset.encode(c.encode_utf8(&mut [0; 4]));
-        bytes.extend(encoded.map_err(|_lacking| index)?);
-    }
-    Ok(())
-}
-
-/// The character of `octet` in windows-1252; as in ISO-8859-1 where that has none.
-pub(super) fn windows_1252(octet: u8) -> u32 {
-    /// 80..9F, by Microsoft's table cp1252.
-    const C1: [u32; 32] = [
-        0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
-        0x2039, 0x0152, 0x8D, 0x017D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013,
-        0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D, 0x017E, 0x0178,
-    ];
-    let of_c1 = octet
-        .checked_sub(0x80)
-        .and_then(|index| C1.get(usize::from(index)));
-    of_c1.copied().unwrap_or(u32::from(octet))
 }
