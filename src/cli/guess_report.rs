@@ -90,7 +90,7 @@ pub(super) fn guess_lines(guess: &Guess) -> Vec<String> {
 }
 
 pub(super) fn doubled_line(example: &Doubled) -> String {
-    let name = quoted(example.encoded_again().as_bytes());
+    let name = quoted(example.name.as_bytes());
     let (text, times, route) = (
         quoted(example.text.as_bytes()),
         example.times(),

@@ -30,7 +30,7 @@ mod tests;
 mod weigh;
 
 use super::{Charset, Encoding, Malformed};
-pub use doubled::{Doubled, Route, doubly_encoded};
+pub use doubled::{Doubled, doubly_encoded};
 pub use mixture::{Mixture, TextGuess};
 pub use sample::Sample;
 use weigh::Candidates;

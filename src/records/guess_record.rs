@@ -87,7 +87,7 @@ impl From<&Guess> for GuessRecord {
 impl From<&DoubledNames> for GuessRecord {
     fn from(doubled: &DoubledNames) -> Self {
         let examples = doubled.examples.iter().map(|example| DoubledName {
-            name: example.encoded_again().into_bytes().into(),
+            name: example.name.clone().into_bytes().into(),
             text: example.text.clone().into_bytes().into(),
             route: example.labels(),
             times: example.times(),

@@ -24,35 +24,15 @@ const OTHER_ROUTE: f64 = -6.5;
 /// Evidence of neighbouring letters is not independent: it counts this part.
 const EVIDENCE: f64 = 0.7;
 
-/// The charset that the bytes of UTF-8 were taken for when they were encoded again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
-    /// ISO-8859-1, with its control characters U+0080..U+009F.
-    Latin1,
-    /// Windows-1252; the bytes 81, 8D, 8F, 90 and 9D, which it does not assign, stand for U+0081 and so on.
-    Windows1252,
-    /// Another charset: the Macintosh's, DOS's, Cyrillic ones.
-    Other(Charset),
-}
-
-impl Route {
-    /// The label of the charset.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Latin1 => "iso-8859-1",
-            Self::Windows1252 => "windows-1252",
-            Self::Other(charset) => charset.label(),
-        }
-    }
-}
-
 /// A name that was encoded as UTF-8 more than once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Doubled {
+    /// The name.
+    pub name: String,
     /// The charsets that it was taken for, one for each time that it was encoded again, the last time first. Of several
-    /// that give the same text it is the first of [`Route`].
-    pub routes: Vec<Route>,
+    /// that give the same text it is the commonest. ISO-8859-1 has the control characters U+0080..U+009F; in
+    /// windows-1252 the bytes 81, 8D, 8F, 90 and 9D, which it does not assign, stand for U+0081 and so on.
+    pub routes: Vec<Charset>,
     /// The text before it was encoded again.
     pub text: String,
     /// Probability that this is the text meant, 0.0..=1.0. Low where the name may be meant as it is, or is too short
@@ -67,36 +47,12 @@ impl Doubled {
         self.routes.len() + 1
     }
 
-    /// The label of the charset that it was taken for last.
-    #[must_use]
-    pub fn label(&self) -> &'static str {
-        self.routes.first().map_or("", |route| route.label())
-    }
-
     /// The labels of all charsets that it was taken for.
     #[must_use]
     pub fn labels(&self) -> String {
         let mut labels: Vec<&str> = self.routes.iter().map(|route| route.label()).collect();
         labels.dedup();
         labels.join(", ")
-    }
-
-    /// The name again: the text, encoded over each route.
-    ///
-    /// ```
-    /// use utf8fs::codec::guess::doubly_encoded;
-    /// let name = "CafÃ© de la Gare";
-    /// let doubled = doubly_encoded(name.as_bytes()).unwrap();
-    /// assert_eq!(doubled.text, "Café de la Gare");
-    /// assert_eq!(doubled.encoded_again(), name);
-    /// ```
-    #[must_use]
-    pub fn encoded_again(&self) -> String {
-        let routes = self.routes.iter().rev();
-        routes.fold(self.text.clone(), |text, route| {
-            let table = tables().iter().find(|table| table.route == *route);
-            table.map_or(text.clone(), |table| table.redo(&text))
-        })
     }
 }
 
@@ -106,9 +62,9 @@ impl Doubled {
 /// tell which part.
 ///
 /// ```
-/// use utf8fs::codec::guess::{Route, doubly_encoded};
+/// use utf8fs::codec::guess::doubly_encoded;
 /// let doubled = doubly_encoded("Ð¿Ñ€Ð¸Ð²ÐµÑ‚".as_bytes()).unwrap();
-/// assert_eq!((doubled.text.as_str(), doubled.routes), ("привет", vec![Route::Windows1252]));
+/// assert_eq!((doubled.text.as_str(), doubled.labels().as_str()), ("привет", "windows-1252"));
 /// assert_eq!(doubly_encoded("café".as_bytes()), None);
 /// ```
 #[must_use]
@@ -121,24 +77,21 @@ pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
     let mut as_it_is = None;
     for table in likely_tables(name) {
         let levels = std::iter::successors(table.undo(name), |text| table.undo(text));
-        let mut levels: Vec<String> = levels.take(MOST_TIMES).collect();
-        let times = levels.len();
-        let Some(text) = levels.pop() else {
+        let last = levels.take(MOST_TIMES).enumerate().last();
+        let Some((before, text)) = last else {
             continue;
         };
         let as_it_is = *as_it_is.get_or_insert_with(|| probability(name));
-        let prior = match table.route {
-            Route::Latin1 | Route::Windows1252 => USUAL_ROUTE,
-            Route::Other(_) => OTHER_ROUTE,
+        let (prior, enough) = match table.is_usual {
+            true => (USUAL_ROUTE, enough_letters(&text)),
+            // Three letters of some languages are one character of another by chance.
+            false if is_one_ideograph(&text) => (OTHER_ROUTE, 0.4),
+            false => (OTHER_ROUTE, enough_letters(&text)),
         };
         let odds = prior + EVIDENCE * (probability(&text) - as_it_is);
-        let enough = match table.route {
-            // By the unusual routes, three letters of some languages are one character of another by chance.
-            Route::Other(_) if is_one_ideograph(&text) => 0.4,
-            Route::Latin1 | Route::Windows1252 | Route::Other(_) => enough_letters(&text),
-        };
         let doubled = Doubled {
-            routes: vec![table.route; times],
+            name: name.to_owned(),
+            routes: vec![table.charset; before + 1],
             confidence: enough / (1.0 + (-odds).exp()),
             text,
         };
@@ -184,11 +137,7 @@ fn likely_tables(text: &str) -> impl Iterator<Item = &'static Table> {
         }
         roles
     });
-    let start = text.bytes().position(|byte| !byte.is_ascii());
-    let mut characters = start
-        .and_then(|start| text.get(start..))
-        .unwrap_or_default()
-        .chars();
+    let mut characters = text.chars().skip_while(char::is_ascii);
     let mut role = || characters.next().and_then(|c| roles.get(&c).copied());
     let likely = role().map_or(0, |(leads, _)| leads);
     let likely = likely & role().map_or(0, |(_, continuations)| continuations);
@@ -211,12 +160,8 @@ fn is_written(text: &str) -> bool {
 
 /// A name of one letter may be meant; of many, it tells.
 fn enough_letters(text: &str) -> f64 {
-    let letters = text
-        .chars()
-        .filter(|c| c.is_alphabetic())
-        .take(100)
-        .map(|_| 1.0)
-        .sum::<f64>();
+    let letters = text.chars().filter(|c| c.is_alphabetic());
+    let letters = letters.take(100).count() as f64;
     1.0 - 0.5 / (1.0 + letters).powi(2)
 }
 
@@ -230,33 +175,29 @@ fn probability(text: &str) -> f64 {
     weigh::log_sum(costs.into_iter())
 }
 
-/// The meaning of each byte.
+/// A charset that UTF-8 may be taken for, and the byte of each of its characters.
 struct Table {
-    route: Route,
-    /// Characters of the bytes 80..FF.
-    characters: Vec<Option<char>>,
+    charset: Charset,
+    /// Is it one of the two that nearly all such names were taken for?
+    is_usual: bool,
     bytes: HashMap<char, u8>,
 }
 
 impl Table {
-    fn new(route: Route, charset: Charset) -> Self {
-        let is_1252 = route == Route::Windows1252;
-        let characters: Vec<Option<char>> = (0x80..=0xFF)
-            .map(|byte: u8| {
-                let text = charset.decode_reversibly(&[byte]);
-                let character = text.and_then(|text| text.chars().next());
-                character.or_else(|| is_1252.then(|| char::from(byte)))
-            })
-            .collect();
-        let bytes = (0x80..=0xFF)
-            .zip(&characters)
-            .filter_map(|(byte, c)| Some(((*c)?, byte)))
-            .collect();
-        Self {
-            route,
-            characters,
-            bytes,
-        }
+    /// `None` if there is no such charset.
+    fn new(label: &str) -> Option<Self> {
+        let charset = Charset::from_label(label).ok()?;
+        let is_1252 = label == "windows-1252";
+        let character = |byte: u8| match charset.decode(&[byte]) {
+            Ok(text) => text.chars().next(),
+            Err(_) => is_1252.then(|| char::from(byte)),
+        };
+        let bytes = (0..=0xFF).filter_map(|byte| Some((character(byte)?, byte)));
+        Some(Self {
+            charset,
+            is_usual: is_1252 || label == "iso-8859-1",
+            bytes: bytes.collect(),
+        })
     }
 
     /// The text whose bytes were taken for this one; `None` if there is none.
@@ -264,30 +205,9 @@ impl Table {
         if text.is_ascii() {
             return None;
         }
-        let byte = |c: char| {
-            u8::try_from(c)
-                .ok()
-                .filter(u8::is_ascii)
-                .or_else(|| self.bytes.get(&c).copied())
-        };
-        let bytes = text.chars().map(byte).collect::<Option<Vec<u8>>>()?;
-        String::from_utf8(bytes)
-            .ok()
-            .filter(|text| is_written(text))
-    }
-
-    /// The opposite of [`Self::undo`].
-    fn redo(&self, text: &str) -> String {
-        let character = |byte: u8| match byte.checked_sub(0x80) {
-            None => char::from(byte),
-            Some(high) => self
-                .characters
-                .get(usize::from(high))
-                .copied()
-                .flatten()
-                .unwrap_or(char::REPLACEMENT_CHARACTER),
-        };
-        text.bytes().map(character).collect()
+        let bytes = text.chars().map(|c| self.bytes.get(&c).copied());
+        let text = String::from_utf8(bytes.collect::<Option<_>>()?).ok()?;
+        is_written(&text).then_some(text)
     }
 }
 
@@ -306,15 +226,6 @@ fn tables() -> &'static [Table] {
             "windows-1250",
             "ibm852",
         ];
-        let table = |label: &&str| {
-            let charset = Charset::from_label(label).ok()?;
-            let route = match *label {
-                "iso-8859-1" => Route::Latin1,
-                "windows-1252" => Route::Windows1252,
-                _ => Route::Other(charset),
-            };
-            Some(Table::new(route, charset))
-        };
-        ROUTES.iter().filter_map(table).collect()
+        ROUTES.into_iter().filter_map(Table::new).collect()
     })
 }

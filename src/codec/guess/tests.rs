@@ -1,4 +1,4 @@
-use super::{CERTAIN, Doubled, Guess, Guesser, Mixture, Route, TextGuess, doubly_encoded};
+use super::{CERTAIN, Doubled, Guess, Guesser, Mixture, TextGuess, doubly_encoded};
 use crate::codec::Charset;
 
 fn guesses<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> Vec<Guess> {
@@ -346,43 +346,45 @@ fn names_that_were_not_learnt_are_mostly_read_right() {
     );
 }
 
+/// The text, encoded over each route again.
+fn encoded_again(doubled: &Doubled) -> String {
+    let routes = doubled.routes.iter().rev();
+    routes.fold(doubled.text.clone(), |text, route| {
+        let taken_for = |byte| match route.decode(&[byte]) {
+            Ok(text) => text,
+            Err(_) => char::from(byte).to_string(),
+        };
+        text.bytes().map(taken_for).collect()
+    })
+}
+
 #[test]
 fn doubly_and_triply_encoded_names_are_undone() {
     // name, text, route, times
     let rows = [
-        ("CafÃ©.txt", "Café.txt", Route::Latin1, 2),
-        ("Ð¿Ñ€Ð¸Ð²ÐµÑ‚", "привет", Route::Windows1252, 2), // € and ‚ are no characters of Latin-1
-        ("æ¼¢å\u{AD}\u{97}", "漢字", Route::Latin1, 2),
-        ("Ã\u{81}gua", "Água", Route::Latin1, 2), // 81, which windows-1252 does not assign: both routes
-        ("â€\u{9D}x", "”x", Route::Windows1252, 2), // 9D after €: its real-world variant alone
-        ("ÃƒÂ©tÃƒÂ©", "été", Route::Windows1252, 3),
-        ("Ã\u{83}Â©tÃ\u{83}Â©", "été", Route::Latin1, 3),
-        ("cafeÌ\u{81}.txt", "cafe\u{301}.txt", Route::Latin1, 2), // NFD
-        (
-            "caf√©",
-            "café",
-            Route::Other(Charset::from_label("macintosh").unwrap()),
-            2,
-        ),
-        (
-            "╨┐╤А╨╕╨▓╨╡╤В",
-            "привет",
-            Route::Other(Charset::from_label("ibm866").unwrap()),
-            2,
-        ),
+        ("CafÃ©.txt", "Café.txt", "iso-8859-1", 2),
+        ("Ð¿Ñ€Ð¸Ð²ÐµÑ‚", "привет", "windows-1252", 2), // € and ‚ are no characters of Latin-1
+        ("æ¼¢å\u{AD}\u{97}", "漢字", "iso-8859-1", 2),
+        ("Ã\u{81}gua", "Água", "iso-8859-1", 2), // 81, which windows-1252 does not assign: both routes
+        ("â€\u{9D}x", "”x", "windows-1252", 2),  // 9D after €: its real-world variant alone
+        ("ÃƒÂ©tÃƒÂ©", "été", "windows-1252", 3),
+        ("Ã\u{83}Â©tÃ\u{83}Â©", "été", "iso-8859-1", 3),
+        ("cafeÌ\u{81}.txt", "cafe\u{301}.txt", "iso-8859-1", 2), // NFD
+        ("caf√©", "café", "macintosh", 2),
+        ("╨┐╤А╨╕╨▓╨╡╤В", "привет", "ibm866", 2),
     ];
     for (name, text, route, times) in rows {
         let doubled = doubly_encoded(name.as_bytes()).unwrap();
         assert_eq!(
             (
                 doubled.text.as_str(),
-                doubled.routes.first(),
+                doubled.routes[0].label(),
                 doubled.times()
             ),
-            (text, Some(&route), times),
+            (text, route, times),
             "{name}"
         );
-        assert_eq!(doubled.encoded_again(), name);
+        assert_eq!(encoded_again(&doubled), name);
         assert!(doubled.confidence > 0.7, "{name}: {}", doubled.confidence);
     }
 }
@@ -397,7 +399,7 @@ fn a_name_that_was_encoded_again_over_two_charsets_is_undone_whole() {
     let doubled = doubly_encoded(twice.as_bytes()).unwrap();
     assert_eq!((doubled.text.as_str(), doubled.times()), (text, 3));
     assert_eq!(doubled.labels(), "windows-1252, macintosh");
-    assert_eq!(doubled.encoded_again(), twice);
+    assert_eq!(encoded_again(&doubled), twice);
 }
 
 #[test]
@@ -448,7 +450,7 @@ fn every_byte_string_is_answered_and_every_undoing_can_be_done_again() {
     for _ in 0..3000 {
         let name = noise.name();
         if let Some(doubled) = doubly_encoded(&name) {
-            assert_eq!(doubled.encoded_again().as_bytes(), name);
+            assert_eq!(encoded_again(&doubled).as_bytes(), name);
         }
         let again: String = routes[0].decode(&name).unwrap_or_default();
         for text in [
@@ -456,7 +458,7 @@ fn every_byte_string_is_answered_and_every_undoing_can_be_done_again() {
             routes[1].decode(again.as_bytes()).unwrap_or_default(),
         ] {
             if let Some(doubled) = doubly_encoded(text.as_bytes()) {
-                assert_eq!(doubled.encoded_again(), text);
+                assert_eq!(encoded_again(&doubled), text);
                 assert!((0.0..=1.0).contains(&doubled.confidence) && doubled.times() >= 2);
             }
         }

@@ -161,7 +161,7 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Opt
         && line.reason == Reason::Target
         && let Some(doubled) = doubled(&text)
     {
-        let charset = Charset::from_label(doubled.label()).ok();
+        let charset = doubled.routes.first().copied();
         let confidence = Some(doubled.confidence);
         if is_sure(options, choice, &doubled) {
             line.reason = Reason::Doubled;

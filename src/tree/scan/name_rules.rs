@@ -126,7 +126,8 @@ impl Rules {
             if let Some(doubled) = doubly_encoded(name) {
                 guesser.get_or_insert_default().add(name);
                 if doubled.confidence >= LIKELY {
-                    add(Found::whole(Finding::DoublyEncoded, doubled.label()));
+                    let taken_for = doubled.routes.first().map_or("", |route| route.label());
+                    add(Found::whole(Finding::DoublyEncoded, taken_for));
                 }
             }
         }
