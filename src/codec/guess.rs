@@ -218,16 +218,7 @@ impl Guesser {
             return Vec::new();
         }
         let witnesses: Vec<&[u8]> = self.sample.witnesses().take(WITNESSES).collect();
-        let groups = weigh::groups(&witnesses, &self.unread, &self.seen);
-        let guesses = groups.into_iter().map(|group| Guess {
-            charset: group.charset,
-            alike: group.alike,
-            confidence: group.confidence,
-            read: self.ill_formed - group.unread,
-            of: self.ill_formed,
-            examples: Vec::new(),
-        });
-        guesses.filter(|guess| guess.read > 0).collect()
+        weigh::guesses(&witnesses, self)
     }
 
     /// Which well-formed names look like UTF-8 encoded twice or more; `None` if none do.
@@ -235,27 +226,21 @@ impl Guesser {
     /// Such names come in directories: one alone may be meant, a hundred are not.
     #[must_use]
     pub fn doubled(&self) -> Option<DoubledNames> {
-        let sampled: Vec<Doubled> = self.doubled.names().filter_map(doubly_encoded).collect();
-        let (of_sample, undone) = (sampled.len(), self.undone);
-        let mut all = sampled;
-        all.retain(|name| name.confidence >= LIKELY);
-        all.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
-        let likeliest = all.iter().map(|name| name.confidence).fold(0.0, f64::max);
-        let (likely, of_sample) = (
-            u64::try_from(all.len()).unwrap_or(u64::MAX),
-            u64::try_from(of_sample).unwrap_or(u64::MAX),
-        );
+        let sampled = self.doubled.names().filter_map(doubly_encoded);
+        let mut likely: Vec<Doubled> = sampled.collect();
+        let count = |names: &[Doubled]| u64::try_from(names.len()).unwrap_or(u64::MAX);
+        let of_sample = count(&likely);
+        likely.retain(|name| name.confidence >= LIKELY);
+        likely.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+        let likeliest = likely.first()?.confidence;
         // That all are meant: each at its own odds, but names of a directory are not independent.
-        let meant = all
-            .iter()
-            .map(|name| (1.0 - name.confidence).ln())
-            .sum::<f64>()
-            * 0.5;
-        (!all.is_empty()).then(|| DoubledNames {
-            names: (undone * likely).div_ceil(of_sample.max(1)),
+        let meant = likely.iter().map(|name| (1.0 - name.confidence).ln());
+        let meant = meant.sum::<f64>() * 0.5;
+        Some(DoubledNames {
+            names: (self.undone * count(&likely)).div_ceil(of_sample),
             of: self.beyond_ascii,
             confidence: likeliest.max(1.0 - meant.exp()),
-            examples: all.into_iter().take(EXAMPLES).collect(),
+            examples: likely.into_iter().take(EXAMPLES).collect(),
         })
     }
 

@@ -26,7 +26,7 @@ const SUPPORT: f64 = 1.3;
 /// an ASCII one half, signs not at all.
 const DOUBTFUL_LETTERS: f64 = 0.8;
 
-/// Shares of charsets and languages among some names.
+/// Shares of charsets and languages among some names. A component is a charset and a language that is written in it.
 #[derive(Debug, Clone)]
 pub struct Mixture {
     /// The prior of each component; their sum is 1.
@@ -71,10 +71,12 @@ struct Reading {
 impl Default for Mixture {
     /// The prior before any name is seen.
     fn default() -> Self {
-        let prior: Vec<f64> = Candidates::get()
-            .components()
-            .map(|component| component.prior.exp())
-            .collect();
+        let rows = Candidates::get().rows.iter();
+        let priors = rows.flat_map(|row| {
+            let shares = row.languages.iter();
+            shares.map(|(_, share)| (row.prior + share).exp())
+        });
+        let prior: Vec<f64> = priors.collect();
         let names = vec![0.0; prior.len()];
         Self {
             prior,
@@ -237,23 +239,21 @@ struct TextSum {
 
 impl NameReadings {
     fn new(name: &[u8], texts: &mut ScoredTexts) -> Self {
-        let mut text = None;
-        let mut charset = None;
         let mut readings: Vec<(Reading, f64)> = Vec::new();
-        for (component, of) in Candidates::get().components().enumerate() {
-            if charset != Some(of.candidate.charset) {
-                charset = Some(of.candidate.charset);
-                text = texts.index(of.candidate, name);
+        let mut first = 0;
+        for candidate in &Candidates::get().rows {
+            if let Some(text) = texts.index(candidate, name) {
+                for (component, (language, _)) in (first..).zip(&candidate.languages) {
+                    let reading = Reading {
+                        component,
+                        candidate,
+                        text,
+                        likelihood: 0.0,
+                    };
+                    readings.push((reading, texts.cost(text, *language)));
+                }
             }
-            if let Some(text) = text {
-                let reading = Reading {
-                    component,
-                    candidate: of.candidate,
-                    text,
-                    likelihood: 0.0,
-                };
-                readings.push((reading, texts.cost(text, of.language)));
-            }
+            first += candidate.languages.len();
         }
         let is_meant = |reading: &(Reading, f64)| !texts.is_meaningless(reading.0.text);
         if readings.iter().any(is_meant) {

@@ -103,9 +103,9 @@ impl ScoredText {
         self.is_foreign |= script != Some(Script::Latin);
         if run.iter().all(char::is_ascii) {
             self.is_plain |= run.len() > 2 && before != Some('.');
-            self.shared += ASCII_LETTER * count(run.len());
+            self.shared += ASCII_LETTER * run.len() as f64;
         } else if script == Some(Script::HalfKana) {
-            self.shared += 7.0 + 4.2 * count(run.len());
+            self.shared += 7.0 + 4.2 * run.len() as f64;
         } else {
             self.shared += letter_case(run);
             let lower = |c: &char| c.to_lowercase().next().unwrap_or(*c);
@@ -151,9 +151,4 @@ enum Before {
     Small,
     OneCapital,
     Capitals,
-}
-
-/// A length as a factor; lengths here are small (at most [`WEIGHED`]).
-fn count(length: usize) -> f64 {
-    u32::try_from(length).map_or(f64::from(u32::MAX), f64::from)
 }

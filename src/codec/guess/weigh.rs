@@ -3,15 +3,12 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::model::{self, Language};
+use super::model;
 use super::pairs::Pairs;
 use super::prior::{LANGUAGES, PRIORS};
 use super::scored_text::ScoredText;
+use super::{Guess, Guesser};
 use crate::codec::Charset;
-
-/// Charsets in which a byte does not always mean the same.
-pub(super) const MULTI_BYTE: [&str; 6] =
-    ["shift_jis", "euc-jp", "euc-kr", "gbk", "gb18030", "big5"];
 
 /// The share of names in another language than most.
 const FOREIGN: f64 = 0.1;
@@ -30,22 +27,14 @@ pub(super) const EVIDENCE: f64 = 0.85;
 /// The cost of the e-fold of names that a charset does not read, beyond what the sample shows.
 const UNREAD: f64 = 3.0;
 
-/// Charsets that read the names alike.
-pub(super) struct Group {
-    pub(super) charset: Charset,
-    pub(super) alike: Vec<Charset>,
-    pub(super) confidence: f64,
-    pub(super) unread: u64,
-}
-
 pub(super) struct Candidate {
     pub(super) charset: Charset,
     /// Present where a byte does not always mean the same.
     pairs: Option<Pairs>,
     /// Logarithm of its probability before any name is seen.
-    prior: f64,
+    pub(super) prior: f64,
     /// Indices into the model, and logarithms of the shares of languages written in it.
-    languages: Vec<(usize, f64)>,
+    pub(super) languages: Vec<(usize, f64)>,
     /// The meaning of each byte alone; empty where a byte does not always mean the same.
     bytes: Vec<Option<char>>,
 }
@@ -53,30 +42,14 @@ pub(super) struct Candidate {
 impl Candidate {
     /// Returns the text of a name, if the charset gives the name back.
     pub(super) fn read(&self, name: &[u8]) -> Option<String> {
-        if let Some(pairs) = &self.pairs {
-            let text = || self.charset.decode(name).ok();
-            return pairs.read(name).then(text).flatten();
-        }
-        let mut text = String::with_capacity(2 * name.len());
-        for byte in name {
-            text.push((*self.bytes.get(usize::from(*byte))?)?);
-        }
-        Some(text)
+        let is_read = self.pairs.as_ref().is_none_or(|pairs| pairs.read(name));
+        is_read.then(|| self.charset.decode(name).ok()).flatten()
     }
-}
-
-/// A charset, and a language that is written in it.
-pub(super) struct Component<'c> {
-    pub(super) candidate: &'c Candidate,
-    /// An index into the model.
-    pub(super) language: usize,
-    /// Logarithm of its probability before any name is seen.
-    pub(super) prior: f64,
 }
 
 /// The charsets on offer, with all that is known of them before.
 pub(super) struct Candidates {
-    rows: Vec<Candidate>,
+    pub(super) rows: Vec<Candidate>,
     /// A bit, at each byte, for each single-byte charset that assigns it no character.
     unassigned: Vec<u64>,
 }
@@ -89,33 +62,17 @@ impl Candidates {
 
     fn new() -> Self {
         let rows: Vec<Candidate> = Charset::all().filter_map(candidate).collect();
-        let unassigned = (0..=255)
-            .map(|byte: u8| {
-                let lacks = |row: &&Candidate| {
-                    row.pairs.is_none()
-                        && row.bytes.get(usize::from(byte)).is_none_or(Option::is_none)
-                };
-                bits(rows.iter().map(|row| lacks(&row)))
-            })
-            .collect();
+        let lacking = |byte: usize| {
+            let lacks = rows.iter().map(|row| row.bytes.get(byte) == Some(&None));
+            let lacks = lacks.enumerate();
+            lacks.fold(0, |bits, (index, lacks)| bits | u64::from(lacks) << index)
+        };
+        let unassigned = (0..=0xFF).map(lacking).collect();
         Self { rows, unassigned }
     }
 
     pub(super) fn len(&self) -> usize {
         self.rows.len()
-    }
-
-    /// Each charset with each of its languages, one charset after the other.
-    pub(super) fn components(&self) -> impl Iterator<Item = Component<'_>> {
-        self.rows.iter().flat_map(|row| {
-            row.languages
-                .iter()
-                .map(move |(language, share)| Component {
-                    candidate: row,
-                    language: *language,
-                    prior: row.prior + share,
-                })
-        })
     }
 
     /// Adds one for each candidate that does not decode the name reversibly.
@@ -138,12 +95,6 @@ impl Candidates {
     }
 }
 
-fn bits(flags: impl Iterator<Item = bool>) -> u64 {
-    flags
-        .enumerate()
-        .fold(0, |bits, (index, flag)| bits | (u64::from(flag) << index))
-}
-
 fn candidate(charset: Charset) -> Option<Candidate> {
     let prior = PRIORS.iter().find(|prior| prior.label == charset.label())?;
     let weight = |code: &str| {
@@ -153,7 +104,7 @@ fn candidate(charset: Charset) -> Option<Candidate> {
             .map_or(1.0, |row| row.1)
     };
     let total: f64 = prior.languages.split(' ').map(weight).sum();
-    let is_multi_byte = MULTI_BYTE.contains(&prior.label);
+    let is_multi_byte = charset.max_len() > 1;
     let weights: f64 = PRIORS.iter().map(|prior| prior.weight).sum();
     Some(Candidate {
         charset,
@@ -169,64 +120,66 @@ fn candidate(charset: Charset) -> Option<Candidate> {
             .collect(),
         bytes: (0..=255)
             .filter(|_| !is_multi_byte)
-            .map(|byte: u8| charset.decode_reversibly(&[byte])?.chars().next())
+            .map(|byte: u8| charset.decode(&[byte]).ok()?.chars().next())
             .collect(),
     })
 }
 
-/// Weighs the sampled names under every charset; best first.
-pub(super) fn groups(names: &[&[u8]], unread: &[u64], seen: &[u64; 4]) -> Vec<Group> {
+/// Weighs these names of a guesser under every charset; best first, without examples.
+pub(super) fn guesses(names: &[&[u8]], guesser: &Guesser) -> Vec<Guess> {
     let candidates = &Candidates::get().rows;
-    let mut readings = ScoredTexts::default();
-    let reads: Vec<Vec<Option<usize>>> = candidates
-        .iter()
-        .map(|row| names.iter().map(|name| readings.index(row, name)).collect())
-        .collect();
-    let mut in_any_language = |row: &Candidate, read: &Vec<Option<usize>>| {
-        let any = |reading: &Option<usize>| Some(in_any_language(row, (*reading)?, &mut readings));
-        read.iter().map(any).collect::<Vec<Option<f64>>>()
+    let mut texts = ScoredTexts::default();
+    let mut read = |row: &Candidate, name: &&[u8]| {
+        let text = texts.index(row, name)?;
+        Some((text, in_any_language(row, text, &mut texts)))
     };
-    let rows = candidates.iter().zip(&reads);
-    let anys: Vec<Vec<Option<f64>>> = rows.map(|(row, read)| in_any_language(row, read)).collect();
-    let noise_of = |(index, name): (usize, &&[u8])| {
-        let anys = anys.iter().filter_map(|any| any.get(index).copied()?);
-        noise(name, -anys.fold(f64::NEG_INFINITY, f64::max))
+    let mut read_all = |row| names.iter().map(|name| read(row, name)).collect();
+    let readings: Vec<Vec<Reading>> = candidates.iter().map(&mut read_all).collect();
+    let noise_of = |(name, bytes): (usize, &&[u8])| {
+        let likeliest = of_name(&readings, name).flatten().map(|(_, any)| any);
+        noise(bytes, -likeliest.fold(f64::NEG_INFINITY, f64::max))
     };
     let noises: Vec<f64> = names.iter().enumerate().map(noise_of).collect();
-    let strays = strays(candidates, &anys, &noises);
+    let strays = strays(candidates, &readings, &noises);
     let mut weighed: Vec<(f64, &Candidate, u64, Key)> = Vec::with_capacity(candidates.len());
-    for (((row, read), any), unread) in candidates.iter().zip(reads).zip(anys).zip(unread) {
-        let evidence = evidence(row, read.iter().zip(any).zip(&strays), &mut readings)
-            - UNREAD * float(*unread).ln_1p();
-        let key = (read, *unread, meaning(row, seen));
+    for ((row, read), unread) in candidates.iter().zip(readings).zip(&guesser.unread) {
+        let evidence =
+            evidence(row, read.iter().zip(&strays), &mut texts) - UNREAD * (*unread as f64).ln_1p();
+        let of_names = read.into_iter().map(|reading| Some(reading?.0)).collect();
+        let key = (of_names, *unread, meaning(row, &guesser.seen));
         weighed.push((row.prior + EVIDENCE * evidence, row, *unread, key));
     }
     let nothing = NO_CHARSET.ln() - EVIDENCE * noises.iter().sum::<f64>();
     let whole = log_sum(weighed.iter().map(|row| row.0).chain([nothing]));
     weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut keys: HashMap<Key, usize> = HashMap::new();
-    let mut groups: Vec<Group> = Vec::new();
+    let mut guesses: Vec<Guess> = Vec::new();
     for (weight, row, unread, key) in weighed {
         let confidence = (weight - whole).exp();
-        let next = groups.len();
-        if let Some(group) = keys.get(&key).and_then(|index| groups.get_mut(*index)) {
-            group.alike.push(row.charset);
-            group.confidence += confidence;
-            continue;
+        match keys.get(&key).and_then(|index| guesses.get_mut(*index)) {
+            Some(guess) => {
+                guess.alike.push(row.charset);
+                guess.confidence += confidence;
+            }
+            None => {
+                keys.insert(key, guesses.len());
+                guesses.push(Guess {
+                    charset: row.charset,
+                    alike: Vec::new(),
+                    confidence,
+                    read: guesser.ill_formed - unread,
+                    of: guesser.ill_formed,
+                    examples: Vec::new(),
+                });
+            }
         }
-        keys.insert(key, next);
-        groups.push(Group {
-            charset: row.charset,
-            alike: Vec::new(),
-            confidence,
-            unread,
-        });
     }
-    groups.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
-    for group in &mut groups {
-        group.confidence = group.confidence.min(1.0);
+    guesses.retain(|guess| guess.read > 0);
+    guesses.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+    for guess in &mut guesses {
+        guess.confidence = guess.confidence.min(1.0);
     }
-    groups
+    guesses
 }
 
 /// The features that tell charsets apart: readings of the sample, number of unread names, and meaning of each byte
@@ -244,38 +197,46 @@ fn meaning(row: &Candidate, seen: &[u64; 4]) -> Vec<Option<char>> {
     seen.map(|(_, meaning)| *meaning).collect()
 }
 
-/// Returns the log probability of each name in a charset other than that of most names. `anys` are the log
-/// probabilities of its readings, by candidate.
-fn strays(candidates: &[Candidate], anys: &[Vec<Option<f64>>], noises: &[f64]) -> Vec<f64> {
+/// A name in a charset, if that reads it: the index of its text, and the log probability of that in any language.
+type Reading = Option<(usize, f64)>;
+
+/// The readings of one name, by candidate.
+fn of_name(readings: &[Vec<Reading>], name: usize) -> impl Iterator<Item = Reading> {
+    readings
+        .iter()
+        .map(move |read| read.get(name).copied().flatten())
+}
+
+/// Returns the log probability of each name in a charset other than that of most names.
+fn strays(candidates: &[Candidate], readings: &[Vec<Reading>], noises: &[f64]) -> Vec<f64> {
     let stray = |(name, noise): (usize, &f64)| {
-        let rows = candidates.iter().zip(anys);
-        let parts = rows.filter_map(|(row, any)| Some(row.prior + any.get(name).copied()??));
+        let rows = candidates.iter().zip(of_name(readings, name));
+        let parts = rows.filter_map(|(row, reading)| Some(row.prior + reading?.1));
         STRAY.ln() + log_sum(parts.chain([NO_CHARSET.ln() - noise]))
     };
     noises.iter().enumerate().map(stray).collect()
 }
 
-/// The logarithm of the probability of a reading, whichever of the charset's languages it is in.
-fn in_any_language(row: &Candidate, reading: usize, readings: &mut ScoredTexts) -> f64 {
+/// The logarithm of the probability of a text, whichever of the charset's languages it is in.
+fn in_any_language(row: &Candidate, text: usize, texts: &mut ScoredTexts) -> f64 {
     let languages = row.languages.iter();
-    log_sum(languages.map(|(language, share)| share - readings.cost(reading, *language)))
+    log_sum(languages.map(|(language, share)| share - texts.cost(text, *language)))
 }
 
-/// Returns the log probability of the names in this charset. For each name, combines its readings, their log
-/// probabilities in any language, and that of a stray.
+/// Returns the log probability of the names in this charset, each with its reading and the log probability of a stray.
 fn evidence<'n>(
     row: &Candidate,
-    names: impl Iterator<Item = ((&'n Option<usize>, Option<f64>), &'n f64)>,
-    readings: &mut ScoredTexts,
+    names: impl Iterator<Item = (&'n Reading, &'n f64)>,
+    texts: &mut ScoredTexts,
 ) -> f64 {
     let mut sums: Vec<f64> = row.languages.iter().map(|(_, share)| *share).collect();
-    for ((reading, any), stray) in names {
-        let Some((reading, any)) = reading.zip(any) else {
+    for (reading, stray) in names {
+        let Some((text, any)) = *reading else {
             sums.iter_mut().for_each(|sum| *sum += stray);
             continue;
         };
         for (sum, (language, _)) in sums.iter_mut().zip(&row.languages) {
-            let cost = readings.cost(reading, *language);
+            let cost = texts.cost(text, *language);
             let mixed = log_sum([(1.0 - FOREIGN).ln() - cost, FOREIGN.ln() + any].into_iter());
             *sum += log_sum([(1.0 - STRAY).ln() + mixed, *stray].into_iter());
         }
@@ -338,17 +299,13 @@ impl ScoredTexts {
     }
 
     pub(super) fn cost(&mut self, reading: usize, language: usize) -> f64 {
-        let languages = model::languages();
-        let (Some((reading, costs)), Some(model)) =
-            (self.readings.get_mut(reading), languages.get(language))
-        else {
-            return f64::INFINITY;
+        let cost = |(text, costs): &mut (ScoredText, Vec<Option<f64>>)| {
+            let known = costs.get_mut(language)?;
+            let model = model::languages().get(language)?;
+            Some(*known.get_or_insert_with(|| text.cost(model)))
         };
-        let cost = |reading: &ScoredText, model: &Language| reading.cost(model);
-        match costs.get_mut(language) {
-            Some(known) => *known.get_or_insert_with(|| cost(reading, model)),
-            None => cost(reading, model),
-        }
+        let cost = self.readings.get_mut(reading).and_then(cost);
+        cost.unwrap_or(f64::INFINITY)
     }
 }
 
@@ -364,9 +321,4 @@ pub(super) fn log_sum(parts: impl Iterator<Item = f64>) -> f64 {
         }
     }
     most + sum.ln()
-}
-
-/// A count as a factor; beyond four thousand millions it makes no difference.
-fn float(count: u64) -> f64 {
-    u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
 }
