@@ -56,32 +56,11 @@ impl Index {
     /// Assigns visible names to `names`: all backing names of a directory that do not conform, in any order.
     /// `is_taken` says whether a conforming sibling has a name.
     ///
-    /// All names try their plain candidate first, in the order of their bytes. The rest try one `%`, then two, and so
-    /// on. It ends, because candidates are endless and siblings can take only so many.
-    pub fn build(
-        map: &NameMap,
-        mut names: Vec<BackingName>,
-        is_taken: impl Fn(&[u8]) -> bool,
-    ) -> Self {
+    /// It ends, because candidates are endless and siblings can take only so many.
+    pub fn build(map: &NameMap, names: Vec<BackingName>, is_taken: impl Fn(&[u8]) -> bool) -> Self {
         let mut index = Self::default();
-        names.sort_unstable();
-        // A directory that changes while it is read can list an entry twice.
-        names.dedup();
-        let mut way = 0;
-        while !names.is_empty() {
-            names.retain(|name| {
-                let Some(wanted) = candidate(map, name, way) else {
-                    return true;
-                };
-                let is_free = !is_taken(wanted.as_bytes()) && !index.backing.contains_key(&wanted);
-                if is_free {
-                    index.give(name.clone(), wanted, way);
-                } else {
-                    index.want(name.clone(), wanted, way);
-                }
-                !is_free
-            });
-            way += 1;
+        for name in names {
+            index.add(map, &name, &is_taken);
         }
         index
     }
