@@ -38,16 +38,11 @@ impl Pieces {
         }
     }
 
-    fn push(&mut self, piece: &[u8]) {
-        self.bytes.extend_from_slice(piece);
-        self.ends.push(self.bytes.len());
-    }
-
     fn push_escaped(&mut self, octet: u8, percents: usize) {
         const HEX: &[u8; 16] = b"0123456789ABCDEF";
         let digit = |nibble: u8| HEX.get(usize::from(nibble)).copied().unwrap_or(b'0');
         self.bytes.extend(std::iter::repeat_n(b'%', percents));
-        self.push(&[digit(octet >> 4), digit(octet & 0xF)]);
+        self.bytes.extend([digit(octet >> 4), digit(octet & 0xF)]);
     }
 }
 
@@ -109,15 +104,16 @@ pub(super) fn escape(name: &[u8], percents: usize, offends: impl Fn(usize, u8) -
     while let Some((offset, octet)) = octets.next() {
         if octet == b'%' || offends(offset, octet) {
             pieces.push_escaped(octet, percents);
-            continue;
+        } else {
+            pieces.bytes.push(octet);
+            let continues = |&(offset, octet): &(usize, u8)| {
+                (0x80..=0xBF).contains(&octet) && !offends(offset, octet)
+            };
+            while let Some((_, continuation)) = octets.next_if(continues) {
+                pieces.bytes.push(continuation);
+            }
         }
-        let mut character = vec![octet];
-        while let Some((_, continuation)) = octets
-            .next_if(|&(offset, octet)| (0x80..=0xBF).contains(&octet) && !offends(offset, octet))
-        {
-            character.push(continuation);
-        }
-        pieces.push(&character);
+        pieces.ends.push(pieces.bytes.len());
     }
     pieces
 }

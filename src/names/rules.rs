@@ -74,24 +74,6 @@ pub struct People {
     pub groups: BTreeSet<u32>,
 }
 
-impl Section {
-    /// Does it hold for the name `name` at the visible path that `path` makes, where `uid` asks for it? Whether who asks is in
-    /// one of its groups, `is_member` is asked last, and only if it matters.
-    pub fn holds(
-        &self,
-        uid: u32,
-        name: &[u8],
-        path: impl FnOnce() -> Vec<u8>,
-        is_member: impl FnOnce(&BTreeSet<u32>) -> bool,
-    ) -> bool {
-        (self.paths.is_empty() || self.paths.has(name, path))
-            && self.people.as_ref().is_none_or(|people| {
-                people.users.contains(&uid)
-                    || !people.groups.is_empty() && is_member(&people.groups)
-            })
-    }
-}
-
 /// All that holds for new names.
 #[derive(Debug, Clone)]
 pub struct Rules {
@@ -163,8 +145,13 @@ impl Rules {
         path: impl Fn() -> Vec<u8>,
         is_member: impl Fn(&BTreeSet<u32>) -> bool,
     ) -> Option<usize> {
-        let holds = |section: &Section| section.holds(uid, name, &path, &is_member);
-        self.sections.iter().position(holds)
+        let has_caller = |people: &People| {
+            people.users.contains(&uid) || !people.groups.is_empty() && is_member(&people.groups)
+        };
+        self.sections.iter().position(|section| {
+            (section.paths.is_empty() || section.paths.has(name, &path))
+                && section.people.as_ref().is_none_or(has_caller)
+        })
     }
 
     /// Does the whole mount's set of terms decide for a new name, which `offends` on the whole mount or not, whoever asks and wherever?
