@@ -24,15 +24,13 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-pub use datagram::Datagrams;
-pub use datagram::connect;
+pub(super) use datagram::Datagrams;
 pub use journald::JOURNAL;
 pub use log_file::is_unsafe_log;
 pub use rate_limit::AuditOptions;
 use rate_limit::RateLimit;
 use sink::Sink;
 pub use sink::SinkKind;
-pub use syslog::SYSLOG;
 pub(super) use syslog::message as syslog_message;
 use writer::{Job, Writer};
 
@@ -123,7 +121,7 @@ impl Auditor {
     /// The file cannot be opened. A syslog or journal that is not there is no error, nor is a FIFO
     /// that nobody reads.
     pub fn new(config: &AuditConfig, mount: Vec<u8>) -> io::Result<Self> {
-        Ok(Self::over(config, Sink::open(&config.sink)?, mount))
+        Ok(Self::over(config, Sink::open(config.sink.clone())?, mount))
     }
 
     fn over(config: &AuditConfig, sink: Sink, mount: Vec<u8>) -> Self {

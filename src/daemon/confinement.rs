@@ -1,17 +1,21 @@
 //! Confining the process of a mount or a guard, with a helper process for what it cannot do any more.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::thread::CapabilitySet;
 
-use super::auditor::{self, SYSLOG};
+use super::auditor::SinkKind;
 use super::command_error::reason;
 use super::fuse_mount::{Attached, UnmountOutcome};
 use super::mount_config::Checked;
-use crate::os::Privilege;
+use super::mount_policy::PolicySource;
 use crate::os::helper::{Answer, Errand, Errands};
 use crate::os::sandbox::{self, Setting};
+use crate::os::{self, Privilege};
 
 /// Gives up all that serving does not take, but for the capabilities `kept`, and leaves reading the policy to the helper process.
 /// That also unmounts what is `attached`, if anything is.
@@ -25,14 +29,20 @@ pub fn confine(
     setting: Setting,
     kept: CapabilitySet,
 ) -> io::Result<()> {
-    let outside = Outside { checked, attached };
-    let confined = sandbox::confine(&outside, privilege, setting, kept)?;
-    log::debug!("sandbox: {}", confined.holds.join(", "));
-    if !confined.lacks.is_empty() {
-        let lacks = confined.lacks.iter();
-        let lacks: Vec<String> = lacks
-            .map(|(piece, error)| format!("{piece} ({})", reason(error)))
-            .collect();
+    let errands = Errands {
+        run: &|errand, pid| run_errand(checked, attached, errand, pid),
+        policy_directory: checked.policy.as_ref().and_then(PolicySource::descriptor),
+        cutter: attached.and_then(Attached::cutter),
+    };
+    let (mut holds, mut lacks) = (Vec::new(), Vec::new());
+    for (piece, done) in sandbox::confine(&errands, privilege, setting, kept)? {
+        match done {
+            Ok(()) => holds.push(piece),
+            Err(error) => lacks.push(format!("{piece} ({})", reason(&error))),
+        }
+    }
+    log::debug!("sandbox: {}", holds.join(", "));
+    if !lacks.is_empty() {
         log::warn!(
             "the sandbox is weaker than it should be; this system lacks: {}",
             lacks.join(", ")
@@ -44,36 +54,31 @@ pub fn confine(
     Ok(())
 }
 
-/// The errands of the helper process, which has one descriptor of the daemon's: no other may be used by these.
-#[derive(Debug)]
-struct Outside<'a> {
-    /// The audit log, and the policy file, if there is one.
-    checked: &'a Checked,
-    /// The mount; `None` for a guard.
-    attached: Option<&'a Attached>,
+/// Runs an errand in the helper process, which has one descriptor of the daemon's: no other may be used.
+fn run_errand(
+    checked: &Checked,
+    attached: Option<&Attached>,
+    errand: Errand,
+    pid: u32,
+) -> io::Result<Answer> {
+    let outcome = |outcome: UnmountOutcome| Answer::Text(vec![outcome as u8]);
+    match (errand, attached, &checked.policy) {
+        (Errand::Command, ..) => Ok(Answer::Text(os::command_of(pid))),
+        (Errand::Status, ..) => os::status_of(pid).map(Answer::Text),
+        (Errand::Unmount, Some(mount), _) => mount.spot.unmount().map(outcome),
+        (Errand::Detach, Some(mount), _) => mount.spot.detach().map(outcome),
+        (Errand::OpenLog, ..) => checked.audit.sink.open().map(Answer::Opened),
+        (Errand::ConnectSyslog, ..) => SinkKind::Syslog.open().map(Answer::Opened),
+        (Errand::ReadPolicy, _, Some(policy)) => {
+            in_memory(&serde_json::to_vec(&policy.text())?).map(Answer::Opened)
+        }
+        _ => Err(io::ErrorKind::Unsupported.into()),
+    }
 }
 
-impl Errands for Outside<'_> {
-    fn run(&self, errand: Errand) -> io::Result<Answer> {
-        let outcome = |outcome: UnmountOutcome| (vec![outcome as u8], None);
-        let opened = |descriptor| (Vec::new(), Some(descriptor));
-        match (errand, self.attached, &self.checked.policy) {
-            (Errand::Unmount, Some(mount), _) => mount.spot.unmount().map(outcome),
-            (Errand::Detach, Some(mount), _) => mount.spot.detach().map(outcome),
-            (Errand::OpenLog, ..) => self.checked.audit.sink.open_log().map(opened),
-            (Errand::ConnectSyslog, ..) => auditor::connect(SYSLOG.as_ref()).map(opened),
-            (Errand::ReadPolicy, _, Some(policy)) => {
-                Ok((serde_json::to_vec(&policy.text())?, None))
-            }
-            _ => Err(io::ErrorKind::Unsupported.into()),
-        }
-    }
-
-    fn policy_directory(&self) -> Option<BorrowedFd<'_>> {
-        self.checked.policy.as_ref()?.descriptor()
-    }
-
-    fn cutter(&self) -> Option<BorrowedFd<'_>> {
-        self.attached?.cutter()
-    }
+/// Returns a file in memory that holds `text`, which may be longer than an answer.
+fn in_memory(text: &[u8]) -> io::Result<OwnedFd> {
+    let file = File::from(memfd_create(c"policy", MemfdFlags::CLOEXEC)?);
+    file.write_all_at(text, 0)?;
+    Ok(file.into())
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::audit_config::{LOG, audit_config};
-use super::auditor::{AuditConfig, Auditor, SinkKind, connect, is_unsafe_log};
+use super::auditor::{AuditConfig, Auditor, SinkKind, is_unsafe_log};
 use super::command_error::{CommandError, reason};
 use super::fuse_mount::MountFlags;
 use super::mount_paths;
@@ -17,7 +17,7 @@ use super::transport::Uring;
 use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
 use crate::names::Quoted;
-use crate::os::{Sandbox, credentials};
+use crate::os::{Privilege, Sandbox};
 use crate::records::PolicyFile;
 
 /// A mount. The directories were fit when it was made.
@@ -80,7 +80,8 @@ pub struct Checked {
 impl MountConfig {
     /// May users use the mount other than the one who mounts?
     pub(super) fn allows_others(&self) -> bool {
-        self.allow_other.unwrap_or_else(credentials::is_privileged)
+        self.allow_other
+            .unwrap_or_else(|| Privilege::of_thread() == Privilege::Root)
     }
 }
 
@@ -143,7 +144,7 @@ pub fn check(
     }
     if resolved.keys.audit_log.is_some()
         && let Some(socket) = audit.sink.socket()
-        && let Err(error) = connect(socket)
+        && let Err(error) = audit.sink.open()
     {
         let (socket, why) = (Quoted::of(socket), reason(&error));
         log::warn!(

@@ -208,7 +208,7 @@ fn filesystem(
             reads_quietly: backing.reads_quietly,
             privilege,
             // Others use it than the user of this process, or this process may do more than other programs of that user.
-            is_shared: config.allows_others() || credentials::has_capabilities(),
+            is_shared: config.allows_others() || !credentials::in_effect().is_empty(),
             auditor: Arc::clone(&auditor) as _,
             covers_backing: checked.mountpoint == checked.backing,
             mountpoint: checked.mountpoint.into_os_string().into_vec(),
@@ -234,7 +234,7 @@ fn confine_daemon(config: &mut MountConfig, mounted: &Mounted) -> io::Result<()>
     if config.sandbox == Sandbox::None {
         // Those are of the matter: the kernel clears set-id bits only for who has not all of them.
         return match privilege {
-            Privilege::Root => credentials::limit_capabilities(),
+            Privilege::Root => credentials::limit_capabilities(credentials::KEPT),
             Privilege::User => Ok(()),
         };
     }

@@ -8,8 +8,7 @@ use std::time::Duration;
 use log::Level;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::auditor::{Datagrams, SYSLOG, syslog_message};
-use crate::os::helper;
+use super::auditor::{Datagrams, SinkKind, syslog_message};
 
 /// Most messages that wait for the thread.
 const QUEUE: usize = 1024;
@@ -73,7 +72,7 @@ static CHANGED: Condvar = Condvar::new();
 /// Queues messages from now on, for a daemon. In the background they also go to the system's log: standard error is
 /// `/dev/null` once the mount answers.
 pub fn queue(is_background: bool) {
-    let syslog = is_background.then(|| Datagrams::new(SYSLOG.into(), helper::connect_syslog));
+    let syslog = is_background.then(|| Datagrams::new(SinkKind::Syslog));
     let mut log = LOG.lock();
     log.is_open = true;
     log.syslog = syslog;

@@ -10,7 +10,7 @@ use super::layout::{self, InHeader, InitIn, InitOut, OutHeader, init};
 use super::request::Arguments;
 use crate::backing::page_size;
 use crate::fs::Utf8Fs;
-use crate::os::credentials;
+use crate::os::{Privilege, credentials};
 
 /// Most bytes of one write request; reads are as long.
 pub(super) const MAX_WRITE: u32 = 1 << 20;
@@ -47,7 +47,7 @@ fn wishes(fs: &Utf8Fs, passthrough: bool, rings: bool) -> u64 {
     if fs.is_shared() {
         flags |= init::POSIX_ACL;
     }
-    if passthrough && credentials::is_privileged() {
+    if passthrough && Privilege::of_thread() == Privilege::Root {
         flags |= init::PASSTHROUGH;
     }
     if rings {

@@ -8,6 +8,7 @@
 use std::cell::Cell;
 use std::io;
 use std::marker::PhantomData;
+use std::thread::LocalKey;
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit};
@@ -40,35 +41,26 @@ const WORKING: CapabilitySet = CapabilitySet::CHOWN
 const NEEDED: CapabilitySet =
     WORKING.difference(CapabilitySet::MKNOD.union(CapabilitySet::SETFCAP));
 
-/// The credentials that the thread has taken on; `None` where it is as it was started.
-#[derive(Clone, Copy)]
-struct TakenOn {
-    uid: Option<u32>,
-    gid: Option<u32>,
-    umask: Option<u32>,
-}
+/// A credential that a thread has taken on; `None` while it is as it was started.
+type TakenOn = Cell<Option<u32>>;
 
 thread_local! {
-    static TAKEN_ON: Cell<TakenOn> = const { Cell::new(TakenOn { uid: None, gid: None, umask: None }) };
+    static UID: TakenOn = const { Cell::new(None) };
+    static GID: TakenOn = const { Cell::new(None) };
+    static UMASK: TakenOn = const { Cell::new(None) };
 }
 
-/// Can this thread act as other users and reach every file: has it the capabilities in effect?
+/// Returns the capabilities that this thread has in effect; none if that is unknown.
 #[must_use]
-pub fn is_privileged() -> bool {
-    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(NEEDED))
-}
-
-/// Has this thread any capability in effect?
-#[must_use]
-pub fn has_capabilities() -> bool {
-    rustix::thread::capabilities(None).is_ok_and(|sets| !sets.effective.is_empty())
+pub fn in_effect() -> CapabilitySet {
+    rustix::thread::capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective)
 }
 
 impl Privilege {
-    /// Returns the power of this thread, by [`is_privileged`].
+    /// Returns the power of this thread: can it act as other users and reach every file?
     #[must_use]
     pub fn of_thread() -> Self {
-        if is_privileged() {
+        if in_effect().contains(NEEDED) {
             Self::Root
         } else {
             Self::User
@@ -86,14 +78,12 @@ impl Privilege {
 /// `EPERM` if the thread may not take on `uid` or `gid`. It then has at most one of them, and must not go on with the
 /// request.
 pub fn become_caller(privilege: Privilege, uid: u32, gid: u32, umask: u32) -> io::Result<()> {
-    let mut now = TAKEN_ON.get();
-    if now.umask != Some(umask) {
-        if now.umask.is_none() {
+    if UMASK.get() != Some(umask) {
+        if UMASK.get().is_none() {
             sys::unshare_fs()?;
         }
         rustix::process::umask(Mode::from_raw_mode(umask));
-        now.umask = Some(umask);
-        TAKEN_ON.set(now);
+        UMASK.set(Some(umask));
     }
     act_as(privilege, uid, gid)
 }
@@ -109,25 +99,21 @@ pub fn act_as(privilege: Privilege, uid: u32, gid: u32) -> io::Result<()> {
     if privilege == Privilege::User {
         return Ok(());
     }
-    let mut now = TAKEN_ON.get();
-    if now.gid != Some(gid) {
-        now.gid = take_on(gid, sys::set_fsgid)?;
-        TAKEN_ON.set(now);
-    }
-    if now.uid != Some(uid) {
-        now.uid = take_on(uid, sys::set_fsuid)?;
-        TAKEN_ON.set(now);
-    }
-    Ok(())
+    take_on(&GID, gid, sys::set_fsgid)?;
+    take_on(&UID, uid, sys::set_fsuid)
 }
 
 /// Sets an id with `set`, which does not tell whether it worked, and asks it whether it did.
-fn take_on(id: u32, set: fn(u32) -> u32) -> io::Result<Option<u32>> {
+fn take_on(last: &'static LocalKey<TakenOn>, id: u32, set: fn(u32) -> u32) -> io::Result<()> {
+    if last.get() == Some(id) {
+        return Ok(());
+    }
     set(id);
     if id == u32::MAX || set(u32::MAX) != id {
         return Err(rustix::io::Errno::PERM.into());
     }
-    Ok(Some(id))
+    last.set(Some(id));
+    Ok(())
 }
 
 /// Keeps the thread's capabilities whatever filesystem uid it takes on, and drops its supplementary groups.
@@ -143,28 +129,25 @@ pub fn keep_capabilities() -> io::Result<()> {
     Ok(rustix::thread::set_thread_groups(&[])?)
 }
 
-/// Gives up every capability that a mount does not work with; those that the thread lacks it still lacks.
+/// Gives up every capability that is not in `kept`; those that the thread lacks it still lacks.
 ///
 /// `CAP_FSETID` stays permitted but not in effect, so that the kernel clears set-id bits on write as it does for
-/// users; [`raise_fsetid`] has it back for a moment. `CAP_SYS_RESOURCE` goes: it would open what is kept for root and
-/// ignore quotas. Call it at the start of the process, after [`keep_capabilities`] and [`raise_nofile`]: threads made
-/// later inherit it.
+/// users; [`raise_fsetid`] has it back for a moment. Call it at the start of the process, after [`keep_capabilities`] and
+/// [`raise_nofile`]: threads made later inherit it.
 ///
 /// # Errors
 /// Those of capset(2).
-pub fn limit_capabilities() -> io::Result<()> {
-    let had = rustix::thread::capabilities(None)?.permitted;
-    Ok(rustix::thread::set_capabilities(
-        None,
-        CapabilitySets {
-            effective: had & WORKING,
-            permitted: had & KEPT,
-            inheritable: CapabilitySet::empty(),
-        },
-    )?)
+pub fn limit_capabilities(kept: CapabilitySet) -> io::Result<()> {
+    let permitted = rustix::thread::capabilities(None)?.permitted & kept;
+    let sets = CapabilitySets {
+        effective: permitted.difference(CapabilitySet::FSETID),
+        permitted,
+        inheritable: CapabilitySet::empty(),
+    };
+    Ok(rustix::thread::set_capabilities(None, sets)?)
 }
 
-/// Drops every capability of this process that is not in `kept`, for good. It gets none back by running a program, by
+/// Gives capabilities up as [`limit_capabilities`] does, for good. The process gets none back by running a program, by
 /// changing its ids, or as a capability that a child inherits.
 ///
 /// The ids of a thread can be changed still, where `CAP_SETUID` and `CAP_SETGID` are kept.
@@ -194,16 +177,12 @@ pub fn lock_capabilities(kept: CapabilitySet) -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
-    let had = rustix::thread::capabilities(None)?;
-    let sets = CapabilitySets {
-        effective: had.effective & kept,
-        permitted: had.permitted & kept,
-        inheritable: CapabilitySet::empty(),
-    };
-    Ok(rustix::thread::set_capabilities(None, sets)?)
+    // Last: the above takes a capability that is given up.
+    limit_capabilities(kept)
 }
 
-/// Capabilities that a privileged daemon keeps: those in effect, and those that it raises for a moment.
+/// Capabilities that a privileged daemon keeps: those in effect, and those that it raises for a moment. Not `CAP_SYS_RESOURCE`: it would
+/// open what is kept for root and ignore quotas.
 pub const KEPT: CapabilitySet = WORKING.union(CapabilitySet::FSETID);
 
 /// Capabilities that a guard keeps: to find and rename entries of all users, and to see whether a file is open for
@@ -221,8 +200,7 @@ pub const KEPT_BY_HELPER: CapabilitySet = CapabilitySet::SYS_ADMIN
 /// Does writing as this thread clear set-user-ID and set-group-ID bits, as it does for an ordinary user?
 #[must_use]
 pub fn clears_set_ids() -> bool {
-    rustix::thread::capabilities(None)
-        .is_ok_and(|sets| !sets.effective.contains(CapabilitySet::FSETID))
+    !in_effect().contains(CapabilitySet::FSETID)
 }
 
 /// The treatment of set-user-ID and set-group-ID bits of a file that is written to.
@@ -350,16 +328,19 @@ const MOST_ROOM: u64 = 65_536;
 /// # Errors
 /// Those of setrlimit(2).
 pub fn raise_nofile() -> io::Result<Option<u64>> {
-    let Rlimit { current, maximum } = rustix::process::getrlimit(Resource::Nofile);
-    if current != maximum {
-        let raised = Rlimit {
-            current: maximum,
-            maximum,
-        };
-        rustix::process::setrlimit(Resource::Nofile, raised)?;
-    }
-    make_room(maximum);
-    Ok(maximum)
+    let hard = rustix::process::getrlimit(Resource::Nofile).maximum;
+    set_limit(Resource::Nofile, hard)?;
+    make_room(hard);
+    Ok(hard)
+}
+
+/// Sets the soft and the hard limit on a resource.
+fn set_limit(resource: Resource, limit: Option<u64>) -> rustix::io::Result<()> {
+    let both = Rlimit {
+        current: limit,
+        maximum: limit,
+    };
+    rustix::process::setrlimit(resource, both)
 }
 
 /// Has the kernel make room for descriptors while this process has one thread. Later it would wait for all processors, some
@@ -387,17 +368,9 @@ pub fn raise_limits() {
         Resource::Nproc,
         Resource::Locks,
     ] {
-        let Rlimit { current, maximum } = rustix::process::getrlimit(resource);
-        let raised = [None, maximum].into_iter().any(|limit| {
-            let both = Rlimit {
-                current: limit,
-                maximum: limit,
-            };
-            (current, maximum) == (limit, limit)
-                || rustix::process::setrlimit(resource, both).is_ok()
-        });
-        if !raised {
-            log::debug!("the limit {resource:?} stays");
+        let hard = rustix::process::getrlimit(resource).maximum;
+        if let Err(error) = set_limit(resource, None).or_else(|_denied| set_limit(resource, hard)) {
+            log::debug!("the limit {resource:?} stays: {error}");
         }
     }
 }

@@ -19,14 +19,13 @@ use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use parking_lot::Mutex;
 use rustix::cmsg_space;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::retry_on_intr;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -50,12 +49,11 @@ const LINES: usize = 5;
 /// The signal that tells the helper process that the daemon died.
 const DIED: i32 = libc::SIGUSR1;
 
-/// First bytes of an answer: success, failure with an errno in four bytes, failure with a text.
-const DONE: u8 = 0;
-const ERRNO: u8 = 1;
-const TEXT: u8 = 2;
+/// The status in front of an answer: success, or failure with a text. Any other is the errno of a failure.
+const DONE: i32 = 0;
+const TEXT: i32 = -1;
 
-/// A request to the helper process: one byte, and for [`Errand::Command`] and [`Errand::Status`] a process id in four.
+/// A request to the helper process: one byte, and in four the id of the process that it is about, or 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr)]
 #[repr(u8)]
 pub enum Errand {
@@ -75,23 +73,37 @@ pub enum Errand {
     Status,
 }
 
-/// The answer to an errand: a text, a descriptor, or both.
-pub type Answer = (Vec<u8>, Option<OwnedFd>);
+impl Errand {
+    /// Returns the index of the line that it goes by. Operations wait for the first only, whose errands just read /proc.
+    fn line(self) -> usize {
+        match self {
+            Self::Command | Self::Status => 0,
+            Self::Unmount | Self::Detach => 1,
+            Self::ReadPolicy => 2,
+            Self::OpenLog => 3,
+            Self::ConnectSyslog => 4,
+        }
+    }
+}
 
-/// Runs the errands that are not about processes. The implementation must hold no descriptor but those that it returns: others
-/// are closed in the helper process.
-pub trait Errands: Sync {
-    /// Runs an errand.
-    ///
-    /// # Errors
-    /// The implementation's; those of the system get their errno through, others their text.
-    fn run(&self, errand: Errand) -> io::Result<Answer>;
+/// The answer to an errand.
+#[derive(Debug)]
+pub enum Answer {
+    /// A text, of 4 KiB at most.
+    Text(Vec<u8>),
+    /// A descriptor.
+    Opened(OwnedFd),
+}
 
-    /// Returns the directory that the policy is read from, which stays open in the helper process.
-    fn policy_directory(&self) -> Option<BorrowedFd<'_>>;
-
-    /// Returns the descriptor that cuts the connection to the kernel when it is written to, if there is one.
-    fn cutter(&self) -> Option<BorrowedFd<'_>>;
+/// What the helper process is to do, and the descriptors of the daemon that it keeps for that. Others are closed in it.
+#[expect(missing_debug_implementations, reason = "a function has no form")]
+pub struct Errands<'a> {
+    /// Runs an errand, about the process of this id. Errors of the system get their errno through, others their text.
+    pub run: &'a (dyn Fn(Errand, u32) -> io::Result<Answer> + Sync),
+    /// The directory that the policy is read from.
+    pub policy_directory: Option<BorrowedFd<'a>>,
+    /// The descriptor that cuts the connection to the kernel when it is written to.
+    pub cutter: Option<BorrowedFd<'a>>,
 }
 
 /// Sockets to the helper processes, for one request at a time and its answer.
@@ -103,15 +115,10 @@ struct Line {
 }
 
 /// The helper processes, and the daemon's lines to them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Helper {
     pids: Vec<Pid>,
-    /// Requests wait for this one. Its errands only read /proc.
-    processes: Line,
-    mount: Line,
-    policy: Line,
-    log: Line,
-    syslog: Line,
+    lines: [Line; LINES],
 }
 
 /// The helper process of this process, once it has one.
@@ -130,14 +137,15 @@ const PATIENCE: Timespec = Timespec {
 /// # Errors
 /// Those of the system calls; the helper processes end with this one all the same.
 pub fn dismiss() -> io::Result<()> {
-    let Some(helper) = HELPER.get() else {
+    let Some(Helper { pids, lines }) = HELPER.get() else {
         return Ok(());
     };
+    let [Line { sockets, .. }, ..] = lines;
     // Not the line's turn: whoever has it may wait for the helper process.
-    for socket in &helper.processes.sockets {
+    for socket in sockets {
         rustix::net::shutdown(socket, Shutdown::Write)?;
     }
-    for (pid, socket) in helper.pids.iter().zip(&helper.processes.sockets) {
+    for (pid, socket) in pids.iter().zip(sockets) {
         // An answer that is on its way is no event here, only the closed end is.
         let end = &mut [PollFd::new(socket, PollFlags::empty())];
         if poll(end, Some(&PATIENCE))? == 1 {
@@ -147,69 +155,47 @@ pub fn dismiss() -> io::Result<()> {
     Ok(())
 }
 
-/// The outcome of [`Errand::Unmount`]; `None` without a helper process.
+/// Has the helper process run an errand that answers with a text, about process `pid` or 0; `None` without one.
 ///
 /// # Errors
 /// Those of the errand; `BrokenPipe` if the helper processes are gone.
 #[must_use]
-pub fn unmount() -> Option<io::Result<u8>> {
-    outcome(Errand::Unmount)
+pub fn text(errand: Errand, pid: u32) -> Option<io::Result<Vec<u8>>> {
+    Some(ask(errand, pid)?.and_then(|answer| match answer {
+        Answer::Text(text) => Ok(text),
+        Answer::Opened(_) => Err(garbled()),
+    }))
 }
 
-/// The outcome of [`Errand::Detach`]; `None` without a helper process.
+/// Has the helper process run an errand that opens something; `None` without one.
 ///
 /// # Errors
-/// As for [`unmount`].
+/// As for [`text`].
 #[must_use]
-pub fn detach() -> Option<io::Result<u8>> {
-    outcome(Errand::Detach)
+pub fn open(errand: Errand) -> Option<io::Result<OwnedFd>> {
+    Some(ask(errand, 0)?.and_then(|answer| match answer {
+        Answer::Opened(descriptor) => Ok(descriptor),
+        Answer::Text(_) => Err(garbled()),
+    }))
 }
 
-fn outcome(errand: Errand) -> Option<io::Result<u8>> {
-    let answer = HELPER.get()?.mount.ask(&[errand as u8]);
-    Some(answer.and_then(|(outcome, _none)| outcome.first().copied().ok_or_else(garbled)))
-}
-
-/// The audit log, reopened by the helper process; `None` without one.
-#[must_use]
-pub fn open_log() -> Option<io::Result<OwnedFd>> {
-    Some(HELPER.get()?.log.fetch(Errand::OpenLog))
-}
-
-/// A socket that the helper process has connected to the system's log; `None` without one.
-#[must_use]
-pub fn connect_syslog() -> Option<io::Result<OwnedFd>> {
-    Some(HELPER.get()?.syslog.fetch(Errand::ConnectSyslog))
+fn ask(errand: Errand, pid: u32) -> Option<io::Result<Answer>> {
+    let line = HELPER.get()?.lines.get(errand.line())?;
+    Some(line.ask(&[&[errand as u8][..], &pid.to_le_bytes()].concat()))
 }
 
 /// The policy as [`Errand::ReadPolicy`] reads it now; `None` without a helper process.
 ///
 /// # Errors
-/// `BrokenPipe` if the helper processes are gone; those of reading.
+/// As for [`text`].
+#[must_use]
 pub fn read_policy() -> Option<io::Result<Vec<u8>>> {
-    let text = HELPER.get()?.policy.fetch(Errand::ReadPolicy);
+    let text = open(Errand::ReadPolicy)?;
     Some(text.and_then(|text| {
         let mut whole = Vec::new();
         File::from(text).read_to_end(&mut whole)?;
         Ok(whole)
     }))
-}
-
-/// The command name of a process, as the helper process sees it; `None` without one.
-pub(super) fn command_of(pid: u32) -> Option<Vec<u8>> {
-    Some(of_process(Errand::Command, pid)?.unwrap_or_default())
-}
-
-/// The status of a process, as the helper process sees it; `None` without one.
-pub(super) fn status_of(pid: u32) -> Option<io::Result<Vec<u8>>> {
-    of_process(Errand::Status, pid)
-}
-
-fn of_process(errand: Errand, pid: u32) -> Option<io::Result<Vec<u8>>> {
-    let mut request = vec![errand as u8];
-    request.extend(pid.to_le_bytes());
-    let answer = HELPER.get()?.processes.ask(&request);
-    Some(answer.map(|(text, _none)| text))
 }
 
 /// Starts the helper processes of this process; once, and before there are threads. Returns in this process only.
@@ -219,31 +205,21 @@ fn of_process(errand: Errand, pid: u32) -> Option<io::Result<Vec<u8>>> {
 ///
 /// # Errors
 /// `EBUSY` if there are threads or helper processes; one could not be started or could not give up what it is to.
-pub fn start(errands: &impl Errands, privilege: Privilege) -> io::Result<()> {
-    let mut lines: [Line; LINES] = Default::default();
-    let mut pids = Vec::new();
+pub fn start(errands: &Errands<'_>, privilege: Privilege) -> io::Result<()> {
+    let mut helper = Helper::default();
     for _ in 0..HELPERS {
         let (pid, ours) = start_one(errands, privilege)?;
-        pids.push(pid);
-        for (line, socket) in lines.iter_mut().zip(ours) {
+        helper.pids.push(pid);
+        for (line, socket) in helper.lines.iter_mut().zip(ours) {
             line.sockets.push(socket);
         }
     }
-    let [processes, mount, policy, log, syslog] = lines;
-    let helper = Helper {
-        pids,
-        processes,
-        mount,
-        policy,
-        log,
-        syslog,
-    };
     let set = HELPER.set(helper);
     set.map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))
 }
 
 /// Starts a helper process; returns its number and our end of each socket.
-fn start_one(errands: &impl Errands, privilege: Privilege) -> io::Result<(Pid, Vec<OwnedFd>)> {
+fn start_one(errands: &Errands<'_>, privilege: Privilege) -> io::Result<(Pid, Vec<OwnedFd>)> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..LINES {
         let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
@@ -291,11 +267,6 @@ impl Line {
         let all = "the helper processes were killed";
         Err(io::Error::new(io::ErrorKind::BrokenPipe, all))
     }
-
-    fn fetch(&self, errand: Errand) -> io::Result<OwnedFd> {
-        let (_empty, fd) = self.ask(&[errand as u8])?;
-        fd.ok_or_else(garbled)
-    }
 }
 
 /// Receives a message, and the descriptor that comes with it.
@@ -323,43 +294,41 @@ pub fn receive(
 
 fn answer(socket: BorrowedFd<'_>) -> io::Result<Answer> {
     let mut buffer = vec![0; LONGEST];
-    let (length, fd) = receive(socket, &mut buffer)?;
+    let (length, descriptor) = receive(socket, &mut buffer)?;
     buffer.truncate(length);
-    match buffer.split_first() {
-        Some((&DONE, rest)) => Ok((rest.to_vec(), fd)),
-        Some((&ERRNO, rest)) => {
-            let errno = rest.try_into().map(i32::from_le_bytes);
-            Err(errno.map_or_else(|_short| garbled(), io::Error::from_raw_os_error))
-        }
-        Some((&TEXT, rest)) => Err(io::Error::other(
-            String::from_utf8(rest.to_vec()).map_err(|_not_text| garbled())?,
-        )),
-        Some(_) => Err(garbled()),
+    let Some((status, text)) = buffer.split_first_chunk() else {
         // Nobody else closes the other end.
-        None => Err(io::Error::from_raw_os_error(libc::EPIPE)),
+        return Err(io::Error::from_raw_os_error(libc::EPIPE));
+    };
+    match i32::from_le_bytes(*status) {
+        DONE => Ok(descriptor.map_or_else(|| Answer::Text(text.to_vec()), Answer::Opened)),
+        TEXT => Err(io::Error::other(
+            String::from_utf8(text.to_vec()).map_err(|_not_text| garbled())?,
+        )),
+        errno => Err(io::Error::from_raw_os_error(errno)),
     }
 }
 
 /// Runs the helper process: gives up what it does not need, says so, and runs errands until the daemon closes the first of
 /// `lines`.
 fn live(
-    errands: &impl Errands,
+    errands: &Errands<'_>,
     privilege: Privilege,
     daemon: Pid,
     lines: &[OwnedFd],
 ) -> io::Result<()> {
     log::set_max_level(log::LevelFilter::Off);
     let (processes, others) = lines.split_first().ok_or_else(garbled)?;
-    let cutter = errands.cutter();
+    let (run, cutter) = (errands.run, errands.cutter);
     let kept = lines.iter().map(AsFd::as_fd).chain(cutter);
-    let kept = kept.chain(errands.policy_directory());
+    let kept = kept.chain(errands.policy_directory);
     if let Err(error) = settle(privilege, daemon, kept) {
         return reply(processes.as_fd(), Err(error));
     }
-    reply(processes.as_fd(), Ok((Vec::new(), None)))?;
+    reply(processes.as_fd(), Ok(Answer::Text(Vec::new())))?;
     std::thread::scope(|scope| {
         for line in others {
-            scope.spawn(|| attend(line, errands));
+            scope.spawn(|| attend(line, run));
         }
         scope.spawn(|| -> io::Result<()> {
             sys::wait_for_signal_of(DIED, daemon)?;
@@ -369,7 +338,7 @@ fn live(
             // The rest ends with the sockets, which are the daemon's until the last of it is gone.
             Ok(())
         });
-        attend(processes, errands);
+        attend(processes, run);
         // The daemon is gone, and nobody waits for the end of an errand.
         sys::exit_now(0);
     })
@@ -405,65 +374,54 @@ fn settle<'a>(
         return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
     if privilege == Privilege::Root {
-        // A kernel without seccomp has the daemon say so.
-        sandbox::filter(sandbox::HELPER, privilege).or_else(sandbox::unless_missing)?;
+        match sandbox::filter(sandbox::HELPER, privilege) {
+            // A kernel without seccomp has the daemon say so.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL)) => {}
+            filtered => filtered?,
+        }
     }
     Ok(())
 }
 
 /// Answers requests until there is nobody to ask.
-fn attend(line: &OwnedFd, errands: &impl Errands) {
+fn attend(line: &OwnedFd, run: impl Fn(Errand, u32) -> io::Result<Answer>) {
     let mut request = [0; 8];
     loop {
         let length = match retry_on_intr(|| recv(line, &mut request, RecvFlags::empty())) {
             Ok((length, _whole)) if length > 0 => length,
             _ => return,
         };
-        let done = run(request.get(..length).unwrap_or_default(), errands);
+        let done = match request.get(..length).and_then(errand_of) {
+            Some((errand, pid)) => run(errand, pid),
+            None => Err(garbled()),
+        };
         if reply(line.as_fd(), done).is_err() {
             return;
         }
     }
 }
 
-fn run(request: &[u8], errands: &impl Errands) -> io::Result<Answer> {
-    let (&errand, pid) = request.split_first().ok_or_else(garbled)?;
-    let pid = pid.try_into().map(u32::from_le_bytes);
-    let pid = pid.map_err(|_none| garbled());
-    match Errand::from_repr(errand).ok_or_else(garbled)? {
-        Errand::Command => Ok((super::command_of(pid?), None)),
-        Errand::Status => Ok((super::status_of(pid?)?, None)),
-        Errand::ReadPolicy => {
-            let (text, _none) = errands.run(Errand::ReadPolicy)?;
-            Ok((Vec::new(), Some(in_memory(&text)?)))
-        }
-        errand @ (Errand::Unmount | Errand::Detach | Errand::OpenLog | Errand::ConnectSyslog) => {
-            errands.run(errand)
-        }
-    }
-}
-
-/// A file in memory that holds `text`, which may be longer than an answer.
-fn in_memory(text: &[u8]) -> io::Result<OwnedFd> {
-    let file = File::from(memfd_create(c"policy", MemfdFlags::CLOEXEC)?);
-    file.write_all_at(text, 0)?;
-    Ok(file.into())
+/// Takes a request apart: the errand, and the process that it is about.
+fn errand_of(request: &[u8]) -> Option<(Errand, u32)> {
+    let (&errand, pid) = request.split_first()?;
+    let pid = u32::from_le_bytes(pid.try_into().ok()?);
+    Some((Errand::from_repr(errand)?, pid))
 }
 
 fn reply(line: BorrowedFd<'_>, done: io::Result<Answer>) -> io::Result<()> {
-    let (mut message, fd) = match done {
-        Ok((answer, fd)) => ([&[DONE], &*answer].concat(), fd),
-        // By the two that are left out the daemon knows a helper process that is gone.
-        Err(error) => match error
-            .raw_os_error()
-            .filter(|errno| ![libc::EPIPE, libc::ECONNRESET].contains(errno))
-        {
-            Some(errno) => ([&[ERRNO][..], &errno.to_le_bytes()].concat(), None),
-            None => ([&[TEXT], error.to_string().as_bytes()].concat(), None),
-        },
+    let (status, text, opened) = match done {
+        Ok(Answer::Text(text)) => (DONE, text, None),
+        Ok(Answer::Opened(descriptor)) => (DONE, Vec::new(), Some(descriptor)),
+        Err(error) => {
+            // By these two the daemon knows a helper process that is gone.
+            let errno = error.raw_os_error();
+            let errno = errno.filter(|errno| ![libc::EPIPE, libc::ECONNRESET].contains(errno));
+            (errno.unwrap_or(TEXT), error.to_string().into(), None)
+        }
     };
+    let mut message = [&status.to_le_bytes(), &*text].concat();
     message.truncate(LONGEST);
-    let descriptors: Vec<BorrowedFd<'_>> = fd.iter().map(AsFd::as_fd).collect();
+    let descriptors: Vec<BorrowedFd<'_>> = opened.iter().map(AsFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() {

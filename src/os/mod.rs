@@ -10,6 +10,7 @@ pub use crate::backing::sys::{
     close_on_exec_from, map_large_blocks, trim_heap as give_memory_back, unblock_signals,
 };
 pub use credentials::{Privilege, SetIds, act_as, become_caller};
+use helper::Errand;
 pub use probe::{Reply, ask_as};
 pub use sandbox::Sandbox;
 
@@ -25,7 +26,7 @@ pub fn status_of(pid: u32) -> std::io::Result<Vec<u8>> {
         let capabilities: &[u8] = if is_of_ours { b"" } else { b"CapEff:\t0\n" };
         Ok([capabilities, &read(format!("{pid}/status"))?].concat())
     };
-    helper::status_of(pid).unwrap_or_else(read)
+    helper::text(Errand::Status, pid).unwrap_or_else(read)
 }
 
 /// Returns the value of a field in the status of a process or thread; empty where it has none.
@@ -40,10 +41,9 @@ pub fn status_field<'a>(status: &'a [u8], name: &str) -> &'a str {
 /// The command name of a process (proc(5), `comm`); empty if it can't be told, as for a process of another namespace.
 #[must_use]
 pub fn command_of(pid: u32) -> Vec<u8> {
-    if let Some(command) = helper::command_of(pid) {
-        return command;
-    }
-    let mut command = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let read = || std::fs::read(format!("/proc/{pid}/comm"));
+    let command = helper::text(Errand::Command, pid).unwrap_or_else(read);
+    let mut command = command.unwrap_or_default();
     command.truncate(command.trim_ascii_end().len());
     command
 }

@@ -11,7 +11,6 @@ mod tests;
 use std::io;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
 pub use seccomp::{Call, DAEMON, HELPER, OLDER};
 
@@ -40,23 +39,8 @@ pub enum Setting {
     AmongAll,
 }
 
-/// The confinement of the process in force, and the one that was wanted.
-#[derive(Debug)]
-pub struct Confined {
-    /// Each piece that holds, in a few words.
-    pub holds: Vec<&'static str>,
-    /// Each piece that this system lacks, and what it said.
-    pub lacks: Vec<(&'static str, io::Error)>,
-}
-
-impl Confined {
-    fn note(&mut self, piece: &'static str, done: io::Result<()>) {
-        match done {
-            Ok(()) => self.holds.push(piece),
-            Err(error) => self.lacks.push((piece, error)),
-        }
-    }
-}
+/// A piece of the confinement in a few words, and why this system lacks it, if it does.
+pub type Piece = (&'static str, io::Result<()>);
 
 /// Starts the helper process, and gives up all that serving does not take; of the capabilities all but `kept`. Relative paths mean nothing any more.
 ///
@@ -65,35 +49,23 @@ impl Confined {
 /// # Errors
 /// There are threads, or the helper process cannot be had: nothing is given up then. A piece that is missing is none.
 pub fn confine(
-    errands: &impl Errands,
+    errands: &Errands<'_>,
     privilege: Privilege,
     setting: Setting,
     kept: CapabilitySet,
-) -> io::Result<Confined> {
+) -> io::Result<Vec<Piece>> {
     helper::start(errands, privilege)?;
-    let mut confined = Confined {
-        holds: Vec::new(),
-        lacks: Vec::new(),
-    };
+    let mut pieces = Vec::new();
     if privilege == Privilege::Root {
         if setting == Setting::Alone {
-            confined.note("a root of its own", root::enter());
+            pieces.push(("a root of its own", root::enter()));
         }
-        confined.note("fewer capabilities", give_up_capabilities(kept));
+        pieces.push(("fewer capabilities", credentials::lock_capabilities(kept)));
     }
     let unprivileged = rustix::thread::set_no_new_privs(true);
-    confined.note("no new privileges", unprivileged.map_err(io::Error::from));
-    confined.note("fewer system calls", filter(DAEMON, privilege));
-    Ok(confined)
-}
-
-fn give_up_capabilities(kept: CapabilitySet) -> io::Result<()> {
-    // In this order: what locks them takes a capability that is given up.
-    credentials::lock_capabilities(kept)?;
-    if kept == credentials::KEPT {
-        credentials::limit_capabilities()?;
-    }
-    Ok(())
+    pieces.push(("no new privileges", unprivileged.map_err(io::Error::from)));
+    pieces.push(("fewer system calls", filter(DAEMON, privilege)));
+    Ok(pieces)
 }
 
 /// Lets every thread of this process make only the system calls of `list`; others fail with `ENOSYS`.
@@ -107,13 +79,4 @@ pub(super) fn filter(list: &[Call], privilege: Privilege) -> io::Result<()> {
         Seccomp(error) | Prctl(error) => error,
         Backend(_) | EmptyFilter | ThreadSync(_) => io::Error::other(error),
     })
-}
-
-/// Takes a missing filter for none.
-pub(super) fn unless_missing(error: io::Error) -> io::Result<()> {
-    let missing = [Errno::NOSYS, Errno::INVAL].map(Errno::raw_os_error);
-    match error.raw_os_error() {
-        Some(errno) if missing.contains(&errno) => Ok(()),
-        _ => Err(error),
-    }
 }

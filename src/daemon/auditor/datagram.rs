@@ -1,47 +1,30 @@
 //! A socket that takes a datagram for each line: of syslog, or of the systemd journal. The log may come and go.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use super::SinkKind;
 
 /// Time that one message may wait for a log that takes nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A sender of datagrams to a socket at a path.
+/// A sender of datagrams to a log.
 #[derive(Debug)]
-pub struct Datagrams {
+pub(in crate::daemon) struct Datagrams {
     /// Connected to the log; `None` before the first message, and where the log took none.
     socket: Option<UnixDatagram>,
-    path: PathBuf,
+    log: SinkKind,
     stuck: bool,
-    /// Has the helper process connect a socket; `None` without one.
-    by_helper: fn() -> Option<io::Result<OwnedFd>>,
-}
-
-/// Returns a socket that is connected to the one at `path`.
-///
-/// # Errors
-/// Nobody listens there.
-pub fn connect(path: &Path) -> io::Result<OwnedFd> {
-    let socket = UnixDatagram::unbound()?;
-    socket.connect(path)?;
-    Ok(socket.into())
 }
 
 impl Datagrams {
-    /// Returns a sender to the socket at `path`, which need not be there yet. Where there is a helper process, `by_helper` has it
-    /// connect a socket to that.
-    pub(in crate::daemon) fn new(
-        path: PathBuf,
-        by_helper: fn() -> Option<io::Result<OwnedFd>>,
-    ) -> Self {
+    /// Returns a sender to `log`, which need not be there yet.
+    pub(in crate::daemon) fn new(log: SinkKind) -> Self {
         Self {
             socket: None,
-            path,
+            log,
             stuck: false,
-            by_helper,
         }
     }
 
@@ -62,8 +45,7 @@ impl Datagrams {
         let socket = match &self.socket {
             Some(socket) => socket,
             None => {
-                let socket = (self.by_helper)().unwrap_or_else(|| connect(&self.path))?;
-                let socket = self.socket.insert(socket.into());
+                let socket = self.socket.insert(self.log.open()?.into());
                 socket.set_write_timeout(Some(PATIENCE))?;
                 socket
             }

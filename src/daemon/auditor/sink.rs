@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
-use super::datagram::{self, Datagrams};
+use super::datagram::Datagrams;
 use super::log_file::open_file;
 use super::syslog::SYSLOG;
 use super::{journald, syslog};
-use crate::os::helper;
+use crate::os::helper::{self, Errand};
 use crate::records::AuditRecord;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -50,26 +51,14 @@ impl Sink {
     ///
     /// # Errors
     /// Of opening the file. A missing syslog or journal is none: it may come later.
-    pub(super) fn open(kind: &SinkKind) -> io::Result<Self> {
-        match kind {
-            SinkKind::Stderr => {
-                // Not through `std::io::stderr`: its lock would be held while the write is stuck.
-                let own = io::stderr().as_fd().try_clone_to_owned()?;
-                Ok(Self::Stream(Stream::new(own.into(), None)))
+    pub(super) fn open(kind: SinkKind) -> io::Result<Self> {
+        Ok(match kind {
+            SinkKind::Stderr | SinkKind::File(_) => {
+                Self::Stream(Stream::new(kind.open()?.into(), kind))
             }
-            SinkKind::File(path) => {
-                let file = open_file(path)?;
-                Ok(Self::Stream(Stream::new(file, Some(path.clone()))))
-            }
-            SinkKind::Syslog => {
-                let log = Datagrams::new(SYSLOG.into(), helper::connect_syslog);
-                Ok(Self::Syslog(log))
-            }
-            SinkKind::Journal(path) => {
-                let log = Datagrams::new(path.clone(), helper::open_log);
-                Ok(Self::Journald(log))
-            }
-        }
+            SinkKind::Syslog => Self::Syslog(Datagrams::new(kind)),
+            SinkKind::Journal(_) => Self::Journald(Datagrams::new(kind)),
+        })
     }
 
     /// Writes `line`, which has no newline in it; `record` is the same for a sink that takes fields.
@@ -90,11 +79,9 @@ impl Sink {
     /// Of opening; the file that was open stays in use.
     pub(super) fn reopen(&mut self) -> io::Result<()> {
         if let Self::Stream(stream) = self
-            && let Some(path) = &stream.path
+            && let SinkKind::File(_) = stream.kind
         {
-            // From a root of our own the path leads nowhere.
-            let file = helper::open_log().map_or_else(|| open_file(path), |log| Ok(log?.into()))?;
-            *stream = Stream::new(file, Some(path.clone()));
+            *stream = Stream::new(stream.kind.open()?.into(), stream.kind.clone());
         }
         Ok(())
     }
@@ -121,17 +108,26 @@ impl SinkKind {
         }
     }
 
-    /// Opens the log once more, for a process that has no other way to it: the file, or a socket connected to the
-    /// journal.
+    /// Opens the log: the file, or a socket that is connected to it. Where there is a helper process, that does so: from a root of
+    /// our own no path leads there.
     ///
     /// # Errors
-    /// Of opening; `ENOENT` where the journal does not run, and for other logs.
-    pub fn open_log(&self) -> io::Result<OwnedFd> {
-        match self {
-            Self::File(path) => open_file(path).map(OwnedFd::from),
-            Self::Journal(path) => datagram::connect(path),
-            Self::Stderr | Self::Syslog => Err(io::ErrorKind::NotFound.into()),
-        }
+    /// Of opening; `ENOENT` where nobody listens.
+    pub(in crate::daemon) fn open(&self) -> io::Result<OwnedFd> {
+        let (errand, path) = match self {
+            // Not through `std::io::stderr`: its lock would be held while the write is stuck.
+            Self::Stderr => return io::stderr().as_fd().try_clone_to_owned(),
+            Self::Syslog => (Errand::ConnectSyslog, Path::new(SYSLOG)),
+            Self::File(path) | Self::Journal(path) => (Errand::OpenLog, &**path),
+        };
+        helper::open(errand).unwrap_or_else(|| match self {
+            Self::File(_) => Ok(open_file(path)?.into()),
+            Self::Stderr | Self::Syslog | Self::Journal(_) => {
+                let socket = UnixDatagram::unbound()?;
+                socket.connect(path)?;
+                Ok(socket.into())
+            }
+        })
     }
 }
 
@@ -139,18 +135,18 @@ impl SinkKind {
 #[derive(Debug)]
 pub(super) struct Stream {
     file: File,
-    /// The path of the file; `None` for stderr.
-    path: Option<PathBuf>,
+    /// The log that it is of.
+    kind: SinkKind,
     /// Does what was written last end within a line?
     broken: bool,
 }
 
 impl Stream {
     /// A stream over an open file.
-    pub(super) fn new(file: File, path: Option<PathBuf>) -> Self {
+    pub(super) fn new(file: File, kind: SinkKind) -> Self {
         Self {
             file,
-            path,
+            kind,
             broken: false,
         }
     }
@@ -204,7 +200,7 @@ mod tests {
 
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
-    use super::Stream;
+    use super::{SinkKind, Stream};
 
     /// A line that could be written in part only ends where the next one starts, and harms no other.
     #[test]
@@ -213,7 +209,7 @@ mod tests {
         file.set_len(8192).unwrap();
         fcntl_add_seals(&file, SealFlags::GROW).unwrap();
         let mut same = file.try_clone().unwrap();
-        let mut stream = Stream::new(file, None);
+        let mut stream = Stream::new(file, SinkKind::Stderr);
         stream.write_line("one").unwrap();
         assert!(stream.write_line(&"x".repeat(1 << 20)).is_err());
         assert!(stream.broken);

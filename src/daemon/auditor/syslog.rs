@@ -3,7 +3,7 @@
 use log::Level;
 
 /// The socket of syslog.
-pub const SYSLOG: &str = "/dev/log";
+pub(super) const SYSLOG: &str = "/dev/log";
 
 /// The facility "system daemons".
 pub(super) const DAEMON: u8 = 3;

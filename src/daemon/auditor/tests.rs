@@ -17,7 +17,6 @@ use super::sink::{Sink, SinkKind, Stream};
 use super::{AuditConfig, AuditOptions, Auditor, Format};
 use crate::codec::Form;
 use crate::fs::audit::{AuditLog, Counts, Verdict};
-use crate::os::helper::connect_syslog;
 use crate::policy::{Class, Rule};
 use crate::records::{Name, OffenceRecord};
 use crate::wait::until;
@@ -294,7 +293,10 @@ fn a_fifo_without_a_reader_blocks_nobody() {
 #[test]
 fn a_blocked_writer_does_not_keep_the_mount() {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
-    let log = over(Sink::Stream(Stream::new(File::from(write), None)));
+    let log = over(Sink::Stream(Stream::new(
+        File::from(write),
+        SinkKind::Stderr,
+    )));
     // An empty pipe is ready, but does not take that much.
     offend(
         &log,
@@ -321,7 +323,7 @@ fn a_blocked_writer_does_not_keep_the_mount() {
 fn a_log_that_hangs_is_not_well() {
     let (mut read, write) = std::io::pipe().unwrap();
     let write = File::from(OwnedFd::from(write));
-    let log = over(Sink::Stream(Stream::new(write, None)));
+    let log = over(Sink::Stream(Stream::new(write, SinkKind::Stderr)));
     let long = [b'x'; 1 << 20];
     offend(
         &log,
@@ -432,21 +434,23 @@ fn a_log_that_cannot_be_opened_is_an_error() {
     let (dir, _) = place();
     let config = config(UNLIMITED, dir.path(), Format::Text);
     assert!(Auditor::new(&config, Vec::new()).is_err());
-    assert!(Sink::open(&SinkKind::Stderr).is_ok());
-    assert!(Sink::open(&SinkKind::Syslog).is_ok());
+    assert!(Sink::open(SinkKind::Stderr).is_ok());
+    assert!(Sink::open(SinkKind::Syslog).is_ok());
 }
 
 /// The socket may come and go; its messages carry facility, severity, tag and process.
 #[test]
 fn the_system_log_gets_datagrams_once_it_is_there() {
     let (_dir, path) = place();
-    let missing = over(Sink::Syslog(Datagrams::new(path.clone(), connect_syslog)));
+    let missing = over(Sink::Syslog(Datagrams::new(SinkKind::Journal(
+        path.clone(),
+    ))));
     offend(&missing, latin1(), 1);
     let counts = finish_soon(&missing);
     assert_eq!((counts.records.dropped, counts.failing), (1, true));
 
     let socket = UnixDatagram::bind(&path).unwrap();
-    let log = over(Sink::Syslog(Datagrams::new(path, connect_syslog)));
+    let log = over(Sink::Syslog(Datagrams::new(SinkKind::Journal(path))));
     offend(&log, latin1(), 1);
     let counts = finish_soon(&log);
     assert_eq!((counts.records.written, counts.failing), (1, false));
@@ -465,7 +469,7 @@ fn the_system_log_gets_datagrams_once_it_is_there() {
 fn a_hanging_or_choosy_system_log_costs_records_only() {
     let (_dir, path) = place();
     let _socket = UnixDatagram::bind(&path).unwrap();
-    let log = over(Sink::Syslog(Datagrams::new(path, connect_syslog)));
+    let log = over(Sink::Syslog(Datagrams::new(SinkKind::Journal(path))));
     offend(
         &log,
         record(&[b'x'; 1 << 20], Rule::Forbidden(Class::NotPosix), 0, 1),

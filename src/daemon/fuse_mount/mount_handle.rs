@@ -17,7 +17,7 @@ use strum::FromRepr;
 use super::{fusermount, proc_path};
 use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
-use crate::os::helper;
+use crate::os::helper::{self, Errand};
 
 /// `STATX_MNT_ID_UNIQUE`: asks for the number that is never given twice.
 const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
@@ -105,7 +105,7 @@ impl Attached {
     /// The system refused for another reason than use, or fusermount3 is not there; `BrokenPipe` if the
     /// helper processes are gone.
     pub fn unmount(&self) -> io::Result<UnmountOutcome> {
-        by_helper(helper::unmount()).unwrap_or_else(|| self.spot.unmount())
+        by_helper(Errand::Unmount).unwrap_or_else(|| self.spot.unmount())
     }
 
     /// Takes it out of the tree of mounts, and nothing else: whoever is in it stays and is served, nobody gets in
@@ -114,7 +114,7 @@ impl Attached {
     /// # Errors
     /// As for [`Self::unmount`].
     pub fn detach(&self) -> io::Result<UnmountOutcome> {
-        by_helper(helper::detach()).unwrap_or_else(|| self.spot.detach())
+        by_helper(Errand::Detach).unwrap_or_else(|| self.spot.detach())
     }
 
     /// Cuts the connection: whatever waits for the daemon fails with ECONNABORTED or ENOTCONN, and the daemon's
@@ -245,9 +245,11 @@ impl Drop for Attached {
 }
 
 /// Returns what came of an attempt by the helper process, if there is one.
-fn by_helper(outcome: Option<io::Result<u8>>) -> Option<io::Result<UnmountOutcome>> {
-    let read = |number| UnmountOutcome::from_repr(number).ok_or(io::ErrorKind::InvalidData.into());
-    outcome.map(|outcome| outcome.and_then(read))
+fn by_helper(errand: Errand) -> Option<io::Result<UnmountOutcome>> {
+    Some(helper::text(errand, 0)?.and_then(|answer| {
+        let outcome = answer.first().copied().and_then(UnmountOutcome::from_repr);
+        outcome.ok_or(io::ErrorKind::InvalidData.into())
+    }))
 }
 
 /// Takes the mount at `path`, whose root is `root`, out of the tree. By root no path is resolved, so that it hits no other mount.

@@ -45,7 +45,7 @@ fn new_inodes_are_the_callers_on_this_thread_only() {
             assert_eq!(made(&dir, n.as_bytes(), 0o666), expected);
             dir.unlink(&name(n.as_bytes())).unwrap();
         }
-        on_a_thread(|| assert_eq!(TAKEN_ON.get().umask, None));
+        on_a_thread(|| assert_eq!(UMASK.get(), None));
     });
     assert_eq!(made(&dir, b"after", 0o666), before);
 }
@@ -63,12 +63,12 @@ fn capabilities_stay_only_if_they_are_kept() {
     on_a_thread(|| {
         become_caller(Privilege::Root, 1000, 1000, 0).unwrap();
         assert_eq!(errno(dir.create(&name(b"f"), NEW, 0o600)), libc::EACCES);
-        assert!(!is_privileged());
+        assert_eq!(Privilege::of_thread(), Privilege::User);
     });
     on_a_thread(|| {
         keep_capabilities().unwrap();
         become_caller(Privilege::Root, 1000, 1000, 0).unwrap();
-        assert!(is_privileged());
+        assert_eq!(Privilege::of_thread(), Privilege::Root);
         assert_eq!(made(&dir, b"f", 0o600), (1000, 1000, 0o600));
         // A thread made by this one is alike.
         on_a_thread(|| {
@@ -76,7 +76,7 @@ fn capabilities_stay_only_if_they_are_kept() {
             assert_eq!(made(&dir, b"g", 0o600), (3000, 3000, 0o600));
         });
     });
-    assert!(is_privileged());
+    assert_eq!(Privilege::of_thread(), Privilege::Root);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn set_id_bits_fall_on_write_unless_fsetid_is_raised() {
     let bits = |fd: &std::os::fd::OwnedFd| Stat::of(fd).unwrap().mode & 0o7000;
     if acting() == Privilege::User || !can(CapabilitySet::FSETID) {
         on_a_thread(|| {
-            limit_capabilities().unwrap();
+            limit_capabilities(KEPT).unwrap();
             drop(raise_fsetid().unwrap());
             let sets = rustix::thread::capabilities(None).unwrap();
             assert!(!sets.effective.contains(CapabilitySet::FSETID));
@@ -148,8 +148,8 @@ fn set_id_bits_fall_on_write_unless_fsetid_is_raised() {
     }
     on_a_thread(|| {
         keep_capabilities().unwrap();
-        limit_capabilities().unwrap();
-        assert!(is_privileged());
+        limit_capabilities(KEPT).unwrap();
+        assert_eq!(Privilege::of_thread(), Privilege::Root);
         let sets = rustix::thread::capabilities(None).unwrap();
         assert_eq!(sets.effective, WORKING);
         assert_eq!(sets.permitted, WORKING | CapabilitySet::FSETID);
