@@ -38,7 +38,7 @@ use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::os;
 use crate::policy::Rule;
 pub use crate::records::LogFormat as Format;
-use crate::records::{Event, OffenceRecord, SummaryRecord, Time};
+use crate::records::{AuditRecord, Event, Name, OffenceRecord, SummaryRecord, Time};
 
 /// Most records that wait for the writer.
 const QUEUE: usize = 4096;
@@ -68,11 +68,10 @@ pub struct AuditConfig {
 pub struct Auditor {
     /// Held for a few instructions only, never while writing.
     state: Arc<Mutex<State>>,
-    mount: Vec<u8>,
     /// The audit log is where the log of a daemon is: what is said there need not be said again.
     is_beside_log: bool,
     /// The writer, until it is started.
-    waiting: Mutex<Option<(Writer, Receiver<Job>)>>,
+    waiting: Mutex<Option<Writer>>,
     /// Closed at its other end when the writer ends.
     ended: Mutex<Receiver<()>>,
 }
@@ -80,6 +79,7 @@ pub struct Auditor {
 /// State that the auditor and its writer share.
 #[derive(Debug)]
 struct State {
+    mount: Name<'static>,
     limit: RateLimit,
     counts: Counts,
     /// The way into the queue; `None` when finished.
@@ -102,15 +102,35 @@ impl State {
             return Some(0);
         };
         let pair = (record.uid, directory);
-        let admission = self.limit.admit(pair, record.directory(), now);
-        if let Some(leftover) = admission.forgotten {
+        if let Some(left_out) = self.limit.make_room(pair) {
+            let record = Box::new(AuditRecord::LeftOut(left_out));
             // Where the queue is full this notice is lost; its count is in the summary.
-            queue.try_send(Job::Leftover(Box::new(leftover))).ok();
+            queue.try_send(Job::Record(record)).ok();
         }
-        if admission.passes.is_none() {
+        let passes = self.limit.admit(pair, record.directory(), now);
+        if passes.is_none() {
             self.counts.leave_out(record.rule, record.verdict);
         }
-        admission.passes
+        passes
+    }
+
+    /// Returns the summary of what was counted.
+    fn summary(&self) -> SummaryRecord<'static> {
+        let verdicts = self.counts.by_verdict();
+        let records = self.counts.records;
+        SummaryRecord {
+            time: Time::now(),
+            event: Event::Summary,
+            mount: self.mount.clone(),
+            operations: self.operations,
+            offences: self.counts.rules(),
+            refused: verdicts.refused,
+            normalized: verdicts.normalized,
+            reported: verdicts.reported,
+            written: records.written,
+            left_out: records.left_out,
+            dropped: records.dropped,
+        }
     }
 }
 
@@ -125,9 +145,11 @@ impl Auditor {
     }
 
     fn over(config: &AuditConfig, sink: Sink, mount: Vec<u8>) -> Self {
-        let (sender, receiver) = sync_channel(QUEUE);
+        let (sender, queue) = sync_channel(QUEUE);
+        let mount = Name::from(mount);
         let state = Arc::new(Mutex::new(State {
-            limit: RateLimit::new(config.limit),
+            limit: RateLimit::new(config.limit, mount.clone()),
+            mount,
             counts: Counts::default(),
             queue: Some(sender),
             operations: 0,
@@ -139,7 +161,7 @@ impl Auditor {
         let writer = Writer {
             sink,
             format: config.format,
-            mount: mount.clone(),
+            queue,
             state: Arc::clone(&state),
             complained: false,
             is_stale: false,
@@ -147,9 +169,8 @@ impl Auditor {
         };
         Self {
             state,
-            mount,
             is_beside_log: matches!(config.sink, SinkKind::Stderr | SinkKind::Syslog),
-            waiting: Mutex::new(Some((writer, receiver))),
+            waiting: Mutex::new(Some(writer)),
             ended: Mutex::new(ended),
         }
     }
@@ -159,14 +180,11 @@ impl Auditor {
     /// # Errors
     /// There are too many threads.
     pub fn begin(&self) -> io::Result<()> {
-        let waiting = self.waiting.lock().take();
-        let Some((writer, receiver)) = waiting else {
+        let Some(writer) = self.waiting.lock().take() else {
             return Ok(());
         };
-        std::thread::Builder::new()
-            .name("audit".to_owned())
-            .spawn(move || writer.run(&receiver))
-            .map(drop)
+        let thread = std::thread::Builder::new().name("audit".to_owned());
+        thread.spawn(|| writer.run()).map(drop)
     }
 
     fn offence_at(
@@ -185,7 +203,7 @@ impl Auditor {
         }
         let mut state = self.state.lock();
         state.counts.add(record.rule, record.verdict);
-        let job = Job::Record(Box::new(record));
+        let job = Job::Record(Box::new(AuditRecord::Offence(Box::new(record))));
         // The queue may have been closed meanwhile.
         let refused = |queue: &SyncSender<Job>| queue.try_send(job).is_err();
         if state.queue.as_ref().is_none_or(refused) {
@@ -231,8 +249,7 @@ impl Auditor {
             records.dropped = offences - records.written - records.left_out;
         }
         if !(self.is_beside_log && in_time) {
-            let summary = summary(&state.counts, &self.mount, operations);
-            log::info!("{}", summary.text());
+            log::info!("{}", state.summary().text());
         }
     }
 }
@@ -249,23 +266,5 @@ impl AuditLog for Auditor {
         let mut counts = state.counts;
         counts.failing |= state.busy_since.is_some_and(|since| since.elapsed() > HANG);
         counts
-    }
-}
-
-/// Returns the summary of what was counted.
-fn summary<'m>(counts: &Counts, mount: &'m [u8], operations: u64) -> SummaryRecord<'m> {
-    let verdicts = counts.by_verdict();
-    SummaryRecord {
-        time: Time::now(),
-        event: Event::Summary,
-        mount: mount.into(),
-        operations,
-        offences: counts.rules(),
-        refused: verdicts.refused,
-        normalized: verdicts.normalized,
-        reported: verdicts.reported,
-        written: counts.records.written,
-        left_out: counts.records.left_out,
-        dropped: counts.records.dropped,
     }
 }

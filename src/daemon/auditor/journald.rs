@@ -71,22 +71,26 @@ fn push_field(message: &mut Vec<u8>, key: &str, value: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::summary;
     use super::{message, push_field};
-    use crate::fs::audit::Counts;
-    use crate::names::rules::Verdict;
-    use crate::policy::{Alike, Rule};
-    use crate::records::{AuditRecord, SummaryRecord, Time, json_line};
+    use crate::records::{AuditRecord, Event, RuleCounts, SummaryRecord, Time, json_line};
 
     #[test]
     fn each_field_of_a_record_is_one_of_the_journal_and_names_are_quoted() {
-        let mut counts = Counts::default();
-        counts.add(Rule::NotUnique(Alike::Nfc), Verdict::Refused);
-        let time = Time("2026-11-21T11:49:58.965881Z".parse().unwrap());
-        let mount = b"/caf\xE9\nMESSAGE=forged";
         let summary = AuditRecord::Summary(SummaryRecord {
-            time,
-            ..summary(&counts, mount, 9)
+            time: Time("2026-11-21T11:49:58.965881Z".parse().unwrap()),
+            event: Event::Summary,
+            mount: b"/caf\xE9\nMESSAGE=forged".into(),
+            operations: 9,
+            offences: RuleCounts {
+                not_unique: 1,
+                ..RuleCounts::default()
+            },
+            refused: 1,
+            normalized: 0,
+            reported: 0,
+            written: 0,
+            left_out: 0,
+            dropped: 0,
         });
         let text = String::from_utf8(message("line", &summary)).unwrap();
         let fields: Vec<&str> = text.lines().collect();

@@ -14,28 +14,17 @@ use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
 };
 use rustix::io::Errno;
-use thiserror::Error;
 
 /// Our user. Asked when the log is opened first: the helper process, which opens it later, may not ask.
 static OURSELVES: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as_raw());
 
-/// Why a file is not written to, though it could be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-enum Unsafe {
-    #[error("it is a symbolic link")]
-    Symlink,
-    #[error("there is another name of it (a hard link), or none any more")]
-    OtherNames,
-    #[error("it is another user's (uid {0})")]
-    Foreign(u32),
-    #[error("not a file, FIFO or character device")]
-    Kind,
-}
+/// Why a symlink is no log.
+const SYMLINK: &str = "it is a symbolic link";
 
 /// Was a log refused, not by the system, but since others could have put it there?
 #[must_use]
 pub fn is_unsafe_log(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Unsafe>())
+    error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none()
 }
 
 /// Opens the file at `path` for appending; never waits for the reader of a FIFO.
@@ -65,7 +54,7 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
     let mode = Mode::from_raw_mode(0o640);
     let log = match openat(&directory, name, flags | way, mode) {
         // It became one just now.
-        Err(Errno::LOOP) => return Err(refused(Unsafe::Symlink)),
+        Err(Errno::LOOP) => return Err(refused(SYMLINK)),
         // Ours, but not to be read.
         Err(Errno::ACCESS) if !is_device => openat(&directory, name, flags | OFlags::WRONLY, mode)?,
         opened => opened?,
@@ -94,18 +83,22 @@ fn check(there: &Stat) -> io::Result<()> {
     match FileType::from_raw_mode(there.st_mode) {
         FileType::CharacterDevice => Ok(()),
         FileType::RegularFile | FileType::Fifo if !is_ours => {
-            Err(refused(Unsafe::Foreign(there.st_uid)))
+            let uid = there.st_uid;
+            Err(refused(&format!("it is another user's (uid {uid})")))
         }
-        FileType::RegularFile | FileType::Fifo if there.st_nlink != 1 => {
-            Err(refused(Unsafe::OtherNames))
-        }
+        FileType::RegularFile | FileType::Fifo if there.st_nlink != 1 => Err(refused(
+            "there is another name of it (a hard link), or none any more",
+        )),
         FileType::RegularFile | FileType::Fifo => Ok(()),
-        FileType::Symlink => Err(refused(Unsafe::Symlink)),
+        FileType::Symlink => Err(refused(SYMLINK)),
         FileType::Directory => Err(Errno::ISDIR.into()),
-        FileType::BlockDevice | FileType::Socket | FileType::Unknown => Err(refused(Unsafe::Kind)),
+        FileType::BlockDevice | FileType::Socket | FileType::Unknown => {
+            Err(refused("not a file, FIFO or character device"))
+        }
     }
 }
 
-fn refused(reason: Unsafe) -> io::Error {
+/// Returns an error that [`is_unsafe_log`] tells.
+fn refused(reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }

@@ -3,8 +3,13 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use crate::records::{Event, LeftOutRecord, Name, Time};
+
 /// Number of pairs of offender and directory that are remembered.
 pub(super) const PAIRS: usize = 4096;
+
+/// The price of a record that no time pays for: longer than machines run.
+const NEVER: Duration = Duration::from_secs(86_400 * 3650);
 
 /// The share of the audit log that one user may fill from one directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,26 +32,6 @@ impl Default for AuditOptions {
 /// A user id, and the number of the directory in which that user offends.
 pub(super) type Pair = (u32, u64);
 
-/// Records of one pair that were left out and not yet reported.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Leftover {
-    /// User id of the offender.
-    pub(super) uid: u32,
-    /// Visible path of the directory.
-    pub(super) directory: Vec<u8>,
-    /// Number of records left out.
-    pub(super) left_out: u64,
-}
-
-/// The answer of the rate limit for one record.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Admission {
-    /// Records of the pair left out before this one, if it passes; `None` if it is left out too.
-    pub(super) passes: Option<u64>,
-    /// Records left out of a pair that was forgotten to make room, to be reported now.
-    pub(super) forgotten: Option<Leftover>,
-}
-
 /// The buckets of the [`PAIRS`] that offended last.
 #[derive(Debug)]
 pub(super) struct RateLimit {
@@ -54,9 +39,9 @@ pub(super) struct RateLimit {
     price: Duration,
     /// Capacity of a bucket.
     full: Duration,
-    /// Does time fill the buckets again?
-    refills: bool,
     buckets: HashMap<Pair, Bucket>,
+    /// The mount that records are of.
+    mount: Name<'static>,
 }
 
 /// Time saved up, to be spent on records.
@@ -70,32 +55,41 @@ struct Bucket {
 
 impl RateLimit {
     /// A limit with no pairs yet.
-    pub(super) fn new(options: AuditOptions) -> Self {
-        let price = Duration::from_secs(60) / options.per_minute.max(1);
+    pub(super) fn new(options: AuditOptions, mount: Name<'static>) -> Self {
+        let minute = Duration::from_secs(60);
+        let price = minute.checked_div(options.per_minute).unwrap_or(NEVER);
         Self {
             price,
             full: price.saturating_mul(options.burst),
-            refills: options.per_minute > 0,
             buckets: HashMap::new(),
+            mount,
         }
     }
 
-    /// Decides on a record of `pair` at the time `now`; `directory` is the visible path of the pair's directory.
-    pub(super) fn admit(&mut self, pair: Pair, directory: &[u8], now: Instant) -> Admission {
-        let is_full = self.buckets.len() >= PAIRS && !self.buckets.contains_key(&pair);
-        let forgotten = is_full.then(|| self.forget_oldest()).flatten();
+    /// Makes room for `pair` where there is none: forgets the pair that has been quiet for longest. Returns what was left out of that,
+    /// to be reported now.
+    pub(super) fn make_room(&mut self, pair: Pair) -> Option<LeftOutRecord<'static>> {
+        if self.buckets.len() < PAIRS || self.buckets.contains_key(&pair) {
+            return None;
+        }
+        let oldest = self.buckets.iter().min_by_key(|(_, bucket)| bucket.seen);
+        let oldest = oldest.map(|(pair, _)| *pair)?;
+        left_out(self.buckets.remove_entry(&oldest)?, &self.mount)
+    }
+
+    /// Decides on a record of `pair` at the time `now`; `directory` is the visible path of the pair's directory. Returns the number of
+    /// records of the pair that were left out before this one; `None` if it is left out too.
+    pub(super) fn admit(&mut self, pair: Pair, directory: &[u8], now: Instant) -> Option<u64> {
         let bucket = self.buckets.entry(pair).or_insert_with(|| Bucket {
             saved: self.full,
             seen: now,
             left_out: 0,
             directory: Vec::new(),
         });
-        if self.refills {
-            let passed = now.saturating_duration_since(bucket.seen);
-            bucket.saved = bucket.saved.saturating_add(passed).min(self.full);
-        }
+        let passed = now.saturating_duration_since(bucket.seen);
+        bucket.saved = bucket.saved.saturating_add(passed).min(self.full);
         bucket.seen = bucket.seen.max(now);
-        let passes = match bucket.saved.checked_sub(self.price) {
+        match bucket.saved.checked_sub(self.price) {
             Some(rest) => {
                 bucket.saved = rest;
                 bucket.directory = Vec::new();
@@ -108,29 +102,30 @@ impl RateLimit {
                 bucket.left_out += 1;
                 None
             }
-        };
-        Admission { passes, forgotten }
+        }
     }
 
-    /// Forgets every pair; what of them has not been told yet, in the order of user and directory.
-    pub(super) fn drain(&mut self) -> Vec<Leftover> {
+    /// Forgets every pair. Returns what was left out of them and not yet reported, in the order of user and directory.
+    pub(super) fn drain(&mut self) -> Vec<LeftOutRecord<'static>> {
         let mut all: Vec<(Pair, Bucket)> = self.buckets.drain().collect();
         all.sort_unstable_by_key(|&(pair, _)| pair);
-        all.into_iter().filter_map(leftover).collect()
-    }
-
-    /// Forgets the pair that has been quiet for longest.
-    fn forget_oldest(&mut self) -> Option<Leftover> {
-        let oldest = self.buckets.iter().min_by_key(|(_, bucket)| bucket.seen);
-        let oldest = oldest.map(|(pair, _)| *pair)?;
-        leftover(self.buckets.remove_entry(&oldest)?)
+        let all = all.into_iter();
+        all.filter_map(|entry| left_out(entry, &self.mount))
+            .collect()
     }
 }
 
-fn leftover(((uid, _), bucket): (Pair, Bucket)) -> Option<Leftover> {
-    (bucket.left_out > 0).then_some(Leftover {
+/// Returns the record of what was left out of a pair, if anything was.
+fn left_out(
+    ((uid, _), bucket): (Pair, Bucket),
+    mount: &Name<'static>,
+) -> Option<LeftOutRecord<'static>> {
+    (bucket.left_out > 0).then(|| LeftOutRecord {
+        time: Time::now(),
+        event: Event::LeftOut,
+        mount: mount.clone(),
+        directory: bucket.directory.into(),
         uid,
-        directory: bucket.directory,
         left_out: bucket.left_out,
     })
 }
@@ -139,23 +134,27 @@ fn leftover(((uid, _), bucket): (Pair, Bucket)) -> Option<Leftover> {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::{Admission, AuditOptions, Leftover, PAIRS, RateLimit};
+    use super::{AuditOptions, PAIRS, RateLimit};
+    use crate::records::Name;
 
     const OPTIONS: AuditOptions = AuditOptions {
         burst: 3,
         per_minute: 60,
     };
 
+    fn limit(options: AuditOptions) -> RateLimit {
+        RateLimit::new(options, Name::default())
+    }
+
     fn passes(limit: &mut RateLimit, pair: (u32, u64), now: Instant) -> Option<u64> {
-        let Admission { passes, forgotten } = limit.admit(pair, b"/d", now);
-        assert_eq!(forgotten, None);
-        passes
+        assert_eq!(limit.make_room(pair), None);
+        limit.admit(pair, b"/d", now)
     }
 
     /// Law L3: a burst passes, then one a second; the next that passes says how many did not.
     #[test]
     fn a_burst_passes_and_then_what_time_fills_in() {
-        let mut limit = RateLimit::new(OPTIONS);
+        let mut limit = limit(OPTIONS);
         let start = Instant::now();
         let rows = [
             // milliseconds, passes with this many left out
@@ -181,7 +180,7 @@ mod tests {
 
     #[test]
     fn users_and_directories_have_buckets_of_their_own() {
-        let mut limit = RateLimit::new(OPTIONS);
+        let mut limit = limit(OPTIONS);
         let now = Instant::now();
         for pair in [(1, 1), (1, 2), (2, 1)] {
             for _ in 0..3 {
@@ -193,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_clock_read_out_of_order_takes_nothing_and_gives_nothing() {
-        let mut limit = RateLimit::new(OPTIONS);
+        let mut limit = limit(OPTIONS);
         let start = Instant::now();
         let later = start + Duration::from_millis(500);
         for now in [later, start, later] {
@@ -207,14 +206,14 @@ mod tests {
     #[test]
     fn zero_means_none() {
         let now = Instant::now();
-        let mut never = RateLimit::new(AuditOptions {
+        let mut never = limit(AuditOptions {
             burst: 0,
             per_minute: 60,
         });
         let hour = now + Duration::from_secs(3600);
         assert_eq!(passes(&mut never, (1, 1), now), None);
         assert_eq!(passes(&mut never, (1, 1), hour), None);
-        let mut once = RateLimit::new(AuditOptions {
+        let mut once = limit(AuditOptions {
             burst: 1,
             per_minute: 0,
         });
@@ -224,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_full_table_forgets_the_oldest_and_tells_what_was_left_out() {
-        let mut limit = RateLimit::new(AuditOptions {
+        let mut limit = limit(AuditOptions {
             burst: 1,
             per_minute: 0,
         });
@@ -238,23 +237,19 @@ mod tests {
             }
         }
         let hour = start + Duration::from_secs(3600);
-        let told = |left_out| Leftover {
-            uid: 1,
-            directory: b"/d".to_vec(),
-            left_out,
-        };
         for directory in 0..2 {
-            let admission = limit.admit((2, directory), b"/new", hour);
-            assert_eq!(
-                (admission.passes, admission.forgotten),
-                (Some(0), Some(told(1)))
-            );
+            let told = limit.make_room((2, directory)).unwrap();
+            assert_eq!((told.uid, told.left_out), (1, 1));
+            assert_eq!(told.directory.as_bytes(), b"/d");
+            assert_eq!(limit.admit((2, directory), b"/new", hour), Some(0));
         }
-        assert_eq!(limit.admit((2, 2), b"/new", hour).forgotten, None);
+        assert_eq!(limit.make_room((2, 2)), None);
+        assert_eq!(limit.admit((2, 2), b"/new", hour), Some(0));
         assert_eq!(limit.buckets.len(), PAIRS);
         // The youngest are still known.
         assert_eq!(passes(&mut limit, (1, pairs - 1), hour), None);
-        assert_eq!(limit.drain(), [told(1)]);
+        let told: Vec<u64> = limit.drain().iter().map(|told| told.left_out).collect();
+        assert_eq!(told, [1]);
         assert_eq!(limit.drain(), []);
     }
 }

@@ -6,18 +6,15 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::rate_limit::Leftover;
 use super::sink::Sink;
-use super::{Format, State, summary};
-use crate::records::{AuditRecord, Event, LeftOutRecord, OffenceRecord, Time, json_line};
+use super::{Format, State};
+use crate::records::{AuditRecord, json_line};
 
 /// An item of the writer's queue.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// A record.
-    Record(Box<OffenceRecord<'static>>),
-    /// Records left out of a pair that is forgotten.
-    Leftover(Box<Leftover>),
+    /// Write a record.
+    Record(Box<AuditRecord<'static>>),
     /// Look whether the sink is to be reopened.
     Wake,
 }
@@ -27,7 +24,7 @@ pub(super) enum Job {
 pub(super) struct Writer {
     pub(super) sink: Sink,
     pub(super) format: Format,
-    pub(super) mount: Vec<u8>,
+    pub(super) queue: Receiver<Job>,
     pub(super) state: Arc<Mutex<State>>,
     /// Was the trouble with the sink logged already? Once for each opening.
     pub(super) complained: bool,
@@ -38,18 +35,18 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Writes what comes until the queue is closed, then the leftovers and the summary.
-    pub(super) fn run(mut self, queue: &Receiver<Job>) {
-        for job in queue {
+    /// Writes what comes until the queue is closed, then what was left out and not yet reported, and the summary.
+    pub(super) fn run(mut self) {
+        while let Ok(job) = self.queue.recv() {
             self.state.lock().busy_since = Some(Instant::now());
             self.reopen_if_wanted();
-            match job {
-                Job::Record(record) => {
-                    let written = self.write(&AuditRecord::Offence(record));
-                    let mut state = self.state.lock();
-                    if state.given_up {
-                        return;
-                    }
+            if let Job::Record(record) = job {
+                let written = self.write(&record);
+                let mut state = self.state.lock();
+                if state.given_up {
+                    return;
+                }
+                if let AuditRecord::Offence(_) = *record {
                     state.counts.failing = !written || self.is_stale;
                     if written {
                         state.counts.records.written += 1;
@@ -57,38 +54,20 @@ impl Writer {
                         state.counts.records.dropped += 1;
                     }
                 }
-                Job::Leftover(leftover) => self.tell(*leftover),
-                Job::Wake => {}
             }
             self.state.lock().busy_since = None;
         }
         self.reopen_if_wanted();
-        let (operations, leftovers) = {
-            let mut state = self.state.lock();
-            (state.operations, state.limit.drain())
-        };
-        for leftover in leftovers {
-            self.tell(leftover);
+        let left_out = self.state.lock().limit.drain();
+        for record in left_out {
+            self.write(&AuditRecord::LeftOut(record));
             if self.state.lock().given_up {
                 return;
             }
         }
         // From here on no record is on its way: the sender is gone, and the queue is empty.
-        let counts = self.state.lock().counts;
-        let mount = self.mount.clone();
-        self.write(&AuditRecord::Summary(summary(&counts, &mount, operations)));
-    }
-
-    /// Tells what was left out of a pair.
-    fn tell(&mut self, leftover: Leftover) {
-        self.write(&AuditRecord::LeftOut(LeftOutRecord {
-            time: Time::now(),
-            event: Event::LeftOut,
-            mount: self.mount.clone().into(),
-            directory: leftover.directory.into(),
-            uid: leftover.uid,
-            left_out: leftover.left_out,
-        }));
+        let summary = self.state.lock().summary();
+        self.write(&AuditRecord::Summary(summary));
     }
 
     /// Writes a line; returns whether the sink took it.
