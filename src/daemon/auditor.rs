@@ -4,7 +4,6 @@
 //! bounded queue. One thread formats and writes. Whatever is wrong with the sink, an operation neither waits nor
 //! fails. Losses are counted: each offence ends up as written, left out by the rate limit, or dropped.
 
-mod datagram;
 mod journald;
 mod log_file;
 mod rate_limit;
@@ -24,12 +23,11 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-pub(super) use datagram::Datagrams;
 pub use journald::JOURNAL;
 pub use log_file::is_unsafe_log;
 pub use rate_limit::AuditOptions;
 use rate_limit::RateLimit;
-use sink::Sink;
+pub(super) use sink::Sink;
 pub use sink::SinkKind;
 pub(super) use syslog::message as syslog_message;
 use writer::{Job, Writer};

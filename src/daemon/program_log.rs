@@ -8,7 +8,7 @@ use std::time::Duration;
 use log::Level;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::auditor::{Datagrams, SinkKind, syslog_message};
+use super::auditor::{Sink, SinkKind, syslog_message};
 
 /// Most messages that wait for the thread.
 const QUEUE: usize = 1024;
@@ -35,13 +35,13 @@ impl Message {
     }
 
     /// Writes the message; returns whether it was taken. Where there is no system's log, none is missed.
-    fn write(&self, syslog: Option<&mut Datagrams>) -> bool {
+    fn write(&self, syslog: Option<&mut Sink>) -> bool {
         let is_printed = io::stderr().write_all(self.text.as_bytes()).is_ok();
         let (Some(datagram), Some(log)) = (&self.datagram, syslog) else {
             return is_printed;
         };
         let sent = log.send(datagram.as_bytes());
-        is_printed && !sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        is_printed && !sent.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut)
     }
 }
 
@@ -55,7 +55,7 @@ struct Queue {
     /// Is there the thread that writes them?
     has_thread: bool,
     /// The system's log, until the thread has it.
-    syslog: Option<Datagrams>,
+    syslog: Option<Sink>,
 }
 
 static LOG: Mutex<Queue> = Mutex::new(Queue {
@@ -72,7 +72,7 @@ static CHANGED: Condvar = Condvar::new();
 /// Queues messages from now on, for a daemon. In the background they also go to the system's log: standard error is
 /// `/dev/null` once the mount answers.
 pub fn queue(is_background: bool) {
-    let syslog = is_background.then(|| Datagrams::new(SinkKind::Syslog));
+    let syslog = is_background.then(|| Sink::of(SinkKind::Syslog));
     let mut log = LOG.lock();
     log.is_open = true;
     log.syslog = syslog;
@@ -93,7 +93,7 @@ pub fn begin() -> io::Result<()> {
     Ok(())
 }
 
-fn write_queue(mut syslog: Option<Datagrams>) {
+fn write_queue(mut syslog: Option<Sink>) {
     let mut log = LOG.lock();
     loop {
         let Some(message) = log.messages.front().cloned() else {

@@ -4,18 +4,19 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
-use super::datagram::Datagrams;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
 use super::log_file::open_file;
 use super::syslog::SYSLOG;
 use super::{journald, syslog};
 use crate::os::helper::{self, Errand};
 use crate::records::AuditRecord;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Time that a line may wait for a sink that takes nothing, so that a log that was replaced is opened anew.
+/// Time that a message may wait for a sink that takes nothing, so that a log that was replaced is opened anew.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -35,30 +36,39 @@ pub enum SinkKind {
     Journal(PathBuf),
 }
 
-/// An open sink.
+/// A way to a log.
 #[derive(Debug)]
-pub(super) enum Sink {
-    /// A descriptor that lines are written to.
-    Stream(Stream),
-    /// The system's log.
-    Syslog(Datagrams),
-    /// The system's journal, which takes fields.
-    Journald(Datagrams),
+pub(in crate::daemon) struct Sink {
+    kind: SinkKind,
+    /// `None` for a socket before its first message, and where its log took none.
+    pub(super) file: Option<File>,
+    /// Did the log let a message pass that waited at its socket? It is not waited for then.
+    stuck: bool,
+    /// Does what was written last end within a line?
+    broken: bool,
 }
 
 impl Sink {
-    /// Opens the sink.
+    /// Returns a sink that is opened for its first message.
+    pub(in crate::daemon) fn of(kind: SinkKind) -> Self {
+        Self {
+            kind,
+            file: None,
+            stuck: false,
+            broken: false,
+        }
+    }
+
+    /// Opens the sink, but for a socket: its log may come later.
     ///
     /// # Errors
-    /// Of opening the file. A missing syslog or journal is none: it may come later.
+    /// Of opening the file.
     pub(super) fn open(kind: SinkKind) -> io::Result<Self> {
-        Ok(match kind {
-            SinkKind::Stderr | SinkKind::File(_) => {
-                Self::Stream(Stream::new(kind.open()?.into(), kind))
-            }
-            SinkKind::Syslog => Self::Syslog(Datagrams::new(kind)),
-            SinkKind::Journal(_) => Self::Journald(Datagrams::new(kind)),
-        })
+        let mut sink = Self::of(kind);
+        if sink.kind.socket().is_none() {
+            sink.file = Some(sink.kind.open()?.into());
+        }
+        Ok(sink)
     }
 
     /// Writes `line`, which has no newline in it; `record` is the same for a sink that takes fields.
@@ -66,10 +76,13 @@ impl Sink {
     /// # Errors
     /// The line was not written, or not wholly; the next one is not harmed by that.
     pub(super) fn write_line(&mut self, line: &str, record: &AuditRecord<'_>) -> io::Result<()> {
-        match self {
-            Self::Stream(stream) => stream.write_line(line),
-            Self::Syslog(log) => log.send(syslog::message(line, record.level()).as_bytes()),
-            Self::Journald(log) => log.send(&journald::message(line, record)),
+        match self.kind {
+            SinkKind::Stderr | SinkKind::File(_) if self.ends_within_line() => {
+                self.send(format!("\n{line}\n").as_bytes())
+            }
+            SinkKind::Stderr | SinkKind::File(_) => self.send(format!("{line}\n").as_bytes()),
+            SinkKind::Syslog => self.send(syslog::message(line, record.level()).as_bytes()),
+            SinkKind::Journal(_) => self.send(&journald::message(line, record)),
         }
     }
 
@@ -78,22 +91,81 @@ impl Sink {
     /// # Errors
     /// Of opening; the file that was open stays in use.
     pub(super) fn reopen(&mut self) -> io::Result<()> {
-        if let Self::Stream(stream) = self
-            && let SinkKind::File(_) = stream.kind
-        {
-            *stream = Stream::new(stream.kind.open()?.into(), stream.kind.clone());
+        if let SinkKind::File(_) = self.kind {
+            *self = Self::open(self.kind.clone())?;
         }
         Ok(())
     }
 
     /// Has the filesystem of the file a free block? Other sinks are taken to have room.
     pub(super) fn has_room(&self) -> bool {
-        match self {
-            Self::Stream(stream) => {
-                rustix::fs::fstatvfs(&stream.file).map_or(true, |found| found.f_bfree > 0)
+        match (&self.kind, &self.file) {
+            (SinkKind::File(_), Some(file)) => {
+                rustix::fs::fstatvfs(file).map_or(true, |found| found.f_bfree > 0)
             }
-            Self::Syslog(_) | Self::Journald(_) => true,
+            _ => true,
         }
+    }
+
+    /// Does the log end within a line, whoever wrote that when the disk was full? What cannot be read is taken for whole.
+    fn ends_within_line(&self) -> bool {
+        let mut last = *b"\n";
+        if let Some(file) = &self.file
+            && let Ok(there) = file.metadata()
+            && there.is_file()
+        {
+            let at = there.len().saturating_sub(1);
+            file.read_at(&mut last, at).ok();
+        }
+        self.broken || last != *b"\n"
+    }
+
+    /// Sends `message`, by one call where the system takes it whole. Waits a second at most for a log that takes nothing; at a
+    /// socket, not at all for one that let that pass.
+    ///
+    /// # Errors
+    /// It was not taken, or not wholly; `TimedOut` where the log takes nothing.
+    pub(in crate::daemon) fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        let sent = self.try_send(message);
+        let is_socket = self.kind.socket().is_some();
+        // A log that was started again is not the one that we are connected to.
+        if sent.is_err() && is_socket && !self.stuck && self.file.take().is_some() {
+            return self.try_send(message);
+        }
+        sent
+    }
+
+    fn try_send(&mut self, message: &[u8]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(self.kind.open()?.into()),
+        };
+        let mut rest = message;
+        while !rest.is_empty() {
+            match file.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    let (written, left) = rest.split_at(count);
+                    self.broken = !written.ends_with(b"\n");
+                    rest = left;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A FIFO or socket is opened so, and standard error may be set so.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let ready = &mut [PollFd::new(file, PollFlags::OUT)];
+                    if self.stuck || retry_on_intr(|| poll(ready, Some(&PATIENCE)))? == 0 {
+                        self.stuck = self.kind.socket().is_some();
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                }
+                Err(error) => {
+                    self.stuck = false;
+                    return Err(error);
+                }
+            }
+        }
+        self.stuck = false;
+        Ok(())
     }
 }
 
@@ -123,73 +195,12 @@ impl SinkKind {
         helper::open(errand).unwrap_or_else(|| match self {
             Self::File(_) => Ok(open_file(path)?.into()),
             Self::Stderr | Self::Syslog | Self::Journal(_) => {
-                let socket = UnixDatagram::unbound()?;
-                socket.connect(path)?;
-                Ok(socket.into())
+                let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+                let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+                connect(&socket, &SocketAddrUnix::new(path)?)?;
+                Ok(socket)
             }
         })
-    }
-}
-
-/// A descriptor that lines are written to, each with one call where the system takes it whole.
-#[derive(Debug)]
-pub(super) struct Stream {
-    file: File,
-    /// The log that it is of.
-    kind: SinkKind,
-    /// Does what was written last end within a line?
-    broken: bool,
-}
-
-impl Stream {
-    /// A stream over an open file.
-    pub(super) fn new(file: File, kind: SinkKind) -> Self {
-        Self {
-            file,
-            kind,
-            broken: false,
-        }
-    }
-
-    /// Does the file end within a line, whoever wrote that when the disk was full? What cannot be read is taken for whole.
-    fn ends_within_line(&self) -> bool {
-        let mut last = *b"\n";
-        if let Ok(there) = self.file.metadata()
-            && there.is_file()
-        {
-            let at = there.len().saturating_sub(1);
-            self.file.read_at(&mut last, at).ok();
-        }
-        last != *b"\n"
-    }
-
-    fn write_line(&mut self, line: &str) -> io::Result<()> {
-        let before = match self.broken || self.ends_within_line() {
-            true => "\n",
-            false => "",
-        };
-        let bytes = format!("{before}{line}\n");
-        let mut rest = bytes.as_bytes();
-        while !rest.is_empty() {
-            match self.file.write(rest) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => {
-                    let (written, left) = rest.split_at(count);
-                    self.broken = !written.ends_with(b"\n");
-                    rest = left;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A FIFO is opened so, and standard error may be set so.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let ready = &mut [PollFd::new(&self.file, PollFlags::OUT)];
-                    if poll(ready, Some(&PATIENCE))? == 0 {
-                        return Err(io::ErrorKind::TimedOut.into());
-                    }
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
     }
 }
 
@@ -200,7 +211,8 @@ mod tests {
 
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
-    use super::{SinkKind, Stream};
+    use super::{Sink, SinkKind};
+    use crate::records::{AuditRecord, Event, RecordHead, Time};
 
     /// A line that could be written in part only ends where the next one starts, and harms no other.
     #[test]
@@ -209,14 +221,22 @@ mod tests {
         file.set_len(8192).unwrap();
         fcntl_add_seals(&file, SealFlags::GROW).unwrap();
         let mut same = file.try_clone().unwrap();
-        let mut stream = Stream::new(file, SinkKind::Stderr);
-        stream.write_line("one").unwrap();
-        assert!(stream.write_line(&"x".repeat(1 << 20)).is_err());
-        assert!(stream.broken);
-        assert!(stream.write_line("lost").is_err());
+        let mut log = Sink {
+            file: Some(file),
+            ..Sink::of(SinkKind::Stderr)
+        };
+        let record = AuditRecord::Unknown(RecordHead {
+            time: Time::now(),
+            event: Event::Unknown,
+            mount: None,
+        });
+        log.write_line("one", &record).unwrap();
+        assert!(log.write_line(&"x".repeat(1 << 20), &record).is_err());
+        assert!(log.broken);
+        assert!(log.write_line("lost", &record).is_err());
         same.rewind().unwrap();
-        stream.write_line("two").unwrap();
-        assert!(!stream.broken);
+        log.write_line("two", &record).unwrap();
+        assert!(!log.broken);
         same.rewind().unwrap();
         let mut text = String::new();
         same.read_to_string(&mut text).unwrap();

@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
-use super::datagram::Datagrams;
 use super::record_tests::{latin1, record};
-use super::sink::{Sink, SinkKind, Stream};
+use super::sink::{Sink, SinkKind};
 use super::{AuditConfig, AuditOptions, Auditor, Format};
 use crate::codec::Form;
 use crate::fs::audit::{AuditLog, Counts, Verdict};
@@ -61,6 +60,13 @@ fn over(sink: Sink) -> Auditor {
     let auditor = Auditor::over(&config, sink, b"/mnt/x".to_vec());
     auditor.begin().unwrap();
     auditor
+}
+
+/// A sink that is open already.
+fn through(descriptor: impl Into<OwnedFd>, kind: SinkKind) -> Sink {
+    let mut sink = Sink::of(kind);
+    sink.file = Some(descriptor.into().into());
+    sink
 }
 
 /// Hands on a record with the command name that it has.
@@ -293,10 +299,7 @@ fn a_fifo_without_a_reader_blocks_nobody() {
 #[test]
 fn a_blocked_writer_does_not_keep_the_mount() {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
-    let log = over(Sink::Stream(Stream::new(
-        File::from(write),
-        SinkKind::Stderr,
-    )));
+    let log = over(through(write, SinkKind::Stderr));
     // An empty pipe is ready, but does not take that much.
     offend(
         &log,
@@ -322,8 +325,7 @@ fn a_blocked_writer_does_not_keep_the_mount() {
 #[test]
 fn a_log_that_hangs_is_not_well() {
     let (mut read, write) = std::io::pipe().unwrap();
-    let write = File::from(OwnedFd::from(write));
-    let log = over(Sink::Stream(Stream::new(write, SinkKind::Stderr)));
+    let log = over(through(write, SinkKind::Stderr));
     let long = [b'x'; 1 << 20];
     offend(
         &log,
@@ -442,15 +444,15 @@ fn a_log_that_cannot_be_opened_is_an_error() {
 #[test]
 fn the_system_log_gets_datagrams_once_it_is_there() {
     let (_dir, path) = place();
-    let missing = over(Sink::Syslog(Datagrams::new(SinkKind::Journal(
-        path.clone(),
-    ))));
+    let missing = over(Sink::of(SinkKind::Journal(path.clone())));
     offend(&missing, latin1(), 1);
     let counts = finish_soon(&missing);
     assert_eq!((counts.records.dropped, counts.failing), (1, true));
 
     let socket = UnixDatagram::bind(&path).unwrap();
-    let log = over(Sink::Syslog(Datagrams::new(SinkKind::Journal(path))));
+    let connected = UnixDatagram::unbound().unwrap();
+    connected.connect(&path).unwrap();
+    let log = over(through(connected, SinkKind::Syslog));
     offend(&log, latin1(), 1);
     let counts = finish_soon(&log);
     assert_eq!((counts.records.written, counts.failing), (1, false));
@@ -469,7 +471,7 @@ fn the_system_log_gets_datagrams_once_it_is_there() {
 fn a_hanging_or_choosy_system_log_costs_records_only() {
     let (_dir, path) = place();
     let _socket = UnixDatagram::bind(&path).unwrap();
-    let log = over(Sink::Syslog(Datagrams::new(SinkKind::Journal(path))));
+    let log = over(Sink::of(SinkKind::Journal(path)));
     offend(
         &log,
         record(&[b'x'; 1 << 20], Rule::Forbidden(Class::NotPosix), 0, 1),
