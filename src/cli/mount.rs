@@ -40,7 +40,7 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
         return Ok(ExitCode::Ok);
     }
     Ok(match mount_life::run(config)? {
-        Ended::Unmounted | Ended::Signalled => ExitCode::Ok,
+        Ended::Unmounted => ExitCode::Ok,
         Ended::Aborted => ExitCode::Failure,
         Ended::Started(code) => ExitCode::Passed(code),
     })

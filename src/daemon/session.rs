@@ -39,10 +39,8 @@ pub trait Hooks: Sync {
 /// The end of a mount, for the process that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Somebody unmounted it.
+    /// It was unmounted, by somebody or after SIGINT or SIGTERM.
     Unmounted,
-    /// SIGINT or SIGTERM ended it.
-    Signalled,
     /// Its connection was cut, by a second signal or by the administrator; what was in use got errors.
     Aborted,
     /// The daemon in the background ended its start with this code: 0 if it serves, 128 plus the signal that killed it.
@@ -82,7 +80,6 @@ pub fn serve(
     let life = Life {
         attached,
         hooks,
-        stopping: AtomicBool::new(false),
         unmounted: AtomicBool::new(false),
         aborted: AtomicBool::new(false),
     };
@@ -104,8 +101,6 @@ pub fn serve(
 struct Life<'h> {
     attached: Attached,
     hooks: &'h dyn Hooks,
-    /// A signal asked for the end.
-    stopping: AtomicBool,
     /// We unmounted.
     unmounted: AtomicBool,
     /// We cut the connection.
@@ -124,16 +119,17 @@ impl Life<'_> {
     }
 
     fn watch(&self, signals: &mut Signals) {
+        let mut again = false;
         for signal in signals.forever() {
             if signal == SIGHUP {
                 self.hooks.reopen();
-            } else {
-                let again = self.stopping.swap(true, Ordering::AcqRel);
-                if !again {
-                    self.hooks.stopping();
-                }
-                self.stop(again);
+                continue;
             }
+            if !again {
+                self.hooks.stopping();
+            }
+            self.stop(again);
+            again = true;
         }
     }
 
@@ -205,14 +201,10 @@ impl Life<'_> {
             return Err(error);
         }
         let there = matches!(left, Ok(UnmountOutcome::Done | UnmountOutcome::Covered));
-        Ok(if self.unmounted.load(Ordering::Acquire) {
-            Ended::Signalled
-        } else if there || self.aborted.load(Ordering::Acquire) {
-            Ended::Aborted
-        } else if self.stopping.load(Ordering::Acquire) {
-            Ended::Signalled
-        } else {
-            Ended::Unmounted
+        let is_cut = there || self.aborted.load(Ordering::Acquire);
+        Ok(match is_cut && !self.unmounted.load(Ordering::Acquire) {
+            true => Ended::Aborted,
+            false => Ended::Unmounted,
         })
     }
 

@@ -192,7 +192,7 @@ fn f7_sigterm_and_sigint_unmount() {
         assert_eq!(place.mounts(), ["fuse.utf8fs"]);
         assert!(std::fs::metadata(place.path()).unwrap().is_dir());
         daemon.signal(signal);
-        daemon.says("ended Ok(Signalled)");
+        daemon.says("ended Ok(Unmounted)");
         assert!(place.mounts().is_empty());
         assert!(daemon.status().success());
     }
@@ -211,7 +211,7 @@ fn f7_a_killed_daemon_can_be_replaced_at_once() {
     let second = Daemon::start(&place, |_| ());
     second.says("already mounted: \"/back\" is shown there; unmount it first");
     daemon.signal(Signal::TERM);
-    daemon.says("ended Ok(Signalled)");
+    daemon.says("ended Ok(Unmounted)");
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn rings_that_the_kernel_refuses_are_done_without() {
     let names = std::fs::read_dir(place.path()).unwrap();
     assert_eq!(names.count(), 0);
     daemon.signal(Signal::TERM);
-    daemon.says("ended Ok(Signalled)");
+    daemon.says("ended Ok(Unmounted)");
     assert!(place.mounts().is_empty());
 }
 
@@ -243,7 +243,7 @@ fn what_is_in_use_is_detached_and_served_until_it_is_closed() {
     assert!(place.mounts().is_empty());
     assert_eq!(fstat(&in_use).unwrap().st_nlink, 2);
     drop(in_use);
-    daemon.says("ended Ok(Signalled)");
+    daemon.says("ended Ok(Unmounted)");
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_foreign_mount_on_top_survives_the_signal() {
     assert_eq!(place.mounts(), ["fuse.utf8fs", "tmpfs"]);
     place.uncover(place.path());
     daemon.signal(Signal::TERM);
-    daemon.says("ended Ok(Signalled)");
+    daemon.says("ended Ok(Unmounted)");
     assert!(place.mounts().is_empty());
 }
 
@@ -342,7 +342,7 @@ fn an_ordinary_user_mounts_and_unmounts_by_fusermount() {
     daemon.says("still in use: detached");
     assert!(place.mounts().is_empty());
     drop(in_use);
-    daemon.says("ended Ok(Signalled)");
+    daemon.says("ended Ok(Unmounted)");
 }
 
 #[test]
