@@ -21,10 +21,10 @@ use crate::backing::file;
 use crate::daemon::command_error::{CommandError, Doing};
 use crate::daemon::mountinfo::{self, FS_TYPE, MountInfo};
 use crate::names::Quoted;
-use crate::os::{Reply, ask_as};
+use crate::os::ask_as;
 pub use kernel_flags::MountFlags;
 pub use mount_handle::{Attached, MountId, Spot, UnmountOutcome};
-use mount_handle::{identify, status, take_out};
+use mount_handle::{status, take_out};
 
 /// The part of [`FS_TYPE`] that is ours.
 const SUBTYPE: &str = "utf8fs";
@@ -89,8 +89,7 @@ fn try_mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
         None => fusermount::mount(spec, &path()?)?,
     };
     // The path is asked for again: a directory above may have been renamed meanwhile.
-    let under = identify(&target).doing("identify the directory below the mount")?;
-    let attached = Attached::find(path()?, under).doing("find the new mount")?;
+    let attached = Attached::find(&path()?).doing("find the new mount")?;
     Ok(Mounted {
         fuse_fd,
         attached,
@@ -98,21 +97,15 @@ fn try_mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
     })
 }
 
-/// The mount whose root `path` is, if it is one. Symlinks are followed; no filesystem is asked, so that a
+/// The mount whose root `path` is, if it is one, with that root. Symlinks are followed; no filesystem is asked, so that a
 /// dead or hanging mount does no harm.
 ///
 /// # Errors
 /// `path` cannot be opened as a directory.
-pub fn already_mounted(path: &Path) -> io::Result<Option<MountInfo>> {
-    mounted_at(&open_directory(path)?)
-}
-
-/// Is the mount `there`, whose root `path` is, one of ours whose daemon was killed? Symlinks are followed.
-///
-/// # Errors
-/// `path` cannot be opened as a directory.
-pub fn is_dead_mount(path: &Path, there: &MountInfo) -> io::Result<bool> {
-    Ok(there.is_ours() && is_dead(&open_directory(path)?, there))
+pub fn already_mounted(path: &Path) -> io::Result<Option<(OwnedFd, MountInfo)>> {
+    let root = open_directory(path)?;
+    let there = mounted_at(&root)?;
+    Ok(there.map(|there| (root, there)))
 }
 
 /// Takes dead mounts of ours at `path` away, and says whether there was one. For what such a mount hides; [`mount`] does
@@ -121,13 +114,13 @@ pub fn is_dead_mount(path: &Path, there: &MountInfo) -> io::Result<bool> {
 /// # Errors
 /// As for [`mount`], where there is a dead one.
 pub fn clear_dead(path: &Path) -> Result<bool, CommandError> {
-    let Ok(Some(there)) = already_mounted(path) else {
-        return Ok(false);
-    };
-    let is_dead = is_dead_mount(path, &there).doing("open the mount point");
-    is_dead
-        .and_then(|is_dead| Ok(is_dead && clear_target(path).map(|_target| true)?))
-        .map_err(|error| error.on(path))
+    match already_mounted(path) {
+        Ok(Some((root, there))) if is_dead_mount(&root, &there) => {
+            let cleared = clear_target(path);
+            cleared.map(|_target| true).map_err(|error| error.on(path))
+        }
+        _ => Ok(false),
+    }
 }
 
 /// The directory to mount on, free of dead mounts of ours.
@@ -138,7 +131,7 @@ fn clear_target(path: &Path) -> Result<OwnedFd, CommandError> {
         let Some(there) = there.filter(MountInfo::is_ours) else {
             return Ok(dir);
         };
-        if !is_dead(&dir, &there) {
+        if !is_dead_mount(&dir, &there) {
             let shown = Quoted(&there.source);
             return Err(
                 CommandError::usage(format!("already mounted: {shown} is shown there"))
@@ -166,9 +159,13 @@ fn clear_target(path: &Path) -> Result<OwnedFd, CommandError> {
     ))
 }
 
-/// Whether the daemon of the FUSE mount `there` is gone, whose root is `root`. Waits for the daemon where it lives, but for
+/// Is the mount `there`, whose root is `root`, one of ours whose daemon was killed? Waits for the daemon where it lives, but for
 /// that of another user's mount, which is asked as that user. What a dead one has left is cut off.
-fn is_dead(root: &OwnedFd, there: &MountInfo) -> bool {
+#[must_use]
+pub fn is_dead_mount(root: &OwnedFd, there: &MountInfo) -> bool {
+    if !there.is_ours() {
+        return false;
+    }
     if let Ok(status) = status(root, StatxFlags::MNT_ID) {
         stuck_threads::cut(status.stx_dev_minor);
     }
@@ -193,15 +190,11 @@ pub fn is_of_dead_mount(error: &io::Error) -> bool {
 
 /// Returns the errno that a mount which shuts us out gives its owner; `None` for none, or if that is unknown.
 fn ask_as_owner(root: &OwnedFd, there: &MountInfo) -> Option<Errno> {
-    let id = |word| there.option(word)?.parse().ok();
-    match ask_as(root, id("user_id=")?, id("group_id=")?) {
-        Ok(Reply::Failure(errno)) => Some(Errno::from_raw_os_error(errno)),
-        Ok(Reply::Answer | Reply::Nothing) => None,
-        Err(error) => {
-            log::debug!("the mount's owner cannot be asked for: {error}");
-            None
-        }
-    }
+    let (uid, gid) = there.owner()?;
+    ask_as(root, uid, gid).unwrap_or_else(|error| {
+        log::debug!("the mount's owner cannot be asked for: {error}");
+        None
+    })
 }
 
 /// The mount whose root `dir` is, if it is one.

@@ -101,12 +101,7 @@ pub fn check_file(
     reason = "the standard library adds kinds; the rest is told in the system's words"
 )]
 fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, CommandError> {
-    let wrong = |what: &str| {
-        CommandError::usage(format!(
-            "the backing directory {} {what}",
-            Quoted::of(typed)
-        ))
-    };
+    let wrong = |what: &str| unfit("backing directory", typed, what);
     let open = || {
         typed.canonicalize().and_then(|path| {
             // Opening it for reading and looking something up in it are two permissions.
@@ -150,8 +145,7 @@ fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, CommandErro
     reason = "the standard library adds kinds; the rest is told in the system's words"
 )]
 fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, CommandError> {
-    let wrong =
-        |what: &str| CommandError::usage(format!("the mount point {} {what}", Quoted::of(typed)));
+    let wrong = |what: &str| unfit("mount point", typed, what);
     let told = |error: std::io::Error| {
         match error.kind() {
         ErrorKind::NotFound => wrong("does not exist").hint("make the directory first, with mkdir; if it is to be inside another mount, mount that first"),
@@ -166,13 +160,13 @@ fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, CommandErro
     }
     };
     // This asks no filesystem, so that a dead mount gives an answer too.
-    let Some(there) = already_mounted(typed).map_err(told)? else {
+    let Some((root, there)) = already_mounted(typed).map_err(told)? else {
         return typed.canonicalize().map_err(told);
     };
     let path = there.path();
     // The mount replaces a dead one of ours (law F7), and another filesystem can be mounted over itself.
     let is_fit = match there.is_ours() {
-        true => is_dead_mount(typed, &there).map_err(told)?,
+        true => is_dead_mount(&root, &there),
         false => !is_fuse(&there) || path == backing,
     };
     if is_fit {
@@ -188,8 +182,9 @@ fn is_fuse(mount: &MountInfo) -> bool {
 
 /// The type of the FUSE mount whose root `path` is, if it is one.
 fn fuse_at(path: &Path) -> Option<String> {
-    let there = already_mounted(path).ok()?.filter(is_fuse)?;
-    String::from_utf8(there.fs_type).ok()
+    let (_, there) = already_mounted(path).ok()??;
+    let kind = is_fuse(&there).then_some(there.fs_type)?;
+    String::from_utf8(kind).ok()
 }
 
 fn unmount_hint(path: &Path, kind: &str) -> String {

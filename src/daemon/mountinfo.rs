@@ -40,6 +40,13 @@ impl MountInfo {
         self.fs_type == FS_TYPE.as_bytes()
     }
 
+    /// Returns the user and the group whose FUSE mount it is.
+    #[must_use]
+    pub fn owner(&self) -> Option<(u32, u32)> {
+        let id = |word| self.option(word)?.parse().ok();
+        Some((id("user_id=")?, id("group_id=")?))
+    }
+
     /// Has the mount the flag of this word?
     #[must_use]
     pub fn has_flag(&self, word: &str) -> bool {

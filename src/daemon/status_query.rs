@@ -7,13 +7,13 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, fstat, stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
-use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
 use super::fuse_mount;
 use super::mount_flags;
 use super::mountinfo::MountInfo;
 use crate::backing::xattr;
 use crate::fuse::status::ATTRIBUTE;
+use crate::os::become_user;
 use crate::records::{BackingFault, MountStatus};
 
 /// Why there is no answer.
@@ -79,29 +79,21 @@ fn backing_fault(status: &MountStatus, root: OwnedFd) -> Option<BackingFault> {
 /// The mount of ours that `root` is the root of.
 fn mount_of(root: &OwnedFd) -> Result<MountInfo, AskError> {
     match fuse_mount::mount_of(root).map_err(AskError::Path)? {
-        Some((mount, is_root)) if mount.is_ours() => match is_root {
-            true => Ok(mount),
-            false => Err(AskError::Inside(mount.mount_point)),
-        },
-        other => Err(AskError::Other(
-            other.map_or_else(Vec::new, |(mount, _)| mount.fs_type),
-        )),
+        Some((mount, true)) if mount.is_ours() => Ok(mount),
+        Some((mount, false)) if mount.is_ours() => Err(AskError::Inside(mount.mount_point)),
+        Some((mount, _)) => Err(AskError::Other(mount.fs_type)),
+        None => Err(AskError::Other(Vec::new())),
     }
 }
 
 /// Root is not let into another user's mount either, unless that has `allow_other`; but it may become that user.
 fn become_owner(mount: &MountInfo) -> io::Result<()> {
-    let number = |option: &str| mount.option(option).and_then(|value| value.parse().ok());
-    let (Some(uid), Some(gid)) = (number("user_id="), number("group_id=")) else {
-        return Ok(());
-    };
-    if !geteuid().is_root() || uid == 0 || mount.option("allow_other").is_some() {
-        return Ok(());
+    match mount.owner() {
+        Some((uid, gid))
+            if uid != 0 && geteuid().is_root() && mount.option("allow_other").is_none() =>
+        {
+            Ok(become_user(uid, gid)?)
+        }
+        _ => Ok(()),
     }
-    let (uid, gid) = (
-        rustix::fs::Uid::from_raw(uid),
-        rustix::fs::Gid::from_raw(gid),
-    );
-    set_thread_res_gid(gid, gid, gid)?;
-    Ok(set_thread_res_uid(uid, uid, uid)?)
 }

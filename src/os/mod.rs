@@ -11,7 +11,7 @@ pub use crate::backing::sys::{
 };
 pub use credentials::{Privilege, SetIds, act_as, become_caller};
 use helper::Errand;
-pub use probe::{Reply, ask_as};
+pub use probe::{ask_as, become_user};
 pub use sandbox::Sandbox;
 
 /// The status of a process or thread (proc(5), `status`). One of another user namespace has no capabilities (`user_namespaces(7)`): those

@@ -22,53 +22,44 @@ const PATIENCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// The answer of a mount to its owner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reply {
-    /// An answer.
-    Answer,
-    /// A failure with this errno, by which a dead mount is known.
-    Failure(i32),
-    /// No answer in time.
-    Nothing,
-}
-
-/// Asks the filesystem of `root` for the status of that directory, as `uid` with `gid`. Waits for it five seconds at most.
+/// Asks the filesystem of `root` for the status of that directory, as `uid` with `gid`. Returns the errno of a failure, by which a dead mount
+/// is known; `None` for an answer, or if none comes within five seconds.
 ///
 /// # Errors
 /// `EBUSY` if this process has more than one thread; those of fork(2) and waitpid(2).
-pub fn ask_as(root: &OwnedFd, uid: u32, gid: u32) -> io::Result<Reply> {
+pub fn ask_as(root: &OwnedFd, uid: u32, gid: u32) -> io::Result<Option<Errno>> {
     match sys::fork()? {
         Forked::Child => {
-            sys::exit_now(question(root, uid, gid).map_or_else(Errno::raw_os_error, |()| 0))
+            let asked = become_user(uid, gid).and_then(|()| {
+                let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+                statx(root, c"", flags, StatxFlags::BASIC_STATS)
+            });
+            sys::exit_now(asked.map_or_else(Errno::raw_os_error, |_status| 0))
         }
         Forked::Parent(child) => wait_for(child),
     }
 }
 
-fn question(root: &OwnedFd, uid: u32, gid: u32) -> rustix::io::Result<()> {
+/// Gives this thread the ids of a user, for good.
+///
+/// # Errors
+/// `EPERM` if it is not root's.
+pub fn become_user(uid: u32, gid: u32) -> rustix::io::Result<()> {
     let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
     set_thread_res_gid(gid, gid, gid)?;
-    set_thread_res_uid(uid, uid, uid)?;
-    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-    statx(root, c"", flags, StatxFlags::BASIC_STATS).map(drop)
+    set_thread_res_uid(uid, uid, uid)
 }
 
-fn wait_for(child: Pid) -> io::Result<Reply> {
+fn wait_for(child: Pid) -> io::Result<Option<Errno>> {
     let ended = pidfd_open(child, PidfdFlags::empty()).and_then(|fd| {
         retry_on_intr(|| poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&PATIENCE)))
     });
     if ended != Ok(1) {
         // Not waited for: it ends when it can.
         kill_process(child, Signal::KILL)?;
-        return ended.map(|_none| Reply::Nothing).map_err(io::Error::from);
+        return ended.map(|_none| None).map_err(io::Error::from);
     }
     let status = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()))?;
-    Ok(
-        match status.and_then(|(_child, status)| status.exit_status()) {
-            Some(0) => Reply::Answer,
-            Some(errno) => Reply::Failure(errno),
-            None => Reply::Nothing,
-        },
-    )
+    let code = status.and_then(|(_child, status)| status.exit_status());
+    Ok(code.filter(|code| *code != 0).map(Errno::from_raw_os_error))
 }

@@ -14,7 +14,7 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
 
 use strum::FromRepr;
 
-use super::{fusermount, proc_path};
+use super::{fusermount, mounted_at, proc_path};
 use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
 use crate::os::helper::{self, Errand};
@@ -71,32 +71,19 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Finds the mount that was just made at `path` over what is known as `under`. Asks the daemon nothing, for
-    /// there is none yet.
-    pub(super) fn find(path: PathBuf, under: MountId) -> io::Result<Self> {
-        let root = open_root(&path)?;
-        let id = identify(&root)?;
-        let mount = mountinfo::read()?
-            .into_iter()
-            .find(|mount| mount.id == id.number && mount.is_ours())
-            .filter(|_| id != under)
-            .ok_or_else(|| {
-                io::Error::new(
-                    io::ErrorKind::NotFound,
-                    "something else is mounted there by now",
-                )
-            })?;
-        let abort = open_abort(minor(id.device))
+    /// Finds the mount that was just made at `path`. Asks the daemon nothing, for there is none yet.
+    pub(super) fn find(path: &Path) -> io::Result<Self> {
+        let root = open_root(path)?;
+        let listed = mounted_at(&root)?.filter(MountInfo::is_ours);
+        let listed = listed.ok_or_else(|| {
+            let kind = io::ErrorKind::NotFound;
+            io::Error::new(kind, "something else is mounted there by now")
+        })?;
+        let spot = Spot::of(&root, listed)?;
+        let abort = open_abort(minor(spot.id.device))
             .inspect_err(|error| log::debug!("the connection cannot be aborted: {error}"))
             .ok();
-        Ok(Self {
-            spot: Spot {
-                path,
-                id,
-                source: mount.source,
-            },
-            abort,
-        })
+        Ok(Self { spot, abort })
     }
 
     /// Unmounts it if nobody uses it, and nothing else.
@@ -264,12 +251,6 @@ pub(super) fn take_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
 pub(super) fn identify(fd: &OwnedFd) -> io::Result<MountId> {
     // It comes unasked. Who may not look at the mount, as anybody at another user's, must ask for nothing.
     let number = status(fd, StatxFlags::empty())?;
-    if number.stx_mask & StatxFlags::MNT_ID.bits() == 0 {
-        return Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "Linux 5.8 or newer is needed",
-        ));
-    }
     let unique = match status(fd, MNT_ID_UNIQUE) {
         Err(Errno::ACCESS) => None,
         asked => Some(asked?).filter(|status| status.stx_mask & MNT_ID_UNIQUE.bits() != 0),

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::{Spot, mounted_at, open_directory};
+use super::{Spot, already_mounted};
 use crate::daemon::mountinfo::{self, MountInfo};
 
 /// The mount found at a path where one of ours was expected.
@@ -22,11 +22,10 @@ pub enum Found {
 /// # Errors
 /// `path` cannot be opened as a directory, or the table of mounts not be read.
 pub fn find(path: &Path) -> io::Result<Found> {
-    let root = open_directory(path)?;
-    Ok(match mounted_at(&root)? {
+    Ok(match already_mounted(path)? {
         None => Found::Nothing,
-        Some(mount) if mount.is_ours() => Found::Ours(Spot::of(&root, mount)?),
-        Some(mount) => Found::Other(mount.fs_type),
+        Some((root, mount)) if mount.is_ours() => Found::Ours(Spot::of(&root, mount)?),
+        Some((_, mount)) => Found::Other(mount.fs_type),
     })
 }
 

@@ -19,10 +19,8 @@ pub(super) fn cut(minor: u32) {
     if !threads.any(|thread| is_killed(&thread.path()) && holds(&thread.path(), minor)) {
         return;
     }
-    match open_abort(minor).and_then(|mut file| file.write_all(b"1")) {
-        Ok(()) => log::debug!("what a killed daemon left is cut off"),
-        Err(error) => log::debug!("what a killed daemon left cannot be cut off: {error}"),
-    }
+    let cut = open_abort(minor).and_then(|mut file| file.write_all(b"1"));
+    log::debug!("cutting off what a killed daemon left: {cut:?}");
 }
 
 /// Has a thread been killed, and did not end yet (`SigPnd` in `proc_pid_status(5)`)? Each thread of a killed process has the signal at
