@@ -1,6 +1,6 @@
 //! The setuid helper that mounts and unmounts for ordinary users: fusermount3, or fusermount of older systems.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -28,19 +28,15 @@ pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, CommandErr
     let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
     let pair = socketpair(family, kind, SocketFlags::CLOEXEC, None);
     let (ours, theirs) = pair.doing(doing)?;
-    let child = spawn(|command| {
-        // As its standard input the socket gets past exec without being open to other programs that we may run.
-        command.env(SOCKET_VARIABLE, "0").stdin(theirs.try_clone()?);
-        command.arg("-o").arg(&options).arg("--").arg(path);
-        Ok(())
-    });
-    drop(theirs);
-    if matches!(&child, Err(error) if error.kind() == io::ErrorKind::NotFound) {
-        return Err(
+    let words: [&OsStr; 4] = ["-o".as_ref(), &options, "--".as_ref(), path.as_ref()];
+    let child = spawn(&words, Some(&theirs)).map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound {
             CommandError::failure(NO_HELPER).hint("install the package fuse3, or run as root")
-        );
-    }
-    let child = child.doing(doing)?;
+        } else {
+            CommandError::io(doing, &error)
+        }
+    })?;
+    drop(theirs);
     // It hangs up without a descriptor if it refuses.
     let received = receive(ours.as_fd(), &mut [0]);
     let output = child.wait_with_output();
@@ -54,45 +50,41 @@ pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, CommandErr
 /// Unmounts what is mounted at `path`, or takes it out of the tree while it is in use, if `lazily`.
 pub(super) fn unmount(path: &Path, lazily: bool) -> io::Result<UnmountOutcome> {
     let action = if lazily { "-uz" } else { "-u" };
-    let child = spawn(|command| {
-        command.stdin(Stdio::null()).arg(action).arg("--").arg(path);
-        Ok(())
-    });
-    let output = match child {
-        Ok(child) => child.wait_with_output()?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(io::Error::other(NO_HELPER));
-        }
-        Err(error) => return Err(error),
-    };
-    match output.stderr.trim_ascii() {
-        _ if output.status.success() => Ok(UnmountOutcome::Done),
-        message if !lazily && contains(message, b"busy") => Ok(UnmountOutcome::Busy),
-        message if contains(message, b" not found in /etc/mtab") => Err(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            "another user mounted it",
-        )),
-        message => Err(io::Error::other(refused(message))),
+    let child = spawn(&[action.as_ref(), "--".as_ref(), path.as_ref()], None)?;
+    let output = child.wait_with_output()?;
+    let message = refused(&output.stderr);
+    if output.status.success() {
+        Ok(UnmountOutcome::Done)
+    } else if !lazily && message.contains("busy") {
+        Ok(UnmountOutcome::Busy)
+    } else if message.contains(" not found in /etc/mtab") {
+        let denied = io::ErrorKind::PermissionDenied;
+        Err(io::Error::new(denied, "another user mounted it"))
+    } else {
+        Err(io::Error::other(message))
     }
 }
 
 /// Starts the first program that there is, with its error output piped.
-fn spawn(prepare: impl Fn(&mut Command) -> io::Result<()>) -> io::Result<Child> {
-    let mut missing = None;
+fn spawn(arguments: &[&OsStr], input: Option<&OwnedFd>) -> io::Result<Child> {
     for program in PROGRAMS {
+        let input = input.map(OwnedFd::try_clone).transpose()?;
         let mut command = Command::new(program);
-        // Its messages are looked into, so they must not be translated.
         command
+            .args(arguments)
+            // Its messages are looked into, so they must not be translated.
             .env("LC_ALL", "C")
+            // As its standard input the socket gets past exec without being open to other programs that we may run.
+            .env(SOCKET_VARIABLE, "0")
+            .stdin(input.map_or_else(Stdio::null, Stdio::from))
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        prepare(&mut command)?;
         match command.spawn() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => missing = Some(error),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             started => return started,
         }
     }
-    Err(missing.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    Err(io::Error::new(io::ErrorKind::NotFound, NO_HELPER))
 }
 
 fn options(spec: &MountSpec) -> OsString {
@@ -115,26 +107,24 @@ fn escape(value: &[u8]) -> impl Iterator<Item = u8> {
 }
 
 fn refusal(stderr: &[u8]) -> CommandError {
-    let message = stderr.trim_ascii();
-    if contains(message, b"user_allow_other") {
+    let message = refused(stderr);
+    if message.contains("user_allow_other") {
         CommandError::usage("ordinary users may not mount with allow_other on this machine")
             .hint("leave allow_other out, or have the administrator write user_allow_other into /etc/fuse.conf")
-    } else if contains(message, b"modprobe fuse") {
+    } else if message.contains("modprobe fuse") {
         no_device()
-    } else if contains(message, b"open /dev/fuse: Permission denied") {
+    } else if message.contains("open /dev/fuse: Permission denied") {
         CommandError::failure("ordinary users may not open /dev/fuse on this machine")
             .hint("run as root, or have the administrator set its mode to 0666, as udev does")
     } else {
-        CommandError::usage(refused(message))
+        CommandError::usage(message)
     }
 }
 
-fn refused(message: &[u8]) -> String {
-    format!("fusermount3 refused: {}", Quoted(message))
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
+/// Says what fusermount3 said on its error output.
+fn refused(stderr: &[u8]) -> String {
+    let message = Quoted(stderr.trim_ascii());
+    format!("fusermount3 refused: {message}")
 }
 
 #[cfg(test)]
