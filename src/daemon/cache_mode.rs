@@ -28,39 +28,33 @@ pub(super) fn decide(
     privilege: Privilege,
     backing: &BackingRoot,
 ) -> Result<Keeping, CommandError> {
-    let keeping = |heard, unheard, watcher, keeps_lists| Keeping {
+    let below = FsType::of(&backing.root).ok();
+    let watcher = || watcher(privilege, below, backing);
+    let by_option = || Err("as --cache says".to_owned());
+    let (unheard, watcher) = match asked {
+        Some(CacheMode::Seconds(kept)) => (kept, by_option()),
+        Some(CacheMode::Exclusive) => (FOR_EVER, by_option()),
+        Some(CacheMode::Watch) => {
+            let watcher = watcher().map_err(|error| {
+                let why = reason(&error);
+                CommandError::failure(format!("--cache watch is not possible: {why}"))
+                    .hint("give a number of seconds, or none to see changes at once")
+            });
+            (USUAL, Ok(watcher?))
+        }
+        None if below.is_some_and(FsType::is_shared) => {
+            (Duration::ZERO, Err("other hosts may change it".to_owned()))
+        }
+        None => (USUAL, watcher().map_err(|error| reason(&error))),
+    };
+    let is_watched = watcher.is_ok();
+    let heard = if is_watched { LONGEST } else { unheard };
+    Ok(Keeping {
         times: Times { heard, unheard },
         watcher,
-        keeps_lists,
-    };
-    let seconds = |kept, why: &str| keeping(kept, kept, Err(why.to_owned()), false);
-    let by_option = "as --cache says";
-    // Lists are kept while their attributes are fresh.
-    let watching = |watcher| keeping(LONGEST, USUAL, Ok(watcher), true);
-    let below = FsType::of(&backing.root).ok();
-    let is_shared = below.is_some_and(FsType::is_shared);
-    match asked {
-        Some(CacheMode::Seconds(kept)) => Ok(seconds(kept, by_option)),
-        Some(CacheMode::Exclusive) => {
-            Ok(keeping(FOR_EVER, FOR_EVER, Err(by_option.to_owned()), true))
-        }
-        Some(CacheMode::Watch) => {
-            watcher(privilege, below, backing)
-                .map(watching)
-                .map_err(|error| {
-                    CommandError::failure(format!(
-                        "--cache watch is not possible: {}",
-                        reason(&error)
-                    ))
-                    .hint("give a number of seconds, or none to see changes at once")
-                })
-        }
-        None if is_shared => Ok(seconds(Duration::ZERO, "other hosts may change it")),
-        None => Ok(match watcher(privilege, below, backing) {
-            Ok(watcher) => watching(watcher),
-            Err(error) => seconds(USUAL, &reason(&error)),
-        }),
-    }
+        // They are kept while their attributes are fresh.
+        keeps_lists: is_watched || asked == Some(CacheMode::Exclusive),
+    })
 }
 
 fn watcher(
