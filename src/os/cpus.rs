@@ -2,6 +2,8 @@
 
 use std::io;
 
+use strum::IntoStaticStr;
+
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Returns the numbers of the CPUs that the machine may have (`possible`) or that run now (`online`), in order.
@@ -9,16 +11,14 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// # Errors
 /// The kernel does not say, or in no known form.
 pub fn cpus(kind: Kind) -> io::Result<Vec<usize>> {
-    let path = match kind {
-        Kind::Possible => "/sys/devices/system/cpu/possible",
-        Kind::Online => "/sys/devices/system/cpu/online",
-    };
-    let list = std::fs::read_to_string(path)?;
+    let kind = <&str>::from(kind);
+    let list = std::fs::read_to_string(format!("/sys/devices/system/cpu/{kind}"))?;
     parse(&list).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Which CPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which CPUs; the name of their list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Kind {
     /// All that can ever run: the kernel numbers its queues by them.
     Possible,

@@ -17,6 +17,11 @@ use crate::backing::{clone_mount, sys};
 const DESCRIPTORS: &str = "proc/self/fd";
 /// The device from which each thread gets a connection to the kernel of its own.
 const FUSE: &str = "dev/fuse";
+/// Nothing is written, run or opened as a device.
+const INERT: u64 = libc::MOUNT_ATTR_RDONLY
+    | libc::MOUNT_ATTR_NOSUID
+    | libc::MOUNT_ATTR_NODEV
+    | libc::MOUNT_ATTR_NOEXEC;
 
 /// Moves this process into a namespace of its own whose root is an empty, read-only filesystem in memory, with
 /// [`DESCRIPTORS`] and [`FUSE`] in it. What is open stays open, also directories of the namespace that is left.
@@ -53,7 +58,7 @@ fn build() -> io::Result<()> {
     rustix::mount::mount_change("/", everything)?;
     let root = memory()?;
     let descriptors = clone_mount(CWD, &format!("/{DESCRIPTORS}"))?;
-    sys::set_mount_attributes(descriptors.as_fd(), (inert(), 0), 0)?;
+    sys::set_mount_attributes(descriptors.as_fd(), (INERT, 0), 0)?;
     let fuse = clone_mount(CWD, &format!("/{FUSE}"))?;
     attach(&root, CWD, "/")?;
     let directory = Mode::from_raw_mode(0o755);
@@ -64,7 +69,7 @@ fn build() -> io::Result<()> {
     drop(rustix::fs::openat(&root, FUSE, flags, Mode::RUSR)?);
     attach(&descriptors, &root, DESCRIPTORS)?;
     attach(&fuse, &root, FUSE)?;
-    sys::set_mount_attributes(root.as_fd(), (inert(), 0), 0)?;
+    sys::set_mount_attributes(root.as_fd(), (INERT, 0), 0)?;
     rustix::process::fchdir(&root)?;
     // The old root comes to lie on the new one, and is taken off it, with every mount in it.
     rustix::process::pivot_root(".", ".")?;
@@ -89,12 +94,4 @@ fn attach(mount: &OwnedFd, directory: impl AsFd, path: &str) -> io::Result<()> {
     Ok(rustix::mount::move_mount(
         mount, "", directory, path, flags,
     )?)
-}
-
-/// Nothing is written, run or opened as a device.
-fn inert() -> u64 {
-    libc::MOUNT_ATTR_RDONLY
-        | libc::MOUNT_ATTR_NOSUID
-        | libc::MOUNT_ATTR_NODEV
-        | libc::MOUNT_ATTR_NOEXEC
 }

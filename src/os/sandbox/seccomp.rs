@@ -163,41 +163,31 @@ pub(super) fn program(list: &[Call], privilege: Privilege) -> io::Result<BpfProg
 
 /// The rules of which one must hold, none for every call; `None` if there are no such calls.
 fn conditions(only: Only, privilege: Privilege) -> io::Result<Option<Vec<SeccompRule>>> {
-    let any_of = |argument: u8, how: SeccompCmpOp, values: &[u64]| {
-        let rule = |&value: &u64| {
-            // The kernel takes these for 32 bits wide, whatever is in the upper half.
-            let width = SeccompCmpArgLen::Dword;
-            let condition = SeccompCondition::new(argument, width, how.clone(), value)?;
-            SeccompRule::new(vec![condition])
-        };
-        let rules: Result<Vec<SeccompRule>, _> = values.iter().map(rule).collect();
-        rules.map(Some).map_err(io::Error::other)
-    };
+    use SeccompCmpArgLen::{Dword, Qword};
+    use SeccompCmpOp::{Eq, MaskedEq};
     let bits = |flags: i32| u64::from(flags.cast_unsigned());
-    match only {
-        Only::Everything => Ok(Some(Vec::new())),
-        Only::Root => Ok((privilege == Privilege::Root).then(Vec::new)),
-        Only::Threads => {
-            let thread = bits(libc::CLONE_THREAD);
-            let mask = SeccompCmpOp::MaskedEq(thread | bits(NAMESPACES));
-            any_of(0, mask, &[thread])
-        }
-        Only::Umask => any_of(0, SeccompCmpOp::Eq, &[bits(libc::CLONE_FS)]),
-        Only::Data => any_of(2, SeccompCmpOp::MaskedEq(bits(libc::PROT_EXEC)), &[0]),
-        Only::Connections => any_of(1, SeccompCmpOp::Eq, &CONNECTIONS),
-        Only::ThreadName => any_of(0, SeccompCmpOp::Eq, &[bits(libc::PR_SET_NAME)]),
-        Only::Reading => null_pointer(2),
-        Only::Unix => any_of(0, SeccompCmpOp::Eq, &[bits(libc::AF_UNIX)]),
-        Only::Enabling => any_of(1, SeccompCmpOp::Eq, &[IORING_REGISTER_ENABLE_RINGS]),
-        Only::OwnThread => any_of(0, SeccompCmpOp::Eq, &[0]),
-    }
-}
-
-/// The rule that this argument is a null pointer.
-fn null_pointer(argument: u8) -> io::Result<Option<Vec<SeccompRule>>> {
-    let null = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0);
-    let rule = null.and_then(|null| SeccompRule::new(vec![null]));
-    Ok(Some(vec![rule.map_err(io::Error::other)?]))
+    let thread = bits(libc::CLONE_THREAD);
+    // The kernel takes arguments but pointers for 32 bits wide, whatever is in the upper half.
+    let (argument, width, how, values) = match only {
+        Only::Everything => return Ok(Some(Vec::new())),
+        Only::Root => return Ok((privilege == Privilege::Root).then(Vec::new)),
+        Only::Threads => (0, Dword, MaskedEq(thread | bits(NAMESPACES)), vec![thread]),
+        Only::Umask => (0, Dword, Eq, vec![bits(libc::CLONE_FS)]),
+        Only::Data => (2, Dword, MaskedEq(bits(libc::PROT_EXEC)), vec![0]),
+        Only::Connections => (1, Dword, Eq, CONNECTIONS.to_vec()),
+        Only::ThreadName => (0, Dword, Eq, vec![bits(libc::PR_SET_NAME)]),
+        // No new limit: a null pointer.
+        Only::Reading => (2, Qword, Eq, vec![0]),
+        Only::Unix => (0, Dword, Eq, vec![bits(libc::AF_UNIX)]),
+        Only::Enabling => (1, Dword, Eq, vec![IORING_REGISTER_ENABLE_RINGS]),
+        Only::OwnThread => (0, Dword, Eq, vec![0]),
+    };
+    let rule = |value| {
+        let condition = SeccompCondition::new(argument, width.clone(), how.clone(), value)?;
+        SeccompRule::new(vec![condition])
+    };
+    let rules: Result<Vec<SeccompRule>, _> = values.into_iter().map(rule).collect();
+    rules.map(Some).map_err(io::Error::other)
 }
 
 /// Every new namespace that clone(2) can make.
