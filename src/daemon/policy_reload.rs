@@ -37,17 +37,15 @@ impl Reloader {
         let mut reload = move || {
             let read = source.reload().and_then(|(policy, new)| {
                 let old = &config.checked.resolved;
-                match old.remount_faults(&new, &policy, config.background) {
-                    faults if faults.is_empty() => Ok(new.rules),
-                    faults => Err(faults),
+                let faults = old.remount_faults(&new, &policy, config.background);
+                if !faults.is_empty() {
+                    return Err(faults);
                 }
-            });
-            let read = read.map(|rules| {
-                let sections = rules.sections().len();
-                fs.replace_rules(rules.clone());
-                config.checked.resolved.rules = rules;
+                let sections = new.rules.sections().len();
+                fs.replace_rules(new.rules.clone());
+                config.checked.resolved.rules = new.rules;
                 told.lock().options = Some(effective_options::options(&config));
-                sections
+                Ok(sections)
             });
             note_reload(&mut told.lock().policy, read);
         };
