@@ -133,7 +133,7 @@ fn is_default_ignorable(c: char) -> bool {
         | '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// Which edges of the name a piece of text has.
+/// The edges of a name that a piece of it has.
 #[derive(Debug, Clone, Copy)]
 pub struct Edges {
     /// The piece starts the name.
@@ -142,24 +142,8 @@ pub struct Edges {
     pub end: bool,
 }
 
-/// Returns what `forbid` finds in `name`, in no given order.
-pub fn forbidden(name: &str, forbid: Classes) -> impl Iterator<Item = Offence> {
-    forbidden_between(
-        name,
-        forbid,
-        Edges {
-            start: true,
-            end: true,
-        },
-    )
-}
-
-/// Returns what `forbid` finds in a piece of a name that has these `edges` of it.
-pub fn forbidden_between(
-    text: &str,
-    forbid: Classes,
-    edges: Edges,
-) -> impl Iterator<Item = Offence> {
+/// Returns what `forbid` finds in a piece of a name that has these `edges` of it, in no given order.
+pub fn forbidden(text: &str, forbid: Classes, edges: Edges) -> impl Iterator<Item = Offence> {
     let text = if forbid.is_empty() { "" } else { text };
     let characters = text.char_indices().filter_map(move |(offset, c)| {
         let class = forbid.iter().find(|class| class.has(c))?;
@@ -177,27 +161,13 @@ fn offence(class: Class, offset: usize, length: usize, first: Option<char>) -> O
 
 /// Returns what `forbid` finds in the shape of a name: its edges and the name as a whole.
 fn shapes(text: &str, forbid: Classes, edges: Edges) -> impl Iterator<Item = Offence> {
-    let length = text.len();
+    let at_start = |class, end| (class, edges.start, 0, end);
+    let at_end = |class, rest: &str| (class, edges.end, rest.len(), text.len());
     let parts = [
-        (
-            Class::LeadingDash,
-            edges.start,
-            0,
-            usize::from(text.starts_with('-')),
-        ),
-        (
-            Class::EdgeSpace,
-            edges.start,
-            0,
-            length - text.trim_start().len(),
-        ),
-        (Class::EdgeSpace, edges.end, text.trim_end().len(), length),
-        (
-            Class::Windows,
-            edges.end,
-            text.trim_end_matches(['.', ' ']).len(),
-            length,
-        ),
+        at_start(Class::LeadingDash, usize::from(text.starts_with('-'))),
+        at_start(Class::EdgeSpace, text.len() - text.trim_start().len()),
+        at_end(Class::EdgeSpace, text.trim_end()),
+        at_end(Class::Windows, text.trim_end_matches(['.', ' '])),
     ];
     let found = parts
         .into_iter()

@@ -285,7 +285,11 @@ impl Policy {
         let name_text = NameText::of(name, self.encoding)
             .map_err(|error| Offence::ill_formed(self.encoding, error))?;
         let found = self.beyond_a_limit(&name_text).or_else(|| {
-            let forbidden = class::forbidden(name_text.text(), self.forbid);
+            let edges = Edges {
+                start: true,
+                end: true,
+            };
+            let forbidden = class::forbidden(name_text.text(), self.forbid, edges);
             let first = forbidden.min_by_key(|found| found.offset);
             let found = first.or_else(|| out_of_form(name_text.text(), self.form?));
             found.map(|found| name_text.in_name(found))
@@ -386,7 +390,7 @@ impl Policy {
                     start: start == 0,
                     end: end == name.len(),
                 };
-                let forbidden = class::forbidden_between(name_text.text(), self.forbid, edges);
+                let forbidden = class::forbidden(name_text.text(), self.forbid, edges);
                 found.extend(forbidden.map(|offence| {
                     let mut offence = name_text.in_name(offence);
                     offence.offset += start;

@@ -1,11 +1,17 @@
 //! What each class forbids, and what it lets through that looks like it.
 
-use super::{Class, Classes, Edges, forbidden, forbidden_between};
+use super::{Class, Classes, Edges, forbidden};
 use crate::policy::Rule;
+
+/// The edges of a whole name.
+const WHOLE: Edges = Edges {
+    start: true,
+    end: true,
+};
 
 /// The offset and length of what `class` alone finds in `name`, in order.
 fn found(class: Class, name: &str) -> Vec<(usize, usize)> {
-    let mut found: Vec<_> = forbidden(name, Classes::default().with(class))
+    let mut found: Vec<_> = forbidden(name, Classes::default().with(class), WHOLE)
         .map(|offence| {
             assert_eq!(offence.rule, Rule::Forbidden(class));
             (offence.offset, offence.length)
@@ -187,7 +193,10 @@ fn each_class_finds_its_own_and_spares_its_neighbours() {
 
 #[test]
 fn no_class_and_no_name_offend_nothing() {
-    assert_eq!(forbidden(" CON.\u{1}", Classes::default()).count(), 0);
+    assert_eq!(
+        forbidden(" CON.\u{1}", Classes::default(), WHOLE).count(),
+        0
+    );
     for &class in Class::ALL {
         assert_eq!(found(class, ""), [], "{class:?}");
     }
@@ -210,7 +219,7 @@ fn a_piece_of_a_name_has_the_edges_it_is_given() {
         .copied()
         .filter(|class| !matches!(class, Class::NonAscii | Class::NotPosix))
         .fold(Classes::default(), Classes::with);
-    let count = |text, start, end| forbidden_between(text, all, Edges { start, end }).count();
+    let count = |text, start, end| forbidden(text, all, Edges { start, end }).count();
     // (piece, found at the start, in the middle, at the end)
     let rows = [
         ("-a", 1, 0, 0),
