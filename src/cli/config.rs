@@ -9,7 +9,7 @@ use crate::codec::{Coding, Encoding};
 use crate::daemon::mount_config::{MountConfig, check};
 use crate::daemon::mount_policy;
 use crate::fuse::Passthrough;
-use crate::records::{Id, List, LogOption, Name, PolicyFile};
+use crate::records::{Comparison, Id, List, LogOption, Name, PolicyFile};
 
 /// Most operations that are worked on at a time, by default.
 const THREADS: usize = 32;
@@ -47,7 +47,7 @@ fn mount_keys(args: &MountArgs) -> PolicyFile {
     let keys = keys(args.exempt.clone(), args.exempt_uid.clone(), &args.audit);
     PolicyFile {
         encoding: args.encoding,
-        unique: args.unique.map(Into::into),
+        unique: args.unique.map(|alike| Comparison(Some(alike))),
         ..keys.or(policy_keys(&args.policy))
     }
 }

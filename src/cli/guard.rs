@@ -6,7 +6,7 @@ use super::args::GuardArgs;
 use super::{CommandError, ExitCode, charset_map, config};
 use crate::daemon::program_log;
 use crate::guard::{self, GuardOptions};
-use crate::records::{List, PolicyFile};
+use crate::records::{Comparison, List, PolicyFile};
 
 /// Guards a directory until a signal ends it.
 ///
@@ -22,7 +22,7 @@ fn options(args: GuardArgs) -> Result<GuardOptions, CommandError> {
     let keys = PolicyFile {
         from: args.from.map(List),
         mode: args.on_violation.map(Into::into),
-        unique: args.unique.map(Into::into),
+        unique: args.unique.map(|alike| Comparison(Some(alike))),
         ..config::keys(args.exempt, args.exempt_uid, &args.audit)
     };
     let keys = keys.or(config::conforming_keys(&args.conforming));

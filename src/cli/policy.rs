@@ -159,7 +159,7 @@ fn key_rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> [Ro
     let in_section = section.and_then(|section| policy.keys.section.get(section));
     let in_section = in_section.and_then(|section| section.unique);
     let unique = in_section.or(policy.keys.unique);
-    let is_compared = unique.is_some_and(|unique| unique.alike().is_some());
+    let is_compared = unique.is_some_and(|how| how.0.is_some());
     let (unique, unique_key) = match terms.unique {
         None if terms.mode == Mode::Off && is_compared => ("none: mode is off", "mode"),
         None => ("none", "unique"),

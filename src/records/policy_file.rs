@@ -88,38 +88,9 @@ pub struct PolicySection {
     pub errno: Option<ErrnoChoice>,
 }
 
-/// The comparison of siblings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "kebab-case")]
-pub enum Comparison {
-    /// Not at all.
-    None,
-    /// Compares by [`Alike::Casefold`].
-    Casefold,
-    /// Compares by [`Alike::Nfc`].
-    Nfc,
-}
-
-impl Comparison {
-    /// Returns how siblings are compared, if they are.
-    #[must_use]
-    pub fn alike(self) -> Option<Alike> {
-        match self {
-            Self::None => None,
-            Self::Casefold => Some(Alike::Casefold),
-            Self::Nfc => Some(Alike::Nfc),
-        }
-    }
-}
-
-impl From<Alike> for Comparison {
-    fn from(alike: Alike) -> Self {
-        match alike {
-            Alike::Casefold => Self::Casefold,
-            Alike::Nfc => Self::Nfc,
-        }
-    }
-}
+/// The comparison of siblings: how, or `none`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Comparison(pub Option<Alike>);
 
 /// The format of audit records.
 #[derive(

@@ -31,13 +31,13 @@ macro_rules! by_word {
 
 by_word!(
     Charset: Charset::label, of_label;
+    Comparison: |how: Comparison| how.0.map_or("none", Alike::label), comparison;
     KindLabel: |kind: KindLabel| kind.0, KindLabel::parse;
     Time: identity, |text: &str| text.parse().map(Time);
 );
 by_word!(
     Alike,
     Class,
-    Comparison,
     Encoding,
     ErrnoChoice,
     Exempt,
@@ -61,6 +61,15 @@ where
         let words: Vec<&str> = T::VARIANTS.iter().map(|value| (*value).into()).collect();
         format!("unknown word {word:?}; it takes {}", words.join(", "))
     })
+}
+
+fn comparison(word: &str) -> Result<Comparison, String> {
+    match word {
+        "none" => Ok(Comparison(None)),
+        word => of_word(word)
+            .map(|alike| Comparison(Some(alike)))
+            .map_err(|error| format!("{error}, none")),
+    }
 }
 
 fn of_label(label: &str) -> Result<Charset, String> {

@@ -154,6 +154,7 @@ impl Checks<'_> {
             ..
         } = self.policy;
         // Siblings are compared in one way on a mount.
+        let compares = |unique: Option<Comparison>| unique.and_then(|how| how.0);
         let mut compared = compares(keys.unique).zip(whole.keys.get("unique").copied());
         for ((index, section), table) in keys.section.iter().enumerate().zip(sections) {
             self.check_limits(table, section.max_bytes, section.max_chars);
@@ -184,7 +185,7 @@ impl Checks<'_> {
             }
             match (compares(section.unique), compared) {
                 (Some(how), Some((other, first))) if other != how => {
-                    let (other, at) = (<&str>::from(other), line(text, first));
+                    let (other, at) = (other.label(), line(text, first));
                     let message = format!(
                         "unique contradicts {other} of {at}: names of a mount are compared in one way"
                     );
@@ -213,10 +214,6 @@ impl Checks<'_> {
             }
         }
     }
-}
-
-fn compares(unique: Option<Comparison>) -> Option<Comparison> {
-    unique.filter(|how| *how != Comparison::None)
 }
 
 /// Does `earlier` hold wherever `later` does, as far as their words tell?

@@ -14,7 +14,7 @@ use crate::daemon::command_error::CommandError;
 use crate::names::rules::{Exemptions, Mode, People, Rules, Section, Terms};
 use crate::names::{Legacy, NameMap, OnViolation, Patterns, Quoted};
 use crate::policy::{Alike, Normalization, Profile};
-use crate::records::{Comparison, Id, List, PolicyFile, PolicySection};
+use crate::records::{Id, List, PolicyFile, PolicySection};
 
 /// The rules in force on a mount.
 #[derive(Debug, Clone)]
@@ -67,9 +67,9 @@ impl ResolvedPolicy {
         let (passwd, group) = (policy.text.passwd.as_bytes(), policy.text.group.as_bytes());
         let users = |list: &Option<List<Id>>| ids(list, passwd);
         let exempt = exemptions(users(&keys.exempt_uid), List::values(&keys.exempt))?;
-        let whole = keys.unique.and_then(Comparison::alike);
+        let whole = keys.unique.and_then(|how| how.0);
         let mut elsewhere = keys.section.iter();
-        let unique = whole.or_else(|| elsewhere.find_map(|section| section.unique?.alike()));
+        let unique = whole.or_else(|| elsewhere.find_map(|section| section.unique?.0));
         let mode = keys.mode.unwrap_or(Mode::Enforce);
         let all = Terms {
             mode,
@@ -304,7 +304,7 @@ fn resolve_section(
     map.errno = section.errno.unwrap_or(map.errno);
     let mode = section.mode.unwrap_or(all.mode);
     let compared = match section.unique {
-        Some(word) => word.alike().and(unique),
+        Some(how) => how.0.and(unique),
         None => whole,
     };
     Section {
