@@ -9,11 +9,13 @@ use serde_json::json;
 use super::args::{PolicyAction, PolicyShowArgs};
 use super::output::{harmless, print_lines};
 use super::{CommandError, ExitCode};
-use crate::daemon::mount_policy::{LoadedPolicy, ResolvedPolicy, groups_of, load, number_of};
+use crate::daemon::mount_policy::{
+    LoadedPolicy, ResolvedPolicy, Table, groups_of, load, number_of,
+};
 use crate::names::Quoted;
 use crate::names::rules::{Decision, Exempt, Mode, Terms, Verdict};
 use crate::policy::{Class, Normalization, errno::symbol};
-use crate::records::{Id, List, Name, PolicyFile, json_line};
+use crate::records::{Name, PolicyFile, PolicySection, json_line};
 
 /// Runs `utf8fs policy`.
 ///
@@ -92,15 +94,16 @@ fn show(args: PolicyShowArgs) -> Result<ExitCode, CommandError> {
     })?;
     let outlook = resolved.outlook(uid, &groups, &path, name)?;
     let terms = resolved.rules.terms_of(outlook.section);
-    let mut rows = section_rows(&policy, outlook.section);
-    rows.extend(key_rows(&policy, outlook.section, terms));
+    let section = outlook.section.and_then(|index| policy.section(index));
+    let mut rows = section_rows(&policy, section);
+    rows.extend(key_rows(&policy, section, terms));
     if let Some(exempt) = outlook.exempt {
         let key = match exempt {
             Exempt::Uid => "exempt_uid",
             Exempt::Path => "exempt",
         };
         let value = format!("by {}, as mode report", exempt.label());
-        let place = policy.place(key).map(|place| policy.line(place));
+        let place = policy.whole.place(key).map(|place| policy.line(place));
         rows.push(("exempt", value, place.unwrap_or_default()));
     }
     let verdict = verdict(&outlook.decision, terms, name);
@@ -129,11 +132,24 @@ fn show(args: PolicyShowArgs) -> Result<ExitCode, CommandError> {
 /// A key, its value, and the lines that say so.
 type Row = (&'static str, String, String);
 
+/// A section, with its places.
+type Section<'p> = (&'p PolicySection, &'p Table);
+
+/// Returns the items, a space between two; `none` if there is none.
+fn listed(items: impl IntoIterator<Item = impl ToString>, none: &str) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    match items.is_empty() {
+        true => none.to_owned(),
+        false => items.join(" "),
+    }
+}
+
 /// Returns what holds in a section.
-fn key_rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> [Row; 8] {
-    let own = |key: &str| section.and_then(|section| policy.place_in(section, key));
+fn key_rows(policy: &LoadedPolicy, section: Option<Section<'_>>, terms: &Terms) -> [Row; 8] {
+    let whole = |key: &str| policy.whole.place(key);
+    let own = |key: &str| section.and_then(|(_, table)| table.place(key));
     // What the section says, else what is said of the whole mount.
-    let here = |key: &str| own(key).or_else(|| policy.place(key));
+    let here = |key: &str| own(key).or_else(|| whole(key));
     let row = |key, value: &str, places: &[Option<_>]| {
         let lines = places.iter().flatten().map(|place| policy.line(*place));
         let lines: Vec<String> = lines.collect();
@@ -145,23 +161,13 @@ fn key_rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> [Ro
     };
     let simple = |key, value: &str| row(key, value, &[here(key)]);
     let names = &terms.map.policy;
-    let classes: Vec<&str> = names.forbid.iter().map(Class::label).collect();
-    let classes = match classes.as_slice() {
-        [] => "nothing".to_owned(),
-        classes => classes.join(" "),
-    };
-    let said_of_classes = [
-        policy.place("profile"),
-        policy.place("forbid"),
-        own("forbid"),
-    ];
+    let classes = listed(names.forbid.iter().map(Class::label), "nothing");
+    let said_of_classes = [whole("profile"), whole("forbid"), own("forbid")];
     let chars = names.max_chars.map(|most| most.to_string());
-    let in_section = section.and_then(|section| policy.keys.section.get(section));
-    let in_section = in_section.and_then(|section| section.unique);
-    let unique = in_section.or(policy.keys.unique);
-    let is_compared = unique.is_some_and(|how| how.0.is_some());
+    let unique = section.and_then(|(keys, _)| keys.unique);
+    let unique = unique.or(policy.keys.unique).and_then(|how| how.0);
     let (unique, unique_key) = match terms.unique {
-        None if terms.mode == Mode::Off && is_compared => ("none: mode is off", "mode"),
+        None if terms.mode == Mode::Off && unique.is_some() => ("none: mode is off", "mode"),
         None => ("none", "unique"),
         Some(alike) => (alike.label(), "unique"),
     };
@@ -178,37 +184,24 @@ fn key_rows(policy: &LoadedPolicy, section: Option<usize>, terms: &Terms) -> [Ro
 }
 
 /// Returns which section holds, and for what.
-fn section_rows(policy: &LoadedPolicy, section: Option<usize>) -> Vec<Row> {
-    let found = section.and_then(|index| Some((index, policy.keys.section.get(index)?)));
-    let Some((index, section)) = found else {
+fn section_rows(policy: &LoadedPolicy, section: Option<Section<'_>>) -> Vec<Row> {
+    let Some((keys, table)) = section else {
         return vec![("section", "none".to_owned(), String::new())];
     };
-    let ids = |ids: &List<Id>, what: &str| {
-        let ids = ids.0.iter().filter_map(|id| match id {
-            Id::Number(number) => Some(*number),
-            Id::Name(name) => number_of(what, name),
-        });
-        let ids: Vec<String> = ids.map(|id| id.to_string()).collect();
-        match ids.as_slice() {
-            [] => "nobody".to_owned(),
-            ids => ids.join(" "),
-        }
-    };
-    let name = section.name.as_deref().unwrap_or("first matching section");
-    let name = harmless(name).into_owned();
-    let path = section.path.as_ref();
-    let path = path.map(|path| harmless(&path.0.join(" ")).into_owned());
-    let users = section.users.as_ref().map(|users| ids(users, "user"));
-    let groups = section.groups.as_ref().map(|groups| ids(groups, "group"));
+    let name = keys.name.as_deref().unwrap_or("first matching section");
+    let path = keys.path.as_ref().map(|path| path.0.join(" "));
+    let users = policy.users(&keys.users);
+    let users = keys.users.is_some().then(|| listed(users, "nobody"));
+    let groups = policy.groups(&keys.groups);
+    let groups = keys.groups.is_some().then(|| listed(groups, "nobody"));
     let rows = [
-        ("section", Some(name), policy.section_place(index)),
-        ("  path", path, policy.place_in(index, "path")),
-        ("  users", users, policy.place_in(index, "users")),
-        ("  groups", groups, policy.place_in(index, "groups")),
+        ("section", Some(name.to_owned()), table.start),
+        ("  path", path, table.at("path")),
+        ("  users", users, table.at("users")),
+        ("  groups", groups, table.at("groups")),
     ];
     let rows = rows.into_iter().filter_map(|(key, value, place)| {
-        let place = place.map(|place| policy.line(place));
-        Some((key, value?, place.unwrap_or_default()))
+        Some((key, harmless(&value?).into_owned(), policy.line(place)))
     });
     rows.collect()
 }

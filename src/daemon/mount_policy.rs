@@ -16,7 +16,7 @@ use super::command_error::CommandError;
 use crate::records::PolicyFile;
 pub use loaded_policy::LoadedPolicy;
 pub use name_outlook::Outlook;
-pub use policy_faults::Place;
+pub use policy_faults::{Place, Table};
 pub use policy_source::{PolicySource, line_and_column};
 pub use resolved_policy::{ResolvedPolicy, charset, name_map, not_on_offer};
 pub use user_tables::{groups_of, number_of, user_names};

@@ -4,9 +4,10 @@ use toml::de::DeTable;
 
 use super::policy_checks;
 use super::policy_faults::{self, Fault, Place, Table};
+use super::user_tables::number_in;
 use crate::daemon::command_error::CommandError;
 use crate::daemon::mount_paths::Ruled;
-use crate::records::{PolicyFile, PolicyText, nearest, table_fault};
+use crate::records::{Id, List, PolicyFile, PolicySection, PolicyText, nearest, table_fault};
 
 /// A policy as its files say it.
 #[derive(Debug, Clone, Default)]
@@ -14,50 +15,41 @@ pub struct LoadedPolicy {
     pub(super) text: PolicyText,
     /// For each key what was said first: by the file itself, then by those that it includes, in order.
     pub keys: PolicyFile,
-    pub(super) whole: Table,
+    /// The places of those keys.
+    pub whole: Table,
     /// The tables of the sections, in the order of `keys.section`.
     pub(super) sections: Vec<Table>,
-    faults: Vec<Fault>,
+    pub(super) faults: Vec<Fault>,
 }
 
 impl LoadedPolicy {
     /// Merges the files, and checks what they say. `ruled` are the directories of the mount, if there is one.
     pub(super) fn new(text: PolicyText, ruled: &[Ruled]) -> Self {
         let mut policy = Self::default();
-        // The place of the key `include` of each file.
-        let mut includes: Vec<Place> = Vec::new();
+        // The places of the keys of each file.
+        let mut tables: Vec<Table> = Vec::new();
         for (file, source) in text.files.iter().enumerate() {
-            let start = Place { file, offset: 0 };
-            let from = source.included_by.and_then(|index| includes.get(index));
-            let whole = match &source.text {
+            let table = match &source.text {
                 Ok(content) => policy.add(file, content),
                 Err(why) => {
-                    let (place, message) = match from {
-                        Some(from) => {
-                            let shown = policy_faults::shown(&text, file);
-                            (*from, format!("include: {shown} {why}"))
-                        }
-                        None => (start, why.clone()),
-                    };
-                    policy.faults.push(Fault::error(place, message));
+                    let includer = source.included_by.and_then(|index| tables.get(index));
+                    let shown = policy_faults::shown(&text, file);
+                    policy.faults.push(match includer {
+                        Some(table) => table.error("include", format!("include: {shown} {why}")),
+                        None => Fault::error(Place { file, offset: 0 }, why),
+                    });
                     Table::default()
                 }
             };
-            includes.push(whole.keys.get("include").copied().unwrap_or(start));
-            for (key, place) in whole.keys {
-                policy.whole.keys.entry(key).or_insert(place);
+            for (key, place) in &table.keys {
+                policy.whole.keys.entry(key.clone()).or_insert(*place);
             }
+            tables.push(table);
         }
         policy.text = text;
         let faults = policy_checks::faults(&policy, ruled);
         policy.faults.extend(faults);
         policy
-    }
-
-    /// Adds what keeps the policy from being in force where no option is given beside it, or some are.
-    pub fn check_alone(&mut self) {
-        let faults = policy_checks::faults_alone(self);
-        self.faults.extend(faults);
     }
 
     /// Adds what a file says; returns the places of its keys.
@@ -79,22 +71,22 @@ impl LoadedPolicy {
         whole
     }
 
-    /// Returns where the key is said of the whole mount.
+    /// Returns a section, with its places.
     #[must_use]
-    pub fn place(&self, key: &str) -> Option<Place> {
-        self.whole.keys.get(key).copied()
+    pub fn section(&self, index: usize) -> Option<(&PolicySection, &Table)> {
+        self.keys.section.get(index).zip(self.sections.get(index))
     }
 
-    /// Returns where a section begins.
+    /// Returns the numbers of users. One that the system does not know has none.
     #[must_use]
-    pub fn section_place(&self, section: usize) -> Option<Place> {
-        self.sections.get(section).map(|table| table.start)
+    pub fn users(&self, list: &Option<List<Id>>) -> Vec<u32> {
+        ids(list, self.text.passwd.as_bytes())
     }
 
-    /// Returns where the key is said in a section.
+    /// Returns the numbers of groups. One that the system does not know has none.
     #[must_use]
-    pub fn place_in(&self, section: usize, key: &str) -> Option<Place> {
-        self.sections.get(section)?.keys.get(key).copied()
+    pub fn groups(&self, list: &Option<List<Id>>) -> Vec<u32> {
+        ids(list, self.text.group.as_bytes())
     }
 
     /// Returns `FILE:LINE`.
@@ -146,19 +138,27 @@ impl LoadedPolicy {
     }
 
     /// Returns the error of a policy that cannot be put in force: its first fault, and as a hint the number of the others.
-    pub(super) fn refusal(&self) -> CommandError {
+    pub(super) fn refusal(&self) -> Option<CommandError> {
         let mut errors = self.errors();
-        let first = errors.next().map(|Fault { place, message, .. }| {
-            let place = policy_faults::place(&self.text, *place);
-            format!("{place}: {message}")
-        });
-        let first = first.unwrap_or_else(|| "the policy is wrong".to_owned());
-        CommandError::usage(first).hint(match errors.count() {
+        let Fault { place, message, .. } = errors.next()?;
+        let place = policy_faults::place(&self.text, *place);
+        let error = CommandError::usage(format!("{place}: {message}"));
+        Some(error.hint(match errors.count() {
             0 => "'utf8fs policy check FILE' checks a file".to_owned(),
             more => format!("there are {more} more; 'utf8fs policy check FILE' lists them"),
-        })
+        }))
     }
 }
+
+/// Returns the numbers of users or groups, by their table.
+fn ids(list: &Option<List<Id>>, table: &[u8]) -> Vec<u32> {
+    let numbers = List::values(list).iter().filter_map(|id| match id {
+        Id::Number(number) => Some(*number),
+        Id::Name(name) => number_in(table, name),
+    });
+    numbers.collect()
+}
+
 /// Returns the places of the keys of a file, and those of each section.
 fn tables(file: usize, text: &str) -> (Table, Vec<Table>) {
     let table = |start: usize, keys: &DeTable<'_>| {

@@ -27,34 +27,41 @@ pub(super) fn faults(policy: &LoadedPolicy, ruled: &[Ruled]) -> Vec<Fault> {
     checks.faults
 }
 
-/// Returns what keeps a policy from being in force where no option is given beside it, or some are.
-pub(super) fn faults_alone(policy: &LoadedPolicy) -> Vec<Fault> {
-    let (mut faults, mut options) = (Vec::new(), PolicyFile::default());
-    let LoadedPolicy { keys, whole, .. } = policy;
-    let has_charsets = !List::values(&keys.from).is_empty() || keys.store_as.is_some();
-    if keys.legacy == Some(Legacy::Decode) && !has_charsets {
-        let message =
-            "legacy is decode without from: it can be in force only where --from is given as well";
-        faults.push(whole.warning("legacy", message));
-        options.from = Some(List(vec!["iso-8859-1".to_owned()]));
-    }
-    match keys.audit_log.as_ref().map(log_sink) {
-        Some(Ok(SinkKind::Stderr)) => {
-            let message =
-                "audit_log is standard error: it can be in force only without --background";
-            faults.push(whole.warning("audit_log", message));
+impl LoadedPolicy {
+    /// Adds what keeps the policy from being in force where no option is given beside it, or some are.
+    pub fn check_alone(&mut self) {
+        let mut options = PolicyFile::default();
+        let Self {
+            keys,
+            whole,
+            faults,
+            ..
+        } = self;
+        let has_charsets = !List::values(&keys.from).is_empty() || keys.store_as.is_some();
+        if keys.legacy == Some(Legacy::Decode) && !has_charsets {
+            let message = "legacy is decode without from: it can be in force only where --from is given as well";
+            faults.push(whole.warning("legacy", message));
+            options.from = Some(List(vec!["iso-8859-1".to_owned()]));
         }
-        Some(Ok(SinkKind::File(path))) => {
-            let directory = directory_of(LOG, &path).err();
-            faults.extend(directory.map(|error| whole.wrong_value("audit_log", &error)));
+        match keys.audit_log.as_ref().map(log_sink) {
+            Some(Ok(SinkKind::Stderr)) => {
+                let message =
+                    "audit_log is standard error: it can be in force only without --background";
+                faults.push(whole.warning("audit_log", message));
+            }
+            Some(Ok(SinkKind::File(path))) => {
+                let directory = directory_of(LOG, &path).err();
+                faults.extend(directory.map(|error| whole.wrong_value("audit_log", &error)));
+            }
+            Some(Ok(SinkKind::Syslog | SinkKind::Journal(_)) | Err(_)) | None => {}
         }
-        Some(Ok(SinkKind::Syslog | SinkKind::Journal(_)) | Err(_)) | None => {}
+        if self.is_valid()
+            && let Err(error) = ResolvedPolicy::new(options, self)
+        {
+            self.faults
+                .push(Fault::error(Place::default(), error.message));
+        }
     }
-    let is_valid = policy.is_valid() && faults.iter().all(|fault| !fault.is_error);
-    if is_valid && let Err(error) = ResolvedPolicy::new(options, policy) {
-        faults.push(Fault::error(Place::default(), error.message));
-    }
-    faults
 }
 
 /// A policy, and its faults so far.
@@ -155,7 +162,7 @@ impl Checks<'_> {
         } = self.policy;
         // Siblings are compared in one way on a mount.
         let compares = |unique: Option<Comparison>| unique.and_then(|how| how.0);
-        let mut compared = compares(keys.unique).zip(whole.keys.get("unique").copied());
+        let mut compared = compares(keys.unique).zip(whole.place("unique"));
         for ((index, section), table) in keys.section.iter().enumerate().zip(sections) {
             self.check_limits(table, section.max_bytes, section.max_chars);
             let limits = [

@@ -19,17 +19,24 @@ pub struct Place {
 
 /// The places of a table: that of the whole mount, or of a section.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Table {
+pub struct Table {
     /// The place where it begins.
-    pub(super) start: Place,
+    pub start: Place,
     /// The places of its keys.
     pub(super) keys: BTreeMap<String, Place>,
 }
 
 impl Table {
+    /// Returns where the key is said.
+    #[must_use]
+    pub fn place(&self, key: &str) -> Option<Place> {
+        self.keys.get(key).copied()
+    }
+
     /// Returns where the key is said, else where the table begins.
-    pub(super) fn at(&self, key: &str) -> Place {
-        self.keys.get(key).copied().unwrap_or(self.start)
+    #[must_use]
+    pub fn at(&self, key: &str) -> Place {
+        self.place(key).unwrap_or(self.start)
     }
 
     /// Returns a fault of `key` that keeps the policy from being in force.
@@ -99,13 +106,10 @@ pub(super) fn place(text: &PolicyText, place: Place) -> String {
     }
 }
 
-/// Returns `FILE:LINE`.
+/// Returns `FILE:LINE` of a place in a file with text.
 pub(super) fn line(text: &PolicyText, place: Place) -> String {
-    let shown = shown(text, place.file);
-    match line_and_column_of(text, place) {
-        Some((line, _)) => format!("{shown}:{line}"),
-        None => shown,
-    }
+    let (line, _) = line_and_column_of(text, place).unwrap_or_default();
+    format!("{}:{line}", shown(text, place.file))
 }
 
 fn line_and_column_of(text: &PolicyText, place: Place) -> Option<(usize, usize)> {

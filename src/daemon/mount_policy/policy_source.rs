@@ -89,10 +89,9 @@ impl PolicySource {
             return Err(policy.error_lines());
         }
         policy.warn();
-        match ResolvedPolicy::new(self.options.clone(), &policy) {
-            Ok(resolved) => Ok((policy, resolved)),
-            Err(error) => Err(vec![error.message]),
-        }
+        let resolved = ResolvedPolicy::new(self.options.clone(), &policy);
+        let resolved = resolved.map_err(|error| vec![error.message])?;
+        Ok((policy, resolved))
     }
 
     /// Reads the policy where it can be read: by the helper process if there is one.
@@ -164,17 +163,12 @@ impl PolicySource {
         }
         let file = File::from(opened);
         let metadata = file.metadata().map_err(unreadable)?;
-        let kind = metadata.file_type();
-        let what = if kind.is_dir() {
-            "is a directory"
-        } else if kind.is_fifo() {
-            "is a FIFO"
-        } else if !kind.is_file() {
-            "is not a file"
-        } else if metadata.mode() & 0o002 != 0 {
-            "can be written by everybody"
-        } else {
-            return Ok((file, (metadata.dev(), metadata.ino())));
+        let what = match metadata.file_type() {
+            kind if kind.is_dir() => "is a directory",
+            kind if kind.is_fifo() => "is a FIFO",
+            kind if !kind.is_file() => "is not a file",
+            _ if metadata.mode() & 0o002 != 0 => "can be written by everybody",
+            _ => return Ok((file, (metadata.dev(), metadata.ino()))),
         };
         Err(what.to_owned())
     }

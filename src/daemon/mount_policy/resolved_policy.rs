@@ -1,20 +1,21 @@
 //! A policy together with the options that override it, and what of that can change while it is mounted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::loaded_policy::LoadedPolicy;
-use super::policy_faults::{Fault, Place};
-use super::user_tables::{members_of, number_in};
+use super::policy_faults::{Fault, Table};
+use super::user_tables::members_of;
 use crate::codec::{Charset, Encoding, UnknownCharset};
 use crate::daemon::audit_config::audit_config;
 use crate::daemon::command_error::CommandError;
 use crate::names::rules::{Exemptions, Mode, People, Rules, Section, Terms};
 use crate::names::{Legacy, NameMap, OnViolation, Patterns, Quoted};
 use crate::policy::{Alike, Normalization, Profile};
-use crate::records::{Id, List, PolicyFile, PolicySection};
+use crate::records::{List, PolicyFile, PolicySection};
 
 /// The rules in force on a mount.
 #[derive(Debug, Clone)]
@@ -42,9 +43,6 @@ const CHANGEABLE: [&str; 7] = [
     "exempt_uid",
 ];
 
-/// The change that gives the mode `normalize` to a mount that had it nowhere.
-const NORMALIZE: &str = "mode normalize";
-
 impl ResolvedPolicy {
     /// Resolves `options` alone.
     ///
@@ -59,14 +57,12 @@ impl ResolvedPolicy {
     /// # Errors
     /// They are wrong together, or the policy is.
     pub fn new(options: PolicyFile, policy: &LoadedPolicy) -> Result<Self, CommandError> {
-        if !policy.is_valid() {
-            return Err(policy.refusal());
+        if let Some(refusal) = policy.refusal() {
+            return Err(refusal);
         }
         let keys = options.or(policy.keys.clone());
         let mut map = name_map(&keys)?;
-        let (passwd, group) = (policy.text.passwd.as_bytes(), policy.text.group.as_bytes());
-        let users = |list: &Option<List<Id>>| ids(list, passwd);
-        let exempt = exemptions(users(&keys.exempt_uid), List::values(&keys.exempt))?;
+        let exempt = exemptions(policy.users(&keys.exempt_uid), List::values(&keys.exempt))?;
         let whole = keys.unique.and_then(|how| how.0);
         let mut elsewhere = keys.section.iter();
         let unique = whole.or_else(|| elsewhere.find_map(|section| section.unique?.0));
@@ -79,8 +75,8 @@ impl ResolvedPolicy {
         };
         let sections = keys.section.iter().zip(1..).map(|(section, number)| {
             let people = (section.users.is_some() || section.groups.is_some()).then(|| People {
-                users: users(&section.users).into_iter().collect(),
-                groups: ids(&section.groups, group).into_iter().collect(),
+                users: policy.users(&section.users).into_iter().collect(),
+                groups: policy.groups(&section.groups).into_iter().collect(),
             });
             resolve_section(section, number, people, &all, whole, unique)
         });
@@ -93,7 +89,8 @@ impl ResolvedPolicy {
             };
         }
         let groups = keys.section.iter();
-        let groups = groups.flat_map(|section| ids(&section.groups, group));
+        let groups = groups.flat_map(|section| policy.groups(&section.groups));
+        let (passwd, group) = (policy.text.passwd.as_bytes(), policy.text.group.as_bytes());
         let members = members_of(&groups.collect(), passwd, group);
         Ok(Self {
             map,
@@ -104,36 +101,20 @@ impl ResolvedPolicy {
         })
     }
 
-    /// Returns a line for each key of `new` that cannot come into force while `self` is mounted.
+    /// Returns a line for each key of `new` that cannot come into force while `self` is mounted, with the place where the file says
+    /// it. A key that is written otherwise and comes to the same is no change.
     pub(in crate::daemon) fn remount_faults(
         &self,
         new: &Self,
         policy: &LoadedPolicy,
         is_background: bool,
     ) -> Vec<String> {
-        let keys = self.needs_remount(new, policy, is_background).into_iter();
-        keys.map(|(key, place)| {
-            let ready = match &*key {
-                NORMALIZE => {
-                    ", with a section that has it from the start, for users = [\"nobody\"]"
-                }
-                _ => "",
-            };
-            let message =
-                format!("{key} cannot change while it is mounted: unmount and mount again{ready}");
-            Fault::error(place, message).line(&policy.text)
-        })
-        .collect()
-    }
-
-    /// Returns what of `new` cannot come into force while `self` is mounted: each key that was changed, and where the file says it. A
-    /// key that is written otherwise and comes to the same is no change.
-    pub(super) fn needs_remount(
-        &self,
-        new: &Self,
-        policy: &LoadedPolicy,
-        is_background: bool,
-    ) -> Vec<(String, Place)> {
+        let fault = |table: &Table, key: &str, what: &str, more: &str| {
+            table.error(
+                key,
+                format!("{what} cannot change while it is mounted: unmount and mount again{more}"),
+            )
+        };
         let before = self.keys.by_key();
         let fixed = |keys: &PolicyFile| {
             let map = name_map(keys).ok();
@@ -150,27 +131,27 @@ impl ResolvedPolicy {
             changed.map_or(true, |changed| fixed(&changed) != fixed(&self.keys))
         };
         let keys = new.keys.by_key().into_iter().filter(is_changed);
-        let keys = keys.map(|(key, _)| (policy.place(&key), key));
-        // The first place of a key that is said so: above the sections, or in the first that does.
-        let place = |key: &str, is_so: &dyn Fn(&PolicySection) -> bool, is_above: bool| {
-            let section = policy.keys.section.iter().position(is_so);
-            let above = policy.place(key).filter(|_| is_above);
-            above.or_else(|| policy.place_in(section?, key))
-        };
-        let normalizes = self.map.on_violation == OnViolation::Reject
-            && new.map.on_violation == OnViolation::Normalize;
-        let is_mode = |mode: Option<Mode>| mode == Some(Mode::Normalize);
-        let mode = place(
-            "mode",
-            &|section| is_mode(section.mode),
-            is_mode(policy.keys.mode),
-        );
-        let compares = new.unique.is_some() && self.unique != new.unique;
-        let unique = place("unique", &|section| section.unique.is_some(), true);
-        keys.chain(normalizes.then(|| (mode, NORMALIZE.to_owned())))
-            .chain(compares.then(|| (unique, "unique".to_owned())))
-            .map(|(place, key)| (key, place.unwrap_or_default()))
-            .collect()
+        let keys = keys.map(|(key, _)| fault(&policy.whole, &key, &key, ""));
+        let mut faults: Vec<Fault> = keys.collect();
+        let whole = (&policy.whole, policy.keys.mode, policy.keys.unique);
+        let sections = policy.sections.iter().zip(&policy.keys.section);
+        let sections = sections.map(|(table, keys)| (table, keys.mode, keys.unique));
+        let tables = || iter::once(whole).chain(sections.clone());
+        if self.map.on_violation == OnViolation::Reject
+            && new.map.on_violation == OnViolation::Normalize
+        {
+            let table = tables().find(|(_, mode, _)| *mode == Some(Mode::Normalize));
+            let table = table.map_or(&policy.whole, |(table, ..)| table);
+            let more = ", with a section that has it from the start, for users = [\"nobody\"]";
+            faults.push(fault(table, "mode", "mode normalize", more));
+        }
+        if new.unique.is_some() && self.unique != new.unique {
+            let table = tables().find(|(.., unique)| unique.is_some());
+            let table = table.map_or(&policy.whole, |(table, ..)| table);
+            faults.push(fault(table, "unique", "unique", ""));
+        }
+        let lines = faults.iter().map(|fault| fault.line(&policy.text));
+        lines.collect()
     }
 }
 
@@ -241,15 +222,6 @@ fn exemptions(uids: Vec<u32>, patterns: &[String]) -> Result<Exemptions, Command
         ))
         .hint("a pattern is a path as /backups/** or a name as *.tmp, with * ? [a-z] {one,other}")
     })
-}
-
-/// Returns the numbers of users or groups, by their table. A name that is not there has none.
-fn ids(list: &Option<List<Id>>, table: &[u8]) -> Vec<u32> {
-    let numbers = List::values(list).iter().filter_map(|id| match id {
-        Id::Number(number) => Some(*number),
-        Id::Name(name) => number_in(table, name),
-    });
-    numbers.collect()
 }
 
 /// Finds a charset; `option` is the one that names it.

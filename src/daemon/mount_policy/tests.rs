@@ -242,7 +242,7 @@ fn a_fault_is_an_error_or_a_warning_whatever_its_file_is_called() {
     std::fs::write(&file, "max_bytes = 1\n[[section]]\n[[section]]\n").unwrap();
     let policy = load(&file).unwrap();
     assert_eq!(policy.fault_lines().len(), 2);
-    let refusal = policy.refusal();
+    let refusal = policy.refusal().unwrap();
     let shown = policy.shown();
     assert_eq!(
         refusal.message,

@@ -31,9 +31,8 @@ pub fn user_names() -> HashMap<u32, String> {
         let name = std::str::from_utf8(fields.first()?).ok()?;
         Some((id_in(&fields, 2)?, name.to_owned()))
     });
-    let mut lines: Vec<(u32, String)> = lines.collect();
-    lines.reverse();
-    lines.into_iter().collect()
+    // What comes last in a map stays.
+    lines.rev().collect()
 }
 
 /// Returns the groups of a user by the system's own tables: the first one, and those that list the user as a member.
@@ -80,7 +79,7 @@ fn ids_of(name: &str, names: usize, id: usize, table: &[u8]) -> impl Iterator<It
 }
 
 /// Returns the fields of each line of a table.
-fn lines_of(table: &[u8]) -> impl Iterator<Item = Vec<&[u8]>> {
+fn lines_of(table: &[u8]) -> impl DoubleEndedIterator<Item = Vec<&[u8]>> {
     let lines = table.split(|&octet| octet == b'\n');
     lines.map(|line| line.split(|&octet| octet == b':').collect())
 }

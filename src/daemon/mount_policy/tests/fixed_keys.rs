@@ -6,13 +6,16 @@ use super::*;
 fn changed(old: &str, new: &str, is_background: bool) -> Vec<(String, String)> {
     let policy = loaded(new);
     let new = ResolvedPolicy::new(PolicyFile::default(), &policy).unwrap();
-    let stuck = resolved(old).needs_remount(&new, &policy, is_background);
-    let shown = |place| {
-        let place = policy_faults::place(&policy.text, place);
-        place.replace(&policy.shown(), "")
-    };
-    let stuck = stuck.into_iter();
-    stuck.map(|(key, place)| (key, shown(place))).collect()
+    let stuck = resolved(old).remount_faults(&new, &policy, is_background);
+    let stuck = stuck.iter().map(|line| {
+        let line = line.replace(&policy.shown(), "");
+        let (place, fault) = line.split_once(": error: ").unwrap();
+        let (key, _) = fault
+            .split_once(" cannot change while it is mounted")
+            .unwrap();
+        (key.to_owned(), place.to_owned())
+    });
+    stuck.collect()
 }
 
 /// Each key that is fixed, its default where there is one to say, and another value.
