@@ -87,34 +87,21 @@ fn options_of(arg: &OsStr) -> Option<(&[u8], &[u8])> {
 
 /// Returns the arguments that stand for one word of `-o`.
 fn one(command: &Command, word: &[u8]) -> Vec<OsString> {
-    // In one argument, since it may begin with a dash.
-    let as_it_is = || vec![OsString::from_vec([b"-o=", word].concat())];
-    let (Some(key), value) = parts(word) else {
-        return as_it_is();
+    let (key, value) = parts(word);
+    let Some(arg) = key.and_then(|key| find(command, key)) else {
+        // In one argument, since it may begin with a dash.
+        return vec![OsString::from_vec([b"-o=", word].concat())];
     };
-    let Some(arg) = find(command, key) else {
-        return as_it_is();
-    };
-    let mut option = OsString::from("--");
-    option.push(arg.get_long().unwrap_or_default());
-    let Some(value) = value else {
-        return vec![option];
-    };
-    option.push("=");
-    let with = |value: &[u8]| {
-        let mut option = option.clone();
-        option.push(OsStr::from_bytes(value));
-        option
-    };
-    if !matches!(arg.get_action(), ArgAction::Append) {
-        return vec![with(value)];
+    let long = arg.get_long().unwrap_or_default();
+    let with = |value: &[u8]| OsString::from_vec([b"--", long.as_bytes(), b"=", value].concat());
+    match value {
+        None => vec![format!("--{long}").into()],
+        // Lists add up.
+        Some(values) if matches!(arg.get_action(), ArgAction::Append) => {
+            values.split(|&octet| octet == b':').map(with).collect()
+        }
+        Some(value) => vec![with(value)],
     }
-    let values: Vec<&[u8]> = value.split(|&octet| octet == b':').collect();
-    if arg.get_value_delimiter().is_some() {
-        return vec![with(&values.join(&b','))];
-    }
-    // Its values may have commas.
-    values.into_iter().map(with).collect()
 }
 
 /// Finds the long option that a word stands for, with `_` or `-`.
@@ -201,25 +188,16 @@ impl MountOptions {
             let error = CommandError::usage(format!("-o {flag} takes no value"));
             return Err(error.hint(format!("write -o {flag}")));
         }
-        self.set(flag);
-        Ok(true)
-    }
-
-    fn set(&mut self, flag: &'static str) {
         self.words.push(flag);
-        match flag {
-            "allow_other" => self.allow_other = Some(true),
-            "noallow_other" => self.allow_other = Some(false),
-            flag => {
-                if ACCESS_TIMES.contains(&flag) {
-                    for other in ["atime", "norelatime", "nostrictatime"] {
-                        self.flags.set(other);
-                    }
-                }
-                let is_known = self.flags.set(flag);
-                debug_assert!(is_known, "invariant: the word is one of MountFlags");
+        if ALLOW.contains(&flag) {
+            self.allow_other = Some(flag == "allow_other");
+        } else if ACCESS_TIMES.contains(&flag) {
+            for other in ["atime", "norelatime", "nostrictatime"] {
+                self.flags.set(other);
             }
         }
+        self.flags.set(flag);
+        Ok(true)
     }
 }
 
@@ -265,27 +243,26 @@ fn unknown(word: &[u8]) -> CommandError {
         return error.hint(format!("options in -o have no dashes: {option}"));
     }
     let key = text.split('=').next().unwrap_or_default().replace('_', "-");
-    match &*key {
+    let hint = match &*key {
         "uid" | "gid" | "umask" | "fmask" | "dmask" => {
-            return error.hint("owners and modes are those of the backing directory");
+            Some("owners and modes are those of the backing directory")
         }
         "charset" | "codepage" | "iocharset" | "nls" => {
-            return error.hint("write from=CHARSET for the charset of the names on disk");
+            Some("write from=CHARSET for the charset of the names on disk")
         }
-        _ => {}
-    }
-    if let Some(why) = why_not(&key) {
-        return error.hint(why);
+        key => why_not(key),
+    };
+    if let Some(hint) = hint {
+        return error.hint(hint);
     }
     let command = mount_command();
     let mut words: Vec<&str> = flags().chain(IGNORED.split(' ')).chain([FSNAME]).collect();
     let long = command.get_arguments().filter_map(Arg::get_long);
     words.extend(long.filter(|word| why_not(word).is_none()));
-    let known = || words.iter().copied();
-    match nearest(&key, known()).or_else(|| nearest(&key.replace('-', "_"), known())) {
-        Some(near) => error.hint(format!("did you mean {near}?")),
-        None => error.hint("'utf8fs mount --help' lists the options of -o"),
-    }
+    error.hint(match nearest(&key, words.into_iter()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "'utf8fs mount --help' lists the options of -o".to_owned(),
+    })
 }
 
 #[cfg(test)]
