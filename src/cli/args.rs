@@ -11,6 +11,7 @@ pub mod umount_args;
 pub(in crate::cli) mod values;
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use crate::fuse::Passthrough;
 use crate::names::{Legacy, OnViolation};
 use crate::os::Sandbox;
 use crate::policy::{Alike, Class, ErrnoChoice, NAME_MAX, Normalization, Profile, SMALLEST_LIMIT};
+use crate::records::Id;
 pub use audit_args::{AuditLogArgs, TimeUnit};
 pub use guard_args::GuardArgs;
 pub use journal_args::{JournalArgs, UndoArgs};
@@ -357,7 +359,7 @@ pub struct MountArgs {
 
     /// Users, by number, whose new names are created unchanged, as with --on-violation report
     #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
-    pub exempt_uid: Option<Vec<u32>>,
+    pub exempt_uid: Option<Vec<Id>>,
 
     /// New names that are created unchanged, as with --on-violation report: a glob; may be repeated
     ///
@@ -381,7 +383,7 @@ pub struct ExplainArgs {
 
     /// A name by its bytes, two hex digits each; spaces between them are ignored
     #[arg(long, value_name = "BYTES", value_parser = hex, action = ArgAction::Append)]
-    pub hex: Vec<Octets>,
+    pub hex: Vec<OsString>,
 
     /// Read names from standard input, each ended by a NUL
     #[arg(short = '0', long = "null")]
@@ -435,10 +437,6 @@ pub struct ConvertArgs {
     pub list: bool,
 }
 
-/// A name that was given by its bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Octets(pub Vec<u8>);
-
 /// Takes the value of `--cache`.
 fn cache(text: &str) -> Result<CacheMode, String> {
     match text {
@@ -471,22 +469,23 @@ pub(super) fn number<const LEAST: usize, const MOST: usize>(text: &str) -> Resul
 }
 
 /// Takes a user id.
-fn uid(text: &str) -> Result<u32, String> {
-    const HINT: &str = "it must be the number of a user, as 'id -u NAME' prints it";
-    let uid: Option<u32> = text.parse().ok();
+fn uid(text: &str) -> Result<Id, &'static str> {
     // The last one is that of nobody at all: chown(2).
-    uid.filter(|&uid| uid != u32::MAX)
-        .ok_or_else(|| HINT.to_owned())
+    let uid = text.parse().ok().filter(|&uid| uid != u32::MAX);
+    uid.map(Id::Number)
+        .ok_or("it must be the number of a user, as 'id -u NAME' prints it")
 }
 
-fn hex(text: &str) -> Result<Octets, &'static str> {
+/// Takes a name by its bytes.
+fn hex(text: &str) -> Result<OsString, &'static str> {
     let digits = text.chars().filter(|c| !c.is_ascii_whitespace());
     let digits = digits.map(|c| u8::try_from(c.to_digit(16)?).ok());
     let digits: Option<Vec<u8>> = digits.collect();
     match digits.ok_or("it must be hex digits")?.as_chunks() {
-        (pairs, []) => Ok(Octets(
-            pairs.iter().map(|[high, low]| high * 16 + low).collect(),
-        )),
+        (pairs, []) => {
+            let bytes = pairs.iter().map(|[high, low]| high * 16 + low);
+            Ok(OsString::from_vec(bytes.collect()))
+        }
         _ => Err("it must be two hex digits for each byte"),
     }
 }

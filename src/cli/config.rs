@@ -9,7 +9,7 @@ use crate::codec::{Coding, Encoding};
 use crate::daemon::mount_config::{MountConfig, check};
 use crate::daemon::mount_policy;
 use crate::fuse::Passthrough;
-use crate::records::{Comparison, Id, List, LogOption, Name, PolicyFile};
+use crate::records::{Comparison, List, LogOption, Name, PolicyFile};
 
 /// Most operations that are worked on at a time, by default.
 const THREADS: usize = 32;
@@ -44,24 +44,19 @@ pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CommandError> {
 
 /// Returns the options of a mount as keys of a policy.
 fn mount_keys(args: &MountArgs) -> PolicyFile {
-    let keys = keys(args.exempt.clone(), args.exempt_uid.clone(), &args.audit);
     PolicyFile {
         encoding: args.encoding,
         unique: args.unique.map(|alike| Comparison(Some(alike))),
-        ..keys.or(policy_keys(&args.policy))
+        exempt: args.exempt.clone().map(List),
+        exempt_uid: args.exempt_uid.clone().map(List),
+        ..with_audit(policy_keys(&args.policy), &args.audit)
     }
 }
 
-/// Returns the options of mounts and guards as keys of a policy.
-pub(super) fn keys(
-    exempt: Option<Vec<String>>,
-    exempt_uid: Option<Vec<u32>>,
-    audit: &AuditArgs,
-) -> PolicyFile {
+/// Adds the options of the audit log to keys of a policy.
+pub(super) fn with_audit(keys: PolicyFile, audit: &AuditArgs) -> PolicyFile {
     let log = audit.audit_log.as_ref();
     PolicyFile {
-        exempt: exempt.map(List),
-        exempt_uid: exempt_uid.map(|uids| List(uids.into_iter().map(Id::Number).collect())),
         audit_log: log.map(|log| match log.to_str() {
             Some(text) => LogOption::Word(text.to_owned().into()),
             None => LogOption::File(Name::of_path(Path::new(log)).into_owned()),
@@ -69,7 +64,7 @@ pub(super) fn keys(
         audit_format: audit.audit_format,
         audit_burst: audit.audit_burst,
         audit_per_minute: audit.audit_per_minute,
-        ..PolicyFile::default()
+        ..keys
     }
 }
 

@@ -80,8 +80,8 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CommandError> {
     }
     let out = Output::stdout();
     let (mut exit, mut guesser) = (ExitCode::Ok, Guesser::new());
-    let typed = args.names.iter().map(|name| name.as_bytes().to_vec());
-    let typed = typed.chain(args.hex.iter().map(|octets| octets.0.clone()));
+    let typed = args.names.iter().chain(&args.hex);
+    let typed = typed.map(|name| name.as_bytes().to_vec());
     let read = args.null.then(|| io::stdin().lock().split(0));
     for name in typed.map(Ok).chain(read.into_iter().flatten()) {
         let name = name

@@ -19,13 +19,15 @@ pub(super) fn run(args: GuardArgs) -> Result<ExitCode, CommandError> {
 }
 
 fn options(args: GuardArgs) -> Result<GuardOptions, CommandError> {
+    let names = config::conforming_keys(&args.conforming);
     let keys = PolicyFile {
         from: args.from.map(List),
         mode: args.on_violation.map(Into::into),
         unique: args.unique.map(|alike| Comparison(Some(alike))),
-        ..config::keys(args.exempt, args.exempt_uid, &args.audit)
+        exempt: args.exempt.map(List),
+        exempt_uid: args.exempt_uid.map(List),
+        ..config::with_audit(names, &args.audit)
     };
-    let keys = keys.or(config::conforming_keys(&args.conforming));
     let charset_map = args.charset_map.as_deref().map(charset_map::read);
     let charset_map = Arc::new(charset_map.transpose()?.unwrap_or_default());
     Ok(GuardOptions {

@@ -51,12 +51,11 @@ fn namespace(_file: &str) -> Result<String, String> {
 }
 
 impl MountHelper {
-    fn invocation(self, program: Option<&OsString>) -> Invocation {
+    fn invocation(self, program: &OsStr) -> Invocation {
         let mut options = self.options;
         if self.sloppy > 0 {
             options.push("sloppy".into());
         }
-        let program = program.map_or(OsStr::new("utf8fs"), OsString::as_os_str);
         Invocation {
             args: command(program, options, [&self.backing, &self.mountpoint]),
             by_mount: true,
@@ -82,10 +81,11 @@ impl Invocation {
     /// # Errors
     /// It was mount(8), and the arguments are not as it writes them.
     pub(super) fn read(args: Vec<OsString>) -> Result<Self, clap::Error> {
-        let name = args.first().map(|name| Path::new(name).file_name());
-        if name.flatten().is_some_and(|name| name == HELPER) {
-            return MountHelper::try_parse_from(&args)
-                .map(|helper| helper.invocation(args.first()));
+        let is_helper =
+            |program: &&OsString| Path::new(program).file_name() == Some(HELPER.as_ref());
+        if let Some(program) = args.first().filter(is_helper) {
+            let helper = MountHelper::try_parse_from(&args)?;
+            return Ok(helper.invocation(program));
         }
         let is_operand = |arg: &OsString| !arg.as_bytes().starts_with(b"-");
         let (args, by_mount) = match args.as_slice() {

@@ -10,6 +10,7 @@ use super::{AuditArgs, ConformingArgs, PolicyFileArgs, seconds, uid};
 use crate::guard::Action;
 use crate::os::Sandbox;
 use crate::policy::Alike;
+use crate::records::Id;
 
 /// `utf8fs guard`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -67,7 +68,7 @@ pub struct GuardArgs {
 
     /// Users, by number, whose names are not checked
     #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
-    pub exempt_uid: Option<Vec<u32>>,
+    pub exempt_uid: Option<Vec<Id>>,
 
     /// Names that are not checked: a glob; may be repeated
     ///

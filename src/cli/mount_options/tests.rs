@@ -4,6 +4,7 @@ use super::*;
 use crate::cli::args::Command;
 use crate::names::OnViolation;
 use crate::policy::Profile;
+use crate::records::Id;
 
 fn typed(line: &[&str]) -> Result<MountArgs, CommandError> {
     let line: Vec<OsString> = line.iter().map(OsString::from).collect();
@@ -140,7 +141,8 @@ fn exemptions_add_up() {
     let mut patterns = args.exempt.unwrap();
     patterns.sort();
     assert_eq!(patterns, ["*.bak", "*.tmp", "/a/**", "/d/*", "{b,c}"]);
-    assert_eq!(args.exempt_uid.unwrap(), [0, 1000, 0, 1000]);
+    let uids = [0, 1000, 0, 1000].map(Id::Number);
+    assert_eq!(args.exempt_uid.unwrap(), uids);
 }
 
 #[test]
