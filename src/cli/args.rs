@@ -21,14 +21,13 @@ use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueHint};
 
 use crate::codec::{Encoding, Repair};
 use crate::daemon::auditor::Format;
-use crate::daemon::mount_config::CacheMode;
 use crate::daemon::transport::Uring;
 use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
 use crate::names::{Legacy, OnViolation};
 use crate::os::Sandbox;
 use crate::policy::{Alike, Class, ErrnoChoice, NAME_MAX, Normalization, Profile, SMALLEST_LIMIT};
-use crate::records::Id;
+use crate::records::{CacheMode, Id};
 pub use audit_args::{AuditLogArgs, TimeUnit};
 pub use guard_args::GuardArgs;
 pub use journal_args::{JournalArgs, UndoArgs};
@@ -249,7 +248,7 @@ pub struct AuditArgs {
 }
 
 /// `utf8fs mount`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(
     args_override_self = true,
     after_long_help = include_str!("args/help/mount.txt")
@@ -440,11 +439,11 @@ pub struct ConvertArgs {
 /// Takes the value of `--cache`.
 fn cache(text: &str) -> Result<CacheMode, String> {
     match text {
-        "none" => Ok(CacheMode::Seconds(Duration::ZERO)),
+        "none" => Ok(CacheMode::Seconds(0.0)),
         "watch" => Ok(CacheMode::Watch),
         "exclusive" => Ok(CacheMode::Exclusive),
         _ => seconds(text)
-            .map(CacheMode::Seconds)
+            .map(|time| CacheMode::Seconds(time.as_secs_f64()))
             .map_err(|wrong| format!("{wrong}, none, watch or exclusive")),
     }
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use super::backing_root::BackingRoot;
 use super::command_error::{CommandError, reason};
-use super::mount_config::CacheMode;
 use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, FsType};
 use crate::coherence::watched::LONGEST;
 use crate::coherence::{Keeping, Times};
 use crate::os::Privilege;
+use crate::records::CacheMode;
 
 /// Time that a change made below may go unseen by default.
 const USUAL: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub(super) fn decide(
     let watcher = || watcher(privilege, below, backing);
     let by_option = || Err("as --cache says".to_owned());
     let (unheard, watcher) = match asked {
-        Some(CacheMode::Seconds(kept)) => (kept, by_option()),
+        Some(CacheMode::Seconds(kept)) => (Duration::from_secs_f64(kept), by_option()),
         Some(CacheMode::Exclusive) => (FOR_EVER, by_option()),
         Some(CacheMode::Watch) => {
             let watcher = watcher().map_err(|error| {

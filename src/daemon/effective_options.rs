@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::mount_config::{CacheMode, MountConfig};
+use super::mount_config::MountConfig;
 use super::mount_policy::{PolicySource, ResolvedPolicy};
 use crate::daemon::auditor::{JOURNAL, SinkKind};
 use crate::fuse::status::{About, Told};
 use crate::names::rules::Mode;
-use crate::records::{CacheOption, LogOption, MountOptions, Name, PolicyStatus, Time};
+use crate::records::{LogOption, MountOptions, Name, PolicyStatus, Time};
 
 /// Returns the fixed part of a mount's status.
 pub(super) fn about(config: &MountConfig) -> About {
@@ -55,11 +55,7 @@ pub(super) fn options(config: &MountConfig) -> MountOptions {
         unique: all.unique,
         exempt_uid: rules.exempt().uids().collect(),
         exempt: rules.exempt().patterns().to_vec(),
-        cache: config.cache.map(|cache| match cache {
-            CacheMode::Seconds(time) => CacheOption::Seconds(time.as_secs_f64()),
-            CacheMode::Watch => CacheOption::Word("watch".into()),
-            CacheMode::Exclusive => CacheOption::Word("exclusive".into()),
-        }),
+        cache: config.cache,
         locks: word(config.locks),
         cross_mounts: config.cross_mounts,
         passthrough: word(config.passthrough),

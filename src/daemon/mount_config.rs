@@ -5,7 +5,6 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::audit_config::{LOG, audit_config};
 use super::auditor::{AuditConfig, Auditor, SinkKind, is_unsafe_log};
@@ -18,7 +17,7 @@ use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
 use crate::names::Quoted;
 use crate::os::{Privilege, Sandbox};
-use crate::records::PolicyFile;
+use crate::records::{CacheMode, PolicyFile};
 
 /// A mount. The directories were fit when it was made.
 #[derive(Debug, Clone)]
@@ -49,17 +48,6 @@ pub struct MountConfig {
     pub uring: Uring,
     /// Return once the mount answers?
     pub background: bool,
-}
-
-/// The value of `--cache`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CacheMode {
-    /// The kernel keeps what it knows for so long.
-    Seconds(Duration),
-    /// For up to a minute: it is notified of what others change.
-    Watch,
-    /// For as long as it likes: nobody else changes anything.
-    Exclusive,
 }
 
 /// The settings that depend on the directories of a mount and on its policy.

@@ -34,7 +34,7 @@ pub use journal_event::{JournalEvent, JournalMark, JournalStep, StepAction};
 pub use json::{add_fields, json_line, push_json};
 pub use kind::Kind;
 pub use mount_status::{
-    AuditCounts, BackingFault, CacheOption, CacheTimes, DescriptorCounts, FormatHead, IndexCounts,
+    AuditCounts, BackingFault, CacheMode, CacheTimes, DescriptorCounts, FormatHead, IndexCounts,
     LogOption, MountOptions, MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts,
     STATUS_FORMAT, Transport, WatchStatus,
 };

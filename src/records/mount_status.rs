@@ -250,7 +250,7 @@ pub struct MountOptions {
     /// Patterns that are exempt.
     pub exempt: Vec<String>,
     /// The cache mode; `None` to choose by where it is mounted.
-    pub cache: Option<CacheOption>,
+    pub cache: Option<CacheMode>,
     /// The place where locks are held.
     pub locks: Cow<'static, str>,
     /// Are mounts inside the backing directory entered?
@@ -281,14 +281,17 @@ pub struct MountOptions {
     pub flags: Vec<Cow<'static, str>>,
 }
 
-/// The value of `--cache`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum CacheOption {
-    /// A number of seconds.
+/// The value of `--cache`: a word, or a number.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheMode {
+    /// For up to a minute: the kernel is notified of what others change.
+    Watch,
+    /// For as long as the kernel likes: nobody else changes anything.
+    Exclusive,
+    /// The kernel keeps what it knows for so many seconds.
+    #[serde(untagged)]
     Seconds(f64),
-    /// `watch` or `exclusive`.
-    Word(Cow<'static, str>),
 }
 
 /// The value of `--audit-log`.
