@@ -50,20 +50,6 @@ fn namespace(_file: &str) -> Result<String, String> {
     Err("a mount in another namespace is not possible; enter it first: nsenter --mount=FILE mount ...".to_owned())
 }
 
-impl MountHelper {
-    fn invocation(self, program: &OsStr) -> Invocation {
-        let mut options = self.options;
-        if self.sloppy > 0 {
-            options.push("sloppy".into());
-        }
-        Invocation {
-            args: command(program, options, [&self.backing, &self.mountpoint]),
-            by_mount: true,
-            fake: self.fake > 0,
-        }
-    }
-}
-
 /// The caller, and the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Invocation {
@@ -71,8 +57,6 @@ pub(super) struct Invocation {
     pub(super) args: Vec<OsString>,
     /// Was it mount(8)?
     pub(super) by_mount: bool,
-    /// Nothing is to be mounted: everything else is done (`mount --fake`).
-    pub(super) fake: bool,
 }
 
 impl Invocation {
@@ -85,10 +69,18 @@ impl Invocation {
             |program: &&OsString| Path::new(program).file_name() == Some(HELPER.as_ref());
         if let Some(program) = args.first().filter(is_helper) {
             let helper = MountHelper::try_parse_from(&args)?;
-            return Ok(helper.invocation(program));
+            let sloppy = (helper.sloppy > 0).then(|| "-osloppy".into());
+            let fake = (helper.fake > 0).then(|| "--dry-run".into());
+            let options = helper
+                .options
+                .into_iter()
+                .flat_map(|list| ["-o".into(), list]);
+            let options = options.chain(sloppy).chain(fake);
+            let operands = [&helper.backing, &helper.mountpoint];
+            return Ok(Self::by_mount(program, options.collect(), operands));
         }
         let is_operand = |arg: &OsString| !arg.as_bytes().starts_with(b"-");
-        let (args, by_mount) = match args.as_slice() {
+        Ok(match args.as_slice() {
             [program, backing, mountpoint, option, options]
                 if option == "-o"
                     && is_operand(backing)
@@ -97,16 +89,24 @@ impl Invocation {
                         .get_subcommands()
                         .any(|command| backing == command.get_name()) =>
             {
-                let options = vec![without_defaults(options)];
-                (command(program, options, [backing, mountpoint]), true)
+                let options = vec!["-o".into(), without_defaults(options)];
+                Self::by_mount(program, options, [backing, mountpoint])
             }
-            _ => (args, false),
-        };
-        Ok(Self {
-            args,
-            by_mount,
-            fake: false,
+            _ => Self {
+                args,
+                by_mount: false,
+            },
         })
+    }
+
+    /// Makes the mount in the background that mount(8) asks for.
+    fn by_mount(program: &OsStr, options: Vec<OsString>, operands: [&OsString; 2]) -> Self {
+        let mut args = vec![program.to_owned(), "mount".into(), "--background".into()];
+        args.extend(options);
+        args.push("--".into());
+        args.extend(operands.map(OsString::clone));
+        let by_mount = true;
+        Self { args, by_mount }
     }
 
     /// The mount point, for errors, where mount(8) called: whoever reads them sees those of many mounts.
@@ -145,16 +145,6 @@ fn without_defaults(options: &OsStr) -> OsString {
     OsString::from_vec(words.join(&b','))
 }
 
-fn command(program: &OsStr, options: Vec<OsString>, operands: [&OsString; 2]) -> Vec<OsString> {
-    let mut args: Vec<OsString> = vec![program.to_owned(), "mount".into(), "--background".into()];
-    for option in options {
-        args.extend(["-o".into(), option]);
-    }
-    args.push("--".into());
-    args.extend(operands.map(OsString::clone));
-    args
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,7 +158,7 @@ mod tests {
         let got = called(&["utf8fs", "/old", "/mnt", "-o", "rw,from=koi8-r"]).unwrap();
         let line = "utf8fs mount --background -o rw,from=koi8-r -- /old /mnt";
         assert_eq!(got.args, line.split(' ').collect::<Vec<_>>());
-        assert!(got.by_mount && !got.fake);
+        assert!(got.by_mount);
         for others in [
             &["utf8fs", "mount", "/mnt", "-o", "rw"][..],
             &["utf8fs", "/old", "/mnt"],
@@ -207,11 +197,11 @@ mod tests {
             let got = called(&line.split(' ').collect::<Vec<_>>()).unwrap();
             let wanted = "/sbin/mount.fuse.utf8fs mount --background -o rw,ro=1 -- /old /mnt";
             assert_eq!(got.args, wanted.split(' ').collect::<Vec<_>>(), "{line}");
-            assert!(got.by_mount && !got.fake, "{line}");
+            assert!(got.by_mount, "{line}");
         }
         let fake = called(&["mount.fuse.utf8fs", "/old", "/mnt", "-sf", "-o", "x"]).unwrap();
-        assert!(fake.fake);
-        assert!(fake.args.iter().any(|arg| arg == "sloppy"));
+        let line = "mount.fuse.utf8fs mount --background -o x -osloppy --dry-run -- /old /mnt";
+        assert_eq!(fake.args, line.split(' ').collect::<Vec<_>>());
     }
 
     #[test]

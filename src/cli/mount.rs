@@ -16,13 +16,13 @@ use crate::daemon::program_log;
 use crate::daemon::session::Ended;
 use crate::names::Quoted;
 
-/// Mounts, unless mount(8) wants a fake, and serves until the mount is taken away.
+/// Mounts, and serves until the mount is taken away.
 ///
 /// # Errors
 /// What stands in the way of the mount, or ended it.
 pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, CommandError> {
     program_log::queue(args.background);
-    let is_fake = invocation.fake || args.dry_run;
+    let is_dry_run = args.dry_run;
     let is_file = |log: &&OsString| {
         let word = log.as_bytes().split(|byte| *byte == b':').next();
         !matches!(word, Some(b"-" | b"syslog" | b"journald"))
@@ -35,7 +35,7 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
         );
     }
     let config = decide(args)?;
-    if is_fake {
+    if is_dry_run {
         mount_life::check_backing(&config)?;
         return Ok(ExitCode::Ok);
     }
