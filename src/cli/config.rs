@@ -1,6 +1,6 @@
 //! The meaning of the arguments of `utf8fs mount`, and of those on names of other commands.
 
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
 
 use super::CommandError;
 use super::args::{AuditArgs, ConformingArgs, MountArgs, PolicyArgs};
@@ -57,10 +57,7 @@ fn mount_keys(args: &MountArgs) -> PolicyFile {
 pub(super) fn with_audit(keys: PolicyFile, audit: &AuditArgs) -> PolicyFile {
     let log = audit.audit_log.as_ref();
     PolicyFile {
-        audit_log: log.map(|log| match log.to_str() {
-            Some(text) => LogOption::Word(text.to_owned().into()),
-            None => LogOption::File(Name::of_path(Path::new(log)).into_owned()),
-        }),
+        audit_log: log.map(|log| LogOption::File(Name::copy(log.as_bytes()))),
         audit_format: audit.audit_format,
         audit_burst: audit.audit_burst,
         audit_per_minute: audit.audit_per_minute,

@@ -89,17 +89,11 @@ impl<'a> NameText<'a> {
             return found;
         }
         let offset = self.place(found.offset);
-        let length = self.place(found.offset + found.length) - offset;
-        let spelled = self
-            .name
-            .get(offset..)
-            .and_then(|rest| self.encoding.first(rest));
+        let spelled = || self.encoding.first(self.name.get(offset..)?)?.spells.ok();
         Offence {
             offset,
-            length,
-            code_point: found
-                .code_point
-                .and_then(|_| spelled.and_then(|piece| piece.spells.ok())),
+            length: self.place(found.offset + found.length) - offset,
+            code_point: found.code_point.and_then(|_| spelled()),
             ..found
         }
     }

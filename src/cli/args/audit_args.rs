@@ -19,19 +19,16 @@ use crate::policy::RuleName;
 #[strum(serialize_all = "kebab-case")]
 pub enum TimeUnit {
     /// Hours of UTC
-    Hour,
+    Hour = 1,
     /// Days of UTC
-    Day,
+    Day = 24,
 }
 
 impl TimeUnit {
     /// Returns its length in hours.
     #[must_use]
     pub fn hours(self) -> i64 {
-        match self {
-            Self::Hour => 1,
-            Self::Day => 24,
-        }
+        self as i64
     }
 }
 
