@@ -41,7 +41,7 @@ fn check(files: &[PathBuf], is_json: bool) -> Result<ExitCode, CommandError> {
                 json!({"file": file, "valid": is_valid, "sections": count, "faults": lines});
             lines = vec![json_line(&fields)];
         } else if is_valid {
-            lines.push(format!("{}: ok; sections: {count}", policy.shown()));
+            lines.push(format!("{}: ok; sections: {count}", policy.text.shown(0)));
         }
         print_lines(lines)?;
         if !is_valid {
@@ -103,7 +103,7 @@ fn show(args: PolicyShowArgs) -> Result<ExitCode, CommandError> {
             Exempt::Path => "exempt",
         };
         let value = format!("by {}, as mode report", exempt.label());
-        let place = policy.whole.place(key).map(|place| policy.line(place));
+        let place = policy.whole.place(key).map(|place| policy.text.line(place));
         rows.push(("exempt", value, place.unwrap_or_default()));
     }
     let verdict = verdict(&outlook.decision, terms, name);
@@ -151,7 +151,10 @@ fn key_rows(policy: &LoadedPolicy, section: Option<Section<'_>>, terms: &Terms) 
     // What the section says, else what is said of the whole mount.
     let here = |key: &str| own(key).or_else(|| whole(key));
     let row = |key, value: &str, places: &[Option<_>]| {
-        let lines = places.iter().flatten().map(|place| policy.line(*place));
+        let lines = places
+            .iter()
+            .flatten()
+            .map(|place| policy.text.line(*place));
         let lines: Vec<String> = lines.collect();
         let places = match lines.as_slice() {
             [] => "default".to_owned(),
@@ -201,7 +204,7 @@ fn section_rows(policy: &LoadedPolicy, section: Option<Section<'_>>) -> Vec<Row>
         ("  groups", groups, table.at("groups")),
     ];
     let rows = rows.into_iter().filter_map(|(key, value, place)| {
-        Some((key, harmless(&value?).into_owned(), policy.line(place)))
+        Some((key, harmless(&value?).into_owned(), policy.text.line(place)))
     });
     rows.collect()
 }

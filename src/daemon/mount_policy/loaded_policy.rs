@@ -3,7 +3,7 @@
 use toml::de::DeTable;
 
 use super::policy_checks;
-use super::policy_faults::{self, Fault, Place, Table};
+use super::policy_faults::{Fault, Place, Table};
 use super::user_tables::number_in;
 use crate::daemon::command_error::CommandError;
 use crate::daemon::mount_paths::Ruled;
@@ -12,7 +12,8 @@ use crate::records::{Id, List, PolicyFile, PolicySection, PolicyText, nearest, t
 /// A policy as its files say it.
 #[derive(Debug, Clone, Default)]
 pub struct LoadedPolicy {
-    pub(super) text: PolicyText,
+    /// The files.
+    pub text: PolicyText,
     /// For each key what was said first: by the file itself, then by those that it includes, in order.
     pub keys: PolicyFile,
     /// The places of those keys.
@@ -33,7 +34,7 @@ impl LoadedPolicy {
                 Ok(content) => policy.add(file, content),
                 Err(why) => {
                     let includer = source.included_by.and_then(|index| tables.get(index));
-                    let shown = policy_faults::shown(&text, file);
+                    let shown = text.shown(file);
                     policy.faults.push(match includer {
                         Some(table) => table.error("include", format!("include: {shown} {why}")),
                         None => Fault::error(Place { file, offset: 0 }, why),
@@ -89,18 +90,6 @@ impl LoadedPolicy {
         ids(list, self.text.group.as_bytes())
     }
 
-    /// Returns `FILE:LINE`.
-    #[must_use]
-    pub fn line(&self, place: Place) -> String {
-        policy_faults::line(&self.text, place)
-    }
-
-    /// Returns the path of the file itself, for people.
-    #[must_use]
-    pub fn shown(&self) -> String {
-        policy_faults::shown(&self.text, 0)
-    }
-
     /// Returns each fault once, in the order of the files.
     fn faults(&self) -> impl Iterator<Item = &Fault> {
         let mut all: Vec<&Fault> = self.faults.iter().collect();
@@ -141,7 +130,7 @@ impl LoadedPolicy {
     pub(super) fn refusal(&self) -> Option<CommandError> {
         let mut errors = self.errors();
         let Fault { place, message, .. } = errors.next()?;
-        let place = policy_faults::place(&self.text, *place);
+        let place = self.text.place(*place);
         let error = CommandError::usage(format!("{place}: {message}"));
         Some(error.hint(match errors.count() {
             0 => "'utf8fs policy check FILE' checks a file".to_owned(),

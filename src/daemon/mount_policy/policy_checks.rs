@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::LoadedPolicy;
-use super::policy_faults::{Fault, Place, Table, line};
+use super::policy_faults::{Fault, Place, Table};
 use super::resolved_policy::{ResolvedPolicy, charset};
 use super::user_tables::number_in;
 use crate::daemon::audit_config::{LOG, log_sink};
@@ -171,7 +171,7 @@ impl Checks<'_> {
             ];
             for (key, limits) in limits {
                 if let Some((_, limit)) = limits.filter(|(own, whole)| own > whole) {
-                    let at = line(text, whole.at(key));
+                    let at = text.line(whole.at(key));
                     let message = format!(
                         "{key} is more than the {limit} of the whole mount ({at}); a section can only be stricter"
                     );
@@ -192,7 +192,7 @@ impl Checks<'_> {
             }
             match (compares(section.unique), compared) {
                 (Some(how), Some((other, first))) if other != how => {
-                    let (other, at) = (other.label(), line(text, first));
+                    let (other, at) = (other.label(), text.line(first));
                     let message = format!(
                         "unique contradicts {other} of {at}: names of a mount are compared in one way"
                     );
@@ -213,7 +213,7 @@ impl Checks<'_> {
             }
             let mut earlier = keys.section.iter().take(index).zip(sections);
             if let Some((_, first)) = earlier.find(|(earlier, _)| covers(earlier, section)) {
-                let at = line(text, first.start);
+                let at = text.line(first.start);
                 let message = format!(
                     "this section is never reached: that of {at} holds for all that it holds for"
                 );

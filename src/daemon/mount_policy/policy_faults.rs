@@ -82,37 +82,41 @@ impl Fault {
     /// Formats the fault as `FILE:LINE:COLUMN: error: ...`.
     pub(super) fn line(&self, text: &PolicyText) -> String {
         let severity = if self.is_error { "error" } else { "warning" };
-        let place = place(text, self.place);
+        let place = text.place(self.place);
         format!("{place}: {severity}: {}", harmless(&self.message))
     }
 }
 
-/// Returns a file's path, for people: as editors take it, where nothing in it is harmful.
-pub(super) fn shown(text: &PolicyText, file: usize) -> String {
-    let path = text.files.get(file).map(|file| file.path.as_bytes());
-    let path = path.unwrap_or_default();
-    match std::str::from_utf8(path) {
-        Ok(text) if Quoted(path).to_string() == format!("\"{text}\"") => text.to_owned(),
-        _ => Quoted(path).to_string(),
+impl PolicyText {
+    /// Returns a file's path, for people: as editors take it, where nothing in it is harmful.
+    #[must_use]
+    pub fn shown(&self, file: usize) -> String {
+        let path = self.files.get(file).map(|file| file.path.as_bytes());
+        let path = path.unwrap_or_default();
+        match std::str::from_utf8(path) {
+            Ok(text) if Quoted(path).to_string() == format!("\"{text}\"") => text.to_owned(),
+            _ => Quoted(path).to_string(),
+        }
     }
-}
 
-/// Returns `FILE:LINE:COLUMN`, each from 1, the column in characters; of a file without text `FILE`.
-pub(super) fn place(text: &PolicyText, place: Place) -> String {
-    let shown = shown(text, place.file);
-    match line_and_column_of(text, place) {
-        Some((line, column)) => format!("{shown}:{line}:{column}"),
-        None => shown,
+    /// Returns `FILE:LINE:COLUMN`, each from 1, the column in characters; of a file without text `FILE`.
+    pub(super) fn place(&self, place: Place) -> String {
+        let shown = self.shown(place.file);
+        match self.line_and_column(place) {
+            Some((line, column)) => format!("{shown}:{line}:{column}"),
+            None => shown,
+        }
     }
-}
 
-/// Returns `FILE:LINE` of a place in a file with text.
-pub(super) fn line(text: &PolicyText, place: Place) -> String {
-    let (line, _) = line_and_column_of(text, place).unwrap_or_default();
-    format!("{}:{line}", shown(text, place.file))
-}
+    /// Returns `FILE:LINE` of a place in a file with text.
+    #[must_use]
+    pub fn line(&self, place: Place) -> String {
+        let (line, _) = self.line_and_column(place).unwrap_or_default();
+        format!("{}:{line}", self.shown(place.file))
+    }
 
-fn line_and_column_of(text: &PolicyText, place: Place) -> Option<(usize, usize)> {
-    let content = text.files.get(place.file)?.text.as_ref().ok()?;
-    Some(line_and_column(content.as_bytes(), place.offset))
+    fn line_and_column(&self, place: Place) -> Option<(usize, usize)> {
+        let content = self.files.get(place.file)?.text.as_ref().ok()?;
+        Some(line_and_column(content.as_bytes(), place.offset))
+    }
 }

@@ -243,7 +243,7 @@ fn a_fault_is_an_error_or_a_warning_whatever_its_file_is_called() {
     let policy = load(&file).unwrap();
     assert_eq!(policy.fault_lines().len(), 2);
     let refusal = policy.refusal().unwrap();
-    let shown = policy.shown();
+    let shown = policy.text.shown(0);
     assert_eq!(
         refusal.message,
         format!("{shown}:1:13: max_bytes must be 24 to 255")

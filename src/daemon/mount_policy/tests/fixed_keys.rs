@@ -8,7 +8,7 @@ fn changed(old: &str, new: &str, is_background: bool) -> Vec<(String, String)> {
     let new = ResolvedPolicy::new(PolicyFile::default(), &policy).unwrap();
     let stuck = resolved(old).remount_faults(&new, &policy, is_background);
     let stuck = stuck.iter().map(|line| {
-        let line = line.replace(&policy.shown(), "");
+        let line = line.replace(&policy.text.shown(0), "");
         let (place, fault) = line.split_once(": error: ").unwrap();
         let (key, _) = fault
             .split_once(" cannot change while it is mounted")
