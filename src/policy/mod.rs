@@ -315,35 +315,33 @@ impl Policy {
     }
 
     fn beyond_a_limit(&self, name_text: &NameText<'_>) -> Option<Offence> {
-        type Width = fn(char) -> usize;
         let text = name_text.text();
         let octets = name_text.place(text.len());
-        let too_long = |unit, actual, limit, offset| {
-            let rule = Rule::TooLong {
-                unit,
-                actual,
-                limit,
-            };
-            Offence::new(rule, offset, octets - offset)
-        };
-        if octets > self.max_bytes {
-            let offset = name_text.floor(self.max_bytes);
-            return Some(too_long(Unit::Bytes, octets, self.max_bytes, offset));
-        }
-        let limits: [(_, _, Width); 2] = [
-            (Unit::Chars, self.max_chars, |_| 1),
-            (Unit::Utf16, self.max_utf16, char::len_utf16),
+        let limits = [
+            (Unit::Bytes, Some(self.max_bytes)),
+            (Unit::Chars, self.max_chars),
+            (Unit::Utf16, self.max_utf16),
         ];
-        limits.into_iter().find_map(|(unit, limit, width)| {
-            // A text has no more characters or UTF-16 units than bytes, so that short names are not counted.
-            let limit = limit.filter(|&limit| text.len() > limit)?;
+        limits.into_iter().find_map(|(unit, limit)| {
+            // A name has no more characters or UTF-16 units than its text has bytes, so that short names are not counted.
+            let limit = limit.filter(|&limit| octets.max(text.len()) > limit)?;
+            let length = |(offset, c): (usize, char)| match unit {
+                Unit::Bytes => name_text.place(offset + c.len_utf8()) - name_text.place(offset),
+                Unit::Chars => 1,
+                Unit::Utf16 => c.len_utf16(),
+            };
             let mut used = 0;
-            let (offset, _) = text.char_indices().find(|&(_, c)| {
-                used += width(c);
+            let (offset, _) = text.char_indices().find(|&start| {
+                used += length(start);
                 used > limit
             })?;
-            let actual = text.chars().map(width).sum();
-            Some(too_long(unit, actual, limit, name_text.place(offset)))
+            let rule = Rule::TooLong {
+                unit,
+                actual: text.char_indices().map(length).sum(),
+                limit,
+            };
+            let offset = name_text.place(offset);
+            Some(Offence::new(rule, offset, octets - offset))
         })
     }
 

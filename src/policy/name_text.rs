@@ -9,13 +9,6 @@ use crate::codec::{DecodeError, Encoding, utf8};
 /// midst of Greek. It is of no class that has a meaning, and nothing combines with it.
 const STAND_IN: char = '\u{378}';
 
-/// Returns the place in the name of the last character that is before a limit.
-fn last(starts: &[(usize, usize)], is_before: impl Fn((usize, usize)) -> bool) -> usize {
-    let after = starts.partition_point(|&start| is_before(start));
-    let start = after.checked_sub(1).and_then(|last| starts.get(last));
-    start.map_or(0, |&(_, place)| place)
-}
-
 /// A well-formed name as text.
 #[derive(Debug)]
 pub(super) struct NameText<'a> {
@@ -72,15 +65,9 @@ impl<'a> NameText<'a> {
         if offset >= self.text.len() {
             return self.name.len();
         }
-        last(starts, |(start, _)| start <= offset)
-    }
-
-    /// The last start of a character of the name that is not beyond `limit` bytes.
-    pub(super) fn floor(&self, limit: usize) -> usize {
-        let Some(starts) = &self.starts else {
-            return self.text.floor_char_boundary(limit);
-        };
-        last(starts, |(_, place)| place <= limit)
+        let after = starts.partition_point(|&(start, _)| start <= offset);
+        let start = after.checked_sub(1).and_then(|last| starts.get(last));
+        start.map_or(0, |&(_, place)| place)
     }
 
     /// Translates an offence found in the text into one of the name.
