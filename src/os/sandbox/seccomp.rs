@@ -45,7 +45,7 @@ enum Only {
     Umask,
     /// no memory that can be run
     Data,
-    /// FUSE connections, backing files, FIONBIO
+    /// FUSE connections, backing files
     Connections,
     /// names of threads
     ThreadName,
@@ -59,13 +59,10 @@ enum Only {
     OwnThread,
 }
 
-/// Value of asm-generic/ioctls.h; C libraries disagree on its type.
-const FIONBIO: u64 = 0x5421;
-const CONNECTIONS: [u64; 4] = [
+const CONNECTIONS: [u64; 3] = [
     fuse_ioctl::CLONE as u64,
     fuse_ioctl::BACKING_OPEN as u64,
     fuse_ioctl::BACKING_CLOSE as u64,
-    FIONBIO,
 ];
 
 /// Value of `linux/io_uring.h`.
@@ -104,7 +101,7 @@ pub const DAEMON: &[Call] = calls! {
     SYS_setfsuid, SYS_setfsgid, SYS_umask, SYS_unshare: Umask, SYS_capget, SYS_capset, SYS_prctl: ThreadName, SYS_getpid,
     SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_prlimit64: Reading, SYS_setsid, SYS_chdir,
     // Logs and the helper process.
-    SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_setsockopt, SYS_shutdown,
+    SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_shutdown,
     // Requests by rings.
     SYS_io_uring_enter, SYS_io_uring_register: Enabling, SYS_sched_setaffinity: OwnThread,
     // Memory, threads, signals and time.
@@ -129,7 +126,7 @@ pub const HELPER: &[Call] = calls! {
     SYS_read, SYS_write, SYS_openat, SYS_openat2, SYS_close, SYS_fcntl, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_lseek,
     SYS_readlinkat, SYS_umount2, SYS_memfd_create, SYS_pwrite64,
     // Logs and the daemon.
-    SYS_sendmsg, SYS_sendto, SYS_recvfrom, SYS_recvmsg, SYS_socket: Unix, SYS_connect, SYS_setsockopt,
+    SYS_sendmsg, SYS_sendto, SYS_recvfrom, SYS_recvmsg, SYS_socket: Unix, SYS_connect,
     // Memory, threads and signals.
     SYS_mmap: Data, SYS_mprotect: Data, SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_clone: Threads, SYS_set_robust_list,
     SYS_rseq, SYS_futex, SYS_sched_yield, SYS_sched_getaffinity, SYS_exit, SYS_exit_group, SYS_restart_syscall, SYS_prctl: ThreadName,

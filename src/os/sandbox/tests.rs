@@ -57,10 +57,6 @@ fn filtered() {
         ("panic", panicking.join().is_err().to_string()),
         ("open", outcome(File::open("/"))),
         ("umask of its own", outcome(sys::unshare_fs())),
-        (
-            "non-blocking",
-            outcome(rustix::io::ioctl_fionbio(&file, false)),
-        ),
         ("process", outcome(fork())),
         ("mount namespace", outcome(sys::unshare_mounts())),
         (
@@ -153,7 +149,7 @@ fn run(who: &str) -> String {
 #[test]
 fn a_call_off_the_list_fails_and_a_call_on_it_works() {
     let said = run("root");
-    for done in ["thread", "open", "umask of its own", "non-blocking"] {
+    for done in ["thread", "open", "umask of its own"] {
         assert!(
             said.contains(&format!("{done}: done\n")),
             "{done} in\n{said}"
