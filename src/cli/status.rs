@@ -7,7 +7,7 @@ mod prometheus;
 mod status_text;
 
 use std::io::{self, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, absolute};
 use std::slice;
 
@@ -63,12 +63,8 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CommandError> {
             add_fields(&mut object, json!({"state": asked.state}));
             vec![json_line(&object)]
         }
-        (Some(status), StatusFormat::Prometheus) => {
-            let mountpoint = status.mountpoint.as_bytes();
-            prometheus::lines(&[Status::of_mount(mountpoint, Some(status))])
-        }
         (None, StatusFormat::Text) => Vec::new(),
-        (None, StatusFormat::Json | StatusFormat::Prometheus) => {
+        (_, StatusFormat::Json | StatusFormat::Prometheus) => {
             all_mounts::lines(slice::from_ref(&asked), format)
         }
     };
@@ -101,13 +97,14 @@ fn exit(is_well: bool) -> ExitCode {
 /// It is gone, or whoever asks may not.
 fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, CommandError> {
     let shown = Quoted::of(directory);
+    let place = mount_at(directory);
     let status = match guard::find_status(directory) {
         Ok(Found::Status(status)) => status,
         Ok(Found::Nothing) => return Ok(None),
         Ok(Found::Dead) => {
-            if format == StatusFormat::Prometheus {
-                let down = Status::of_mount(directory.as_os_str().as_bytes(), None);
-                print_lines(prometheus::lines(&[down]))?;
+            if format != StatusFormat::Text {
+                let dead = Asked::of(place, &Answer::Dead);
+                print_lines(all_mounts::lines(&[dead], format))?;
             }
             return Err(
                 CommandError::failure(format!("the guard of {shown} is gone"))
@@ -126,7 +123,9 @@ fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, Com
     let lines = match format {
         StatusFormat::Text => status_text::guard_lines(&status),
         StatusFormat::Json => vec![json_line(&status)],
-        StatusFormat::Prometheus => prometheus::lines(&[Status::of_guard(&status)]),
+        StatusFormat::Prometheus => {
+            prometheus::lines(&[Status::of_guard(&place.mount_point, &status)])
+        }
     };
     print_lines(lines)?;
     Ok(Some(exit(refused_policy(status.policy.as_ref()).is_none())))

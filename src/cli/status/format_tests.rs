@@ -193,7 +193,7 @@ fn each_row_of_the_table_is_a_metric_where_there_is_all() {
     let guard: GuardStatus = serde_json::from_value(guard).unwrap();
     let statuses = [
         Status::of_mount(HOSTILE, Some(&mount)),
-        Status::of_guard(&guard),
+        Status::of_guard(b"/g", &guard),
     ];
     let lines = prometheus::lines(&statuses);
     for row in include_str!("metrics.txt").lines() {

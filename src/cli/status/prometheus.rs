@@ -31,9 +31,9 @@ impl<'a> Status<'a> {
         }
     }
 
-    pub(super) fn of_guard(status: &'a GuardStatus) -> Self {
+    pub(super) fn of_guard(mountpoint: &'a [u8], status: &GuardStatus) -> Self {
         Self {
-            mountpoint: status.directory.as_bytes(),
+            mountpoint,
             document: json!({"up": true, "well": refused_policy(status.policy.as_ref()).is_none(), "guard": status}),
             mount: None,
         }

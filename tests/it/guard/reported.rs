@@ -455,6 +455,9 @@ fn its_status_can_be_asked_for() {
     let (code, metrics) = ask("prometheus");
     let is_down = metrics.contains("utf8fs_up{") && !metrics.contains(" 1\n");
     assert!(code == Some(1) && is_down, "{metrics}");
+    let (code, json) = ask("json");
+    let status: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((code, &status["state"]), (Some(1), &"dead".into()));
     Guard::start(&tree, &[]).stop();
     assert_eq!((ask("text").0, is_there()), (Some(1), false));
 }

@@ -269,8 +269,20 @@ fn a_dead_mount_is_said_to_be_dead() {
     let tree = Tree::in_memory();
     let mut mount = tree.mount(&[]);
     let point = mount.point();
+    // A series of metrics keeps its labels when the mount dies, by whatever path it is asked.
+    let link = tree.parent().join("link");
+    std::os::unix::fs::symlink(&point, &link).unwrap();
+    let up_by_link = || {
+        let said = status::run(&[OsStr::new("--format=prometheus"), link.as_os_str()]);
+        let said = words(&said.stdout);
+        let up = said.lines().find(|line| line.starts_with("utf8fs_up{"));
+        up.map(|up| up.split_at(up.len() - 1).0.to_owned())
+    };
+    let up = up_by_link();
     mount.close();
     mount.kill();
+    assert!(up.is_some());
+    assert_eq!(up_by_link(), up);
     let said = refusal(&status::run(&[point.as_os_str()]));
     assert!(said.contains("is gone"), "{said}");
     assert!(said.contains("hint: unmount it, or mount again"), "{said}");
