@@ -211,6 +211,27 @@ fn records_without_a_name_are_read_back() {
     }));
 }
 
+#[test]
+fn a_line_that_was_altered_is_no_record() {
+    let summary = r#"2025-11-21T10:36:00.001234Z summary of "/m": 7 operations; 2 offences (2 ill-formed, 0 too-long, 0 forbidden, 0 not-normalized, 0 unmappable, 0 not-unique, 0 not-a-component; 2 refused, 0 normalized, 0 reported); records: 1 written, 0 left out by the rate limit, 1 dropped"#;
+    assert!(AuditRecord::from_text(summary).is_some());
+    let offence = latin1().text();
+    for line in [
+        // Two lines without the newline between them.
+        summary.repeat(2),
+        offence.repeat(2),
+        format!("{summary}; mount \"/x\""),
+        format!("{offence}; mount \"/x\""),
+        summary.replace(": 7 operations", ": 9 operations; 7 operations"),
+        summary.replace("2 offences", "3 offences"),
+        summary.replace("0 too-long, ", ""),
+        summary.replace("7 operations", "-7 operations"),
+        offence.replace("refused", "refused refused"),
+    ] {
+        assert_eq!(AuditRecord::from_text(&line), None, "{line}");
+    }
+}
+
 /// Laws L1 and L2: whatever bytes the names have.
 #[test]
 fn a_record_is_read_back_whatever_its_names_are() {

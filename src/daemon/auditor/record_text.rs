@@ -3,10 +3,8 @@
 use std::str::FromStr;
 
 use log::Level;
-use strum::VariantArray;
 
 use crate::names::quoted::unquote;
-use crate::policy::RuleName;
 use crate::records::{
     AuditRecord, Event, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts, SummaryRecord,
     Time,
@@ -250,28 +248,28 @@ impl SummaryRecord<'static> {
     fn from_text(time: Time, text: &str) -> Option<Self> {
         let mut rest = Rest(text);
         let mount = rest.name("")?;
-        let words = rest.0.split([' ', ':', ';', ',', '(', ')']);
-        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-        let number = |of: &str| {
-            let mut pairs = words.windows(2);
-            pairs.find_map(|pair| (*pair.last()? == of).then(|| pair.first()?.parse().ok())?)
-        };
+        let operations = rest.word(": ")?;
+        let sum: u64 = rest.word(" operations; ")?;
         let mut offences = RuleCounts::default();
-        for &rule in RuleName::VARIANTS {
-            *offences.of(rule) = number(rule.into())?;
+        let mut before = " offences (".to_owned();
+        for (rule, _none) in offences.rows() {
+            *offences.of(rule) = rest.word(&before)?;
+            before = format!(" {}, ", <&str>::from(rule));
         }
-        Some(Self {
+        let before = before.replace(", ", "; ");
+        let record = Self {
             time,
             event: Event::Summary,
             mount,
-            operations: number("operations")?,
+            operations,
             offences,
-            refused: number("refused")?,
-            normalized: number("normalized")?,
-            reported: number("reported")?,
-            written: number("written")?,
-            left_out: number("left")?,
-            dropped: number("dropped")?,
-        })
+            refused: rest.word(&before)?,
+            normalized: rest.word(" refused, ")?,
+            reported: rest.word(" normalized, ")?,
+            written: rest.word(" reported); records: ")?,
+            left_out: rest.word(" written, ")?,
+            dropped: rest.word(" left out by the rate limit, ")?,
+        };
+        (rest.0 == " dropped" && offences.sum() == sum).then_some(record)
     }
 }
