@@ -17,8 +17,8 @@ const BYTES_SHOWN: usize = 16;
 const LEFT_OUT_BEFORE: &str = "; left out before it, of this uid in this directory: ";
 
 impl AuditRecord<'static> {
-    /// Reads a line that [`AuditRecord::text`] made; `None` if it is none. Only what the line says of an offence in words is not read:
-    /// its fault and its code point.
+    /// Reads a line that [`AuditRecord::text`] made; `None` if it is none. An offence is read without its fault, which is for people, and
+    /// without its code point, which the line does not have.
     pub(crate) fn from_text(line: &str) -> Option<Self> {
         let (time, text) = line.split_once(' ')?;
         let time = Time(time.parse().ok()?);
