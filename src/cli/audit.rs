@@ -104,7 +104,7 @@ fn read_log(args: &AuditLogArgs, file: &Path, summary: &mut LogSummary) -> io::R
         };
         summary.lines += 1;
         match record {
-            Ok(record) => summary.add(args, &record),
+            Ok(record) => summary.add(args, record),
             Err(reason) => summary.add_invalid(InvalidLine {
                 file: file.to_owned(),
                 line: number,
@@ -144,14 +144,14 @@ fn check(args: &AuditLogArgs) -> Result<(), CommandError> {
 }
 
 /// Returns the record of a line of either `--audit-format`, or why it is none, in few different texts: without the place in the line.
-fn parse(line: &[u8]) -> Result<AuditRecord<'_>, String> {
+fn parse(line: &[u8]) -> Result<AuditRecord, String> {
     use serde_json::error::Category;
     if line.first().is_some_and(u8::is_ascii_digit) {
         let text = std::str::from_utf8(line).ok();
         let record = text.and_then(AuditRecord::from_text);
         return record.ok_or_else(|| "it is cut off or altered".to_owned());
     }
-    AuditRecord::parse(line).map_err(|error| match error.classify() {
+    serde_json::from_slice(line).map_err(|error| match error.classify() {
         Category::Eof => "it is cut off".to_owned(),
         Category::Syntax | Category::Io => "not JSON".to_owned(),
         Category::Data => {

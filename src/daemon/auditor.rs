@@ -36,7 +36,7 @@ use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::os;
 use crate::policy::Rule;
 pub use crate::records::LogFormat as Format;
-use crate::records::{AuditRecord, Event, Name, OffenceRecord, SummaryRecord, Time};
+use crate::records::{AuditEvent, AuditRecord, Name, OffenceRecord, SummaryRecord, Time};
 
 /// Most records that wait for the writer.
 const QUEUE: usize = 4096;
@@ -94,16 +94,16 @@ struct State {
 
 impl State {
     /// Asks the rate limit for a record: how many were left out before it. Counts one that is left out.
-    fn admit(&mut self, record: &OffenceRecord<'_>, directory: u64, now: Instant) -> Option<u64> {
+    fn admit(&mut self, record: &OffenceRecord, directory: u64, now: Instant) -> Option<u64> {
         let Some(queue) = &self.queue else {
             // It will find no queue, whatever the rate limit says.
             return Some(0);
         };
         let pair = (record.uid, directory);
         if let Some(left_out) = self.limit.make_room(pair) {
-            let record = Box::new(AuditRecord::LeftOut(left_out));
+            let record = self.record(Time::now(), AuditEvent::LeftOut(left_out));
             // Where the queue is full this notice is lost; its count is in the summary.
-            queue.try_send(Job::Record(record)).ok();
+            queue.try_send(Some(Box::new(record))).ok();
         }
         let passes = self.limit.admit(pair, record.directory(), now);
         if passes.is_none() {
@@ -112,14 +112,23 @@ impl State {
         passes
     }
 
+    fn record(&self, time: Time, event: AuditEvent) -> AuditRecord {
+        let mount = self.mount.clone();
+        AuditRecord { time, mount, event }
+    }
+
+    /// Returns the records of what was left out and not yet reported, and forgets it.
+    fn left_out(&mut self) -> Vec<AuditRecord> {
+        let left_out = self.limit.drain().into_iter();
+        let records = left_out.map(|one| self.record(Time::now(), AuditEvent::LeftOut(one)));
+        records.collect()
+    }
+
     /// Returns the summary of what was counted.
-    fn summary(&self) -> SummaryRecord<'static> {
+    fn summary(&self) -> AuditRecord {
         let verdicts = self.counts.by_verdict();
         let records = self.counts.records;
-        SummaryRecord {
-            time: Time::now(),
-            event: Event::Summary,
-            mount: self.mount.clone(),
+        let summary = SummaryRecord {
             operations: self.operations,
             offences: self.counts.rules(),
             refused: verdicts.refused,
@@ -128,7 +137,8 @@ impl State {
             written: records.written,
             left_out: records.left_out,
             dropped: records.dropped,
-        }
+        };
+        self.record(Time::now(), AuditEvent::Summary(summary))
     }
 }
 
@@ -144,10 +154,9 @@ impl Auditor {
 
     fn over(config: &AuditConfig, sink: Sink, mount: Vec<u8>) -> Self {
         let (sender, queue) = sync_channel(QUEUE);
-        let mount = Name::from(mount);
         let state = Arc::new(Mutex::new(State {
-            limit: RateLimit::new(config.limit, mount.clone()),
-            mount,
+            mount: mount.into(),
+            limit: RateLimit::new(config.limit),
             counts: Counts::default(),
             queue: Some(sender),
             operations: 0,
@@ -187,7 +196,8 @@ impl Auditor {
 
     fn offence_at(
         &self,
-        mut record: OffenceRecord<'static>,
+        time: Time,
+        mut record: OffenceRecord,
         directory: u64,
         now: Instant,
         command_of: impl FnOnce(u32) -> Vec<u8>,
@@ -201,7 +211,8 @@ impl Auditor {
         }
         let mut state = self.state.lock();
         state.counts.add(record.rule, record.verdict);
-        let job = Job::Record(Box::new(AuditRecord::Offence(Box::new(record))));
+        let record = state.record(time, AuditEvent::Offence(Box::new(record)));
+        let job = Some(Box::new(record));
         // The queue may have been closed meanwhile.
         let refused = |queue: &SyncSender<Job>| queue.try_send(job).is_err();
         if state.queue.as_ref().is_none_or(refused) {
@@ -221,7 +232,7 @@ impl Auditor {
         state.reopen = true;
         if let Some(queue) = &state.queue {
             // A full queue wakes the writer by itself.
-            queue.try_send(Job::Wake).ok();
+            queue.try_send(None).ok();
         }
     }
 
@@ -255,8 +266,8 @@ impl Auditor {
 impl AuditLog for Auditor {
     /// A record over the rate limit of its user and directory (law L3), or one that finds the queue full, is only counted. The command
     /// name of the record's process is looked for only where the rate limit admits it, and while no lock is held.
-    fn offence(&self, record: OffenceRecord<'static>, directory: u64) {
-        self.offence_at(record, directory, Instant::now(), os::command_of);
+    fn offence(&self, time: Time, record: OffenceRecord, directory: u64) {
+        self.offence_at(time, record, directory, Instant::now(), os::command_of);
     }
 
     fn counts(&self) -> Counts {

@@ -210,8 +210,8 @@ fn filesystem(
             // Others use it than the user of this process, or this process may do more than other programs of that user.
             is_shared: config.allows_others() || !credentials::in_effect().is_empty(),
             auditor: Arc::clone(&auditor) as _,
-            covers_backing: checked.mountpoint == checked.backing,
-            mountpoint: checked.mountpoint.into_os_string().into_vec(),
+            covered: (checked.mountpoint == checked.backing)
+                .then(|| checked.mountpoint.into_os_string().into_vec()),
         },
     })
     .doing("look at the backing directory")?;

@@ -6,13 +6,13 @@ use std::fmt;
 pub use crate::names::rules::Verdict;
 use crate::policy::RuleName;
 pub use crate::records::Operation;
-use crate::records::{AuditCounts, OffenceRecord, RuleCounts, VerdictCounts};
+use crate::records::{AuditCounts, OffenceRecord, RuleCounts, Time, VerdictCounts};
 
 /// Takes offences. No operation waits for it or fails by it (law F6).
 pub trait AuditLog: fmt::Debug + Send + Sync {
-    /// Takes the record of an offence in the directory of this number, which is the same for the same directory. The command of its
+    /// Takes the record of an offence at that time in the directory of this number, which is the same for the same directory. The command of its
     /// process may be empty: it is asked for where the rate limit admits the record.
-    fn offence(&self, record: OffenceRecord<'static>, directory: u64);
+    fn offence(&self, time: Time, record: OffenceRecord, directory: u64);
 
     /// Returns the counts so far.
     fn counts(&self) -> Counts;

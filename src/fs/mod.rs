@@ -112,10 +112,8 @@ pub struct Settings {
     pub is_shared: bool,
     /// The log of offences.
     pub auditor: Arc<dyn AuditLog>,
-    /// The mountpoint, for the records.
-    pub mountpoint: Vec<u8>,
-    /// Does the mount lie over the backing directory itself? Then absolute paths below it lead into the mount.
-    pub covers_backing: bool,
+    /// The mount point, where it is the backing directory itself: then absolute paths below it lead into the mount.
+    pub covered: Option<Vec<u8>>,
 }
 
 /// The caller of an operation.
@@ -221,7 +219,7 @@ impl Utf8Fs {
     /// back into it is shown as absent. The first call counts.
     pub fn mounted_as(&self, device: u64) {
         self.own_device.get_or_init(|| device);
-        if self.settings.covers_backing {
+        if self.settings.covered.is_some() {
             self.inodes.cover.get_or_init(|| device);
         }
     }

@@ -7,7 +7,7 @@ use crate::names::VisibleName;
 use crate::names::rules::{Exempt, Terms};
 use crate::policy::Offence;
 use crate::policy::errno::symbol;
-use crate::records::{Name, OffenceRecord};
+use crate::records::{Name, OffenceRecord, Time};
 
 impl Terms {
     /// The refusal of a name.
@@ -70,10 +70,9 @@ impl Utf8Fs {
     }
 
     /// Hands the record of an offence to the audit log.
-    pub(super) fn audit(&self, making: &Making<'_>, record: OffenceRecord<'static>) {
-        self.settings
-            .auditor
-            .offence(record, making.directory.inode.number);
+    pub(super) fn audit(&self, making: &Making<'_>, record: OffenceRecord) {
+        let number = making.directory.inode.number;
+        self.settings.auditor.offence(Time::now(), record, number);
     }
 
     /// Makes the record of an offence by `name`: of the entry, or of a name in the target of the new symlink.
@@ -84,10 +83,9 @@ impl Utf8Fs {
         name: &[u8],
         offence: Offence,
         verdict: Verdict,
-    ) -> OffenceRecord<'static> {
+    ) -> OffenceRecord {
         let directory = &making.directory.inode;
         OffenceRecord {
-            mount: Name::copy(&self.settings.mountpoint),
             path: self.visible_path(directory, making.name).into(),
             verdict,
             exempt: match verdict {

@@ -42,15 +42,15 @@ use crate::codec::Form;
 use crate::names::rules::{Exemptions, Rules, Terms};
 use crate::names::{BackingName, Legacy, NameMap, OnViolation};
 use crate::policy::{Alike, Policy};
-use crate::records::OffenceRecord;
+use crate::records::{OffenceRecord, Time};
 use crate::wait::until;
 
 /// A log that keeps its records.
 #[derive(Debug, Default)]
-struct KeptLog(Mutex<Vec<OffenceRecord<'static>>>);
+struct KeptLog(Mutex<Vec<OffenceRecord>>);
 
 impl AuditLog for KeptLog {
-    fn offence(&self, record: OffenceRecord<'static>, _directory: u64) {
+    fn offence(&self, _time: Time, record: OffenceRecord, _directory: u64) {
         self.0.lock().push(record);
     }
 
@@ -124,7 +124,7 @@ impl Scratch {
     }
 
     /// The records since the last call.
-    fn records(&self) -> Vec<OffenceRecord<'static>> {
+    fn records(&self) -> Vec<OffenceRecord> {
         std::mem::take(&mut *self.log.0.lock())
     }
 

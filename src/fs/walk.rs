@@ -239,9 +239,7 @@ impl Utf8Fs {
     /// Returns the number of components of an absolute path that lead to the root of the mount. `None` if it does not
     /// lead there, or leads to other files below the mount than through it.
     pub(super) fn inside_mount(&self, path: &[u8]) -> Option<usize> {
-        let settings = &self.settings;
-        let covered = settings.covers_backing.then_some(&settings.mountpoint)?;
-        below(path, covered)
+        below(path, self.settings.covered.as_ref()?)
     }
 }
 

@@ -28,8 +28,6 @@ const REMEMBERED: usize = 1 << 20;
 /// State that the threads of a guard share.
 #[derive(Debug)]
 pub(super) struct Guarded {
-    /// The path of the guarded directory.
-    pub(super) path: Vec<u8>,
     pub(super) directories: Directories,
     /// The status, as far as it is not read elsewhere when it is asked for.
     pub(super) status: Mutex<GuardStatus>,
@@ -58,12 +56,11 @@ impl Guarded {
                 format: GUARD_STATUS_FORMAT,
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 pid: std::process::id(),
-                directory: path.clone().into(),
+                directory: path.into(),
                 policy,
                 ..GuardStatus::default()
             }),
             moves: AtomicU64::new(0),
-            path,
             directories,
             judge: Mutex::new(Arc::new(judge)),
             auditor,
@@ -191,8 +188,6 @@ impl Guarded {
         let Judgement { offence, terms, .. } = &offender.judgement;
         let backing = |name: &BackingName| Name::copy(name.as_bytes());
         let record = OffenceRecord {
-            time: Time(offender.time),
-            mount: Name::copy(&self.path),
             path: offender.path().into(),
             verdict: match new {
                 Some(_) => Verdict::Normalized,
@@ -208,7 +203,8 @@ impl Guarded {
             ..OffenceRecord::of(operation, name.as_bytes(), *offence, terms)
         };
         let directory = offender.directory.handle.digest();
-        self.auditor.offence(record, directory.into());
+        let time = Time(offender.time);
+        self.auditor.offence(time, record, directory.into());
     }
 }
 

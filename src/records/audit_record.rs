@@ -1,5 +1,8 @@
 //! A line of the audit log (docs/audit.md has its fields).
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
@@ -8,21 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::{Name, RuleCounts, Time};
 use crate::names::rules::{Exempt, Terms, Verdict};
 use crate::policy::{Offence, Rule, RuleName};
-
-/// The kind of record: its `event`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Event {
-    /// A name was asked for that does not conform.
-    Offence,
-    /// The rate limit left offences out.
-    LeftOut,
-    /// The mount ended.
-    Summary,
-    /// An event of a later version.
-    #[serde(other)]
-    Unknown,
-}
 
 /// An operation that names are asked for by.
 #[derive(
@@ -60,26 +48,20 @@ pub enum Operation {
 
 /// A name that does not conform was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OffenceRecord<'a> {
-    /// When it was asked for.
-    pub time: Time,
-    /// [`Event::Offence`].
-    pub event: Event,
-    /// Path of the mount point.
-    pub mount: Name<'a>,
+pub struct OffenceRecord {
     /// The operation.
     pub operation: Operation,
     /// From the root of the mount, `/`, to the name as asked; of a symlink whose target offends, the symlink.
-    pub path: Name<'a>,
+    pub path: Name<'static>,
     /// The name as asked; of a symlink's target, the component.
-    pub name: Name<'a>,
+    pub name: Name<'static>,
     /// The rule that it breaks.
     pub rule: RuleName,
     /// What that rule says of the name, in words; empty in a record that was read.
     #[serde(skip)]
     pub fault: String,
     /// The kind within the rule.
-    pub kind: Option<Cow<'a, str>>,
+    pub kind: Option<Cow<'static, str>>,
     /// Offset of the bytes of `name` that offend.
     pub offset: usize,
     /// Length of the bytes that offend.
@@ -91,15 +73,15 @@ pub struct OffenceRecord<'a> {
     /// Why it was let through, where others are refused it.
     pub exempt: Option<Exempt>,
     /// The errno of a refusal, by its symbol.
-    pub errno: Option<Cow<'a, str>>,
+    pub errno: Option<Cow<'static, str>>,
     /// The name that it is listed as, if it was made.
-    pub visible: Option<Name<'a>>,
+    pub visible: Option<Name<'static>>,
     /// The name that was made below, if it was made.
-    pub backing: Option<Name<'a>>,
+    pub backing: Option<Name<'static>>,
     /// A name that would be accepted instead.
-    pub accepted: Option<Name<'a>>,
+    pub accepted: Option<Name<'static>>,
     /// The sibling that the name is like, where that is the offence.
-    pub sibling: Option<Name<'a>>,
+    pub sibling: Option<Name<'static>>,
     /// User of the caller.
     pub uid: u32,
     /// Group of the caller.
@@ -107,15 +89,15 @@ pub struct OffenceRecord<'a> {
     /// Process of the caller.
     pub pid: u32,
     /// Command of the caller; empty where it is not known.
-    pub command: Name<'a>,
+    pub command: Name<'static>,
     /// Offences of this user in this directory that the rate limit left out before this one.
     pub left_out: u64,
     /// The section of the policy that decided, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub section: Option<Name<'a>>,
+    pub section: Option<Name<'static>>,
 }
 
-impl OffenceRecord<'static> {
+impl OffenceRecord {
     /// Returns what the rules say of a name that offends. Who asked for it, where, and what was made is for others to add.
     #[must_use]
     pub fn of(operation: Operation, name: &[u8], offence: Offence, terms: &Terms) -> Self {
@@ -124,9 +106,6 @@ impl OffenceRecord<'static> {
         let accepted = terms.map.normalized(name).ok();
         let accepted = accepted.filter(|_| !is_like_sibling);
         Self {
-            time: Time::now(),
-            event: Event::Offence,
-            mount: Name::default(),
             operation,
             path: Name::default(),
             name: Name::copy(name),
@@ -155,15 +134,9 @@ impl OffenceRecord<'static> {
 
 /// Offences that the rate limit left out, and that no other record tells of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOutRecord<'a> {
-    /// When it is told.
-    pub time: Time,
-    /// [`Event::LeftOut`].
-    pub event: Event,
-    /// Path of the mount point.
-    pub mount: Name<'a>,
+pub struct LeftOutRecord {
     /// The directory, from the root of the mount.
-    pub directory: Name<'a>,
+    pub directory: Name<'static>,
     /// The user.
     pub uid: u32,
     /// Number of offences.
@@ -172,13 +145,7 @@ pub struct LeftOutRecord<'a> {
 
 /// The mount ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SummaryRecord<'a> {
-    /// When it ended.
-    pub time: Time,
-    /// [`Event::Summary`].
-    pub event: Event,
-    /// Path of the mount point.
-    pub mount: Name<'a>,
+pub struct SummaryRecord {
     /// Operations that the mount answered.
     pub operations: u64,
     /// Offences by rule.
@@ -197,48 +164,30 @@ pub struct SummaryRecord<'a> {
     pub dropped: u64,
 }
 
-/// The fields that every record has.
+/// A record of the audit log. Fields that a later version added are passed over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(expecting = "a JSON object")]
-pub struct RecordHead<'a> {
-    /// When it was written.
+pub struct AuditRecord {
+    /// When it happened.
     pub time: Time,
-    /// The event.
-    pub event: Event,
-    /// Path of the mount point, if the event is one of a mount.
-    #[serde(default)]
-    pub mount: Option<Name<'a>>,
+    /// Path of the mount point.
+    pub mount: Name<'static>,
+    /// The event, with the fields that it has.
+    #[serde(flatten)]
+    pub event: AuditEvent,
 }
 
-/// A record of the audit log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum AuditRecord<'a> {
+/// An event that the audit log tells of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum AuditEvent {
     /// A name that does not conform was asked for.
-    Offence(Box<OffenceRecord<'a>>),
+    Offence(Box<OffenceRecord>),
     /// The rate limit left offences out.
-    LeftOut(LeftOutRecord<'a>),
+    LeftOut(LeftOutRecord),
     /// The mount ended.
-    Summary(SummaryRecord<'a>),
+    Summary(SummaryRecord),
     /// An event of a later version.
-    Unknown(RecordHead<'a>),
+    #[serde(other)]
+    Unknown,
 }
-
-impl AuditRecord<'_> {
-    /// Reads a line of the log. Fields that a later version added are passed over.
-    ///
-    /// # Errors
-    /// The line is no JSON, or lacks a field of its event, or has one twice or of another type.
-    pub fn parse(line: &[u8]) -> serde_json::Result<Self> {
-        let head: RecordHead<'_> = serde_json::from_slice(line)?;
-        match head.event {
-            Event::Offence => serde_json::from_slice(line).map(Self::Offence),
-            Event::LeftOut => serde_json::from_slice(line).map(Self::LeftOut),
-            Event::Summary => serde_json::from_slice(line).map(Self::Summary),
-            Event::Unknown => Ok(Self::Unknown(head)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -22,7 +22,7 @@ mod time;
 mod word;
 
 pub use audit_record::{
-    AuditRecord, Event, LeftOutRecord, OffenceRecord, Operation, RecordHead, SummaryRecord,
+    AuditEvent, AuditRecord, LeftOutRecord, OffenceRecord, Operation, SummaryRecord,
 };
 pub use backing_name::{TreePath, join_path};
 pub use charset_map_file::{CharsetMapFile, CharsetMapSection, charset_source, table_fault};

@@ -13,7 +13,8 @@ use crate::cli::output::harmless;
 use crate::daemon::mount_policy::user_names;
 use crate::policy::RuleName;
 use crate::records::{
-    AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts, VerdictCounts,
+    AuditEvent, AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts,
+    VerdictCounts,
 };
 
 /// Most lines that are not records of which each is kept.
@@ -27,37 +28,37 @@ fn is_by_offence(args: &AuditLogArgs) -> bool {
     !args.rule.is_empty() || !args.verdict.is_empty()
 }
 
-/// Do the arguments select this record?
-fn is_selected(args: &AuditLogArgs, record: &AuditRecord<'_>) -> bool {
+/// Returns the path that a record is about, if the arguments select it: what was asked for, its directory, or the mount.
+fn selected(args: &AuditLogArgs, record: &AuditRecord) -> Option<PathBuf> {
     let has_user = |uid: u32| args.uid.is_empty() || args.uid.contains(&uid);
-    let (time, path, is_of_mount, is_asked_for) = match record {
-        AuditRecord::Offence(offence) => {
+    let (below, is_asked_for) = match &record.event {
+        AuditEvent::Offence(offence) => {
             let has_rule = (args.rule.is_empty() || args.rule.contains(&offence.rule))
                 && (args.verdict.is_empty() || args.verdict.contains(&offence.verdict));
-            let path = joined(&offence.mount, &offence.path);
-            (offence.time, path, false, has_user(offence.uid) && has_rule)
+            (Some(&offence.path), has_user(offence.uid) && has_rule)
         }
-        AuditRecord::LeftOut(left_out) => {
-            let path = joined(&left_out.mount, &left_out.directory);
+        AuditEvent::LeftOut(left_out) => {
             // The rules that these offences broke, and their verdicts, are not known.
             let is_asked_for = has_user(left_out.uid) && !is_by_offence(args);
-            (left_out.time, path, false, is_asked_for)
+            (Some(&left_out.directory), is_asked_for)
         }
-        AuditRecord::Summary(summary) => {
-            (summary.time, summary.mount.as_path().to_owned(), true, true)
-        }
-        AuditRecord::Unknown(head) => {
-            let mount = head.mount.as_ref().map_or(Path::new("/"), Name::as_path);
-            (head.time, mount.to_owned(), true, true)
-        }
+        AuditEvent::Summary(_) | AuditEvent::Unknown => (None, true),
     };
-    let is_in_time = args.since.is_none_or(|since| time.0 >= since)
-        && args.until.is_none_or(|until| time.0 < until);
-    let is_there = args.below.as_ref().is_none_or(|below| {
+    let path = record.mount.as_path();
+    // Without a `/` at its end.
+    let path: PathBuf = match below.map(Name::as_path) {
+        Some(below) => path.join(below.strip_prefix("/").unwrap_or(below)),
+        None => path.to_owned(),
+    };
+    let path: PathBuf = path.components().collect();
+    let time = record.time.0;
+    let is_in_time =
+        args.since.is_none_or(|since| time >= since) && args.until.is_none_or(|until| time < until);
+    let is_there = args.below.as_ref().is_none_or(|asked| {
         // The end of a mount is of interest to whoever asks for something in it.
-        path.starts_with(below) || (is_of_mount && below.starts_with(&path))
+        path.starts_with(asked) || (below.is_none() && asked.starts_with(&path))
     });
-    is_in_time && is_there && is_asked_for
+    (is_in_time && is_there && is_asked_for).then_some(path)
 }
 
 /// A line that is no record.
@@ -153,63 +154,56 @@ impl LogSummary {
     }
 
     /// Adds a record, if the arguments select it.
-    pub(super) fn add(&mut self, args: &AuditLogArgs, record: &AuditRecord<'_>) {
-        if !is_selected(args, record) {
+    pub(super) fn add(&mut self, args: &AuditLogArgs, record: AuditRecord) {
+        let Some(path) = selected(args, &record) else {
             return;
-        }
+        };
         self.records += 1;
-        match record {
-            AuditRecord::Offence(offence) => {
+        match record.event {
+            AuditEvent::Offence(offence) => {
                 // The number of those left out that broke these rules is not known.
-                let is_known = !is_by_offence(args);
-                self.add_offence(offence, if is_known { offence.left_out } else { 0 });
+                let left_out = match is_by_offence(args) {
+                    true => 0,
+                    false => offence.left_out,
+                };
+                self.add_offence(record.time.0, path, *offence, left_out);
             }
-            AuditRecord::LeftOut(record) => self.add_left_out(record),
-            AuditRecord::Summary(summary) => {
+            AuditEvent::LeftOut(LeftOutRecord { uid, left_out, .. }) => {
+                self.left_out = self.left_out.saturating_add(left_out);
+                self.count(Key::Users(uid), left_out);
+                self.count(Key::Directories(path), left_out);
+            }
+            AuditEvent::Summary(summary) => {
                 self.summaries += 1;
                 self.dropped = self.dropped.saturating_add(summary.dropped);
             }
-            AuditRecord::Unknown(_) => self.unknown += 1,
+            AuditEvent::Unknown => self.unknown += 1,
         }
     }
 
-    fn add_left_out(&mut self, record: &LeftOutRecord<'_>) {
-        self.left_out = self.left_out.saturating_add(record.left_out);
-        self.count(Key::Users(record.uid), record.left_out);
-        let directory = joined(&record.mount, &record.directory);
-        self.count(Key::Directories(directory), record.left_out);
-    }
-
-    fn add_offence(&mut self, offence: &OffenceRecord<'_>, left_out: u64) {
-        let (rule, uid) = (offence.rule, offence.uid);
-        *self.rules.of(rule) += 1;
-        *self.verdicts.of(offence.verdict) += 1;
-        let kind = Key::Kinds(rule, offence.kind.as_deref().unwrap_or_default().to_owned());
-        let path = joined(&offence.mount, &offence.path);
-        let accepted = || offence.accepted.clone().map(Name::into_owned);
-        let sample = self.samples.entry(kind.clone());
-        sample.or_insert_with(|| (path.clone(), accepted()));
+    fn add_offence(&mut self, time: Timestamp, path: PathBuf, of: OffenceRecord, left_out: u64) {
+        *self.rules.of(of.rule) += 1;
+        *self.verdicts.of(of.verdict) += 1;
+        let kind = Key::Kinds(of.rule, of.kind.unwrap_or_default().into_owned());
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
+        let sample = self.samples.entry(kind.clone());
+        sample.or_insert((path, of.accepted));
         let times = left_out.saturating_add(1);
         for (key, times) in [
             (kind, 1),
-            (Key::Operations(offence.operation), 1),
-            (
-                Key::Sections(offence.section.clone().map(Name::into_owned)),
-                1,
-            ),
-            (Key::Users(uid), times),
-            (Key::Commands(uid, offence.command.clone().into_owned()), 1),
+            (Key::Operations(of.operation), 1),
+            (Key::Sections(of.section), 1),
+            (Key::Users(of.uid), times),
+            (Key::Commands(of.uid, of.command), 1),
             (Key::Directories(directory), times),
         ] {
             self.count(key, times);
         }
         self.left_out = self.left_out.saturating_add(left_out);
-        let time = offence.time.0;
         self.first = Some(self.first.map_or(time, |first| first.min(time)));
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
         let hour = time.as_second().div_euclid(3600);
-        *self.hours.entry(hour).or_default().of(rule) += 1;
+        *self.hours.entry(hour).or_default().of(of.rule) += 1;
     }
 
     fn count(&mut self, key: Key, times: u64) {
@@ -379,14 +373,6 @@ pub(super) fn add_counts(counts: &mut RuleCounts<u64>, more: &RuleCounts<u64>) {
     for (rule, count) in more.rows() {
         *counts.of(rule) += count;
     }
-}
-
-/// Returns the path `below` of a mount, without a `/` at its end.
-fn joined(mount: &Name<'_>, below: &Name<'_>) -> PathBuf {
-    let below = below.as_path();
-    let path = mount.as_path();
-    let path = path.join(below.strip_prefix("/").unwrap_or(below));
-    path.components().collect()
 }
 
 /// Returns the hour, or its day, as people write it.

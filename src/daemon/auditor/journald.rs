@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::syslog::{DAEMON, severity};
-use crate::records::{AuditRecord, Name, json_line};
+use crate::records::{AuditEvent, AuditRecord, Name, json_line};
 
 /// The socket of the system's journal; that of the namespace NAME is `/run/systemd/journal.NAME/socket`
 /// (systemd-journald.service(8)).
@@ -13,7 +13,7 @@ pub const JOURNAL: &str = "/run/systemd/journal/socket";
 
 /// Returns the datagram: `MESSAGE` is the line, `UTF8FS_RECORD` the record as a line of JSON, and each field of it is a field
 /// besides. Names are quoted in those, so that no tool that prints a field prints a name raw (law L1).
-pub(super) fn message(line: &str, record: &AuditRecord<'_>) -> Vec<u8> {
+pub(super) fn message(line: &str, record: &AuditRecord) -> Vec<u8> {
     let mut message = Vec::with_capacity(2048);
     let mut add = |key: &str, value: &str| push_field(&mut message, key, value.as_bytes());
     add("MESSAGE", line);
@@ -30,12 +30,12 @@ pub(super) fn message(line: &str, record: &AuditRecord<'_>) -> Vec<u8> {
 }
 
 /// Returns the kind of a message, by which the journal finds all of that kind.
-fn message_id(record: &AuditRecord<'_>) -> Option<&'static str> {
-    match record {
-        AuditRecord::Offence(_) => Some("b2a7e0c0a6f94f5d9a1d6a5f3d1c7e41"),
-        AuditRecord::LeftOut(_) => Some("5f0c6d8be2a54c6c8c3b0f3b7e9d2a12"),
-        AuditRecord::Summary(_) => Some("e94b1d7a3c0f4be08f6a92c5d71b6f83"),
-        AuditRecord::Unknown(_) => None,
+fn message_id(record: &AuditRecord) -> Option<&'static str> {
+    match record.event {
+        AuditEvent::Offence(_) => Some("b2a7e0c0a6f94f5d9a1d6a5f3d1c7e41"),
+        AuditEvent::LeftOut(_) => Some("5f0c6d8be2a54c6c8c3b0f3b7e9d2a12"),
+        AuditEvent::Summary(_) => Some("e94b1d7a3c0f4be08f6a92c5d71b6f83"),
+        AuditEvent::Unknown => None,
     }
 }
 
@@ -72,14 +72,11 @@ fn push_field(message: &mut Vec<u8>, key: &str, value: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::{message, push_field};
-    use crate::records::{AuditRecord, Event, RuleCounts, SummaryRecord, Time, json_line};
+    use crate::records::{AuditEvent, AuditRecord, RuleCounts, SummaryRecord, Time, json_line};
 
     #[test]
     fn each_field_of_a_record_is_one_of_the_journal_and_names_are_quoted() {
-        let summary = AuditRecord::Summary(SummaryRecord {
-            time: Time("2026-11-21T11:49:58.965881Z".parse().unwrap()),
-            event: Event::Summary,
-            mount: b"/caf\xE9\nMESSAGE=forged".into(),
+        let summary = AuditEvent::Summary(SummaryRecord {
             operations: 9,
             offences: RuleCounts {
                 not_unique: 1,
@@ -92,6 +89,11 @@ mod tests {
             left_out: 0,
             dropped: 0,
         });
+        let summary = AuditRecord {
+            time: Time("2026-11-21T11:49:58.965881Z".parse().unwrap()),
+            mount: b"/caf\xE9\nMESSAGE=forged".into(),
+            event: summary,
+        };
         let text = String::from_utf8(message("line", &summary)).unwrap();
         let fields: Vec<&str> = text.lines().collect();
         assert_eq!(
@@ -104,8 +106,8 @@ mod tests {
                 "MESSAGE_ID=e94b1d7a3c0f4be08f6a92c5d71b6f83",
                 &format!("UTF8FS_RECORD={}", json_line(&summary)),
                 "UTF8FS_TIME=2026-11-21T11:49:58.965881Z",
-                "UTF8FS_EVENT=summary",
                 r#"UTF8FS_MOUNT="/caf\xE9\nMESSAGE=forged""#,
+                "UTF8FS_EVENT=summary",
                 "UTF8FS_OPERATIONS=9",
                 "UTF8FS_OFFENCES_ILL_FORMED=0",
                 "UTF8FS_OFFENCES_TOO_LONG=0",

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::records::{Event, LeftOutRecord, Name, Time};
+use crate::records::LeftOutRecord;
 
 /// Number of pairs of offender and directory that are remembered.
 pub(super) const PAIRS: usize = 4096;
@@ -40,8 +40,6 @@ pub(super) struct RateLimit {
     /// Capacity of a bucket.
     full: Duration,
     buckets: HashMap<Pair, Bucket>,
-    /// The mount that records are of.
-    mount: Name<'static>,
 }
 
 /// Time saved up, to be spent on records.
@@ -55,26 +53,25 @@ struct Bucket {
 
 impl RateLimit {
     /// A limit with no pairs yet.
-    pub(super) fn new(options: AuditOptions, mount: Name<'static>) -> Self {
+    pub(super) fn new(options: AuditOptions) -> Self {
         let minute = Duration::from_secs(60);
         let price = minute.checked_div(options.per_minute).unwrap_or(NEVER);
         Self {
             price,
             full: price.saturating_mul(options.burst),
             buckets: HashMap::new(),
-            mount,
         }
     }
 
     /// Makes room for `pair` where there is none: forgets the pair that has been quiet for longest. Returns what was left out of that,
     /// to be reported now.
-    pub(super) fn make_room(&mut self, pair: Pair) -> Option<LeftOutRecord<'static>> {
+    pub(super) fn make_room(&mut self, pair: Pair) -> Option<LeftOutRecord> {
         if self.buckets.len() < PAIRS || self.buckets.contains_key(&pair) {
             return None;
         }
         let oldest = self.buckets.iter().min_by_key(|(_, bucket)| bucket.seen);
         let oldest = oldest.map(|(pair, _)| *pair)?;
-        left_out(self.buckets.remove_entry(&oldest)?, &self.mount)
+        left_out(self.buckets.remove_entry(&oldest)?)
     }
 
     /// Decides on a record of `pair` at the time `now`; `directory` is the visible path of the pair's directory. Returns the number of
@@ -106,24 +103,16 @@ impl RateLimit {
     }
 
     /// Forgets every pair. Returns what was left out of them and not yet reported, in the order of user and directory.
-    pub(super) fn drain(&mut self) -> Vec<LeftOutRecord<'static>> {
+    pub(super) fn drain(&mut self) -> Vec<LeftOutRecord> {
         let mut all: Vec<(Pair, Bucket)> = self.buckets.drain().collect();
         all.sort_unstable_by_key(|&(pair, _)| pair);
-        let all = all.into_iter();
-        all.filter_map(|entry| left_out(entry, &self.mount))
-            .collect()
+        all.into_iter().filter_map(left_out).collect()
     }
 }
 
 /// Returns the record of what was left out of a pair, if anything was.
-fn left_out(
-    ((uid, _), bucket): (Pair, Bucket),
-    mount: &Name<'static>,
-) -> Option<LeftOutRecord<'static>> {
+fn left_out(((uid, _), bucket): (Pair, Bucket)) -> Option<LeftOutRecord> {
     (bucket.left_out > 0).then(|| LeftOutRecord {
-        time: Time::now(),
-        event: Event::LeftOut,
-        mount: mount.clone(),
         directory: bucket.directory.into(),
         uid,
         left_out: bucket.left_out,
@@ -135,7 +124,6 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::{AuditOptions, PAIRS, RateLimit};
-    use crate::records::Name;
 
     const OPTIONS: AuditOptions = AuditOptions {
         burst: 3,
@@ -143,7 +131,7 @@ mod tests {
     };
 
     fn limit(options: AuditOptions) -> RateLimit {
-        RateLimit::new(options, Name::default())
+        RateLimit::new(options)
     }
 
     fn passes(limit: &mut RateLimit, pair: (u32, u64), now: Instant) -> Option<u64> {

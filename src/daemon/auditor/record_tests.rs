@@ -8,21 +8,13 @@ use crate::fs::audit::{Operation, Verdict};
 use crate::names::rules::Exempt;
 use crate::policy::{Alike, Class, Rule, RuleName, Unit};
 use crate::records::{
-    AuditRecord, Event, LeftOutRecord, Name, OffenceRecord, RuleCounts, SummaryRecord, Time,
+    AuditEvent, AuditRecord, LeftOutRecord, Name, OffenceRecord, RuleCounts, SummaryRecord, Time,
     json_line,
 };
 
 /// An offence by the name `name`, at this place of it.
-pub(super) fn record(
-    name: &[u8],
-    rule: Rule,
-    offset: usize,
-    length: usize,
-) -> OffenceRecord<'static> {
+pub(super) fn record(name: &[u8], rule: Rule, offset: usize, length: usize) -> OffenceRecord {
     OffenceRecord {
-        time: Time(Timestamp::new(1_763_721_360, 1_234_999).unwrap()),
-        event: Event::Offence,
-        mount: b"/mnt/x".into(),
         operation: Operation::Create,
         path: [b"/dir/", name].concat().into(),
         name: name.to_vec().into(),
@@ -57,8 +49,34 @@ pub(super) fn record(
     }
 }
 
+/// The time of all records.
+pub(super) fn time() -> Time {
+    Time(Timestamp::new(1_763_721_360, 1_234_999).unwrap())
+}
+
+impl From<AuditEvent> for AuditRecord {
+    fn from(event: AuditEvent) -> Self {
+        Self {
+            time: time(),
+            mount: b"/mnt/x".into(),
+            event,
+        }
+    }
+}
+
+impl From<OffenceRecord> for AuditRecord {
+    fn from(record: OffenceRecord) -> Self {
+        AuditEvent::Offence(Box::new(record)).into()
+    }
+}
+
+/// The line of a record.
+pub(super) fn text(record: &OffenceRecord) -> String {
+    AuditRecord::from(record.clone()).text()
+}
+
 /// An offence by a name in Latin-1.
-pub(super) fn latin1() -> OffenceRecord<'static> {
+pub(super) fn latin1() -> OffenceRecord {
     record(
         b"caf\xE9",
         Rule::IllFormed(Encoding::Utf8, Malformed::Truncated),
@@ -139,7 +157,7 @@ fn a_record_reads_as_the_golden_lines_say() {
         ),
     ];
     for (record, expected) in rows {
-        assert_eq!(record.text(), expected);
+        assert_eq!(text(&record), expected);
         if record.path.as_bytes().ends_with(record.name.as_bytes()) {
             is_read_back(record.into());
         }
@@ -148,24 +166,18 @@ fn a_record_reads_as_the_golden_lines_say() {
         left_out: 12,
         ..latin1()
     };
-    let text = told.text();
+    let text = text(&told);
     let expected =
         r#""touch"; left out before it, of this uid in this directory: 12; mount "/mnt/x""#;
     assert!(text.ends_with(expected), "{text}");
     is_read_back(told.into());
 }
 
-impl From<OffenceRecord<'static>> for AuditRecord<'static> {
-    fn from(record: OffenceRecord<'static>) -> Self {
-        Self::Offence(Box::new(record))
-    }
-}
-
 /// The line of a record says all of it, and no part of the line is a record.
-fn is_read_back(mut record: AuditRecord<'static>) {
+fn is_read_back(mut record: AuditRecord) {
     let text = record.text();
-    if let AuditRecord::Offence(offence) = &mut record {
-        offence.time = "2025-11-21T10:36:00.001234Z".parse().map(Time).unwrap();
+    record.time = "2025-11-21T10:36:00.001234Z".parse().map(Time).unwrap();
+    if let AuditEvent::Offence(offence) = &mut record.event {
         offence.fault.clear();
         offence.code_point = None;
     }
@@ -183,23 +195,20 @@ fn is_read_back(mut record: AuditRecord<'static>) {
 
 #[test]
 fn records_without_a_name_are_read_back() {
-    let time = Time(Timestamp::new(1_763_721_360, 1_234_000).unwrap());
-    is_read_back(AuditRecord::LeftOut(LeftOutRecord {
-        time,
-        event: Event::LeftOut,
-        mount: Name::from(b"/a \"b"),
+    let left_out = AuditEvent::LeftOut(LeftOutRecord {
         directory: Name::from(b"/; mount \"/x\""),
         uid: 7,
         left_out: 12,
-    }));
+    });
+    is_read_back(AuditRecord {
+        mount: Name::from(b"/a \"b"),
+        ..left_out.into()
+    });
     let mut offences = RuleCounts::default();
     for (count, &rule) in (1..).zip(RuleName::VARIANTS) {
         *offences.of(rule) = count;
     }
-    is_read_back(AuditRecord::Summary(SummaryRecord {
-        time,
-        event: Event::Summary,
-        mount: Name::from(b"/1 refused"),
+    let summary = AuditEvent::Summary(SummaryRecord {
         operations: 120,
         offences,
         refused: 9,
@@ -208,14 +217,18 @@ fn records_without_a_name_are_read_back() {
         written: 20,
         left_out: 5,
         dropped: 3,
-    }));
+    });
+    is_read_back(AuditRecord {
+        mount: Name::from(b"/1 refused"),
+        ..summary.into()
+    });
 }
 
 #[test]
 fn a_line_that_was_altered_is_no_record() {
     let summary = r#"2025-11-21T10:36:00.001234Z summary of "/m": 7 operations; 2 offences (2 ill-formed, 0 too-long, 0 forbidden, 0 not-normalized, 0 unmappable, 0 not-unique, 0 not-a-component; 2 refused, 0 normalized, 0 reported); records: 1 written, 0 left out by the rate limit, 1 dropped"#;
     assert!(AuditRecord::from_text(summary).is_some());
-    let offence = latin1().text();
+    let offence = text(&latin1());
     for line in [
         // Two lines without the newline between them.
         summary.repeat(2),
@@ -246,20 +259,20 @@ fn a_record_is_read_back_whatever_its_names_are() {
     for name in names {
         let name = || Some(Name::from(name));
         let section = name();
-        is_read_back(
-            OffenceRecord {
+        is_read_back(AuditRecord {
+            mount: name().unwrap(),
+            ..OffenceRecord {
                 path: Name::copy(&[b"/", name().unwrap().as_bytes(), b"/caf\xE9"].concat()),
                 accepted: name(),
                 sibling: name(),
                 visible: name(),
                 backing: name(),
                 command: name().unwrap(),
-                mount: name().unwrap(),
                 section,
                 ..latin1()
             }
-            .into(),
-        );
+            .into()
+        });
     }
 }
 
@@ -276,9 +289,9 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
         )
     };
     assert_eq!(
-        json_line(&overlong),
+        json_line(&AuditRecord::from(overlong.clone())),
         concat!(
-            r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
+            r#"{"time":"2025-11-21T10:36:00.001234Z","mount":{"text":"/mnt/x"},"event":"offence","operation":"create","#,
             r#""path":{"bytes":"L2Rpci9hwK8="},"name":{"bytes":"YcCv"},"rule":"ill-formed","kind":"overlong","#,
             r#""offset":1,"length":2,"code_point":"U+002F","verdict":"refused","exempt":null,"errno":"EILSEQ","visible":null,"#,
             r#""backing":null,"accepted":{"text":"a%C0%AF"},"sibling":null,"uid":1000,"gid":100,"pid":4242,"#,
@@ -295,9 +308,9 @@ fn a_record_in_json_reads_as_the_golden_lines_say() {
         ..record("\u{202E}".as_bytes(), Rule::Forbidden(Class::Bidi), 0, 3)
     };
     assert_eq!(
-        json_line(&reported),
+        json_line(&AuditRecord::from(reported.clone())),
         concat!(
-            r#"{"time":"2025-11-21T10:36:00.001234Z","event":"offence","mount":{"text":"/mnt/x"},"operation":"create","#,
+            r#"{"time":"2025-11-21T10:36:00.001234Z","mount":{"text":"/mnt/x"},"event":"offence","operation":"create","#,
             r#""path":{"text":"/dir/\u202e"},"name":{"text":"\u202e"},"rule":"forbidden","kind":"bidi","#,
             r#""offset":0,"length":3,"code_point":null,"verdict":"reported","exempt":"path","errno":null,"visible":{"text":"\u202e"},"#,
             r#""backing":{"text":"\u202e"},"accepted":null,"sibling":null,"uid":1000,"gid":100,"pid":4242,"#,
@@ -313,13 +326,13 @@ fn l1_the_section_that_decided_is_told_and_quoted() {
         section: Some(Name::from("a\n\u{1B}[2Jé")),
         ..latin1()
     };
-    let text = told.text();
+    let line = text(&told);
     let expected = r#": refused with EILSEQ in section "a\n\x1B[2Jé": ill-formed"#;
-    assert!(text.contains(expected), "{text}");
-    let json = json_line(&told);
+    assert!(line.contains(expected), "{line}");
+    let json = json_line(&AuditRecord::from(told.clone()));
     let expected = r#","left_out":0,"section":{"text":"a\n\u001b[2Jé"}}"#;
     assert!(json.ends_with(expected), "{json}");
-    assert!(!latin1().text().contains("section"));
+    assert!(!text(&latin1()).contains("section"));
     assert_eq!(latin1().section, None);
 }
 
@@ -350,6 +363,6 @@ fn a_name_in_the_target_of_a_link_is_told_beside_the_path_of_the_link() {
         ..latin1()
     };
     let told = format!("; in the target: {}", record.name);
-    assert!(record.text().contains(&told), "{}", record.text());
-    assert!(!latin1().text().contains("in the target"));
+    assert!(text(&record).contains(&told), "{}", text(&record));
+    assert!(!text(&latin1()).contains("in the target"));
 }

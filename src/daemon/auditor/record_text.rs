@@ -6,8 +6,8 @@ use log::Level;
 
 use crate::names::quoted::unquote;
 use crate::records::{
-    AuditRecord, Event, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts, SummaryRecord,
-    Time,
+    AuditEvent, AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts,
+    SummaryRecord, Time,
 };
 
 /// Most offending bytes shown in a line of text.
@@ -16,47 +16,56 @@ const BYTES_SHOWN: usize = 16;
 /// The words before the number of records that the rate limit left out before one.
 const LEFT_OUT_BEFORE: &str = "; left out before it, of this uid in this directory: ";
 
-impl AuditRecord<'static> {
+/// The words before the mount point.
+const MOUNT: &str = "; mount ";
+
+impl AuditRecord {
     /// Reads a line that [`AuditRecord::text`] made; `None` if it is none. An offence is read without its fault, which is for people, and
     /// without its code point, which the line does not have.
     pub(crate) fn from_text(line: &str) -> Option<Self> {
         let (time, text) = line.split_once(' ')?;
-        let time = Time(time.parse().ok()?);
-        if let Some(text) = text.strip_prefix("summary of ") {
-            SummaryRecord::from_text(time, text).map(Self::Summary)
-        } else if let Some(text) = text.strip_prefix("left out: ") {
-            LeftOutRecord::from_text(time, text).map(Self::LeftOut)
+        let mut rest = Rest(text);
+        let (mount, event) = if let Some(mount) = rest.name("summary of ") {
+            (mount, AuditEvent::Summary(SummaryRecord::read(&mut rest)?))
         } else {
-            OffenceRecord::from_text(time, text).map(|record| Self::Offence(Box::new(record)))
-        }
+            let event = match rest.word("left out: ") {
+                Some(left_out) => AuditEvent::LeftOut(LeftOutRecord::read(left_out, &mut rest)?),
+                None => AuditEvent::Offence(Box::new(OffenceRecord::read(&mut rest)?)),
+            };
+            (rest.name(MOUNT)?, event)
+        };
+        let time = Time(time.parse().ok()?);
+        rest.0.is_empty().then_some(Self { time, mount, event })
     }
-}
 
-impl AuditRecord<'_> {
     /// Returns the line of the record, without a newline at its end.
     pub(super) fn text(&self) -> String {
-        match self {
-            Self::Offence(record) => record.text(),
-            Self::LeftOut(record) => record.text(),
-            Self::Summary(record) => record.text(),
-            Self::Unknown(head) => head.time.to_string(),
+        let Self { time, mount, event } = self;
+        match event {
+            AuditEvent::Offence(offence) => format!("{time} {}{MOUNT}{mount}", offence.text()),
+            AuditEvent::LeftOut(left_out) => {
+                format!("{time} left out: {}{MOUNT}{mount}", left_out.text())
+            }
+            AuditEvent::Summary(summary) => {
+                format!("{time} summary of {mount}{}", summary.text())
+            }
+            AuditEvent::Unknown => time.to_string(),
         }
     }
 
     /// Returns the level of the record in a log that has levels.
     pub(super) fn level(&self) -> Level {
-        match self {
-            Self::Offence(_) | Self::LeftOut(_) => Level::Warn,
-            Self::Summary(_) | Self::Unknown(_) => Level::Info,
+        match self.event {
+            AuditEvent::Offence(_) | AuditEvent::LeftOut(_) => Level::Warn,
+            AuditEvent::Summary(_) | AuditEvent::Unknown => Level::Info,
         }
     }
 }
 
-impl OffenceRecord<'_> {
-    pub(super) fn text(&self) -> String {
+impl OffenceRecord {
+    fn text(&self) -> String {
         let mut line = format!(
-            "{} {} {}: {}",
-            self.time,
+            "{} {}: {}",
             <&str>::from(self.operation),
             self.path,
             self.verdict.label()
@@ -108,7 +117,6 @@ impl OffenceRecord<'_> {
         if self.left_out > 0 {
             line += &format!("{LEFT_OUT_BEFORE}{}", self.left_out);
         }
-        line += &format!("; mount {}", self.mount);
         line
     }
 
@@ -123,23 +131,21 @@ impl OffenceRecord<'_> {
     }
 }
 
-impl LeftOutRecord<'_> {
+impl LeftOutRecord {
     fn text(&self) -> String {
         format!(
-            "{} left out: {} of uid {} in {}; mount {}",
-            self.time, self.left_out, self.uid, self.directory, self.mount
+            "{} of uid {} in {}",
+            self.left_out, self.uid, self.directory
         )
     }
 }
 
-impl SummaryRecord<'_> {
-    pub(super) fn text(&self) -> String {
+impl SummaryRecord {
+    fn text(&self) -> String {
         let rules = self.offences.rows();
         let rules = rules.map(|(rule, count)| format!("{count} {}", <&str>::from(rule)));
         format!(
-            "{} summary of {}: {} operations; {} offences ({}; {} refused, {} normalized, {} reported); records: {} written, {} left out by the rate limit, {} dropped",
-            self.time,
-            self.mount,
+            ": {} operations; {} offences ({}; {} refused, {} normalized, {} reported); records: {} written, {} left out by the rate limit, {} dropped",
             self.operations,
             self.offences.sum(),
             rules.join(", "),
@@ -175,9 +181,8 @@ impl Rest<'_> {
     }
 }
 
-impl OffenceRecord<'static> {
-    fn from_text(time: Time, text: &str) -> Option<Self> {
-        let mut rest = Rest(text);
+impl OffenceRecord {
+    fn read(rest: &mut Rest<'_>) -> Option<Self> {
         let operation = rest.word("")?;
         let path = rest.name(" ")?;
         let verdict = rest.word(": ")?;
@@ -185,12 +190,12 @@ impl OffenceRecord<'static> {
         let errno: Option<String> = rest.word(" with ");
         let section = rest.name(" in section ");
         let (_fault, rule) = rest.0.strip_prefix(": ")?.split_once("; rule: ")?;
-        rest = Rest(rule);
+        rest.0 = rule;
         let rule = rest.word("")?;
         let kind: Option<String> = rest.word(" ");
         let offset = rest.word("; at byte ")?;
         let (octets, more) = rest.0.split_at(rest.0.find(';')?);
-        rest = Rest(more);
+        rest.0 = more;
         let length = match octets.split_once(" ... (") {
             Some((_, count)) => count.strip_suffix(" bytes)")?.parse().ok()?,
             None => octets.split(' ').skip(1).count(),
@@ -198,9 +203,7 @@ impl OffenceRecord<'static> {
         let in_target = rest.name("; in the target: ");
         let last = || path.as_bytes().rsplit(|&byte| byte == b'/').next();
         let name = in_target.unwrap_or_else(|| Name::copy(last().unwrap_or_default()));
-        let record = Self {
-            time,
-            event: Event::Offence,
+        Some(Self {
             operation,
             name,
             path,
@@ -222,32 +225,23 @@ impl OffenceRecord<'static> {
             pid: rest.word(" pid ")?,
             command: rest.name(" ")?,
             left_out: rest.word(LEFT_OUT_BEFORE).unwrap_or_default(),
-            mount: rest.name("; mount ")?,
             section,
-        };
-        rest.0.is_empty().then_some(record)
+        })
     }
 }
 
-impl LeftOutRecord<'static> {
-    fn from_text(time: Time, text: &str) -> Option<Self> {
-        let mut rest = Rest(text);
-        let record = Self {
-            time,
-            event: Event::LeftOut,
-            left_out: rest.word("")?,
+impl LeftOutRecord {
+    fn read(left_out: u64, rest: &mut Rest<'_>) -> Option<Self> {
+        Some(Self {
+            left_out,
             uid: rest.word(" of uid ")?,
             directory: rest.name(" in ")?,
-            mount: rest.name("; mount ")?,
-        };
-        rest.0.is_empty().then_some(record)
+        })
     }
 }
 
-impl SummaryRecord<'static> {
-    fn from_text(time: Time, text: &str) -> Option<Self> {
-        let mut rest = Rest(text);
-        let mount = rest.name("")?;
+impl SummaryRecord {
+    fn read(rest: &mut Rest<'_>) -> Option<Self> {
         let operations = rest.word(": ")?;
         let sum: u64 = rest.word(" operations; ")?;
         let mut offences = RuleCounts::default();
@@ -258,9 +252,6 @@ impl SummaryRecord<'static> {
         }
         let before = before.replace(", ", "; ");
         let record = Self {
-            time,
-            event: Event::Summary,
-            mount,
             operations,
             offences,
             refused: rest.word(&before)?,
@@ -270,6 +261,7 @@ impl SummaryRecord<'static> {
             left_out: rest.word(" written, ")?,
             dropped: rest.word(" left out by the rate limit, ")?,
         };
-        (rest.0 == " dropped" && offences.sum() == sum).then_some(record)
+        rest.0 = rest.0.strip_prefix(" dropped")?;
+        (offences.sum() == sum).then_some(record)
     }
 }

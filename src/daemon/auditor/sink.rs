@@ -75,7 +75,7 @@ impl Sink {
     ///
     /// # Errors
     /// The line was not written, or not wholly; the next one is not harmed by that.
-    pub(super) fn write_line(&mut self, line: &str, record: &AuditRecord<'_>) -> io::Result<()> {
+    pub(super) fn write_line(&mut self, line: &str, record: &AuditRecord) -> io::Result<()> {
         match self.kind {
             SinkKind::Stderr | SinkKind::File(_) if self.ends_within_line() => {
                 self.send(format!("\n{line}\n").as_bytes())
@@ -212,7 +212,7 @@ mod tests {
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
     use super::{Sink, SinkKind};
-    use crate::records::{AuditRecord, Event, RecordHead, Time};
+    use crate::records::{AuditEvent, AuditRecord};
 
     /// A line that could be written in part only ends where the next one starts, and harms no other.
     #[test]
@@ -225,11 +225,7 @@ mod tests {
             file: Some(file),
             ..Sink::of(SinkKind::Stderr)
         };
-        let record = AuditRecord::Unknown(RecordHead {
-            time: Time::now(),
-            event: Event::Unknown,
-            mount: None,
-        });
+        let record = AuditRecord::from(AuditEvent::Unknown);
         log.write_line("one", &record).unwrap();
         assert!(log.write_line(&"x".repeat(1 << 20), &record).is_err());
         assert!(log.broken);

@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
-use super::record_tests::{latin1, record};
-use super::sink::{Sink, SinkKind};
-use super::{AuditConfig, AuditOptions, Auditor, Format};
+use super::record_tests::{latin1, record, text, time};
+use super::{AuditConfig, AuditOptions, Auditor, Format, Sink, SinkKind};
 use crate::codec::Form;
 use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::policy::{Class, Rule};
@@ -70,9 +69,9 @@ fn through(descriptor: impl Into<OwnedFd>, kind: SinkKind) -> Sink {
 }
 
 /// Hands on a record with the command name that it has.
-fn offend(log: &Auditor, record: OffenceRecord<'static>, directory: u64) {
+fn offend(log: &Auditor, record: OffenceRecord, directory: u64) {
     let command = record.command.as_bytes().to_vec();
-    log.offence_at(record, directory, Instant::now(), |_pid| command);
+    log.offence_at(time(), record, directory, Instant::now(), |_pid| command);
 }
 
 /// Every offence is in one place only.
@@ -148,7 +147,7 @@ fn the_log_is_made_for_its_owner_and_group_and_ends_in_a_summary() {
     assert_eq!(
         last.to_string(),
         concat!(
-            r#"{"time":null,"event":"summary","mount":{"text":"/mnt/x"},"operations":99,"#,
+            r#"{"time":null,"mount":{"text":"/mnt/x"},"event":"summary","operations":99,"#,
             r#""offences":{"ill-formed":1,"too-long":0,"forbidden":0,"not-normalized":1,"unmappable":0,"not-unique":0,"not-a-component":0},"#,
             r#""refused":1,"normalized":1,"reported":0,"written":2,"left_out":0,"dropped":0}"#
         )
@@ -184,12 +183,16 @@ fn what_is_left_out_is_told() {
     let log = auditor(options, &path, Format::Json);
     let start = Instant::now();
     for _ in 0..5 {
-        log.offence_at(latin1(), 1, start, |_pid| Vec::new());
+        log.offence_at(time(), latin1(), 1, start, |_pid| Vec::new());
     }
     for _ in 0..4 {
-        log.offence_at(latin1(), 1, start + Duration::from_secs(1), |_pid| {
-            Vec::new()
-        });
+        log.offence_at(
+            time(),
+            latin1(),
+            1,
+            start + Duration::from_secs(1),
+            |_pid| Vec::new(),
+        );
     }
     let counts = finish_soon(&log);
     assert_eq!((counts.records.written, counts.records.left_out), (3, 6));
@@ -231,7 +234,7 @@ fn the_command_is_asked_for_only_where_the_rate_limit_admits_the_record() {
     };
     let mut asked = Vec::new();
     for number in 0..5 {
-        log.offence_at(unnamed(), 1, Instant::now(), |pid| {
+        log.offence_at(time(), unnamed(), 1, Instant::now(), |pid| {
             asked.push(pid);
             format!("command {number}").into_bytes()
         });
@@ -462,7 +465,7 @@ fn the_system_log_gets_datagrams_once_it_is_there() {
         String::from_utf8(buffer[..length].to_vec()).unwrap()
     };
     let tag = format!("utf8fs[{}]: ", std::process::id());
-    assert_eq!(receive(), format!("<28>{tag}{}", latin1().text()));
+    assert_eq!(receive(), format!("<28>{tag}{}", text(&latin1())));
     assert!(receive().starts_with(&format!("<30>{tag}20")));
 }
 
@@ -498,5 +501,5 @@ fn a_fifo_survives_its_reader() {
     let next = File::open(&path).unwrap();
     assert_eq!(finish_soon(&log).records.written, 1);
     let first = BufReader::new(next).lines().next().unwrap().unwrap();
-    assert_eq!(first, latin1().text());
+    assert_eq!(first, text(&latin1()));
 }

@@ -8,16 +8,10 @@ use parking_lot::Mutex;
 
 use super::sink::Sink;
 use super::{Format, State};
-use crate::records::{AuditRecord, json_line};
+use crate::records::{AuditEvent, AuditRecord, json_line};
 
-/// An item of the writer's queue.
-#[derive(Debug)]
-pub(super) enum Job {
-    /// Write a record.
-    Record(Box<AuditRecord<'static>>),
-    /// Look whether the sink is to be reopened.
-    Wake,
-}
+/// An item of the writer's queue: a record to write, or `None` to look whether the sink is to be reopened.
+pub(super) type Job = Option<Box<AuditRecord>>;
 
 /// The state of the thread.
 #[derive(Debug)]
@@ -40,13 +34,13 @@ impl Writer {
         while let Ok(job) = self.queue.recv() {
             self.state.lock().busy_since = Some(Instant::now());
             self.reopen_if_wanted();
-            if let Job::Record(record) = job {
+            if let Some(record) = job {
                 let written = self.write(&record);
                 let mut state = self.state.lock();
                 if state.given_up {
                     return;
                 }
-                if let AuditRecord::Offence(_) = *record {
+                if let AuditEvent::Offence(_) = record.event {
                     state.counts.failing = !written || self.is_stale;
                     if written {
                         state.counts.records.written += 1;
@@ -58,20 +52,20 @@ impl Writer {
             self.state.lock().busy_since = None;
         }
         self.reopen_if_wanted();
-        let left_out = self.state.lock().limit.drain();
+        let left_out = self.state.lock().left_out();
         for record in left_out {
-            self.write(&AuditRecord::LeftOut(record));
+            self.write(&record);
             if self.state.lock().given_up {
                 return;
             }
         }
         // From here on no record is on its way: the sender is gone, and the queue is empty.
         let summary = self.state.lock().summary();
-        self.write(&AuditRecord::Summary(summary));
+        self.write(&summary);
     }
 
     /// Writes a line; returns whether the sink took it.
-    fn write(&mut self, record: &AuditRecord<'_>) -> bool {
+    fn write(&mut self, record: &AuditRecord) -> bool {
         let line = match self.format {
             Format::Json => json_line(record),
             Format::Text => record.text(),

@@ -12,7 +12,7 @@ use crate::offending::{FORBIDDEN, ILL_FORMED, OUT_OF_FORM, Row};
 use crate::policy::{ErrnoChoice, Policy, Profile};
 use crate::records::OffenceRecord;
 
-fn check_rule(record: &OffenceRecord<'_>, &(name, rule, kind, offset, length, code_point): &Row) {
+fn check_rule(record: &OffenceRecord, &(name, rule, kind, offset, length, code_point): &Row) {
     let found = (<&str>::from(record.rule), record.kind.as_deref());
     assert_eq!(found, (rule, Some(kind)), "{}", Quoted(name));
     let place = [record.offset, record.length].map(|count| u64::try_from(count).unwrap());

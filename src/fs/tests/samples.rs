@@ -11,7 +11,7 @@ use crate::names::rules::{Exemptions, Rules, Terms};
 use crate::names::{Legacy, NameMap, OnViolation};
 use crate::os::Privilege;
 use crate::policy::{ErrnoChoice, Policy};
-use crate::records::OffenceRecord;
+use crate::records::{OffenceRecord, Time};
 
 /// Somebody.
 pub(crate) const CALLER: Caller = Caller {
@@ -62,7 +62,7 @@ pub(crate) fn rules(map: &NameMap, exempt: Exemptions) -> Rules {
 struct Unread;
 
 impl AuditLog for Unread {
-    fn offence(&self, _record: OffenceRecord<'static>, _directory: u64) {}
+    fn offence(&self, _time: Time, _record: OffenceRecord, _directory: u64) {}
 
     fn counts(&self) -> Counts {
         Counts::default()
@@ -89,8 +89,7 @@ pub(crate) fn config(root: OwnedFd, map: NameMap) -> Config {
             privilege: Privilege::User,
             is_shared: true,
             auditor: Arc::new(Unread),
-            mountpoint: Vec::new(),
-            covers_backing: false,
+            covered: None,
         },
     }
 }

@@ -37,7 +37,7 @@ const ROWS: &[(&str, &str, bool, bool)] = &[
 ];
 
 fn assert_record(
-    record: &OffenceRecord<'_>,
+    record: &OffenceRecord,
     sibling: &[u8],
     name: &[u8],
     alike: Alike,

@@ -2,37 +2,41 @@
 
 use serde_json::{Value, json};
 
-use super::AuditRecord;
+use super::{AuditEvent, AuditRecord};
 use crate::records::json_line;
 
-const OFFENCE: &str = r#"{"time":"2026-11-21T11:49:58.965881Z","event":"offence","mount":{"text":"/mnt"},"operation":"create","path":{"bytes":"L2NhZuk="},"name":{"bytes":"Y2Fm6Q=="},"rule":"ill-formed","kind":"truncated","offset":3,"length":1,"code_point":null,"verdict":"refused","exempt":null,"errno":"EILSEQ","visible":null,"backing":null,"accepted":null,"sibling":null,"uid":7,"gid":8,"pid":9,"command":{"text":"tou\"ch"},"left_out":2}"#;
-const LEFT_OUT: &str = r#"{"time":"2026-11-21T11:49:58.965881Z","event":"left-out","mount":{"text":"/mnt"},"directory":{"text":"/d"},"uid":7,"left_out":3}"#;
-const SUMMARY: &str = r#"{"time":"2026-11-21T11:49:58.965881Z","event":"summary","mount":{"text":"/mnt"},"operations":9,"offences":{"ill-formed":1,"too-long":0,"forbidden":0,"not-normalized":0,"unmappable":0,"not-unique":0,"not-a-component":0},"refused":1,"normalized":0,"reported":0,"written":1,"left_out":0,"dropped":0}"#;
+const OFFENCE: &str = r#"{"time":"2026-11-21T11:49:58.965881Z","mount":{"text":"/mnt"},"event":"offence","operation":"create","path":{"bytes":"L2NhZuk="},"name":{"bytes":"Y2Fm6Q=="},"rule":"ill-formed","kind":"truncated","offset":3,"length":1,"code_point":null,"verdict":"refused","exempt":null,"errno":"EILSEQ","visible":null,"backing":null,"accepted":null,"sibling":null,"uid":7,"gid":8,"pid":9,"command":{"text":"tou\"ch"},"left_out":2}"#;
+const LEFT_OUT: &str = r#"{"time":"2026-11-21T11:49:58.965881Z","mount":{"text":"/mnt"},"event":"left-out","directory":{"text":"/d"},"uid":7,"left_out":3}"#;
+const SUMMARY: &str = r#"{"time":"2026-11-21T11:49:58.965881Z","mount":{"text":"/mnt"},"event":"summary","operations":9,"offences":{"ill-formed":1,"too-long":0,"forbidden":0,"not-normalized":0,"unmappable":0,"not-unique":0,"not-a-component":0},"refused":1,"normalized":0,"reported":0,"written":1,"left_out":0,"dropped":0}"#;
+
+fn parse(line: &str) -> serde_json::Result<AuditRecord> {
+    serde_json::from_str(line)
+}
 
 #[test]
 fn l4_what_is_read_is_what_is_written() {
     for line in [OFFENCE, LEFT_OUT, SUMMARY] {
-        let record = AuditRecord::parse(line.as_bytes()).unwrap();
+        let record = parse(line).unwrap();
         assert_eq!(json_line(&record), line);
     }
     let line = OFFENCE.replace(
         r#","left_out":2}"#,
         r#","left_out":2,"section":{"text":"s"}}"#,
     );
-    let record = AuditRecord::parse(line.as_bytes()).unwrap();
+    let record = parse(&line).unwrap();
     assert_eq!(json_line(&record), line);
 }
 
 #[test]
 fn events_and_fields_of_a_later_version_are_passed_over() {
     let line = OFFENCE.replace("\"uid\"", "\"later\":[{}],\"uid\"");
-    assert_eq!(
-        AuditRecord::parse(line.as_bytes()).unwrap(),
-        AuditRecord::parse(OFFENCE.as_bytes()).unwrap()
-    );
+    assert_eq!(parse(&line).unwrap(), parse(OFFENCE).unwrap());
     let line = OFFENCE.replace("offence", "policy");
-    let record = AuditRecord::parse(line.as_bytes()).unwrap();
-    assert!(matches!(record, AuditRecord::Unknown(head) if head.mount.is_some()));
+    let record = parse(&line).unwrap();
+    assert_eq!(
+        (record.event, record.mount.as_path().to_str()),
+        (AuditEvent::Unknown, Some("/mnt"))
+    );
 }
 
 /// A record is taken as a whole or not at all.
@@ -45,20 +49,17 @@ fn a_field_that_is_missing_or_twice_or_of_another_type_makes_a_line_no_record() 
             let is_optional = value.is_null() || key == "errno" || key == "kind";
             let mut without = whole.clone();
             without.as_object_mut().unwrap().remove(key);
-            let is_read = AuditRecord::parse(without.to_string().as_bytes()).is_ok();
+            let is_read = parse(&without.to_string()).is_ok();
             assert_eq!(is_read, is_optional, "without {key}");
             let mut altered = whole.clone();
             altered[key] = json!([true]);
-            assert!(
-                AuditRecord::parse(altered.to_string().as_bytes()).is_err(),
-                "{key}"
-            );
+            assert!(parse(&altered.to_string()).is_err(), "{key}");
             let twice = line.replacen('{', &format!("{{\"{key}\":{value},"), 1);
-            assert!(AuditRecord::parse(twice.as_bytes()).is_err(), "{key} twice");
+            assert!(parse(&twice).is_err(), "{key} twice");
         }
         let cut = line.strip_suffix('}').unwrap();
-        assert!(AuditRecord::parse(cut.as_bytes()).unwrap_err().is_eof());
-        assert!(AuditRecord::parse(format!("{line}{line}").as_bytes()).is_err());
+        assert!(parse(cut).unwrap_err().is_eof());
+        assert!(parse(&format!("{line}{line}")).is_err());
     }
     for (from, to) in [
         ("ill-formed", "ill"),
@@ -67,7 +68,7 @@ fn a_field_that_is_missing_or_twice_or_of_another_type_makes_a_line_no_record() 
         ("-11-", "-13-"),
     ] {
         let line = OFFENCE.replacen(from, to, 1);
-        assert!(AuditRecord::parse(line.as_bytes()).is_err(), "{to}");
+        assert!(parse(&line).is_err(), "{to}");
     }
 }
 
