@@ -17,9 +17,10 @@ use std::time::Duration;
 
 use log::LevelFilter;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueHint};
 
-use crate::codec::{Encoding, Repair};
+use crate::codec::{Charset, Coding, Encoding, Repair};
 use crate::daemon::auditor::Format;
 use crate::daemon::transport::Uring;
 use crate::fs::LocksAt;
@@ -27,7 +28,7 @@ use crate::fuse::Passthrough;
 use crate::names::{Legacy, OnViolation};
 use crate::os::Sandbox;
 use crate::policy::{Alike, Class, ErrnoChoice, NAME_MAX, Normalization, Profile, SMALLEST_LIMIT};
-use crate::records::{CacheMode, Id};
+use crate::records::{CacheMode, Id, SinkKind, charset, not_on_offer};
 pub use audit_args::{AuditLogArgs, TimeUnit};
 pub use guard_args::GuardArgs;
 pub use journal_args::{JournalArgs, UndoArgs};
@@ -157,8 +158,8 @@ pub struct PolicyArgs {
     ///
     /// By IANA name: iso-8859-1, windows-1252, koi8-r, big5, ... The first charset that decodes a name, and encodes it
     /// back to the same bytes, is taken.
-    #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append)]
-    pub from: Option<Vec<String>>,
+    #[arg(long, value_name = "CHARSET,...", value_parser = charset, value_delimiter = ',', action = ArgAction::Append)]
+    pub from: Option<Vec<Charset>>,
 
     /// How names on disk that do not conform are shown
     #[arg(long, value_name = "WAY", value_parser = word::<Legacy>())]
@@ -168,8 +169,8 @@ pub struct PolicyArgs {
     ///
     /// For directories in which other programs go on using that charset. Puts it in front of --from. A name whose
     /// bytes in that charset would be well-formed UTF-8 is stored in UTF-8.
-    #[arg(long, value_name = "CHARSET")]
-    pub store_as: Option<String>,
+    #[arg(long, value_name = "CHARSET", value_parser = charset)]
+    pub store_as: Option<Charset>,
 
     /// Action on a new name that does not conform
     #[arg(long, value_name = "WHAT", value_parser = word::<OnViolation>())]
@@ -227,8 +228,8 @@ pub struct AuditArgs {
     /// path, such as /run/systemd/journal.NAME/socket. For files with these names write ./-, ./syslog, ./journald.
     ///
     /// [default: - in the foreground, syslog in the background]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub audit_log: Option<OsString>,
+    #[arg(long, value_name = "FILE", value_parser = log(), value_hint = ValueHint::FilePath)]
+    pub audit_log: Option<SinkKind>,
 
     /// How records are written
     #[arg(long, value_name = "FORMAT", value_parser = word::<Format>())]
@@ -420,12 +421,12 @@ pub struct ExplainArgs {
 )]
 pub struct ConvertArgs {
     /// Encoding of the input: a label of --list
-    #[arg(long, value_name = "LABEL", required_unless_present = "list")]
-    pub from: Option<String>,
+    #[arg(long, value_name = "LABEL", value_parser = coding, required_unless_present = "list")]
+    pub from: Option<Coding>,
 
     /// Encoding of the output: a label of --list
-    #[arg(long, value_name = "LABEL", required_unless_present = "list")]
-    pub to: Option<String>,
+    #[arg(long, value_name = "LABEL", value_parser = coding, required_unless_present = "list")]
+    pub to: Option<Coding>,
 
     /// Substitute for malformed input and for characters that the target lacks, instead of stopping there
     #[arg(long, value_name = "REPAIR", value_parser = word::<Repair>())]
@@ -434,6 +435,27 @@ pub struct ConvertArgs {
     /// Print every label and what it stands for, and do nothing else
     #[arg(long, conflicts_with_all = ["from", "to", "lossy"])]
     pub list: bool,
+}
+
+/// Takes an encoding that `convert` reads or writes.
+fn coding(label: &str) -> Result<Coding, String> {
+    Coding::from_label(label).map_err(|mut unknown| {
+        let key = |label: &str| label.to_ascii_lowercase().replace(['-', '_'], "");
+        let forms = Encoding::ALL.iter().map(|encoding| encoding.label());
+        let like: Vec<&str> = forms
+            .filter(|form| key(form).starts_with(&key(label)) && key(label).len() > 3)
+            .collect();
+        if !like.is_empty() {
+            // It is one of a few that differ in the order of bytes, say.
+            (unknown.reason, unknown.near) = (None, like);
+        }
+        not_on_offer(&unknown, "'utf8fs convert --list' lists what it takes")
+    })
+}
+
+/// Takes the destination of the audit log.
+fn log() -> impl TypedValueParser<Value = SinkKind> {
+    OsStringValueParser::new().try_map(|text| SinkKind::parse(&text))
 }
 
 /// Takes the value of `--cache`.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::CommandError;
 use super::error::cannot_be;
 use super::output::{print_warning, quoted};
-use crate::daemon::mount_policy::{self, line_and_column};
+use crate::daemon::mount_policy::line_and_column;
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
 use crate::records::{CharsetMapFile, charset_source, table_fault};
 
@@ -64,9 +64,5 @@ pub(super) fn set(map: &mut CharsetMap, entry: &str) -> Result<(), CommandError>
 /// # Errors
 /// A charset that is not on offer, or a word among others.
 pub(super) fn source(option: &str, labels: &[&str]) -> Result<CharsetSource, CommandError> {
-    let charset = |label: &str| mount_policy::charset(option, label);
-    charset_source(labels, charset, |word| {
-        CommandError::usage(format!("{option} {word} comes alone"))
-            .hint("either name the charsets, or have them guessed")
-    })
+    charset_source(labels).map_err(|fault| CommandError::usage(format!("{option}: {fault}")))
 }

@@ -1,15 +1,11 @@
 //! The meaning of the arguments of `utf8fs mount`, and of those on names of other commands.
 
-use std::os::unix::ffi::OsStrExt;
-
 use super::CommandError;
 use super::args::{AuditArgs, ConformingArgs, MountArgs, PolicyArgs};
 use super::mount_options::MountOptions;
-use crate::codec::{Coding, Encoding};
 use crate::daemon::mount_config::{MountConfig, check};
-use crate::daemon::mount_policy;
 use crate::fuse::Passthrough;
-use crate::records::{Comparison, List, LogOption, Name, PolicyFile};
+use crate::records::{Comparison, List, PolicyFile};
 
 /// Most operations that are worked on at a time, by default.
 const THREADS: usize = 32;
@@ -55,9 +51,8 @@ fn mount_keys(args: &MountArgs) -> PolicyFile {
 
 /// Adds the options of the audit log to keys of a policy.
 pub(super) fn with_audit(keys: PolicyFile, audit: &AuditArgs) -> PolicyFile {
-    let log = audit.audit_log.as_ref();
     PolicyFile {
-        audit_log: log.map(|log| LogOption::File(Name::copy(log.as_bytes()))),
+        audit_log: audit.audit_log.clone(),
         audit_format: audit.audit_format,
         audit_burst: audit.audit_burst,
         audit_per_minute: audit.audit_per_minute,
@@ -69,7 +64,7 @@ pub(super) fn policy_keys(args: &PolicyArgs) -> PolicyFile {
     PolicyFile {
         from: args.from.clone().map(List),
         legacy: args.legacy,
-        store_as: args.store_as.clone(),
+        store_as: args.store_as,
         mode: args.on_violation.map(Into::into),
         errno: args.errno,
         ..conforming_keys(&args.conforming)
@@ -85,26 +80,6 @@ pub(super) fn conforming_keys(args: &ConformingArgs) -> PolicyFile {
         max_chars: args.max_chars,
         ..PolicyFile::default()
     }
-}
-
-/// Decides what `convert` reads or writes; `option` is the one that says so.
-///
-/// # Errors
-/// A label that is not on offer.
-pub(super) fn coding(option: &str, label: &str) -> Result<Coding, CommandError> {
-    Coding::from_label(label).map_err(|mut unknown| {
-        let key = |label: &str| label.to_ascii_lowercase().replace(['-', '_'], "");
-        let forms = Encoding::ALL.iter().map(|encoding| encoding.label());
-        let like: Vec<&str> = forms
-            .filter(|form| key(form).starts_with(&key(label)) && key(label).len() > 3)
-            .collect();
-        if !like.is_empty() {
-            // It is one of a few that differ in the order of bytes, say.
-            (unknown.reason, unknown.near) = (None, like);
-        }
-        let offer = format!("'utf8fs convert --list' lists what {option} takes");
-        mount_policy::not_on_offer(&unknown, &offer)
-    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::io::{self, Read};
 
 use super::args::{ConvertArgs, values};
-use super::config::coding;
 use super::error::cannot_be;
 use super::output::{Output, counted, print_lines, print_note};
 use super::{CommandError, ExitCode};
@@ -14,13 +13,11 @@ use crate::codec::{Charset, Coding, ConvertError, ConvertFault, Converter, Encod
 /// # Errors
 /// Wrong arguments; input that is malformed or unmappable; standard input or output fails.
 pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CommandError> {
-    if args.list {
+    let (Some(from), Some(to)) = (args.from, args.to) else {
         print_lines(labels())?;
         return Ok(ExitCode::Ok);
-    }
+    };
     let out = Output::stdout();
-    let from = coding("--from", args.from.as_deref().unwrap_or_default())?;
-    let to = coding("--to", args.to.as_deref().unwrap_or_default())?;
     if let Some(repair) = args.lossy
         && repair != Repair::Replace
         && !from.is_of_octets()

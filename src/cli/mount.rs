@@ -1,9 +1,5 @@
 //! `utf8fs mount`.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-
 use log::LevelFilter;
 
 use super::args::MountArgs;
@@ -15,6 +11,7 @@ use crate::daemon::mount_life;
 use crate::daemon::program_log;
 use crate::daemon::session::Ended;
 use crate::names::Quoted;
+use crate::records::SinkKind;
 
 /// Mounts, and serves until the mount is taken away.
 ///
@@ -23,12 +20,10 @@ use crate::names::Quoted;
 pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, CommandError> {
     program_log::queue(args.background);
     let is_dry_run = args.dry_run;
-    let is_file = |log: &&OsString| {
-        let word = log.as_bytes().split(|byte| *byte == b':').next();
-        !matches!(word, Some(b"-" | b"syslog" | b"journald"))
-    };
-    let log = args.audit.audit_log.as_ref().filter(is_file);
-    if let Some(log) = log.filter(|log| invocation.by_mount && Path::new(log).is_relative()) {
+    if let Some(SinkKind::File(log)) = &args.audit.audit_log
+        && invocation.by_mount
+        && log.is_relative()
+    {
         let message = format!("the audit log {} is relative", Quoted::of(log));
         return Err(
             CommandError::usage(message).hint("mount(8) runs anywhere: begin the path with /")

@@ -23,12 +23,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-pub use journald::JOURNAL;
 pub use log_file::is_unsafe_log;
 pub use rate_limit::AuditOptions;
 use rate_limit::RateLimit;
 pub(super) use sink::Sink;
-pub use sink::SinkKind;
 pub(super) use syslog::message as syslog_message;
 use writer::{Job, Writer};
 
@@ -36,6 +34,7 @@ use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::os;
 use crate::policy::Rule;
 pub use crate::records::LogFormat as Format;
+pub use crate::records::SinkKind;
 use crate::records::{AuditEvent, AuditRecord, Name, OffenceRecord, SummaryRecord, Time};
 
 /// Most records that wait for the writer.

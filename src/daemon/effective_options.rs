@@ -8,10 +8,9 @@ use parking_lot::Mutex;
 
 use super::mount_config::MountConfig;
 use super::mount_policy::{PolicySource, ResolvedPolicy};
-use crate::daemon::auditor::{JOURNAL, SinkKind};
 use crate::fuse::status::{About, Told};
 use crate::names::rules::Mode;
-use crate::records::{LogOption, MountOptions, Name, PolicyStatus, Time};
+use crate::records::{MountOptions, Name, PolicyStatus, Time};
 
 /// Returns the fixed part of a mount's status.
 pub(super) fn about(config: &MountConfig) -> About {
@@ -62,18 +61,7 @@ pub(super) fn options(config: &MountConfig) -> MountOptions {
         threads: config.threads,
         uring: word(config.uring),
         sandbox: word(config.sandbox),
-        audit_log: match &audit.sink {
-            SinkKind::Stderr => LogOption::Word("-".into()),
-            SinkKind::Syslog => LogOption::Word("syslog".into()),
-            SinkKind::Journal(path) if path.as_os_str() == JOURNAL => {
-                LogOption::Word("journald".into())
-            }
-            SinkKind::Journal(path) => {
-                let path = [b"journald:", path.as_os_str().as_bytes()].concat();
-                LogOption::File(path.into())
-            }
-            SinkKind::File(path) => LogOption::File(file(path)),
-        },
+        audit_log: audit.sink.clone(),
         audit_format: word(audit.format),
         audit_burst: audit.limit.burst,
         audit_per_minute: audit.limit.per_minute,

@@ -1,8 +1,6 @@
 //! Are the directories fit? Asked before anything is mounted, so that the answer is a sentence and not an errno.
 
-use std::ffi::OsStr;
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 
@@ -55,16 +53,6 @@ fn unfit(kind: &str, file: &Path, what: &str) -> CommandError {
     CommandError::usage(format!("the {kind} {} {what}", Quoted::of(file)))
 }
 
-/// The name of a file that is written, such as an audit log.
-///
-/// # Errors
-/// It can be the path of none.
-pub(super) fn file_name<'f>(kind: &str, file: &'f Path) -> Result<&'f OsStr, CommandError> {
-    let name = file.file_name();
-    let name = name.filter(|_| !file.as_os_str().as_bytes().contains(&0));
-    name.ok_or_else(|| unfit(kind, file, "is not a file").hint("give the path of a file"))
-}
-
 /// The directory of such a file, absolute and without symlinks.
 ///
 /// # Errors
@@ -88,7 +76,9 @@ pub fn check_file(
     ruled: &[Ruled],
     remedy: &str,
 ) -> Result<PathBuf, CommandError> {
-    let name = file_name(kind, file)?;
+    let name = file.file_name();
+    let name =
+        name.ok_or_else(|| unfit(kind, file, "is not a file").hint("give the path of a file"))?;
     let path = directory_of(kind, file)?.join(name);
     match ruled_by(&path, ruled) {
         None => Ok(path),

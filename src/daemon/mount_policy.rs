@@ -18,7 +18,7 @@ pub use loaded_policy::LoadedPolicy;
 pub use name_outlook::Outlook;
 pub use policy_faults::{Place, Table};
 pub use policy_source::{PolicySource, line_and_column};
-pub use resolved_policy::{ResolvedPolicy, charset, name_map, not_on_offer};
+pub use resolved_policy::{ResolvedPolicy, name_map};
 pub use user_tables::{groups_of, number_of, user_names};
 
 /// Loads a policy file that rules no mount yet, to be checked.

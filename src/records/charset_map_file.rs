@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer, de};
 
+use super::charset;
 use super::policy_file::List;
-use crate::codec::Charset;
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
 
 /// The keys of a charset map.
@@ -56,22 +56,9 @@ impl<'de> Deserialize<'de> for CharsetSource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let labels = List::<String>::deserialize(deserializer)?.0;
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        let charset = |label: &str| {
-            Charset::from_label(label).map_err(|unknown| {
-                let near = unknown.near.first();
-                let near = near.map(|near| format!("did you mean {near}?"));
-                let why = unknown.reason.map(str::to_owned).or(near);
-                let why = why.unwrap_or_else(|| {
-                    "it takes names of IANA, a list of them, auto or leave".to_owned()
-                });
-                let label = Quoted(label.as_bytes());
-                de::Error::custom(format_args!("charset {label} is not supported: {why}"))
-            })
-        };
-        let alone = |_word: &str| de::Error::custom("auto and leave stand alone");
         match labels.as_slice() {
             [] => Err(de::Error::custom("there is no charset in the list")),
-            labels => charset_source(labels, charset, alone),
+            labels => charset_source(labels).map_err(de::Error::custom),
         }
     }
 }
@@ -90,25 +77,19 @@ pub fn table_fault(fault: &toml::de::Error, table: &str) -> String {
 /// Returns the source that labels stand for: charsets, or one of the words `auto` and `leave`.
 ///
 /// # Errors
-/// Those of `charset`, which reads one label; that of `alone`, for a word among others.
-pub fn charset_source<E>(
-    labels: &[&str],
-    charset: impl Fn(&str) -> Result<Charset, E>,
-    alone: impl Fn(&str) -> E,
-) -> Result<CharsetSource, E> {
-    let is_word = |label: &&&str| matches!(**label, "auto" | "leave");
+/// A label that is not on offer, or a word among others.
+pub fn charset_source(labels: &[&str]) -> Result<CharsetSource, String> {
     match labels {
         [] => Ok(CharsetSource::Nothing),
         ["auto"] => Ok(CharsetSource::Auto),
         ["leave"] => Ok(CharsetSource::Leave),
-        labels => match labels.iter().find(is_word) {
-            Some(word) => Err(alone(word)),
-            None => {
-                let charsets = labels.iter().map(|label| charset(label));
-                let charsets: Result<_, E> = charsets.collect();
-                charsets.map(CharsetSource::Charsets)
-            }
-        },
+        labels if labels.contains(&"auto") || labels.contains(&"leave") => {
+            Err("auto and leave stand alone".to_owned())
+        }
+        labels => {
+            let charsets: Result<_, _> = labels.iter().map(|label| charset(label)).collect();
+            charsets.map(CharsetSource::Charsets)
+        }
     }
 }
 
@@ -149,7 +130,7 @@ mod tests {
             (
                 entry("charset = 'koi9'"),
                 "'koi9'",
-                "charset \"koi9\" is not supported: did you mean koi",
+                "unknown charset \"koi9\"; did you mean koi",
             ),
             (
                 entry("charset = ['koi8-r', 'utf-8']"),

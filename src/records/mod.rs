@@ -18,6 +18,7 @@ mod plan_record;
 mod policy_file;
 mod readable_plan;
 mod scan_report;
+mod sink_kind;
 mod time;
 mod word;
 
@@ -35,8 +36,8 @@ pub use json::{add_fields, json_line, push_json};
 pub use kind::Kind;
 pub use mount_status::{
     AuditCounts, BackingFault, CacheMode, CacheTimes, DescriptorCounts, FormatHead, IndexCounts,
-    LogOption, MountOptions, MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts,
-    STATUS_FORMAT, Transport, WatchStatus,
+    MountOptions, MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts, STATUS_FORMAT,
+    Transport, WatchStatus,
 };
 pub use name::Name;
 pub use plan_record::{
@@ -51,5 +52,6 @@ pub use scan_report::{
     KindTotal, PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource,
     ScanTotal, TOTAL_FORMAT, Tally,
 };
+pub use sink_kind::SinkKind;
 pub use time::{Time, whole_milliseconds};
-pub use word::nearest;
+pub use word::{charset, nearest, not_on_offer};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Name, RuleCounts, Time, VerdictCounts};
+use super::{Name, RuleCounts, SinkKind, Time, VerdictCounts};
 use crate::codec::{Charset, Encoding};
 use crate::names::Legacy;
 use crate::policy::{Alike, Class, ErrnoChoice, Normalization};
@@ -264,7 +264,7 @@ pub struct MountOptions {
     /// The degree of confinement.
     pub sandbox: Cow<'static, str>,
     /// The log of offences.
-    pub audit_log: LogOption,
+    pub audit_log: SinkKind,
     /// The format of that log.
     pub audit_format: Cow<'static, str>,
     /// Records that pass at once.
@@ -292,16 +292,6 @@ pub enum CacheMode {
     /// The kernel keeps what it knows for so many seconds.
     #[serde(untagged)]
     Seconds(f64),
-}
-
-/// The value of `--audit-log`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum LogOption {
-    /// `-`, `syslog` or `journald`.
-    Word(Cow<'static, str>),
-    /// A file, or `journald:` and the path of a socket.
-    File(Name<'static>),
 }
 
 /// The fields that every version of a status and of a scan's part has.

@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use toml::de::DeTable;
 
-use super::{LogOption, Name};
-use crate::codec::Encoding;
+use super::{Name, SinkKind};
+use crate::codec::{Charset, Encoding};
 use crate::names::Legacy;
 use crate::names::rules::Mode;
 use crate::policy::{Alike, Class, ErrnoChoice, Normalization, Profile};
@@ -31,11 +31,11 @@ pub struct PolicyFile {
     /// The definition of UTF-8.
     pub encoding: Option<Encoding>,
     /// Charsets that ill-formed names may be in.
-    pub from: Option<List<String>>,
+    pub from: Option<List<Charset>>,
     /// The way to show names on disk that do not conform.
     pub legacy: Option<Legacy>,
     /// The charset that new names are stored in.
-    pub store_as: Option<String>,
+    pub store_as: Option<Charset>,
     /// Forbidden classes, besides those of the profile.
     pub forbid: Option<List<Class>>,
     /// Most bytes in a name.
@@ -53,7 +53,7 @@ pub struct PolicyFile {
     /// Users who are exempt.
     pub exempt_uid: Option<List<Id>>,
     /// The log of offences.
-    pub audit_log: Option<LogOption>,
+    pub audit_log: Option<SinkKind>,
     /// The format of that log.
     pub audit_format: Option<LogFormat>,
     /// Records that pass at once.

@@ -7,10 +7,11 @@ use clap::{ArgAction, Args, ValueHint};
 
 use super::values::word;
 use super::{AuditArgs, ConformingArgs, PolicyFileArgs, seconds, uid};
+use crate::codec::Charset;
 use crate::guard::Action;
 use crate::os::Sandbox;
 use crate::policy::Alike;
-use crate::records::Id;
+use crate::records::{Id, charset};
 
 /// `utf8fs guard`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -53,8 +54,8 @@ pub struct GuardArgs {
     /// Charsets of the names that are not UTF-8, in the order in which they are tried
     ///
     /// [default: the likeliest, by all names of the directory]
-    #[arg(long, value_name = "CHARSET,...", value_delimiter = ',', action = ArgAction::Append, verbatim_doc_comment, help_heading = "Names")]
-    pub from: Option<Vec<String>>,
+    #[arg(long, value_name = "CHARSET,...", value_parser = charset, value_delimiter = ',', action = ArgAction::Append, verbatim_doc_comment, help_heading = "Names")]
+    pub from: Option<Vec<Charset>>,
 
     /// Charset map: a file of the charsets of directories, where --from does not hold; 'utf8fs scan --propose-map' writes one
     ///

@@ -6,9 +6,10 @@ use clap::{ArgAction, Args, ValueHint};
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::values::word;
-use crate::codec::Form;
+use crate::codec::{Charset, Form};
 use crate::names::{Escapes, PrivateUse};
 use crate::policy::Profile;
+use crate::records::charset;
 use crate::tree::plan::OnCollision;
 
 /// `utf8fs migrate`.
@@ -71,8 +72,8 @@ pub struct MigrateArgs {
     /// Charset in which names that are UTF-8 are stored, for a device that knows no other; names with characters that it lacks stay
     ///
     /// Names that are not UTF-8 stay too.
-    #[arg(long, value_name = "CHARSET", conflicts_with_all = ["from", "charset_map", "set_charset", "fix_double", "unescape", "map"], help_heading = "Names")]
-    pub to: Option<String>,
+    #[arg(long, value_name = "CHARSET", value_parser = charset, conflicts_with_all = ["from", "charset_map", "set_charset", "fix_double", "unescape", "map"], help_heading = "Names")]
+    pub to: Option<Charset>,
 
     /// Charset map: a file of the charsets of directories, where --from does not hold; 'utf8fs scan --propose-map' writes one
     #[arg(long, value_name = "FILE", help_heading = "Names")]

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::cli::args::MigrateArgs;
 use crate::cli::{CommandError, charset_map};
-use crate::daemon::mount_policy;
 use crate::names::{Patterns, Quoted};
 use crate::tree::plan::{Filter, PlanOptions};
 
@@ -44,7 +43,7 @@ fn changes(args: &MigrateArgs) -> [Asked; 10] {
     let map = map.map(|path| Quoted::of(path).to_string());
     [
         ("--from", list(args.from.as_deref())),
-        ("--to", args.to.clone()),
+        ("--to", args.to.map(|charset| charset.label().to_owned())),
         ("--charset-map", map),
         ("--set-charset", list(args.set_charset.as_deref())),
         ("--fix-double", flag(args.fix_double)),
@@ -125,8 +124,8 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CommandErr
     options.allow_control = args.allow_control;
     options.least = args.min_confidence.unwrap_or(options.least);
     options.on_collision = args.on_collision.unwrap_or(options.on_collision);
-    if let Some(to) = &args.to {
-        options.store_as(mount_policy::charset("--to", to)?);
+    if let Some(to) = args.to {
+        options.store_as(to);
     }
     Ok(options)
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::cli::args::Command;
 use crate::names::OnViolation;
 use crate::policy::Profile;
-use crate::records::Id;
+use crate::records::{Id, SinkKind};
 
 fn typed(line: &[&str]) -> Result<MountArgs, CommandError> {
     let line: Vec<OsString> = line.iter().map(OsString::from).collect();
@@ -57,7 +57,7 @@ fn value_of(arg: &Arg) -> String {
     let words = arg.get_possible_values();
     match words.first() {
         Some(word) => word.get_name().to_owned(),
-        None if arg.get_long() == Some("store-as") => "koi8-r".to_owned(),
+        None if matches!(arg.get_long(), Some("from" | "store-as")) => "koi8-r".to_owned(),
         None => "30".to_owned(),
     }
 }
@@ -115,7 +115,9 @@ fn a_line_of_fstab_holds_all_of_it() {
     assert!(flags.has("ro") && flags.has("noexec") && flags.has("noatime") && flags.has("nosuid"));
     assert_eq!(options.allow_other, Some(true));
     assert_eq!(options.fsname.unwrap(), "old,stuff");
-    assert_eq!(args.policy.from.unwrap(), ["shift_jis", "windows-1252"]);
+    let from = args.policy.from.unwrap();
+    let from: Vec<&str> = from.iter().map(|charset| charset.label()).collect();
+    assert_eq!(from, ["shift_jis", "windows-1252"]);
     assert_eq!(args.policy.on_violation, Some(OnViolation::Normalize));
     assert_eq!(
         args.policy.conforming.forbid.unwrap(),
@@ -150,7 +152,8 @@ fn paths_are_bytes() {
     let line = b"audit-log=/tmp/\xE9,fsname=\xFF".to_vec();
     let args = typed_octets(vec!["-o".into(), OsString::from_vec(line)]).unwrap();
     let options = MountOptions::read(&args).unwrap();
-    assert_eq!(args.audit.audit_log.unwrap().as_bytes(), b"/tmp/\xE9");
+    let log = SinkKind::File(OsStr::from_bytes(b"/tmp/\xE9").into());
+    assert_eq!(args.audit.audit_log, Some(log));
     assert_eq!(options.fsname.unwrap().as_bytes(), b"\xFF");
     let line = OsString::from_vec(b"from=\xE9".to_vec());
     let error = typed_octets(vec!["-o".into(), line]).unwrap_err();

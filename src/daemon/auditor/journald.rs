@@ -7,10 +7,6 @@ use serde_json::Value;
 use super::syslog::{DAEMON, severity};
 use crate::records::{AuditEvent, AuditRecord, Name, json_line};
 
-/// The socket of the system's journal; that of the namespace NAME is `/run/systemd/journal.NAME/socket`
-/// (systemd-journald.service(8)).
-pub const JOURNAL: &str = "/run/systemd/journal/socket";
-
 /// Returns the datagram: `MESSAGE` is the line, `UTF8FS_RECORD` the record as a line of JSON, and each field of it is a field
 /// besides. Names are quoted in those, so that no tool that prints a field prints a name raw (law L1).
 pub(super) fn message(line: &str, record: &AuditRecord) -> Vec<u8> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
@@ -14,27 +14,13 @@ use super::log_file::open_file;
 use super::syslog::SYSLOG;
 use super::{journald, syslog};
 use crate::os::helper::{self, Errand};
-use crate::records::AuditRecord;
+use crate::records::{AuditRecord, SinkKind};
 
 /// Time that a message may wait for a sink that takes nothing, so that a log that was replaced is opened anew.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
 };
-
-/// The destination of the audit log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SinkKind {
-    /// Standard error, one line each.
-    Stderr,
-    /// A file, appended to, made with mode 0640 if it is not there; may be a FIFO or a character device. No symlink is
-    /// followed to it; it is ours or root's, and has one name.
-    File(PathBuf),
-    /// The system's log, through `/dev/log`.
-    Syslog,
-    /// The system's journal, through its socket at this path, with a field for each fact.
-    Journal(PathBuf),
-}
 
 /// A way to a log.
 #[derive(Debug)]
@@ -211,8 +197,8 @@ mod tests {
 
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
-    use super::{Sink, SinkKind};
-    use crate::records::{AuditEvent, AuditRecord};
+    use super::Sink;
+    use crate::records::{AuditEvent, AuditRecord, SinkKind};
 
     /// A line that could be written in part only ends where the next one starts, and harms no other.
     #[test]

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use super::LoadedPolicy;
 use super::policy_faults::{Fault, Place, Table};
-use super::resolved_policy::{ResolvedPolicy, charset};
+use super::resolved_policy::ResolvedPolicy;
 use super::user_tables::number_in;
-use crate::daemon::audit_config::{LOG, log_sink};
-use crate::daemon::auditor::SinkKind;
+use crate::codec::Charset;
+use crate::daemon::audit_config::LOG;
 use crate::daemon::mount_paths::{Ruled, directory_of};
 use crate::names::rules::Mode;
 use crate::names::{Legacy, Patterns, Quoted};
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
-use crate::records::{Comparison, Id, List, PolicyFile, PolicySection};
+use crate::records::{Comparison, Id, List, PolicyFile, PolicySection, SinkKind};
 
 /// Returns the faults of a policy. `ruled` are the directories of the mount, if there is one.
 pub(super) fn faults(policy: &LoadedPolicy, ruled: &[Ruled]) -> Vec<Fault> {
@@ -41,19 +41,19 @@ impl LoadedPolicy {
         if keys.legacy == Some(Legacy::Decode) && !has_charsets {
             let message = "legacy is decode without from: it can be in force only where --from is given as well";
             faults.push(whole.warning("legacy", message));
-            options.from = Some(List(vec!["iso-8859-1".to_owned()]));
+            options.from = Some(List(Charset::all().take(1).collect()));
         }
-        match keys.audit_log.as_ref().map(log_sink) {
-            Some(Ok(SinkKind::Stderr)) => {
+        match &keys.audit_log {
+            Some(SinkKind::Stderr) => {
                 let message =
                     "audit_log is standard error: it can be in force only without --background";
                 faults.push(whole.warning("audit_log", message));
             }
-            Some(Ok(SinkKind::File(path))) => {
-                let directory = directory_of(LOG, &path).err();
+            Some(SinkKind::File(path)) => {
+                let directory = directory_of(LOG, path).err();
                 faults.extend(directory.map(|error| whole.wrong_value("audit_log", &error)));
             }
-            Some(Ok(SinkKind::Syslog | SinkKind::Journal(_)) | Err(_)) | None => {}
+            Some(SinkKind::Syslog | SinkKind::Journal(_)) | None => {}
         }
         if self.is_valid()
             && let Err(error) = ResolvedPolicy::new(options, self)
@@ -77,16 +77,6 @@ impl Checks<'_> {
         if keys.store_as.is_some() && keys.legacy.is_some_and(|legacy| legacy != Legacy::Decode) {
             let message = "legacy contradicts store_as, which needs names to be decoded";
             self.faults.push(whole.error("legacy", message));
-        }
-        if let Some(Err(error)) = keys.audit_log.as_ref().map(log_sink) {
-            self.faults.push(whole.wrong_value("audit_log", &error));
-        }
-        let from = List::values(&keys.from).iter().map(|label| ("from", label));
-        let store_as = keys.store_as.iter().map(|label| ("store_as", label));
-        for (key, label) in from.chain(store_as) {
-            if let Err(error) = charset(key, label) {
-                self.faults.push(whole.wrong_value(key, &error));
-            }
         }
         self.check_limits(whole, keys.max_bytes, keys.max_chars);
         self.check_patterns(whole, "exempt", &keys.exempt);

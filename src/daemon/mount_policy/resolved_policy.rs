@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::loaded_policy::LoadedPolicy;
 use super::policy_faults::{Fault, Table};
 use super::user_tables::members_of;
-use crate::codec::{Charset, Encoding, UnknownCharset};
+use crate::codec::Encoding;
 use crate::daemon::audit_config::audit_config;
 use crate::daemon::command_error::CommandError;
 use crate::names::rules::{Exemptions, Mode, People, Rules, Section, Terms};
@@ -102,7 +102,7 @@ impl ResolvedPolicy {
     }
 
     /// Returns a line for each key of `new` that cannot come into force while `self` is mounted, with the place where the file says
-    /// it. A key that is written otherwise and comes to the same is no change.
+    /// it. Where all of them come to the same as before, none has changed.
     pub(in crate::daemon) fn remount_faults(
         &self,
         new: &Self,
@@ -116,19 +116,14 @@ impl ResolvedPolicy {
             )
         };
         let before = self.keys.by_key();
-        let fixed = |keys: &PolicyFile| {
-            let map = name_map(keys).ok();
-            let map = map.map(|map| (map.policy, map.legacy, map.from, map.store_as));
-            (map, audit_config(keys, is_background).ok())
+        let fixed = |Self { map, keys, .. }: &Self| {
+            let log = audit_config(keys, is_background).ok();
+            let from = map.from.clone();
+            (map.policy.clone(), map.legacy, from, map.store_as, log)
         };
+        let is_same = fixed(new) == fixed(self);
         let is_changed = |(key, value): &(String, Value)| {
-            if CHANGEABLE.contains(&key.as_str()) || before.get(key) == Some(value) {
-                return false;
-            }
-            let mut changed = before.clone();
-            changed.insert(key.clone(), value.clone());
-            let changed = serde_json::from_value(Value::Object(changed));
-            changed.map_or(true, |changed| fixed(&changed) != fixed(&self.keys))
+            !is_same && !CHANGEABLE.contains(&&**key) && before.get(key) != Some(value)
         };
         let keys = new.keys.by_key().into_iter().filter(is_changed);
         let keys = keys.map(|(key, _)| fault(&policy.whole, &key, &key, ""));
@@ -158,16 +153,10 @@ impl ResolvedPolicy {
 /// Resolves which names conform, and what the others are shown as.
 ///
 /// # Errors
-/// A charset that is not on offer, or keys that contradict each other.
+/// Keys that contradict each other.
 pub fn name_map(keys: &PolicyFile) -> Result<NameMap, CommandError> {
-    let store_as = keys.store_as.as_deref();
-    let store_as = store_as
-        .map(|label| charset("--store-as", label))
-        .transpose()?;
-    let from = List::values(&keys.from).iter();
-    let from = from.map(|label| charset("--from", label));
-    let mut from: Vec<Charset> = from.collect::<Result<_, _>>()?;
-    if let Some(charset) = store_as {
+    let mut from = List::values(&keys.from).to_vec();
+    if let Some(charset) = keys.store_as {
         // What is stored must be read back, and by the charset that it was stored in.
         from.retain(|other| *other != charset);
         from.insert(0, charset);
@@ -184,7 +173,7 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, CommandError> {
         )
         .hint("name it, as in --from iso-8859-1, or use --legacy escape"));
     }
-    if let Some(charset) = store_as.filter(|_| legacy != Legacy::Decode) {
+    if let Some(charset) = keys.store_as.filter(|_| legacy != Legacy::Decode) {
         return Err(CommandError::usage(format!(
             "--store-as {} needs --legacy decode",
             charset.label()
@@ -203,7 +192,7 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, CommandError> {
         policy,
         legacy,
         from,
-        store_as,
+        store_as: keys.store_as,
         on_violation: match keys.mode {
             Some(Mode::Normalize) => OnViolation::Normalize,
             Some(Mode::Report | Mode::Off) => OnViolation::Report,
@@ -221,36 +210,6 @@ fn exemptions(uids: Vec<u32>, patterns: &[String]) -> Result<Exemptions, Command
             error.reason
         ))
         .hint("a pattern is a path as /backups/** or a name as *.tmp, with * ? [a-z] {one,other}")
-    })
-}
-
-/// Finds a charset; `option` is the one that names it.
-///
-/// # Errors
-/// A label that is not on offer.
-pub fn charset(option: &str, label: &str) -> Result<Charset, CommandError> {
-    let offer = format!(
-        "{option} takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r"
-    );
-    if label == "auto" {
-        return Err(CommandError::usage(format!("{option} auto is for migrate: only there charsets are guessed"))
-            .hint("'utf8fs scan --propose-map charsets.toml DIR' writes a map of the charsets it guesses, by directory; migrate --charset-map reads it"));
-    }
-    Charset::from_label(label).map_err(|unknown| not_on_offer(&unknown, &offer))
-}
-
-/// Returns why a charset is not known, with what is alike or else `offer` as a hint.
-#[must_use]
-pub fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> CommandError {
-    let label = Quoted::of(&unknown.label);
-    let error = match unknown.reason {
-        Some(reason) => CommandError::usage(format!("charset {label} is not supported: {reason}")),
-        None => CommandError::usage(format!("unknown charset {label}")),
-    };
-    error.hint(match unknown.near.split_last() {
-        None => offer.to_owned(),
-        Some((only, [])) => format!("did you mean {only}?"),
-        Some((last, others)) => format!("did you mean {} or {last}?", others.join(", ")),
     })
 }
 

@@ -91,10 +91,13 @@ fn each_fault_is_told_with_its_line_and_column() {
             ],
         ),
         (
-            "from = [\"koi8-q\", \"utf-7\"]",
+            "from = [\"koi8-r\", \"koi8-q\"]",
+            &["p:1:8: error: unknown charset \"koi8-q\"; did you mean koi8-r or koi8-u?"],
+        ),
+        (
+            "store_as = \"utf-7\"",
             &[
-                "p:1:8: error: from: unknown charset \"koi8-q\"; did you mean koi8-r or koi8-u?",
-                "p:1:8: error: from: charset \"utf-7\" is not supported: stateful: one name has many spellings, and one of them spells `/` with other bytes; from takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r",
+                "p:1:12: error: charset \"utf-7\" is not supported: stateful: one name has many spellings, and one of them spells `/` with other bytes; it takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r",
             ],
         ),
         (
@@ -127,26 +130,20 @@ fn each_fault_is_told_with_its_line_and_column() {
         ),
         (
             "\n audit_log = \"\"",
-            &[
-                "p:2:14: error: audit_log: the audit log \"\" is not a file; give the path of a file",
-            ],
+            &["p:2:14: error: \"\": it is not a file; give the path of a file"],
         ),
         (
             "audit_log = \"a\\u0000\"",
-            &[
-                "p:1:13: error: audit_log: the audit log \"a\\x00\" is not a file; give the path of a file",
-            ],
+            &["p:1:13: error: \"a\\x00\": it is not a file; give the path of a file"],
         ),
         (
             "audit_log = \"/tmp/..\"",
-            &[
-                "p:1:13: error: audit_log: the audit log \"/tmp/..\" is not a file; give the path of a file",
-            ],
+            &["p:1:13: error: \"/tmp/..\": it is not a file; give the path of a file"],
         ),
         (
             "audit_log = \"journald:x\"",
             &[
-                "p:1:13: error: audit_log: the audit log \"journald:x\": the socket has no path that begins with /; a file of such a name is written as ./journald:...; the journal of the namespace NAME is journald:/run/systemd/journal.NAME/socket",
+                "p:1:13: error: \"journald:x\": the socket has no path that begins with /; a file of such a name is written as ./journald:...; the journal of the namespace NAME is journald:/run/systemd/journal.NAME/socket",
             ],
         ),
         (

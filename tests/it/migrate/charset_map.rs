@@ -417,8 +417,11 @@ fn set_charset_wins_over_the_file_and_is_undone() {
     for (entry, fault) in [
         ("koi8-r", "--set-charset \"koi8-r\": it must be DIR=CHARSET"),
         ("=koi8-r", "--set-charset \"=koi8-r\": it is empty"),
-        ("/a=koi9", "unknown charset \"koi9\""),
-        ("/a=auto,koi8-r", "--set-charset auto comes alone"),
+        ("/a=koi9", "--set-charset: unknown charset \"koi9\""),
+        (
+            "/a=auto,koi8-r",
+            "--set-charset: auto and leave stand alone",
+        ),
         ("/a/[=koi8-r", "--set-charset \"/a/[=koi8-r\": "),
     ] {
         let run = migrate(tree.parent(), &["--set-charset", entry, "backing"]).expect(2);
@@ -446,7 +449,7 @@ fn a_faulty_map_is_refused_with_line_and_column() {
         let fault = refused(command, row);
         assert!(
             fault.starts_with(
-                "error: \"map\":3:11: charset \"koi8r-x\" is not supported: did you mean koi8-r"
+                "error: \"map\":3:11: unknown charset \"koi8r-x\"; did you mean koi8-r"
             ),
             "{fault}"
         );
