@@ -95,6 +95,12 @@ impl Charset {
         labels::names(self).skip(1)
     }
 
+    /// Returns how often names on disks and in archives are in it, against other charsets, and the codes of the languages that are
+    /// written in it.
+    pub(super) fn prior(self) -> (f64, impl Iterator<Item = &'static str> + Clone) {
+        (self.0.weight, self.0.languages.split(','))
+    }
+
     /// Every charset on offer.
     pub fn all() -> impl Iterator<Item = Self> {
         CATALOGUE.iter().map(Self)

@@ -20,7 +20,6 @@ mod doubled;
 mod mixture;
 mod model;
 mod pairs;
-mod prior;
 mod sample;
 mod scored_text;
 mod script;

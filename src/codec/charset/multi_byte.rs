@@ -5,13 +5,15 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use encoding_rs::{DecoderResult, EncoderResult, Encoding};
+use strum::EnumString;
 
 use super::EncodeError;
 use super::corrections::{BIG5, Correction, GB_18030_2022, GBK_USER_DEFINED, JIS_X_0208};
 use crate::codec::{DecodeError, Malformed};
 
 /// A multi-byte charset.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum MultiByte {
     ShiftJis,
     EucJp,

@@ -5,10 +5,26 @@ use std::sync::OnceLock;
 
 use super::model;
 use super::pairs::Pairs;
-use super::prior::{LANGUAGES, PRIORS};
 use super::scored_text::ScoredText;
 use super::{Guess, Guesser};
 use crate::codec::Charset;
+
+/// Languages by how many names they write, against the others; those not here: 1.
+const LANGUAGES: [(&str, f64); 13] = [
+    ("de", 6.0),
+    ("fr", 6.0),
+    ("es", 6.0),
+    ("pt", 4.0),
+    ("it", 3.0),
+    ("pl", 3.0),
+    ("ru", 10.0),
+    ("sv", 2.0),
+    ("nl", 2.0),
+    ("cs", 2.0),
+    ("tr", 2.0),
+    ("uk", 2.0),
+    ("zh-hans", 10.0),
+];
 
 /// The share of names in another language than most.
 const FOREIGN: f64 = 0.1;
@@ -61,7 +77,7 @@ impl Candidates {
     }
 
     fn new() -> Self {
-        let rows: Vec<Candidate> = Charset::all().filter_map(candidate).collect();
+        let rows: Vec<Candidate> = Charset::all().map(candidate).collect();
         let lacking = |byte: usize| {
             let lacks = rows.iter().map(|row| row.bytes.get(byte) == Some(&None));
             let lacks = lacks.enumerate();
@@ -95,24 +111,22 @@ impl Candidates {
     }
 }
 
-fn candidate(charset: Charset) -> Option<Candidate> {
-    let prior = PRIORS.iter().find(|prior| prior.label == charset.label())?;
+fn candidate(charset: Charset) -> Candidate {
+    let (prior, languages) = charset.prior();
     let weight = |code: &str| {
         LANGUAGES
             .iter()
             .find(|row| row.0 == code)
             .map_or(1.0, |row| row.1)
     };
-    let total: f64 = prior.languages.split(' ').map(weight).sum();
+    let total: f64 = languages.clone().map(weight).sum();
     let is_multi_byte = charset.max_len() > 1;
-    let weights: f64 = PRIORS.iter().map(|prior| prior.weight).sum();
-    Some(Candidate {
+    let weights: f64 = Charset::all().map(|charset| charset.prior().0).sum();
+    Candidate {
         charset,
         pairs: is_multi_byte.then(|| Pairs::new(charset)),
-        prior: (prior.weight / weights).ln(),
-        languages: prior
-            .languages
-            .split(' ')
+        prior: (prior / weights).ln(),
+        languages: languages
             .filter_map(|code| {
                 let index = model::languages().iter().position(|row| row.code == code)?;
                 Some((index, (weight(code) / total).ln()))
@@ -122,7 +136,7 @@ fn candidate(charset: Charset) -> Option<Candidate> {
             .filter(|_| !is_multi_byte)
             .map(|byte: u8| charset.decode(&[byte]).ok()?.chars().next())
             .collect(),
-    })
+    }
 }
 
 /// Weighs these names of a guesser under every charset; best first, without examples.
