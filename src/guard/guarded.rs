@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::directories::{Away, Directories, Directory};
 use super::judge::{Judge, Judgement};
-use super::offender::{Newcomers, Offender};
+use super::offender::{Key, Newcomers, Offender};
 use super::pending::Pending;
 use super::scan_requests::{ALL, Requests};
 use crate::backing::{Dir, FileHandle};
@@ -38,7 +38,7 @@ pub(super) struct Guarded {
     pub(super) pending: Pending,
     pub(super) requests: Requests,
     /// The names that were met since all events had been read, or a scan began: one that is both heard of and found counts once.
-    met: Mutex<HashSet<(FileHandle, BackingName)>>,
+    met: Mutex<HashSet<Key>>,
     is_over: AtomicBool,
 }
 
@@ -121,17 +121,6 @@ impl Guarded {
         }
     }
 
-    /// Has the name that an offender was given compared with its siblings: its own name was not.
-    pub(super) fn compare_new(&self, offender: &Offender, new: &BackingName) {
-        let Offender {
-            directory, maker, ..
-        } = offender;
-        let renamed = Offender::of(&self.judge(), directory, new, maker, offender.operation);
-        if let Some(renamed) = renamed.filter(|renamed| renamed.alike().is_some()) {
-            self.requests.ask_to_compare(renamed);
-        }
-    }
-
     /// Reports the newcomers in a directory of these names that are alike to an older one. One that was made since, and is not heard of
     /// yet, is not older.
     pub(super) fn compare(&self, newcomers: &Newcomers, names: &EntryList, dir: &Dir<impl AsFd>) {
@@ -150,7 +139,7 @@ impl Guarded {
                 let is_older = |name: &&BackingName| {
                     newcomers.get(*name).map_or_else(
                         || made(dir, name).is_none_or(|made| made <= offender.time),
-                        |other| other.age() < offender.age(),
+                        |other| (other.time, &other.name) < (offender.time, &offender.name),
                     )
                 };
                 let Some(sibling) = group.iter().find(is_older) else {
@@ -169,8 +158,7 @@ impl Guarded {
 
     /// Was the name not met before?
     fn is_first(&self, offender: &Offender) -> bool {
-        let key = (offender.directory.handle.clone(), offender.name.clone());
-        let mut met = self.met.lock();
+        let (key, mut met) = (offender.key(), self.met.lock());
         if met.len() >= REMEMBERED {
             return !met.contains(&key);
         }

@@ -98,8 +98,9 @@ impl Judge {
     }
 
     /// Returns the options by which names are put right.
-    pub(super) fn plan(&self, number: usize) -> Option<&PlanOptions> {
-        self.plans.get(number)
+    pub(super) fn plan(&self, number: usize) -> &PlanOptions {
+        let options = self.plans.get(number);
+        options.expect("invariant: it is the number of a judgement of this policy")
     }
 }
 

@@ -5,20 +5,21 @@
 //! T2, T4, T5).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::directories::Away;
 use super::guarded::Guarded;
 use super::judge::Judge;
+use super::offender::Offender;
 use super::pending::{Batch, Waiting};
 use crate::backing::ticks::age;
-use crate::backing::{Dir, Stat, file};
+use crate::backing::{Dir, FileHandle, Stat, file};
 use crate::fs::audit::Verdict;
 use crate::names::{BackingName, Quoted};
 use crate::records::{Kind, PlanLine, Reason, TreePath};
@@ -46,7 +47,7 @@ pub(super) fn mend_all(guarded: &Guarded, journal: &Journal) {
     let mut has_failed = false;
     while !guarded.is_over() {
         let due = guarded.pending.take_due(MOST);
-        let is_full = due.iter().map(HashMap::len).sum::<usize>() >= MOST;
+        let is_full = due.values().map(HashMap::len).sum::<usize>() >= MOST;
         if !due.is_empty() {
             let done = mend(guarded, journal, due);
             match &done {
@@ -66,13 +67,16 @@ pub(super) fn mend_all(guarded: &Guarded, journal: &Journal) {
 
 /// Reports those that wait. From `deadline` on they are only counted; the scan at the next start finds them.
 fn report_waiting(guarded: &Guarded, deadline: Instant) {
-    let batches = guarded.pending.take_all().into_iter();
-    for waiting in batches.flat_map(HashMap::into_values) {
-        if Instant::now() < deadline {
-            report_left(guarded, &waiting, None);
-        } else if !waiting.is_reported {
-            let rule = waiting.offender.judgement.offence.rule;
+    let judge = guarded.judge();
+    let waiting = guarded.pending.take_all();
+    for Waiting { offender, .. } in waiting.filter(|waiting| !waiting.is_reported) {
+        if Instant::now() >= deadline {
+            let rule = offender.judgement.offence.rule;
             guarded.auditor.leave_out(rule, Verdict::Reported);
+        } else if let Some(offender) = offender.again(&judge, &offender.directory)
+            && offender.alike().is_none()
+        {
+            guarded.report(&offender, None, None);
         }
     }
 }
@@ -83,23 +87,29 @@ fn report_left(guarded: &Guarded, waiting: &Waiting, sibling: Option<&BackingNam
     }
 }
 
-/// Entries that are being renamed, by directory and name.
-type Moving = HashMap<(TreePath, BackingName), Waiting>;
+/// Entries that are being renamed, by their directories, with the others that wait there.
+type Moving = HashMap<TreePath, Batch>;
 
-/// Renames what can be renamed of these.
+/// Renames what can be renamed of these. All of which nothing is reported waits on.
 ///
 /// # Errors
 /// Those of the journal.
-fn mend(guarded: &Guarded, journal: &Journal, batches: Vec<Batch>) -> Result<(), JournalError> {
+fn mend(
+    guarded: &Guarded,
+    journal: &Journal,
+    batches: HashMap<FileHandle, Batch>,
+) -> Result<(), JournalError> {
     let judge = guarded.judge();
     let (mut moving, mut changes) = (Moving::new(), Vec::new());
-    for batch in batches {
-        if guarded.is_over() {
-            let waiting = batch.into_values();
-            waiting.for_each(|waiting| guarded.pending.put_back(waiting, None));
-        } else {
-            changes.extend(change(guarded, &judge, batch, &mut moving));
+    for (handle, mut batch) in batches {
+        if !guarded.is_over()
+            && let Some(planned) = change(guarded, &judge, &handle, &mut batch)
+        {
+            let moving = moving.entry(planned.0.clone()).or_default();
+            moving.extend(batch.drain());
+            changes.push(planned);
         }
+        guarded.pending.put_back(batch.into_values());
     }
     // The deepest first: what is renamed keeps no directory below from being found.
     changes.sort_by_key(|(directory, ..)| Reverse(directory.len()));
@@ -108,126 +118,111 @@ fn mend(guarded: &Guarded, journal: &Journal, batches: Vec<Batch>) -> Result<(),
         moving: Mutex::new(moving),
     };
     let done = apply_live(guarded.directories.root(), journal, changes, &results);
-    // Those that were not come to.
-    for waiting in results.moving.into_inner().into_values() {
-        guarded.pending.put_back(waiting, None);
-    }
+    let moving = results.moving.into_inner().into_values();
+    guarded
+        .pending
+        .put_back(moving.flat_map(HashMap::into_values));
     done
 }
 
-/// Returns the changes of a directory, its entries that change being put into `moving`. The others wait on, or are left.
+/// Returns the changes of a directory. Takes out of the batch what is reported, and what conforms by now.
 fn change(
     guarded: &Guarded,
     judge: &Judge,
-    batch: Batch,
-    moving: &mut Moving,
+    handle: &FileHandle,
+    batch: &mut Batch,
 ) -> Option<(TreePath, u64, Vec<Change>)> {
-    let first = batch.values().next()?;
     // It may have been moved since.
-    let handle = first.offender.directory.handle.clone();
-    let opened = guarded.directories.open(&handle);
-    let is_moving = matches!(opened, Err(Away::Moving));
-    let opened = opened.ok();
-    let opened = opened.and_then(|(directory, dir)| Some((directory, Stat::of(&dir).ok()?, dir)));
-    let Some((directory, stat, dir)) = opened else {
-        for waiting in batch.into_values() {
-            match is_moving {
-                true => guarded.pending.put_back(waiting, None),
-                false => report_left(guarded, &waiting, None),
-            }
+    let (directory, dir) = match guarded.directories.open(handle) {
+        Ok(opened) => opened,
+        Err(Away::Moving) => return None,
+        Err(Away::Elsewhere) => {
+            let waiting = batch.drain();
+            waiting.for_each(|(_, waiting)| report_left(guarded, &waiting, None));
+            return None;
         }
-        return None;
     };
+    let inode = Stat::of(&dir).ok()?.ino;
     // Those that can be renamed now, by the options that put them right.
-    let mut ready: BTreeMap<Option<usize>, (Batch, EntryList)> = BTreeMap::new();
-    for (name, mut waiting) in batch {
-        waiting.offender.directory = Arc::clone(&directory);
+    let mut ready: BTreeMap<usize, EntryList> = BTreeMap::new();
+    batch.retain(|name, waiting| {
         if guarded.is_over() {
-            guarded.pending.put_back(waiting, None);
-            continue;
+            return true;
         }
-        let Ok(stat) = dir.stat_child(&name) else {
+        // By the policy that is in force now.
+        let Some(offender) = waiting.offender.again(judge, &directory) else {
+            return false;
+        };
+        let Some(plan) = offender.judgement.plan else {
+            if !waiting.is_reported {
+                guarded.meet(offender);
+            }
+            return false;
+        };
+        waiting.offender = offender;
+        let Ok(stat) = dir.stat_child(name) else {
             // It is gone.
-            report_left(guarded, &waiting, None);
-            continue;
+            report_left(guarded, waiting, None);
+            return false;
         };
-        let Err(wait) = check_quiet(&dir, &name, &stat, guarded.pending.grace()) else {
-            let (batch, entries) = ready.entry(waiting.offender.judgement.plan).or_default();
-            entries.push(name.as_bytes(), stat.kind(), stat.ino);
-            batch.insert(name, waiting);
-            continue;
-        };
-        let since = jiff::Timestamp::now().duration_since(waiting.offender.time);
-        if since.as_secs() > LONG && !waiting.is_reported {
-            guarded.report(&waiting.offender, None, None);
-            waiting.is_reported = true;
+        if let Err(rest) = check_quiet(&dir, name, &stat, guarded.pending.grace()) {
+            waiting.rest = rest;
+            let since = Timestamp::now().duration_since(waiting.offender.time);
+            if since.as_secs() > LONG {
+                report_left(guarded, waiting, None);
+                waiting.is_reported = true;
+            }
+        } else {
+            let ready = ready.entry(plan).or_default();
+            ready.push(name.as_bytes(), stat.kind(), stat.ino);
         }
-        guarded.pending.put_back(waiting, wait);
-    }
+        true
+    });
     let mut changes = Vec::new();
-    for (plan, (mut batch, entries)) in ready {
-        let planned = match plan.and_then(|number| judge.plan(number)) {
-            Some(options) => {
-                let names = directory.path.iter().map(BackingName::as_bytes);
-                let is_included = |name: &[u8]| {
-                    BackingName::parse(name).is_ok_and(|name| batch.contains_key(&name))
-                };
-                lines(&dir, &options.for_directory(names), &entries, &is_included)
-            }
-            // A policy without them is in force by now.
-            None => Ok(Vec::new()),
-        };
-        let Some(planned) = planned.ok().filter(|_| !guarded.is_over()) else {
-            let waiting = batch.into_values();
-            waiting.for_each(|waiting| guarded.pending.put_back(waiting, None));
+    for (plan, entries) in ready {
+        let mut names: HashSet<&[u8]> = entries.iter().map(|entry| entry.name).collect();
+        let options = judge.plan(plan);
+        let options = options.for_directory(directory.path.iter().map(BackingName::as_bytes));
+        let Ok(planned) = lines(&dir, &options, &entries) else {
             continue;
         };
+        if guarded.is_over() {
+            return None;
+        }
         for line in planned {
-            let Some(waiting) = batch.remove(&line.old) else {
-                continue;
-            };
-            match Change::of(&line) {
-                Some(change) => {
-                    moving.insert((directory.path.clone(), line.old), waiting);
-                    changes.push(change);
-                }
-                None => {
-                    let wanted = line.candidates.first().map(|candidate| &candidate.name);
-                    let sibling = wanted.filter(|_| line.reason == Reason::Taken);
-                    leave(guarded, &waiting, sibling, &format!("{:?}", line.reason));
-                }
+            if let Some(change) = Change::of(&line) {
+                changes.push(change);
+            } else if let Some(waiting) = batch.remove(&line.old) {
+                let wanted = line.candidates.first().map(|candidate| &candidate.name);
+                let sibling = wanted.filter(|_| line.reason == Reason::Taken);
+                leave(guarded, &waiting, sibling, &format!("{:?}", line.reason));
             }
+            names.remove(line.old.as_bytes());
         }
         // What the planner keeps, or is gone.
-        for waiting in batch.values() {
-            report_left(guarded, waiting, None);
+        for (_, waiting) in batch.extract_if(|name, _| names.contains(name.as_bytes())) {
+            report_left(guarded, &waiting, None);
         }
     }
-    (!changes.is_empty()).then(|| (directory.path.clone(), stat.ino, changes))
+    (!changes.is_empty()).then(|| (directory.path.clone(), inode, changes))
 }
 
-/// Plans those of `entries` that `is_included`. The directory, which may have a million names, is listed only where the charset is
-/// guessed by them. Else only those are looked at that a new name would take.
+/// Plans `entries`. Their directory, which may have a million names, is listed only where the charset is guessed by them. Else only
+/// those are looked at that a new name would take.
 ///
 /// # Errors
 /// Those of listing it.
-fn lines(
-    dir: &Dir,
-    options: &PlanOptions,
-    entries: &EntryList,
-    is_included: &dyn Fn(&[u8]) -> bool,
-) -> io::Result<Vec<PlanLine>> {
+fn lines(dir: &Dir, options: &PlanOptions, entries: &EntryList) -> io::Result<Vec<PlanLine>> {
     let tree = TreeGuess::default();
-    let plan = |listing: &_| plan(options, &tree, listing, is_included, &|_, _| false);
+    let numbers = entries.iter().map(|entry| (entry.name, entry.inode));
+    let numbers: HashMap<_, _> = numbers.collect();
+    let is_included = |name: &[u8]| numbers.contains_key(name);
+    let plan = |listing: &_| plan(options, &tree, listing, &is_included, &|_, _| false);
     if options.needs_guesses() {
         let mut lines = plan(&EntryList::read(dir)?);
         // A listing may have other numbers than statx(2), as that of overlayfs has for directories.
-        let looked_at: HashMap<_, _> = entries
-            .iter()
-            .map(|entry| (entry.name, entry.inode))
-            .collect();
         for line in &mut lines {
-            line.inode = looked_at.get(line.old.as_bytes()).copied().unwrap_or(0);
+            line.inode = numbers.get(line.old.as_bytes()).copied().unwrap_or(0);
         }
         return Ok(lines);
     }
@@ -287,9 +282,7 @@ struct Results<'g> {
 
 impl Results<'_> {
     fn take(&self, directory: &TreePath, name: &BackingName) -> Option<Waiting> {
-        self.moving
-            .lock()
-            .remove(&(directory.clone(), name.clone()))
+        self.moving.lock().get_mut(directory)?.remove(name)
     }
 }
 
@@ -298,9 +291,16 @@ impl Observer for Results<'_> {
         let (Some(waiting), Movement::To(new)) = (self.take(directory, name), movement) else {
             return;
         };
-        self.guarded.status.lock().renamed += 1;
-        self.guarded.report(&waiting.offender, Some(new), None);
-        self.guarded.compare_new(&waiting.offender, new);
+        let (guarded, offender) = (self.guarded, &waiting.offender);
+        guarded.status.lock().renamed += 1;
+        guarded.report(offender, Some(new), None);
+        // It may be alike to a sibling.
+        let renamed = Offender {
+            name: new.clone(),
+            ..offender.clone()
+        };
+        let renamed = renamed.again(&guarded.judge(), &offender.directory);
+        renamed.into_iter().for_each(|new| guarded.meet(new));
     }
 
     fn skipped(&self, skipped: &Skipped) {
@@ -310,7 +310,7 @@ impl Observer for Results<'_> {
         match skipped.reason {
             // It was replaced, or moved with its directory, just now.
             SkipReason::Changed | SkipReason::Elsewhere => {
-                self.guarded.pending.put_back(waiting, None);
+                self.guarded.pending.put_back([waiting]);
             }
             SkipReason::Gone => report_left(self.guarded, &waiting, None),
             reason @ (SkipReason::Taken
@@ -334,17 +334,14 @@ mod tests {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
-
-    use jiff::Timestamp;
+    use std::sync::Arc;
 
     use super::*;
-    use crate::backing::FileHandle;
     use crate::daemon::auditor::{AuditConfig, AuditOptions, Auditor, Format, SinkKind};
     use crate::daemon::mount_policy::ResolvedPolicy;
     use crate::fs::audit::{AuditLog, Operation};
     use crate::guard::directories::Directories;
     use crate::guard::maker::Maker;
-    use crate::guard::offender::Offender;
     use crate::guard::scan::scan;
     use crate::guard::scan_requests::ALL;
     use crate::records::PolicyFile;
@@ -479,7 +476,7 @@ mod tests {
             &Arc::default(),
         );
         let dir = Dir::open_root(root.path()).unwrap();
-        let lines = lines(&dir, judge.plan(0).unwrap(), &entries, &|_| true).unwrap();
+        let lines = lines(&dir, judge.plan(0), &entries).unwrap();
         let planned: Vec<_> = lines
             .iter()
             .map(|line| (line.reason, line.new.is_some()))
@@ -500,7 +497,7 @@ mod tests {
         let keys = PolicyFile::parse("mode = 'normalize'").unwrap();
         let judge = Judge::new(ResolvedPolicy::without_file(keys).unwrap(), &Arc::default());
         let dir = Dir::open_root(root.path()).unwrap();
-        let lines = lines(&dir, judge.plan(0).unwrap(), &entries, &|_| true).unwrap();
+        let lines = lines(&dir, judge.plan(0), &entries).unwrap();
         let inodes: Vec<u64> = lines.iter().map(|line| line.inode).collect();
         assert_eq!(inodes, [1, 1, 1]);
     }

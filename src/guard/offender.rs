@@ -8,9 +8,13 @@ use jiff::Timestamp;
 use super::directories::Directory;
 use super::judge::{Judge, Judgement};
 use super::maker::Maker;
+use crate::backing::FileHandle;
 use crate::fs::audit::Operation;
 use crate::names::BackingName;
 use crate::policy::{Alike, Rule};
+
+/// The directory of a name, and the name.
+pub(super) type Key = (FileHandle, BackingName);
 
 /// New names of a directory, which may be alike to a sibling.
 pub(super) type Newcomers = HashMap<BackingName, Offender>;
@@ -47,6 +51,19 @@ impl Offender {
         })
     }
 
+    /// Judges it anew, where its directory is now; `None` if it conforms or is exempt by now.
+    pub(super) fn again(&self, judge: &Judge, directory: &Arc<Directory>) -> Option<Self> {
+        let judged = Self::of(judge, directory, &self.name, &self.maker, self.operation)?;
+        Some(Self {
+            time: self.time,
+            ..judged
+        })
+    }
+
+    pub(super) fn key(&self) -> Key {
+        (self.directory.handle.clone(), self.name.clone())
+    }
+
     /// Returns its path from the guarded directory.
     pub(super) fn path(&self) -> Vec<u8> {
         self.directory.path_of(self.name.as_bytes())
@@ -58,10 +75,5 @@ impl Offender {
             return None;
         };
         Some(alike)
-    }
-
-    /// Returns when the name was made, as an order of all names of a directory.
-    pub(super) fn age(&self) -> (Timestamp, &BackingName) {
-        (self.time, &self.name)
     }
 }

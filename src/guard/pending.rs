@@ -1,11 +1,12 @@
 //! Offenders that wait to be renamed, by their directories.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::offender::Offender;
+use super::offender::{Key, Offender};
 use crate::backing::FileHandle;
 use crate::fs::audit::Operation;
 use crate::names::BackingName;
@@ -21,7 +22,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 pub(super) struct Waiting {
     pub(super) offender: Offender,
     due: Instant,
+    /// Time for which it waits next, where `rest` is not known.
     wait: Duration,
+    /// Time for which it still has to be left alone, if that is known.
+    pub(super) rest: Option<Duration>,
     /// The entry was reported already, since it has waited for long.
     pub(super) is_reported: bool,
 }
@@ -37,35 +41,29 @@ pub(super) type Batch = HashMap<BackingName, Waiting>;
 
 #[derive(Debug, Default)]
 struct Table {
-    directories: HashMap<FileHandle, Batch>,
-    count: usize,
-    /// The numbers of those of each user.
+    waiting: HashMap<Key, Waiting>,
+    /// The numbers of those of each user who has some.
     by_user: HashMap<u32, usize>,
 }
 
 impl Table {
     /// Adds one, in place of one of its name.
     fn insert(&mut self, waiting: Waiting) {
-        let directory = waiting.offender.directory.handle.clone();
-        let (name, user) = (waiting.offender.name.clone(), waiting.user());
-        let batch = self.directories.entry(directory).or_default();
-        let replaced = batch.insert(name, waiting);
-        self.count += 1;
-        *self.by_user.entry(user).or_default() += 1;
+        *self.by_user.entry(waiting.user()).or_default() += 1;
+        let replaced = self.waiting.insert(waiting.offender.key(), waiting);
         self.uncount(replaced.iter());
     }
 
     /// Counts no longer those that were taken out.
     fn uncount<'w>(&mut self, taken: impl Iterator<Item = &'w Waiting>) {
         for waiting in taken {
-            self.count -= 1;
-            *self.by_user.entry(waiting.user()).or_default() -= 1;
+            if let Entry::Occupied(mut count) = self.by_user.entry(waiting.user()) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
         }
-    }
-
-    fn has(&self, offender: &Offender) -> bool {
-        let batch = self.directories.get(&offender.directory.handle);
-        batch.is_some_and(|batch| batch.contains_key(&offender.name))
     }
 }
 
@@ -96,20 +94,20 @@ impl Pending {
 
     /// Returns how many wait.
     pub(super) fn count(&self) -> usize {
-        self.table.lock().count
+        self.table.lock().waiting.len()
     }
 
     /// Has an offender wait; one of its name starts anew. Returns false where there are too many.
     pub(super) fn add(&self, offender: Offender) -> bool {
         let mut table = self.table.lock();
         let is_found = offender.operation == Operation::Found;
-        if table.has(&offender) {
+        if table.waiting.contains_key(&offender.key()) {
             if is_found {
                 return true;
             }
         } else {
             let of_user = table.by_user.get(&offender.maker.uid).copied();
-            if of_user.unwrap_or_default() >= self.most.saturating_sub(table.count) {
+            if of_user.unwrap_or_default() >= self.most.saturating_sub(table.waiting.len()) {
                 return false;
             }
         }
@@ -118,6 +116,7 @@ impl Pending {
         let waiting = Waiting {
             due: Instant::now() + wait,
             wait: self.grace,
+            rest: None,
             is_reported: false,
             offender,
         };
@@ -127,47 +126,49 @@ impl Pending {
         true
     }
 
-    /// Has one wait on: for `wait`, or where that is not known, for the grace, and for twice as long each time.
-    pub(super) fn put_back(&self, mut waiting: Waiting, wait: Option<Duration>) {
-        let wait = wait.unwrap_or_else(|| {
-            let longer = (waiting.wait * 2).min(LONGEST_WAIT.max(self.grace));
-            std::mem::replace(&mut waiting.wait, longer)
-        });
-        waiting.due = Instant::now() + wait;
-        let mut table = self.table.lock();
-        // One that was made anew meanwhile is there already.
-        if !table.has(&waiting.offender) {
-            table.insert(waiting);
+    /// Has these wait on: each for its rest, or where that is not known, for the grace, and for twice as long each time.
+    pub(super) fn put_back(&self, all: impl IntoIterator<Item = Waiting>) {
+        for mut waiting in all {
+            let rest = waiting.rest.take().unwrap_or_else(|| {
+                let longer = (waiting.wait * 2).min(LONGEST_WAIT.max(self.grace));
+                std::mem::replace(&mut waiting.wait, longer)
+            });
+            waiting.due = Instant::now() + rest;
+            let mut table = self.table.lock();
+            // One that was made anew meanwhile is there already.
+            if !table.waiting.contains_key(&waiting.offender.key()) {
+                table.insert(waiting);
+            }
         }
     }
 
     /// Takes those that are due, `most` at the most of each user, so that none waits for all of another's. Waits for some time at
     /// the most, and returns none then.
-    pub(super) fn take_due(&self, most: usize) -> Vec<Batch> {
+    pub(super) fn take_due(&self, most: usize) -> HashMap<FileHandle, Batch> {
         let mut table = self.table.lock();
-        if table.count == 0 {
+        if table.waiting.is_empty() {
             self.changed.wait_for(&mut table, Duration::from_secs(1));
         }
         let now = Instant::now();
         let mut taken_of: HashMap<u32, usize> = HashMap::new();
-        let mut is_taken = |waiting: &Waiting| {
+        let is_taken = |_: &Key, waiting: &mut Waiting| {
             let taken = taken_of.entry(waiting.user()).or_default();
             let is_taken = waiting.due <= now && *taken < most;
             *taken += usize::from(is_taken);
             is_taken
         };
-        let batches = table.directories.values_mut();
-        let taken = batches.map(|batch| batch.extract_if(|_, waiting| is_taken(waiting)).collect());
-        let due: Vec<Batch> = taken.filter(|batch: &Batch| !batch.is_empty()).collect();
-        table.directories.retain(|_, batch| !batch.is_empty());
-        table.uncount(due.iter().flat_map(HashMap::values));
+        let mut due: HashMap<FileHandle, Batch> = HashMap::new();
+        for ((directory, name), waiting) in table.waiting.extract_if(is_taken) {
+            due.entry(directory).or_default().insert(name, waiting);
+        }
+        table.uncount(due.values().flat_map(HashMap::values));
         due
     }
 
     /// Takes all.
-    pub(super) fn take_all(&self) -> Vec<Batch> {
+    pub(super) fn take_all(&self) -> impl Iterator<Item = Waiting> {
         let table = std::mem::take(&mut *self.table.lock());
-        table.directories.into_values().collect()
+        table.waiting.into_values()
     }
 
     /// Has who waits come back.
@@ -232,8 +233,10 @@ mod tests {
         assert!(!add(&pending, 3, 3000, 7));
         assert_eq!(pending.count(), 34);
         let due = pending.take_due(1000);
-        assert_eq!(due.iter().map(HashMap::len).sum::<usize>(), 34);
+        assert_eq!(due.values().map(HashMap::len).sum::<usize>(), 34);
         assert_eq!(pending.count(), 0);
+        let users = pending.table.lock().by_user.len();
+        assert_eq!(users, 0, "nothing is kept of who has none");
         assert!(add(&pending, 3, 3000, 7));
     }
 
@@ -247,13 +250,12 @@ mod tests {
         add(&pending, 1, 500, 8);
         add(&pending, 2, 500, 8);
         let due = pending.take_due(10);
-        let taken = due.iter().flat_map(HashMap::values);
+        let taken = due.values().flat_map(HashMap::values);
         let mut users: Vec<u32> = taken.map(Waiting::user).collect();
         users.sort_unstable();
         assert_eq!(users, [[7; 10].as_slice(), &[8; 2]].concat());
         assert_eq!(pending.count(), 190);
-        let again = Pending::take_all(&pending);
-        assert_eq!(again.iter().map(HashMap::len).sum::<usize>(), 190);
+        assert_eq!(pending.take_all().count(), 190);
         assert_eq!(pending.count(), 0);
     }
 
@@ -262,11 +264,11 @@ mod tests {
         for (grace, waits) in [(2, [2, 4, 8, 16, 32, 60, 60]), (120, [120; 7])] {
             let pending = Pending::new(Duration::from_secs(grace));
             add(&pending, 1, 0, 7);
-            let take = || pending.take_all().pop()?.into_values().next();
+            let take = || pending.take_all().next();
             for wait in waits.map(Duration::from_secs) {
                 let waiting = take().unwrap();
                 let before = Instant::now();
-                pending.put_back(waiting, None);
+                pending.put_back([waiting]);
                 let waiting = take().unwrap();
                 let times = before + wait..=Instant::now() + wait;
                 assert!(times.contains(&waiting.due), "{wait:?}");

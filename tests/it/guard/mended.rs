@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, getpriority_process};
 use super::{Guard, short};
 use crate::support::mount::binary;
 use crate::support::wait::until;
-use crate::support::{Tree, at, audit, needs, user};
+use crate::support::{Tree, at, audit, needs, status, user};
 
 fn undo(tree: &Tree) -> Output {
     Command::new(binary())
@@ -137,6 +137,41 @@ fn a_name_that_is_alike_once_it_is_put_right_is_reported() {
     assert_eq!(alike.text("rule"), "not-unique");
     assert_eq!(alike.name("name").unwrap(), "Hé".as_bytes());
     assert_eq!(alike.name("sibling").unwrap(), "hé".as_bytes());
+}
+
+/// What waits is judged by the policy that is in force when its turn comes, and the log has the section of that one.
+#[test]
+fn what_waits_is_judged_by_the_policy_of_then() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let policy = tree.logs().join("policy.toml");
+    let [renamed, kept] = [b"renamed".as_slice(), b"kept"].map(|name| tree.directory(name));
+    let section =
+        |name: &str, mode: &str| format!("[[section]]\npath = '/{name}/**'\nmode = '{mode}'\n");
+    let all = [
+        section("renamed", "normalize"),
+        section("kept", "normalize"),
+    ];
+    std::fs::write(&policy, all.concat()).unwrap();
+    let guard = Guard::mending(&tree, &["--policy", policy.to_str().unwrap()]);
+    let open = [&renamed, &kept].map(|dir| at::create_new(dir, b"a\xE9").unwrap());
+    until(|| status::of(&tree.backing())["waiting"] == 2);
+    let all = [section("kept", "off"), section("renamed", "normalize")];
+    std::fs::write(&policy, all.concat()).unwrap();
+    guard.signal(Signal::HUP);
+    until(|| guard.stderr().contains("is in force"));
+    drop(open);
+    until(|| at::stat(&renamed, b"a\xC3\xA9").is_ok());
+    until(|| status::of(&tree.backing())["waiting"] == 0);
+    let log = guard.stop();
+    let [record] = &log[..] else {
+        panic!("{log:?}");
+    };
+    assert_eq!(record.text("verdict"), "normalized");
+    assert_eq!(record.name("section").unwrap(), b"#2");
+    assert_eq!(at::sorted(&kept), [b"a\xE9"]);
 }
 
 /// A file that is being written to is left alone until it is closed.
