@@ -11,7 +11,7 @@ use super::guarded::Guarded;
 use super::judge::Judge;
 use super::maker::Maker;
 use super::offender::{Newcomers, Offender};
-use super::scan_requests::{ALL, Request};
+use super::scan_requests::ALL;
 use crate::backing::{Dir, FileHandle, Kind};
 use crate::fs::audit::Operation;
 use crate::names::{BackingName, Quoted};
@@ -33,23 +33,21 @@ pub(super) fn scan_all(guarded: &Guarded) {
     let (mut rest, mut ended) = (Duration::ZERO, Instant::now());
     loop {
         let earliest = ended + rest.saturating_sub(CREDIT).max(SHORTEST_REST);
-        let request = guarded.requests.take(earliest, &|| guarded.is_over());
+        let asked = guarded.requests.take(earliest, &|| guarded.is_over());
+        let Some(asked) = asked else {
+            return;
+        };
         let start = Instant::now();
-        match request {
-            None => return,
-            Some(Request::All(since)) => {
-                let root = guarded.directories.root().try_clone();
-                scan(guarded, root.into_iter().collect(), since);
-            }
-            Some(Request::Directories(directories)) => {
-                let opened = directories
-                    .iter()
-                    .filter_map(|handle| guarded.open(handle, ALL));
-                let opened = opened.map(|(_, dir)| dir.into_fd()).collect();
-                scan(guarded, opened, ALL);
-            }
-            Some(Request::Compare(directories)) => compare(guarded, &directories),
+        if let Some(since) = asked.all {
+            let root = guarded.directories.root().try_clone();
+            scan(guarded, root.into_iter().collect(), since);
+        } else if !asked.directories.is_empty() {
+            let handles = asked.directories.iter();
+            let opened = handles.filter_map(|handle| guarded.open(handle, ALL));
+            let opened = opened.map(|(_, dir)| dir.into_fd()).collect();
+            scan(guarded, opened, ALL);
         }
+        compare(guarded, &asked.newcomers);
         rest = rest.saturating_sub(start - ended) + start.elapsed() * 4;
         (rest, ended) = (rest.min(CREDIT + LONGEST_REST), Instant::now());
     }
@@ -146,11 +144,9 @@ impl Visitor for Finder<'_> {
             }
         }
         self.guarded.compare(&newcomers, names, &Dir::new(fd));
-        names.clear();
     }
 
-    fn failed(&self, names: &mut Self::State, place: &Arc<tree_walk::Place>, error: io::Error) {
-        names.clear();
+    fn failed(&self, _: &mut Self::State, place: &Arc<tree_walk::Place>, error: io::Error) {
         match error.raw_os_error() {
             // It was removed meanwhile, or moved.
             Some(libc::ENOENT | libc::ESTALE | libc::ENOTDIR) => {

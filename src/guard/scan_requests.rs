@@ -17,39 +17,38 @@ const MOST_COMPARED: usize = 1 << 18;
 /// Names of all times.
 pub(super) const ALL: i64 = i64::MIN;
 
-/// The scope of a scan.
-#[derive(Debug)]
-pub(super) enum Request {
-    /// All of the guarded directory, for names that were made at that second since 1970 or later.
-    All(i64),
-    /// Some directories in the tree.
-    Directories(HashSet<FileHandle>),
-    /// Names that were made, to be compared with their siblings.
-    Compare(HashMap<FileHandle, Newcomers>),
-}
-
 /// Scans that are asked for.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    asked: Mutex<Asked>,
+    state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Asked {
-    all: Option<i64>,
-    directories: HashSet<FileHandle>,
-    newcomers: HashMap<FileHandle, Newcomers>,
-    /// The number of names in `newcomers`, at least.
-    count: usize,
+struct State {
+    asked: Asked,
     /// A scan is running.
     is_busy: bool,
     /// When the last one ended.
     ended: Option<Instant>,
 }
 
+/// What is asked for.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    /// A scan of all of the guarded directory, for names that were made at that second since 1970 or later. It takes in the
+    /// others.
+    pub(super) all: Option<i64>,
+    /// Scans of directories in it.
+    pub(super) directories: HashSet<FileHandle>,
+    /// Comparisons of names that were made with their siblings.
+    pub(super) newcomers: HashMap<FileHandle, Newcomers>,
+    /// The number of names in `newcomers`, at least.
+    count: usize,
+}
+
 impl Asked {
-    fn is_any(&self) -> bool {
+    fn has_scans(&self) -> bool {
         self.all.is_some() || !self.directories.is_empty()
     }
 }
@@ -86,15 +85,15 @@ impl Requests {
     }
 
     fn ask(&self, ask: impl FnOnce(&mut Asked)) {
-        ask(&mut self.asked.lock());
+        ask(&mut self.state.lock().asked);
         self.changed.notify_all();
     }
 
     /// Is a scan to come, under way, or has one ended a moment ago? Events of names that it found may still wait.
     pub(super) fn are_recent(&self) -> bool {
-        let asked = self.asked.lock();
+        let state = self.state.lock();
         let is_recent = |ended: Instant| ended.elapsed() < Duration::from_secs(1);
-        asked.is_any() || asked.is_busy || asked.ended.is_some_and(is_recent)
+        state.asked.has_scans() || state.is_busy || state.ended.is_some_and(is_recent)
     }
 
     /// Has who waits come back.
@@ -102,33 +101,24 @@ impl Requests {
         self.changed.notify_all();
     }
 
-    /// The scan before this call has ended. Waits for the next request, which is taken at `earliest`; `None` once it `is_over`.
-    pub(super) fn take(&self, earliest: Instant, is_over: &dyn Fn() -> bool) -> Option<Request> {
-        let mut asked = self.asked.lock();
-        if std::mem::take(&mut asked.is_busy) {
-            asked.ended = Some(Instant::now());
+    /// The scan before this call has ended. Waits for what is asked for next, which is taken at `earliest`; `None` once it `is_over`.
+    pub(super) fn take(&self, earliest: Instant, is_over: &dyn Fn() -> bool) -> Option<Asked> {
+        let mut state = self.state.lock();
+        if std::mem::take(&mut state.is_busy) {
+            state.ended = Some(Instant::now());
         }
-        loop {
-            if is_over() {
-                return None;
-            }
+        while !is_over() {
             let rest = earliest.saturating_duration_since(Instant::now());
-            let wait = match asked.is_any() || !asked.newcomers.is_empty() {
-                true if rest.is_zero() => break,
+            let wait = match state.asked.has_scans() || !state.asked.newcomers.is_empty() {
+                true if rest.is_zero() => {
+                    state.is_busy = state.asked.has_scans();
+                    return Some(std::mem::take(&mut state.asked));
+                }
                 true => rest,
                 false => Duration::from_secs(1),
             };
-            self.changed.wait_for(&mut asked, wait);
+            self.changed.wait_for(&mut state, wait);
         }
-        asked.is_busy = asked.is_any();
-        if !asked.is_busy {
-            asked.count = 0;
-            return Some(Request::Compare(std::mem::take(&mut asked.newcomers)));
-        }
-        let directories = std::mem::take(&mut asked.directories);
-        Some(match asked.all.take() {
-            Some(since) => Request::All(since),
-            None => Request::Directories(directories),
-        })
+        None
     }
 }
